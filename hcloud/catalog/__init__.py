@@ -1,0 +1,1 @@
+"""Offers and quotes: pure look-ups and price arithmetic."""

@@ -1,0 +1,1 @@
+"""The command line: parse, call one use case, hand the result to a view."""

@@ -1,0 +1,1 @@
+"""Frozen values that travel through the layers; standard library only."""

@@ -1,0 +1,168 @@
+"""What can be rented: instance types, purchase options, offers with their price, and billing rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from enum import StrEnum
+
+from hcloud.units import HOURS_PER_YEAR
+
+
+class Provider(StrEnum):
+    """A cloud."""
+
+    AWS = "aws"
+    GCP = "gcp"
+    AZURE = "azure"
+
+
+class PurchaseOption(StrEnum):
+    """How capacity is paid for; the value is the term users read in tables and files."""
+
+    ON_DEMAND = "on-demand"
+    SPOT = "spot"
+    RESERVED = "reserved-instance"
+    CONVERTIBLE = "convertible-reserved-instance"
+    INSTANCE_SAVINGS_PLAN = "ec2-instance-savings-plan"
+    COMPUTE_SAVINGS_PLAN = "compute-savings-plan"
+    COMMITTED_USE = "committed-use"
+    FLEXIBLE_COMMITTED_USE = "flexible-committed-use"
+    RESERVATION = "reservation"
+    SAVINGS_PLAN = "savings-plan"
+
+    @property
+    def is_commitment(self) -> bool:
+        """Whether it is paid for every hour of a term, used or not."""
+        return self not in (PurchaseOption.ON_DEMAND, PurchaseOption.SPOT)
+
+    @property
+    def is_spend_based(self) -> bool:
+        """Whether the commitment is dollars an hour rather than instances, vCPUs or GiB."""
+        return self in (
+            PurchaseOption.INSTANCE_SAVINGS_PLAN,
+            PurchaseOption.COMPUTE_SAVINGS_PLAN,
+            PurchaseOption.FLEXIBLE_COMMITTED_USE,
+            PurchaseOption.SAVINGS_PLAN,
+        )
+
+
+class Payment(StrEnum):
+    """How much of a commitment is paid when it is bought."""
+
+    NONE = "no-upfront"
+    PARTIAL = "partial-upfront"
+    ALL = "all-upfront"
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceType:
+    """A machine shape. ``units`` is the size-flexibility weight inside its family (EC2 normalisation factor,
+    Azure ratio, else vCPUs)."""
+
+    provider: Provider
+    name: str
+    family: str
+    vcpus: Decimal
+    memory_gib: Decimal
+    units: Decimal
+    arch: str = "x86_64"
+    category: str = "general"
+    gpus: int = 0
+    current: bool = True
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class OfferKey:
+    """What identifies an offer. ``term_years`` is 0 and ``payment`` no-upfront where nothing is committed;
+    ``zone`` is empty for a regional offer."""
+
+    provider: Provider
+    region: str
+    instance_type: str
+    option: PurchaseOption
+    term_years: int = 0
+    payment: Payment = Payment.NONE
+    os: str = "linux"
+    tenancy: str = "shared"
+    zone: str = ""
+
+    def __str__(self) -> str:
+        term = f"-{self.term_years}y-{self.payment}" if self.term_years else ""
+        place = self.zone or self.region
+        special = "".join(f"/{x}" for x, usual in ((self.os, "linux"), (self.tenancy, "shared")) if x != usual)
+        return f"{self.provider}/{place}/{self.instance_type}/{self.option}{term}{special}"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a price comes from. ``derived`` is empty for a published price, else says from what it was derived."""
+
+    source: str
+    day: date
+    derived: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One way to rent one instance type in one region, in US dollars per instance.
+
+    ``hourly`` is charged while the instance runs (on-demand, spot) or for every hour of the term (commitments);
+    ``upfront`` once when the term starts. ``remaining`` limits how many can still be had, None meaning no limit.
+    """
+
+    key: OfferKey
+    hourly: Decimal
+    upfront: Decimal
+    origin: Origin
+    remaining: int | None = None
+
+    @property
+    def term_hours(self) -> int:
+        """Length of the commitment in hours, 0 without one."""
+        return self.key.term_years * HOURS_PER_YEAR
+
+    @property
+    def effective_hourly(self) -> Decimal:
+        """Amortised dollars an hour: the recurring charge plus the upfront payment spread over the term."""
+        if not self.term_hours:
+            return self.hourly
+        return self.hourly + self.upfront / self.term_hours
+
+    @property
+    def term_cost(self) -> Decimal:
+        """All dollars paid over the whole term for one instance; raises ValueError where there is no term."""
+        if not self.term_hours:
+            raise ValueError(f"{self.key} has no term")
+        return self.upfront + self.hourly * self.term_hours
+
+
+@dataclass(frozen=True, slots=True)
+class BillingRule:
+    """Usage is rounded up to ``step_seconds`` and charged for at least ``minimum_seconds``."""
+
+    step_seconds: int
+    minimum_seconds: int
+
+
+@dataclass(frozen=True, slots=True)
+class SustainedUse:
+    """Google's sustained-use discount of a series: price factors of successive equal parts of the month."""
+
+    series: str
+    tiers: tuple[Decimal, ...]
+
+    @property
+    def full_month_factor(self) -> Decimal:
+        """What a full month costs in terms of list price: 0.7 for four quarters at 1, 0.8, 0.6, 0.4."""
+        return sum(self.tiers, Decimal(0)) / len(self.tiers)
+
+
+@dataclass(frozen=True, slots=True)
+class QuarantinedPrice:
+    """A price row that was read but may not be used, with the reason."""
+
+    row: str
+    reason: str
+    key: OfferKey | None = None

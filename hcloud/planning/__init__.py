@@ -1,0 +1,1 @@
+"""Forecast, how much to commit, and the differences to act on."""

@@ -1,0 +1,1 @@
+"""One folder a cloud: the code that speaks to its real interfaces."""

@@ -1,0 +1,1 @@
+"""Workload, price and configuration formats turned into validated model values."""

@@ -1,0 +1,1 @@
+"""Scenarios and, later, the event engine that runs a plan on them."""

@@ -1,0 +1,1 @@
+"""Where files live and how they are written and read back."""

@@ -1,0 +1,79 @@
+"""Parse and format seconds, dollars, cores and GiB, the same way everywhere."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
+
+SECONDS_PER_HOUR = 3600
+HOURS_PER_YEAR = 8760
+HOURS_PER_MONTH = 730
+CENT = Decimal("0.01")
+RATE = Decimal("0.000001")
+
+_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 604800, "y": HOURS_PER_YEAR * SECONDS_PER_HOUR}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d|w|y)", re.ASCII)
+_PLAIN_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?", re.ASCII)
+
+
+def parse_duration(text: str) -> int:
+    """Whole seconds of ``90s``, ``10min`` (or ``10m``), ``1h``, ``7d``, ``2w``, ``1y`` (8,760 hours).
+
+    Raises ValueError for anything else.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{text!r} is not a duration; write for example 90s, 10min, 1h, 7d, 2w or 1y")
+    seconds = Decimal(match[1]) * _SECONDS[match[2]]
+    if seconds != int(seconds):
+        raise ValueError(f"{text!r} is not a whole number of seconds")
+    return int(seconds)
+
+
+def format_duration(seconds: int) -> str:
+    """The largest unit that divides the duration: ``31536000`` is ``1y``, ``300`` is ``5min``."""
+    for unit in ("y", "w", "d", "h", "min"):
+        if seconds and seconds % _SECONDS[unit] == 0:
+            return f"{seconds // _SECONDS[unit]}{unit}"
+    return f"{seconds}s"
+
+
+def parse_decimal(text: str) -> Decimal:
+    """A finite decimal written in ASCII digits; ``1_000``, ``nan``, ``inf`` and other scripts raise ValueError."""
+    stripped = text.strip()
+    if _PLAIN_NUMBER.fullmatch(stripped) is None:
+        raise ValueError(f"{text!r} is not a number")
+    try:
+        return Decimal(stripped)
+    except InvalidOperation as error:
+        raise ValueError(f"{text!r} is not a number") from error
+
+
+def cents(amount: Decimal) -> Decimal:
+    """Dollars rounded half up to the cent."""
+    return amount.quantize(CENT, rounding=ROUND_HALF_UP)
+
+
+def rate(amount: Decimal) -> Decimal:
+    """A unit price in dollars an hour, rounded half up to a millionth of a dollar."""
+    return amount.quantize(RATE, rounding=ROUND_HALF_UP)
+
+
+def plain(amount: Decimal) -> str:
+    """A decimal without exponent and without trailing zeros: what files and digests hold."""
+    text = format(amount, "f")
+    return text.rstrip("0").rstrip(".") or "0" if "." in text else text
+
+
+def format_money(amount: Decimal, places: int = 0) -> str:
+    """Dollars with thousands separators: ``$1,234`` or, with two places, ``$1,234.50``."""
+    quantum = Decimal(1).scaleb(-places)
+    rounded = amount.quantize(quantum, rounding=ROUND_HALF_UP)
+    sign = "-" if rounded < 0 else ""
+    return f"{sign}${abs(rounded):,.{places}f}"
+
+
+def format_age(days: int) -> str:
+    """The age of a price in words."""
+    return "today" if days == 0 else f"{timedelta(days=days).days} days old"

@@ -1,0 +1,1 @@
+"""One file a verb: wires the parts together and prints nothing."""
