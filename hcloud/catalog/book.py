@@ -1,0 +1,94 @@
+"""The price book: every offer hcloud may quote, looked up by key; a price that is missing is an error, never zero."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from hcloud.errors import EvidenceError
+from hcloud.model.catalog import (
+    BillingRule,
+    InstanceType,
+    Offer,
+    OfferKey,
+    Provider,
+    PurchaseOption,
+    QuarantinedPrice,
+    SustainedUse,
+)
+from hcloud.units import plain
+
+TypeKey = tuple[Provider, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PriceBook:
+    """Instance types, offers, billing rules and sustained-use tiers (by provider and series), with what was refused."""
+
+    types: Mapping[TypeKey, InstanceType]
+    offers: Mapping[OfferKey, Offer]
+    billing: Mapping[Provider, BillingRule] = field(default_factory=dict)
+    sustained: Mapping[TypeKey, SustainedUse] = field(default_factory=dict)
+    quarantine: tuple[QuarantinedPrice, ...] = ()
+
+    def instance_type(self, provider: Provider, name: str) -> InstanceType:
+        """The shape of a type; raises EvidenceError where the book does not know it."""
+        try:
+            return self.types[provider, name]
+        except KeyError:
+            raise EvidenceError(
+                f"{provider}: the price book knows no instance type {name!r}",
+                hint=f"see 'hcloud pricing list --provider {provider}' or import a price file that has it",
+            ) from None
+
+    def offer(self, key: OfferKey) -> Offer:
+        """The offer of a key; raises EvidenceError where its price is missing or quarantined."""
+        found = self.offers.get(key)
+        if found is not None:
+            return found
+        reasons = [q.reason for q in self.quarantine if q.key == key]
+        why = f"its price is quarantined: {reasons[0]}" if reasons else "the price book has no such price"
+        raise EvidenceError(f"{key}: {why}", hint="import or refresh the price: 'hcloud pricing import --help'")
+
+    def commitments(self, on_demand: OfferKey) -> tuple[Offer, ...]:
+        """Every commitment that can cover usage of the same type, place, operating system and tenancy, by key."""
+        place = _place(on_demand)
+        return tuple(o for k, o in sorted(self.offers.items()) if _place(k) == place and k.option.is_commitment)
+
+    def select(self, provider: Provider, option: PurchaseOption) -> tuple[Offer, ...]:
+        """All offers of one provider and purchase option, by key."""
+        return tuple(o for k, o in sorted(self.offers.items()) if k.provider == provider and k.option == option)
+
+    def merged(self, other: PriceBook) -> PriceBook:
+        """This book with the other's rows laid over it, quarantine lists joined; a good row of the other book lifts
+        the quarantine of its key, a quarantined one takes the older price out of use."""
+        dropped = {q.key for q in other.quarantine}
+        kept = {k: o for k, o in self.offers.items() if k not in dropped}
+        lifted = tuple(q for q in self.quarantine if q.key is None or q.key not in other.offers)
+        return PriceBook(
+            {**self.types, **other.types},
+            {**kept, **other.offers},
+            {**self.billing, **other.billing},
+            {**self.sustained, **other.sustained},
+            lifted + other.quarantine,
+        )
+
+    def restricted(self, keys: Iterable[OfferKey]) -> PriceBook:
+        """The same book with only the given offers: what a plan used, for its digest."""
+        chosen = {k: self.offers[k] for k in sorted(keys)}
+        return PriceBook(self.types, chosen, self.billing, self.sustained, ())
+
+    def digest(self) -> str:
+        """sha256 over every offer in key order: the same prices give the same digest, whatever file they came from."""
+        rows = (f"{k}|{plain(o.hourly)}|{plain(o.upfront)}|{o.remaining}" for k, o in sorted(self.offers.items()))
+        return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+
+    def oldest(self) -> date | None:
+        """The day of the oldest price, None for an empty book."""
+        return min((o.origin.day for o in self.offers.values()), default=None)
+
+
+def _place(key: OfferKey) -> tuple[str, ...]:
+    return key.provider, key.region, key.instance_type, key.os, key.tenancy

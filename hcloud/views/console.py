@@ -1,0 +1,97 @@
+"""The two streams: results on stdout, warnings and progress on stderr; colour only on a terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from rich.console import Console, RenderableType
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from rich.table import Table
+
+PIPE_WIDTH = 100
+
+
+class Advance(Protocol):
+    """Moves a progress bar to ``done`` of its total."""
+
+    def __call__(self, done: float) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """Where a verb shows its result and says what a person should know meanwhile."""
+
+    out: Console
+    err: Console
+    quiet: bool = False
+
+    @classmethod
+    def open(cls, *, color: bool = True, quiet: bool = False) -> Terminal:
+        """The process's own streams; ``NO_COLOR`` and a pipe switch colour off."""
+        plain = not color or bool(os.environ.get("NO_COLOR"))
+        return cls(_console(sys.stdout, plain), _console(sys.stderr, plain), quiet)
+
+    def show(self, *results: RenderableType) -> None:
+        """Print results for people on stdout."""
+        for result in results:
+            self.out.print(result)
+
+    def write(self, text: str) -> None:
+        """Write text for machines or files on stdout, byte for byte, with one final newline."""
+        self.out.file.write(text if text.endswith("\n") else text + "\n")
+
+    def write_json(self, document: Mapping[str, object]) -> None:
+        """Write a JSON document on stdout in the order it was built."""
+        self.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+    def warn(self, message: str) -> None:
+        """Say on stderr what needs attention; also when quiet."""
+        self.err.print("[yellow]warning:[/] ", message, sep="", markup=True)
+
+    def note(self, message: str) -> None:
+        """Say on stderr what was done; silent when quiet."""
+        if not self.quiet:
+            self.err.print(message, markup=False)
+
+    @contextmanager
+    def progress(self, title: str, total: float) -> Iterator[Advance]:
+        """A progress bar on a terminal, nothing in a pipe."""
+        if self.quiet or not self.err.is_terminal:
+            yield lambda done: None
+            return
+        from rich.progress import Progress
+
+        with Progress(console=self.err, transient=True) as bar:
+            task = bar.add_task(title, total=total)
+            yield lambda done: bar.update(task, completed=done)
+
+
+def plain_table(*columns: str, title: str = "", right: tuple[int, ...] = ()) -> Table:
+    """A table in the house style: one rule under the header, numbers to the right (``right`` holds column indices)."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for index, name in enumerate(columns):
+        table.add_column(name, justify="right" if index in right else "left", overflow="fold")
+    return table
+
+
+def _console(stream: TextIO, plain: bool) -> Console:
+    return Console(file=stream, no_color=plain, width=_width(stream.isatty()), highlight=False)
+
+
+def _width(is_terminal: bool) -> int | None:
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal():
+        return int(columns)
+    return None if is_terminal else PIPE_WIDTH
