@@ -1,0 +1,115 @@
+"""The commitment optimiser against an independent linear program, exhaustive search and its own guarantees."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import highspy
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hcloud.planning import flow
+from hcloud.planning.compiled import compiled
+from hcloud.planning.reserve import CommitmentKind, ReserveSolution, optimal_reserve, static_costs
+
+Ints = npt.NDArray[np.int64]
+
+demands = st.lists(st.integers(0, 6), min_size=1, max_size=24)
+prices = st.sampled_from([0.25, 1.0, 0.0416, 3.7])
+offers = st.lists(st.tuples(st.integers(1, 30), st.floats(0.05, 1.2)), max_size=3)
+
+
+def kinds_of(offers: list[tuple[int, float]], price: float) -> list[CommitmentKind]:
+    """Kinds from (term, share of the on-demand price of the full term)."""
+    return [CommitmentKind(str(i), term, share * price * term) for i, (term, share) in enumerate(offers)]
+
+
+def linear_program(demand: list[int], price: float, kinds: list[CommitmentKind]) -> float:
+    """The optimum of the covering problem as HiGHS finds it, from the definition, without any reformulation."""
+    hours = len(demand)
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver.silent()
+    rented = [solver.addVariable(obj=price) for _ in range(hours)]
+    bought = [[solver.addVariable(obj=kind.cost) for _ in range(hours)] for kind in kinds]
+    for t in range(hours):
+        covering = [
+            b[i] for b, kind in zip(bought, kinds, strict=True) for i in range(t + 1) if i > t - kind.term_hours
+        ]
+        solver.addConstr(sum(covering, rented[t] + 0.0) >= demand[t])
+    solver.run()
+    return float(solver.getObjectiveValue())
+
+
+def check_plan(demand: list[int], price: float, kinds: list[CommitmentKind], found: ReserveSolution) -> None:
+    """What every solution promises, recomputed from the purchases by the definition."""
+    hours = len(demand)
+    reserved = np.zeros(hours, np.int64)
+    for kind, start, count in found.purchases:
+        assert count > 0
+        assert 0 <= start < hours
+        reserved[start : start + kinds[kind].term_hours] += count
+    assert (found.reserved == reserved).all()
+    assert (found.on_demand == np.maximum(np.array(demand) - reserved, 0)).all()
+    paid = price * found.on_demand.sum() + sum(kinds[k].cost * n for k, _, n in found.purchases)
+    assert found.cost == pytest.approx(paid)
+    assert found.dual_bound <= found.cost
+    assert found.gap <= 1e-9 * found.cost
+
+
+@settings(max_examples=150, deadline=None)
+@given(demands, prices, offers)
+def test_the_optimum_is_the_linear_programs(demand: list[int], price: float, offers: list[tuple[int, float]]) -> None:
+    kinds = kinds_of(offers, price)
+    found = optimal_reserve(demand, price, kinds)
+    check_plan(demand, price, kinds, found)
+    assert found.cost == pytest.approx(linear_program(demand, price, kinds), rel=1e-7, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=5), st.integers(1, 6), st.integers(1, 12))
+def test_no_plan_found_by_trying_all_is_better_or_smaller(demand: list[int], term: int, cost: int) -> None:
+    best = (float("inf"), 0)
+    for counts in product(range(3), repeat=len(demand)):
+        reserved = [sum(counts[max(0, t - term + 1) : t + 1]) for t in range(len(demand))]
+        rented = sum(max(0, d - r) for d, r in zip(demand, reserved, strict=True))
+        best = min(best, (4.0 * rented + cost * sum(counts), sum(counts)))
+    found = optimal_reserve(demand, 4.0, [CommitmentKind("k", term, float(cost))])
+    assert (found.cost, sum(count for _, _, count in found.purchases)) == best
+
+
+@settings(max_examples=60, deadline=None)
+@given(demands, prices, offers)
+def test_no_fixed_level_and_no_renting_alone_is_cheaper(
+    demand: list[int], price: float, offers: list[tuple[int, float]]
+) -> None:
+    kinds = kinds_of(offers, price)
+    cost = optimal_reserve(demand, price, kinds).cost
+    assert cost <= price * sum(demand) * (1 + 1e-12)
+    for kind in kinds:
+        assert cost <= static_costs(demand, price, kind).min() * (1 + 1e-12) + 1e-12
+
+
+@settings(max_examples=60, deadline=None)
+@given(demands, prices, offers, st.randoms(use_true_random=False))
+def test_neither_the_order_of_kinds_nor_one_more_of_them_raises_the_cost(
+    demand: list[int], price: float, offers: list[tuple[int, float]], chance: object
+) -> None:
+    kinds = kinds_of(offers, price)
+    cost = optimal_reserve(demand, price, kinds).cost
+    shuffled = list(kinds)
+    chance.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert optimal_reserve(demand, price, shuffled).cost == pytest.approx(cost, rel=1e-12)
+    for kind in kinds:
+        assert optimal_reserve(demand, price, [k for k in kinds if k is not kind]).cost >= cost * (1 - 1e-12)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 30), min_size=2, max_size=60), st.integers(1, 40), st.integers(1, 40), st.integers(1, 9))
+def test_plain_and_compiled_kernels_give_the_same_bytes(demand: list[int], one: int, two: int, share: int) -> None:
+    terms = np.array([min(one, len(demand)), min(two, len(demand))])
+    pool = flow.Pool(np.array(demand), 10, terms, terms * share + 1)
+    for plain, fast in zip(flow.solve_pool(pool), compiled()["solve_pool"](pool), strict=True):
+        assert np.array_equal(plain, fast)
