@@ -1,0 +1,209 @@
+"""A price book as CSV text in hcloud's own documented columns, and back.
+
+Required columns: ``provider, region, instance_type, os, tenancy, option, term_years, payment, hourly, upfront, date,
+source``. Prices are US dollars per instance; ``hourly`` is charged while the instance runs (or for every hour of the
+term), ``upfront`` once. Optional: ``vcpus`` and ``memory_gib`` (both make the type known), ``family, units, arch,
+category, gpus, current`` (else judged by the name), ``zone``, ``remaining`` (how many can still be had) and ``derived``
+(from what a price that nobody published was made).
+"""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from typing import TypeVar
+
+from hcloud.catalog.book import PriceBook
+from hcloud.catalog.intake import PriceIntake, PriceRow, Source, number, shortened
+from hcloud.catalog.shapes import named_type
+from hcloud.errors import InputError, Problem
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, Provider, PurchaseOption
+from hcloud.units import plain
+
+REQUIRED = (
+    "provider", "region", "instance_type", "os", "tenancy", "option", "term_years", "payment", "hourly", "upfront",
+    "date", "source",
+)  # fmt: skip
+OPTIONAL = (
+    "vcpus", "memory_gib", "family", "units", "arch", "category", "gpus", "current", "zone", "remaining", "derived",
+)  # fmt: skip
+COLUMNS = REQUIRED + OPTIONAL
+
+Cells = Mapping[str, str]
+T = TypeVar("T")
+
+
+def write_table(book: PriceBook) -> str:
+    """Every offer of the book as CSV, sorted by provider, region, type and purchase option."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(offer_cells(o, book.types.get((o.key.provider, o.key.instance_type))) for o in in_order(book))
+    return out.getvalue()
+
+
+def in_order(book: PriceBook) -> list[Offer]:
+    """The offers by key. Sorting plain tuples is several times faster than comparing the keys themselves."""
+    return sorted(book.offers.values(), key=lambda o: key_order(o.key))
+
+
+def key_order(key: OfferKey) -> tuple[str | int, ...]:
+    """A key as the tuple it is sorted by."""
+    place = (key.provider, key.region, key.instance_type)
+    return (*place, key.option, key.term_years, key.payment, key.os, key.tenancy, key.zone)
+
+
+def offer_cells(offer: Offer, machine: InstanceType | None) -> tuple[str, ...]:
+    """One offer as the cells of a row; the columns of the shape stay empty where it is not known."""
+    key = offer.key
+    place = (key.provider, key.region, key.instance_type, key.os, key.tenancy)
+    terms = (key.option, str(key.term_years), key.payment, plain(offer.hourly), plain(offer.upfront))
+    remaining = "" if offer.remaining is None else str(offer.remaining)
+    return (
+        *place, *terms, offer.origin.day.isoformat(), offer.origin.source,
+        *_shape_cells(machine), key.zone, remaining, offer.origin.derived,
+    )  # fmt: skip
+
+
+def read_table(text: str, source: Source) -> PriceBook:
+    """The book in CSV text; rows that cannot be used are quarantined under their line number.
+
+    Raises InputError, with every problem found, where the header is not ours.
+    """
+    rows = csv.reader(io.StringIO(text), delimiter=_delimiter(text), strict=True)
+    intake = PriceIntake(source)
+    try:
+        header = [name.strip().lower() for name in next(rows, [])]
+        check_header(header, source.name)
+        for cells in rows:
+            if cells:
+                _take_row(cells, header, rows.line_num, intake)
+    except csv.Error as error:
+        raise InputError(f"{source.name}: line {rows.line_num} is not CSV: {error}") from error
+    return intake.book()
+
+
+def check_header(header: Iterable[str], file: str) -> None:
+    """Raise InputError for missing, unknown and repeated columns, all of them at once."""
+    names = list(header)
+    problems = [Problem(file, "header", f"column {c!r} is missing", "required") for c in REQUIRED if c not in names]
+    problems += [Problem(file, "header", f"column {shortened(c)} is unknown", _meant(c)) for c in _strangers(names)]
+    problems += [
+        Problem(file, "header", f"column {c!r} stands {names.count(c)} times", "once") for c in COLUMNS
+        if names.count(c) > 1
+    ]  # fmt: skip
+    if problems:
+        raise InputError(f"{file} is not a price table", problems, hint="the first row names the columns")
+
+
+def _take_row(cells: list[str], header: list[str], line: int, intake: PriceIntake) -> None:
+    address = f"line {line}"
+    if len(cells) != len(header):
+        intake.refuse(address, f"has {len(cells)} cells under {len(header)} columns")
+        return
+    row = dict(zip(header, (c.strip() for c in cells), strict=True))
+    try:
+        key = _key(row)
+        origin = Origin(row["source"] or intake.source.name, _parsed(row, "date", date.fromisoformat), _derived(row))
+        remaining = _parsed(row, "remaining", _count) if row.get("remaining") else None
+        machine = _machine(row, key)
+    except ValueError as error:
+        intake.refuse(address, str(error))
+        return
+    if machine is not None:
+        intake.shape(machine)
+    intake.offer(PriceRow(address, key, row["hourly"] or None, row["upfront"] or "0"), origin, remaining)
+
+
+def _key(row: Cells) -> OfferKey:
+    return OfferKey(
+        provider=_parsed(row, "provider", Provider),
+        region=row["region"],
+        instance_type=row["instance_type"],
+        option=_parsed(row, "option", PurchaseOption),
+        term_years=_parsed(row, "term_years", _count) if row["term_years"] else 0,
+        payment=_parsed(row, "payment", Payment) if row["payment"] else Payment.NONE,
+        os=row["os"] or "linux",
+        tenancy=row["tenancy"] or "shared",
+        zone=row.get("zone", ""),
+    )
+
+
+def _machine(row: Cells, key: OfferKey) -> InstanceType | None:
+    if not (row.get("vcpus") and row.get("memory_gib")):
+        return None
+    vcpus, memory = _parsed(row, "vcpus", number), _parsed(row, "memory_gib", number)
+    machine = named_type(key.provider, key.instance_type, vcpus, memory)
+    return replace(
+        machine,
+        family=row.get("family") or machine.family,
+        arch=row.get("arch") or machine.arch,
+        category=row.get("category") or machine.category,
+        units=_positive(_parsed(row, "units", number)) if row.get("units") else machine.units,
+        gpus=_parsed(row, "gpus", _count) if row.get("gpus") else 0,
+        current=row.get("current", "").lower() not in ("no", "false", "0"),
+    )
+
+
+def _parsed(row: Cells, column: str, parse: Callable[[str], T]) -> T:
+    try:
+        return parse(row[column])
+    except ValueError:
+        raise ValueError(f"{column} {shortened(row[column])} is not {_MEANT[column]}") from None
+
+
+_MEANT = {
+    "provider": "one of " + ", ".join(Provider),
+    "option": "one of " + ", ".join(PurchaseOption),
+    "payment": "one of " + ", ".join(Payment),
+    "term_years": "a whole number",
+    "remaining": "a whole number",
+    "gpus": "a whole number",
+    "date": "a day such as 2026-07-30",
+    "vcpus": "a number",
+    "memory_gib": "a number",
+    "units": "a number above zero",
+}
+
+
+def _count(text: str) -> int:
+    value = number(text)
+    if value != int(value) or not 0 <= value <= 1_000_000_000:
+        raise ValueError(text)
+    return int(value)
+
+
+def _positive(value: Decimal) -> Decimal:
+    if value <= 0:
+        raise ValueError(f"units {value} is not a number above zero")
+    return value
+
+
+def _derived(row: Cells) -> str:
+    return row.get("derived", "")
+
+
+def _shape_cells(machine: InstanceType | None) -> tuple[str, ...]:
+    if machine is None:
+        return ("",) * 8
+    sizes = (plain(machine.vcpus), plain(machine.memory_gib), machine.family, plain(machine.units))
+    return (*sizes, machine.arch, machine.category, str(machine.gpus), "yes" if machine.current else "no")
+
+
+def _delimiter(text: str) -> str:
+    first = text.partition("\n")[0]
+    return next((d for d in ("\t", ";") if "," not in first and d in first), ",")
+
+
+def _strangers(names: Iterable[str]) -> list[str]:
+    return [n for n in names if n not in COLUMNS]
+
+
+def _meant(name: str) -> str:
+    close = difflib.get_close_matches(name, COLUMNS, 1)
+    return f"did you mean {close[0]!r}?" if close else "allowed: " + ", ".join(COLUMNS)

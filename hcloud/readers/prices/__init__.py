@@ -1,0 +1,1 @@
+"""Price formats turned into price books: good rows as offers, the others quarantined with their address."""
