@@ -1,0 +1,171 @@
+"""A plan: what to reserve, what stays on demand, what it costs beside the alternatives, and what was refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+from hcloud.model.catalog import Payment, Provider, PurchaseOption
+
+FORMAT_VERSION = "1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """sha256 of what the plan was made from: the offers it quoted, the settings it obeyed, the workload it read."""
+
+    prices: str
+    policy: str
+    workload: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadSummary:
+    """The demand planned for: vCPUs and GiB over the trace, and what was repaired, left out or modelled in it."""
+
+    name: str
+    format: str
+    rows: int
+    hours: float
+    step_seconds: int
+    mean_cores: float
+    peak_cores: float
+    mean_memory_gib: float
+    peak_memory_gib: float
+    repaired: dict[str, int]
+    left_out: dict[str, int]
+    profile: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MixLine:
+    """One part of the mix. ``count`` is instances (the mean of those running for on-demand and spot), ``hourly`` the
+    effective dollars an hour of all of them averaged over the horizon, ``upfront`` the cash due when it is bought."""
+
+    address: str
+    provider: Provider
+    region: str
+    instance_type: str
+    option: PurchaseOption
+    term_years: int
+    payment: Payment
+    count: Decimal
+    peak: int
+    vcpus: Decimal
+    memory_gib: Decimal
+    hourly: Decimal
+    monthly: Decimal
+    upfront: Decimal
+    total: Decimal
+    break_even: Decimal | None
+    starts_hour: int
+    price_day: date
+    derived: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another way to serve the same demand, in dollars; ``versus_plan`` is its total less the plan's."""
+
+    name: str
+    description: str
+    hourly: Decimal
+    monthly: Decimal
+    total: Decimal
+    versus_plan: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An option that was not taken: the reason, what the whole plan would cost with it and by how much that is more.
+
+    ``total`` and ``margin`` are None where the option was excluded by a rule rather than by its cost.
+    """
+
+    address: str
+    reason: str
+    total: Decimal | None = None
+    margin: Decimal | None = None
+    flips_if: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The proof: the optimum's cost, the bound no plan can beat, and the gap between them, in dollars of the horizon.
+
+    ``bound`` belongs to whole instances of the chosen type (duality); ``lower_bound`` allows fractions of instances of
+    any mix of the allowed types with perfect foresight.
+    """
+
+    method: str
+    optimum: Decimal
+    bound: Decimal
+    gap: Decimal
+    lower_bound: Decimal
+    lower_bound_method: str
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What the plan's commitments cost if demand turns out lower (or higher) than the forecast."""
+
+    change: Decimal
+    planned: Decimal
+    all_on_demand: Decimal
+    best_in_hindsight: Decimal
+    unused_commitment: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """The spread over bootstrap futures: cost quantiles of the plan and the regret it was sized at."""
+
+    futures: int
+    cost_p10: Decimal
+    cost_p50: Decimal
+    cost_p90: Decimal
+    regret_p90: Decimal
+    sized_at: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """A stated rule or default the plan rests on, with the key that changes it."""
+
+    key: str
+    value: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything ``hcloud plan`` decides, with what it was decided from."""
+
+    format_version: str
+    tool_version: str
+    generated_at: datetime
+    currency: str
+    digests: Digests
+    price_day: date
+    price_age_days: int
+    seed: int
+    horizon_hours: int
+    step_seconds: int
+    workload: WorkloadSummary
+    mix: tuple[MixLine, ...]
+    now: Alternative
+    after: Alternative
+    alternatives: tuple[Alternative, ...]
+    certificate: Certificate
+    what_if: tuple[WhatIf, ...]
+    risk: Risk | None
+    reasons: tuple[str, ...]
+    refusals: tuple[Refusal, ...]
+    assumptions: tuple[Assumption, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def purchases(self) -> tuple[MixLine, ...]:
+        """The commitments among the mix: what somebody would have to buy."""
+        return tuple(line for line in self.mix if line.option.is_commitment)

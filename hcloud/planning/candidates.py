@@ -1,0 +1,141 @@
+"""Which instance types a plan may use, with their offers, and which are refused before any cost is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import EvidenceError, UsageError
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, PurchaseOption, SustainedUse
+from hcloud.model.plan import Refusal
+from hcloud.planning.settings import Market
+
+BURSTABLE = "burstable"
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One instance type in one region with every offer the plan may use for it."""
+
+    shape: InstanceType
+    on_demand: Offer
+    commitments: tuple[Offer, ...]
+    spot: Offer | None
+    sustained: SustainedUse | None
+
+    @property
+    def address(self) -> str:
+        """Provider, region and type: how refusals and explanations name it."""
+        key = self.on_demand.key
+        return f"{key.provider}/{key.region}/{key.instance_type}"
+
+
+def find_candidates(book: PriceBook, market: Market, vcpus: int) -> tuple[tuple[Candidate, ...], tuple[Refusal, ...]]:
+    """The candidates of a market at one instance size, and the types a rule keeps out.
+
+    Raises UsageError where the market names something the book does not know, EvidenceError where a family that was
+    named explicitly has no usable price.
+    """
+    regions = market.regions or _default_region(book, market)
+    _check_names(book, market, regions)
+    kept: list[Candidate] = []
+    refused: list[Refusal] = []
+    for region in regions:
+        for shape in _shapes(book, market, vcpus):
+            address = f"{market.provider}/{region}/{shape.name}"
+            reason = _excluded(shape, market)
+            if reason:
+                refused.append(Refusal(address, reason))
+                continue
+            try:
+                kept.append(_candidate(book, market, shape, region))
+            except EvidenceError as missing:
+                if market.families:
+                    raise
+                refused.append(Refusal(address, f"not used: {missing}"))
+    return tuple(kept), tuple(refused)
+
+
+def _default_region(book: PriceBook, market: Market) -> tuple[str, ...]:
+    """The provider's region with the most on-demand prices, ties by name reversed so that us-east-1 beats eu-west-1."""
+    counts: dict[str, int] = {}
+    for offer in book.select(market.provider, PurchaseOption.ON_DEMAND):
+        counts[offer.key.region] = counts.get(offer.key.region, 0) + 1
+    if not counts:
+        raise EvidenceError(
+            f"{market.provider}: the price book has no on-demand price",
+            hint="import prices with 'hcloud pricing import FILE' or use the bundled ones",
+        )
+    return (max(counts, key=lambda region: (counts[region], region)),)
+
+
+def _check_names(book: PriceBook, market: Market, regions: Iterable[str]) -> None:
+    known_regions = {k.region for k in book.offers if k.provider == market.provider}
+    for region in regions:
+        if region not in known_regions:
+            listed = ", ".join(sorted(known_regions)) or "none"
+            raise UsageError(f"{market.provider}: no prices for region {region!r}; the price book has: {listed}")
+    known = {t.family for (p, _), t in book.types.items() if p == market.provider}
+    for pattern in market.families:
+        if not any(fnmatchcase(family, pattern) for family in known):
+            raise UsageError(f"{market.provider}: no family matches {pattern!r}; see 'hcloud pricing list'")
+
+
+def _shapes(book: PriceBook, market: Market, vcpus: int) -> Iterator[InstanceType]:
+    for (provider, _), shape in sorted(book.types.items()):
+        if provider != market.provider or shape.vcpus != vcpus or shape.name.endswith(".metal"):
+            continue
+        if market.families:
+            if any(fnmatchcase(shape.family, pattern) for pattern in market.families):
+                yield shape
+        elif shape.current:
+            yield shape
+
+
+def _excluded(shape: InstanceType, market: Market) -> str:
+    """Why a rule keeps the shape out, empty where none does; a family that was named explicitly may be burstable."""
+    if shape.gpus:
+        return "has GPUs, and the demand asks for none"
+    if shape.arch not in market.architectures:
+        return f"architecture {shape.arch} is not allowed (markets.architectures)"
+    if shape.category == BURSTABLE and not market.families:
+        return "burstable: full speed only while credits last (name it in markets.families to allow it)"
+    return ""
+
+
+def _candidate(book: PriceBook, market: Market, shape: InstanceType, region: str) -> Candidate:
+    def key(option: PurchaseOption) -> OfferKey:
+        return OfferKey(market.provider, region, shape.name, option, os=market.os, tenancy=market.tenancy)
+
+    on_demand = book.offer(key(PurchaseOption.ON_DEMAND))
+    _refuse_quarantined(book, market, on_demand.key)
+    commitments = tuple(o for o in book.commitments(on_demand.key) if _allowed(o, market))
+    spot = book.offers.get(key(PurchaseOption.SPOT))
+    return Candidate(shape, on_demand, commitments, spot, book.sustained.get((market.provider, shape.family)))
+
+
+def _allowed(offer: Offer, market: Market) -> bool:
+    key = offer.key
+    return (
+        key.term_years in market.terms
+        and key.payment in market.payments
+        and (not market.options or key.option in market.options)
+        and offer.remaining != 0
+    )
+
+
+def _refuse_quarantined(book: PriceBook, market: Market, on_demand: OfferKey) -> None:
+    """Raise EvidenceError where a commitment the plan would have to compare has a quarantined price."""
+    for row in book.quarantine:
+        key = row.key
+        if key is None or key.term_years not in market.terms or key.payment not in market.payments:
+            continue
+        same = (key.provider, key.region, key.instance_type, key.os, key.tenancy)
+        wanted = (on_demand.provider, on_demand.region, on_demand.instance_type, on_demand.os, on_demand.tenancy)
+        if same == wanted and (not market.options or key.option in market.options):
+            raise EvidenceError(
+                f"{key}: its price is quarantined: {row.reason}",
+                hint="import a good price for it, or leave the option out with markets.options",
+            )

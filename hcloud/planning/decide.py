@@ -1,0 +1,221 @@
+"""The decision: from demand and offers to the cheapest fleet, the alternatives it beat and the bound it is held to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import EvidenceError
+from hcloud.model.plan import Refusal
+from hcloud.model.workload import Demand
+from hcloud.planning.candidates import Candidate, find_candidates
+from hcloud.planning.evaluate import (
+    Evaluation,
+    all_on_demand,
+    evaluate,
+    reserved_for_peak,
+    static_hybrid,
+)
+from hcloud.planning.fleet import Fleet, serve
+from hcloud.planning.forecast import Forecast, bootstrap, stretch
+from hcloud.planning.mix import lower_bound, mixed_reserve, useful_types
+from hcloud.planning.owned import Owned, use_first, without_spot
+from hcloud.planning.risk import Spread, changed, scaled, spread, unused_share
+from hcloud.planning.settings import Market, PlanSettings
+
+LARGE_VCPUS = 16  # HCloud section 8.3.1: reserved instances are the provider's 16-vCPU servers
+INSTANCES_AT_LEAST = 10  # ours: a reserve of fewer instances than this is too coarse; smaller ones are taken
+SEED_FUTURES = 1  # purpose of the random stream, mixed with the seed so that another stream never moves it
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """Another fleet for the same demand, with the name and the sentence that explains it."""
+
+    name: str
+    description: str
+    fleet: Fleet
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """What happens to the plan when demand changes: its own cost, and that of the fleets chosen in hindsight."""
+
+    change: float
+    planned: Fleet
+    on_demand: Fleet
+    hindsight: Fleet
+    unused_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The chosen fleet and everything it was compared with; money is exact where it is a Fleet, else float dollars."""
+
+    forecast: Forecast
+    types: tuple[Candidate, ...]
+    fleet: Fleet
+    spot: Fleet
+    method: str
+    bound_gap: float
+    lower_bound: float
+    rivals: tuple[Rival, ...]
+    evaluations: tuple[Evaluation, ...]
+    refusals: tuple[Refusal, ...]
+    falls: tuple[Fall, ...]
+    spread: Spread | None
+    scale: float
+    sized_at: float | None
+    owned: tuple[Owned, ...]
+
+    @property
+    def horizon_hours(self) -> int:
+        """The planning horizon in hours."""
+        return round(len(self.forecast) * self.forecast.step_hours)
+
+
+def instance_vcpus(demand: Demand, market: Market) -> int:
+    """The size of one instance: what the market says, else 16 vCPUs, or the largest size of which the mean demand
+    needs at least ten."""
+    if market.vcpus:
+        return market.vcpus
+    fitting = float(np.mean(demand.cores)) / INSTANCES_AT_LEAST
+    return min(LARGE_VCPUS, max(2, 2 ** math.floor(math.log2(max(fitting, 2.0)))))
+
+
+def decide(book: PriceBook, demand: Demand, settings: PlanSettings, owned: Sequence[Owned] = ()) -> Decision:
+    """Choose the cheapest fleet for the demand's forecast among the markets' offers.
+
+    Raises EvidenceError where no candidate has a price, InputError where there is no demand.
+    """
+    whole = use_first(stretch(demand, settings.outlook), owned)
+    forecast, spot_part = without_spot(whole, settings.spot_share_of_batch)
+    found = [find_candidates(book, m, instance_vcpus(demand, m)) for m in settings.markets]
+    candidates = tuple(c for kept, _ in found for c in kept)
+    if not candidates:
+        raise EvidenceError(
+            "no instance type is left to plan with",
+            hint="widen markets.families, architectures or regions, or set markets.vcpus to a size they have",
+        )
+    evaluations = tuple(
+        sorted((evaluate(c, forecast) for c in candidates), key=lambda e: (e.cost, e.candidate.address))
+    )
+    best = evaluations[0]
+    types, fleet, bound = (best.candidate,), best.fleet, np.inf
+    for group in _regions(candidates, best.candidate):
+        useful = useful_types(group)
+        relaxed = lower_bound(useful, forecast)
+        bound = min(bound, relaxed.cost)
+        if settings.mix_types and len(useful) > 1 and _same_region(group[0], best.candidate):
+            mixed = serve(forecast, useful, mixed_reserve(useful, forecast, relaxed.reserve))
+            if mixed.cost < fleet.cost * (1 - settings.mix_min_saving):
+                types, fleet = _in_use(useful, mixed), mixed
+    method = best.method if len(types) == 1 else "linear program, whole instances by search"
+    gap = float(fleet.cost) - (float(best.bound) if len(types) == 1 else bound)
+    chosen = _Chosen(types, fleet)
+    spread_, scale, chosen = _sized(chosen, forecast, settings)
+    return Decision(
+        forecast,
+        chosen.types,
+        chosen.fleet,
+        _spot_fleet(candidates, best.candidate, spot_part),
+        method,
+        gap + float(chosen.fleet.cost - fleet.cost),
+        bound,
+        _rivals(candidates, forecast, settings),
+        evaluations,
+        tuple(r for _, refused in found for r in refused),
+        tuple(_fall(chosen, forecast, -f) for f in settings.risk.falls),
+        spread_,
+        scale,
+        settings.risk.regret_quantile if spread_ is not None else None,
+        tuple(owned),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    types: tuple[Candidate, ...]
+    fleet: Fleet
+
+
+def _same_region(a: Candidate, b: Candidate) -> bool:
+    return (a.on_demand.key.provider, a.on_demand.key.region) == (b.on_demand.key.provider, b.on_demand.key.region)
+
+
+def _regions(candidates: Sequence[Candidate], first: Candidate) -> list[tuple[Candidate, ...]]:
+    """The candidates by provider and region, the region of ``first`` in front."""
+    groups: dict[tuple[str, str], list[Candidate]] = {}
+    for candidate in candidates:
+        key = candidate.on_demand.key
+        groups.setdefault((key.provider, key.region), []).append(candidate)
+    ordered = sorted(groups.items(), key=lambda item: (not _same_region(item[1][0], first), item[0]))
+    return [tuple(group) for _, group in ordered]
+
+
+def _in_use(candidates: Sequence[Candidate], fleet: Fleet) -> tuple[Candidate, ...]:
+    used = {h.offer.key.instance_type for h in fleet.holdings} | {r.offer.key.instance_type for r in fleet.rentals}
+    return tuple(c for c in candidates if c.shape.name in used)
+
+
+def _sized(chosen: _Chosen, forecast: Forecast, settings: PlanSettings) -> tuple[Spread | None, float, _Chosen]:
+    """The spread over futures and, where a regret quantile is set, the reserve scaled to it."""
+    generator = np.random.default_rng([settings.seed, SEED_FUTURES])
+    futures = bootstrap(forecast, settings.risk.futures, generator)
+    if futures is None or not chosen.fleet.holdings or any(h.start_hour for h in chosen.fleet.holdings):
+        return None, 1.0, chosen
+    outcome = spread(chosen.types, chosen.fleet.holdings, forecast, futures)
+    quantile = settings.risk.regret_quantile
+    if quantile is None:
+        return outcome, 1.0, chosen
+    scale = outcome.best_scale(quantile)
+    fleet = serve(forecast, chosen.types, scaled(chosen.fleet.holdings, scale))
+    return outcome, scale, replace(chosen, fleet=fleet)
+
+
+def _spot_fleet(candidates: Sequence[Candidate], near: Candidate, part: Forecast) -> Fleet:
+    """Spot instances of the cheapest type of the plan's region for the batch work that may be interrupted."""
+    if not part.cores.any():
+        return Fleet((), ())
+    offered = [replace(c, on_demand=c.spot, sustained=None) for c in candidates if c.spot and _same_region(c, near)]
+    if not offered:
+        raise EvidenceError(
+            f"{near.address}: no spot price in this region", hint="set planning.spot_share_of_batch to 0 or import one"
+        )
+    return min((all_on_demand(c, part) for c in offered), key=lambda f: f.cost)
+
+
+def _rivals(candidates: Sequence[Candidate], forecast: Forecast, settings: PlanSettings) -> tuple[Rival, ...]:
+    """All on demand, reserved for the peak, and the static hybrid, each with the type that makes it cheapest."""
+    margin = settings.peak_overprovision
+    peaks = [reserved_for_peak(c, forecast, margin) for c in candidates]
+    named = [
+        ("all on demand", "rent every instance when it is needed", [all_on_demand(c, forecast) for c in candidates]),
+        (
+            f"reserved for the peak + {margin:.0%}",
+            "commit to the highest demand and a margin (SR)",
+            [p for p in peaks if p is not None],
+        ),
+        (
+            "static hybrid",
+            "one constant reserve at the break-even quantile of demand",
+            [static_hybrid(c, forecast) for c in candidates],
+        ),
+    ]
+    return tuple(Rival(name, text, min(fleets, key=lambda f: f.cost)) for name, text, fleets in named if fleets)
+
+
+def _fall(chosen: _Chosen, forecast: Forecast, change: float) -> Fall:
+    """The plan's commitments under changed demand, beside what would have been best for its first type."""
+    less = changed(forecast, change)
+    return Fall(
+        change,
+        serve(less, chosen.types, chosen.fleet.holdings),
+        min((all_on_demand(c, less) for c in chosen.types), key=lambda f: f.cost),
+        min((evaluate(c, less).fleet for c in chosen.types), key=lambda f: f.cost),
+        unused_share(chosen.fleet, chosen.types, less),
+    )

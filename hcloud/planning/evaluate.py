@@ -1,0 +1,177 @@
+"""The cheapest fleet of one instance type for a forecast, with its bound: closed form, network flow or by level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.catalog.quote import sustained_factor
+from hcloud.model.catalog import Offer
+from hcloud.planning.candidates import Candidate
+from hcloud.planning.fleet import Fleet, Holding, Rental, instances_needed, rent, steps_at_or_above
+from hcloud.planning.forecast import Forecast
+from hcloud.planning.reserve import CommitmentKind, optimal_reserve
+from hcloud.units import SECONDS_PER_HOUR
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+    from hcloud.planning.fleet import Counts
+
+BY_LEVEL = "level by level"
+WORTH_A_COMMITMENT = 1e-9  # a level must save more than rounding noise to be worth a commitment
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The best fleet of one candidate. ``bound`` is what no plan of whole instances of this type can undercut; it is
+    below the cost only where ``method`` says so."""
+
+    candidate: Candidate
+    fleet: Fleet
+    cost: Decimal
+    bound: Decimal
+    method: str
+
+
+def evaluate(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer] | None = None) -> Evaluation:
+    """The cheapest fleet of ``candidate`` for ``forecast`` using ``offers`` (its own commitments unless given).
+
+    Separable by level where every term covers the horizon: then sustained-use tiers and limited offers are exact too.
+    """
+    usable = candidate.commitments if offers is None else tuple(offers)
+    units = instances_needed(forecast.cores, forecast.memory, candidate)
+    horizon_hours = len(forecast) * forecast.step_seconds // SECONDS_PER_HOUR
+    special = candidate.sustained is not None or any(o.remaining is not None for o in usable)
+    if not special:
+        return _proven(candidate, forecast, units, usable)
+    holdings = _by_level(level_costs(candidate, units, forecast), usable, horizon_hours)
+    fleet = _with_holdings(candidate, forecast, units, holdings)
+    if all(o.term_hours >= horizon_hours for o in usable):
+        return Evaluation(candidate, fleet, fleet.cost, fleet.cost, BY_LEVEL)
+    bound = min(fleet.cost, _relaxed_bound(candidate, forecast, units, usable))
+    return Evaluation(candidate, fleet, fleet.cost, bound, f"{BY_LEVEL}, renewed at expiry (see the gap)")
+
+
+def _proven(candidate: Candidate, forecast: Forecast, units: Counts, offers: Sequence[Offer]) -> Evaluation:
+    kinds = [_kind(o, forecast) for o in offers]
+    price = float(candidate.on_demand.hourly) * forecast.step_hours
+    solution = optimal_reserve(units, price, kinds)
+    holdings = tuple(
+        Holding(offers[kind], count, start * forecast.step_seconds // SECONDS_PER_HOUR)
+        for kind, start, count in solution.purchases
+    )
+    fleet = Fleet(holdings, _rented(candidate, solution.on_demand, forecast))
+    gap = Decimal(repr(max(solution.gap, 0.0)))
+    return Evaluation(candidate, fleet, fleet.cost, fleet.cost - gap, solution.method)
+
+
+def _kind(offer: Offer, forecast: Forecast) -> CommitmentKind:
+    return CommitmentKind(
+        str(offer.key), offer.term_hours * SECONDS_PER_HOUR // forecast.step_seconds, float(offer.term_cost)
+    )
+
+
+def level_costs(candidate: Candidate, units: Counts, forecast: Forecast) -> Floats:
+    """On-demand dollars over the horizon of each concurrent level k = 1 .. peak, sustained use included."""
+    price = float(candidate.on_demand.hourly)
+    if candidate.sustained is None:
+        return np.multiply(steps_at_or_above(units), price * forecast.step_hours, dtype=np.float64)
+    rule, months = candidate.sustained, forecast.months
+    ends = np.linspace(0, 1, 65)
+    factors = np.array([float(sustained_factor(rule, Decimal(repr(float(u))))) for u in ends])
+    costs = np.zeros(int(units.max(initial=0)))
+    for month in range(int(months[-1]) + 1):
+        inside = units[months == month]
+        used = steps_at_or_above(inside)
+        # the tiers are linear between quarters of the month, and the grid holds every quarter: no rounding here
+        costs[: len(used)] += np.interp(used / len(inside), ends, factors) * (len(inside) * forecast.step_hours * price)
+    return costs
+
+
+def _by_level(costs: Floats, offers: Sequence[Offer], horizon_hours: int) -> tuple[Holding, ...]:
+    """Cover levels from the busiest down with the cheapest offer left, as long as it undercuts the level on demand."""
+    chosen: dict[int, int] = {}
+    prices = [float(o.term_cost * _renewals(o, horizon_hours)) for o in offers]
+    order = sorted(range(len(offers)), key=lambda i: (prices[i], offers[i].key))
+    left = [offers[i].remaining for i in order]
+    position = 0
+    for cost in costs:
+        while position < len(order) and left[position] == 0:
+            position += 1
+        if position == len(order) or cost <= prices[order[position]] + WORTH_A_COMMITMENT:
+            break
+        chosen[order[position]] = chosen.get(order[position], 0) + 1
+        available = left[position]
+        left[position] = None if available is None else available - 1
+    return renewed([Holding(offers[i], n) for i, n in sorted(chosen.items())], horizon_hours)
+
+
+def _renewals(offer: Offer, horizon_hours: int) -> int:
+    return -(-horizon_hours // offer.term_hours)
+
+
+def renewed(holdings: Sequence[Holding], horizon_hours: int) -> tuple[Holding, ...]:
+    """The holdings bought again at each expiry until the horizon is covered."""
+    return tuple(
+        Holding(h.offer, h.count, start) for h in holdings for start in range(0, horizon_hours, h.offer.term_hours)
+    )
+
+
+def _relaxed_bound(candidate: Candidate, forecast: Forecast, units: Counts, offers: Sequence[Offer]) -> Decimal:
+    """A bound with on-demand at its full-month price and no limits on offers: both only make plans cheaper."""
+    factor = 1.0 if candidate.sustained is None else float(candidate.sustained.full_month_factor)
+    price = float(candidate.on_demand.hourly) * forecast.step_hours * factor
+    return Decimal(repr(optimal_reserve(units, price, [_kind(o, forecast) for o in offers]).dual_bound))
+
+
+def _with_holdings(candidate: Candidate, forecast: Forecast, units: Counts, holdings: Sequence[Holding]) -> Fleet:
+    left = np.maximum(units - held_instances(holdings, forecast), 0)
+    return Fleet(tuple(holdings), _rented(candidate, left, forecast))
+
+
+def held_instances(holdings: Sequence[Holding], forecast: Forecast) -> Counts:
+    """Instances under commitment at every step."""
+    held = np.zeros(len(forecast), dtype=np.int64)
+    for holding in holdings:
+        first = holding.start_hour * SECONDS_PER_HOUR // forecast.step_seconds
+        held[first : first + holding.offer.term_hours * SECONDS_PER_HOUR // forecast.step_seconds] += holding.count
+    return held
+
+
+def _rented(candidate: Candidate, counts: Counts, forecast: Forecast) -> tuple[Rental, ...]:
+    return (rent(candidate, counts, forecast),) if counts.any() else ()
+
+
+def all_on_demand(candidate: Candidate, forecast: Forecast) -> Fleet:
+    """Everything rented as it is needed."""
+    return _with_holdings(candidate, forecast, instances_needed(forecast.cores, forecast.memory, candidate), ())
+
+
+def reserved_for_peak(candidate: Candidate, forecast: Forecast, overprovision: float) -> Fleet | None:
+    """The peak plus a margin under the cheapest commitment, renewed at expiry (strategy SR); None without offers."""
+    if not candidate.commitments:
+        return None
+    units = instances_needed(forecast.cores, forecast.memory, candidate)
+    count = int(np.ceil(int(units.max()) * (1 + overprovision) - 1e-9))
+    horizon_hours = len(forecast) * forecast.step_seconds // SECONDS_PER_HOUR
+    cheapest = min(candidate.commitments, key=lambda o: (o.term_cost * _renewals(o, horizon_hours), o.key))
+    return _with_holdings(candidate, forecast, units, renewed([Holding(cheapest, count)], horizon_hours))
+
+
+def static_hybrid(candidate: Candidate, forecast: Forecast) -> Fleet:
+    """One constant reserve from the break-even quantile of demand, renewed at expiry (the closed form)."""
+    units = instances_needed(forecast.cores, forecast.memory, candidate)
+    horizon_hours = len(forecast) * forecast.step_seconds // SECONDS_PER_HOUR
+    costs = level_costs(candidate, units, forecast)
+    fleets = [_with_holdings(candidate, forecast, units, ())]
+    for offer in candidate.commitments:
+        renewals = _renewals(offer, horizon_hours)
+        worth = int(np.sum(costs > float(offer.term_cost) * renewals + WORTH_A_COMMITMENT))
+        count = worth if offer.remaining is None else min(worth, offer.remaining)
+        if count:
+            fleets.append(_with_holdings(candidate, forecast, units, renewed([Holding(offer, count)], horizon_hours)))
+    return min(fleets, key=lambda f: f.cost)

@@ -1,0 +1,165 @@
+"""A fleet over the horizon: what is held under commitment, what is rented on demand, and what both cost."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.catalog.quote import sustained_factor, usage_cost
+from hcloud.model.catalog import Offer, SustainedUse
+from hcloud.planning.candidates import Candidate
+from hcloud.planning.forecast import Forecast
+from hcloud.units import SECONDS_PER_HOUR
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Floats
+
+    Counts = NDArray[np.int64]
+
+SLACK = 1e-9  # a demand this little above a whole instance is rounding noise, not a reason for another instance
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """``count`` instances of a commitment, bought at ``start_hour`` of the horizon and paid for its whole term."""
+
+    offer: Offer
+    count: int
+    start_hour: int = 0
+
+    @property
+    def cost(self) -> Decimal:
+        """Dollars for the whole term of all instances: an unexpired term is charged in full."""
+        return self.offer.term_cost * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Rental:
+    """Pay-as-you-go use of one offer: instance-hours used, instance-hours charged (fewer under a sustained-use
+    discount), and the most instances at once."""
+
+    offer: Offer
+    hours: Decimal
+    charged_hours: Decimal
+    peak: int
+
+    @property
+    def cost(self) -> Decimal:
+        """Dollars for all of it."""
+        return usage_cost(self.offer, self.charged_hours)
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """A way to serve the whole forecast; ``cost`` is exact, in dollars of the horizon."""
+
+    holdings: tuple[Holding, ...]
+    rentals: tuple[Rental, ...]
+
+    @property
+    def cost(self) -> Decimal:
+        """Commitments in full plus usage."""
+        parts = [h.cost for h in self.holdings] + [r.cost for r in self.rentals]
+        return sum(parts, Decimal(0))
+
+
+def instances_needed(cores: Floats, memory: Floats, candidate: Candidate) -> Counts:
+    """Whole instances of one type that cover vCPUs and GiB at every step."""
+    shape = candidate.shape
+    load = np.maximum(cores / float(shape.vcpus), memory / float(shape.memory_gib))
+    return np.ceil(np.maximum(load, 0.0) - SLACK).astype(np.int64)
+
+
+def cover(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> list[Counts]:
+    """Whole instances of each type that cover every step at least on-demand cost, mixing at most two types a step.
+
+    Two types suffice for the fractional optimum (a basic solution of two constraints); of each pair the fractional
+    count of the first is rounded both ways and the second fills up.
+    """
+    best_cost = np.full(len(cores), np.inf)
+    best = [np.zeros(len(cores), dtype=np.int64) for _ in candidates]
+    for counts in _choices(cores, memory, candidates):
+        cost = sum((n * float(candidates[i].on_demand.hourly) for i, n in counts.items()), np.zeros(len(cores)))
+        better = cost < best_cost - SLACK
+        best_cost = np.where(better, cost, best_cost)
+        for i, n in enumerate(best):
+            best[i] = np.where(better, counts.get(i, np.int64(0)), n)
+    return best
+
+
+def _choices(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> list[dict[int, Counts]]:
+    """Every single type, then every pair with the first type's fractional share rounded down and up."""
+    choices = [{i: instances_needed(cores, memory, c)} for i, c in enumerate(candidates)]
+    for i, j in itertools.combinations(range(len(candidates)), 2):
+        a, b = candidates[i].shape, candidates[j].shape
+        determinant = float(a.vcpus * b.memory_gib - b.vcpus * a.memory_gib)
+        if determinant == 0:
+            continue
+        share = (cores * float(b.memory_gib) - memory * float(b.vcpus)) / determinant
+        for first in (np.floor(share), np.ceil(share)):
+            n = np.maximum(first, 0).astype(np.int64)
+            left_cores, left_memory = cores - n * float(a.vcpus), memory - n * float(a.memory_gib)
+            choices.append({i: n, j: instances_needed(left_cores, left_memory, candidates[j])})
+    return choices
+
+
+def rent(candidate: Candidate, counts: Counts, forecast: Forecast) -> Rental:
+    """The on-demand use of ``counts`` instances step by step."""
+    hours = _hours(int(counts.sum()), forecast)
+    charged = hours if candidate.sustained is None else _sustained_hours(counts, forecast, candidate.sustained)
+    return Rental(candidate.on_demand, hours, charged, int(counts.max(initial=0)))
+
+
+def _hours(instance_steps: int, forecast: Forecast) -> Decimal:
+    return Decimal(instance_steps) * forecast.step_seconds / SECONDS_PER_HOUR
+
+
+def _sustained_hours(counts: Counts, forecast: Forecast, rule: SustainedUse) -> Decimal:
+    """List-price hours under sustained use: concurrent level k of a month is charged by its share of that month."""
+    charged = Decimal(0)
+    months = forecast.months
+    for month in range(int(months[-1]) + 1):
+        inside = counts[months == month]
+        month_hours = _hours(len(inside), forecast)
+        for used, levels in _levels_by_use(inside):
+            charged += month_hours * levels * sustained_factor(rule, Decimal(used) / len(inside))
+    return charged
+
+
+def _levels_by_use(counts: Counts) -> list[tuple[int, int]]:
+    """(steps in use, number of levels in use that long) of the concurrent levels of ``counts``."""
+    used = steps_at_or_above(counts)
+    values, levels = np.unique(used, return_counts=True)
+    return [(int(u), int(n)) for u, n in zip(values, levels, strict=True) if u]
+
+
+def steps_at_or_above(counts: Counts) -> Counts:
+    """Entry k-1 is the number of steps with at least k instances, for k = 1 .. peak."""
+    histogram = np.bincount(counts)
+    return np.asarray(histogram[::-1].cumsum()[::-1][1:], dtype=np.int64)
+
+
+def serve(forecast: Forecast, candidates: Sequence[Candidate], holdings: Sequence[Holding]) -> Fleet:
+    """The fleet that runs the holdings' instances first and rents the rest on demand, step by step.
+
+    A holding counts for the candidate of its own instance type; a holding of another type is an error (KeyError).
+    """
+    held = {c.on_demand.key.instance_type: np.zeros(len(forecast), dtype=np.int64) for c in candidates}
+    for holding in holdings:
+        first = holding.start_hour * SECONDS_PER_HOUR // forecast.step_seconds
+        last = first + holding.offer.term_hours * SECONDS_PER_HOUR // forecast.step_seconds
+        held[holding.offer.key.instance_type][first:last] += holding.count
+    cores, memory = forecast.cores.copy(), forecast.memory.copy()
+    for candidate in candidates:
+        cores -= held[candidate.shape.name] * float(candidate.shape.vcpus)
+        memory -= held[candidate.shape.name] * float(candidate.shape.memory_gib)
+    counts = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)
+    rentals = tuple(rent(c, n, forecast) for c, n in zip(candidates, counts, strict=True) if n.any())
+    return Fleet(tuple(holdings), rentals)

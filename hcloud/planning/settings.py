@@ -1,0 +1,69 @@
+"""What a plan may choose from and how it looks ahead; every number here is a key of the configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.units import HOURS_PER_YEAR
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """Which offers of one provider are allowed. ``families`` are shell patterns, empty for every current family that is
+    not burstable; ``vcpus`` is the size of one instance, 0 to choose it from the demand."""
+
+    provider: Provider = Provider.AWS
+    regions: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    architectures: tuple[str, ...] = ("x86_64",)
+    vcpus: int = 0
+    os: str = "linux"
+    tenancy: str = "shared"
+    options: tuple[PurchaseOption, ...] = ()
+    terms: tuple[int, ...] = (1, 3)
+    payments: tuple[Payment, ...] = (Payment.NONE, Payment.PARTIAL, Payment.ALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """How the trace becomes a forecast. ``step_seconds`` 0 chooses hours for a trace of a day or more, else 5 minutes.
+
+    ``growth_per_year`` 0.2 means a fifth more a year, ``headroom`` 0.1 a tenth more capacity than demand,
+    ``warm_up_seconds`` are dropped from the start of the trace.
+    """
+
+    horizon_hours: int = HOURS_PER_YEAR
+    step_seconds: int = 0
+    growth_per_year: float = 0.0
+    headroom: float = 0.0
+    warm_up_seconds: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RiskSettings:
+    """How uncertainty enters: ``regret_quantile`` None plans for the forecast itself, 0.9 sizes the reserve so that the
+    regret exceeded in one future of ten is least. ``futures`` are drawn by block bootstrap."""
+
+    regret_quantile: float | None = None
+    futures: int = 200
+    falls: tuple[float, ...] = (0.1, 0.3, 0.5)
+
+
+@dataclass(frozen=True, slots=True)
+class PlanSettings:
+    """All the keys of the ``planning`` and ``markets`` sections.
+
+    ``peak_overprovision`` is HCloud's 15 % for reserving the peak (section 8.5.4). ``mix_min_saving`` (ours): several
+    types are only mixed where that saves at least this fraction. ``spot_share_of_batch`` (ours) is the part of the
+    batch demand that may be interrupted.
+    """
+
+    markets: tuple[Market, ...] = (Market(),)
+    outlook: Outlook = Outlook()
+    risk: RiskSettings = RiskSettings()
+    spot_share_of_batch: float = 0.0
+    peak_overprovision: float = 0.15
+    mix_min_saving: float = 0.01
+    mix_types: bool = True
+    seed: int = 42
