@@ -1,0 +1,159 @@
+"""What matching works on: priced rows of usage, pools of commitment, and the order in which rows draw on pools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from enum import StrEnum
+from typing import NamedTuple
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import EvidenceError
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, Payment, Provider, PurchaseOption, SustainedUse
+from hcloud.model.usage import Commitment
+
+ONE = Decimal(1)
+
+# What is paid at once of a commitment in dollars an hour. Price lists give such a plan one rate per type and no split;
+# half for partial upfront is what AWS asks for at least (Savings Plans User Guide, "Understanding plan types").
+_UPFRONT_SHARE = {Payment.NONE: Decimal(0), Payment.PARTIAL: Decimal("0.5"), Payment.ALL: ONE}
+
+# Discounts that agree to this are equal: a rate worked out from unit prices carries the noise of its divisions.
+_SAME_DISCOUNT = Decimal("1e-12")
+
+
+class Slot(NamedTuple):
+    """One kind of usage: the on-demand offer and the zone it ran in."""
+
+    key: OfferKey
+    zone: str
+
+
+class Resource(StrEnum):
+    """What a row of usage is an amount of. ``REST`` is what no commitment covers: licences, attached devices."""
+
+    INSTANCE = "instance"
+    VCPU = "vcpu"
+    MEMORY = "memory"
+    REST = "rest"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One resource of one slot of usage.
+
+    ``quantity`` units per instance-hour at a list price of ``rate`` dollars per unit-hour; ``share`` is the part of an
+    instance that counts as covered when the row is. ``sustained`` holds the tiers where sustained use applies.
+    """
+
+    slot: int
+    key: OfferKey
+    zone: str
+    shape: InstanceType
+    resource: Resource
+    quantity: Decimal
+    rate: Decimal
+    share: Decimal
+    sustained: SustainedUse | None = None
+
+
+class Pool(NamedTuple):
+    """What a commitment gives each hour: ``capacity`` in units, GiB or dollars; ``value`` weighs a unit of it against
+    the commitment's other pools when utilisation is computed."""
+
+    commitment: int
+    capacity: Decimal
+    value: Decimal
+
+
+class Step(NamedTuple):
+    """Row ``row`` draws on pool ``pool``, ``weight`` of the pool for each unit of the row."""
+
+    pool: int
+    row: int
+    weight: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The pools of some commitments and every draw on them, in the order a provider applies them.
+
+    Every step keeps an order: with less left in a row or more in a pool before it, the same holds after it. So one
+    more commitment, or a larger one, never raises what is left for on-demand; keep the sequence fixed to keep that.
+    """
+
+    pools: list[Pool] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+
+    def add_pool(self, commitment: int, capacity: Decimal, value: Decimal = ONE) -> int:
+        """Append a pool and return its index."""
+        self.pools.append(Pool(commitment, capacity, value))
+        return len(self.pools) - 1
+
+    def draw(self, pool: int, row: int, weight: Decimal) -> None:
+        """Append a step; raises EvidenceError for a weight of 0, which would cover without end."""
+        if weight <= 0:
+            raise EvidenceError(
+                "a price or size-flexibility weight of zero was met while matching",
+                hint="check the price file: every rate and every instance type's units must be above 0",
+            )
+        self.steps.append(Step(pool, row, weight))
+
+    def extend(self, other: Layout) -> None:
+        """Append another layout's pools and steps behind these."""
+        offset = len(self.pools)
+        self.pools.extend(other.pools)
+        self.steps.extend(Step(s.pool + offset, s.row, s.weight) for s in other.steps)
+
+
+def whole_row(index: int, slot: Slot, book: PriceBook) -> Row:
+    """The row of usage that is matched by the instance; raises EvidenceError for an unknown price or type."""
+    offer, shape = book.offer(slot.key), book.instance_type(slot.key.provider, slot.key.instance_type)
+    return Row(index, slot.key, slot.zone, shape, Resource.INSTANCE, ONE, offer.hourly, ONE)
+
+
+def bare_key(key: OfferKey) -> OfferKey:
+    """The on-demand offer of the same machine without licence or sole tenancy."""
+    return replace(key, os="linux", tenancy="shared")
+
+
+def plan_rate(plan: Commitment, key: OfferKey, book: PriceBook) -> Decimal:
+    """Dollars an hour that usage of ``key`` consumes of a plan; raises EvidenceError where the book has no rate."""
+    bought = plan.offer.key
+    wanted = replace(key, option=bought.option, term_years=bought.term_years, payment=bought.payment, zone="")
+    return book.offer(wanted).effective_hourly
+
+
+def families_in_plan(provider: Provider, option: PurchaseOption, book: PriceBook) -> frozenset[str]:
+    """Families with a rate under a spend-based option somewhere: the only evidence of which families it includes."""
+    names = {k.instance_type for k in book.offers if k.option is option and k.provider is provider}
+    return frozenset(book.types[provider, name].family for name in names if (provider, name) in book.types)
+
+
+def dollar_offer(offer: Offer, dollars: Decimal) -> Offer:
+    """A spend-based commitment of so many dollars an hour as one offer, split by its payment option."""
+    upfront = dollars * _UPFRONT_SHARE[offer.key.payment]
+    return replace(offer, hourly=dollars - upfront, upfront=upfront * offer.term_hours)
+
+
+def draw_by_discount(
+    layout: Layout,
+    plans: Sequence[tuple[int, Commitment]],
+    rows: Sequence[tuple[int, Row]],
+    rate_of: Callable[[Commitment, Row], Decimal | None],
+) -> None:
+    """Append the draws of spend-based plans (pool, commitment): greatest discount first, then the lowest rate.
+
+    All plans handed over together compete together. ``rate_of`` gives None for usage outside a plan; a rate that saves
+    nothing is left out, as on-demand is then no dearer.
+    """
+    pairs = []
+    for order, (pool, plan) in enumerate(plans):
+        for index, row in rows:
+            rate = rate_of(plan, row)
+            if rate is not None and rate < row.rate:
+                paid = (rate / row.rate).quantize(_SAME_DISCOUNT)
+                pairs.append((paid, rate, index, order, pool))
+    for _, rate, index, _, pool in sorted(pairs):
+        layout.draw(pool, index, rate)
