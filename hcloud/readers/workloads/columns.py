@@ -1,0 +1,182 @@
+"""Columns of a table as they are read: what each may hold, and buffers that grow without copying."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from hcloud.errors import InputError
+from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.identity import Hashes, identity_hashes
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Codes, Floats
+
+Sort = Literal["number", "time", "label", "identity", "skip"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its bounds (``above``: the lower bound itself is not allowed) or the labels it may hold.
+
+    An empty cell of a column that is not ``required`` becomes NaN, or the label code -1.
+    """
+
+    name: str
+    sort: Sort = "number"
+    low: float = 0.0
+    high: float = limits.CORES
+    above: bool = False
+    required: bool = True
+    zoned: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def allowed(self) -> str:
+        """What the column may hold, for an error."""
+        if self.sort == "label":
+            return f"one of {', '.join(self.choices)}" if self.choices else "text"
+        if self.sort == "time":
+            return f"seconds from 0 to {limits.SUBMIT_SECONDS:g}, or an ISO-8601 time"
+        if self.above:
+            return f"a number above {self.low:g} and at most {self.high:g}"
+        return f"a number from {self.low:g} to {self.high:g}"
+
+    def holds(self, values: Floats) -> bool:
+        """Whether every value is within bounds; NaN and infinities are not."""
+        if not len(values):
+            return True
+        low, high = values.min(), values.max()
+        return bool((low > self.low if self.above else low >= self.low) and high <= self.high)
+
+
+class SuspectError(Exception):
+    """A fast pass met something it must refuse; a slower pass says what and where."""
+
+
+class Growing:
+    """An array that fills up; untouched capacity costs no memory, so estimates may be generous."""
+
+    def __init__(self, dtype: str, capacity: int) -> None:
+        self.array = np.empty(max(capacity, 1024), dtype)
+        self.used = 0
+
+    def extend(self, values: NDArray[np.generic]) -> None:
+        """Append values."""
+        end = self.used + len(values)
+        if end > len(self.array):
+            self.array.resize(max(end, len(self.array) * 5 // 4), refcheck=False)
+        self.array[self.used : end] = values
+        self.used = end
+
+    def values(self) -> NDArray[np.generic]:
+        """What was appended."""
+        return self.array[: self.used]
+
+
+class Sink:
+    """Takes record batches, checks them at full speed and keeps the columns as arrays."""
+
+    def __init__(self, columns: tuple[Column, ...], max_rows: int, file: str) -> None:
+        self.columns = columns
+        self.max_rows = max_rows
+        self.file = file
+        self.rows = 0
+        self.growing: dict[str, Growing] = {}
+        self.names: dict[str, dict[str, int]] = {c.name: {} for c in columns if c.sort == "label"}
+
+    def reserve(self, rows: int) -> None:
+        """Make room for about this many rows."""
+        dtypes = {"number": "f8", "time": "f8", "label": "i4", "identity": "u8"}
+        for column in self.columns:
+            if column.sort != "skip":
+                self.growing[column.name] = Growing(dtypes[column.sort], min(rows, self.max_rows))
+
+    def take(self, batch: pa.RecordBatch) -> None:
+        """Check and keep one batch; SuspectError when any value must be refused."""
+        self.rows += batch.num_rows
+        if self.rows > self.max_rows:
+            raise InputError(
+                f"{self.file}: more than {self.max_rows:,} rows (max_rows)",
+                hint="raise it with --set max_rows=N, or split the file",
+            )
+        for index, column in enumerate(self.columns):
+            if column.sort != "skip":
+                self.growing[column.name].extend(self._column(column, batch.column(index)))
+
+    def numbers(self, name: str) -> Floats:
+        """A number or time column."""
+        return self.growing[name].values().astype(np.float64, copy=False)
+
+    def codes(self, name: str) -> Codes:
+        """A label column as indices into :meth:`labels`."""
+        return self.growing[name].values().astype(np.int32, copy=False)
+
+    def labels(self, name: str) -> tuple[str, ...]:
+        """The labels of a column in the order they were met."""
+        return tuple(self.names[name])
+
+    def take_hashes(self, name: str) -> Hashes:
+        """The hashes of an identity column, which the sink then forgets."""
+        return self.growing.pop(name).values().astype(np.uint64, copy=False)
+
+    def has(self, name: str) -> bool:
+        """Whether the column was in the input."""
+        return name in self.growing
+
+    def _column(self, column: Column, values: pa.Array) -> NDArray[np.generic]:
+        if values.null_count and column.required:
+            raise SuspectError
+        if column.sort == "label":
+            return self._label_codes(column, values)
+        if column.sort == "identity":
+            return _identities(values)
+        return self._checked_numbers(column, values)
+
+    def _checked_numbers(self, column: Column, values: pa.Array) -> Floats:
+        numbers = unix_seconds(values) if pa.types.is_timestamp(values.type) else _floats(values)
+        present = numbers[~np.isnan(numbers)] if values.null_count else numbers
+        if values.null_count and len(present) + values.null_count != len(numbers):
+            raise SuspectError
+        if not column.holds(present):
+            raise SuspectError
+        return numbers
+
+    def _label_codes(self, column: Column, values: pa.DictionaryArray) -> Codes:
+        known = self.names[column.name]
+        codes = np.empty(len(values.dictionary) + 1, np.int32)
+        codes[-1] = -1
+        for index, label in enumerate(values.dictionary.to_pylist()):
+            if (column.choices and label not in column.choices) or len(label) > limits.TEXT_BYTES:
+                raise SuspectError
+            codes[index] = known.setdefault(label, len(known)) if label else -1
+        if len(known) > limits.LABELS:
+            raise InputError(f"{self.file}: column {column.name} has more than {limits.LABELS:,} different values")
+        indices = values.indices.fill_null(len(codes) - 1) if values.indices.null_count else values.indices
+        coded: Codes = codes[indices.to_numpy(zero_copy_only=False)]
+        return coded
+
+
+def unix_seconds(values: pa.Array) -> Floats:
+    """Timestamps as Unix seconds; a missing one is NaN."""
+    ticks = values.cast(pa.timestamp("ns")).to_numpy(zero_copy_only=False)
+    seconds: Floats = ticks.astype("i8") / 1e9
+    seconds[np.isnat(ticks)] = np.nan
+    return seconds
+
+
+def _floats(values: pa.Array) -> Floats:
+    numbers: Floats = values.to_numpy(zero_copy_only=False)
+    return numbers
+
+
+def _identities(values: pa.StringArray) -> NDArray[np.uint64]:
+    if len(values) and pc.max(pc.binary_length(values)).as_py() > limits.TEXT_BYTES:
+        raise SuspectError
+    return identity_hashes(values)

@@ -1,0 +1,159 @@
+"""Reads delimited text at full speed with pyarrow; what it must refuse is located by a second, slower pass."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
+
+from hcloud.errors import InputError
+from hcloud.readers.workloads.columns import Column, Sink, SuspectError
+from hcloud.readers.workloads.findings import Findings, did_you_mean, shown
+from hcloud.readers.workloads.identity import suspicious
+from hcloud.readers.workloads.locate import Layout, duplicates, locate
+from hcloud.readers.workloads.source import CheckedReader, Source
+
+_LONGEST_BLOCK = 1 << 20
+_PER_ROW_GUESS = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A checked table: its columns, the number of rows and the digest of the file."""
+
+    sink: Sink
+    digest: str
+
+    @property
+    def rows(self) -> int:
+        """Rows read."""
+        return self.sink.rows
+
+
+Progress = Callable[[float], None]
+
+
+def read_table(source: Source, layout: Layout, max_rows: int, progress: Progress | None = None) -> Table:
+    """Every row of the file in checked columns; InputError with line and column for all that is wrong."""
+    sink = Sink(layout.columns, max_rows, source.name)
+    reader = source.open()
+    try:
+        with reader:
+            _fill(sink, reader, layout, progress)
+            digest = reader.digest()
+            if reader.nul:
+                raise SuspectError
+    except (SuspectError, pa.ArrowInvalid, pa.ArrowKeyError, UnicodeDecodeError) as error:
+        if reader.failure is not None:
+            raise reader.failure from error
+        raise locate(source, layout, str(error)) from error
+    if sink.rows == 0:
+        raise InputError(f"{source.name}: no rows; the file has only a header")
+    _refuse_duplicates(source, layout, sink)
+    return Table(sink, digest)
+
+
+def header_layout(source: Source, known: tuple[Column, ...], *, ignore_extra: bool = False) -> Layout:
+    """The layout of a file with a header line: which known column stands where; InputError when it does not fit."""
+    first = source.head.split(b"\n", 1)[0].removesuffix(b"\r")
+    try:
+        text = first.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source.name}: line 1: the header is not UTF-8", hint="save it as UTF-8") from error
+    delimiter = max(",;\t", key=text.count)
+    names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
+    _check_header(source.name, names, known, ignore_extra=ignore_extra)
+    by_name = {c.name: c for c in known}
+    columns = tuple(by_name.get(name, Column(f"{name} #{i}", "skip")) for i, name in enumerate(names))
+    return Layout(_with_time_type(source, columns, delimiter), delimiter, header=True)
+
+
+def _with_time_type(source: Source, columns: tuple[Column, ...], delimiter: str) -> tuple[Column, ...]:
+    """Time columns settled as plain seconds where the first row holds a number."""
+    lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1:] if line.strip())
+    first = next(csv.reader(islice(lines, 1), delimiter=delimiter), [])
+    if len(first) != len(columns):
+        return columns
+    return tuple(_settled(column, cell) for column, cell in zip(columns, first, strict=True))
+
+
+def _settled(column: Column, cell: str) -> Column:
+    if column.sort != "time":
+        return column
+    try:
+        float(cell)
+    except ValueError:
+        return replace(column, zoned=_has_zone(cell))
+    return replace(column, sort="number")
+
+
+def _has_zone(cell: str) -> bool:
+    clock = cell.strip()[10:]
+    return clock.endswith(("Z", "z")) or "+" in clock or "-" in clock
+
+
+def _check_header(file: str, names: list[str], known: tuple[Column, ...], *, ignore_extra: bool) -> None:
+    findings = Findings(file)
+    allowed = [c.name for c in known]
+    for name in sorted({n for n in names if names.count(n) > 1}):
+        findings.add("line 1", f"column {shown(name)} stands there {names.count(name)} times", "once")
+    for index, name in enumerate(names, 1):
+        if name not in allowed and not ignore_extra:
+            hint = did_you_mean(name, [a for a in allowed if a not in names])
+            findings.add(f"line 1, column {index}", f"unknown column {shown(name)}", f"{', '.join(allowed)}{hint}")
+    for column in known:
+        if column.required and column.name not in names:
+            hint = did_you_mean(column.name, [n for n in names if n not in allowed])
+            findings.add("line 1", f"column {column.name} is missing", f"it is required{hint}")
+    if findings.problems:
+        error = findings.error(f"{file}: the header does not fit")
+        error.hint = "columns that are not needed are skipped with --set extra_columns=ignore"
+        raise error
+
+
+def _fill(sink: Sink, reader: CheckedReader, layout: Layout, progress: Progress | None) -> None:
+    stream = layout.wrap(reader) if layout.wrap else reader
+    size = reader.source.size * (4 if reader.source.gzipped else 1)
+    batches = arrow_csv.open_csv(
+        stream,
+        read_options=arrow_csv.ReadOptions(
+            use_threads=False,
+            block_size=_LONGEST_BLOCK,
+            column_names=[c.name for c in layout.columns],
+            skip_rows=1 if layout.header else 0,
+        ),
+        parse_options=arrow_csv.ParseOptions(delimiter=layout.delimiter, newlines_in_values=False),
+        convert_options=arrow_csv.ConvertOptions(
+            column_types={c.name: arrow_type(c) for c in layout.columns},
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+        ),
+    )
+    for number, batch in enumerate(batches):
+        if number == 0:
+            sink.reserve(batch.num_rows + size * batch.num_rows * 9 // (8 * max(batch.nbytes // 2, 1)))
+        sink.take(batch)
+        if progress is not None:
+            progress(min(reader.raw.taken / max(reader.source.size, 1), 1.0))
+
+
+def arrow_type(column: Column) -> pa.DataType:
+    """The Arrow type a column is converted to; ``skip`` columns stay text and are checked for nothing."""
+    if column.sort == "time":
+        return pa.timestamp("ns", "UTC" if column.zoned else None)
+    if column.sort == "label":
+        return pa.dictionary(pa.int32(), pa.string())
+    return pa.float64() if column.sort == "number" else pa.string()
+
+
+def _refuse_duplicates(source: Source, layout: Layout, sink: Sink) -> None:
+    for column in layout.columns:
+        if column.sort == "identity":
+            twice = suspicious(sink.take_hashes(column.name))
+            if len(twice):
+                duplicates(source, layout, column, twice)

@@ -1,0 +1,48 @@
+"""Collects what is wrong with one input file, so that all of it is shown together."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+from hcloud.errors import InputError, Problem
+
+ENOUGH = 1000
+"""Problems kept per file; a file with more is broken as a whole, and memory stays bounded."""
+SHOWN_CHARACTERS = 60
+
+
+class Findings:
+    """Problems of one file in the order they were met."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+
+    @property
+    def full(self) -> bool:
+        """Whether looking further is pointless."""
+        return len(self.problems) >= ENOUGH
+
+    def add(self, where: str, value: str, allowed: str) -> None:
+        """Note one problem; ``where`` names line or row and column."""
+        if not self.full:
+            self.problems.append(Problem(self.file, where, value, allowed))
+
+    def error(self, message: str = "") -> InputError:
+        """The error that carries every problem found."""
+        count = f"{len(self.problems)} or more" if self.full else str(len(self.problems))
+        plural = "" if count == "1" else "s"
+        return InputError(message or f"{self.file}: {count} problem{plural}", self.problems)
+
+
+def shown(text: str) -> str:
+    """A value as it stands in the file, quoted, escaped and cut to a readable length."""
+    return repr(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "...")
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``; did you mean x?`` or nothing."""
+    lowered = {k.lower(): k for k in known}
+    close = difflib.get_close_matches(name.strip().lower(), list(lowered), n=1, cutoff=0.6)
+    return f"; did you mean {lowered[close[0]]}?" if close else ""

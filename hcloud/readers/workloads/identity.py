@@ -1,0 +1,51 @@
+"""64-bit hashes of identifier columns, to find duplicates without keeping a million strings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Hashes = NDArray[np.uint64]
+
+_SPREAD = np.uint64(0x9E3779B97F4A7C15)
+_MIX = np.uint64(0xBF58476D1CE4E5B9)
+_WORD = 8
+_KEEP = np.array([(1 << (8 * n)) - 1 for n in range(_WORD)] + [(1 << 64) - 1], np.uint64)
+
+
+def identity_hashes(values: pa.StringArray) -> Hashes:
+    """One hash a string, eight bytes a step; equal strings have equal hashes, whatever block they stand in."""
+    starts, lengths, data = _layout(values)
+    words = np.ndarray(len(data) - _WORD + 1, "<u8", data, 0, (1,))
+    hashes: Hashes = lengths.astype(np.uint64) * _SPREAD
+    shortest, longest = (int(lengths.min()), int(lengths.max())) if len(lengths) else (0, 0)
+    for at in range(0, longest, _WORD):
+        if shortest > at:
+            hashes = _stir(hashes, words[starts + at], lengths - at)
+        else:
+            rows = np.flatnonzero(lengths > at)
+            hashes[rows] = _stir(hashes[rows], words[starts[rows] + at], lengths[rows] - at)
+    return hashes
+
+
+def suspicious(hashes: Hashes) -> Hashes:
+    """The hashes that occur more than once; sorts the array it is given in place."""
+    hashes.sort()
+    return np.unique(hashes[1:][hashes[1:] == hashes[:-1]])
+
+
+def _stir(hashes: Hashes, words: Hashes, left: NDArray[np.int64]) -> Hashes:
+    mixed = (hashes ^ (words & _KEEP[np.minimum(left, _WORD)])) * _MIX
+    stirred: Hashes = (mixed ^ (mixed >> np.uint64(29))) * _SPREAD
+    return stirred ^ (stirred >> np.uint64(32))
+
+
+def _layout(values: pa.StringArray) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+    """Where each string starts, how long it is, and the bytes with room to read a whole word past the end."""
+    _, offsets, characters = values.buffers()
+    width = np.int64 if pa.types.is_large_string(values.type) else np.int32
+    bounds = np.frombuffer(offsets, width)[values.offset : values.offset + len(values) + 1].astype(np.int64)
+    stored = np.frombuffer(characters, np.uint8) if characters is not None else np.empty(0, np.uint8)
+    data = np.concatenate([stored, np.zeros(_WORD, np.uint8)])
+    return bounds[:-1], np.diff(bounds), data

@@ -1,0 +1,151 @@
+"""Our own schema of jobs: its columns, and how a checked table becomes Jobs with everything else modelled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.errors import InputError
+from hcloud.model.workload import Jobs, Kind, Modelled, Provenance
+from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.columns import Column, Sink
+from hcloud.readers.workloads.options import WorkloadOptions
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Codes, Floats, Kinds
+
+SCHEMA = (
+    Column("id", "identity", required=False),
+    Column("submit", "time", high=limits.SUBMIT_SECONDS),
+    Column("duration", high=limits.DURATION_SECONDS),
+    Column("cores", high=limits.CORES, above=True, required=False),
+    Column("memory", high=limits.MEMORY_GIB, required=False),
+    Column("kind", "label", required=False, choices=("batch", "service")),
+    Column("app", "label", required=False),
+    Column("qos", "label", required=False),
+    Column("gpus", high=limits.GPUS, required=False),
+)
+"""``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
+
+
+@dataclass(slots=True)
+class Draft:
+    """Job columns on their way to Jobs: what is still missing is None, what was done is counted."""
+
+    name: str
+    format: str
+    digest: str
+    submit: Floats
+    duration: Floats
+    cores: Floats | None = None
+    memory: Floats | None = None
+    gpus: Floats | None = None
+    kind: Kinds | None = None
+    app: Codes | None = None
+    apps: tuple[str, ...] = ()
+    qos: Codes | None = None
+    qos_classes: tuple[str, ...] = ()
+    rows: int = 0
+    repaired: dict[str, int] = field(default_factory=dict)
+    left_out: dict[str, int] = field(default_factory=dict)
+    modelled: list[Modelled] = field(default_factory=list)
+
+    def repair(self, reason: str, count: int) -> None:
+        """Count rows a documented rule changed."""
+        if count:
+            self.repaired[reason] = self.repaired.get(reason, 0) + int(count)
+
+    def keep(self, mask: NDArray[np.bool_], reason: str) -> None:
+        """Leave out, and count, the rows that are not in the mask."""
+        gone = len(mask) - int(np.count_nonzero(mask))
+        if not gone:
+            return
+        self.left_out[reason] = self.left_out.get(reason, 0) + gone
+        self.select(np.flatnonzero(mask))
+
+    def select(self, rows: NDArray[np.int64]) -> None:
+        """Keep these rows in this order, a column at a time so that only one copy exists at once."""
+        for name in ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos"):
+            values = getattr(self, name)
+            if values is not None:
+                setattr(self, name, values[rows])
+
+
+def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
+    """Jobs of a checked table in our own schema."""
+    for name in ("cores", "memory", "gpus"):
+        if sink.has(name):
+            setattr(draft, name, sink.numbers(name))
+    if sink.has("kind"):
+        draft.kind = _kinds(sink, draft, options)
+    if sink.has("app"):
+        draft.app, draft.apps = sink.codes("app"), sink.labels("app")
+    if sink.has("qos"):
+        draft.qos, draft.qos_classes = sink.codes("qos"), sink.labels("qos")
+    return finish(draft, options)
+
+
+def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
+    """Jobs sorted by submit time, without zero durations, missing columns filled by their stated rules."""
+    draft.keep(draft.duration > 0, "zero duration (uses no capacity)")
+    count = len(draft.submit)
+    if count == 0:
+        raise InputError(f"{draft.name}: no usable job in {draft.rows:,} rows: {_reasons(draft)}")
+    _sort(draft)
+    cores = _filled(draft, "cores", np.float64(options.default_cores), "default_cores", f"{options.default_cores:g}")
+    rule = f"{options.memory_per_core:g} GiB per vCPU"
+    memory = _filled(draft, "memory", cores * options.memory_per_core, "memory_per_core", rule)
+    gpus = _filled(draft, "gpus", np.float64(0.0), "", "0")
+    kind = draft.kind if draft.kind is not None else _default_kind(draft, count, options)
+    none = np.full(count, -1, np.int32)
+    provenance = Provenance(
+        draft.name, draft.format, draft.digest, draft.rows, draft.repaired, draft.left_out, tuple(draft.modelled)
+    )
+    return Jobs(
+        draft.submit, draft.duration, cores, memory, gpus, kind,
+        none if draft.app is None else draft.app, draft.apps,
+        none if draft.qos is None else draft.qos, draft.qos_classes, provenance,
+    )  # fmt: skip
+
+
+def _sort(draft: Draft) -> None:
+    later = draft.submit[1:] < draft.submit[:-1]
+    if later.any():
+        draft.repair("unsorted: rows earlier than the row before; sorted by submit time", int(np.count_nonzero(later)))
+        draft.select(np.argsort(draft.submit, kind="stable"))
+
+
+def _filled(draft: Draft, name: str, default: Floats | np.float64, key: str, rule: str) -> Floats:
+    """The column with missing cells (or all of them) filled and the rule stated."""
+    values: Floats | None = getattr(draft, name)
+    if values is None:
+        if key:
+            draft.modelled.append(Modelled(name, rule, key))
+        return np.broadcast_to(default, draft.submit.shape).copy()
+    missing = np.isnan(values)
+    holes = int(np.count_nonzero(missing))
+    if holes:
+        draft.repair(f"empty {name}: {rule}" + (f" ({key})" if key else ""), holes)
+        values = np.where(missing, default, values)
+    return values
+
+
+def _kinds(sink: Sink, draft: Draft, options: WorkloadOptions) -> Kinds:
+    by_code = [int(Kind[label.upper()]) for label in sink.labels("kind")]
+    by_code.append(int(Kind[options.default_kind.upper()]))
+    codes = sink.codes("kind")
+    draft.repair(f"empty kind: {options.default_kind} (default_kind)", int(np.count_nonzero(codes < 0)))
+    return np.array(by_code, np.int8)[codes]
+
+
+def _default_kind(draft: Draft, count: int, options: WorkloadOptions) -> Kinds:
+    draft.modelled.append(Modelled("kind", options.default_kind, "default_kind"))
+    return np.full(count, int(Kind[options.default_kind.upper()]), np.int8)
+
+
+def _reasons(draft: Draft) -> str:
+    return ", ".join(f"{count:,} {reason}" for reason, count in draft.left_out.items()) or "none left"

@@ -1,0 +1,164 @@
+"""The slow second pass over a text table: says on which line and in which column something is wrong."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+import pyarrow as pa
+
+from hcloud.errors import InputError
+from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.columns import Column
+from hcloud.readers.workloads.findings import Findings, did_you_mean, shown
+from hcloud.readers.workloads.identity import Hashes, identity_hashes
+from hcloud.readers.workloads.source import CheckedReader, Source
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_CHUNK = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a text table is laid out; ``wrap`` rewrites the byte stream for the fast pass (blanks to one delimiter)."""
+
+    columns: tuple[Column, ...]
+    delimiter: str = ","
+    header: bool = True
+    comment: str = ""
+    wrap: Callable[[CheckedReader], io.RawIOBase] | None = None
+
+
+def locate(source: Source, layout: Layout, reason: str) -> InputError:
+    """The error for a file the fast pass refused, with every bad cell up to a bound."""
+    findings = Findings(source.name)
+    for line, cells in _rows(source, layout, findings):
+        if findings.full:
+            break
+        _check_row(findings, line, cells, layout.columns)
+    if findings.problems:
+        return findings.error()
+    return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
+
+
+def duplicates(source: Source, layout: Layout, column: Column, twice: Hashes) -> None:
+    """Raise InputError with the lines of identifiers that truly stand there more than once."""
+    findings = Findings(source.name)
+    index = layout.columns.index(column)
+    first: dict[str, int] = {}
+    for lines, names in _chunks(_rows(source, layout, findings), index):
+        for at in np.flatnonzero(np.isin(identity_hashes(pa.array(names, pa.string())), twice)).tolist():
+            if names[at] in first:
+                where = f"line {lines[at]}, column {column.name}"
+                findings.add(where, shown(names[at]), f"stands on line {first[names[at]]} too; each must be unique")
+            else:
+                first[names[at]] = lines[at]
+    if findings.problems:
+        raise findings.error()
+
+
+def _chunks(rows: Iterator[tuple[int, list[str]]], index: int) -> Iterator[tuple[list[int], list[str]]]:
+    lines: list[int] = []
+    names: list[str] = []
+    for line, cells in rows:
+        lines.append(line)
+        names.append(cells[index])
+        if len(lines) == _CHUNK:
+            yield lines, names
+            lines, names = [], []
+    yield lines, names
+
+
+def _rows(source: Source, layout: Layout, findings: Findings) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells of every row that is not blank, a comment or the header."""
+    lines = _decoded(source, layout, findings)
+    reader = csv.reader(lines, delimiter=layout.delimiter)
+    while True:
+        try:
+            cells = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            findings.add(f"line {reader.line_num}", str(error), "quotes closed, fields of readable length")
+            return
+        if cells and not (layout.header and reader.line_num == 1):
+            yield reader.line_num, cells
+
+
+def _decoded(source: Source, layout: Layout, findings: Findings) -> Iterator[str]:
+    """Every line as text; one that is a comment, holds NUL bytes or is not UTF-8 becomes blank, the latter noted."""
+    for number, line in source.lines():
+        text = _text(number, line, findings)
+        if layout.comment and text.startswith(layout.comment):
+            text = ""
+        yield (" ".join(text.split()) if layout.wrap else text) + "\n"
+
+
+def _text(number: int, line: bytes, findings: Findings) -> str:
+    if b"\0" in line:
+        findings.add(f"line {number}, byte {line.index(0) + 1}", "a NUL byte", "text")
+        return ""
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        byte = f"byte 0x{line[error.start]:02x}, which is not UTF-8"
+        findings.add(f"line {number}, byte {error.start + 1}", byte, "UTF-8; convert the file if it is Latin-1")
+        return ""
+
+
+def _check_row(findings: Findings, line: int, cells: list[str], columns: tuple[Column, ...]) -> None:
+    if len(cells) != len(columns):
+        findings.add(f"line {line}", f"{len(cells)} fields", f"{len(columns)} fields, as the header has")
+        return
+    for column, cell in zip(columns, cells, strict=True):
+        complaint = _complaint(column, cell.strip())
+        if complaint:
+            findings.add(f"line {line}, column {column.name}", shown(cell), complaint)
+
+
+def _complaint(column: Column, cell: str) -> str:
+    """What is allowed instead of the cell, or nothing when the cell is fine."""
+    if column.sort == "skip":
+        return ""
+    if not cell:
+        return f"must not be empty: {column.allowed}" if column.required else ""
+    if column.sort in {"label", "identity"}:
+        return _text_complaint(column, cell)
+    fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell)
+    return "" if fine else column.allowed
+
+
+def _text_complaint(column: Column, cell: str) -> str:
+    if len(cell.encode()) > limits.TEXT_BYTES:
+        return f"at most {limits.TEXT_BYTES:,} bytes"
+    if column.choices and cell not in column.choices:
+        return column.allowed + did_you_mean(cell, column.choices)
+    return ""
+
+
+def _is_number(column: Column, cell: str) -> bool:
+    if _NUMBER.fullmatch(cell) is None:
+        return False
+    number = float(cell)
+    return math.isfinite(number) and column.holds(np.array([number]))
+
+
+def _is_time(column: Column, cell: str) -> bool:
+    try:
+        moment = datetime.fromisoformat(cell)
+    except ValueError:
+        return False
+    return (moment.tzinfo is not None) == column.zoned and 1970 <= moment.year <= 2261
+
+
+def lines_of(source: Source, layout: Layout, rows: list[int]) -> list[int]:
+    """The line numbers of rows (counted from 0), in the order of the file."""
+    wanted = set(rows)
+    numbered = enumerate(_rows(source, layout, Findings(source.name)))
+    return [line for row, (line, _) in numbered if row in wanted]

@@ -1,0 +1,126 @@
+"""Every key that steers how a workload file becomes jobs or demand, with its default and what it means."""
+
+from __future__ import annotations
+
+import difflib
+import math
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Literal
+
+from hcloud.errors import UsageError
+from hcloud.units import parse_decimal
+
+ExtraColumns = Literal["refuse", "ignore"]
+GpuRows = Literal["leave-out", "demand"]
+SeriesValue = Literal["auto", "cores", "percent", "requests"]
+KindName = Literal["batch", "service"]
+BinPoint = Literal["midpoint", "lower", "upper"]
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadOptions:
+    """Keys of the readers; each is the ``key`` that a :class:`~hcloud.model.workload.Modelled` column names.
+
+    Any format
+        ``default_cores`` vCPUs, ``memory_per_core`` GiB per vCPU and ``default_kind`` fill columns or cells that the
+        input leaves out. ``extra_columns`` refuses or ignores columns the format does not know. ``max_rows`` bounds
+        what is read.
+    Series (``timestamp,value`` files, cluster utilisation, requests)
+        ``series_value`` says what a value is; ``auto`` takes it from the column's name, then the file's name.
+        ``series_cores`` (one machine) and ``cluster_cores`` (a whole cluster) are the vCPUs that 100 % stands for.
+        ``requests_per_core_second`` turns requests into vCPUs. ``step_seconds`` is the step of a series without
+        timestamps, ``request_step_seconds`` the bin of single requests. A gap in the timestamps of at most
+        ``max_gap_seconds`` holds the value before it, a longer one is an error. ``batch_share`` of the demand is batch.
+    SWIM
+        cores = bytes of the largest stage / ``swim_split_bytes`` rounded up, 1 to ``swim_max_cores``; duration =
+        ``swim_overhead_seconds`` + all bytes / (``swim_rate_bytes`` x cores).
+    Azure VM 2017
+        ``azure_flavours``, ``azure_lifetimes``, ``azure_flavour_map``, ``azure_interval_map``: the four files, found
+        beside the given one when not passed. ``azure_lifetime`` picks the point of an uncensored lifetime bin,
+        ``azure_censored`` that of a censored one; ``azure_zero_lifetime`` replaces a lifetime of 0 s (ended within
+        the recording step). A machine living ``azure_service_after`` seconds or more counts as a service.
+    openb
+        ``gpu`` leaves pods that ask for GPUs out (counted) or carries their GPUs as demand.
+    """
+
+    default_cores: float = 1.0
+    memory_per_core: float = 4.0
+    default_kind: KindName = "batch"
+    extra_columns: ExtraColumns = "refuse"
+    max_rows: int = 50_000_000
+    series_value: SeriesValue = "auto"
+    series_cores: float = 8.0
+    cluster_cores: float = 1000.0
+    requests_per_core_second: float = 10.0
+    step_seconds: int = 300
+    request_step_seconds: int = 60
+    max_gap_seconds: int = 21_600
+    batch_share: float = 0.0
+    swim_split_bytes: float = 64e6
+    swim_rate_bytes: float = 10e6
+    swim_max_cores: int = 64
+    swim_overhead_seconds: float = 20.0
+    azure_flavours: Path | None = None
+    azure_lifetimes: Path | None = None
+    azure_flavour_map: Path | None = None
+    azure_interval_map: Path | None = None
+    azure_lifetime: BinPoint = "midpoint"
+    azure_censored: BinPoint = "lower"
+    azure_zero_lifetime: float = 150.0
+    azure_service_after: float = 86_400.0
+    gpu: GpuRows = "leave-out"
+
+    def __post_init__(self) -> None:
+        """Refuse values no rule can work with, naming the key."""
+        for name, kind in typing.get_type_hints(type(self)).items():
+            _check(name, getattr(self, name), kind)
+
+
+def with_keys(options: WorkloadOptions, keys: Mapping[str, str]) -> WorkloadOptions:
+    """The options with ``key=value`` texts applied; an unknown key or a value of the wrong type is a UsageError."""
+    kinds = typing.get_type_hints(WorkloadOptions)
+    changes: dict[str, object] = {}
+    for key, text in keys.items():
+        name = key.replace("-", "_")
+        if name not in kinds:
+            raise UsageError(f"{key!r} is not a workload key", hint=_hint(name, [f.name for f in fields(options)]))
+        changes[name] = _parse(name, text, kinds[name])
+    return replace(options, **changes)  # type: ignore[arg-type]  # each value was parsed to its field's own type
+
+
+def _hint(name: str, known: list[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {close[0]}?" if close else f"keys: {', '.join(known)}"
+
+
+def _parse(name: str, text: str, kind: object) -> object:
+    if typing.get_origin(kind) is types.UnionType:
+        return Path(text)
+    if typing.get_origin(kind) is Literal:
+        return text
+    try:
+        number = parse_decimal(text)
+    except ValueError as error:
+        raise UsageError(f"{name}: {error}") from error
+    if kind is int and number != int(number):
+        raise UsageError(f"{name}: {text!r} is not a whole number")
+    return int(number) if kind is int else float(number)
+
+
+def _check(name: str, value: object, kind: object) -> None:
+    if typing.get_origin(kind) is Literal and value not in typing.get_args(kind):
+        raise UsageError(f"{name}: {value!r} is not one of {', '.join(map(str, typing.get_args(kind)))}")
+    if not isinstance(value, int | float):
+        return
+    if name == "batch_share":
+        if not 0 <= value <= 1:
+            raise UsageError(f"batch_share: {value} is not within 0..1")
+    elif name in ("swim_overhead_seconds", "azure_service_after"):
+        if not 0 <= value <= 1e12:
+            raise UsageError(f"{name}: {value} is not within 0..1e12")
+    elif not (math.isfinite(value) and 0 < value <= 1e12):
+        raise UsageError(f"{name}: {value} is not above 0 and at most 1e12")

@@ -1,0 +1,56 @@
+"""Tells a workload's format from what stands in it, never from its name."""
+
+from __future__ import annotations
+
+import re
+
+from hcloud.errors import InputError
+from hcloud.readers.workloads.findings import shown
+from hcloud.readers.workloads.source import Source
+
+_HEADERS: tuple[tuple[str, frozenset[str]], ...] = (
+    ("openb", frozenset({"cpu_milli", "memory_mib", "num_gpu", "creation_time"})),
+    ("requests", frozenset({"TIMESTAMP", "ContextTokens", "GeneratedTokens"})),
+    ("cluster", frozenset({"avg_cpu"})),
+    ("cluster", frozenset({"cpu_util_percent"})),
+    ("series", frozenset({"timestamp"})),
+    ("jobs-csv", frozenset({"submit"})),
+    ("jobs-csv", frozenset({"duration"})),
+)
+_LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("swf", re.compile(r"\s*;")),
+    ("swf", re.compile(r"\s*(-?[\d.]+\s+){17}-?[\d.]+\s*")),
+    ("azure-vm", re.compile(r"\d+ ([a-zA-Z]|[UC]\d+|\|)(,|$)")),
+    ("swim", re.compile(r"[^\t,]+(\t[^\t]*){5}")),
+)
+
+
+def recognise(source: Source) -> str:
+    """The format's name; InputError when the content is none that is known."""
+    if source.head.startswith(b"PAR1"):
+        return "bitbrains" if _is_bitbrains(source) else "jobs-parquet"
+    text = source.head.split(b"\n", 1)[0].decode("utf-8", "replace").removesuffix("\r")
+    delimiter = max(",;\t", key=text.count)
+    names = {name.strip().strip('"') for name in text.split(delimiter)}
+    for name, needed in _HEADERS:
+        if needed <= names:
+            return name
+    for name, pattern in _LINES:
+        if pattern.match(text):
+            return name
+    if re.fullmatch(r"[A-Za-z_ \"]+([,;\t][A-Za-z_ \"]+)+", text):
+        return "jobs-csv"
+    raise InputError(
+        f"{source.name}: the format is not recognised; line 1 begins with {shown(text)}",
+        hint="name it with --format; `hcloud workload show --help` lists the formats",
+    )
+
+
+def _is_bitbrains(source: Source) -> bool:
+    from pyarrow import parquet
+
+    try:
+        names = set(parquet.read_schema(source.path).names)
+    except Exception as error:
+        raise InputError(f"{source.name}: damaged Parquet file: {error}") from error
+    return "cpu_usage" in names or "cpu_capacity" in names

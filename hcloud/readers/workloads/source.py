@@ -1,0 +1,183 @@
+"""Opens a workload file safely: regular files only, gzip with a ratio cap, text checked, bytes digested."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from hcloud.errors import InputError
+from hcloud.readers.workloads import limits
+
+BLOCK = 1 << 20
+_GZIP = b"\x1f\x8b"
+_BOM = b"\xef\xbb\xbf"
+_WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF-32"}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One regular file: its path, size, whether it is gzip, and whether a byte order mark was skipped."""
+
+    path: Path
+    size: int
+    gzipped: bool
+    marked: bool
+    head: bytes
+
+    @property
+    def name(self) -> str:
+        """The file's name for messages."""
+        return str(self.path)
+
+    def open(self) -> CheckedReader:
+        """A reader of the decompressed bytes behind any byte order mark."""
+        with _file_errors(self.path):
+            return CheckedReader(self)
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Line numbers (from 1) and lines without their ends; a line over the limit is an InputError."""
+        rest, number = b"", 0
+        with self.open() as reader:
+            while block := reader.read(BLOCK):
+                *complete, rest = (rest + block).split(b"\n")
+                for line in complete:
+                    number += 1
+                    yield number, line.removesuffix(b"\r")
+                if len(rest) > limits.LINE_BYTES:
+                    raise InputError(f"{self.name}: line {number + 1} is longer than {limits.LINE_BYTES:,} bytes")
+        if rest:
+            yield number + 1, rest.removesuffix(b"\r")
+
+    def digest(self) -> str:
+        """SHA-256 of the file as stored."""
+        with _file_errors(self.path), self.path.open("rb") as raw:
+            return hashlib.file_digest(raw, "sha256").hexdigest()
+
+
+class CheckedReader(io.RawIOBase):
+    """Reads a source's bytes and digests the file as stored; a truncated or over-compressed gzip is an InputError.
+
+    ``failure`` keeps an error raised inside :meth:`read`, as a C++ caller may turn the exception into its own.
+    """
+
+    def __init__(self, source: Source) -> None:
+        super().__init__()
+        self.source = source
+        self.nul = False
+        self.quoted = False
+        self.failure: InputError | None = None
+        self.raw = _Digesting(source.path)
+        self.stream = cast("BinaryIO", gzip.GzipFile(fileobj=self.raw)) if source.gzipped else self.raw
+        self.produced = 0
+        if source.marked:
+            self.stream.read(len(_BOM))
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to ``size`` bytes; empty at the end."""
+        try:
+            with _file_errors(self.source.path):
+                block = self.stream.read(size if size >= 0 else BLOCK)
+            self._check(block)
+        except InputError as error:
+            self.failure = error
+            raise
+        return block
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self.closed:
+            self.stream.close()
+            self.raw.close()
+        super().close()
+
+    def digest(self) -> str:
+        """SHA-256 of what was stored, once everything was read."""
+        return self.raw.sha.hexdigest()
+
+    def _check(self, block: bytes) -> None:
+        self.produced += len(block)
+        self.nul = self.nul or b"\0" in block
+        self.quoted = self.quoted or b'"' in block
+        if self.source.gzipped and self.produced > limits.GZIP_FREE + limits.GZIP_RATIO * self.raw.taken:
+            raise InputError(
+                f"{self.source.name}: expands to more than {limits.GZIP_RATIO} times its size; refused as a gzip bomb",
+                hint="if the file is genuine, decompress it first",
+            )
+
+
+class _Digesting(io.RawIOBase):
+    """A file that hashes and counts what is read from it in order."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.file = path.open("rb", buffering=0)
+        self.sha = hashlib.sha256()
+        self.taken = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        block = self.file.read(size) or b""
+        self.sha.update(block)
+        self.taken += len(block)
+        return block
+
+    def close(self) -> None:
+        self.file.close()
+        super().close()
+
+
+def open_source(path: Path) -> Source:
+    """The file as a source, or an InputError that says why it cannot be read as text or Parquet."""
+    with _file_errors(path):
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError(f"{path} is {_sort_of_file(status.st_mode)}, not a regular file")
+        if status.st_size == 0:
+            raise InputError(f"{path} is empty")
+        with path.open("rb") as raw:
+            head = raw.read(65_536)
+        gzipped = head.startswith(_GZIP)
+        if gzipped:
+            with gzip.GzipFile(path) as unpacked:
+                head = unpacked.read(65_536)
+    for mark, encoding in _WIDE.items():
+        if head.startswith(mark):
+            raise InputError(f"{path} is {encoding} text", hint="save it as UTF-8")
+    marked = head.startswith(_BOM)
+    head = head.removeprefix(_BOM)
+    if not head.strip():
+        raise InputError(f"{path} holds no text")
+    return Source(path, status.st_size, gzipped, marked, head)
+
+
+def _sort_of_file(mode: int) -> str:
+    sorts = ((stat.S_ISDIR, "a directory"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"))
+    return next((text for test, text in sorts if test(mode)), "a special file")
+
+
+@contextmanager
+def _file_errors(path: Path) -> Iterator[None]:
+    """Operating-system and gzip errors as InputErrors that name the file."""
+    try:
+        yield
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path}: damaged or truncated gzip: {error}") from error
+    except OSError as error:
+        raise InputError(f"{path}: {os.strerror(error.errno) if error.errno else error}") from error
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from error
