@@ -6,29 +6,49 @@ from functools import cache
 from types import FunctionType, ModuleType
 from typing import Any
 
-from hcloud.planning import flow
+from hcloud.planning import flow, sweeps
 
 PLAIN_HOURS = 336  # plain Python solves two weeks in the time numba takes to import
 
 
 def kernels(hours: int) -> dict[str, Any]:
-    """The functions of the flow module, as plain Python for short horizons and compiled for the others."""
-    return vars(flow) if hours <= PLAIN_HOURS else compiled()
+    """The kernels by name, as plain Python for short horizons and compiled for the others."""
+    return plain() if hours <= PLAIN_HOURS else compiled()
+
+
+def plain() -> dict[str, Any]:
+    """Every kernel as it stands in its module."""
+    return {name: function for module in (flow, sweeps) for name, function in own_functions(module).items()}
 
 
 @cache
-def compiled(module: ModuleType = flow) -> dict[str, Any]:
-    """Every function of ``module`` by name, compiled and cached on disk.
+def compiled() -> dict[str, Any]:
+    """Every kernel compiled, and kept on disk where Python keeps its own bytecode.
 
-    The functions are rebuilt over a copy of the module's globals in which the names of its functions mean the
-    compiled ones, so that kernels call compiled kernels while the module itself stays plain Python.
+    The functions are rebuilt over a copy of their module's globals in which the names of its functions mean the
+    compiled ones, so that kernels call compiled kernels while the module itself stays plain Python. Kernels call none
+    of another file: numba's cache watches only the file a function is in.
     """
     from numba import njit
 
-    scope: dict[str, Any] = dict(vars(module))
-    own = [f for f in scope.values() if isinstance(f, FunctionType) and f.__module__ == module.__name__]
-    for function in own:
-        twin = FunctionType(function.__code__, scope, function.__name__, function.__defaults__, function.__closure__)
-        twin.__qualname__, twin.__module__ = function.__qualname__, function.__module__
-        scope[function.__name__] = njit(cache=True)(twin)
-    return {function.__name__: scope[function.__name__] for function in own}
+    done: dict[str, Any] = {}
+    for module in (flow, sweeps):
+        scope: dict[str, Any] = dict(vars(module))
+        for name, function in own_functions(module).items():
+            twin = FunctionType(function.__code__, scope, name)
+            twin.__qualname__, twin.__module__ = function.__qualname__, function.__module__
+            try:
+                scope[name] = njit(cache=True)(twin)
+            except RuntimeError:  # numba found no directory it may write its cache to
+                scope[name] = njit(twin)
+            done[name] = scope[name]
+    return done
+
+
+def own_functions(module: ModuleType) -> dict[str, FunctionType]:
+    """The functions defined in the module itself."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__
+    }

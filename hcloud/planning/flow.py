@@ -14,27 +14,56 @@ UNBLOCKED = 1 << 60  # larger than any flow: total demand is far below it
 NO_ARC = -1
 
 
-class Chain(NamedTuple):
-    """A commitment problem as a flow on nodes 0..n, node t standing before element t.
+class Grid(NamedTuple):
+    """A pool in steps: interval a holds the elements ``first[a] <= e < first[a + 1]``, each ``length[e]`` hours long.
 
-    ``demand[t]`` units are wanted in element t; renting one there costs ``rent[t]``; commitment arc a covers the
-    elements ``tail[a] <= t < head[a]`` with one unit for ``cost[a]``. All costs are scaled to integers.
+    An element wants ``demand[e]`` units in each of its hours, at ``rent`` per unit-hour. A commitment of kind k starts
+    where an interval starts, covers ``spans[k]`` intervals and costs ``costs[k]``. All costs are scaled to integers.
     """
 
     demand: Ints
+    length: Ints
+    first: Ints
+    spans: Ints
+    costs: Ints
+    rent: int
+
+
+class Answer(NamedTuple):
+    """An optimum of a grid, or a place to start from.
+
+    Units bought per kind and interval, units held per interval, the potential at the start of each interval, and the
+    final tree: the commitments in it (kind * intervals + interval) and the elements whose path arcs are not.
+    """
+
+    ledger: Ints
+    held: Ints
+    potential: Ints
+    basic: Flags
+    tight: Flags
+
+
+class Chain(NamedTuple):
+    """The elements inside a band as a path of nodes 0..n, element i between nodes i and i+1.
+
+    ``gap[i]`` is its demand beyond what is held at the start, ``source[i]`` the element it is in the grid.
+    """
+
+    gap: Ints
     rent: Ints
+    source: Ints
+
+
+class Arcs(NamedTuple):
+    """Rent arcs i -> i+1 (0..n-1), surplus arcs i+1 -> i at no cost (n..2n-1), then the commitment arcs.
+
+    ``origin`` is kind * intervals + interval of each commitment arc.
+    """
+
     tail: Ints
     head: Ints
     cost: Ints
-
-
-class Pool(NamedTuple):
-    """Hourly demand in units, the scaled price of a rented unit-hour, per kind its term in hours and scaled cost."""
-
-    demand: Ints
-    rent: int
-    terms: Ints
-    costs: Ints
+    origin: Ints
 
 
 class Tree(NamedTuple):
@@ -49,25 +78,6 @@ class Tree(NamedTuple):
     rises: Flags  # the arc leads from the node to its parent
     flow: Ints
     potential: Ints
-
-
-class Arcs(NamedTuple):
-    """Rent arcs t -> t+1 (0..n-1), surplus arcs t+1 -> t at no cost (n..2n-1), then the commitment arcs."""
-
-    tail: Ints
-    head: Ints
-    cost: Ints
-
-
-def all_arcs(chain: Chain) -> Arcs:
-    """Every arc of the flow: rent, surplus and commitment."""
-    n = len(chain.demand)
-    here = np.arange(n)
-    return Arcs(
-        np.concatenate((here, here + 1, chain.tail)),
-        np.concatenate((here + 1, here, chain.head)),
-        np.concatenate((chain.rent, np.zeros(n, np.int64), chain.cost)),
-    )
 
 
 def attach(tree: Tree, node: int, parent: int) -> None:
@@ -92,33 +102,63 @@ def detach(tree: Tree, node: int) -> None:
         tree.before[right] = left
 
 
-def rent_everything(chain: Chain) -> Tree:
-    """The tree that rents all demand: the path over all hours.
-
-    Hours without demand use the surplus arc, which points at the root: every arc without flow points at the root
-    (a strongly feasible tree), which is what keeps the simplex from cycling.
-    """
-    n = len(chain.demand)
-    tree = Tree(
-        np.full(n + 1, -1, np.int64),
-        np.full(n + 1, -1, np.int64),
-        np.full(n + 1, -1, np.int64),
-        np.full(n + 1, -1, np.int64),
-        np.zeros(n + 1, np.int64),
-        np.full(n + 1, -1, np.int64),
-        np.zeros(n + 1, np.bool_),
-        np.zeros(n + 1, np.int64),
-        np.zeros(n + 1, np.int64),
+def bare_tree(nodes: int) -> Tree:
+    """Nodes without links."""
+    return Tree(
+        np.full(nodes, -1, np.int64),
+        np.full(nodes, -1, np.int64),
+        np.full(nodes, -1, np.int64),
+        np.full(nodes, -1, np.int64),
+        np.zeros(nodes, np.int64),
+        np.full(nodes, -1, np.int64),
+        np.zeros(nodes, np.bool_),
+        np.zeros(nodes, np.int64),
+        np.zeros(nodes, np.int64),
     )
-    for t in range(n):
-        attach(tree, t + 1, t)
-        tree.depth[t + 1] = t + 1
-        idle = chain.demand[t] == 0
-        tree.rises[t + 1] = idle
-        tree.arc[t + 1] = n + t if idle else t
-        tree.flow[t + 1] = chain.demand[t]
-        tree.potential[t + 1] = tree.potential[t] + (0 if idle else chain.rent[t])
+
+
+def grown(arcs: Arcs, edges: Ints, flows: Ints) -> Tree:
+    """The spanning tree of the arcs ``edges`` with their flows, grown from node 0."""
+    n = len(edges)
+    newest, older = np.full(n + 1, -1, np.int64), np.empty(2 * n, np.int64)
+    for j in range(n):
+        tail, head = arcs.tail[edges[j]], arcs.head[edges[j]]
+        older[2 * j], newest[tail] = newest[tail], 2 * j
+        older[2 * j + 1], newest[head] = newest[head], 2 * j + 1
+    tree = bare_tree(n + 1)
+    waiting = np.zeros(n + 1, np.int64)
+    left = 1
+    while left > 0:
+        left -= 1
+        x = waiting[left]
+        half = newest[x]
+        while half >= 0:
+            arc = edges[half // 2]
+            y = arcs.head[arc] if half % 2 == 0 else arcs.tail[arc]
+            if y != tree.parent[x]:
+                adopt(tree, arcs, (y, x), (arc, flows[half // 2]))
+                waiting[left] = y
+                left += 1
+            half = older[half]
     return tree
+
+
+def adopt(tree: Tree, arcs: Arcs, link: tuple[int, int], load: tuple[int, int]) -> None:
+    """Hang a new node (``link`` is node and parent) by an arc (``load`` is arc and flow).
+
+    Of the two path arcs of an element without flow the one towards the root is taken: with every idle arc pointing at
+    the root the tree is strongly feasible, which is what keeps the simplex from cycling.
+    """
+    node, parent = link
+    arc, flow = load
+    n = len(tree.parent) - 1
+    if flow == 0 and arc < 2 * n:
+        arc = parent + n if node > parent else node
+    attach(tree, node, parent)
+    tree.depth[node] = tree.depth[parent] + 1
+    tree.arc[node], tree.flow[node] = arc, flow
+    tree.rises[node] = arcs.tail[arc] == node
+    tree.potential[node] = tree.potential[parent] + (-arcs.cost[arc] if tree.rises[node] else arcs.cost[arc])
 
 
 def entering_arc(arcs: Arcs, potential: Ints, start: int, block: int) -> tuple[int, int, int]:
@@ -227,65 +267,105 @@ def pivot_until_optimal(tree: Tree, arcs: Arcs, block: int) -> bool:
             refresh(tree, tail, -reduced)
 
 
-def solve_chain(chain: Chain, block: int) -> tuple[bool, Ints, Ints]:
-    """Whether an optimum exists, the units bought on each commitment arc, and the node potentials (scaled prices)."""
-    n = len(chain.demand)
-    tree = rent_everything(chain)
-    solved = pivot_until_optimal(tree, all_arcs(chain), block)
-    bought = np.zeros(len(chain.cost), np.int64)
-    for x in range(1, n + 1):
-        if tree.arc[x] >= 2 * n:
-            bought[tree.arc[x] - 2 * n] = tree.flow[x]
-    return solved, bought, tree.potential
+def inside(grid: Grid, low: Ints, high: Ints, held: Ints) -> tuple[Chain, Ints, Ints]:
+    """The elements strictly inside the band as a chain; per interval its node, and what the hours above it pay so far.
 
-
-def solve_pool(pool: Pool) -> tuple[Ints, Ints]:
-    """Units bought per kind and hour, and the potentials whose differences are the scaled hour prices."""
-    hours, kinds = len(pool.demand), len(pool.terms)
-    starts = np.arange(hours)
-    tail, head = np.empty(hours * kinds, np.int64), np.empty(hours * kinds, np.int64)
-    cost = np.empty(hours * kinds, np.int64)
-    for k in range(kinds):
-        tail[k * hours : (k + 1) * hours] = starts
-        head[k * hours : (k + 1) * hours] = np.minimum(starts + pool.terms[k], hours)
-        cost[k * hours : (k + 1) * hours] = pool.costs[k]
-    chain = Chain(pool.demand, np.full(hours, pool.rent, np.int64), tail, head, cost)
-    _, bought, potential = solve_chain(chain, 50)
-    ledger = bought.reshape((kinds, hours))
-    while start_earlier(pool, ledger):
-        pass
-    return ledger, potential
-
-
-def start_earlier(pool: Pool, ledger: Ints) -> bool:
-    """Move each purchase ahead while the hour it gives up has units to spare; whether any moved.
-
-    From the last hour to the first, so that one purchase can make room for the one before it.
+    Above the band (demand of at least ``high``) an hour's price is the rent, below it (at most ``low``) nothing: both
+    fix the difference of two potentials, so their nodes become one.
     """
-    hours = len(pool.demand)
-    spare = surplus(pool, ledger)
-    moved = False
-    for k in range(len(pool.terms)):
-        for start in range(hours - 1, 0, -1):
-            last = start + pool.terms[k] - 1
-            count = ledger[k, start]
-            if last < hours and count > 0:
-                count = min(count, max(spare[last], 0))
-                spare[last] -= count
-            if count > 0:
-                ledger[k, start] -= count
-                ledger[k, start - 1] += count
-                spare[start - 1] += count
-                moved = True
-    return moved
+    count, size = len(low), len(grid.demand)
+    gap, rent, source = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    node, paid = np.empty(count + 1, np.int64), np.empty(count + 1, np.int64)
+    n, total = 0, 0
+    for a in range(count):
+        node[a], paid[a] = n, total
+        for e in range(grid.first[a], grid.first[a + 1]):
+            if grid.demand[e] >= high[a]:
+                total += grid.length[e] * grid.rent
+            elif grid.demand[e] > low[a]:
+                gap[n], rent[n], source[n] = grid.demand[e] - held[a], grid.length[e] * grid.rent, e
+                n += 1
+    node[count], paid[count] = n, total
+    return Chain(gap[:n], rent[:n], source[:n]), node, paid
 
 
-def surplus(pool: Pool, ledger: Ints) -> Ints:
-    """Units reserved beyond demand in each hour; negative where units are rented."""
-    hours = len(pool.demand)
-    change = np.zeros(hours + 1, np.int64)
-    for k in range(len(pool.terms)):
-        for start in range(hours):
-            change[start] += ledger[k, start]
-            change[min(start + pool.terms[k], hours)] -= ledger[k, start]
-    return np.cumsum(change)[:hours] - pool.demand
+def arcs_of(grid: Grid, chain: Chain, node: Ints, paid: Ints) -> Arcs:
+    """All arcs of the flow; of the commitments of one kind between the same two nodes only the cheapest, earliest."""
+    n, count, kinds = len(chain.gap), len(node) - 1, len(grid.spans)
+    size = 2 * n + kinds * count
+    tail, head, cost = np.empty(size, np.int64), np.empty(size, np.int64), np.empty(size, np.int64)
+    origin = np.empty(kinds * count, np.int64)
+    for i in range(n):
+        tail[i], head[i], cost[i] = i, i + 1, chain.rent[i]
+        tail[n + i], head[n + i], cost[n + i] = i + 1, i, 0
+    m = 2 * n
+    for k in range(kinds):
+        begin = m
+        for a in range(count):
+            b = min(a + grid.spans[k], count)
+            price = grid.costs[k] - (paid[b] - paid[a])
+            same = m > begin and tail[m - 1] == node[a] and head[m - 1] == node[b]
+            if same and price >= cost[m - 1]:
+                continue
+            if not same:
+                m += 1
+            tail[m - 1], head[m - 1], cost[m - 1], origin[m - 1 - 2 * n] = node[a], node[b], price, k * count + a
+    return Arcs(tail[:m], head[:m], cost[:m], origin[: m - 2 * n])
+
+
+def first_tree(chain: Chain, arcs: Arcs, start: Answer) -> Tree:
+    """The tree of ``start`` in this chain: its commitments, and the path without its tight elements.
+
+    A node split since then becomes a piece of path, so the tree stays a tree and its flows feasible.
+    """
+    n = len(chain.gap)
+    edges, flows = np.empty(n, np.int64), np.empty(n, np.int64)
+    j = 0
+    for i in range(n):
+        if not start.tight[chain.source[i]]:
+            edges[j] = i if chain.gap[i] >= 0 else n + i
+            flows[j] = abs(chain.gap[i])
+            j += 1
+    bought = start.ledger.ravel()
+    for m in range(len(arcs.origin)):
+        if start.basic[arcs.origin[m]]:
+            edges[j], flows[j] = 2 * n + m, bought[arcs.origin[m]]
+            j += 1
+    return grown(arcs, edges, flows)
+
+
+def solve_inside(grid: Grid, low: Ints, high: Ints, start: Answer) -> tuple[bool, Answer]:
+    """The optimum with the prices outside the band fixed; False when they alone exceed the cost of a commitment.
+
+    ``start`` is an answer for a narrower band of the same grid, or empty.
+    """
+    count, kinds = len(low), len(grid.spans)
+    chain, node, paid = inside(grid, low, high, start.held)
+    arcs = arcs_of(grid, chain, node, paid)
+    tree = first_tree(chain, arcs, start)
+    n = len(chain.gap)
+    solved = pivot_until_optimal(tree, arcs, max(20, int(np.sqrt(len(arcs.cost)))))
+    ledger, basic = np.zeros(kinds * count, np.int64), np.zeros(kinds * count, np.bool_)
+    tight = np.zeros(len(grid.demand), np.bool_)
+    tight[chain.source] = True
+    for x in range(1, n + 1):
+        arc = tree.arc[x]
+        if arc >= 2 * n:
+            basic[arcs.origin[arc - 2 * n]] = True
+            ledger[arcs.origin[arc - 2 * n]] = tree.flow[x]
+        else:
+            tight[chain.source[arc % n]] = False
+    bought = ledger.reshape((kinds, count))
+    return solved, Answer(bought, held_units(grid, bought), tree.potential[node] + paid, basic, tight)
+
+
+def held_units(grid: Grid, ledger: Ints) -> Ints:
+    """Units reserved in each interval."""
+    kinds, count = ledger.shape
+    change = np.zeros(count + 1, np.int64)
+    for k in range(kinds):
+        for a in range(count):
+            if ledger[k, a] > 0:
+                change[a] += ledger[k, a]
+                change[min(a + grid.spans[k], count)] -= ledger[k, a]
+    return np.cumsum(change)[:count]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcloud.planning import flow
-from hcloud.planning.compiled import compiled
+from hcloud.planning.bands import Pool, solve_pool
+from hcloud.planning.compiled import compiled, plain
 from hcloud.planning.reserve import CommitmentKind, ReserveSolution, optimal_reserve, static_costs
 
 Ints = npt.NDArray[np.int64]
@@ -110,6 +110,6 @@ def test_neither_the_order_of_kinds_nor_one_more_of_them_raises_the_cost(
 @given(st.lists(st.integers(0, 30), min_size=2, max_size=60), st.integers(1, 40), st.integers(1, 40), st.integers(1, 9))
 def test_plain_and_compiled_kernels_give_the_same_bytes(demand: list[int], one: int, two: int, share: int) -> None:
     terms = np.array([min(one, len(demand)), min(two, len(demand))])
-    pool = flow.Pool(np.array(demand), 10, terms, terms * share + 1)
-    for plain, fast in zip(flow.solve_pool(pool), compiled()["solve_pool"](pool), strict=True):
+    pool = Pool(np.array(demand), 10, terms, terms * share + 1)
+    for plain, fast in zip(solve_pool(pool, plain()), solve_pool(pool, compiled()), strict=True):
         assert np.array_equal(plain, fast)

@@ -10,7 +10,8 @@ import numpy.typing as npt
 import pytest
 
 from hcloud.planning import flow, reserve
-from hcloud.planning.compiled import compiled
+from hcloud.planning.bands import Pool, nothing_yet, solve_pool
+from hcloud.planning.compiled import compiled, plain
 from hcloud.planning.reserve import CommitmentKind, ProofError, break_even_utilisation, optimal_reserve, static_costs
 
 
@@ -148,15 +149,16 @@ def test_the_cost_of_a_fixed_level_is_the_sum_over_hours() -> None:
 
 def test_plain_and_compiled_kernels_agree() -> None:
     for hours, terms in ((30, (5, 12)), (90, (24,)), (200, (24, 50))):
-        pool = flow.Pool(demand_of(hours, seed=hours), 1000, np.array(terms), np.array([600 * t for t in terms]))
-        for plain, fast in zip(flow.solve_pool(pool), compiled()["solve_pool"](pool), strict=True):
+        pool = Pool(demand_of(hours, seed=hours), 1000, np.array(terms), np.array([600 * t for t in terms]))
+        for plain, fast in zip(solve_pool(pool, plain()), solve_pool(pool, compiled()), strict=True):
             assert np.array_equal(plain, fast)
 
 
-def test_a_cycle_of_negative_cost_is_reported_not_followed() -> None:
-    one = np.array([1], np.int64)
-    chain = flow.Chain(one, one, np.array([0]), np.array([1]), np.array([-1]))
-    assert not flow.solve_chain(chain, 8)[0]
+def test_prices_above_the_cost_of_a_commitment_are_reported() -> None:
+    one = np.ones(3, np.int64)
+    grid = flow.Grid(3 * one, one, np.arange(4), np.array([2]), np.array([15]), 10)
+    solved, _ = flow.solve_inside(grid, 0 * one, one, nothing_yet(grid))
+    assert not solved
 
 
 def test_numba_is_not_imported_for_the_closed_form() -> None:

@@ -1,0 +1,120 @@
+"""Solves a pool's commitment flow from coarse to fine, keeping only the hours that can still matter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from hcloud.planning.flow import Answer, Flags, Grid, Ints
+
+Kernels = Mapping[str, Callable[..., Any]]
+
+COARSE_UNITS = 8  # the first pass tells this many levels of demand apart
+BLOCKS_PER_TERM = 20
+MARGIN = 2  # levels on either side of the coarser answer that stay open
+
+
+class Pool(NamedTuple):
+    """Hourly demand in units, the scaled price of a rented unit-hour, per kind its term in hours and scaled cost."""
+
+    demand: Ints
+    rent: int
+    terms: Ints
+    costs: Ints
+
+
+def solve_pool(pool: Pool, kernels: Kernels) -> tuple[Ints, Ints]:
+    """Units bought per kind and hour, and the potentials whose differences are the scaled hour prices.
+
+    Coarse passes only guess the band; the last pass is on all hours and ends when nothing contradicts the band.
+    """
+    hours = len(pool.demand)
+    grid = Grid(pool.demand, np.ones(hours, np.int64), np.arange(hours + 1), pool.terms, pool.costs, pool.rent)
+    low, high = guessed_band(pool, kernels)
+    answer = settle(grid, (low - MARGIN, high + MARGIN), kernels, exact=True)
+    ledger = answer.ledger
+    spare = answer.held - pool.demand
+    while kernels["start_earlier"](grid, ledger, spare):
+        pass
+    return ledger, answer.potential
+
+
+def guessed_band(pool: Pool, kernels: Kernels) -> tuple[Ints, Ints]:
+    """Between which levels the optimum holds units in each hour, as far as blocks of hours tell."""
+    hours, top = len(pool.demand), int(pool.demand.max())
+    block = int(pool.terms.min()) // BLOCKS_PER_TERM
+    if block < 2:
+        return np.full(hours, -1), np.full(hours, top + 1)
+    ordered = sorted_blocks(pool.demand, block)
+    spans = np.maximum((2 * pool.terms + block) // (2 * block), 1)
+    unit = max(1, top // COARSE_UNITS)
+    count = -(-hours // block)
+    low, high = np.full(count, -1), np.full(count, top)
+    while True:
+        demand, length, first = kernels["blockwise"](ordered, block, unit)
+        grid = Grid(demand, length, first, spans, pool.costs, pool.rent)
+        band = low // unit - MARGIN, -(-high // unit) + MARGIN
+        held = settle(grid, band, kernels, exact=False).held * unit
+        low, high = nearby(held)
+        if unit == 1:
+            break
+        unit = max(1, unit // 2)
+    return np.repeat(low, block)[:hours], np.repeat(high, block)[:hours]
+
+
+def sorted_blocks(demand: Ints, block: int) -> Ints:
+    """The demand with the hours of each block in growing order."""
+    whole = len(demand) // block * block
+    return np.concatenate((np.sort(demand[:whole].reshape(-1, block), axis=1).ravel(), np.sort(demand[whole:])))
+
+
+def nearby(held: Ints) -> tuple[Ints, Ints]:
+    """The least and the most held in each interval and the ones next to it."""
+    padded = np.concatenate((held[:1], held, held[-1:]))
+    around = np.stack((padded[:-2], held, padded[2:]))
+    return around.min(axis=0), around.max(axis=0)
+
+
+def nothing_yet(grid: Grid) -> Answer:
+    """The answer that rents everything: where a solution starts when nothing is known."""
+    count, kinds = len(grid.first) - 1, len(grid.spans)
+    return Answer(
+        np.zeros((kinds, count), np.int64),
+        np.zeros(count, np.int64),
+        np.zeros(count + 1, np.int64),
+        np.zeros(kinds * count, np.bool_),
+        np.zeros(len(grid.demand), np.bool_),
+    )
+
+
+def settle(grid: Grid, band: tuple[Ints, Ints], kernels: Kernels, exact: bool) -> Answer:
+    """The optimum inside a band; if ``exact`` the band is widened where hours outside contradict their price.
+
+    Without a contradiction it is the optimum of the grid. Each round opens at least one more hour, so it ends, and
+    starts from the tree of the round before.
+    """
+    low, high = band
+    answer: Answer = nothing_yet(grid)
+    step = MARGIN
+    while True:
+        solved, answer = kernels["solve_inside"](grid, low, high, answer)
+        if not solved:
+            low, high = low - step, high + step
+            step *= 2
+            continue
+        wrong = kernels["contradictions"](grid, answer.held, low, high)
+        if not (exact and wrong.any()):
+            return answer
+        wide = widened(wrong)
+        low = np.where(wide, np.minimum(low, answer.held - MARGIN), low)
+        high = np.where(wide, np.maximum(high, answer.held + MARGIN), high)
+
+
+def widened(flags: Flags) -> Flags:
+    """The flagged intervals and their neighbours."""
+    wide = flags.copy()
+    wide[1:] |= flags[:-1]
+    wide[:-1] |= flags[1:]
+    return wide
