@@ -111,5 +111,5 @@ def test_neither_the_order_of_kinds_nor_one_more_of_them_raises_the_cost(
 def test_plain_and_compiled_kernels_give_the_same_bytes(demand: list[int], one: int, two: int, share: int) -> None:
     terms = np.array([min(one, len(demand)), min(two, len(demand))])
     pool = Pool(np.array(demand), 10, terms, terms * share + 1)
-    for plain, fast in zip(solve_pool(pool, plain()), solve_pool(pool, compiled()), strict=True):
-        assert np.array_equal(plain, fast)
+    for slow, fast in zip(solve_pool(pool, plain()), solve_pool(pool, compiled()), strict=True):
+        assert np.array_equal(slow, fast)

@@ -150,8 +150,8 @@ def test_the_cost_of_a_fixed_level_is_the_sum_over_hours() -> None:
 def test_plain_and_compiled_kernels_agree() -> None:
     for hours, terms in ((30, (5, 12)), (90, (24,)), (200, (24, 50))):
         pool = Pool(demand_of(hours, seed=hours), 1000, np.array(terms), np.array([600 * t for t in terms]))
-        for plain, fast in zip(solve_pool(pool, plain()), solve_pool(pool, compiled()), strict=True):
-            assert np.array_equal(plain, fast)
+        for slow, fast in zip(solve_pool(pool, plain()), solve_pool(pool, compiled()), strict=True):
+            assert np.array_equal(slow, fast)
 
 
 def test_prices_above_the_cost_of_a_commitment_are_reported() -> None:
