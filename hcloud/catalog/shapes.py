@@ -38,9 +38,9 @@ def family_of(provider: Provider, name: str) -> str:
 
 def units_of(provider: Provider, name: str, vcpus: Decimal) -> Decimal:
     """The size-flexibility weight: EC2's published normalisation factor (a bare ``metal`` weighs two units a vCPU, as
-    the largest size of its family does), elsewhere the vCPUs."""
+    the largest size of its family does), Azure's ratio of half a vCPU, elsewhere the vCPUs."""
     if provider != Provider.AWS:
-        return vcpus
+        return vcpus / 2 if provider == Provider.AZURE else vcpus
     size = name.partition(".")[2]
     if size in _EC2_UNITS:
         return _EC2_UNITS[size]

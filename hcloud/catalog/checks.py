@@ -1,0 +1,166 @@
+"""What is wrong with prices that can be read: impossible, a hundredfold off, or a commitment dearer than on-demand.
+
+The checks look at one book and, for comparison, at a book of prices already trusted. They decide nothing else: a price
+that fails goes to quarantine, where no plan can use it, and a price that is merely odd gives a warning.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import chain
+
+from hcloud.catalog.book import PriceBook
+from hcloud.catalog.intake import refusal
+from hcloud.model.catalog import Offer, OfferKey, Payment, PurchaseOption, QuarantinedPrice
+
+CENTS_FROM, CENTS_TO = Decimal(30), Decimal(300)
+NEIGHBOURS = 2
+CHEAPEST_SHARE = Decimal("0.05")
+_EMPTY = PriceBook({}, {})
+
+Group = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PriceWarning:
+    """A price that stays in use although it looks odd, and why."""
+
+    row: str
+    reason: str
+    key: OfferKey | None = None
+
+
+Finding = QuarantinedPrice | PriceWarning
+
+
+def check_prices(book: PriceBook, known: PriceBook = _EMPTY) -> tuple[Finding, ...]:
+    """Everything found in the book's offers, in key order; ``known`` serves as neighbours and on-demand references."""
+    bad = {k: why for k, o in book.offers.items() if (why := refusal(k, o.hourly, o.upfront))}
+    sound = {k: o for k, o in book.offers.items() if k not in bad}
+    bad |= _hundredfold(sound, book, known)
+    sound = {k: o for k, o in sound.items() if k not in bad}
+    findings: list[Finding] = [QuarantinedPrice(str(k), why, k) for k, why in bad.items()]
+    for offer in sound.values():
+        findings += _against_on_demand(offer, _reference(offer.key, sound, bad, known))
+    return tuple(sorted(findings, key=lambda f: f.row))
+
+
+def checked(book: PriceBook, known: PriceBook = _EMPTY) -> tuple[PriceBook, tuple[PriceWarning, ...]]:
+    """The book without the offers that fail a check, those in quarantine instead, and the warnings about the rest."""
+    findings = check_prices(book, known)
+    refused = tuple(f for f in findings if isinstance(f, QuarantinedPrice))
+    keys = {f.key for f in refused}
+    offers = {k: o for k, o in book.offers.items() if k not in keys}
+    warnings = tuple(f for f in findings if isinstance(f, PriceWarning))
+    return replace(book, offers=offers, quarantine=book.quarantine + refused), warnings
+
+
+def _against_on_demand(offer: Offer, reference: Offer | None) -> Iterator[Finding]:
+    key = offer.key
+    if reference is None or key.option == PurchaseOption.ON_DEMAND:
+        return
+    price, listed = offer.effective_hourly, reference.hourly
+    if key.option == PurchaseOption.SPOT:
+        if price > listed:
+            yield PriceWarning(str(key), f"spot at ${price:.6g} an hour is above on-demand at ${listed:.6g}", key)
+        return
+    if price > listed:
+        reason = f"costs ${price:.6g} an hour over its term, more than on-demand at ${listed:.6g}"
+        yield QuarantinedPrice(str(key), reason, key)
+    elif price < listed * CHEAPEST_SHARE:
+        share = f"{price / listed:.1%}"
+        yield PriceWarning(str(key), f"costs {share} of on-demand over its term: is the unit right?", key)
+
+
+def _reference(
+    key: OfferKey, sound: Mapping[OfferKey, Offer], bad: Mapping[OfferKey, str], known: PriceBook
+) -> Offer | None:
+    """The on-demand offer a price is compared with: of the same book, else the trusted one."""
+    wanted = OfferKey(
+        key.provider, key.region, key.instance_type, PurchaseOption.ON_DEMAND, 0, Payment.NONE, key.os, key.tenancy
+    )
+    if wanted in bad:
+        return None
+    return sound.get(wanted) or known.offers.get(wanted)
+
+
+def _hundredfold(sound: Mapping[OfferKey, Offer], book: PriceBook, known: PriceBook) -> dict[OfferKey, str]:
+    """Prices that look like cents read as dollars: 30 to 300 times what comparable offers cost.
+
+    Compared are, in this order: the same offer in the trusted book, the other sizes of its family in its region by
+    size-flexibility unit, and the same type in other regions.
+    """
+    bad: dict[OfferKey, str] = {}
+    sizes, regions = _Groups(), _Groups()
+    for offer in chain(sound.values(), () if not known.offers else _strangers(sound, known)):
+        sizes.add(_size_group(offer.key, book, known), _per_unit(offer, book, known))
+        regions.add(_region_group(offer.key), offer.effective_hourly)
+    for key, offer in sound.items():
+        trusted = known.offers.get(key)
+        price = offer.effective_hourly
+        checks = (
+            ("it cost before", price, trusted.effective_hourly if trusted else None),
+            (
+                "the other sizes of its family cost per unit",
+                _per_unit(offer, book, known),
+                sizes.middle(_size_group(key, book, known)),
+            ),
+            ("the same type costs in other regions", price, regions.middle(_region_group(key))),
+        )
+        for than, value, usual in checks:
+            if value is not None and usual and CENTS_FROM <= value / usual <= CENTS_TO:
+                bad[key] = f"${price:.6g} is {value / usual:.0f} times what {than}: cents instead of dollars?"
+                break
+    return bad
+
+
+class _Groups:
+    """Prices by group; ``middle`` is what the lower half of a group comes to, untouched by a few wild rows."""
+
+    def __init__(self) -> None:
+        self._prices: dict[Group, list[Decimal]] = defaultdict(list)
+        self._middles: dict[Group, Decimal | None] = {}
+
+    def add(self, group: Group | None, price: Decimal | None) -> None:
+        """Take in a price where it has a group."""
+        if group is not None and price is not None:
+            self._prices[group].append(price)
+
+    def middle(self, group: Group | None) -> Decimal | None:
+        """The lower median of a group, None where it has too few members to compare with."""
+        if group is None:
+            return None
+        if group not in self._middles:
+            prices = sorted(self._prices[group])
+            self._middles[group] = prices[(len(prices) - 1) // 2] if len(prices) >= NEIGHBOURS else None
+        return self._middles[group]
+
+
+def _strangers(sound: Mapping[OfferKey, Offer], known: PriceBook) -> Iterator[Offer]:
+    """Trusted offers beside those of the book, of the same types and families only."""
+    families = {(k.provider, k.instance_type.partition(".")[0].partition("-")[0]) for k in sound}
+    for key, offer in known.offers.items():
+        if key not in sound and (key.provider, key.instance_type.partition(".")[0].partition("-")[0]) in families:
+            yield offer
+
+
+def _per_unit(offer: Offer, book: PriceBook, known: PriceBook) -> Decimal | None:
+    name = offer.key.provider, offer.key.instance_type
+    machine = book.types.get(name) or known.types.get(name)
+    return offer.effective_hourly / machine.units if machine is not None and machine.units > 0 else None
+
+
+def _size_group(key: OfferKey, book: PriceBook, known: PriceBook) -> Group | None:
+    name = key.provider, key.instance_type
+    machine = book.types.get(name) or known.types.get(name)
+    if machine is None or machine.gpus:
+        return None
+    terms = (key.option, key.term_years, key.payment)
+    return (key.provider, key.region, machine.family, key.os, key.tenancy, *terms)
+
+
+def _region_group(key: OfferKey) -> Group:
+    return (key.provider, key.instance_type, key.os, key.tenancy, key.option, key.term_years, key.payment)

@@ -1,0 +1,130 @@
+"""JSON read exactly (decimals, no binary floats) and, for large files, member by member."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Decimal
+
+from hcloud.errors import InputError
+
+_BLANK = re.compile(r"[ \t\r\n]*")
+_SKIPPED_LEVELS = 2
+_EMPTY: Mapping[str, object] = {}
+
+
+def _constant_as_text(name: str) -> str:
+    # NaN and Infinity stay text: the row that holds one is quarantined, the rows around it are still read
+    return name
+
+
+def _unique(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the member {next(n for n in names if names.count(n) > 1)!r} stands there twice")
+    return members
+
+
+_DECODER = json.JSONDecoder(parse_float=Decimal, parse_constant=_constant_as_text, object_pairs_hook=_unique)
+
+
+def load_json(text: str, name: str) -> object:
+    """The document in ``text``; raises InputError for broken or truncated JSON and repeated members."""
+    return _guarded(name, lambda: _DECODER.decode(text))
+
+
+def members(value: object) -> Mapping[str, object]:
+    """The members of a JSON object, none for anything else."""
+    return value if isinstance(value, dict) else _EMPTY
+
+
+def elements(value: object) -> list[object]:
+    """The elements of a JSON array, none for anything else."""
+    return value if isinstance(value, list) else []
+
+
+def word(value: object) -> str:
+    """A JSON string, empty for anything else."""
+    return value if isinstance(value, str) else ""
+
+
+class JsonCursor:
+    """Walks the members of nested objects without building the whole document.
+
+    ``names`` enters the object at the cursor and yields each member's name; the caller then takes the member with
+    ``value`` or enters it with ``names``. What the caller leaves untouched is skipped, a few levels deep at a time, so
+    that memory holds one member and never a whole section.
+    """
+
+    def __init__(self, text: str, name: str, at: int = 0) -> None:
+        self._text = text
+        self._name = name
+        self._at = at
+
+    @property
+    def at(self) -> int:
+        """The character the cursor stands at: a second cursor may start there."""
+        return self._at
+
+    def names(self) -> Iterator[str]:
+        """Names of the members of the object that starts here; raises InputError where none starts."""
+        self._expect("{")
+        if self._peek() == "}":
+            self._at += 1
+            return
+        while True:
+            key = _guarded(self._name, self._decode)
+            if not isinstance(key, str):
+                raise self._broken("a member's name")
+            self._expect(":")
+            start = self._at
+            yield key
+            if self._at == start:
+                self._skip(_SKIPPED_LEVELS)
+            mark = self._peek()
+            self._at += 1
+            if mark == "}":
+                return
+            if mark != ",":
+                raise self._broken("a comma or the end of an object")
+
+    def value(self) -> object:
+        """The whole value at the cursor."""
+        return _guarded(self._name, self._decode)
+
+    def _skip(self, levels: int) -> None:
+        if levels and self._peek() == "{":
+            for _ in self.names():
+                self._skip(levels - 1)
+        else:
+            self.value()
+
+    def _decode(self) -> object:
+        value: object
+        self._peek()
+        value, self._at = _DECODER.raw_decode(self._text, self._at)
+        return value
+
+    def _peek(self) -> str:
+        blank = _BLANK.match(self._text, self._at)
+        self._at = blank.end() if blank else self._at
+        return self._text[self._at : self._at + 1]
+
+    def _expect(self, mark: str) -> None:
+        if self._peek() != mark:
+            raise self._broken(repr(mark))
+        self._at += 1
+
+    def _broken(self, wanted: str) -> InputError:
+        return InputError(f"{self._name} is not sound JSON: {wanted} should stand at character {self._at}")
+
+
+def _guarded(name: str, decode: Callable[[], object]) -> object:
+    try:
+        return decode()
+    except (ValueError, ArithmeticError) as error:
+        raise InputError(f"{name} is not sound JSON: {error}") from error
+    except RecursionError as error:
+        raise InputError(f"{name} is not sound JSON: it nests too deep") from error

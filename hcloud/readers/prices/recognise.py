@@ -1,0 +1,87 @@
+"""Finds the reader of a price file by what stands in it, whatever the file is called."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hcloud.catalog.book import PriceBook
+from hcloud.catalog.intake import Source
+from hcloud.errors import InputError, UsageError
+from hcloud.readers.prices import (
+    aws_offer,
+    azure_retail,
+    cyclenerd,
+    ec2instances,
+    gcp_skus,
+    own_csv,
+    skypilot,
+    small_files,
+)
+
+Read = Callable[[str, Source], PriceBook]
+_HEAD = 400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One price format: how its files are told from others (``sign`` matches near their start) and who reads them."""
+
+    name: str
+    about: str
+    sign: re.Pattern[str]
+    read: Read
+
+
+def _sign(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.DOTALL | re.MULTILINE)
+
+
+# The order decides: the formats with the most specific signs come first
+FORMATS = (
+    Format(
+        "own-csv", "hcloud's own table of prices",
+        _sign(r"\A(?=[^\n]*\binstance_type\b)(?=[^\n]*\boption\b)[^\n]*\bhourly\b"), own_csv.read_own_csv,
+    ),
+    Format("two-columns", "CSV of instance_type,usd_per_hour", _sign(r"\A\s*instance_type,usd_per_hour\s*$"),
+           small_files.read_two_columns),
+    Format("skypilot", "SkyPilot catalogue CSV", _sign(r"\A(?=[^\n]*\bInstanceType\b)[^\n]*\bSpotPrice\b"),
+           skypilot.read_skypilot),
+    Format("labelled-text", "lines of 'Instance type: m5.large, Linux OD cost in us-east-1: 0.096, ...'",
+           _sign(r"\A\s*Instance type: "), small_files.read_labelled_text),
+    Format("aws-offer", "AWS Price List offer file", _sign(r'\A\s*\{.*"(?:offerCode|products)"\s*:'),
+           aws_offer.read_aws_offer),
+    Format("azure-retail", "pages of Azure's Retail Prices API", _sign(r'\A\s*[\[{].*"Items"\s*:'),
+           azure_retail.read_azure_retail),
+    Format("gcp-skus", "pages of Google's Cloud Billing SKUs", _sign(r'\A\s*[\[{].*"skus"\s*:'),
+           gcp_skus.read_gcp_skus),
+    Format("ec2instances", "instances.json of ec2instances.info", _sign(r'\A\s*\[.*"instance_type"\s*:.*"pricing"\s*:'),
+           ec2instances.read_ec2instances),
+    Format("annual-cost", "annual cost of three years all upfront", _sign(r'\A\s*\{.*"annual_cost"\s*:'),
+           small_files.read_annual_cost),
+    Format("spot-average", "EC2 on-demand and average spot", _sign(r'\A\s*\{\s*"data"\s*:.*"spot_avg"\s*:'),
+           small_files.read_spot_average),
+    Format("cyclenerd", "pricing.yml of Cyclenerd's calculator", _sign(r"^compute:\s*$.*^\s+instance:\s*$"),
+           cyclenerd.read_cyclenerd),
+)  # fmt: skip
+
+
+def recognise(text: str, name: str) -> Format:
+    """The format of a text; raises InputError where none fits."""
+    head = text[:_HEAD]
+    for candidate in FORMATS:
+        if candidate.sign.search(head):
+            return candidate
+    raise InputError(
+        f"{name} is in none of the price formats hcloud reads",
+        hint="--format names one: " + ", ".join(f.name for f in FORMATS),
+    )
+
+
+def format_named(name: str) -> Format:
+    """The format of a name; raises UsageError for an unknown one."""
+    for candidate in FORMATS:
+        if candidate.name == name:
+            return candidate
+    raise UsageError(f"there is no price format {name!r}", hint="one of " + ", ".join(f.name for f in FORMATS))
