@@ -62,7 +62,7 @@ def rows(slots: Sequence[tuple[int, Slot]], book: PriceBook, *, split: bool) -> 
 def unit_prices(book: PriceBook, family: str, region: str) -> UnitPrices | None:
     """What a vCPU and a GiB of a series cost on demand in a region, solved from the prices of two of its types.
 
-    Of all pairs the one is taken whose solution explains most types of the series, so that shared-core types and
+    Of all pairs the one is taken whose solution explains most vCPUs of the series, so that shared-core types and
     types with disks or accelerators in their price do not spoil it. None where no two types give a sensible solution.
     """
     priced = _priced_shapes(book, family, region)
@@ -71,7 +71,8 @@ def unit_prices(book: PriceBook, family: str, region: str) -> UnitPrices | None:
         shape, price = priced[0]
         return UnitPrices(price / shape.vcpus, ZERO, ratios.pop())
     solved = [s for pair in combinations(_one_a_ratio(priced), 2) if (s := _solve(*pair)) is not None]
-    return max(solved, key=lambda s: sum(_explains(s, shape, price) for shape, price in priced), default=None)
+    # Weighed by vCPUs, as what is priced by other rules (shared cores) is small.
+    return max(solved, key=lambda s: sum(t.vcpus for t, price in priced if _explains(s, t, price)), default=None)
 
 
 def layout(all_rows: Sequence[Row], commitments: Sequence[Commitment], book: PriceBook) -> Layout:
