@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -83,8 +84,8 @@ def instance_vcpus(demand: Demand, market: Market) -> int:
     needs at least ten."""
     if market.vcpus:
         return market.vcpus
-    fitting = float(np.mean(demand.cores)) / INSTANCES_AT_LEAST
-    return min(LARGE_VCPUS, max(2, 2 ** math.floor(math.log2(max(fitting, 2.0)))))
+    fitting = max(float(np.mean(demand.cores)) / INSTANCES_AT_LEAST, 2.0)
+    return min(LARGE_VCPUS, 1 << math.floor(math.log2(fitting)))
 
 
 def decide(book: PriceBook, demand: Demand, settings: PlanSettings, owned: Sequence[Owned] = ()) -> Decision:
@@ -104,57 +105,65 @@ def decide(book: PriceBook, demand: Demand, settings: PlanSettings, owned: Seque
     evaluations = tuple(
         sorted((evaluate(c, forecast) for c in candidates), key=lambda e: (e.cost, e.candidate.address))
     )
-    best = evaluations[0]
-    types, fleet, bound = (best.candidate,), best.fleet, np.inf
-    for group in _regions(candidates, best.candidate):
-        useful = useful_types(group)
-        relaxed = lower_bound(useful, forecast)
-        bound = min(bound, relaxed.cost)
-        if settings.mix_types and len(useful) > 1 and _same_region(group[0], best.candidate):
-            mixed = serve(forecast, useful, mixed_reserve(useful, forecast, relaxed.reserve))
-            if mixed.cost < fleet.cost * (1 - settings.mix_min_saving):
-                types, fleet = _in_use(useful, mixed), mixed
-    method = best.method if len(types) == 1 else "linear program, whole instances by search"
-    gap = float(fleet.cost) - (float(best.bound) if len(types) == 1 else bound)
-    chosen = _Chosen(types, fleet)
-    spread_, scale, chosen = _sized(chosen, forecast, settings)
+    optimum = _choose(evaluations, forecast, settings)
+    outcome, scale, chosen = _sized(optimum, forecast, settings)
     return Decision(
         forecast,
         chosen.types,
         chosen.fleet,
-        _spot_fleet(candidates, best.candidate, spot_part),
-        method,
-        gap + float(chosen.fleet.cost - fleet.cost),
-        bound,
+        _spot_fleet(candidates, evaluations[0].candidate, spot_part),
+        chosen.method,
+        chosen.gap + float(chosen.fleet.cost - optimum.fleet.cost),
+        chosen.lower_bound,
         _rivals(candidates, forecast, settings),
         evaluations,
         tuple(r for _, refused in found for r in refused),
         tuple(_fall(chosen, forecast, -f) for f in settings.risk.falls),
-        spread_,
+        outcome,
         scale,
-        settings.risk.regret_quantile if spread_ is not None else None,
+        settings.risk.regret_quantile if outcome is not None else None,
         tuple(owned),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
+    """The types in use, the fleet, how it was found, its gap to the bound on such fleets, the bound on any."""
+
     types: tuple[Candidate, ...]
     fleet: Fleet
+    method: str
+    gap: float
+    lower_bound: float
 
 
-def _same_region(a: Candidate, b: Candidate) -> bool:
-    return (a.on_demand.key.provider, a.on_demand.key.region) == (b.on_demand.key.provider, b.on_demand.key.region)
+def _choose(evaluations: Sequence[Evaluation], forecast: Forecast, settings: PlanSettings) -> _Chosen:
+    """The best single type, or a mix of types of its region where that saves enough."""
+    best = evaluations[0]
+    relaxed = {
+        _region(group[0]): (group, lower_bound(group, forecast))
+        for group in map(useful_types, _regions([e.candidate for e in evaluations]))
+    }
+    bound = min(r.cost for _, r in relaxed.values())
+    single = _Chosen((best.candidate,), best.fleet, best.method, float(best.cost - best.bound), bound)
+    useful, fractional = relaxed[_region(best.candidate)]
+    if not settings.mix_types or len(useful) < 2:
+        return single
+    mixed = serve(forecast, useful, mixed_reserve(useful, forecast, fractional.reserve))
+    if float(mixed.cost) >= float(best.cost) * (1 - settings.mix_min_saving):
+        return single
+    gap = float(mixed.cost) - fractional.cost
+    return _Chosen(_in_use(useful, mixed), mixed, "linear program, whole instances by search", gap, bound)
 
 
-def _regions(candidates: Sequence[Candidate], first: Candidate) -> list[tuple[Candidate, ...]]:
-    """The candidates by provider and region, the region of ``first`` in front."""
-    groups: dict[tuple[str, str], list[Candidate]] = {}
-    for candidate in candidates:
-        key = candidate.on_demand.key
-        groups.setdefault((key.provider, key.region), []).append(candidate)
-    ordered = sorted(groups.items(), key=lambda item: (not _same_region(item[1][0], first), item[0]))
-    return [tuple(group) for _, group in ordered]
+def _region(candidate: Candidate) -> tuple[str, str]:
+    return candidate.on_demand.key.provider, candidate.on_demand.key.region
+
+
+def _regions(candidates: Sequence[Candidate]) -> list[tuple[Candidate, ...]]:
+    """The candidates by provider and region, in name order."""
+    ordered = sorted(candidates, key=lambda c: (_region(c), c.address))
+    return [tuple(group) for _, group in itertools.groupby(ordered, key=_region)]
 
 
 def _in_use(candidates: Sequence[Candidate], fleet: Fleet) -> tuple[Candidate, ...]:
@@ -181,7 +190,9 @@ def _spot_fleet(candidates: Sequence[Candidate], near: Candidate, part: Forecast
     """Spot instances of the cheapest type of the plan's region for the batch work that may be interrupted."""
     if not part.cores.any():
         return Fleet((), ())
-    offered = [replace(c, on_demand=c.spot, sustained=None) for c in candidates if c.spot and _same_region(c, near)]
+    offered = [
+        replace(c, on_demand=c.spot, sustained=None) for c in candidates if c.spot and _region(c) == _region(near)
+    ]
     if not offered:
         raise EvidenceError(
             f"{near.address}: no spot price in this region", hint="set planning.spot_share_of_batch to 0 or import one"

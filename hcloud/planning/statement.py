@@ -1,0 +1,203 @@
+"""A decision stated as a plan: lines, totals, alternatives, proof, reasons and refusals in exact dollars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+
+import numpy as np
+
+from hcloud.model.catalog import InstanceType, Offer
+from hcloud.model.plan import (
+    FORMAT_VERSION,
+    Alternative,
+    Assumption,
+    Certificate,
+    Digests,
+    MixLine,
+    Plan,
+    Risk,
+    WhatIf,
+    WorkloadSummary,
+)
+from hcloud.model.workload import Demand
+from hcloud.planning.decide import Decision
+from hcloud.planning.fleet import Fleet, Holding, Rental
+from hcloud.planning.owned import Owned
+from hcloud.planning.reasons import reasons, refusals
+from hcloud.units import HOURS_PER_MONTH, cents, rate
+
+PROFILE_POINTS = 120
+PLAN_NAME = "this plan"
+BOUND_NAME = "lower bound"
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What surrounds a decision: versions, time, digests, the demand it was made from and what the user should know."""
+
+    tool_version: str
+    generated_at: datetime
+    digests: Digests
+    price_day: date
+    seed: int
+    demand: Demand
+    assumptions: tuple[Assumption, ...]
+    warnings: tuple[str, ...]
+
+
+def state(decision: Decision, around: Circumstances) -> Plan:
+    """The plan of a decision. All money is rounded here and only here: rates to a millionth, sums to the cent."""
+    hours = decision.horizon_hours
+    sunk = sum((o.cost(hours) for o in decision.owned), Decimal(0)) + decision.spot.cost
+    after_total = decision.fleet.cost + sunk
+
+    def alternative(name: str, text: str, total: Decimal) -> Alternative:
+        per_hour = total / hours
+        return Alternative(
+            name, text, rate(per_hour), cents(per_hour * HOURS_PER_MONTH), cents(total), cents(total - after_total)
+        )
+
+    rivals = tuple(alternative(r.name, r.description, r.fleet.cost + sunk) for r in decision.rivals)
+    bound = Decimal(repr(decision.lower_bound)) + sunk
+    after = alternative(PLAN_NAME, decision.method, after_total)
+    floor = alternative(BOUND_NAME, "fractions of any allowed types, perfect foresight: no plan is cheaper", bound)
+    return Plan(
+        format_version=FORMAT_VERSION,
+        tool_version=around.tool_version,
+        generated_at=around.generated_at,
+        currency="USD",
+        digests=around.digests,
+        price_day=around.price_day,
+        price_age_days=(around.generated_at.date() - around.price_day).days,
+        seed=around.seed,
+        horizon_hours=hours,
+        step_seconds=decision.forecast.step_seconds,
+        workload=_summary(around.demand),
+        mix=_mix(decision),
+        now=rivals[0],
+        after=after,
+        alternatives=(*rivals, after, floor),
+        certificate=_certificate(decision),
+        what_if=tuple(_what_ifs(decision, sunk)),
+        risk=_risk(decision),
+        reasons=reasons(decision),
+        refusals=refusals(decision),
+        assumptions=around.assumptions,
+        warnings=around.warnings,
+    )
+
+
+def _summary(demand: Demand) -> WorkloadSummary:
+    origin = demand.provenance
+    points = np.array_split(demand.cores, min(PROFILE_POINTS, len(demand)))
+    return WorkloadSummary(
+        name=origin.name,
+        format=origin.format,
+        rows=origin.rows,
+        hours=len(demand) * demand.step_seconds / 3600,
+        step_seconds=demand.step_seconds,
+        mean_cores=round(float(np.mean(demand.cores)), 3),
+        peak_cores=round(float(np.max(demand.cores)), 3),
+        mean_memory_gib=round(float(np.mean(demand.memory)), 3),
+        peak_memory_gib=round(float(np.max(demand.memory)), 3),
+        repaired=dict(sorted(origin.repaired.items())),
+        left_out=dict(sorted(origin.left_out.items())),
+        profile=tuple(round(float(p.mean()), 1) for p in points),
+    )
+
+
+def _mix(decision: Decision) -> tuple[MixLine, ...]:
+    shapes = {(c.shape.provider, c.shape.name): c.shape for c in decision.types}
+    shapes |= {(e.candidate.shape.provider, e.candidate.shape.name): e.candidate.shape for e in decision.evaluations}
+    on_demand = {e.candidate.shape.name: e.candidate.on_demand for e in decision.evaluations}
+    hours = decision.horizon_hours
+
+    def shape(offer: Offer) -> InstanceType:
+        return shapes[offer.key.provider, offer.key.instance_type]
+
+    owned = [_owned_line(o, hours) for o in decision.owned]
+    held = [_held_line(h, shape(h.offer), on_demand[h.offer.key.instance_type], hours) for h in decision.fleet.holdings]
+    rentals = (*decision.fleet.rentals, *decision.spot.rentals)
+    return (*owned, *held, *(_rented_line(r, shape(r.offer), hours) for r in rentals))
+
+
+def _owned_line(owned: Owned, hours: int) -> MixLine:
+    line = _line(owned.offer, owned.shape, owned.count, owned.cost(hours), hours)
+    return replace(line, address=f"owned/{owned.offer.key}")
+
+
+def _held_line(holding: Holding, shape: InstanceType, on_demand: Offer, hours: int) -> MixLine:
+    line = _line(holding.offer, shape, Decimal(holding.count), holding.cost, hours)
+    return replace(
+        line,
+        upfront=cents(holding.offer.upfront * holding.count),
+        break_even=rate(holding.offer.effective_hourly / on_demand.hourly),
+        starts_hour=holding.start_hour,
+    )
+
+
+def _rented_line(rental: Rental, shape: InstanceType, hours: int) -> MixLine:
+    line = _line(rental.offer, shape, rental.hours / hours, rental.cost, hours)
+    return replace(line, peak=rental.peak)
+
+
+def _line(offer: Offer, shape: InstanceType, count: Decimal, cost: Decimal, hours: int) -> MixLine:
+    per_hour = cost / hours
+    return MixLine(
+        address=str(offer.key),
+        provider=offer.key.provider,
+        region=offer.key.region,
+        instance_type=offer.key.instance_type,
+        option=offer.key.option,
+        term_years=offer.key.term_years,
+        payment=offer.key.payment,
+        count=rate(count),
+        peak=int(count.to_integral_value(rounding="ROUND_CEILING")),
+        vcpus=rate(shape.vcpus * count),
+        memory_gib=rate(shape.memory_gib * count),
+        hourly=rate(per_hour),
+        monthly=cents(per_hour * HOURS_PER_MONTH),
+        upfront=Decimal("0.00"),
+        total=cents(cost),
+        break_even=None,
+        starts_hour=0,
+        price_day=offer.origin.day,
+        derived=offer.origin.derived,
+    )
+
+
+def _certificate(decision: Decision) -> Certificate:
+    gap = Decimal(repr(max(decision.bound_gap, 0.0)))
+    return Certificate(
+        method=decision.method,
+        optimum=cents(decision.fleet.cost),
+        bound=cents(decision.fleet.cost - gap),
+        gap=cents(gap),
+        lower_bound=cents(Decimal(repr(decision.lower_bound))),
+        lower_bound_method="linear program over fractions of instances (HiGHS)",
+    )
+
+
+def _what_ifs(decision: Decision, sunk: Decimal) -> Iterable[WhatIf]:
+    for fall in decision.falls:
+        committed = Fleet(fall.planned.holdings, ()).cost
+        yield WhatIf(
+            change=rate(Decimal(repr(fall.change))),
+            planned=cents(fall.planned.cost + sunk),
+            all_on_demand=cents(fall.on_demand.cost + sunk),
+            best_in_hindsight=cents(fall.hindsight.cost + sunk),
+            unused_commitment=cents(committed * Decimal(repr(fall.unused_share))),
+        )
+
+
+def _risk(decision: Decision) -> Risk | None:
+    if decision.spread is None:
+        return None
+    column = decision.spread.at(decision.scale)
+    costs, regrets = decision.spread.costs[:, column], decision.spread.regrets[:, column]
+    low, middle, high = (cents(Decimal(repr(float(np.quantile(costs, q))))) for q in (0.1, 0.5, 0.9))
+    regret = cents(Decimal(repr(float(np.quantile(regrets, 0.9)))))
+    return Risk(len(costs), low, middle, high, regret, decision.sized_at)

@@ -1,0 +1,248 @@
+"""hcloud.yaml: strict keys with a did-you-mean, read from flags over environment over files, turned into settings."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from hcloud.errors import InputError, Problem, UsageError
+from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
+from hcloud.readers.safe_yaml import load_yaml
+from hcloud.units import SECONDS_PER_HOUR, parse_duration
+
+FILE_NAME = "hcloud.yaml"
+ENVIRONMENT = "HYC_"
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+def _seconds(value: object) -> object:
+    return parse_duration(value) if isinstance(value, str) and value != "auto" else value
+
+
+def _whole_hours(seconds: int) -> int:
+    if seconds % SECONDS_PER_HOUR or seconds <= 0:
+        raise ValueError("must be a whole number of hours, for example 1y, 90d or 720h")
+    return seconds
+
+
+def _years(value: object) -> object:
+    return parse_duration(value) // parse_duration("1y") if isinstance(value, str) else value
+
+
+Seconds = Annotated[int, BeforeValidator(_seconds), Field(ge=0)]
+Years = Annotated[Literal[1, 3], BeforeValidator(_years)]
+
+
+class Section(BaseModel):
+    """A section of the configuration: unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class WorkloadSection(Section):
+    """What ran: a file, or a generated scenario; ``options`` are the keys of its reader."""
+
+    path: Path | None = None
+    scenario: str | None = None
+    format: str = "auto"
+    options: dict[str, str | float | bool] = {}
+
+
+class PricesSection(Section):
+    """Which price book: the bundled tables with what was imported laid over (``user``) or the bundled ones alone."""
+
+    book: Literal["user", "bundled"] = "user"
+    overlay: Path | None = None
+    max_age: Annotated[int, BeforeValidator(_seconds), Field(gt=0)] | None = None
+    warn_age: Annotated[int, BeforeValidator(_seconds), Field(gt=0)] = parse_duration("30d")
+
+
+class MarketSection(Section):
+    """One provider's offers a plan may choose from."""
+
+    provider: Provider = Provider.AWS
+    regions: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    architectures: tuple[Literal["x86_64", "arm64"], ...] = ("x86_64",)
+    vcpus: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = "auto"
+    os: str = "linux"
+    tenancy: str = "shared"
+    options: tuple[PurchaseOption, ...] = ()
+    terms: tuple[Years, ...] = (1, 3)
+    payments: tuple[Payment, ...] = tuple(Payment)
+
+
+class PlanningSection(Section):
+    """How the trace is stretched and how the reserve is sized."""
+
+    horizon: Annotated[int, BeforeValidator(_seconds), AfterValidator(_whole_hours)] = parse_duration("1y")
+    step: Annotated[int, BeforeValidator(_seconds), Field(ge=60, le=86_400)] | Literal["auto"] = "auto"
+    growth_per_year: Annotated[float, Field(gt=-1, le=10)] = 0.0
+    headroom: Annotated[float, Field(ge=0, le=10)] = 0.0
+    warm_up: Seconds = 0
+    regret_quantile: Share | None = None
+    futures: Annotated[int, Field(ge=0, le=100_000)] = 200
+    falls: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.1, 0.3, 0.5)
+    spot_share_of_batch: Share = 0.0
+    peak_overprovision: Annotated[float, Field(ge=0, le=10)] = 0.15
+    mix_types: bool = True
+    mix_min_saving: Share = 0.01
+    seed: Annotated[int, Field(ge=0)] = 42
+
+
+class OwnedSection(Section):
+    """A commitment that is already paid for: instances, or dollars an hour for a savings plan."""
+
+    provider: Provider
+    region: str
+    instance_type: str
+    option: PurchaseOption
+    term_years: Years
+    payment: Payment = Payment.NONE
+    os: str = "linux"
+    tenancy: str = "shared"
+    count: Annotated[Decimal, Field(gt=0)] | None = None
+    dollars_per_hour: Annotated[Decimal, Field(gt=0)] | None = None
+    expires: date
+
+
+class Config(Section):
+    """The whole of hcloud.yaml."""
+
+    format_version: Literal["1.0"] = "1.0"
+    workload: WorkloadSection = WorkloadSection()
+    prices: PricesSection = PricesSection()
+    markets: tuple[MarketSection, ...] = Field(default=(MarketSection(),), min_length=1)
+    planning: PlanningSection = PlanningSection()
+    owned: tuple[OwnedSection, ...] = ()
+
+    def settings(self) -> PlanSettings:
+        """The part of the configuration that decisions see."""
+        p = self.planning
+        return PlanSettings(
+            markets=tuple(_market(m) for m in self.markets),
+            outlook=Outlook(
+                horizon_hours=p.horizon // SECONDS_PER_HOUR,
+                step_seconds=0 if p.step == "auto" else p.step,
+                growth_per_year=p.growth_per_year,
+                headroom=p.headroom,
+                warm_up_seconds=p.warm_up,
+            ),
+            risk=RiskSettings(p.regret_quantile, p.futures, p.falls),
+            spot_share_of_batch=p.spot_share_of_batch,
+            peak_overprovision=p.peak_overprovision,
+            mix_min_saving=p.mix_min_saving,
+            mix_types=p.mix_types,
+            seed=p.seed,
+        )
+
+
+def _market(section: MarketSection) -> Market:
+    return Market(**{**dict(section), "vcpus": 0 if section.vcpus == "auto" else section.vcpus})
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A configuration with the directory its relative paths start from and the files it came from."""
+
+    config: Config
+    base: Path
+    files: tuple[Path, ...]
+
+    def resolve(self, path: Path) -> Path:
+        """A path of the configuration seen from the configuration file."""
+        return path if path.is_absolute() else self.base / path
+
+
+def load_config(file: Path | None = None, environment: Mapping[str, str] = os.environ) -> Loaded:
+    """The configuration of ``file`` (else ``HYC_CONFIG``, else ./hcloud.yaml where it exists) over the user's own, with
+    ``HYC_<SECTION>__<KEY>`` from the environment on top.
+
+    Raises InputError with every problem found, UsageError for a file that was named and is not there.
+    """
+    named = file or (Path(environment["HYC_CONFIG"]) if environment.get("HYC_CONFIG") else None)
+    if named is not None and not named.is_file():
+        raise UsageError(f"{named}: no such configuration file", hint="write one with 'hcloud init'")
+    chosen = named or Path(FILE_NAME)
+    files = [path for path in (_user_file(), chosen) if path.is_file()]
+    merged: dict[str, object] = {}
+    for path in files:
+        merged = _merge(merged, _read(path))
+    merged = _merge(merged, dict(_from_environment(environment)))
+    name = str(chosen) if chosen in files else "configuration"
+    return Loaded(parse_config(merged, name), chosen.parent, tuple(files))
+
+
+def parse_config(content: Mapping[str, object], name: str) -> Config:
+    """Validate a configuration; raises InputError with every problem, its place and a did-you-mean."""
+    try:
+        return Config.model_validate(dict(content))
+    except ValidationError as error:
+        problems = [_problem(name, detail) for detail in error.errors()]
+        raise InputError(f"{name}: {len(problems)} problem(s) in the configuration", problems) from None
+
+
+def _read(path: Path) -> Mapping[str, object]:
+    content = load_yaml(path.read_text(encoding="utf-8-sig"), str(path))
+    if content is None:
+        return {}
+    if not isinstance(content, dict) or not all(isinstance(k, str) for k in content):
+        raise InputError(f"{path}: the configuration must be a mapping of sections", hint="see 'hcloud init'")
+    return content
+
+
+def _user_file() -> Path:
+    from platformdirs import user_config_path
+
+    return user_config_path("hcloud-hybrid") / FILE_NAME
+
+
+def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, object]]:
+    sections: dict[str, dict[str, object]] = {}
+    for name, text in sorted(environment.items()):
+        if name.startswith(ENVIRONMENT) and "__" in name:
+            section, key = name.removeprefix(ENVIRONMENT).lower().split("__", 1)
+            sections.setdefault(section, {})[key] = load_yaml(text, name)
+    yield from sections.items()
+
+
+def _merge(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str, object]:
+    merged = dict(under)
+    for key, value in over.items():
+        below = merged.get(key)
+        merged[key] = _merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _problem(name: str, detail: ErrorDetails) -> Problem:
+    where = ".".join(str(part) for part in detail["loc"])
+    value = detail.get("input")
+    if detail["type"] == "extra_forbidden":
+        known = _known_keys(detail["loc"][:-1])
+        close = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1)
+        allowed = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(known)}"
+        return Problem(name, where, "unknown key", allowed)
+    return Problem(name, where, repr(value)[:80], detail["msg"].removeprefix("Value error, "))
+
+
+def _known_keys(location: tuple[int | str, ...]) -> list[str]:
+    """The keys of the section at a place of the configuration."""
+    sections: dict[str, type[Section]] = {
+        "workload": WorkloadSection,
+        "prices": PricesSection,
+        "markets": MarketSection,
+        "planning": PlanningSection,
+        "owned": OwnedSection,
+    }
+    section = sections.get(str(location[0]), Config) if location else Config
+    return sorted(section.model_fields)

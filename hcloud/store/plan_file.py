@@ -1,0 +1,79 @@
+"""Plan files: the published JSON form of a plan, written whole or not at all, read back with its version checked."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from hcloud.errors import InputError, Problem
+from hcloud.model.plan import FORMAT_VERSION, Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LARGEST = 64 * 1024 * 1024
+
+
+@cache
+def _adapter() -> TypeAdapter[Plan]:
+    return TypeAdapter(Plan)
+
+
+def plan_document(plan: Plan) -> Mapping[str, object]:
+    """The JSON document of a plan: money as decimal strings, times in UTC, keys in a fixed order."""
+    return cast("Mapping[str, object]", _adapter().dump_python(plan, mode="json"))
+
+
+def plan_schema() -> Mapping[str, object]:
+    """The published JSON Schema of a plan file."""
+    schema = _adapter().json_schema(mode="serialization")
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "hcloud plan", **schema}
+
+
+def save_plan(plan: Plan, path: Path) -> None:
+    """Write a plan file next to its final name, then rename: a crash leaves the old file or the new one, never half.
+
+    A symbolic link at the path is refused with InputError.
+    """
+    if path.is_symlink():
+        raise InputError(f"{path}: is a symbolic link; a plan is only written to a plain file")
+    text = json.dumps(plan_document(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def load_plan(path: Path) -> Plan:
+    """Read a plan file; raises InputError where it is no plan or of a version this hcloud cannot read."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such plan file", hint="write one with 'hcloud plan --out FILE'")
+    if path.stat().st_size > LARGEST:
+        raise InputError(f"{path}: larger than any plan ({LARGEST} bytes)")
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise InputError(f"{path}: not JSON: {error}") from None
+    version = str(document.get("format_version", "")) if isinstance(document, dict) else ""
+    if version.split(".")[0] != FORMAT_VERSION.split(".")[0]:
+        raise InputError(f"{path}: format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
+    try:
+        return _adapter().validate_python(document)
+    except ValidationError as error:
+        problems = [
+            Problem(str(path), ".".join(str(p) for p in e["loc"]), repr(e["input"])[:60], e["msg"])
+            for e in error.errors()
+        ]
+        raise InputError(f"{path}: not a plan of this version", problems) from None

@@ -1,0 +1,105 @@
+"""Where a verb's workload and prices come from: files, generated scenarios, the bundled tables and the user's book."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import UsageError
+from hcloud.model.catalog import Provider
+from hcloud.model.workload import Workload
+from hcloud.readers.config import Loaded, parse_config
+
+SCENARIO_PREFIX = "scenario:"
+
+
+def open_workload(loaded: Loaded) -> Workload:
+    """The workload the configuration names; raises UsageError where it names none or two."""
+    section = loaded.config.workload
+    if (section.path is None) == (section.scenario is None):
+        raise UsageError(
+            "no workload is named" if section.path is None else "workload: give path or scenario, not both",
+            hint="hcloud plan TRACE.csv, or workload.path in hcloud.yaml, or 'hcloud plan scenario:high-variability'",
+        )
+    if section.scenario is not None:
+        from hcloud.sim.scenarios import scenario
+
+        return scenario(section.scenario, loaded.config.planning.seed)
+    from hcloud.readers.workloads import read_workload
+    from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+
+    options = with_keys(WorkloadOptions(), {k: str(v) for k, v in section.options.items()})
+    return read_workload(loaded.resolve(section.path or Path()), section.format, options)
+
+
+def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]]:
+    """The price book of the configuration and what should be said about it."""
+    from hcloud.readers.prices.bundled import load_bundled
+
+    section = loaded.config.prices
+    book = load_bundled(providers={m.provider for m in loaded.config.markets})
+    if section.book == "user":
+        from hcloud.store.prices import load_user_book
+
+        mine = load_user_book()
+        book = book if mine is None else book.merged(mine)
+    if section.overlay is None:
+        return book, ()
+    from hcloud.catalog.overlay import apply_overlay
+    from hcloud.readers.prices.overlay import read_overlay
+
+    rules = read_overlay(loaded.resolve(section.overlay))
+    return apply_overlay(book, rules, today)
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """Command-line flags that override the configuration; None and empty leave it as it is."""
+
+    workload: str | None = None
+    format: str | None = None
+    providers: tuple[Provider, ...] = ()
+    regions: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    vcpus: int | None = None
+    horizon: str | None = None
+    regret_quantile: float | None = None
+    seed: int | None = None
+    max_price_age: str | None = None
+
+
+def with_flags(loaded: Loaded, flags: Flags) -> Loaded:
+    """The configuration with the flags on top; raises InputError where a flag's value is not allowed."""
+    document = loaded.config.model_dump(mode="json", exclude_unset=True)
+    _workload_flags(document.setdefault("workload", {}), flags)
+    wanted = {"horizon": flags.horizon, "seed": flags.seed, "regret_quantile": flags.regret_quantile}
+    document.setdefault("planning", {}).update({k: v for k, v in wanted.items() if v is not None})
+    if flags.max_price_age is not None:
+        document.setdefault("prices", {})["max_age"] = flags.max_price_age
+    document["markets"] = _markets(loaded, flags)
+    return replace(loaded, config=parse_config(document, "command line"))
+
+
+def _workload_flags(section: dict[str, object], flags: Flags) -> None:
+    if flags.workload is not None:
+        section.pop("path", None)
+        section.pop("scenario", None)
+        if flags.workload.startswith(SCENARIO_PREFIX):
+            section["scenario"] = flags.workload.removeprefix(SCENARIO_PREFIX)
+        else:
+            section["path"] = str(Path(flags.workload).absolute())
+    if flags.format is not None:
+        section["format"] = flags.format
+
+
+def _markets(loaded: Loaded, flags: Flags) -> list[dict[str, object]]:
+    """The markets of the named providers (new ones with defaults), narrowed by region, family and size."""
+    given = [m.model_dump(mode="json", exclude_unset=True) | {"provider": m.provider} for m in loaded.config.markets]
+    if flags.providers:
+        known = {m["provider"]: m for m in given}
+        given = [known.get(p, {"provider": p}) for p in flags.providers]
+    narrowed = {"regions": flags.regions, "families": flags.families, "vcpus": flags.vcpus}
+    changes = {k: v for k, v in narrowed.items() if v}
+    return [{**market, **changes} for market in given]

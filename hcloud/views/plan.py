@@ -1,0 +1,208 @@
+"""A plan on one screen, as Markdown, or as an explanation of one address."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from hcloud.model.plan import Alternative, MixLine, Plan, Refusal
+from hcloud.units import HOURS_PER_YEAR, cents, format_age, format_money
+from hcloud.views.console import Terminal, plain_table
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+SHOWN_REFUSALS = 3
+
+
+def show_plan(plan: Plan, terminal: Terminal) -> None:
+    """Print the plan on one screen; warnings go to stderr."""
+    terminal.show(_headline(plan), "", _demand(plan, terminal.out.width), "")
+    terminal.show(_mix_table(plan), "", _alternatives_table(plan), "")
+    terminal.show(*(Text(f"· {line}") for line in [*_proof(plan), *plan.reasons]))
+    terminal.show(Text(f"· {_if_less(plan)}"), *_risk(plan), *_refused(plan))
+    for warning in plan.warnings:
+        terminal.warn(escape(warning))
+
+
+def _headline(plan: Plan) -> Text:
+    before, after = plan.now, plan.after
+    saved = before.monthly - after.monthly
+    share = saved / before.monthly if before.monthly else Decimal(0)
+    text = Text()
+    text.append("now ", style="dim")
+    text.append(f"{format_money(before.monthly)}/month all on demand")
+    text.append("  →  after ", style="dim")
+    text.append(f"{format_money(after.monthly)}/month", style="bold green")
+    text.append(f"   saves {format_money(saved)}/month ({float(share):.1%})", style="bold")
+    return text
+
+
+def _demand(plan: Plan, width: int) -> Text:
+    w = plan.workload
+    years = plan.horizon_hours / HOURS_PER_YEAR
+    line = (
+        f"{w.name}: {w.rows:,} rows, {w.hours:,.1f} h · {w.mean_cores:,.0f} vCPU mean, {w.peak_cores:,.0f} peak · "
+        f"{w.mean_memory_gib:,.0f} GiB mean · planned for {years:g} y · prices {plan.price_day} "
+        f"({format_age(plan.price_age_days)})"
+    )
+    return Text(f"{line}\n").append(sparkline(w.profile, min(width, len(w.profile))), style="cyan")
+
+
+def sparkline(values: Sequence[float], width: int) -> str:
+    """Values as a row of block characters from zero to their maximum, resampled to a width."""
+    top = max(values, default=0.0)
+    if not values or top <= 0 or width < 1:
+        return ""
+    picked = [values[i * len(values) // width] for i in range(width)]
+    return "".join(BLOCKS[min(int(v / top * len(BLOCKS)), len(BLOCKS) - 1)] for v in picked)
+
+
+def _mix_table(plan: Plan) -> Table:
+    table = plain_table("mix", "type", "region", "count", "$/h", "$/month", "upfront", right=(3, 4, 5, 6))
+    for line in plan.mix:
+        table.add_row(
+            _purchase(line),
+            line.instance_type,
+            line.region,
+            _count(line),
+            f"{line.hourly:,.3f}",
+            f"{cents(line.monthly):,.2f}",
+            f"{line.upfront:,.2f}" if line.upfront else "",
+        )
+    table.add_section()
+    table.add_row("total", "", "", "", f"{plan.after.hourly:,.3f}", f"{plan.after.monthly:,.2f}", "", style="bold")
+    return table
+
+
+def _purchase(line: MixLine) -> str:
+    text = f"{line.option} {line.term_years}y {line.payment}" if line.term_years else str(line.option)
+    if line.address.startswith("owned/"):
+        return f"owned: {text}"
+    return f"{text} (from day {line.starts_hour // 24})" if line.starts_hour else text
+
+
+def _count(line: MixLine) -> str:
+    if line.option.is_commitment:
+        return f"{line.count.normalize():f}"
+    return f"{line.count:,.1f} mean, {line.peak:,} peak"
+
+
+def _alternatives_table(plan: Plan) -> Table:
+    table = plain_table(
+        "alternatives", "$/h", "$/month", f"$ over {_horizon(plan)}", "against plan", right=(1, 2, 3, 4)
+    )
+    for option in sorted(plan.alternatives, key=lambda a: (-a.total, a.name)):
+        style = "bold green" if option.name == plan.after.name else None
+        figures = (f"{option.hourly:,.3f}", f"{option.monthly:,.2f}", f"{option.total:,.2f}")
+        table.add_row(option.name, *figures, _against(plan, option), style=style)
+    return table
+
+
+def _horizon(plan: Plan) -> str:
+    years, rest = divmod(plan.horizon_hours, HOURS_PER_YEAR)
+    return f"{years} y" if not rest else f"{plan.horizon_hours:,} h"
+
+
+def _against(plan: Plan, option: Alternative) -> str:
+    if option.name == plan.after.name or not plan.after.total:
+        return ""
+    return f"{float(option.versus_plan / plan.after.total):+.1%}"
+
+
+def _proof(plan: Plan) -> Iterable[str]:
+    proof = plan.certificate
+    gap = float(proof.gap / proof.optimum) if proof.optimum else 0.0
+    exact = "proven optimal" if not proof.gap else f"within {gap:.2%} of the optimum"
+    yield f"{exact} for whole instances of its types ({proof.method}; gap {format_money(proof.gap, 2)})"
+    above = float(proof.optimum / proof.lower_bound - 1) if proof.lower_bound else 0.0
+    yield f"no plan with any mix of the allowed types costs less than the lower bound; this one is {above:.1%} above it"
+
+
+def _if_less(plan: Plan) -> str:
+    parts = [
+        f"{float(w.change):+.0%}: {float(w.planned / w.all_on_demand - 1):+.1%} against all on demand"
+        for w in plan.what_if
+        if w.all_on_demand
+    ]
+    return "if demand changes by " + ", ".join(parts) if parts else "no change of demand was asked about"
+
+
+def _risk(plan: Plan) -> list[Text]:
+    risk = plan.risk
+    if risk is None:
+        return []
+    return [
+        Text(
+            f"· over {risk.futures} futures of resampled days: {format_money(risk.cost_p10)} to "
+            f"{format_money(risk.cost_p90)} (p10..p90), regret at p90 {format_money(risk.regret_p90)}"
+        )
+    ]
+
+
+def _refused(plan: Plan) -> list[Text]:
+    close = [r for r in plan.refusals if r.margin is not None][:SHOWN_REFUSALS]
+    lines = [Text(f"· refused {r.address}: +{format_money(r.margin or Decimal(0))}, {r.reason}") for r in close]
+    hidden = len(plan.refusals) - len(close)
+    return [*lines, Text(f"· {hidden} more refused: hcloud explain PLAN", style="dim")] if hidden > 0 else lines
+
+
+def markdown(plan: Plan) -> str:
+    """The plan as Markdown, for a pull request or a ticket."""
+    rows = [
+        f"**{format_money(plan.now.monthly)}/month** all on demand → **{format_money(plan.after.monthly)}/month**",
+        "",
+        "| mix | type | region | count | $/h | $/month | upfront |",
+        "|---|---|---|---:|---:|---:|---:|",
+    ]
+    rows += [
+        f"| {_purchase(m)} | {m.instance_type} | {m.region} | {_count(m)} | {m.hourly} | {m.monthly} | {m.upfront} |"
+        for m in plan.mix
+    ]
+    rows += ["", f"| alternative | $/month | $ over {_horizon(plan)} | against plan |", "|---|---:|---:|---:|"]
+    rows += [f"| {a.name} | {a.monthly} | {a.total} | {_against(plan, a)} |" for a in plan.alternatives]
+    rows += ["", *(f"- {line}" for line in [*_proof(plan), *plan.reasons, _if_less(plan)])]
+    return "\n".join(rows) + "\n"
+
+
+def show_explanation(plan: Plan, address: str | None, terminal: Terminal) -> bool:
+    """Print why an address was taken or refused (all of them without one); False where the plan knows no such one."""
+    if address is None:
+        terminal.show(_refusals_table(plan.refusals), "", _assumptions_table(plan))
+        return True
+    lines = [m for m in plan.mix if address in (m.address, f"{m.provider}/{m.region}/{m.instance_type}")]
+    refused = [r for r in plan.refusals if r.address == address or r.address.startswith(f"{address}/")]
+    for line in lines:
+        terminal.show(*_explain_line(plan, line))
+    if refused:
+        terminal.show(_refusals_table(refused))
+    return bool(lines or refused)
+
+
+def _explain_line(plan: Plan, line: MixLine) -> list[Text]:
+    said = [
+        Text(f"{line.address}: {_count(line)}, ${line.hourly}/h, {format_money(line.total, 2)} in all", style="bold")
+    ]
+    if line.break_even is not None:
+        said.append(Text(f"· pays where an instance is in use more than {float(line.break_even):.1%} of the time"))
+    said.append(
+        Text(f"· price of {line.price_day}" + (f", derived: {line.derived}" if line.derived else ", published"))
+    )
+    return [*said, *(Text(f"· {reason}") for reason in plan.reasons)]
+
+
+def _refusals_table(refused: Sequence[Refusal]) -> Table:
+    table = plain_table("refused", "margin", "why", "would flip if", right=(1,))
+    for r in refused:
+        margin = "rule" if r.margin is None else f"+{format_money(r.margin)}"
+        table.add_row(r.address, margin, r.reason, r.flips_if)
+    return table
+
+
+def _assumptions_table(plan: Plan) -> Table:
+    table = plain_table("assumption", "value", "why")
+    for a in plan.assumptions:
+        table.add_row(a.key, a.value, a.why)
+    return table
