@@ -1,0 +1,218 @@
+"""The user's own prices on disk: a CSV of offers and a JSON beside it, replaced atomically, the last version kept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+from hcloud.catalog.book import PriceBook, TypeKey
+from hcloud.catalog.intake import Source
+from hcloud.catalog.shapes import family_of
+from hcloud.catalog.table import COLUMNS, read_table, write_table
+from hcloud.errors import HcloudError, InputError
+from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice, SustainedUse
+from hcloud.units import parse_decimal, plain
+
+DIRECTORY_VARIABLE = "HYC_PRICES"
+FORMAT_VERSION = "1.0"
+TABLE, META, PREVIOUS = "prices.csv", "prices.json", ".previous"
+_KEY_FIELDS = (
+    "provider", "region", "instance_type", "option", "term_years", "payment", "os", "tenancy", "zone",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which part of the stored prices is asked for; None means all."""
+
+    providers: Collection[Provider] | None = None
+    regions: Collection[str] | None = None
+    families: Collection[str] | None = None
+
+
+ALL = Choice()
+
+
+@dataclass(frozen=True, slots=True)
+class PriceStore:
+    """The directory of the user's prices."""
+
+    directory: Path
+
+    @classmethod
+    def open(cls) -> PriceStore:
+        """The directory named by ``HYC_PRICES``, else the one the platform has for user data."""
+        if named := os.environ.get(DIRECTORY_VARIABLE):
+            return cls(Path(named).expanduser())
+        from platformdirs import user_data_path
+
+        return cls(user_data_path("hcloud-hybrid", appauthor=False) / "prices")
+
+    @property
+    def table(self) -> Path:
+        """The CSV of offers."""
+        return self.directory / TABLE
+
+    def load(self, choice: Choice = ALL) -> PriceBook | None:
+        """The stored prices, None where nothing was imported yet; raises InputError where the files are damaged."""
+        try:
+            with self.table.open(encoding="utf-8", newline="") as file:
+                text = "".join(_chosen(file, choice))
+        except FileNotFoundError:
+            return None
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(f"{self.table} cannot be read: {error}") from error
+        book = read_table(text, Source(str(self.table), date.min))
+        meta = _read_meta(self.directory / META)
+        book = _restricted(book, choice)
+        refused = (q for q in _quarantine(meta) if q.key is None or _wanted(q.key, choice))
+        return PriceBook(book.types, book.offers, {}, _sustained(meta), book.quarantine + tuple(refused))
+
+    def save(self, book: PriceBook, note: Mapping[str, str]) -> None:
+        """Replace the stored prices. A reader sees the old files or the new ones, never half of one; the old ones stay
+        beside them under ``.previous``. Raises HcloudError where the directory cannot be written."""
+        table = write_table(book)
+        meta = {
+            "format_version": FORMAT_VERSION,
+            "sha256": hashlib.sha256(table.encode()).hexdigest(),
+            "note": dict(note),
+            "sustained": [
+                {"provider": str(p), "series": s, "tiers": [plain(t) for t in rule.tiers]}
+                for (p, s), rule in sorted(book.sustained.items())
+            ],
+            "quarantine": [_quarantine_row(q) for q in book.quarantine if q.key is not None],
+        }
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            # The table goes last: a new table never stands beside the quarantine list of an older one
+            self._replace(META, json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
+            self._replace(TABLE, table)
+            _sync_directory(self.directory)
+        except OSError as error:
+            raise HcloudError(
+                f"the prices cannot be stored in {self.directory}: {error.strerror or error}",
+                hint=f"name another directory in {DIRECTORY_VARIABLE}; the prices stored before are unchanged",
+            ) from error
+
+    def _replace(self, name: str, text: str) -> None:
+        path = self.directory / name
+        fresh = path.with_name(f".{name}.{os.getpid()}.tmp")
+        try:
+            with fresh.open("w", encoding="utf-8", newline="") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            if path.exists():
+                kept = path.with_name(f"{name}{PREVIOUS}")
+                kept.unlink(missing_ok=True)
+                os.link(path, kept)
+            fresh.replace(path)
+        finally:
+            fresh.unlink(missing_ok=True)
+
+
+def load_user_book(providers: Collection[Provider] | None = None) -> PriceBook | None:
+    """The user's own prices (of some providers), None where nothing was imported or refreshed yet."""
+    return PriceStore.open().load(Choice(providers))
+
+
+def _chosen(lines: Iterable[str], choice: Choice) -> Iterable[str]:
+    """The header and the rows of the providers and regions asked for, told by how a line starts."""
+    if choice.providers is None:
+        return lines
+    starts = tuple(
+        f"{p},{r}," if r else f"{p}," for p in choice.providers for r in (choice.regions or ("",))
+    )  # fmt: skip
+    header = ",".join(COLUMNS)
+    return (line for line in lines if line.startswith(starts) or line.startswith(header))
+
+
+def _restricted(book: PriceBook, choice: Choice) -> PriceBook:
+    offers = {k: o for k, o in book.offers.items() if _wanted(k, choice)}
+    if choice.families is not None:
+        families = set(choice.families)
+        offers = {k: o for k, o in offers.items() if _family(book, k) in families}
+    return PriceBook(book.types, offers, {}, {}, book.quarantine)
+
+
+def _family(book: PriceBook, key: OfferKey) -> str:
+    machine = book.types.get((key.provider, key.instance_type))
+    return machine.family if machine is not None else family_of(key.provider, key.instance_type)
+
+
+def _wanted(key: OfferKey, choice: Choice) -> bool:
+    return (choice.providers is None or key.provider in choice.providers) and (
+        choice.regions is None or key.region in choice.regions
+    )
+
+
+def _sync_directory(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _quarantine_row(refused: QuarantinedPrice) -> dict[str, str]:
+    row = {"row": refused.row, "reason": refused.reason}
+    return row | {name: str(getattr(refused.key, name)) for name in _KEY_FIELDS}
+
+
+def _read_meta(path: Path) -> Mapping[str, object]:
+    try:
+        meta = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} cannot be read: {error}", hint="import the prices again") from error
+    version = str(meta.get("format_version", "")) if isinstance(meta, dict) else ""
+    if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
+        raise InputError(f"{path} is of format {version or 'unknown'}, this hcloud reads {FORMAT_VERSION}")
+    return dict(meta)
+
+
+def _quarantine(meta: Mapping[str, object]) -> tuple[QuarantinedPrice, ...]:
+    rows = _rows(meta, "quarantine")
+    return tuple(QuarantinedPrice(r["row"], r["reason"], _guarded(_key, r)) for r in rows)
+
+
+def _sustained(meta: Mapping[str, object]) -> dict[TypeKey, SustainedUse]:
+    rules: dict[TypeKey, SustainedUse] = {}
+    listed = meta.get("sustained")
+    for entry in listed if isinstance(listed, list) else []:
+        tiers: tuple[Decimal, ...] = tuple(parse_decimal(str(t)) for t in entry["tiers"])
+        rules[Provider(entry["provider"]), str(entry["series"])] = SustainedUse(str(entry["series"]), tiers)
+    return rules
+
+
+def _rows(meta: Mapping[str, object], name: str) -> list[dict[str, str]]:
+    listed = meta.get(name)
+    return [{str(k): str(v) for k, v in e.items()} for e in listed] if isinstance(listed, list) else []
+
+
+def _key(row: Mapping[str, str]) -> OfferKey:
+    return OfferKey(
+        Provider(row["provider"]),
+        row["region"],
+        row["instance_type"],
+        PurchaseOption(row["option"]),
+        int(row["term_years"]),
+        Payment(row["payment"]),
+        row["os"],
+        row["tenancy"],
+        row["zone"],
+    )
+
+
+def _guarded(parse: Callable[[Mapping[str, str]], OfferKey], row: Mapping[str, str]) -> OfferKey:
+    try:
+        return parse(row)
+    except (KeyError, ValueError) as error:
+        raise InputError(f"the stored quarantine list is damaged: {error}", hint="import the prices again") from error
