@@ -66,7 +66,7 @@ def header_layout(source: Source, known: tuple[Column, ...], *, ignore_extra: bo
         raise InputError(f"{source.name}: line 1: the header is not UTF-8", hint="save it as UTF-8") from error
     delimiter = max(",;\t", key=text.count)
     names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
-    _check_header(source.name, names, known, ignore_extra=ignore_extra)
+    check_header(source.name, names, known, ignore_extra=ignore_extra)
     by_name = {c.name: c for c in known}
     columns = tuple(by_name.get(name, Column(f"{name} #{i}", "skip")) for i, name in enumerate(names))
     return Layout(_with_time_type(source, columns, delimiter), delimiter, header=True)
@@ -96,7 +96,8 @@ def _has_zone(cell: str) -> bool:
     return clock.endswith(("Z", "z")) or "+" in clock or "-" in clock
 
 
-def _check_header(file: str, names: list[str], known: tuple[Column, ...], *, ignore_extra: bool) -> None:
+def check_header(file: str, names: list[str], known: tuple[Column, ...], *, ignore_extra: bool) -> None:
+    """Refuse column names that are unknown (unless ignored), missing or there twice, with a suggestion each."""
     findings = Findings(file)
     allowed = [c.name for c in known]
     for name in sorted({n for n in names if names.count(n) > 1}):

@@ -16,8 +16,15 @@ from hcloud.readers.workloads.source import Source, open_source
 
 FORMATS = {
     "jobs-csv": "own_csv",
+    "jobs-parquet": "own_parquet",
     "series": "series",
+    "cluster": "cluster",
+    "requests": "requests",
+    "swf": "swf",
     "swim": "swim",
+    "azure-vm": "azure_vm",
+    "openb": "openb",
+    "bitbrains": "bitbrains",
 }
 """Format names and the module of this package that reads each."""
 DEFAULTS = WorkloadOptions()

@@ -12,7 +12,7 @@ from hcloud.model.workload import Demand, Modelled, Provenance
 from hcloud.planning.demand import Grid, mean_in_use
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column
-from hcloud.readers.workloads.delimited import Progress, Table, header_layout, read_table
+from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
 from hcloud.readers.workloads.findings import Findings
 from hcloud.readers.workloads.locate import Layout, lines_of
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -155,8 +155,3 @@ def _refuse_long_gaps(source: Source, times: Floats, gaps: Floats, options: Work
             f"gaps of up to {options.max_gap_seconds:,} s are filled (max_gap_seconds)",
             hint="split the file at the gap, or allow it with --set max_gap_seconds=N",
         )
-
-
-def single_table(source: Source, known: tuple[Column, ...], options: WorkloadOptions) -> Table:
-    """A table of a published layout, read with just the columns that are used."""
-    return read_table(source, header_layout(source, known, ignore_extra=True), options.max_rows)
