@@ -259,6 +259,14 @@ def test_an_unknown_key_is_missing_not_zero(book: PriceBook) -> None:
     assert len(book.offers) == sum(1 for _ in book.offers)
 
 
+def test_items_and_values_are_those_of_the_keys(book: PriceBook) -> None:
+    keys = list(book.offers)
+    assert [k for k, _ in book.offers.items()] == keys
+    assert [o.key for o in book.offers.values()] == keys
+    assert (keys[0], book.offers[keys[0]]) in book.offers.items()
+    assert len(set(keys)) == len(keys)
+
+
 def test_every_price_has_a_source_and_a_day(book: PriceBook) -> None:
     assert all(o.origin.source and o.origin.day.year >= 2017 for o in book.offers.values())
     derived = [o for o in book.offers.values() if o.origin.derived]
@@ -311,6 +319,14 @@ def test_the_manifest_can_be_rewritten(copied: Path) -> None:
         ("azure/discounts.csv", "0.59", "1.59", "fraction: '1.59'"),
         ("azure/pay_as_you_go.csv", "Standard_D4s_v5", "Standard_D5s_v5", "size: 'Standard_D5s_v5'"),
         ("billing.csv", "azure,1,1", "azure,1", "6 cells"),
+        ("aws/on_demand.csv", "m5,eu-west-1,xlarge", "m5,us-east-1,xlarge", "'m5 us-east-1 xlarge' (one line only)"),
+        (
+            "aws/discounts.csv",
+            "m6i,eu-west-1,standard,3",
+            "m6i,eu-west-1,standard,1",
+            "one price for a term and payment",
+        ),
+        ("gcp/prices.csv", "n2,us-central1,spot", "n2,us-central1,on-demand", "one line only"),
     ],
 )
 def test_a_bad_cell_is_reported_with_file_line_and_value(

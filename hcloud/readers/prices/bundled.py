@@ -48,7 +48,7 @@ def load_bundled(
 
 def _billing(tables: Tables, asked: Collection[Provider]) -> dict[Provider, BillingRule]:
     found = {}
-    for row in tables.rows("billing.csv", _BILLING):
+    for row in tables.rows("billing.csv", _BILLING, ("provider",)):
         row.origin()
         name = row.text("provider", [p.value for p in Provider])
         if name in asked:

@@ -122,11 +122,11 @@ def size_units(size: str) -> Decimal:
 
 def _families(tables: Tables, wanted: Wanted) -> dict[str, _Family]:
     special = {}
-    for row in tables.rows("aws/sizes.csv", _SIZES):
+    for row in tables.rows("aws/sizes.csv", _SIZES, ("family", "size")):
         shape = row.positive("vcpus"), row.positive("memory_gib"), row.positive("units")
         special[row.text("family"), row.text("size")] = shape
     found = {}
-    for row in tables.rows("aws/families.csv", _FAMILIES):
+    for row in tables.rows("aws/families.csv", _FAMILIES, ("family",)):
         name = row.text("family")
         if not wanted.family(name):
             continue
@@ -147,7 +147,7 @@ def _families(tables: Tables, wanted: Wanted) -> dict[str, _Family]:
 def _list_prices(tables: Tables, wanted: Wanted, families: dict[str, _Family]) -> dict[_Place, dict[str, _Price]]:
     """List prices by size; the first row of a family and region must be its reference size."""
     found: dict[_Place, dict[str, _Price]] = {}
-    for row in tables.rows("aws/on_demand.csv", _PRICES):
+    for row in tables.rows("aws/on_demand.csv", _PRICES, ("family", "region", "size")):
         name, region, size = row.text("family"), row.text("region"), row.text("size")
         if not (wanted.family(name) and wanted.region(region)):
             continue
@@ -169,17 +169,19 @@ def _fractions(tables: Tables, wanted: Wanted) -> dict[_Place, list[_Fraction]]:
             continue
         plan, years, origin = row.text("class", _PLANS), row.years("years"), row.origin()
         terms = found.setdefault((name, region), [])
-        terms += [
-            _Fraction(plan, years, payment, row.share(column), origin)
-            for column, payment in _PAYMENTS.items()
-            if row.cells[column]
-        ]
+        # Payment options of one term may stand on different lines, where their sources differ.
+        known = {t.payment for t in terms if (t.plan, t.years) == (plan, years)}
+        for column, payment in _PAYMENTS.items():
+            if row.cells[column] and payment in known:
+                row.refuse(column, row.cells[column], "one price for a term and payment")
+            elif row.cells[column]:
+                terms.append(_Fraction(plan, years, payment, row.share(column), origin))
     return found
 
 
 def _spot(tables: Tables, wanted: Wanted) -> dict[_Place, _Price]:
     found = {}
-    for row in tables.rows("aws/spot.csv", _SPOT):
+    for row in tables.rows("aws/spot.csv", _SPOT, ("family", "region")):
         name, region = row.text("family"), row.text("region")
         if wanted.family(name) and wanted.region(region):
             found[name, region] = _Price(row.share("share"), row.origin())

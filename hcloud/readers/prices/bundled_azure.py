@@ -69,10 +69,10 @@ def read_azure(tables: Tables, wanted: Wanted) -> Part:
 def _types(tables: Tables, wanted: Wanted) -> dict[str, dict[str, InstanceType]]:
     special = {
         row.text("size"): (row.positive("vcpus"), row.positive("memory_gib"))
-        for row in tables.rows("azure/sizes.csv", _SIZES)
+        for row in tables.rows("azure/sizes.csv", _SIZES, ("size",))
     }
     found: dict[str, dict[str, InstanceType]] = {}
-    for row in tables.rows("azure/families.csv", _FAMILIES):
+    for row in tables.rows("azure/families.csv", _FAMILIES, ("family",)):
         family = row.text("family")
         if not wanted.family(family):
             continue
@@ -88,7 +88,7 @@ def _types(tables: Tables, wanted: Wanted) -> dict[str, dict[str, InstanceType]]
 
 def _prices(tables: Tables, wanted: Wanted, types: dict[str, dict[str, InstanceType]]) -> dict[tuple[str, str], _Price]:
     found = {}
-    for row in tables.rows("azure/pay_as_you_go.csv", _PRICES):
+    for row in tables.rows("azure/pay_as_you_go.csv", _PRICES, ("family", "region")):
         family, region = row.text("family"), row.text("region")
         if not (wanted.family(family) and wanted.region(region)):
             continue
@@ -102,13 +102,13 @@ def _prices(tables: Tables, wanted: Wanted, types: dict[str, dict[str, InstanceT
 
 def _fractions(tables: Tables, wanted: Wanted) -> dict[str, list[_Fraction]]:
     found: dict[str, list[_Fraction]] = {}
-    for row in tables.rows("azure/discounts.csv", _TERMS):
+    for row in tables.rows("azure/discounts.csv", _TERMS, ("family", "option", "years")):
         family = row.text("family")
         if wanted.family(family):
             option = _OPTIONS.get(row.text("option", _OPTIONS), PurchaseOption.RESERVATION)
             seen = row.share("fraction"), row.text("measured_in"), row.origin()
             found.setdefault(family, []).append(_Fraction(option, row.years("years"), *seen))
-    for row in tables.rows("azure/spot.csv", _SPOT):
+    for row in tables.rows("azure/spot.csv", _SPOT, ("family",)):
         family = row.text("family")
         if wanted.family(family):
             share = _Fraction(PurchaseOption.SPOT, 0, row.share("share"), "", row.origin())

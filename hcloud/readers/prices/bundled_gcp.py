@@ -77,7 +77,7 @@ def read_sustained(tables: Tables, wanted: Wanted) -> dict[tuple[Provider, str],
     """Sustained-use tiers by series; a series that is not listed has none."""
     return {
         (Provider.GCP, row.text("series")): SustainedUse(row.text("series"), row.numbers("tiers"))
-        for row in tables.rows("gcp/sustained.csv", _SUSTAINED)
+        for row in tables.rows("gcp/sustained.csv", _SUSTAINED, ("series",))
         if wanted.family(row.text("series"))
     }
 
@@ -85,7 +85,7 @@ def read_sustained(tables: Tables, wanted: Wanted) -> dict[tuple[Provider, str],
 def _series(tables: Tables, wanted: Wanted) -> dict[str, _Series]:
     found: dict[str, _Series] = {}
     patterns: dict[str, InstanceType] = {}
-    for row in tables.rows("gcp/series.csv", _SERIES):
+    for row in tables.rows("gcp/series.csv", _SERIES, ("series",)):
         name, one = row.text("series"), Decimal(1)
         if not wanted.family(name):
             continue
@@ -94,11 +94,11 @@ def _series(tables: Tables, wanted: Wanted) -> dict[str, _Series]:
         origin = row.origin()
         flexible = {years: (row.share(c), origin) for c, years in _FLEXIBLE.items() if row.cells[c]}
         found[name] = _Series({}, set(), flexible)
-    for row in tables.rows("gcp/shapes.csv", _SHAPES):
+    for row in tables.rows("gcp/shapes.csv", _SHAPES, ("series", "shape")):
         name = row.text("series")
         if name in found:
             _add_shape(found[name], patterns[name], row)
-    for row in tables.rows("gcp/sizes.csv", _SIZES):
+    for row in tables.rows("gcp/sizes.csv", _SIZES, ("machine_type",)):
         name, machine = row.text("series"), row.text("machine_type")
         if name in found:
             shape = _shaped(patterns[name], machine, row.positive("vcpus"), row.positive("memory_gib"))
@@ -122,7 +122,7 @@ def _shaped(pattern: InstanceType, name: str, vcpus: Decimal, memory_gib: Decima
 
 def _rates(tables: Tables, wanted: Wanted, series: dict[str, _Series]) -> dict[tuple[str, str], list[_Rate]]:
     found: dict[tuple[str, str], list[_Rate]] = {}
-    for row in tables.rows("gcp/prices.csv", _PRICES):
+    for row in tables.rows("gcp/prices.csv", _PRICES, ("series", "region", "option")):
         name, region = row.text("series"), row.text("region")
         if not (wanted.family(name) and wanted.region(region)):
             continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
 from decimal import Decimal
 from itertools import chain
 from typing import NamedTuple
@@ -51,6 +51,16 @@ class LazyOffers(Mapping[OfferKey, Offer]):
     def __len__(self) -> int:
         return sum(len(self.block(b)) for b in self._makers)
 
+    def items(self) -> ItemsView[OfferKey, Offer]:
+        return _Items(self)
+
+    def values(self) -> ValuesView[Offer]:
+        return _Values(self)
+
+    def blocks(self) -> Iterator[Mapping[OfferKey, Offer]]:
+        """All blocks, made where they were not yet."""
+        return map(self.block, self._makers)
+
     def block(self, wanted: Block) -> Mapping[OfferKey, Offer]:
         """All offers of one type, region and operating system; empty where none are known."""
         made = self._made.get(wanted)
@@ -59,6 +69,24 @@ class LazyOffers(Mapping[OfferKey, Offer]):
             made = {} if maker is None else {o.key: o for o in maker()}
             self._made[wanted] = made
         return made
+
+
+class _Items(ItemsView[OfferKey, Offer]):
+    """Keys with their offers, without looking every key up again as the inherited view does."""
+
+    _mapping: LazyOffers
+
+    def __iter__(self) -> Iterator[tuple[OfferKey, Offer]]:
+        return chain.from_iterable(block.items() for block in self._mapping.blocks())
+
+
+class _Values(ValuesView[Offer]):
+    """The offers alone, taken straight from the blocks."""
+
+    _mapping: LazyOffers
+
+    def __iter__(self) -> Iterator[Offer]:
+        return chain.from_iterable(block.values() for block in self._mapping.blocks())
 
 
 def plain_offer(block: Block, option: PurchaseOption, hourly: Decimal, origin: Origin) -> Offer:

@@ -106,9 +106,11 @@ class Tables:
     root: Path
     problems: list[Problem] = field(default_factory=list)
 
-    def rows(self, name: str, columns: Sequence[str]) -> Iterator[Row]:
-        """The lines of ``<root>/<name>``; its header must be exactly ``columns``."""
+    def rows(self, name: str, columns: Sequence[str], unique: Sequence[str] = ()) -> Iterator[Row]:
+        """The lines of ``<root>/<name>``; its header must be exactly ``columns``, and the cells of the columns
+        ``unique`` may not come twice: of two prices for one thing nobody could say which is right."""
         path = self.root / name
+        seen: set[tuple[str, ...]] = set()
         try:
             with path.open(encoding="utf-8", newline="") as handle:
                 lines = csv.reader(handle)
@@ -120,8 +122,14 @@ class Tables:
                     if len(cells) != len(columns):
                         self._refuse_line(path, lines.line_num, ",".join(cells), f"{len(columns)} cells")
                         continue
-                    yield Row(str(path), lines.line_num, dict(zip(columns, cells, strict=True)), self.problems)
-        except (OSError, UnicodeDecodeError) as error:
+                    row = Row(str(path), lines.line_num, dict(zip(columns, cells, strict=True)), self.problems)
+                    identity = tuple(row.cells[c] for c in unique)
+                    if identity in seen:
+                        row.refuse(", ".join(unique), " ".join(identity), "one line only")
+                    elif unique:
+                        seen.add(identity)
+                    yield row
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
             self.problems.append(Problem(str(path), "file", str(error), "a readable UTF-8 table"))
 
     def check(self) -> None:
