@@ -163,13 +163,11 @@ def test_zonal_reservations_come_first() -> None:
     assert result.utilisation == 1
 
 
-@pytest.mark.parametrize(
-    "used", [use("m5.xlarge", 1, os="windows"), use("c5.large", 1), use("m5.xlarge", 1)], ids=["size", "family", "os"]
-)
-def test_windows_reservations_cover_exactly_their_type(used: Usage) -> None:
+def test_windows_reservations_cover_exactly_their_type() -> None:
     held = Commitment(PRICES[key("m5.large", RESERVED, os="windows")], D(1), 0)
-    result = bill_hour([used, use("m5.large", 2, os="windows")], [held], BOOK, 0)
-    assert covered(result) == {"m5.large": 1}
+    others = [use("m5.xlarge", 1, os="windows"), use("c5.large", 1), use("m5.large", 1)]
+    assert covered(bill_hour(others, [held], BOOK, 0)) == {}
+    assert covered(bill_hour([*others, use("m5.large", 2, os="windows")], [held], BOOK, 0)) == {"m5.large": 1}
 
 
 def test_some_families_never_flex() -> None:
@@ -267,6 +265,11 @@ def test_a_term_that_starts_later_covers_from_its_first_hour() -> None:
     result = bill([[use("m5.large", 1)]] * 5, [own("m5.large", RESERVED, 1, start=12)], BOOK, first_hour=10)
     assert result.usage[0].covered_hours == result.commitments[0].hours == 3
     assert (result.first_hour, result.hours) == (10, 5)
+
+
+def test_a_term_may_start_in_the_second_hour() -> None:
+    result = bill([[use("m5.large", 1)]] * 3, [own("m5.large", RESERVED, 1, start=1)], BOOK)
+    assert result.usage[0].covered_hours == result.commitments[0].hours == 2
 
 
 def test_a_term_outside_the_bill_costs_nothing() -> None:
@@ -383,6 +386,24 @@ def test_azure_reservations_come_before_plans_and_leave_the_licence() -> None:
     assert result.utilisation == 1
 
 
+def test_no_azure_commitment_is_large_enough_to_cover_a_licence() -> None:
+    usage = [use("Standard_D4s_v5", 1, os="windows")]
+    for option in (RESERVATION, AZURE_PLAN):
+        result = bill_hour(usage, [own("Standard_D4s_v5", option, 9)], BOOK, 0)
+        assert result.on_demand_cost == D("0.18")
+        assert result.usage[0].covered_hours == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "option"), [("Standard_D2s_v5", RESERVATION), ("n1-standard-4", COMMITTED), ("m5.large", RESERVED)]
+)
+def test_reserved_capacity_stays_in_its_region(name: str, option: PurchaseOption) -> None:
+    away = {replace(k, region="away"): replace(o, key=replace(k, region="away")) for k, o in PRICES.items()}
+    book = replace(BOOK, offers=PRICES | away)
+    usage = [Usage(replace(key(name), region="away"), D(1))]
+    assert covered(bill_hour(usage, [own(name, option, 1)], book, 0)) == {}
+
+
 def test_azure_families_without_any_plan_rate_stay_outside() -> None:
     plan = own("Standard_D2s_v5", AZURE_PLAN, 1)
     result = bill_hour([use("Standard_E2s_v5", 1), use("Standard_D4s_v5", 1)], [plan], BOOK, 0)
@@ -458,6 +479,20 @@ def test_a_series_of_one_shape_sells_no_other_ratio() -> None:
 def test_committed_use_leaves_the_licence() -> None:
     result = bill_hour([use("n1-standard-4", 1, os="windows")], [own("n1-standard-4", COMMITTED, 1)], PLAIN_BOOK, 0)
     assert abs(result.on_demand_cost - D("0.184")) < NEAR
+
+
+def test_flexible_commitments_leave_the_licence() -> None:
+    result = bill_hour([use("n1-standard-4", 1, os="windows")], [own("n1-standard-4", FLEXIBLE, 9)], PLAIN_BOOK, 0)
+    assert abs(result.on_demand_cost - D("0.184")) < NEAR
+
+
+@pytest.mark.parametrize("off", ["-0.0005", "0.0005"])
+def test_a_rounded_price_is_still_made_of_vcpus_and_gib(off: str) -> None:
+    """A list price a little off the unit prices is covered whole, and to the cent; there is no rest of it."""
+    book = replace(PLAIN_BOOK, offers=PRICES | priced((key("n1-standard-8"), n1(8, 30) + D(off))))
+    result = bill_hour([use("n1-standard-8", 1)], [own("n1-standard-4", COMMITTED, 2)], book, 0)
+    assert abs(result.on_demand_cost) < NEAR
+    assert abs(result.usage[0].covered_hours - 1) < NEAR
 
 
 def test_flexible_commitments_are_bought_in_on_demand_dollars() -> None:
