@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from hcloud.errors import EvidenceError
@@ -13,6 +14,7 @@ from hcloud.model.catalog import (
     InstanceType,
     Offer,
     OfferKey,
+    Payment,
     Provider,
     PurchaseOption,
     QuarantinedPrice,
@@ -21,6 +23,8 @@ from hcloud.model.catalog import (
 from hcloud.units import plain
 
 TypeKey = tuple[Provider, str]
+
+_TERMS = tuple(itertools.product(sorted(o for o in PurchaseOption if o.is_commitment), (1, 3), sorted(Payment)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +58,13 @@ class PriceBook:
 
     def commitments(self, on_demand: OfferKey) -> tuple[Offer, ...]:
         """Every commitment that can cover usage of the same type, place, operating system and tenancy, by key."""
-        place = _place(on_demand)
-        return tuple(o for k, o in sorted(self.offers.items()) if _place(k) == place and k.option.is_commitment)
+        keys = (replace(on_demand, option=o, term_years=t, payment=p) for o, t, p in _TERMS)
+        return tuple(self.offers[k] for k in keys if k in self.offers)
 
     def select(self, provider: Provider, option: PurchaseOption) -> tuple[Offer, ...]:
         """All offers of one provider and purchase option, by key."""
-        return tuple(o for k, o in sorted(self.offers.items()) if k.provider == provider and k.option == option)
+        keys = sorted(k for k in self.offers if k.provider == provider and k.option == option)
+        return tuple(self.offers[k] for k in keys)
 
     def merged(self, other: PriceBook) -> PriceBook:
         """This book with the other's rows laid over it, quarantine lists joined; a good row of the other book lifts
@@ -88,7 +93,3 @@ class PriceBook:
     def oldest(self) -> date | None:
         """The day of the oldest price, None for an empty book."""
         return min((o.origin.day for o in self.offers.values()), default=None)
-
-
-def _place(key: OfferKey) -> tuple[str, ...]:
-    return key.provider, key.region, key.instance_type, key.os, key.tenancy

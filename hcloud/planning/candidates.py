@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
@@ -38,11 +38,10 @@ def find_candidates(book: PriceBook, market: Market, vcpus: int) -> tuple[tuple[
     Raises UsageError where the market names something the book does not know, EvidenceError where a family that was
     named explicitly has no usable price.
     """
-    regions = market.regions or _default_region(book, market)
-    _check_names(book, market, regions)
+    _check_names(book, market)
     kept: list[Candidate] = []
     refused: list[Refusal] = []
-    for region in regions:
+    for region in market.regions:
         for shape in _shapes(book, market, vcpus):
             address = f"{market.provider}/{region}/{shape.name}"
             reason = _excluded(shape, market)
@@ -58,29 +57,18 @@ def find_candidates(book: PriceBook, market: Market, vcpus: int) -> tuple[tuple[
     return tuple(kept), tuple(refused)
 
 
-def _default_region(book: PriceBook, market: Market) -> tuple[str, ...]:
-    """The provider's region with the most on-demand prices, ties by name reversed so that us-east-1 beats eu-west-1."""
-    counts: dict[str, int] = {}
-    for offer in book.select(market.provider, PurchaseOption.ON_DEMAND):
-        counts[offer.key.region] = counts.get(offer.key.region, 0) + 1
-    if not counts:
-        raise EvidenceError(
-            f"{market.provider}: the price book has no on-demand price",
-            hint="import prices with 'hcloud pricing import FILE' or use the bundled ones",
-        )
-    return (max(counts, key=lambda region: (counts[region], region)),)
-
-
-def _check_names(book: PriceBook, market: Market, regions: Iterable[str]) -> None:
-    known_regions = {k.region for k in book.offers if k.provider == market.provider}
-    for region in regions:
-        if region not in known_regions:
-            listed = ", ".join(sorted(known_regions)) or "none"
-            raise UsageError(f"{market.provider}: no prices for region {region!r}; the price book has: {listed}")
+def _check_names(book: PriceBook, market: Market) -> None:
+    priced = {k.region for k in book.offers if k.provider == market.provider}
+    for region in market.regions:
+        if region not in priced:
+            raise UsageError(
+                f"{market.provider}: the price book has no prices for region {region!r} and {market.os}",
+                hint=f"'hcloud pricing list --provider {market.provider}' shows the regions it knows",
+            )
     known = {t.family for (p, _), t in book.types.items() if p == market.provider}
     for pattern in market.families:
         if not any(fnmatchcase(family, pattern) for family in known):
-            raise UsageError(f"{market.provider}: no family matches {pattern!r}; see 'hcloud pricing list'")
+            raise UsageError(f"{market.provider}: no family matches {pattern!r}; it has {', '.join(sorted(known))}")
 
 
 def _shapes(book: PriceBook, market: Market, vcpus: int) -> Iterator[InstanceType]:
@@ -111,7 +99,8 @@ def _candidate(book: PriceBook, market: Market, shape: InstanceType, region: str
 
     on_demand = book.offer(key(PurchaseOption.ON_DEMAND))
     _refuse_quarantined(book, market, on_demand.key)
-    commitments = tuple(o for o in book.commitments(on_demand.key) if _allowed(o, market))
+    allowed = (o for o in book.commitments(on_demand.key) if _allowed(o, market))
+    commitments = tuple(sorted(allowed, key=lambda o: bool(o.origin.derived)))  # of equal prices the published one
     spot = book.offers.get(key(PurchaseOption.SPOT))
     return Candidate(shape, on_demand, commitments, spot, book.sustained.get((market.provider, shape.family)))
 

@@ -12,8 +12,8 @@ from hcloud.model.plan import Refusal
 from hcloud.planning.candidates import Candidate
 from hcloud.planning.decide import Decision
 from hcloud.planning.evaluate import held_instances
-from hcloud.planning.fleet import Holding, instances_needed, steps_at_or_above
-from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, format_money, rate
+from hcloud.planning.fleet import Fleet, Holding, instances_needed, serve, steps_at_or_above
+from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, rate
 
 
 def reasons(decision: Decision) -> tuple[str, ...]:
@@ -27,8 +27,8 @@ def _why_these_types(decision: Decision) -> Iterator[str]:
     if len(decision.types) > 1:
         saved = best.cost - decision.fleet.cost
         yield (
-            f"{names}: mixing types saves {format_money(saved)} over the horizon against {best.candidate.shape.name} "
-            "alone, because the demand's GiB per vCPU lies between their shapes"
+            f"{names}: together {float(saved / best.cost):.1%} cheaper than {best.candidate.shape.name} alone, as the "
+            "demand's GiB per vCPU lies between their shapes"
         )
         return
     others = [e for e in decision.evaluations[1:] if e.candidate.shape.name != best.candidate.shape.name]
@@ -37,8 +37,8 @@ def _why_these_types(decision: Decision) -> Iterator[str]:
         return
     margin = others[0].cost - best.cost
     yield (
-        f"{names} is the cheapest of {len(decision.evaluations)} offers; next comes {others[0].candidate.shape.name}, "
-        f"dearer by {format_money(margin)} ({float(margin / best.cost):.1%}) over the horizon"
+        f"{names} is the cheapest of {len(decision.evaluations)} types; {others[0].candidate.shape.name} comes next, "
+        f"dearer by {float(margin / best.cost):.1%}"
     )
 
 
@@ -118,32 +118,49 @@ def _other_options(decision: Decision) -> Iterator[Refusal]:
     bought = {h.offer.key for h in decision.fleet.holdings}
     for candidate in decision.types:
         mine = [h for h in decision.fleet.holdings if h.offer.key.instance_type == candidate.shape.name]
-        for offer in candidate.commitments:
-            if offer.key not in bought:
-                yield _against(decision, candidate, offer, mine)
+        others = [o for o in candidate.commitments if o.key not in bought]
+        if mine:
+            yield from (_instead(decision, candidate, offer, mine) for offer in others)
+        elif others:
+            avoided = _avoided_by_one_more(decision, others[0])
+            yield from (_in_addition(decision, candidate, offer, avoided) for offer in others)
 
 
-def _against(decision: Decision, candidate: Candidate, offer: Offer, mine: list[Holding]) -> Refusal:
-    """The offer in place of what was bought of the same type, or of one instance where nothing was."""
-    hours = decision.horizon_hours
+def _over_horizon(decision: Decision, offer: Offer) -> Decimal:
+    """Dollars for one instance over the horizon, renewed at expiry and charged in full."""
+    return offer.term_cost * -(-decision.horizon_hours // offer.term_hours)
 
-    def over_horizon(o: Offer) -> Decimal:
-        return o.term_cost * -(-hours // o.term_hours)
 
-    if not mine:
-        use = _use_of_levels(decision, candidate)
-        avoided = candidate.on_demand.hourly * hours * Decimal(repr(use[0] if use else 0.0))
-        margin = over_horizon(offer) - avoided
-        reason = f"the busiest instance is in use {use[0] if use else 0.0:.1%} of the time"
-        wanted = over_horizon(offer)
-    else:
-        count = max(h.count for h in mine)
-        bought = min(over_horizon(h.offer) for h in mine)
-        margin, wanted = (over_horizon(offer) - bought) * count, over_horizon(offer) * count
-        reason = f"${rate(offer.effective_hourly)}/h effective against ${rate(mine[0].offer.effective_hourly)}/h"
-        if offer.term_hours > hours:
-            reason = _outlasts(decision, candidate, offer, count)
-    flips = f"its price falls by {float(margin / wanted):.1%}" if margin > 0 and wanted else "it is preferred in a tie"
+def _instead(decision: Decision, candidate: Candidate, offer: Offer, mine: list[Holding]) -> Refusal:
+    """The same number of instances under this offer in place of the cheapest one that was bought."""
+    count = max(h.count for h in mine)
+    bought = min(mine, key=lambda h: _over_horizon(decision, h.offer)).offer
+    wanted = _over_horizon(decision, offer) * count
+    margin = wanted - _over_horizon(decision, bought) * count
+    reason = f"${rate(offer.effective_hourly)}/h effective against ${rate(bought.effective_hourly)}/h"
+    if offer.term_hours > decision.horizon_hours:
+        reason = _outlasts(decision, candidate, offer, count)
+    return _dearer(decision, offer, reason, margin, wanted)
+
+
+def _avoided_by_one_more(decision: Decision, offer: Offer) -> Decimal:
+    """On-demand dollars that one more instance of the offer's type would save."""
+    rented = decision.fleet.cost - Fleet(decision.fleet.holdings, ()).cost
+    more = serve(decision.forecast, decision.types, (*decision.fleet.holdings, Holding(offer, 1)))
+    return rented - sum((r.cost for r in more.rentals), Decimal(0))
+
+
+def _in_addition(decision: Decision, candidate: Candidate, offer: Offer, avoided: Decimal) -> Refusal:
+    """One instance under this offer beside what was bought."""
+    wanted = _over_horizon(decision, offer)
+    used = float(avoided / (candidate.on_demand.hourly * decision.horizon_hours))
+    pays = float(wanted / (candidate.on_demand.hourly * decision.horizon_hours))
+    reason = f"one more instance would be in use {used:.1%} of the time, it pays above {pays:.1%}"
+    return _dearer(decision, offer, reason, wanted - avoided, wanted)
+
+
+def _dearer(decision: Decision, offer: Offer, reason: str, margin: Decimal, wanted: Decimal) -> Refusal:
+    flips = f"its price falls by {float(margin / wanted):.1%}" if cents(margin) > 0 else "the tie is broken otherwise"
     return Refusal(str(offer.key), reason, cents(decision.fleet.cost + margin), cents(margin), flips)
 
 

@@ -14,7 +14,7 @@ class Market:
     not burstable; ``vcpus`` is the size of one instance, 0 to choose it from the demand."""
 
     provider: Provider = Provider.AWS
-    regions: tuple[str, ...] = ()
+    regions: tuple[str, ...] = ("us-east-1",)
     families: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ("x86_64",)
     vcpus: int = 0
@@ -64,6 +64,6 @@ class PlanSettings:
     risk: RiskSettings = RiskSettings()
     spot_share_of_batch: float = 0.0
     peak_overprovision: float = 0.15
-    mix_min_saving: float = 0.01
+    mix_min_saving: float = 0.03
     mix_types: bool = True
     seed: int = 42

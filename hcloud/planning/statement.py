@@ -94,7 +94,7 @@ def _summary(demand: Demand) -> WorkloadSummary:
     origin = demand.provenance
     points = np.array_split(demand.cores, min(PROFILE_POINTS, len(demand)))
     return WorkloadSummary(
-        name=origin.name,
+        name=origin.name.rsplit("/", 1)[-1],
         format=origin.format,
         rows=origin.rows,
         hours=len(demand) * demand.step_seconds / 3600,

@@ -22,6 +22,7 @@ from hcloud.units import SECONDS_PER_HOUR, parse_duration
 
 FILE_NAME = "hcloud.yaml"
 ENVIRONMENT = "HYC_"
+DEFAULT_REGIONS = {Provider.AWS: "us-east-1", Provider.GCP: "us-central1", Provider.AZURE: "eastus"}
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -96,7 +97,7 @@ class PlanningSection(Section):
     spot_share_of_batch: Share = 0.0
     peak_overprovision: Annotated[float, Field(ge=0, le=10)] = 0.15
     mix_types: bool = True
-    mix_min_saving: Share = 0.01
+    mix_min_saving: Share = 0.03
     seed: Annotated[int, Field(ge=0)] = 42
 
 
@@ -148,7 +149,9 @@ class Config(Section):
 
 
 def _market(section: MarketSection) -> Market:
-    return Market(**{**dict(section), "vcpus": 0 if section.vcpus == "auto" else section.vcpus})
+    regions = section.regions or (DEFAULT_REGIONS[section.provider],)
+    vcpus = 0 if section.vcpus == "auto" else section.vcpus
+    return Market(**{**dict(section), "regions": regions, "vcpus": vcpus})
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,9 +52,7 @@ def make_plan(loaded: Loaded, now: datetime) -> Outcome:
     owned = tuple(_owned(section, book, now) for section in loaded.config.owned)
     decision = decide(book, demand, settings, owned)
     used = book.restricted(_considered(decision))
-    oldest = used.oldest()
-    if oldest is None:
-        raise EvidenceError("no offer was considered")
+    oldest = min((o.origin.day for o in _offers_in_use(decision)), default=now.date())
     _check_age(loaded, (now.date() - oldest).days)
     around = Circumstances(
         tool_version=__version__,
@@ -161,6 +159,11 @@ def _assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> 
             str(instance_vcpus(demand, market)),
             f"{market.provider}: whole instances of this many vCPUs",
         )
+    yield Assumption(
+        "markets.families",
+        "a vCPU is a vCPU",
+        "types differ in speed; name the families you trust until one is profiled",
+    )
     if decision.spot.rentals:
         yield Assumption(
             "planning.spot_share_of_batch", f"{settings.spot_share_of_batch:g}", "batch work that may be interrupted"

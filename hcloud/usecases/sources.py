@@ -35,23 +35,28 @@ def open_workload(loaded: Loaded) -> Workload:
 
 
 def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]]:
-    """The price book of the configuration and what should be said about it."""
+    """The prices of the configured markets (and of what is owned), and what should be said about them."""
     from hcloud.readers.prices.bundled import load_bundled
+    from hcloud.store.prices import Choice, PriceStore
 
-    section = loaded.config.prices
-    book = load_bundled(providers={m.provider for m in loaded.config.markets})
+    section, markets = loaded.config.prices, loaded.config.settings().markets
+    owned = loaded.config.owned
+    choice = Choice(
+        providers={m.provider for m in markets} | {o.provider for o in owned},
+        regions={r for m in markets for r in m.regions} | {o.region for o in owned},
+    )
+    systems = {m.os for m in markets} | {o.os for o in owned}
+    book = load_bundled(providers=choice.providers, regions=choice.regions, systems=systems)
     if section.book == "user":
-        from hcloud.store.prices import load_user_book
-
-        mine = load_user_book()
+        mine = PriceStore.open().load(choice)
         book = book if mine is None else book.merged(mine)
     if section.overlay is None:
         return book, ()
-    from hcloud.catalog.overlay import apply_overlay
+    from hcloud.catalog.overlay import apply_overlay, idle_rules
     from hcloud.readers.prices.overlay import read_overlay
 
     rules = read_overlay(loaded.resolve(section.overlay))
-    return apply_overlay(book, rules, today)
+    return apply_overlay(book, rules, today), tuple(str(w) for w in idle_rules(book, rules, today))
 
 
 @dataclass(frozen=True, slots=True)

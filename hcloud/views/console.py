@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, Literal, Protocol, TextIO
 
 from rich.console import Console, RenderableType
 
@@ -75,14 +75,18 @@ class Terminal:
             yield lambda done: bar.update(task, completed=done)
 
 
-def plain_table(*columns: str, title: str = "", right: tuple[int, ...] = ()) -> Table:
-    """A table in the house style: one rule under the header, numbers to the right (``right`` holds column indices)."""
+def plain_table(
+    *columns: str, title: str = "", right: tuple[int, ...] = (), wrap: tuple[str, ...] = ("why", "would flip if")
+) -> Table:
+    """A table in the house style: one rule under the header, numbers to the right (``right`` holds column indices),
+    only the columns named in ``wrap`` may break over lines."""
     from rich import box
     from rich.table import Table
 
     table = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for index, name in enumerate(columns):
-        table.add_column(name, justify="right" if index in right else "left", overflow="fold")
+        justify: Literal["left", "right"] = "right" if index in right else "left"
+        table.add_column(name, justify=justify, overflow="fold", no_wrap=name not in wrap)
     return table
 
 

@@ -9,20 +9,30 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
+from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.plan import Alternative, MixLine, Plan, Refusal
-from hcloud.units import HOURS_PER_YEAR, cents, format_age, format_money
+from hcloud.units import HOURS_PER_YEAR, format_age, format_money
 from hcloud.views.console import Terminal, plain_table
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SHOWN_REFUSALS = 3
+SHORT = {
+    PurchaseOption.RESERVED: "Standard RI",
+    PurchaseOption.CONVERTIBLE: "Convertible RI",
+    PurchaseOption.INSTANCE_SAVINGS_PLAN: "EC2 Instance SP",
+    PurchaseOption.COMPUTE_SAVINGS_PLAN: "Compute SP",
+    PurchaseOption.COMMITTED_USE: "CUD",
+    PurchaseOption.FLEXIBLE_COMMITTED_USE: "Flexible CUD",
+    PurchaseOption.RESERVATION: "Reservation",
+    PurchaseOption.SAVINGS_PLAN: "Savings plan",
+}
 
 
 def show_plan(plan: Plan, terminal: Terminal) -> None:
     """Print the plan on one screen; warnings go to stderr."""
     terminal.show(_headline(plan), "", _demand(plan, terminal.out.width), "")
     terminal.show(_mix_table(plan), "", _alternatives_table(plan), "")
-    terminal.show(*(Text(f"· {line}") for line in [*_proof(plan), *plan.reasons]))
-    terminal.show(Text(f"· {_if_less(plan)}"), *_risk(plan), *_refused(plan))
+    terminal.show(*map(_point, [*_proof(plan), *plan.reasons, _if_less(plan), *_risk(plan), *_refused(plan)]))
     for warning in plan.warnings:
         terminal.warn(escape(warning))
 
@@ -42,13 +52,12 @@ def _headline(plan: Plan) -> Text:
 
 def _demand(plan: Plan, width: int) -> Text:
     w = plan.workload
-    years = plan.horizon_hours / HOURS_PER_YEAR
-    line = (
-        f"{w.name}: {w.rows:,} rows, {w.hours:,.1f} h · {w.mean_cores:,.0f} vCPU mean, {w.peak_cores:,.0f} peak · "
-        f"{w.mean_memory_gib:,.0f} GiB mean · planned for {years:g} y · prices {plan.price_day} "
-        f"({format_age(plan.price_age_days)})"
-    )
-    return Text(f"{line}\n").append(sparkline(w.profile, min(width, len(w.profile))), style="cyan")
+    places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix}))
+    age = format_age(plan.price_age_days)
+    trace = f"{w.name}: {w.rows:,} rows, {w.hours:,.1f} h"
+    demand = f"vCPU {w.mean_cores:,.0f} mean, {w.peak_cores:,.0f} peak · {w.mean_memory_gib:,.0f} GiB mean"
+    terms = f"{places} · planned for {_horizon(plan)} · prices of {plan.price_day} ({age})"
+    return Text(f"{trace} · {demand}\n{terms}\n").append(sparkline(w.profile, width), style="cyan")
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
@@ -61,24 +70,29 @@ def sparkline(values: Sequence[float], width: int) -> str:
 
 
 def _mix_table(plan: Plan) -> Table:
-    table = plain_table("mix", "type", "region", "count", "$/h", "$/month", "upfront", right=(3, 4, 5, 6))
+    table = plain_table("mix", "instances", "peak", "$/h", "$/month", "upfront", right=(1, 2, 3, 4, 5), wrap=("mix",))
     for line in plan.mix:
         table.add_row(
-            _purchase(line),
-            line.instance_type,
-            line.region,
-            _count(line),
-            f"{line.hourly:,.3f}",
-            f"{cents(line.monthly):,.2f}",
-            f"{line.upfront:,.2f}" if line.upfront else "",
+            f"{line.instance_type} {_purchase(line)}",
+            f"{line.count:,.1f}".removesuffix(".0"),
+            "" if line.option.is_commitment else f"{line.peak:,}",
+            f"{line.hourly:,.2f}",
+            f"{line.monthly:,.0f}",
+            f"{line.upfront:,.0f}" if line.upfront else "",
         )
     table.add_section()
-    table.add_row("total", "", "", "", f"{plan.after.hourly:,.3f}", f"{plan.after.monthly:,.2f}", "", style="bold")
+    upfront = sum((line.upfront for line in plan.mix), Decimal(0))
+    table.add_row(
+        "total", "", "", f"{plan.after.hourly:,.2f}", f"{plan.after.monthly:,.0f}", f"{upfront:,.0f}", style="bold"
+    )
     return table
 
 
 def _purchase(line: MixLine) -> str:
-    text = f"{line.option} {line.term_years}y {line.payment}" if line.term_years else str(line.option)
+    """The purchase in the field's short terms: ``EC2 Instance SP 1y all upfront``."""
+    text = SHORT.get(line.option, str(line.option))
+    if line.term_years:
+        text += f" {line.term_years}y" + (f" {line.payment.replace('-', ' ')}" if line.provider == Provider.AWS else "")
     if line.address.startswith("owned/"):
         return f"owned: {text}"
     return f"{text} (from day {line.starts_hour // 24})" if line.starts_hour else text
@@ -96,7 +110,7 @@ def _alternatives_table(plan: Plan) -> Table:
     )
     for option in sorted(plan.alternatives, key=lambda a: (-a.total, a.name)):
         style = "bold green" if option.name == plan.after.name else None
-        figures = (f"{option.hourly:,.3f}", f"{option.monthly:,.2f}", f"{option.total:,.2f}")
+        figures = (f"{option.hourly:,.2f}", f"{option.monthly:,.0f}", f"{option.total:,.0f}")
         table.add_row(option.name, *figures, _against(plan, option), style=style)
     return table
 
@@ -118,35 +132,49 @@ def _proof(plan: Plan) -> Iterable[str]:
     exact = "proven optimal" if not proof.gap else f"within {gap:.2%} of the optimum"
     yield f"{exact} for whole instances of its types ({proof.method}; gap {format_money(proof.gap, 2)})"
     above = float(proof.optimum / proof.lower_bound - 1) if proof.lower_bound else 0.0
-    yield f"no plan with any mix of the allowed types costs less than the lower bound; this one is {above:.1%} above it"
+    yield f"no plan with any mix of the allowed types undercuts the lower bound; this one is {above:.1%} above it"
 
 
 def _if_less(plan: Plan) -> str:
-    parts = [
-        f"{float(w.change):+.0%}: {float(w.planned / w.all_on_demand - 1):+.1%} against all on demand"
-        for w in plan.what_if
-        if w.all_on_demand
-    ]
-    return "if demand changes by " + ", ".join(parts) if parts else "no change of demand was asked about"
+    asked = [w for w in plan.what_if if w.all_on_demand]
+    if not asked:
+        return "no change of demand was asked about (planning.falls)"
+    falls = " / ".join(f"{-float(w.change):.0%}" for w in asked)
+    costs = " / ".join(f"{float(w.planned / w.all_on_demand - 1):+.1%}" for w in asked)
+    return f"if demand falls by {falls}, this plan costs {costs} against all on demand then"
 
 
-def _risk(plan: Plan) -> list[Text]:
+def _point(line: str) -> Table:
+    """A sentence with a bullet, its further lines indented below its first."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row("·", Text(line))
+    return grid
+
+
+def _risk(plan: Plan) -> list[str]:
     risk = plan.risk
     if risk is None:
         return []
-    return [
-        Text(
-            f"· over {risk.futures} futures of resampled days: {format_money(risk.cost_p10)} to "
-            f"{format_money(risk.cost_p90)} (p10..p90), regret at p90 {format_money(risk.regret_p90)}"
+    spread = f"{format_money(risk.cost_p10)} to {format_money(risk.cost_p90)} (p10 to p90)"
+    return [f"over {risk.futures} futures of resampled days: {spread}, regret at p90 {format_money(risk.regret_p90)}"]
+
+
+def _refused(plan: Plan) -> list[str]:
+    """The nearest refusals of different kinds: one a type, and one an option and term of the chosen type."""
+    kinds: set[str] = {m.address.removesuffix(f"-{m.payment}") for m in plan.mix}
+    close: list[Refusal] = []
+    for refusal in plan.refusals:
+        kind = next(
+            (refusal.address.removesuffix(f"-{p}") for p in Payment if refusal.address.endswith(p)), refusal.address
         )
+        if refusal.margin is not None and kind not in kinds and refusal.margin > 0:
+            close.append(refusal)
+        kinds.add(kind)
+    lines = [
+        f"refused {r.address}: +{format_money(r.margin or Decimal(0))}, {r.reason}" for r in close[:SHOWN_REFUSALS]
     ]
-
-
-def _refused(plan: Plan) -> list[Text]:
-    close = [r for r in plan.refusals if r.margin is not None][:SHOWN_REFUSALS]
-    lines = [Text(f"· refused {r.address}: +{format_money(r.margin or Decimal(0))}, {r.reason}") for r in close]
-    hidden = len(plan.refusals) - len(close)
-    return [*lines, Text(f"· {hidden} more refused: hcloud explain PLAN", style="dim")] if hidden > 0 else lines
+    hidden = len(plan.refusals) - len(lines)
+    return [*lines, f"{hidden} more refused: hcloud explain PLAN"] if hidden > 0 else lines
 
 
 def markdown(plan: Plan) -> str:
@@ -170,14 +198,14 @@ def markdown(plan: Plan) -> str:
 def show_explanation(plan: Plan, address: str | None, terminal: Terminal) -> bool:
     """Print why an address was taken or refused (all of them without one); False where the plan knows no such one."""
     if address is None:
-        terminal.show(_refusals_table(plan.refusals), "", _assumptions_table(plan))
+        terminal.show(*_refused_lines(plan.refusals), "", _assumptions_table(plan))
         return True
     lines = [m for m in plan.mix if address in (m.address, f"{m.provider}/{m.region}/{m.instance_type}")]
     refused = [r for r in plan.refusals if r.address == address or r.address.startswith(f"{address}/")]
     for line in lines:
         terminal.show(*_explain_line(plan, line))
     if refused:
-        terminal.show(_refusals_table(refused))
+        terminal.show(*_refused_lines(refused))
     return bool(lines or refused)
 
 
@@ -193,12 +221,14 @@ def _explain_line(plan: Plan, line: MixLine) -> list[Text]:
     return [*said, *(Text(f"· {reason}") for reason in plan.reasons)]
 
 
-def _refusals_table(refused: Sequence[Refusal]) -> Table:
-    table = plain_table("refused", "margin", "why", "would flip if", right=(1,))
+def _refused_lines(refused: Sequence[Refusal]) -> list[Table | Text]:
+    """Each refusal in two lines: the address with its margin, then the reason and what would flip it."""
+    lines: list[Table | Text] = []
     for r in refused:
-        margin = "rule" if r.margin is None else f"+{format_money(r.margin)}"
-        table.add_row(r.address, margin, r.reason, r.flips_if)
-    return table
+        margin = "by rule" if r.margin is None else f"+{format_money(r.margin)}"
+        lines.append(Text.assemble((r.address, "bold"), "  ", (margin, "red")))
+        lines.append(_point(f"{r.reason}" + (f"; flips if {r.flips_if}" if r.flips_if else "")))
+    return lines
 
 
 def _assumptions_table(plan: Plan) -> Table:

@@ -1,0 +1,48 @@
+# Two commands on a fresh machine with Python 3.11+ and make: `make run` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: run test lint bench lock clean
+
+run: $(VENV)/.run  ## plan the bundled example
+	$(BIN)/hcloud plan --file examples/high-variability/hcloud.yaml
+
+test: $(VENV)/.test lint  ## all checks and tests
+	$(BIN)/pytest
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.bench  ## measure against the peers (minutes)
+	$(BIN)/python -m benchmarks.b5_commitments
+	$(BIN)/python -m benchmarks.b8_startup
+	$(BIN)/python -m benchmarks.b9_ingest
+
+$(VENV)/.run: requirements.lock pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --require-hashes -r requirements.lock
+	$(PIP) install --no-deps --no-build-isolation -e .
+	touch $@
+
+$(VENV)/.test: requirements-dev.lock $(VENV)/.run
+	$(PIP) install --require-hashes -r requirements-dev.lock
+	touch $@
+
+$(VENV)/.bench: requirements-bench.lock $(VENV)/.test
+	$(PIP) install --require-hashes -r requirements-bench.lock
+	touch $@
+
+LOCK = uv pip compile pyproject.toml --universal --generate-hashes --no-header --no-annotate \
+	--python-version 3.11 --quiet --group build
+lock:  ## resolve the dependencies anew (needs uv)
+	$(LOCK) --output-file requirements.lock
+	$(LOCK) --group dev --output-file requirements-dev.lock
+	$(LOCK) --group dev --group bench --output-file requirements-bench.lock
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

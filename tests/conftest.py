@@ -1,0 +1,56 @@
+"""Shared by all tests: the real data, a clean environment, and in CI no skip that hides a missing install."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+SHARED_DATA = ROOT.parent / "shared" / "data"
+NO_DATA = "the folder of real data (../shared/data) is absent"
+
+_refused: list[str] = []
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of real prices, traces and measurements; skips where it is absent."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip(NO_DATA)
+    return SHARED_DATA
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No setting and no imported price of the machine reaches a test."""
+    for name in [n for n in os.environ if n.startswith("HYC_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HYC_PRICES", str(tmp_path / "user-prices"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    """In CI remember every skip that is not about absent data."""
+    outcome = yield
+    report = outcome.get_result()  # type: ignore[attr-defined]
+    if report.skipped and os.environ.get("CI") == "true":
+        reason = str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        if NO_DATA not in reason and "shared/data" not in reason:
+            _refused.append(f"{item.nodeid}: {reason}")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A refused skip fails the run."""
+    if _refused:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say which skips failed the run."""
+    for line in _refused:
+        terminalreporter.write_line(f"skipped in CI: {line}", red=True)
