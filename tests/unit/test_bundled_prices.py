@@ -24,7 +24,7 @@ AWS_FAMILIES = (
     "m5 m5a m6i m6a m6g m7i m7a m7g m8g m7i-flex c5 c6i c6a c6g c7i c7a c7g c8g r5 r6i r6a r6g r7i r7a r7g r8g t3 t4g"
 )
 GCP_SERIES = "n1 e2 n2 n2d c2 c2d c3 c3d c4 n4 t2d t2a c4a m1"
-AZURE_FAMILIES = "Dsv5 Ddsv5 Dasv5 Dpsv5 Dsv6 Esv5 Easv5 Epsv5 Fsv2 Bsv2 Dsv4 Esv4"
+AZURE_FAMILIES = "Dsv5 Ddsv5 Dasv5 Dpsv5 Dsv6 Esv5 Esv6 Easv5 Epsv5 Fsv2 Bsv2 Dsv4 Esv4"
 FAMILIES = {Provider.AWS: AWS_FAMILIES, Provider.GCP: GCP_SERIES, Provider.AZURE: AZURE_FAMILIES}
 REGIONS = {
     Provider.AWS: ("us-east-1", "eu-west-1", "ap-northeast-1"),
@@ -182,6 +182,7 @@ def test_savings_plans_cost_what_reserved_instances_cost_and_say_so(book: PriceB
         (Provider.GCP, "us-central1", "n2-standard-4", "windows", "0.378236"),
         (Provider.AZURE, "eastus", "Standard_D4s_v5", "linux", "0.192"),
         (Provider.AZURE, "eastus", "Standard_D2s_v5", "windows", "0.188"),
+        (Provider.AZURE, "eastus", "Standard_E128s_v6", "linux", "8.467"),
         (Provider.AZURE, "westeurope", "Standard_E4s_v5", "linux", "0.304"),
     ],
 )
@@ -204,8 +205,8 @@ def test_shapes_and_flexibility_weights(book: PriceBook) -> None:
     assert shape(Provider.AWS, "c4.8xlarge") == numbers("36 60 64")
     assert shape(Provider.GCP, "n2-highmem-128") == numbers("128 864 128")
     assert shape(Provider.GCP, "e2-micro") == numbers("0.25 1 0.25")
-    assert shape(Provider.AZURE, "Standard_D8s_v5") == numbers("8 32 4")
-    assert shape(Provider.AZURE, "Standard_E96s_v5") == numbers("96 672 48")
+    assert shape(Provider.AZURE, "Standard_D8s_v5") == numbers("8 32 8")
+    assert shape(Provider.AZURE, "Standard_E96s_v5") == numbers("96 672 96")
 
 
 def test_windows_is_not_offered_on_arm(book: PriceBook) -> None:
