@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hcloud.catalog import matching_aws, matching_azure, matching_google
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.matching_steps import Layout, Row, Slot, dollar_offer
+from hcloud.catalog.matching_steps import Layout, Row, Slot, bought_offer, dollar_offer
 from hcloud.catalog.matching_sustained import Scope, charged_unit_hours, sustained_scope
 from hcloud.catalog.quote import amortised_cost, commitment_cost, usage_cost
 from hcloud.model.catalog import Offer, Provider, PurchaseOption
@@ -121,7 +121,7 @@ def bill(
 
 def whole_offer(commitment: Commitment, book: PriceBook) -> Offer:
     """All of a commitment as one offer, so that :mod:`hcloud.catalog.quote` prices it like any other."""
-    offer, option = commitment.offer, commitment.offer.key.option
+    offer, option = bought_offer(commitment, book), commitment.offer.key.option
     if option is PurchaseOption.FLEXIBLE_COMMITTED_USE:
         return dollar_offer(offer, commitment.count * matching_google.price_ratio(commitment, book))
     if option.is_spend_based:

@@ -16,6 +16,7 @@ from hcloud.catalog.matching_steps import (
     Row,
     Slot,
     bare_key,
+    bought_offer,
     draw_by_discount,
     families_in_plan,
     plan_rate,
@@ -106,7 +107,7 @@ def price_ratio(commitment: Commitment, book: PriceBook) -> Decimal:
     pool of $7.20, which $10 of list price uses up. With one discount for every series that is Google's rule until
     2025; with several, its rule since (commitments stated after discount).
     """
-    return commitment.offer.effective_hourly / book.offer(_on_demand(commitment.offer.key)).hourly
+    return bought_offer(commitment, book).effective_hourly / book.offer(_on_demand(commitment.offer.key)).hourly
 
 
 def resource_scale(commitment: Commitment, book: PriceBook) -> Decimal:

@@ -118,6 +118,18 @@ def bare_key(key: OfferKey) -> OfferKey:
     return replace(key, os="linux", tenancy="shared")
 
 
+def bought_offer(commitment: Commitment, book: PriceBook) -> Offer:
+    """What is really bought: Google and Azure commit machines, and a licence is paid by use beside them.
+
+    Price books also quote such commitments with the licence in the price, to compare like with like; charging that
+    while the usage pays its licence would count it twice. Raises EvidenceError where the book lacks the Linux offer.
+    """
+    key = commitment.offer.key
+    if key.provider is Provider.AWS or key.os == "linux":
+        return commitment.offer
+    return book.offer(replace(key, os="linux"))
+
+
 def plan_rate(plan: Commitment, key: OfferKey, book: PriceBook) -> Decimal:
     """Dollars an hour that usage of ``key`` consumes of a plan; raises EvidenceError where the book has no rate."""
     bought = plan.offer.key

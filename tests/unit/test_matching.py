@@ -481,6 +481,24 @@ def test_committed_use_leaves_the_licence() -> None:
     assert abs(result.on_demand_cost - D("0.184")) < NEAR
 
 
+@pytest.mark.parametrize(
+    ("name", "option", "licence"),
+    [
+        ("n1-standard-4", COMMITTED, "0.184"),
+        ("n1-standard-4", FLEXIBLE, "0.184"),
+        ("Standard_D4s_v5", RESERVATION, "0.18"),
+        ("Standard_D4s_v5", AZURE_PLAN, "0.18"),
+    ],
+)
+def test_a_licence_quoted_with_a_commitment_is_paid_once(name: str, option: PurchaseOption, licence: str) -> None:
+    quoted = Offer(key(name, option, os="windows"), PRICES[key(name, option)].hourly + D(licence), D(0), ORIGIN)
+    # so many dollars an hour as cover one machine, where the commitment is in dollars
+    count = {FLEXIBLE: n1(4, 15), AZURE_PLAN: D("0.14")}.get(option, D(1))
+    result = bill_hour([use(name, 1, os="windows")], [Commitment(quoted, count, 0)], PLAIN_BOOK, 0)
+    assert abs(result.total - quoted.hourly) < NEAR
+    assert abs(result.on_demand_cost - D(licence)) < NEAR
+
+
 def test_flexible_commitments_leave_the_licence() -> None:
     result = bill_hour([use("n1-standard-4", 1, os="windows")], [own("n1-standard-4", FLEXIBLE, 9)], PLAIN_BOOK, 0)
     assert abs(result.on_demand_cost - D("0.184")) < NEAR
