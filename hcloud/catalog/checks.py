@@ -32,6 +32,9 @@ class PriceWarning:
     reason: str
     key: OfferKey | None = None
 
+    def __str__(self) -> str:
+        return f"{self.row} {self.reason}"
+
 
 Finding = QuarantinedPrice | PriceWarning
 

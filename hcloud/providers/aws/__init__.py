@@ -1,0 +1,1 @@
+"""Amazon Web Services: what hcloud asks of its public endpoints."""

@@ -1,0 +1,1 @@
+"""Microsoft Azure: what hcloud asks of its public endpoints."""

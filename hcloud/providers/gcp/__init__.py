@@ -1,0 +1,1 @@
+"""Google Cloud: what hcloud asks of its public endpoints."""

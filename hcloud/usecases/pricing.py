@@ -1,0 +1,246 @@
+"""What the price book says: offers listed, one type in all its purchase options, two books compared, all verified."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TypeVar
+
+from hcloud.catalog.book import PriceBook
+from hcloud.catalog.checks import PriceWarning, check_prices
+from hcloud.catalog.shapes import family_of
+from hcloud.catalog.table import key_order
+from hcloud.errors import EvidenceError, UsageError
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice
+from hcloud.readers.bundle import bundled
+from hcloud.readers.prices.bundled import load_bundled
+from hcloud.readers.prices.manifest import MANIFEST
+from hcloud.store.prices import Choice, PriceStore
+
+BUNDLED, USER = "bundled", "user"
+HOME_REGIONS = {Provider.AWS: "us-east-1", Provider.GCP: "us-central1", Provider.AZURE: "eastus"}
+E = TypeVar("E", Provider, PurchaseOption)
+_PAYMENT_ORDER = list(Payment)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which offers are meant; empty means all. Families may hold ``*`` and ``?``."""
+
+    providers: tuple[Provider, ...] = ()
+    regions: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    options: tuple[PurchaseOption, ...] = ()
+    systems: tuple[str, ...] = ()
+
+    def covers(self, key: OfferKey, family: str) -> bool:
+        """Whether an offer of this key and family is meant."""
+        return (
+            (not self.providers or key.provider in self.providers)
+            and (not self.regions or key.region in self.regions)
+            and (not self.options or key.option in self.options)
+            and (not self.systems or key.os in self.systems)
+            and (not self.families or any(fnmatchcase(family, f) for f in self.families))
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PriceLine:
+    """One offer with what a reader wants to know beside it; ``on_demand`` is None where no such price is known."""
+
+    offer: Offer
+    machine: InstanceType | None
+    on_demand: Decimal | None
+    age_days: int
+
+    @property
+    def discount(self) -> Decimal | None:
+        """The share saved against on-demand in every hour of the term, None without a price to compare with."""
+        if self.on_demand is None or self.offer.key.option == PurchaseOption.ON_DEMAND:
+            return None
+        return 1 - self.offer.effective_hourly / self.on_demand
+
+    @property
+    def break_even(self) -> Decimal | None:
+        """The share of the term an instance must run for a commitment to cost no more than on-demand."""
+        if self.on_demand is None or not self.offer.key.option.is_commitment:
+            return None
+        return self.offer.effective_hourly / self.on_demand
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One offer in two books; None where a book does not have it."""
+
+    key: OfferKey
+    old: Offer | None
+    new: Offer | None
+
+    @property
+    def ratio(self) -> Decimal | None:
+        """Relative change of the effective hourly price, None where it is in one book only."""
+        if self.old is None or self.new is None:
+            return None
+        return self.new.effective_hourly / self.old.effective_hourly - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What changed from one book to another, and how many offers did not."""
+
+    changes: tuple[Change, ...]
+    unchanged: int
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The bundled files whose content is not what the manifest says, and what the checks found in the prices."""
+
+    files: int
+    damaged: tuple[str, ...]
+    offers: int
+    quarantined: tuple[QuarantinedPrice, ...]
+    warnings: tuple[PriceWarning, ...]
+
+
+def open_book(wanted: Filter = Filter()) -> PriceBook:
+    """The bundled prices with the user's own laid over them, as far as the filter can tell beforehand."""
+    providers, regions = wanted.providers or None, wanted.regions or None
+    book = load_bundled(providers=providers, regions=regions, systems=wanted.systems or None)
+    own = PriceStore.open().load(Choice(wanted.providers or tuple(Provider), regions))
+    return book if own is None else book.merged(own)
+
+
+def list_prices(wanted: Filter, today: date) -> tuple[PriceLine, ...]:
+    """The offers that are meant, by key; raises EvidenceError where there are none."""
+    book = open_book(wanted)
+    keys = [k for k in book.offers if wanted.covers(k, family_in(book, k))]
+    if not keys:
+        raise EvidenceError("the price book has no such offers", hint="loosen the filters, or import a price file")
+    return tuple(_line(book, book.offers[k], today) for k in sorted(keys, key=key_order))
+
+
+def show_type(name: str, wanted: Filter, today: date) -> tuple[PriceLine, ...]:
+    """Every way to pay for one instance type in one region, cheapest last term first: on-demand, spot, commitments.
+
+    Without a region the provider's home region is taken where the type is sold there, else the first by name.
+    """
+    book = open_book(replace(wanted, families=()))
+    keys = [k for k in book.offers if k.instance_type == name and not k.zone and wanted.covers(k, "")]
+    if not keys:
+        raise EvidenceError(f"the price book has no offer of {name!r}{_near(book, name)}")
+    regions = sorted({(k.provider, k.region) for k in keys})
+    chosen = next((r for r in regions if HOME_REGIONS[r[0]] == r[1]), regions[0])
+    lines = [_line(book, book.offers[k], today) for k in keys if (k.provider, k.region) == chosen]
+    return tuple(sorted(lines, key=_screen_order))
+
+
+def regions_of(name: str) -> tuple[str, ...]:
+    """Where the book has prices of a type."""
+    return tuple(sorted({k.region for k in open_book().offers if k.instance_type == name}))
+
+
+def compare(old: PriceBook, new: PriceBook) -> Comparison:
+    """What was added, removed and changed in price, by key."""
+    changes = []
+    for key in sorted({*old.offers, *new.offers}, key=key_order):
+        before, after = old.offers.get(key), new.offers.get(key)
+        if before is None or after is None or (before.hourly, before.upfront) != (after.hourly, after.upfront):
+            changes.append(Change(key, before, after))
+    shared = sum(k in new.offers for k in old.offers)
+    return Comparison(tuple(changes), shared - sum(c.old is not None and c.new is not None for c in changes))
+
+
+def verify() -> Verification:
+    """Check the bundled files against their manifest, and every price of the book in use."""
+    root = bundled("pricing")
+    files, damaged = _damaged_files(root)
+    trusted = load_bundled()
+    findings = list(check_prices(trusted))
+    quarantined = [*trusted.quarantine]
+    offers = len(trusted.offers)
+    own = PriceStore.open().load()
+    if own is not None:
+        findings += check_prices(own, trusted)
+        quarantined += own.quarantine
+        offers += len(own.offers)
+    quarantined += [f for f in findings if isinstance(f, QuarantinedPrice)]
+    warnings = tuple(f for f in findings if isinstance(f, PriceWarning))
+    return Verification(files, damaged, offers, tuple(quarantined), warnings)
+
+
+def family_in(book: PriceBook, key: OfferKey) -> str:
+    """The family of an offer's type, judged by its name where the book does not know the type."""
+    machine = book.types.get((key.provider, key.instance_type))
+    return machine.family if machine is not None else family_of(key.provider, key.instance_type)
+
+
+def parse_filter(words: Mapping[str, list[str]]) -> Filter:
+    """A filter from words of the command line; raises UsageError naming what is allowed."""
+    return Filter(
+        tuple(_member(Provider, "--provider", w) for w in words.get("provider", ())),
+        tuple(words.get("region", ())),
+        tuple(words.get("family", ())),
+        tuple(_member(PurchaseOption, "--option", w) for w in words.get("option", ())),
+        tuple(words.get("os", ())),
+    )
+
+
+def _member(kind: type[E], flag: str, word: str) -> E:
+    try:
+        return kind(word)
+    except ValueError:
+        raise UsageError(f"{flag} {word}: must be one of {', '.join(kind)}") from None
+
+
+def _line(book: PriceBook, offer: Offer, today: date) -> PriceLine:
+    key = offer.key
+    listed = book.offers.get(replace(key, option=PurchaseOption.ON_DEMAND, term_years=0, payment=Payment.NONE, zone=""))
+    machine = book.types.get((key.provider, key.instance_type))
+    age = max((today - offer.origin.day).days, 0)
+    return PriceLine(offer, machine, listed.hourly if listed is not None else None, age)
+
+
+def _screen_order(line: PriceLine) -> tuple[object, ...]:
+    key = line.offer.key
+    first = [PurchaseOption.ON_DEMAND, PurchaseOption.SPOT]
+    rank = first.index(key.option) if key.option in first else len(first)
+    return key.os != "linux", key.os, key.tenancy, rank, key.option, key.term_years, _PAYMENT_ORDER.index(key.payment)
+
+
+def _near(book: PriceBook, name: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, sorted({n for _, n in book.types}), 3)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _damaged_files(root: Path) -> tuple[int, tuple[str, ...]]:
+    try:
+        rows = list(csv.DictReader((root / MANIFEST).read_text(encoding="utf-8").splitlines()))
+    except OSError:
+        return 0, (f"{MANIFEST} is missing",)
+    return len(rows), (*_mismatches(root, rows), *_strangers(root, rows))
+
+
+def _mismatches(root: Path, rows: list[dict[str, str]]) -> Iterator[str]:
+    for row in rows:
+        path = root / row["file"]
+        if not path.is_file():
+            yield f"{row['file']} is missing"
+        elif hashlib.sha256(path.read_bytes()).hexdigest() != row["sha256"]:
+            yield f"{row['file']} is not what the manifest says"
+
+
+def _strangers(root: Path, rows: list[dict[str, str]]) -> Iterator[str]:
+    listed = {row["file"] for row in rows} | {MANIFEST}
+    for path in sorted(root.rglob("*.csv")):
+        name = path.relative_to(root).as_posix()
+        if name not in listed:
+            yield f"{name} is not in the manifest"

@@ -1,0 +1,301 @@
+"""Prices on a terminal and as documents: listings, one type in all its options, comparisons, checks and intakes."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.text import Text
+
+from hcloud import __version__
+from hcloud.catalog.table import COLUMNS, offer_cells
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, Payment
+from hcloud.units import plain, rate
+from hcloud.views.console import Terminal, plain_table
+
+if TYPE_CHECKING:
+    from hcloud.catalog.checks import PriceWarning
+    from hcloud.model.catalog import QuarantinedPrice
+    from hcloud.usecases.pricing import Change, Comparison, PriceLine, Verification
+    from hcloud.usecases.pricing_intake import Intake, Taken
+
+FORMAT_VERSION = "1.0"
+SHOWN_REFUSED = 5
+DERIVED = "~"
+_UPFRONT = {Payment.NONE: "no upfront", Payment.PARTIAL: "partial upfront", Payment.ALL: "all upfront"}
+
+
+def show_listing(lines: Sequence[PriceLine], terminal: Terminal, limit: int) -> None:
+    """A table of offers, at most ``limit`` rows of it."""
+    table = plain_table(
+        "provider", "region", "type", "purchase option", "$/h", "upfront $", "effective $/h", "discount", "age",
+        right=(4, 5, 6, 7, 8),
+    )  # fmt: skip
+    for line in lines[:limit]:
+        key = line.offer.key
+        place = f"{key.zone or key.region}"
+        table.add_row(
+            key.provider, place, f"{key.instance_type}{_special(key)}", option_label(key), *_figures(line),
+            f"{_share(line.discount)}", f"{line.age_days} d{_mark(line.offer)}",
+        )  # fmt: skip
+    terminal.show(table)
+    if any(line.offer.origin.derived for line in lines[:limit]):
+        terminal.note(
+            f"{DERIVED} derived: nobody published this very price; 'pricing show TYPE' says from what it is made"
+        )
+    if len(lines) > limit:
+        terminal.note(
+            f"{len(lines) - limit} of {len(lines)} offers not shown; narrow the filters, or --limit, or -o csv"
+        )
+
+
+def show_type_screen(lines: Sequence[PriceLine], terminal: Terminal) -> None:
+    """All purchase options of one type on one screen."""
+    first = lines[0]
+    terminal.show(Text(_headline(first)), "")
+    table = plain_table(
+        "purchase option", "$/h", "upfront $", "effective $/h", "discount", "breaks even at", "age", "source",
+        right=(1, 2, 3, 4, 5, 6),
+    )  # fmt: skip
+    for line in lines:
+        system = _special(line.offer.key)
+        even = "" if line.break_even is None else f"{line.break_even:.0%} of hours"
+        table.add_row(
+            option_label(line.offer.key) + system, *_figures(line), _share(line.discount), even,
+            f"{line.age_days} d{_mark(line.offer)}", line.offer.origin.source,
+        )  # fmt: skip
+    terminal.show(table)
+    notes = dict.fromkeys(line.offer.origin.derived for line in lines if line.offer.origin.derived)
+    for note in notes:
+        terminal.show(Text(f"{DERIVED} {note}", style="dim"))
+
+
+def show_comparison(comparison: Comparison, terminal: Terminal, limit: int) -> None:
+    """Changes between two books, and a line that counts them."""
+    table = plain_table("", "offer", "old $/h", "new $/h", "change", right=(2, 3, 4))
+    for change in comparison.changes[:limit]:
+        table.add_row(
+            _symbol(change), str(change.key), _effective(change.old), _effective(change.new), _percent(change)
+        )
+    if comparison.changes:
+        terminal.show(table)
+    added = sum(c.old is None for c in comparison.changes)
+    removed = sum(c.new is None for c in comparison.changes)
+    terminal.show(
+        f"{added} added, {removed} removed, {len(comparison.changes) - added - removed} changed, "
+        f"{comparison.unchanged} unchanged"
+    )
+    if len(comparison.changes) > limit:
+        terminal.note(f"{len(comparison.changes) - limit} changes not shown; --limit shows more, -o json all")
+
+
+def show_verification(verified: Verification, terminal: Terminal) -> None:
+    """Whether the bundled files and all prices are sound."""
+    for damage in verified.damaged:
+        terminal.warn(escape(damage))
+    _show_refused(verified.quarantined, terminal)
+    _show_warnings(verified.warnings, terminal)
+    files = f"{verified.files} bundled files: " + ("damaged" if verified.damaged else "as the manifest says")
+    terminal.show(
+        files,
+        f"{verified.offers} offers: {len(verified.quarantined)} in quarantine, {len(verified.warnings)} warnings",
+    )
+
+
+def show_intake(intake: Intake, terminal: Terminal) -> None:
+    """What was taken in: counts by source, the first refused rows, where it went."""
+    table = plain_table("source", "format", "good rows", "quarantined", "warnings", "oldest", right=(2, 3, 4))
+    for taken in intake.sources:
+        oldest = taken.book.oldest()
+        table.add_row(
+            taken.name, taken.format, str(len(taken.book.offers)), str(len(taken.refused)), str(len(taken.warnings)),
+            oldest.isoformat() if oldest else "",
+        )  # fmt: skip
+    terminal.show(table)
+    for taken in intake.sources:
+        _show_refused(taken.refused, terminal)
+        _show_warnings(taken.warnings, terminal)
+        if taken.replaced_newer:
+            terminal.warn(
+                escape(f"{taken.name}: {taken.replaced_newer} of its prices are older than those they replace")
+            )
+    terminal.note("nothing was stored" if intake.stored is None else f"stored in {intake.stored}")
+
+
+def listing_csv(lines: Iterable[PriceLine]) -> str:
+    """Offers in hcloud's own CSV: what is printed can be imported."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows(offer_cells(line.offer, line.machine) for line in lines)
+    return out.getvalue()
+
+
+def comparison_csv(comparison: Comparison) -> str:
+    """Changes as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(("change", "offer", "old_effective_hourly", "new_effective_hourly", "percent"))
+    for change in comparison.changes:
+        old, new = (plain(rate(o.effective_hourly)) if o else "" for o in (change.old, change.new))
+        writer.writerow((_symbol(change), str(change.key), old, new, _percent(change).rstrip("%")))
+    return out.getvalue()
+
+
+def listing_document(lines: Iterable[PriceLine], now: datetime) -> Mapping[str, object]:
+    """Offers as the published JSON document."""
+    return {**_head(now), "offers": [_line_members(line) for line in lines]}
+
+
+def comparison_document(comparison: Comparison, now: datetime) -> Mapping[str, object]:
+    """A comparison as the published JSON document."""
+    changes = [
+        {
+            "action": {"+": "added", "-": "removed"}.get(_symbol(c), "changed"),
+            **_key_members(c.key),
+            "old": _price_members(c.old),
+            "new": _price_members(c.new),
+            "change": None if c.ratio is None else plain(round(c.ratio, 6)),
+        }
+        for c in comparison.changes
+    ]
+    return {**_head(now), "changes": changes, "unchanged": comparison.unchanged}
+
+
+def verification_document(verified: Verification, now: datetime) -> Mapping[str, object]:
+    """A verification as the published JSON document."""
+    return {
+        **_head(now),
+        "files": verified.files,
+        "damaged": list(verified.damaged),
+        "offers": verified.offers,
+        "quarantined": [_finding(q) for q in verified.quarantined],
+        "warnings": [_finding(w) for w in verified.warnings],
+    }
+
+
+def intake_document(intake: Intake, now: datetime) -> Mapping[str, object]:
+    """An import or refresh as the published JSON document."""
+    return {
+        **_head(now),
+        "stored": None if intake.stored is None else str(intake.stored),
+        "sources": [_taken_members(taken) for taken in intake.sources],
+    }
+
+
+def option_label(key: OfferKey) -> str:
+    """A purchase option as people say it: ``reserved-instance 1y all upfront``."""
+    return f"{key.option} {key.term_years}y {_UPFRONT[key.payment]}" if key.term_years else str(key.option)
+
+
+def _headline(line: PriceLine) -> str:
+    key, machine = line.offer.key, line.machine
+    return f"{key.instance_type} in {key.provider} {key.region}{_size(machine)}"
+
+
+def _size(machine: InstanceType | None) -> str:
+    if machine is None:
+        return ""
+    gpus = f", {machine.gpus} GPUs" if machine.gpus else ""
+    return f": {plain(machine.vcpus)} vCPUs, {plain(machine.memory_gib)} GiB{gpus}, {machine.arch}"
+
+
+def _special(key: OfferKey) -> str:
+    return "".join(f" {word}" for word, usual in ((key.os, "linux"), (key.tenancy, "shared")) if word != usual)
+
+
+def _figures(line: PriceLine) -> tuple[str, str, str]:
+    offer = line.offer
+    upfront = f"{offer.upfront:,.2f}" if offer.upfront else ""
+    return f"{offer.hourly:.4f}" if offer.hourly else "", upfront, f"{offer.effective_hourly:.4f}"
+
+
+def _share(share: Decimal | None) -> str:
+    return "" if share is None else f"{share:.1%}"
+
+
+def _mark(offer: Offer) -> str:
+    return f" {DERIVED}" if offer.origin.derived else ""
+
+
+def _symbol(change: Change) -> str:
+    return "+" if change.old is None else "-" if change.new is None else "~"
+
+
+def _effective(offer: Offer | None) -> str:
+    return "" if offer is None else f"{offer.effective_hourly:.4f}"
+
+
+def _percent(change: Change) -> str:
+    return "" if change.ratio is None else f"{change.ratio:+.1%}"
+
+
+def _show_refused(refused: Sequence[QuarantinedPrice], terminal: Terminal) -> None:
+    for row in refused[:SHOWN_REFUSED]:
+        terminal.note(f"quarantined: {row.row}: {row.reason}")
+    if len(refused) > SHOWN_REFUSED:
+        terminal.note(f"... and {len(refused) - SHOWN_REFUSED} more quarantined rows; -o json lists all")
+
+
+def _show_warnings(warnings: Sequence[PriceWarning], terminal: Terminal) -> None:
+    for warning in warnings[:SHOWN_REFUSED]:
+        terminal.warn(escape(str(warning)))
+    if len(warnings) > SHOWN_REFUSED:
+        terminal.note(f"... and {len(warnings) - SHOWN_REFUSED} more warnings; -o json lists all")
+
+
+def _head(now: datetime) -> dict[str, object]:
+    moment = now.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    head = {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": moment, "currency": "USD"}
+    return dict(head)
+
+
+def _key_members(key: OfferKey) -> dict[str, object]:
+    place = {"provider": str(key.provider), "region": key.region, "zone": key.zone, "instance_type": key.instance_type}
+    terms = {"option": str(key.option), "term_years": key.term_years, "payment": str(key.payment)}
+    return {**place, "os": key.os, "tenancy": key.tenancy, **terms}
+
+
+def _price_members(offer: Offer | None) -> dict[str, object] | None:
+    if offer is None:
+        return None
+    return {
+        "hourly": plain(offer.hourly),
+        "upfront": plain(offer.upfront),
+        "effective_hourly": plain(rate(offer.effective_hourly)),
+        "date": offer.origin.day.isoformat(),
+        "source": offer.origin.source,
+        "derived": offer.origin.derived,
+    }
+
+
+def _line_members(line: PriceLine) -> dict[str, object]:
+    prices = _price_members(line.offer) or {}
+    shares = {
+        "discount": None if line.discount is None else plain(round(line.discount, 6)),
+        "break_even_utilisation": None if line.break_even is None else plain(round(line.break_even, 6)),
+    }
+    return {
+        **_key_members(line.offer.key), **prices, **shares, "age_days": line.age_days, "remaining": line.offer.remaining
+    }  # fmt: skip
+
+
+def _finding(found: QuarantinedPrice | PriceWarning) -> dict[str, object]:
+    return {"row": found.row, "reason": found.reason, "offer": None if found.key is None else str(found.key)}
+
+
+def _taken_members(taken: Taken) -> dict[str, object]:
+    return {
+        "name": taken.name,
+        "format": taken.format,
+        "good": len(taken.book.offers),
+        "types": len(taken.book.types),
+        "replaced_newer": taken.replaced_newer,
+        "quarantined": [_finding(q) for q in taken.refused],
+        "warnings": [_finding(w) for w in taken.warnings],
+    }
