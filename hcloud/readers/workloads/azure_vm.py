@@ -15,7 +15,7 @@ from hcloud.readers.workloads.delimited import Progress
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.jobs_table import Draft, finish
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.siblings import sibling, text_lines
+from hcloud.readers.workloads.siblings import both_digests, sibling, text_lines
 from hcloud.readers.workloads.source import Source
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
         progress(0.9)
     flavour, lifetime = np.array(bins.flavour), np.array(bins.lifetime)
     duration = maps.seconds[lifetime]
-    draft = Draft(source.name, FORMAT, flavours.digest(), bins.submit, duration, rows=len(bins.flavour))
+    draft = Draft(source.name, FORMAT, both_digests(flavours, lifetimes), bins.submit, duration, rows=len(bins.flavour))
     draft.cores, draft.memory = maps.cores[flavour], maps.memory[flavour]
     draft.app, draft.apps = flavour.astype(np.int32), maps.flavours
     draft.kind = np.where(duration >= options.azure_service_after, Kind.SERVICE, Kind.BATCH).astype(np.int8)

@@ -15,7 +15,7 @@ from hcloud.readers.workloads.delimited import Progress
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.own_parquet import opened, read_columns
 from hcloud.readers.workloads.series import demand
-from hcloud.readers.workloads.siblings import sibling
+from hcloud.readers.workloads.siblings import both_digests, sibling
 from hcloud.readers.workloads.source import Source
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
     twin = sibling(source.path, f"{other}.parquet", None, "input")
     tasks, fragments = (source, twin) if given_tasks else (twin, source)
     machines, pieces = _columns(tasks, _TASKS, options), _columns(fragments, _FRAGMENTS, options, progress)
-    return _demand(source, (machines, pieces), options)
+    return _demand(source, both_digests(tasks, fragments), (machines, pieces), options)
 
 
 def _columns(
@@ -60,7 +60,7 @@ def _columns(
         return read_columns(source, file, columns, options, progress)
 
 
-def _demand(source: Source, tables: tuple[Sink, Sink], options: WorkloadOptions) -> Demand:
+def _demand(source: Source, digest: str, tables: tuple[Sink, Sink], options: WorkloadOptions) -> Demand:
     machines, pieces = tables
     owner = _owners(source, machines.numbers("id"), pieces.numbers("id"))
     begin, end = _spans(machines.numbers("submission_time")[owner] / 1000, pieces.numbers("duration") / 1000, owner)
@@ -77,7 +77,7 @@ def _demand(source: Source, tables: tuple[Sink, Sink], options: WorkloadOptions)
         Modelled("time", f"steps of {options.step_seconds} s; fragments follow one another", "step_seconds"),
         Modelled("memory", "what the machine was given (KiB) while it ran", "fixed"),
     )
-    provenance = Provenance(source.name, FORMAT, source.digest(), pieces.rows, modelled=rules)
+    provenance = Provenance(source.name, FORMAT, digest, pieces.rows, modelled=rules)
     return demand(grid, mean_in_use(grid, begin, end, used), provenance, options, memory)
 
 

@@ -21,6 +21,7 @@ from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.source import CheckedReader, Source
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
 _CHUNK = 65_536
 
 
@@ -150,6 +151,8 @@ def _is_number(column: Column, cell: str) -> bool:
 
 
 def _is_time(column: Column, cell: str) -> bool:
+    if _ISO.fullmatch(cell) is None:
+        return False
     try:
         moment = datetime.fromisoformat(cell)
     except ValueError:

@@ -17,6 +17,11 @@ _HEADERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("jobs-csv", frozenset({"submit"})),
     ("jobs-csv", frozenset({"duration"})),
 )
+_COMPANIONS = (
+    (re.compile(r"[\d.]+,[\d.]+ \S"), "a map of flavours; give the file of requests beside it"),
+    (re.compile(r"\d+ \d+$"), "a map of lifetime bins; give the file of requests beside it"),
+    (re.compile(r"sn,cpu_milli,"), "a list of machines; give the list of pods beside it"),
+)
 _LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
     ("swf", re.compile(r"\s*;")),
     ("swf", re.compile(r"\s*(-?[\d.]+\s+){17}-?[\d.]+\s*")),
@@ -38,6 +43,9 @@ def recognise(source: Source) -> str:
     for name, pattern in _LINES:
         if pattern.match(text):
             return name
+    for pattern, what in _COMPANIONS:
+        if pattern.match(text):
+            raise InputError(f"{source.name}: not a workload but {what}")
     if re.fullmatch(r"[A-Za-z_ \"]+([,;\t][A-Za-z_ \"]+)+", text):
         return "jobs-csv"
     raise InputError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 from hcloud.errors import InputError
@@ -29,3 +30,8 @@ def text_lines(source: Source, findings: Findings) -> list[tuple[int, str]]:
         elif line.strip():
             lines.append((number, line.decode("ascii").strip()))
     return lines
+
+
+def both_digests(first: Source, second: Source) -> str:
+    """One digest for a workload that two files make up."""
+    return hashlib.sha256(f"{first.digest()} {second.digest()}".encode()).hexdigest()
