@@ -36,6 +36,7 @@ def plan(
     output: Annotated[PlanFormat, typer.Option("--output", "-o", help="What to print.")] = PlanFormat.TABLE,
     json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
     workload_format: Annotated[str | None, typer.Option("--format", help="Workload format, else recognised.")] = None,
+    option: Annotated[list[str] | None, typer.Option(help="A key of the workload reader, as KEY=VALUE.")] = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
@@ -62,6 +63,7 @@ def plan(
     flags = Flags(
         workload=workload,
         format=workload_format,
+        options=tuple(option or ()),
         providers=tuple(Provider(p) for p in provider or ()),
         regions=tuple(region or ()),
         families=tuple(family or ()),

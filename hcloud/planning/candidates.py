@@ -32,8 +32,8 @@ class Candidate:
         return f"{key.provider}/{key.region}/{key.instance_type}"
 
 
-def find_candidates(book: PriceBook, market: Market, vcpus: int) -> tuple[tuple[Candidate, ...], tuple[Refusal, ...]]:
-    """The candidates of a market at one instance size, and the types a rule keeps out.
+def find_candidates(book: PriceBook, market: Market) -> tuple[tuple[Candidate, ...], tuple[Refusal, ...]]:
+    """The candidates of a market at its instance size, and the types a rule keeps out.
 
     Raises UsageError where the market names something the book does not know, EvidenceError where a family that was
     named explicitly has no usable price.
@@ -42,7 +42,7 @@ def find_candidates(book: PriceBook, market: Market, vcpus: int) -> tuple[tuple[
     kept: list[Candidate] = []
     refused: list[Refusal] = []
     for region in market.regions:
-        for shape in _shapes(book, market, vcpus):
+        for shape in _shapes(book, market):
             address = f"{market.provider}/{region}/{shape.name}"
             reason = _excluded(shape, market)
             if reason:
@@ -71,9 +71,9 @@ def _check_names(book: PriceBook, market: Market) -> None:
             raise UsageError(f"{market.provider}: no family matches {pattern!r}; it has {', '.join(sorted(known))}")
 
 
-def _shapes(book: PriceBook, market: Market, vcpus: int) -> Iterator[InstanceType]:
+def _shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
     for (provider, _), shape in sorted(book.types.items()):
-        if provider != market.provider or shape.vcpus != vcpus or shape.name.endswith(".metal"):
+        if provider != market.provider or shape.vcpus != market.vcpus or shape.name.endswith(".metal"):
             continue
         if market.families:
             if any(fnmatchcase(shape.family, pattern) for pattern in market.families):

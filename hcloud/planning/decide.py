@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 import numpy as np
 
@@ -26,10 +26,8 @@ from hcloud.planning.forecast import Forecast, bootstrap, stretch
 from hcloud.planning.mix import lower_bound, mixed_reserve, useful_types
 from hcloud.planning.owned import Owned, use_first, without_spot
 from hcloud.planning.risk import Spread, changed, scaled, spread, unused_share
-from hcloud.planning.settings import Market, PlanSettings
+from hcloud.planning.settings import PlanSettings
 
-LARGE_VCPUS = 16  # HCloud section 8.3.1: reserved instances are the provider's 16-vCPU servers
-INSTANCES_AT_LEAST = 10  # ours: a reserve of fewer instances than this is too coarse; smaller ones are taken
 SEED_FUTURES = 1  # purpose of the random stream, mixed with the seed so that another stream never moves it
 
 
@@ -79,15 +77,6 @@ class Decision:
         return round(len(self.forecast) * self.forecast.step_hours)
 
 
-def instance_vcpus(demand: Demand, market: Market) -> int:
-    """The size of one instance: what the market says, else 16 vCPUs, or the largest size of which the mean demand
-    needs at least ten."""
-    if market.vcpus:
-        return market.vcpus
-    fitting = max(float(np.mean(demand.cores)) / INSTANCES_AT_LEAST, 2.0)
-    return min(LARGE_VCPUS, 1 << math.floor(math.log2(fitting)))
-
-
 def decide(book: PriceBook, demand: Demand, settings: PlanSettings, owned: Sequence[Owned] = ()) -> Decision:
     """Choose the cheapest fleet for the demand's forecast among the markets' offers.
 
@@ -95,7 +84,7 @@ def decide(book: PriceBook, demand: Demand, settings: PlanSettings, owned: Seque
     """
     whole = use_first(stretch(demand, settings.outlook), owned)
     forecast, spot_part = without_spot(whole, settings.spot_share_of_batch)
-    found = [find_candidates(book, m, instance_vcpus(demand, m)) for m in settings.markets]
+    found = [find_candidates(book, m) for m in settings.markets]
     candidates = tuple(c for kept, _ in found for c in kept)
     if not candidates:
         raise EvidenceError(
@@ -147,13 +136,25 @@ def _choose(evaluations: Sequence[Evaluation], forecast: Forecast, settings: Pla
     bound = min(r.cost for _, r in relaxed.values())
     single = _Chosen((best.candidate,), best.fleet, best.method, float(best.cost - best.bound), bound)
     useful, fractional = relaxed[_region(best.candidate)]
-    if not settings.mix_types or len(useful) < 2:
+    if not settings.mix_types or len(useful) == 1:
         return single
-    mixed = serve(forecast, useful, mixed_reserve(useful, forecast, fractional.reserve))
+    shapes = _one_a_shape(evaluations, useful)
+    start = lower_bound(shapes, forecast) if len(shapes) < len(useful) else fractional
+    mixed = serve(forecast, shapes, mixed_reserve(shapes, forecast, start.reserve))
     if float(mixed.cost) >= float(best.cost) * (1 - settings.mix_min_saving):
         return single
     gap = float(mixed.cost) - fractional.cost
-    return _Chosen(_in_use(useful, mixed), mixed, "linear program, whole instances by search", gap, bound)
+    return _Chosen(_in_use(shapes, mixed), mixed, "linear program, whole instances by search", gap, bound)
+
+
+def _one_a_shape(evaluations: Sequence[Evaluation], useful: Sequence[Candidate]) -> tuple[Candidate, ...]:
+    """Of the useful types the cheapest of each shape: two of one shape are more to run and save next to nothing."""
+    shapes: dict[tuple[Decimal, Decimal], Candidate] = {}
+    for evaluation in evaluations:
+        shape = evaluation.candidate.shape
+        if evaluation.candidate in useful:
+            shapes.setdefault((shape.vcpus, shape.memory_gib), evaluation.candidate)
+    return tuple(shapes.values())
 
 
 def _region(candidate: Candidate) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from hcloud.planning.candidates import Candidate
 from hcloud.planning.fleet import Fleet, Holding, Rental, instances_needed, rent, steps_at_or_above
 from hcloud.planning.forecast import Forecast
 from hcloud.planning.reserve import CommitmentKind, optimal_reserve
-from hcloud.units import SECONDS_PER_HOUR
+from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -88,7 +88,8 @@ def level_costs(candidate: Candidate, units: Counts, forecast: Forecast) -> Floa
         inside = units[months == month]
         used = steps_at_or_above(inside)
         # the tiers are linear between quarters of the month, and the grid holds every quarter: no rounding here
-        costs[: len(used)] += np.interp(used / len(inside), ends, factors) * (len(inside) * forecast.step_hours * price)
+        share = used * (forecast.step_hours / HOURS_PER_MONTH)
+        costs[: len(used)] += np.interp(share, ends, factors) * (HOURS_PER_MONTH * price)
     return costs
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.catalog.quote import sustained_factor, usage_cost
+from hcloud.catalog.matching_sustained import charged_unit_hours
+from hcloud.catalog.quote import usage_cost
 from hcloud.model.catalog import Offer, SustainedUse
 from hcloud.planning.candidates import Candidate
 from hcloud.planning.forecast import Forecast
@@ -122,22 +123,14 @@ def _hours(instance_steps: int, forecast: Forecast) -> Decimal:
 
 
 def _sustained_hours(counts: Counts, forecast: Forecast, rule: SustainedUse) -> Decimal:
-    """List-price hours under sustained use: concurrent level k of a month is charged by its share of that month."""
+    """List-price hours under sustained use, month by month; types of one series are not pooled, which Google would."""
     charged = Decimal(0)
     months = forecast.months
     for month in range(int(months[-1]) + 1):
-        inside = counts[months == month]
-        month_hours = _hours(len(inside), forecast)
-        for used, levels in _levels_by_use(inside):
-            charged += month_hours * levels * sustained_factor(rule, Decimal(used) / len(inside))
+        values, steps = np.unique(counts[months == month], return_counts=True)
+        levels = {Decimal(int(v)): _hours(int(n), forecast) for v, n in zip(values, steps, strict=True)}
+        charged += charged_unit_hours(levels, rule)
     return charged
-
-
-def _levels_by_use(counts: Counts) -> list[tuple[int, int]]:
-    """(steps in use, number of levels in use that long) of the concurrent levels of ``counts``."""
-    used = steps_at_or_above(counts)
-    values, levels = np.unique(used, return_counts=True)
-    return [(int(u), int(n)) for u, n in zip(values, levels, strict=True) if u]
 
 
 def steps_at_or_above(counts: Counts) -> Counts:

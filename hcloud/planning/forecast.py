@@ -27,7 +27,7 @@ FINE_STEP = 300
 class Forecast:
     """Demand for every step of the horizon in vCPUs and GiB (headroom and growth included).
 
-    ``pattern`` is the number of steps of the trace that repeats; ``months`` gives each step's month (730 h).
+    ``pattern`` is the number of steps of the trace that repeats.
     """
 
     step_seconds: int
@@ -46,10 +46,8 @@ class Forecast:
 
     @property
     def months(self) -> NDArray[np.int64]:
-        """The month of each step, counted from 0; a horizon's last part month joins the month before."""
-        per_month = HOURS_PER_MONTH * SECONDS_PER_HOUR // self.step_seconds
-        whole = max(len(self) // per_month, 1)
-        return np.minimum(np.arange(len(self)) // per_month, whole - 1)
+        """The month (730 h) of each step, counted from 0."""
+        return np.arange(len(self)) // (HOURS_PER_MONTH * SECONDS_PER_HOUR // self.step_seconds)
 
 
 def choose_step(trace_seconds: float, outlook: Outlook) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
@@ -11,18 +12,31 @@ from hcloud.units import HOURS_PER_YEAR
 @dataclass(frozen=True, slots=True)
 class Market:
     """Which offers of one provider are allowed. ``families`` are shell patterns, empty for every current family that is
-    not burstable; ``vcpus`` is the size of one instance, 0 to choose it from the demand."""
+    not burstable; ``vcpus`` is the size of one instance (HCloud section 8.3.1 reserves servers of 16)."""
 
     provider: Provider = Provider.AWS
     regions: tuple[str, ...] = ("us-east-1",)
     families: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ("x86_64",)
-    vcpus: int = 0
+    vcpus: int = 16
     os: str = "linux"
     tenancy: str = "shared"
     options: tuple[PurchaseOption, ...] = ()
     terms: tuple[int, ...] = (1, 3)
     payments: tuple[Payment, ...] = (Payment.NONE, Payment.PARTIAL, Payment.ALL)
+
+
+LARGE_VCPUS = 16
+INSTANCES_AT_LEAST = 10  # ours: a fleet of fewer instances is too coarse to split, so smaller ones are taken
+MOST_VCPUS = 64  # ours: larger instances are only taken by name
+
+
+def fitting_vcpus(mean_cores: float, job_cores: float) -> int:
+    """The size of one instance where none is set: 16 vCPUs, smaller where the mean demand would not fill ten of them,
+    but large enough for jobs of ``job_cores``."""
+    by_demand = min(LARGE_VCPUS, 2 ** math.floor(math.log2(max(mean_cores / INSTANCES_AT_LEAST, 2.0))))
+    by_jobs = 2 ** math.ceil(math.log2(max(job_cores, 2.0)))
+    return int(min(max(by_demand, by_jobs), MOST_VCPUS))
 
 
 @dataclass(frozen=True, slots=True)

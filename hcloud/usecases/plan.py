@@ -17,17 +17,19 @@ from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, OfferKey
 from hcloud.model.plan import Assumption, Digests, Plan
 from hcloud.model.workload import Demand, Jobs
-from hcloud.planning.decide import Decision, decide, instance_vcpus
+from hcloud.planning.decide import Decision, decide
 from hcloud.planning.demand import demand_of
 from hcloud.planning.forecast import choose_step, whole_periods
 from hcloud.planning.owned import Owned
-from hcloud.planning.settings import PlanSettings
+from hcloud.planning.settings import Market, PlanSettings, fitting_vcpus
 from hcloud.planning.statement import Circumstances, state
 from hcloud.readers.config import Loaded, OwnedSection
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
 from hcloud.usecases.sources import open_prices, open_workload
 
 DAY = 86_400
+SPLITTABLE = frozenset({"swim"})  # MapReduce tasks run on any machine: a job need not fit on one
+FITTING_JOBS = 0.95  # ours: the share of jobs an instance must be able to hold
 STILL_RISING = 1.5  # ours: the last day's mean demand above this multiple of the first day's is worth a warning
 
 
@@ -45,10 +47,11 @@ def make_plan(loaded: Loaded, now: datetime) -> Outcome:
     Raises InputError for unusable files, UsageError for impossible settings, EvidenceError where a price is missing,
     quarantined or older than allowed.
     """
-    settings = loaded.config.settings()
     workload = open_workload(loaded)
     book, notes = open_prices(loaded, now.date())
+    settings = loaded.config.settings()
     demand = _demand(workload, settings)
+    settings = replace(settings, markets=tuple(_sized(m, workload, demand) for m in settings.markets))
     owned = tuple(_owned(section, book, now) for section in loaded.config.owned)
     decision = decide(book, demand, settings, owned)
     used = book.restricted(_considered(decision))
@@ -62,7 +65,11 @@ def make_plan(loaded: Loaded, now: datetime) -> Outcome:
         seed=settings.seed,
         demand=demand,
         assumptions=tuple(_assumptions(demand, settings, decision)),
-        warnings=(*notes, *_warnings(loaded, demand, decision, (now.date() - oldest).days)),
+        warnings=(
+            *notes,
+            *_too_large(workload, settings),
+            *_warnings(loaded, demand, decision, (now.date() - oldest).days),
+        ),
     )
     return Outcome(state(decision, around), decision)
 
@@ -89,6 +96,25 @@ def _first_steps(demand: Demand, steps: int) -> Demand:
     return replace(
         demand, cores=demand.cores[:steps], memory=demand.memory[:steps], batch_cores=demand.batch_cores[:steps]
     )
+
+
+def _sized(market: Market, workload: Jobs | Demand, demand: Demand) -> Market:
+    """The market with its instance size settled: large enough for the 95th percentile of jobs that cannot be split."""
+    if market.vcpus:
+        return market
+    whole = isinstance(workload, Jobs) and workload.provenance.format not in SPLITTABLE
+    largest = float(np.quantile(workload.cores, FITTING_JOBS)) if isinstance(workload, Jobs) and whole else 0.0
+    return replace(market, vcpus=fitting_vcpus(float(np.mean(demand.cores)), largest))
+
+
+def _too_large(workload: Jobs | Demand, settings: PlanSettings) -> Iterator[str]:
+    """What is said about jobs that need more vCPUs than an instance of the plan has."""
+    if not isinstance(workload, Jobs):
+        return
+    size = min(m.vcpus for m in settings.markets)
+    count = int(np.sum(workload.cores > size))
+    if count:
+        yield f"{count:,} jobs ask for more than the {size} vCPUs of one instance: they count as split over several"
 
 
 def _owned(section: OwnedSection, book: PriceBook, now: datetime) -> Owned:
@@ -154,11 +180,7 @@ def _assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> 
         "commitments meet the mean demand of a step; what is unused in it is lost",
     )
     for market in settings.markets:
-        yield Assumption(
-            "markets.vcpus",
-            str(instance_vcpus(demand, market)),
-            f"{market.provider}: whole instances of this many vCPUs",
-        )
+        yield Assumption("markets.vcpus", str(market.vcpus), f"{market.provider}: whole instances of this many vCPUs")
     yield Assumption(
         "markets.families",
         "a vCPU is a vCPU",

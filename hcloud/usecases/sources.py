@@ -65,6 +65,7 @@ class Flags:
 
     workload: str | None = None
     format: str | None = None
+    options: tuple[str, ...] = ()
     providers: tuple[Provider, ...] = ()
     regions: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
@@ -97,6 +98,13 @@ def _workload_flags(section: dict[str, object], flags: Flags) -> None:
             section["path"] = str(Path(flags.workload).absolute())
     if flags.format is not None:
         section["format"] = flags.format
+    for option in flags.options:
+        key, equals, value = option.partition("=")
+        if not equals:
+            raise UsageError(f"--option {option}: write KEY=VALUE")
+        options = section.setdefault("options", {})
+        if isinstance(options, dict):
+            options[key] = value
 
 
 def _markets(loaded: Loaded, flags: Flags) -> list[dict[str, object]]:
