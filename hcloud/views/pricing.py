@@ -27,26 +27,31 @@ if TYPE_CHECKING:
 FORMAT_VERSION = "1.0"
 SHOWN_REFUSED = 5
 DERIVED = "~"
-_UPFRONT = {Payment.NONE: "no upfront", Payment.PARTIAL: "partial upfront", Payment.ALL: "all upfront"}
+_FIGURES = ("$/h", "upfront $", "eff. $/h")
+_PAID = {Payment.NONE: "hourly", Payment.PARTIAL: "both", Payment.ALL: "upfront"}
 
 
 def show_listing(lines: Sequence[PriceLine], terminal: Terminal, limit: int) -> None:
-    """A table of offers, at most ``limit`` rows of it."""
-    table = plain_table(
-        "provider", "region", "type", "purchase option", "$/h", "upfront $", "effective $/h", "discount", "age",
-        right=(4, 5, 6, 7, 8),
-    )  # fmt: skip
-    for line in lines[:limit]:
+    """A table of offers, at most ``limit`` rows of it; what is the same in every row stands above it, once."""
+    shown = lines[:limit]
+    clouds = {line.offer.key.provider for line in shown}
+    places = {line.offer.key.zone or line.offer.key.region for line in shown}
+    leading = [*(["cloud"] if len(clouds) > 1 else []), *(["region"] if len(places) > 1 else [])]
+    names = [*leading, "type", "purchase option", *_FIGURES, "off", "age"]
+    numbers = tuple(range(len(leading) + 2, len(names)))
+    title = " ".join(next(iter(same)) for same in (clouds, places) if len(same) == 1)
+    table = plain_table(*names, title=title, right=numbers, wrap=("purchase option",))
+    for line in shown:
         key = line.offer.key
-        place = f"{key.zone or key.region}"
+        cells = {"cloud": str(key.provider), "region": key.zone or key.region}
         table.add_row(
-            key.provider, place, f"{key.instance_type}{_special(key)}", option_label(key), *_figures(line),
-            f"{_share(line.discount)}", f"{line.age_days} d{_mark(line.offer)}",
+            *(cells[name] for name in leading), f"{key.instance_type}{_special(key)}", _term_label(key),
+            *_figures(line), _share(line.discount), _age(line),
         )  # fmt: skip
     terminal.show(table)
-    if any(line.offer.origin.derived for line in lines[:limit]):
+    if any(line.offer.origin.derived for line in shown):
         terminal.note(
-            f"{DERIVED} derived: nobody published this very price; 'pricing show TYPE' says from what it is made"
+            f"{DERIVED} derived: nobody published this very price; 'pricing show TYPE' says what it is made of"
         )
     if len(lines) > limit:
         terminal.note(
@@ -56,29 +61,24 @@ def show_listing(lines: Sequence[PriceLine], terminal: Terminal, limit: int) -> 
 
 def show_type_screen(lines: Sequence[PriceLine], terminal: Terminal) -> None:
     """All purchase options of one type on one screen."""
-    first = lines[0]
-    terminal.show(Text(_headline(first)), "")
-    table = plain_table(
-        "purchase option", "$/h", "upfront $", "effective $/h", "discount", "breaks even at", "age", "source",
-        right=(1, 2, 3, 4, 5, 6),
-    )  # fmt: skip
+    terminal.show(Text(_headline(lines[0])), "")
+    table = plain_table("purchase option", "paid", *_FIGURES, "off", "even", "age", right=(2, 3, 4, 5, 6, 7))
     for line in lines:
-        system = _special(line.offer.key)
-        even = "" if line.break_even is None else f"{line.break_even:.0%} of hours"
-        table.add_row(
-            option_label(line.offer.key) + system, *_figures(line), _share(line.discount), even,
-            f"{line.age_days} d{_mark(line.offer)}", line.offer.origin.source,
-        )  # fmt: skip
-    terminal.show(table)
-    notes = dict.fromkeys(line.offer.origin.derived for line in lines if line.offer.origin.derived)
-    for note in notes:
-        terminal.show(Text(f"{DERIVED} {note}", style="dim"))
+        key = line.offer.key
+        even = "" if line.break_even is None else f"{line.break_even:.0%}"
+        paid = _PAID[key.payment] if key.option.is_commitment else ""
+        table.add_row(_term_label(key) + _special(key), paid, *_figures(line), _share(line.discount), even, _age(line))
+    terminal.show(table, "")
+    terminal.show("even: the share of the term's hours an instance must run for the commitment to pay", "")
+    sources = dict.fromkeys(f"{line.offer.origin.source}, {line.offer.origin.day}" for line in lines)
+    notes = dict.fromkeys(f"{DERIVED} {line.offer.origin.derived}" for line in lines if line.offer.origin.derived)
+    terminal.show(*(Text(note, style="dim") for note in (*(f"source: {s}" for s in sources), *notes)))
 
 
 def show_comparison(comparison: Comparison, terminal: Terminal, limit: int) -> None:
     """Changes between two books, and a line that counts them."""
-    table = plain_table("", "offer", "old $/h", "new $/h", "change", right=(2, 3, 4))
-    for change in comparison.changes[:limit]:
+    table = plain_table("", "offer", "old $/h", "new $/h", "change", right=(2, 3, 4), wrap=("offer",))
+    for change in sorted(comparison.changes, key=lambda c: "~+-".index(_symbol(c)))[:limit]:
         table.add_row(
             _symbol(change), str(change.key), _effective(change.old), _effective(change.new), _percent(change)
         )
@@ -109,7 +109,8 @@ def show_verification(verified: Verification, terminal: Terminal) -> None:
 
 def show_intake(intake: Intake, terminal: Terminal) -> None:
     """What was taken in: counts by source, the first refused rows, where it went."""
-    table = plain_table("source", "format", "good rows", "quarantined", "warnings", "oldest", right=(2, 3, 4))
+    columns = ("source", "format", "good rows", "quarantined", "warnings", "oldest")
+    table = plain_table(*columns, right=(2, 3, 4), wrap=("source",))
     for taken in intake.sources:
         oldest = taken.book.oldest()
         table.add_row(
@@ -188,9 +189,8 @@ def intake_document(intake: Intake, now: datetime) -> Mapping[str, object]:
     }
 
 
-def option_label(key: OfferKey) -> str:
-    """A purchase option as people say it: ``reserved-instance 1y all upfront``."""
-    return f"{key.option} {key.term_years}y {_UPFRONT[key.payment]}" if key.term_years else str(key.option)
+def _term_label(key: OfferKey) -> str:
+    return f"{key.option} {key.term_years}y" if key.term_years else str(key.option)
 
 
 def _headline(line: PriceLine) -> str:
@@ -219,8 +219,8 @@ def _share(share: Decimal | None) -> str:
     return "" if share is None else f"{share:.1%}"
 
 
-def _mark(offer: Offer) -> str:
-    return f" {DERIVED}" if offer.origin.derived else ""
+def _age(line: PriceLine) -> str:
+    return f"{line.age_days}d{DERIVED if line.offer.origin.derived else ' '}"
 
 
 def _symbol(change: Change) -> str:
