@@ -150,7 +150,7 @@ def test_rows_that_do_not_fit(tmp_path: Path, rows: str, complaint: str) -> None
         (b"just words\n", "not recognised"),
         (b"PAR1" + b"\x00" * 50 + b"PAR1", "damaged Parquet"),
         (b"\x1f\x8b\x08garbage", "gzip"),
-        (b"submit,duration\n0,1," + b"x" * (2 << 20) + b"\n", "longer than 1,048,576 bytes"),
+        (b"submit,duration\n0,1," + b"x" * (2 << 20) + b"\n", "longer than 262,144 bytes"),
     ],
 )
 def test_files_that_are_no_text_table(tmp_path: Path, data: bytes, complaint: str) -> None:

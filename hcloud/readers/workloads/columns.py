@@ -159,21 +159,24 @@ class Sink:
         if len(known) > limits.LABELS:
             raise InputError(f"{self.file}: column {column.name} has more than {limits.LABELS:,} different values")
         indices = values.indices.fill_null(len(codes) - 1) if values.indices.null_count else values.indices
-        coded: Codes = codes[indices.to_numpy(zero_copy_only=False)]
+        places = np.frombuffer(indices.buffers()[1], np.int32)[indices.offset : indices.offset + len(indices)]
+        coded: Codes = codes[places]
         return coded
 
 
 def unix_seconds(values: pa.Array) -> Floats:
     """Timestamps as Unix seconds; a missing one is NaN."""
-    ticks = values.cast(pa.timestamp("ns")).to_numpy(zero_copy_only=False)
-    seconds: Floats = ticks.astype("i8") / 1e9
-    seconds[np.isnat(ticks)] = np.nan
+    ticks = values.cast(pa.timestamp("ns", values.type.tz)).cast(pa.int64())
+    seconds = np.frombuffer(ticks.buffers()[1], np.int64)[ticks.offset : ticks.offset + len(ticks)] / 1e9
+    if ticks.null_count:
+        seconds[_floats(pc.is_null(ticks).cast(pa.float64())) == 1] = np.nan
     return seconds
 
 
-def _floats(values: pa.Array) -> Floats:
-    numbers: Floats = values.to_numpy(zero_copy_only=False)
-    return numbers
+def _floats(values: pa.DoubleArray) -> Floats:
+    """The values without a copy where none is missing (NaN); by the buffer, as ``to_numpy`` would import pandas."""
+    filled = values.fill_null(np.nan) if values.null_count else values
+    return np.frombuffer(filled.buffers()[1], np.float64)[filled.offset : filled.offset + len(filled)]
 
 
 def _identities(values: pa.StringArray) -> NDArray[np.uint64]:

@@ -17,7 +17,7 @@ from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.locate import Layout, duplicates, locate
 from hcloud.readers.workloads.source import CheckedReader, Source
 
-_LONGEST_BLOCK = 1 << 20
+_LONGEST_BLOCK = 1 << 19
 _PER_ROW_GUESS = 24
 
 

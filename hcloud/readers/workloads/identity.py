@@ -15,17 +15,18 @@ _KEEP = np.array([(1 << (8 * n)) - 1 for n in range(_WORD)] + [(1 << 64) - 1], n
 
 
 def identity_hashes(values: pa.StringArray) -> Hashes:
-    """One hash a string, eight bytes a step; equal strings have equal hashes, whatever block they stand in."""
+    """One hash a string, the same whatever block it stands in: the bytes themselves up to eight, then mixed further.
+
+    Strings hold no NUL bytes (readers refuse them), so that up to eight bytes no two different ones share a hash.
+    """
     starts, lengths, data = _layout(values)
     words = np.ndarray(len(data) - _WORD + 1, "<u8", data, 0, (1,))
-    hashes: Hashes = lengths.astype(np.uint64) * _SPREAD
-    shortest, longest = (int(lengths.min()), int(lengths.max())) if len(lengths) else (0, 0)
-    for at in range(0, longest, _WORD):
-        if shortest > at:
-            hashes = _stir(hashes, words[starts + at], lengths - at)
-        else:
-            rows = np.flatnonzero(lengths > at)
-            hashes[rows] = _stir(hashes[rows], words[starts[rows] + at], lengths[rows] - at)
+    hashes: Hashes = words[starts]
+    hashes &= _KEEP[np.minimum(lengths, _WORD)]
+    longest = int(lengths.max(initial=0))
+    for at in range(_WORD, longest, _WORD):
+        rows = np.flatnonzero(lengths > at)
+        hashes[rows] = _stir(hashes[rows], words[starts[rows] + at], lengths[rows] - at)
     return hashes
 
 

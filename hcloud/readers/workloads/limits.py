@@ -15,7 +15,7 @@ BYTES = 1e18
 """Most bytes a MapReduce job may read: an exabyte."""
 REQUESTS = 1e12
 """Most requests in one step of a series."""
-LINE_BYTES = 1 << 20
+LINE_BYTES = 1 << 18
 """Longest line of a text file."""
 TEXT_BYTES = 4096
 """Longest identifier or label."""

@@ -73,7 +73,6 @@ class CheckedReader(io.RawIOBase):
         super().__init__()
         self.source = source
         self.nul = False
-        self.quoted = False
         self.failure: InputError | None = None
         self.raw = _Digesting(source.path)
         self.stream = cast("BinaryIO", gzip.GzipFile(fileobj=self.raw)) if source.gzipped else self.raw
@@ -110,7 +109,6 @@ class CheckedReader(io.RawIOBase):
     def _check(self, block: bytes) -> None:
         self.produced += len(block)
         self.nul = self.nul or b"\0" in block
-        self.quoted = self.quoted or b'"' in block
         if self.source.gzipped and self.produced > limits.GZIP_FREE + limits.GZIP_RATIO * self.raw.taken:
             raise InputError(
                 f"{self.source.name}: expands to more than {limits.GZIP_RATIO} times its size; refused as a gzip bomb",
@@ -119,7 +117,7 @@ class CheckedReader(io.RawIOBase):
 
 
 class _Digesting(io.RawIOBase):
-    """A file that hashes and counts what is read from it in order."""
+    """A file that counts what is read from it and hashes it in order."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
