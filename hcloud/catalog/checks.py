@@ -18,6 +18,8 @@ from hcloud.model.catalog import Offer, OfferKey, Payment, PurchaseOption, Quara
 
 CENTS_FROM, CENTS_TO = Decimal(30), Decimal(300)
 NEIGHBOURS = 2
+# No family without accelerators costs half as much per vCPU and hour; a cheap one in cents costs thrice as much
+DEAREST_VCPU = Decimal("1.5")
 CHEAPEST_SHARE = Decimal("0.05")
 _EMPTY = PriceBook({}, {})
 
@@ -43,7 +45,7 @@ def check_prices(book: PriceBook, known: PriceBook = _EMPTY) -> tuple[Finding, .
     """Everything found in the book's offers, in key order; ``known`` serves as neighbours and on-demand references."""
     bad = {k: why for k, o in book.offers.items() if (why := refusal(k, o.hourly, o.upfront))}
     sound = {k: o for k, o in book.offers.items() if k not in bad}
-    bad |= _hundredfold(sound, book, known)
+    bad |= _all_in_cents(sound, book, known) or _hundredfold(sound, book, known)
     sound = {k: o for k, o in sound.items() if k not in bad}
     findings: list[Finding] = [QuarantinedPrice(str(k), why, k) for k, why in bad.items()]
     for offer in sound.values():
@@ -88,6 +90,22 @@ def _reference(
     if wanted in bad:
         return None
     return sound.get(wanted) or known.offers.get(wanted)
+
+
+def _all_in_cents(sound: Mapping[OfferKey, Offer], book: PriceBook, known: PriceBook) -> dict[OfferKey, str]:
+    """Every offer, where a vCPU under Linux usually costs more than any machine's: then no neighbour is in dollars."""
+    prices = []
+    for key, offer in sound.items():
+        machine = book.types.get((key.provider, key.instance_type)) or known.types.get(
+            (key.provider, key.instance_type)
+        )
+        plain_linux = key.option == PurchaseOption.ON_DEMAND and key.os == "linux"
+        if machine is not None and plain_linux and not machine.gpus and machine.category != "accelerated":
+            prices.append(offer.hourly / machine.vcpus)
+    usual = sorted(prices)[(len(prices) - 1) // 2] if prices else Decimal(0)
+    if usual <= DEAREST_VCPU:
+        return {}
+    return dict.fromkeys(sound, f"the source's usual vCPU costs ${usual:.3g} an hour: cents instead of dollars?")
 
 
 def _hundredfold(sound: Mapping[OfferKey, Offer], book: PriceBook, known: PriceBook) -> dict[OfferKey, str]:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION = "1.0"
 SHOWN_REFUSED = 5
 DERIVED = "~"
+_SHOWN_RATIO = Decimal("0.0005")
 _FIGURES = ("$/h", "upfront $", "eff. $/h")
 _PAID = {Payment.NONE: "hourly", Payment.PARTIAL: "both", Payment.ALL: "upfront"}
 
@@ -144,7 +145,8 @@ def comparison_csv(comparison: Comparison) -> str:
     writer.writerow(("change", "offer", "old_effective_hourly", "new_effective_hourly", "percent"))
     for change in comparison.changes:
         old, new = (plain(rate(o.effective_hourly)) if o else "" for o in (change.old, change.new))
-        writer.writerow((_symbol(change), str(change.key), old, new, _percent(change).rstrip("%")))
+        percent = "" if change.ratio is None else plain(round(change.ratio * 100, 4))
+        writer.writerow((_symbol(change), str(change.key), old, new, percent))
     return out.getvalue()
 
 
@@ -232,7 +234,9 @@ def _effective(offer: Offer | None) -> str:
 
 
 def _percent(change: Change) -> str:
-    return "" if change.ratio is None else f"{change.ratio:+.1%}"
+    if change.ratio is None:
+        return ""
+    return f"{change.ratio:+.1%}" if abs(change.ratio) >= _SHOWN_RATIO else "<0.1%"
 
 
 def _show_refused(refused: Sequence[QuarantinedPrice], terminal: Terminal) -> None:
