@@ -20,7 +20,7 @@ def sustained_scope(row: Row) -> Scope:
     return group, row.key.region, row.resource.value
 
 
-def charged_unit_hours(levels: Mapping[Decimal, int] | Mapping[Decimal, Decimal], rule: SustainedUse) -> Decimal:
+def charged_unit_hours(levels: Mapping[Decimal, int | Decimal], rule: SustainedUse) -> Decimal:
     """Unit-hours of a month charged at list price when ``levels`` units ran together for so many hours each.
 
     Usage is cut into levels: the first unit is in use whenever anything is, the tenth only where ten run at once; each
@@ -28,7 +28,7 @@ def charged_unit_hours(levels: Mapping[Decimal, int] | Mapping[Decimal, Decimal]
     50 %. Raises ValueError for more hours than a month has. Source: Google Cloud "Sustained use discounts" (resources
     pooled over machine types of a series in a region, incremental tiers).
     """
-    hours = sum(levels.values(), Decimal(0))
+    hours = sum(map(Decimal, levels.values()), Decimal(0))
     charged, below = Decimal(0), Decimal(0)
     for level, count in sorted(levels.items()):
         if level > below:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 import numpy as np
 
@@ -148,12 +148,13 @@ def _choose(evaluations: Sequence[Evaluation], forecast: Forecast, settings: Pla
 
 
 def _one_a_shape(evaluations: Sequence[Evaluation], useful: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Of the useful types the cheapest of each shape: two of one shape are more to run and save next to nothing."""
-    shapes: dict[tuple[Decimal, Decimal], Candidate] = {}
+    """Of the useful types the cheapest of each shape (GiB per vCPU to the nearest power of two): two of one shape are
+    more to run and save next to nothing."""
+    shapes: dict[int, Candidate] = {}
     for evaluation in evaluations:
         shape = evaluation.candidate.shape
         if evaluation.candidate in useful:
-            shapes.setdefault((shape.vcpus, shape.memory_gib), evaluation.candidate)
+            shapes.setdefault(round(math.log2(shape.memory_gib / shape.vcpus)), evaluation.candidate)
     return tuple(shapes.values())
 
 

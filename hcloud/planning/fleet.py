@@ -65,10 +65,19 @@ class Fleet:
     rentals: tuple[Rental, ...]
 
     @property
+    def commitments_cost(self) -> Decimal:
+        """Dollars of all commitments, each for its whole term."""
+        return sum((h.cost for h in self.holdings), Decimal(0))
+
+    @property
+    def rentals_cost(self) -> Decimal:
+        """Dollars of all pay-as-you-go use."""
+        return sum((r.cost for r in self.rentals), Decimal(0))
+
+    @property
     def cost(self) -> Decimal:
         """Commitments in full plus usage."""
-        parts = [h.cost for h in self.holdings] + [r.cost for r in self.rentals]
-        return sum(parts, Decimal(0))
+        return self.commitments_cost + self.rentals_cost
 
 
 def instances_needed(cores: Floats, memory: Floats, candidate: Candidate) -> Counts:

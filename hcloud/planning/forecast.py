@@ -71,16 +71,16 @@ def stretch(demand: Demand, outlook: Outlook) -> Forecast:
 
     Growth compounds and is applied month by month. Raises InputError where the demand is empty or zero throughout.
     """
-    skipped = outlook.warm_up_seconds // demand.step_seconds
-    kept = len(demand) - skipped
-    if kept <= 0 or not float(np.max(demand.cores[skipped:], initial=0.0)) > 0:
-        raise InputError(f"{demand.provenance.name}: no demand is left to plan for")
+    kept = max(len(demand) - outlook.warm_up_seconds // demand.step_seconds, 0)
     pattern = whole_periods(kept, demand.step_seconds)
+    first = len(demand) - pattern
+    if not float(np.max(demand.cores[first:], initial=0.0)) > 0:
+        raise InputError(f"{demand.provenance.name}: no demand is left to plan for in its latest whole period")
     steps = outlook.horizon_hours * SECONDS_PER_HOUR // demand.step_seconds
     scale = _growth(steps, demand.step_seconds, outlook.growth_per_year) * (1 + outlook.headroom)
 
     def repeated(column: Floats) -> Floats:
-        return np.resize(column[len(demand) - pattern :], steps) * scale
+        return np.resize(column[first:], steps) * scale
 
     return Forecast(
         demand.step_seconds,

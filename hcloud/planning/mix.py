@@ -54,23 +54,24 @@ def cells_of(forecast: Forecast, epochs: int) -> Cells:
 
 
 def useful_types(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """One region's candidates without those dominated by another: no fewer GiB per vCPU, and dearer in every offer."""
+    """One region's candidates without those dominated by another: no larger, and dearer on demand and in every term."""
     return tuple(c for c in candidates if not any(_dominates(d, c) for d in candidates if d is not c))
 
 
 def _dominates(better: Candidate, worse: Candidate) -> bool:
-    """At least the same shape for no more money both on demand and committed; equal ones by address."""
-    if better.shape.vcpus < worse.shape.vcpus or better.shape.memory_gib < worse.shape.memory_gib:
-        return False
-    prices = [(_unit_prices(better)), (_unit_prices(worse))]
-    if any(a > b for a, b in zip(*prices, strict=True)):
-        return False
-    return prices[0] != prices[1] or better.shape != worse.shape or better.address < worse.address
+    """Whether all that ``worse`` offers is had from ``better`` for no more money; of equals the first by address."""
+    return _serves(better, worse) and (not _serves(worse, better) or better.address < worse.address)
 
 
-def _unit_prices(candidate: Candidate) -> tuple[float, float]:
-    committed = min((float(o.effective_hourly) for o in candidate.commitments), default=np.inf)
-    return _cheapest_on_demand(candidate), committed
+def _serves(this: Candidate, that: Candidate) -> bool:
+    large_enough = this.shape.vcpus >= that.shape.vcpus and this.shape.memory_gib >= that.shape.memory_gib
+    if not large_enough or _cheapest_on_demand(this) > _cheapest_on_demand(that):
+        return False
+    unlimited = [o for o in this.commitments if o.remaining is None]
+    return all(
+        any(o.term_hours >= other.term_hours and o.term_cost <= other.term_cost for o in unlimited)
+        for other in that.commitments
+    )
 
 
 def _cheapest_on_demand(candidate: Candidate) -> float:

@@ -12,7 +12,7 @@ from hcloud.model.plan import Refusal
 from hcloud.planning.candidates import Candidate
 from hcloud.planning.decide import Decision
 from hcloud.planning.evaluate import held_instances
-from hcloud.planning.fleet import Fleet, Holding, instances_needed, serve, steps_at_or_above
+from hcloud.planning.fleet import Holding, instances_needed, serve, steps_at_or_above
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, rate
 
 
@@ -145,9 +145,8 @@ def _instead(decision: Decision, candidate: Candidate, offer: Offer, mine: list[
 
 def _avoided_by_one_more(decision: Decision, offer: Offer) -> Decimal:
     """On-demand dollars that one more instance of the offer's type would save."""
-    rented = decision.fleet.cost - Fleet(decision.fleet.holdings, ()).cost
     more = serve(decision.forecast, decision.types, (*decision.fleet.holdings, Holding(offer, 1)))
-    return rented - sum((r.cost for r in more.rentals), Decimal(0))
+    return decision.fleet.rentals_cost - more.rentals_cost
 
 
 def _in_addition(decision: Decision, candidate: Candidate, offer: Offer, avoided: Decimal) -> Refusal:

@@ -24,7 +24,7 @@ from hcloud.model.plan import (
 )
 from hcloud.model.workload import Demand
 from hcloud.planning.decide import Decision
-from hcloud.planning.fleet import Fleet, Holding, Rental
+from hcloud.planning.fleet import Holding, Rental
 from hcloud.planning.owned import Owned
 from hcloud.planning.reasons import reasons, refusals
 from hcloud.units import HOURS_PER_MONTH, cents, rate
@@ -183,7 +183,7 @@ def _certificate(decision: Decision) -> Certificate:
 
 def _what_ifs(decision: Decision, sunk: Decimal) -> Iterable[WhatIf]:
     for fall in decision.falls:
-        committed = Fleet(fall.planned.holdings, ()).cost
+        committed = fall.planned.commitments_cost
         yield WhatIf(
             change=rate(Decimal(repr(fall.change))),
             planned=cents(fall.planned.cost + sunk),

@@ -117,13 +117,19 @@ class OwnedSection(Section):
     expires: date
 
 
+def _at_least_one(markets: tuple[MarketSection, ...]) -> tuple[MarketSection, ...]:
+    if not markets:
+        raise ValueError("name at least one market, for example [{provider: aws}]")
+    return markets
+
+
 class Config(Section):
     """The whole of hcloud.yaml."""
 
     format_version: Literal["1.0"] = "1.0"
     workload: WorkloadSection = WorkloadSection()
     prices: PricesSection = PricesSection()
-    markets: tuple[MarketSection, ...] = Field(default=(MarketSection(),), min_length=1)
+    markets: Annotated[tuple[MarketSection, ...], AfterValidator(_at_least_one)] = (MarketSection(),)
     planning: PlanningSection = PlanningSection()
     owned: tuple[OwnedSection, ...] = ()
 

@@ -87,7 +87,7 @@ def _demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
         step = max(step, SECONDS_PER_HOUR)
     demand = demand_of(workload, step)
     if isinstance(workload, Jobs):
-        kept = max(int((float(workload.submit[-1]) - demand.start) // step), 1)
+        kept = max(round((float(workload.submit[-1]) - demand.start) / step), 1)
         demand = _first_steps(demand, kept)
     return demand
 

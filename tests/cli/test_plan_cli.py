@@ -1,0 +1,158 @@
+"""``hcloud plan`` and ``hcloud explain`` as a user runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from hcloud.cli.main import run
+from hcloud.store.plan_file import load_plan, plan_schema
+
+EXAMPLE = str(Path(__file__).parents[2] / "examples" / "high-variability" / "hcloud.yaml")
+NOW = ("--now", "2026-11-20T12:00:00Z")
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Two days of jobs: a base of ten long services and a daily burst of batch jobs."""
+    rows = ["id,submit,duration,cores,memory,kind"]
+    rows += [f"s{i},0,172800,16,64,service" for i in range(10)]
+    rows += [f"b{d}{i},{d * 86400 + 36000 + i},7200,8,32,batch" for d in range(2) for i in range(60)]
+    rows += ["end,172799,1,1,4,batch"]
+    path = tmp_path / "trace.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_the_example_plans_on_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "-f", EXAMPLE, *NOW]) == 0
+    out, err = capsys.readouterr()
+    assert len(out.splitlines()) <= 45
+    assert max(map(len, out.splitlines())) <= 100
+    for words in ("saves", "all on demand", "reserved for the peak + 15%", "static hybrid", "this plan", "lower bound"):
+        assert words in out
+    assert "proven optimal" in out
+    assert "days old" in err
+
+
+def test_it_fits_eighty_columns(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(["plan", "-f", EXAMPLE, *NOW]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+
+
+def test_json_follows_the_published_schema_and_money_is_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "-f", EXAMPLE, *NOW, "-o", "json"]) == 0
+    document = json.loads(capsys.readouterr().out, parse_float=lambda text: pytest.approx(float(text)))
+    jsonschema.validate(json.loads(json.dumps(document, default=lambda v: v.expected)), dict(plan_schema()))
+    assert document["format_version"] == "1.0"
+    assert document["currency"] == "USD"
+    assert isinstance(document["after"]["total"], str)
+    parts = sum(Decimal(line["total"]) for line in document["mix"])
+    assert abs(parts - Decimal(document["after"]["total"])) <= Decimal("0.01") * len(document["mix"])
+
+
+def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:
+    def once(seed: str) -> bytes:
+        command = [sys.executable, "-m", "hcloud", "plan", "-f", EXAMPLE, *NOW, "-o", "json"]
+        done = subprocess.run(command, check=True, capture_output=True, env={**os.environ, "PYTHONHASHSEED": seed})
+        return done.stdout
+
+    assert once("1") == once("2")
+
+
+def test_rows_in_another_order_give_the_same_plan(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", str(trace), *NOW, "-o", "json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    head, *rows = trace.read_text(encoding="utf-8").splitlines()
+    trace.write_text("\n".join([head, *sorted(rows)]) + "\n", encoding="utf-8")
+    assert run(["plan", str(trace), *NOW, "-o", "json"]) == 0
+    second = json.loads(capsys.readouterr().out)
+    for document in (first, second):
+        document["digests"].pop("workload")
+        document["workload"].pop("repaired")
+        document.pop("warnings")
+    assert first == second
+
+
+def test_out_and_explain(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan_file = tmp_path / "plan.json"
+    assert run(["plan", str(trace), *NOW, "--out", str(plan_file), "--family", "m6i", "--family", "m7i"]) == 0
+    plan = load_plan(plan_file)
+    bought = plan.purchases[0]
+    assert bought.instance_type == "m6i.4xlarge"
+    assert bought.count == 10
+    capsys.readouterr()
+    assert run(["explain", str(plan_file), bought.address]) == 0
+    assert "pays where an instance is in use more than" in capsys.readouterr().out
+    assert run(["explain", str(plan_file), "aws/us-east-1/m7i.4xlarge"]) == 0
+    assert "its own cheapest plan costs more" in capsys.readouterr().out
+    assert run(["explain", str(plan_file)]) == 0
+    assert "planning.horizon" in capsys.readouterr().out
+    assert run(["explain", str(plan_file), "aws/moon/x"]) == 64
+
+
+def test_detailed_exitcode_says_whether_something_would_be_bought(trace: Path) -> None:
+    assert run(["plan", str(trace), *NOW, "--detailed-exitcode"]) == 2
+    idle = trace.with_name("idle.csv")
+    idle.write_text(
+        "id,submit,duration,cores,memory,kind\na,0,60,16,64,batch\nb,80000,60,16,64,batch\n", encoding="utf-8"
+    )
+    assert run(["plan", str(idle), *NOW, "--detailed-exitcode"]) == 0
+
+
+def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "-f", EXAMPLE, *NOW, "-o", "md"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("**$")
+    assert "| mix | type | region |" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["plan"], 64, "no workload is named"),
+        (["plan", "nowhere.csv"], 1, "nowhere.csv"),
+        (["plan", "scenario:mars"], 64, "mars"),
+        (["plan", "-f", EXAMPLE, "--provider", "ibm"], 64, "must be one of aws, gcp, azure"),
+        (["plan", "-f", EXAMPLE, "--region", "moon-1"], 64, "no prices for region"),
+        (["plan", "-f", EXAMPLE, "--max-price-age", "1d"], 9, "days old"),
+        (["plan", "-f", EXAMPLE, "--horizon", "soon"], 1, "not a duration"),
+        (["plan", "-f", EXAMPLE, "--now", "yesterday"], 64, "ISO 8601"),
+        (["plan", "-f", EXAMPLE, "--bogus"], 64, "--bogus"),
+        (["explain", "nowhere.json"], 1, "no such plan file"),
+    ],
+)
+def test_errors_say_what_and_leave_with_their_code(
+    words: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert run(words) == code
+    out, err = capsys.readouterr()
+    assert said in err
+    assert "Traceback" not in err
+    assert out == ""
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format_version": "2.0"}', '{"format_version": "1.0"}'])
+def test_a_damaged_plan_file_is_refused(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    path.write_text(text, encoding="utf-8")
+    assert run(["explain", str(path)]) == 1
+
+
+def test_a_plan_is_not_written_through_a_link(trace: Path, tmp_path: Path) -> None:
+    link = tmp_path / "plan.json"
+    link.symlink_to(tmp_path / "elsewhere")
+    assert run(["plan", str(trace), *NOW, "--out", str(link)]) == 1
+    assert not (tmp_path / "elsewhere").exists()

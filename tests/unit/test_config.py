@@ -1,0 +1,102 @@
+"""hcloud.yaml: strict keys, durations, the order of precedence, flags on top."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from hcloud.errors import InputError, UsageError
+from hcloud.model.catalog import Payment, Provider
+from hcloud.readers.config import load_config
+from hcloud.usecases.sources import Flags, with_flags
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "hcloud.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_defaults_need_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = load_config().config.settings()
+    assert settings.markets[0].provider is Provider.AWS
+    assert settings.markets[0].regions == ("us-east-1",)
+    assert settings.outlook.horizon_hours == 8760
+
+
+def test_units_and_sections(tmp_path: Path) -> None:
+    text = """
+markets: [{provider: gcp, vcpus: 8, terms: [1y], payments: [no-upfront]}]
+planning: {horizon: 90d, step: 5min, regret_quantile: 0.9}
+prices: {max_age: 2w}
+"""
+    loaded = load_config(write(tmp_path, text))
+    settings = loaded.config.settings()
+    assert settings.markets[0].regions == ("us-central1",)
+    assert settings.markets[0].terms == (1,)
+    assert settings.markets[0].payments == (Payment.NONE,)
+    assert settings.outlook.horizon_hours == 2160
+    assert settings.outlook.step_seconds == 300
+    assert loaded.config.prices.max_age == 14 * 86_400
+
+
+def test_every_problem_is_shown_with_its_place_and_a_hint(tmp_path: Path) -> None:
+    text = """
+workload: {pth: x.csv}
+planing: {}
+planning: {horizon: 90min, growth_per_year: lots, falls: [1.5]}
+markets: [{provider: awz}]
+"""
+    with pytest.raises(InputError) as caught:
+        load_config(write(tmp_path, text))
+    shown = str(caught.value)
+    assert "6 problem(s)" in shown
+    assert "workload.pth: unknown key (did you mean path?)" in shown
+    assert "planing: unknown key (did you mean planning?)" in shown
+    assert "planning.horizon" in shown
+    assert "whole number of hours" in shown
+    assert "markets.0.provider: 'awz'" in shown
+
+
+@pytest.mark.parametrize(
+    "text", ["- a", "a: 1\na: 2\n", "planning: &a [*a]", "!!python/object/apply:os.system [ls]", "{" * 5000]
+)
+def test_hostile_yaml_is_an_error_not_a_crash(tmp_path: Path, text: str) -> None:
+    with pytest.raises(InputError):
+        load_config(write(tmp_path, text))
+
+
+def test_a_named_file_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no such configuration"):
+        load_config(tmp_path / "nowhere.yaml")
+
+
+def test_flags_beat_environment_beats_file_beats_user_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = Path(tmp_path / "config" / "hcloud-hybrid")
+    user.mkdir(parents=True)
+    write(user, "planning: {seed: 1, futures: 7, headroom: 0.5, growth_per_year: 0.3}")
+    path = write(tmp_path, "planning: {seed: 2, futures: 8, headroom: 0.6}")
+    loaded = load_config(path, {"HYC_PLANNING__SEED": "3", "HYC_PLANNING__FUTURES": "9", "HCLOUD_TOKEN": "secret"})
+    planning = with_flags(loaded, Flags(seed=4)).config.planning
+    assert (planning.seed, planning.futures, planning.headroom, planning.growth_per_year) == (4, 9, 0.6, 0.3)
+
+
+def test_flags_choose_providers_and_narrow_markets(tmp_path: Path) -> None:
+    path = write(tmp_path, "markets: [{provider: aws, families: [m7i]}, {provider: gcp}]")
+    config = with_flags(load_config(path), Flags(providers=(Provider.AZURE, Provider.AWS), vcpus=8)).config
+    assert [(m.provider, m.families, m.vcpus) for m in config.markets] == [
+        (Provider.AZURE, (), 8),
+        (Provider.AWS, ("m7i",), 8),
+    ]
+
+
+def test_a_workload_flag_replaces_the_configured_one(tmp_path: Path) -> None:
+    loaded = load_config(write(tmp_path, "workload: {path: old.csv}"))
+    by_flag = with_flags(loaded, Flags(workload="scenario:static", options=("memory_per_core=2",)))
+    assert by_flag.config.workload.path is None
+    assert by_flag.config.workload.scenario == "static"
+    assert by_flag.config.workload.options == {"memory_per_core": "2"}
+    with pytest.raises(UsageError, match="KEY=VALUE"):
+        with_flags(loaded, Flags(options=("oops",)))

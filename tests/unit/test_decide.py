@@ -1,0 +1,155 @@
+"""Decisions on small markets whose best answer can be seen by eye."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from builders import REGION, book, candidate, demand, key, rented, reserved, shape
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import EvidenceError, UsageError
+from hcloud.model.catalog import Payment, Provider, PurchaseOption, QuarantinedPrice
+from hcloud.planning.candidates import Candidate, find_candidates
+from hcloud.planning.decide import decide
+from hcloud.planning.owned import Owned
+from hcloud.planning.reasons import reasons, refusals
+from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
+
+MARKET = Market(Provider.AWS, (REGION,))
+SETTINGS = PlanSettings(markets=(MARKET,))
+DAYS = [[160.0] * 12 + [320.0] * 12, [170.0] * 12 + [330.0] * 12, [150.0] * 12 + [310.0] * 12]
+
+
+def market_of_two() -> tuple[Candidate, Candidate]:
+    cheap = candidate("m9.4xlarge", "1.00", [reserved("m9.4xlarge", "0.60"), reserved("m9.4xlarge", "0.40", 3)])
+    dear = candidate("m8.4xlarge", "1.10", [reserved("m8.4xlarge", "0.66")])
+    return cheap, dear
+
+
+def test_the_base_is_reserved_and_the_rest_rented() -> None:
+    decision = decide(book(*market_of_two()), demand(DAYS[0]), SETTINGS)
+    assert [(str(h.offer.key), h.count) for h in decision.fleet.holdings] == [
+        ("aws/us-east-1/m9.4xlarge/reserved-instance-1y-all-upfront", 10)
+    ]
+    assert decision.fleet.rentals[0].hours == 10 * 4380
+    assert decision.bound_gap == pytest.approx(0, abs=1e-6)
+    assert decision.lower_bound <= float(decision.fleet.cost)
+
+
+def test_every_refusal_has_a_reason_and_a_margin() -> None:
+    decision = decide(book(*market_of_two()), demand(DAYS[0]), SETTINGS)
+    found = {r.address: r for r in refusals(decision)}
+    assert found["aws/us-east-1/m8.4xlarge"].margin == Decimal("9636.00")  # a tenth of 96,360
+    three = found["aws/us-east-1/m9.4xlarge/reserved-instance-3y-all-upfront"]
+    assert three.margin == (Decimal("0.40") * 3 - Decimal("0.60")) * 8760 * 10
+    assert "14 months" in three.reason
+    assert any("instance 10 of the reserve is in use 100.0%" in r for r in reasons(decision))
+
+
+def test_a_three_year_horizon_lets_the_three_year_term_win() -> None:
+    outlook = Outlook(horizon_hours=3 * 8760)
+    decision = decide(book(*market_of_two()), demand(DAYS[0]), replace(SETTINGS, outlook=outlook))
+    assert [(h.offer.key.term_years, h.count) for h in decision.fleet.holdings] == [(3, 20)]
+
+
+def test_nothing_is_reserved_below_break_even() -> None:
+    decision = decide(book(*market_of_two()), demand([0.0] * 12 + [160.0] * 12), SETTINGS)
+    assert decision.fleet.holdings == ()
+    assert any("in use 50.0% of the time; no commitment pays below 60.0%" in r for r in reasons(decision))
+
+
+def test_growth_spreads_the_purchases() -> None:
+    outlook = Outlook(horizon_hours=2 * 8760, growth_per_year=1.0)
+    one_year = replace(MARKET, terms=(1,))
+    decision = decide(book(*market_of_two()), demand([160.0] * 24), PlanSettings(markets=(one_year,), outlook=outlook))
+    assert len({h.start_hour for h in decision.fleet.holdings}) > 3
+    assert decision.bound_gap <= 1e-6 * float(decision.fleet.cost)
+
+
+def test_what_is_owned_is_used_first() -> None:
+    offer = reserved("m9.4xlarge", "0.60")
+    owned = Owned(offer, shape(), Decimal(6), 8760)
+    decision = decide(book(*market_of_two()), demand([160.0] * 24), SETTINGS, [owned])
+    assert [h.count for h in decision.fleet.holdings] == [4]
+
+
+def test_spot_takes_its_share_of_batch() -> None:
+    spot = rented("m9.4xlarge", "0.30", PurchaseOption.SPOT)
+    cheap = replace(market_of_two()[0], spot=spot)
+    decision = decide(book(cheap), demand([160.0] * 24), replace(SETTINGS, spot_share_of_batch=0.5))
+    assert [(r.offer.key.option, r.hours) for r in decision.spot.rentals] == [(PurchaseOption.SPOT, Decimal(5 * 8760))]
+    assert [h.count for h in decision.fleet.holdings] == [5]
+
+
+def test_a_mix_is_taken_where_it_saves() -> None:
+    lean = candidate("c9.4xlarge", "0.80", [reserved("c9.4xlarge", "0.48")], memory=32)
+    fat = candidate("r9.4xlarge", "1.20", [reserved("r9.4xlarge", "0.72")], memory=128)
+    decision = decide(book(lean, fat), demand([1600.0] * 24, memory_per_core=5.0), SETTINGS)
+    assert {h.offer.key.instance_type: h.count for h in decision.fleet.holdings} == {"c9.4xlarge": 50, "r9.4xlarge": 50}
+    assert decision.lower_bound == pytest.approx(float(decision.fleet.cost))
+    assert any("cheaper than" in r for r in reasons(decision))
+
+
+def test_a_regret_quantile_shrinks_or_grows_the_reserve_with_the_futures() -> None:
+    hours = [h for day in DAYS for h in day]
+    safe = replace(SETTINGS, risk=RiskSettings(regret_quantile=0.9, futures=300))
+    decision = decide(book(*market_of_two()), demand(hours), safe)
+    assert decision.spread is not None
+    column = decision.spread.at(decision.scale)
+    p90 = [float(sorted(decision.spread.regrets[:, c])[269]) for c in (column, decision.spread.at(1.0))]
+    assert p90[0] <= p90[1]
+
+
+def test_falls_keep_the_commitments() -> None:
+    decision = decide(book(*market_of_two()), demand([160.0] * 24), SETTINGS)
+    half = decision.falls[-1]
+    assert half.change == -0.5
+    assert half.planned.cost == decision.fleet.cost
+    assert half.unused_share == pytest.approx(0.5)
+    assert half.hindsight.cost < half.planned.cost
+
+
+def test_rules_refuse_with_words() -> None:
+    arm = replace(candidate("m9g.4xlarge"), shape=shape("m9g.4xlarge", arch="arm64"))
+    burst = replace(candidate("t9.4xlarge"), shape=shape("t9.4xlarge", category="burstable"))
+    gpu = replace(candidate("g9.4xlarge"), shape=shape("g9.4xlarge", gpus=1))
+    kept, refused = find_candidates(book(candidate(), arm, burst, gpu), MARKET)
+    assert [c.shape.name for c in kept] == ["m9.4xlarge"]
+    assert {r.address.rsplit("/", 1)[1]: r.reason.split(" ")[0] for r in refused} == {
+        "g9.4xlarge": "has",
+        "m9g.4xlarge": "architecture",
+        "t9.4xlarge": "burstable:",
+    }
+
+
+def test_a_missing_price_is_an_error_where_the_family_is_named_and_a_refusal_elsewhere() -> None:
+    given = book(*market_of_two())
+    broken = PriceBook(given.types, {k: o for k, o in given.offers.items() if k.instance_type != "m8.4xlarge"})
+    kept, refused = find_candidates(broken, MARKET)
+    assert [c.shape.name for c in kept] == ["m9.4xlarge"]
+    assert "no such price" in refused[0].reason
+    with pytest.raises(EvidenceError, match="no such price") as caught:
+        find_candidates(broken, replace(MARKET, families=("m*",)))
+    assert caught.value.exit_code == 9
+
+
+def test_a_quarantined_commitment_stops_the_plan_that_needs_it() -> None:
+    given = book(*market_of_two())
+    bad = key("m9.4xlarge", PurchaseOption.CONVERTIBLE, 1, Payment.ALL)
+    quarantined = replace(given, quarantine=(QuarantinedPrice("row 7", "the price is zero", bad),))
+    with pytest.raises(EvidenceError, match="the price is zero"):
+        decide(quarantined, demand(DAYS[0]), replace(SETTINGS, markets=(replace(MARKET, families=("m9",)),)))
+    only_reserved = replace(MARKET, families=("m9",), options=(PurchaseOption.RESERVED,))
+    assert decide(quarantined, demand(DAYS[0]), replace(SETTINGS, markets=(only_reserved,))).fleet.holdings
+
+
+def test_names_the_book_does_not_know() -> None:
+    given = book(*market_of_two())
+    with pytest.raises(UsageError, match="no prices for region 'moon-1'"):
+        find_candidates(given, replace(MARKET, regions=("moon-1",)))
+    with pytest.raises(UsageError, match="no family matches 'z9'"):
+        find_candidates(given, replace(MARKET, families=("z9",)))
+    with pytest.raises(EvidenceError, match="no instance type is left"):
+        decide(given, demand(DAYS[0]), replace(SETTINGS, markets=(replace(MARKET, vcpus=4),)))
