@@ -36,7 +36,7 @@ def plan(
     output: Annotated[PlanFormat, typer.Option("--output", "-o", help="What to print.")] = PlanFormat.TABLE,
     json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
     workload_format: Annotated[str | None, typer.Option("--format", help="Workload format, else recognised.")] = None,
-    option: Annotated[list[str] | None, typer.Option(help="A key of the workload reader, as KEY=VALUE.")] = None,
+    keys: Annotated[list[str] | None, typer.Option("--set", help="A key of the workload reader, KEY=VALUE.")] = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
@@ -63,7 +63,7 @@ def plan(
     flags = Flags(
         workload=workload,
         format=workload_format,
-        options=tuple(option or ()),
+        options=tuple(keys or ()),
         providers=tuple(Provider(p) for p in provider or ()),
         regions=tuple(region or ()),
         families=tuple(family or ()),
@@ -74,7 +74,9 @@ def plan(
         max_price_age=max_price_age,
     )
     terminal = session(ctx).terminal
-    made = make_plan(with_flags(load_config(file), flags), moment(now)).plan
+    loaded, at = with_flags(load_config(file), flags), moment(now)
+    with terminal.progress("planning", 1.0) as advance:
+        made = make_plan(loaded, at, advance).plan
     if out is not None:
         save_plan(made, out)
         terminal.note(f"plan written to {out}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
@@ -41,13 +41,13 @@ class Outcome:
     decision: Decision
 
 
-def make_plan(loaded: Loaded, now: datetime) -> Outcome:
+def make_plan(loaded: Loaded, now: datetime, progress: Callable[[float], None] | None = None) -> Outcome:
     """Read the workload and the prices, decide, and state the plan.
 
     Raises InputError for unusable files, UsageError for impossible settings, EvidenceError where a price is missing,
     quarantined or older than allowed.
     """
-    workload = open_workload(loaded)
+    workload = open_workload(loaded, progress)
     book, notes = open_prices(loaded, now.date())
     settings = loaded.config.settings()
     demand = _demand(workload, settings)

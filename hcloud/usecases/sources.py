@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
@@ -15,8 +16,9 @@ from hcloud.readers.config import Loaded, parse_config
 SCENARIO_PREFIX = "scenario:"
 
 
-def open_workload(loaded: Loaded) -> Workload:
-    """The workload the configuration names; raises UsageError where it names none or two."""
+def open_workload(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Workload:
+    """The workload the configuration names; ``progress`` hears the share read so far. Raises UsageError where the
+    configuration names none or two."""
     section = loaded.config.workload
     if (section.path is None) == (section.scenario is None):
         raise UsageError(
@@ -31,7 +33,7 @@ def open_workload(loaded: Loaded) -> Workload:
     from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
     options = with_keys(WorkloadOptions(), {k: str(v) for k, v in section.options.items()})
-    return read_workload(loaded.resolve(section.path or Path()), section.format, options)
+    return read_workload(loaded.resolve(section.path or Path()), section.format, options, progress)
 
 
 def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]]:
@@ -101,7 +103,7 @@ def _workload_flags(section: dict[str, object], flags: Flags) -> None:
     for option in flags.options:
         key, equals, value = option.partition("=")
         if not equals:
-            raise UsageError(f"--option {option}: write KEY=VALUE")
+            raise UsageError(f"--set {option}: write KEY=VALUE")
         options = section.setdefault("options", {})
         if isinstance(options, dict):
             options[key] = value

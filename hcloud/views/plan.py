@@ -70,12 +70,15 @@ def sparkline(values: Sequence[float], width: int) -> str:
 
 
 def _mix_table(plan: Plan) -> Table:
-    table = plain_table("mix", "instances", "peak", "$/h", "$/month", "upfront", right=(1, 2, 3, 4, 5), wrap=("mix",))
+    columns = ("mix", "instances", "peak", "pays above", "$/h", "$/month", "upfront")
+    table = plain_table(*columns, right=(1, 2, 3, 4, 5, 6), wrap=("mix",))
+    spread = len({line.region for line in plan.mix}) > 1
     for line in plan.mix:
         table.add_row(
-            f"{line.instance_type} {_purchase(line)}",
+            f"{line.instance_type} {_purchase(line)}" + (f" in {line.region}" if spread else ""),
             f"{line.count:,.1f}".removesuffix(".0"),
             "" if line.option.is_commitment else f"{line.peak:,}",
+            "" if line.break_even is None else f"{float(line.break_even):.1%}",
             f"{line.hourly:,.2f}",
             f"{line.monthly:,.0f}",
             f"{line.upfront:,.0f}" if line.upfront else "",
@@ -83,7 +86,7 @@ def _mix_table(plan: Plan) -> Table:
     table.add_section()
     upfront = sum((line.upfront for line in plan.mix), Decimal(0))
     table.add_row(
-        "total", "", "", f"{plan.after.hourly:,.2f}", f"{plan.after.monthly:,.0f}", f"{upfront:,.0f}", style="bold"
+        "total", "", "", "", f"{plan.after.hourly:,.2f}", f"{plan.after.monthly:,.0f}", f"{upfront:,.0f}", style="bold"
     )
     return table
 

@@ -14,7 +14,7 @@ TRACES = {
     "swim_FB-2009_samples_24_times_1hr_0.tsv": (5894, []),
     "azurevm2017_v1.dev.txt": (259_159, []),
     "alibaba2023_openb_pod_list_default.csv": (8152, []),
-    "nab_elb_request_count_8c0756.csv": (4032, ["--option", "requests_per_core_second=0.002"]),
+    "nab_elb_request_count_8c0756.csv": (4032, ["--set", "requests_per_core_second=0.002"]),
 }
 
 
