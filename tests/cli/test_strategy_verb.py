@@ -1,0 +1,200 @@
+"""``hcloud strategy`` and the five policy files: complete, sourced, composing, and strict about files of one's own."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hcloud.cli.main import run
+from hcloud.errors import InputError
+from hcloud.model.strategy import RULES, Mechanism, Origin, Parameter
+from hcloud.readers.bundle import bundled
+from hcloud.readers.safe_yaml import load_yaml
+from hcloud.readers.strategies import NAMES, load_strategy, parse_strategy, read_strategy, strategy_names
+from hcloud.usecases.strategy import list_strategies
+
+NOW = ("--now", "2026-11-20T12:00:00Z")
+
+
+def document(name: str = "HM") -> dict[str, Any]:
+    loaded = load_yaml((bundled("policies") / f"{name}.yaml").read_text(encoding="utf-8"), name)
+    assert isinstance(loaded, dict)
+    return loaded
+
+
+def test_the_five_are_there_in_the_order_of_the_thesis() -> None:
+    assert strategy_names()[:5] == NAMES == ("SR", "OdF", "OdM", "HF", "HM")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_number_has_origin_source_and_reason(name: str) -> None:
+    strategy = load_strategy(name)
+    assert [m.name for m in strategy.mechanisms] == list(RULES)
+    for mechanism in strategy.mechanisms:
+        stated_all: tuple[Mechanism | Parameter, ...] = (mechanism, *mechanism.parameters)
+        for stated in stated_all:
+            assert stated.origin is Origin.OURS or stated.source
+            assert stated.why.endswith(".")
+        assert {p.key for p in mechanism.parameters} == {k.name for k in RULES[mechanism.name][mechanism.rule]}
+
+
+def test_figures_of_the_thesis() -> None:
+    reserved, hybrid = load_strategy("SR"), load_strategy("HM")
+    assert reserved.mechanism("reserved").number("overprovision") == 0.15
+    assert hybrid.mechanism("retention").number("factor") == 10
+    assert hybrid.mechanism("queueing").number("wait_quantile") == 0.99
+    assert hybrid.mechanism("on_demand").numbers("sizes_vcpus") == (1, 2, 4, 8, 16)
+    assert load_strategy("HF").mechanism("on_demand").numbers("sizes_vcpus") == (16,)
+    limits = hybrid.mechanism("limits")
+    assert (limits.number("soft_start"), limits.number("hard")) == (0.625, 0.8)
+    assert hybrid.mechanism("quality").choice("q90_mode") == "guarantee"
+    assert hybrid.mechanism("retention").switch("probe_before_reuse")
+    assert hybrid.mechanism("on_demand").names("families") == ("standard", "compute", "memory")
+
+
+def test_rules_of_the_table() -> None:
+    rules = {s.name: {m.name: m.rule for m in s.mechanisms} for s in list_strategies()}
+    assert {n: (r["reserved"], r["on_demand"], r["mapping"], r["retention"]) for n, r in rules.items()} == {
+        "SR": ("peak-overprovisioned", "none", "reserved-only", "none"),
+        "OdF": ("none", "full-servers", "on-demand-only", "spin-up-multiple"),
+        "OdM": ("none", "smallest-fitting", "on-demand-only", "spin-up-multiple"),
+        "HF": ("steady-minimum", "full-servers", "dynamic", "spin-up-multiple"),
+        "HM": ("steady-minimum", "smallest-fitting", "dynamic", "spin-up-multiple"),
+    }
+
+
+def test_what_strategies_share_is_the_same_in_all_of_them() -> None:
+    """Retention is one policy in OdF, OdM, HF and HM; the hybrids share limits, queue and reserve."""
+    one = {s.name: s for s in list_strategies()}
+    assert len({one[n].mechanism("retention") for n in ("OdF", "OdM", "HF", "HM")}) == 1
+    assert len({s.mechanism("information") for s in one.values()}) == 1
+    assert len({s.mechanism("placement") for s in one.values()}) == 1
+    for shared in ("limits", "queueing", "reserved"):
+        assert one["HF"].mechanism(shared) == one["HM"].mechanism(shared)
+
+
+def test_the_digest_is_of_rules_and_values_only() -> None:
+    changed = document()
+    changed["summary"] = "other words"
+    changed["mechanisms"]["limits"]["parameters"]["hard"]["why"] = "Because."
+    assert parse_strategy(changed, "x").digest() == load_strategy("HM").digest()
+    changed["mechanisms"]["limits"]["parameters"]["hard"]["value"] = 0.85
+    assert parse_strategy(changed, "x").digest() != load_strategy("HM").digest()
+
+
+def test_list_as_table_and_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["strategy", "list"]) == 0
+    table = capsys.readouterr()
+    assert all(name in table.out for name in NAMES)
+    assert "strategy show NAME" in table.err
+    assert run(["strategy", "list", "-o", "json", *NOW]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert listed["format_version"] == "1.0"
+    assert listed["generated_at"] == "2026-11-20T12:00:00Z"
+    assert [s["name"] for s in listed["strategies"]] == list(NAMES)
+
+
+def test_show_says_where_numbers_come_from(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["strategy", "show", "hm"]) == 0
+    shown = capsys.readouterr().out
+    assert "limits: feedback" in shown
+    assert "0.625" in shown
+    assert "T §8.3.2" in shown
+    assert run(["strategy", "show", "HM", "--json", *NOW]) == 0
+    first = capsys.readouterr().out
+    assert run(["strategy", "show", "HM", "-o", "json", *NOW]) == 0
+    assert capsys.readouterr().out == first
+    factor = json.loads(first)["mechanisms"]["retention"]["parameters"]["factor"]
+    assert (factor["value"], factor["unit"], factor["origin"], factor["source"]) == (10, "times spin-up", "T", "§8.3.2")
+
+
+def test_a_file_of_ones_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = tmp_path / "mine.yaml"
+    text = (bundled("policies") / "HM.yaml").read_text(encoding="utf-8").replace("name: HM", "name: mine")
+    mine.write_text(text, encoding="utf-8")
+    assert run(["strategy", "show", str(mine), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "mine"
+
+
+def test_unknown_names_are_usage_errors_with_a_guess(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["strategy", "show", "odx"]) == 64
+    assert "did you mean Od" in capsys.readouterr().err
+    assert run(["strategy", "show", "nowhere/x.yaml"]) == 64
+    assert run(["strategy", "show"]) == 64
+    assert run(["strategy", "list", "-o", "csv"]) == 64
+
+
+def test_all_problems_of_a_file_at_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    bad = document()
+    mechanisms = bad["mechanisms"]
+    mechanisms["limits"]["rule"] = "feedbak"
+    mechanisms["retention"]["parameters"]["factor"]["value"] = -1
+    mechanisms["retention"]["parameters"]["facter"] = mechanisms["retention"]["parameters"]["factor"]
+    mechanisms["monitoring"]["origin"] = "Z"
+    del mechanisms["quality"]["parameters"]["level"]
+    del mechanisms["queueing"]["source"]
+    mechanisms["placement"]["parameters"]["violation_tolerance"]["unit"] = "%"
+    file = tmp_path / "bad.yaml"
+    file.write_text(yaml.safe_dump(bad), encoding="utf-8")
+    assert run(["strategy", "show", str(file)]) == 1
+    said = capsys.readouterr().err
+    for expected in (
+        "mechanisms.limits.rule: 'feedbak' (rules: none, fixed, feedback)",
+        "mechanisms.retention.parameters.factor.value: -1 (a number from 0 to 10000)",
+        "facter: unknown key (did you mean factor?)",
+        "mechanisms.monitoring.origin: 'Z'",
+        "mechanisms.quality.parameters.level: missing",
+        "mechanisms.queueing.source: missing",
+        "mechanisms.placement.parameters.violation_tolerance.unit: '%'",
+    ):
+        assert expected in said
+    assert "Traceback" not in said
+
+
+Change = Callable[[dict[str, Any]], object]
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda m: m["reserved"].update(rule="none", parameters={}), "mapping.rule: dynamic (needs a rule"),
+        (lambda m: m["on_demand"].update(rule="none", parameters={}), "needs a rule other than none for on_demand"),
+        (lambda m: m["queueing"].update(rule="none", parameters={}), "a reserve can be full"),
+        (lambda m: m["limits"].update(rule="none", parameters={}), "the dynamic mapping needs fixed or feedback"),
+        (lambda m: m["quality"].update(rule="none", parameters={}), "the dynamic mapping needs monitored"),
+        (lambda m: m["mapping"].update(rule="reserved-only", parameters={}), "never uses what on_demand rents"),
+        (lambda m: m["mapping"].update(rule="on-demand-only", parameters={}), "never uses what reserved holds"),
+        (lambda m: m["mapping"]["parameters"]["large_vcpus"].update(value=32), "one of on_demand's sizes_vcpus"),
+        (lambda m: m["limits"]["parameters"]["soft_start"].update(value=0.79), "from soft_floor to hard - gap"),
+        (lambda m: m["on_demand"]["parameters"]["sizes_vcpus"].update(value=[4, 2]), "a rising list of numbers"),
+        (lambda m: m["on_demand"]["parameters"]["families"].update(value=["gpu", ["x"]]), "a list of standard or"),
+        (lambda m: m["on_demand"]["parameters"]["shared"].update(value=1), "true or false"),
+        (lambda m: m["reserved"]["parameters"]["term_years"].update(value=1.5), "a whole number from 1 to 3"),
+        (lambda m: m.update(retention=["x"]), "mechanisms.retention: ['x'] (a mapping with the keys"),
+    ],
+)
+def test_rules_that_do_not_fit_together_are_refused(change: Change, problem: str) -> None:
+    broken = copy.deepcopy(document())
+    change(broken["mechanisms"])
+    with pytest.raises(InputError) as caught:
+        parse_strategy(broken, "mine.yaml")
+    assert problem in str(caught.value)
+
+
+@pytest.mark.parametrize("content", [None, [], "text", {"mechanisms": 3}, {"format_version": "2.0"}])
+def test_what_is_no_strategy_is_an_input_error(content: object) -> None:
+    with pytest.raises(InputError):
+        parse_strategy(content, "x.yaml")
+
+
+def test_text_of_another_encoding_is_an_input_error(tmp_path: Path) -> None:
+    file = tmp_path / "latin.yaml"
+    file.write_bytes("name: gr\u00fcn".encode("latin-1"))
+    with pytest.raises(InputError, match="not UTF-8"):
+        read_strategy(file)
