@@ -60,6 +60,7 @@ def _rules(options: WorkloadOptions, censored: int) -> list[Modelled]:
     return [
         Modelled("duration", f"{options.azure_lifetime} of the lifetime bin", "azure_lifetime"),
         Modelled("duration", still, "azure_censored"),
+        Modelled("cores", "machines that started before the first line are not in the file", "fixed"),
         Modelled("kind", f"service from {options.azure_service_after:g} s of lifetime on", "azure_service_after"),
     ]
 

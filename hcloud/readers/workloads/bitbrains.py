@@ -14,7 +14,7 @@ from hcloud.readers.workloads.columns import Column, Sink
 from hcloud.readers.workloads.delimited import Progress
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.own_parquet import opened, read_columns
-from hcloud.readers.workloads.series import demand
+from hcloud.readers.workloads.series import Beside, demand
 from hcloud.readers.workloads.siblings import both_digests, sibling
 from hcloud.readers.workloads.source import Source
 
@@ -78,7 +78,7 @@ def _demand(source: Source, digest: str, tables: tuple[Sink, Sink], options: Wor
         Modelled("memory", "what the machine was given (KiB) while it ran", "fixed"),
     )
     provenance = Provenance(source.name, FORMAT, digest, pieces.rows, modelled=rules)
-    return demand(grid, mean_in_use(grid, begin, end, used), provenance, options, memory)
+    return demand(grid, mean_in_use(grid, begin, end, used), provenance, options, Beside(memory))
 
 
 def _owners(source: Source, machines: Floats, pieces: Floats) -> np.typing.NDArray[np.intp]:

@@ -7,7 +7,7 @@ from hcloud.planning.demand import Grid
 from hcloud.readers.workloads.columns import Column
 from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.series import demand
+from hcloud.readers.workloads.series import Beside, demand
 from hcloud.readers.workloads.source import Source
 
 FORMAT = "cluster"
@@ -30,4 +30,4 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
         Modelled("memory", f"the whole cluster has {options.memory_per_core:g} GiB per vCPU", "memory_per_core"),
     )
     provenance = Provenance(source.name, FORMAT, table.digest, table.rows, modelled=rules)
-    return demand(Grid(0.0, options.step_seconds, table.rows), cores, provenance, options, memory)
+    return demand(Grid(0.0, options.step_seconds, table.rows), cores, provenance, options, Beside(memory))

@@ -19,11 +19,27 @@ from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.source import Source
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hcloud.model.workload import Floats
 
 FORMAT = "series"
 _HIGH = {"cores": limits.CORES, "percent": 100.0, "requests": limits.REQUESTS}
 _TIME = Column("timestamp", "time", high=limits.SUBMIT_SECONDS)
+
+
+_BESIDE = (Column("memory", high=1e12, required=False), Column("batch_cores", high=limits.CORES, required=False))
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a series tells beside its cores."""
+
+    memory: Floats | None = None
+    batch: Floats | None = None
+
+
+NOTHING_BESIDE = Beside()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +54,45 @@ class Meaning:
 def read(source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """Demand of a ``timestamp,value`` file; the value column may be named cores, percent or requests instead."""
     meaning = meaning_of(source, options)
-    known = (_TIME, Column(meaning.column, high=_HIGH[meaning.value]))
+    known = (_TIME, Column(meaning.column, high=_HIGH[meaning.value]), *(_BESIDE if meaning.column == "cores" else ()))
     layout = header_layout(source, known, ignore_extra=options.extra_columns == "ignore")
     table = read_table(source, layout, options.max_rows, progress)
     repaired = {"byte order mark skipped": 1} if source.marked else {}
-    times, values = table.sink.numbers("timestamp"), table.sink.numbers(meaning.column)
-    _refuse_same_times(source, layout, times)
+    times = table.sink.numbers("timestamp")
+    names = [c.name for c in known[1:] if table.sink.has(c.name)]
+    values = np.array([table.sink.numbers(name) for name in names])
+    _refuse_rows(
+        source, layout, np.flatnonzero(np.isnan(values).any(axis=0)), "an empty cell, which must hold a number"
+    )
+    _refuse_rows(source, layout, _repeated(times), "a time that stands there before; each may once")
     later = int(np.count_nonzero(times[1:] < times[:-1]))
     if later:
         repaired["unsorted: rows earlier than the row before; sorted by time"] = later
         order = np.argsort(times, kind="stable")
-        times, values = times[order], values[order]
+        times, values = times[order], values[:, order]
     grid, means = regular(source, times, values, options, repaired)
-    cores = in_cores(means, meaning.value, grid.step, options)
+    by_name = dict(zip(names, means, strict=True))
+    cores = in_cores(by_name[meaning.column], meaning.value, grid.step, options)
     provenance = Provenance(source.name, FORMAT, table.digest, table.rows, repaired, {}, meaning.modelled)
-    return demand(grid, cores, provenance, options)
+    beside = Beside(by_name.get("memory"), by_name.get("batch_cores"))
+    if beside.batch is not None and (beside.batch > cores * (1 + 1e-12)).any():
+        raise InputError(f"{source.name}: batch_cores is above cores in some rows; it is a part of them")
+    return demand(grid, cores, provenance, options, beside)
 
 
 def demand(
-    grid: Grid, cores: Floats, provenance: Provenance, options: WorkloadOptions, memory: Floats | None = None
+    grid: Grid, cores: Floats, provenance: Provenance, options: WorkloadOptions, beside: Beside = NOTHING_BESIDE
 ) -> Demand:
-    """A demand series with memory (unless given) and the batch part modelled, both stated."""
+    """A demand series; memory and the batch part are modelled where they are not given, and stated."""
     rules = list(provenance.modelled)
+    memory, batch = beside.memory, beside.batch
     if memory is None:
         rules.append(Modelled("memory", f"{options.memory_per_core:g} GiB per vCPU", "memory_per_core"))
         memory = cores * options.memory_per_core
-    rules.append(Modelled("batch_cores", f"{options.batch_share:.0%} of cores", "batch_share"))
-    provenance = replace(provenance, modelled=tuple(rules))
-    return Demand(grid.start, grid.step, cores, memory, cores * options.batch_share, provenance)
+    if batch is None:
+        rules.append(Modelled("batch_cores", f"{options.batch_share:.0%} of cores", "batch_share"))
+        batch = cores * options.batch_share
+    return Demand(grid.start, grid.step, cores, memory, batch, replace(provenance, modelled=tuple(rules)))
 
 
 def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> Floats:
@@ -108,7 +135,7 @@ def _settle(column: str, file: str, options: WorkloadOptions) -> tuple[str, str]
 def regular(
     source: Source, times: Floats, values: Floats, options: WorkloadOptions, repaired: dict[str, int]
 ) -> tuple[Grid, Floats]:
-    """Sorted values on steps of the commonest length; a gap within bounds holds the value before it, counted."""
+    """Sorted values (one row a column) on steps of the commonest length; gaps hold the value before them, counted."""
     if len(times) < 2:
         raise InputError(f"{source.name}: a series needs at least two rows")
     gaps = np.diff(times)
@@ -126,7 +153,8 @@ def regular(
     irregular = int(np.count_nonzero(np.abs(gaps / step - np.round(gaps / step)) > 1e-9))
     if irregular:
         repaired["timestamps off the regular step: time-weighted"] = irregular
-    return grid, mean_in_use(grid, times, end, values) / _covered(grid, float(end[-1]))
+    covered = _covered(grid, float(end[-1]))
+    return grid, np.array([mean_in_use(grid, times, end, row) / covered for row in values])
 
 
 def _covered(grid: Grid, end: float) -> Floats:
@@ -136,14 +164,18 @@ def _covered(grid: Grid, end: float) -> Floats:
     return part
 
 
-def _refuse_same_times(source: Source, layout: Layout, times: Floats) -> None:
+def _repeated(times: Floats) -> NDArray[np.intp]:
+    """The rows whose time stands in a row before, in file order."""
     order = np.argsort(times, kind="stable")
-    rows = np.sort(order[1:][np.diff(times[order]) == 0])
+    return np.sort(order[1:][np.diff(times[order]) == 0])
+
+
+def _refuse_rows(source: Source, layout: Layout, rows: NDArray[np.intp], what: str) -> None:
     if not len(rows):
         return
     findings = Findings(source.name)
     for line in lines_of(source, layout, rows.tolist()):
-        findings.add(f"line {line}, column timestamp", "a time that stands there before", "each time once")
+        findings.add(f"line {line}", what, "one number for each time")
     raise findings.error()
 
 

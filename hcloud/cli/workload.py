@@ -1,0 +1,141 @@
+"""``hcloud workload``: show a trace, check traces, write them in our own schema."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.main import session
+from hcloud.cli.plan import moment
+from hcloud.errors import UsageError
+from hcloud.units import parse_duration
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Workload
+    from hcloud.usecases.workload import Request
+    from hcloud.views.console import Terminal
+
+FORMATS = "jobs-csv, jobs-parquet, swf, swim, azure-vm, openb, series, cluster, requests, bitbrains"
+
+app = typer.Typer(
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    help="Traces and utilisation histories: show, validate, convert.",
+)
+
+Format = Annotated[str, typer.Option("--format", help=f"The format, where it is not recognised: {FORMATS}.")]
+Keys = Annotated[list[str] | None, typer.Option("--set", help="A key of the readers, KEY=VALUE; may be repeated.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of a scenario.")]
+Now = Annotated[str | None, typer.Option(help="The time in the document (ISO 8601), for reproducible output.")]
+Json = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
+
+
+class Output(StrEnum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
+    workload_format: Format = "auto",
+    keys: Keys = None,
+    seed: Seed = 1,
+    step: Annotated[str | None, typer.Option(help="Step of the demand, for example 5min; else chosen.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also draw the demand to FILE.png, .svg or .html.")] = None,
+    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
+    json_: Json = False,
+    now: Now = None,
+) -> None:
+    """What a workload asks for: rows read, repaired and left out, what is modelled, and demand over time."""
+    from hcloud.usecases.workload import summarise
+    from hcloud.views import workload as view
+    from hcloud.views.charts import save_chart
+
+    terminal = session(ctx).terminal
+    at = moment(now)
+    summary = summarise(_opened(_request(name, workload_format, keys, seed), terminal), _step(step))
+    if out is not None:
+        save_chart(view.chart_of(summary), out)
+        terminal.note(f"drawn to {out}")
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.summary_document(summary, at))
+    else:
+        view.show_summary(summary, terminal)
+
+
+@app.command()
+def validate(
+    ctx: typer.Context,
+    names: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files to check.")],
+    workload_format: Format = "auto",
+    keys: Keys = None,
+    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
+    json_: Json = False,
+    now: Now = None,
+) -> None:
+    """Check that files can be used; every problem with its line and column, exit 1 when there is one."""
+    from hcloud.usecases.workload import validate as check
+    from hcloud.views import workload as view
+
+    terminal = session(ctx).terminal
+    at = moment(now)
+    verdicts = check(names, _request("", workload_format, keys, 1))
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.verdicts_document(verdicts, at))
+    else:
+        view.show_verdicts(verdicts, terminal)
+    if any(verdict.workload is None for verdict in verdicts):
+        raise typer.Exit(1)
+
+
+@app.command()
+def convert(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
+    to: Annotated[Path, typer.Option(help="The file to write: .csv, or .parquet for jobs.")],
+    workload_format: Format = "auto",
+    keys: Keys = None,
+    seed: Seed = 1,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Write a workload in our own schema, with every modelled column filled in."""
+    from hcloud.usecases.workload import convert as write
+
+    terminal = session(ctx).terminal
+    rows = write(_opened(_request(name, workload_format, keys, seed), terminal), to, force=force)
+    terminal.note(f"{rows:,} rows written to {to}")
+
+
+def _request(name: str, workload_format: str, keys: list[str] | None, seed: int) -> Request:
+    from hcloud.usecases.workload import Request
+
+    pairs = dict[str, str]()
+    for text in keys or ():
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--set {text}: write KEY=VALUE")
+        pairs[key] = value
+    return Request(name, workload_format, pairs, seed)
+
+
+def _opened(request: Request, terminal: Terminal) -> Workload:
+    from hcloud.usecases.workload import open_request
+
+    with terminal.progress(f"reading {request.name}", 1.0) as advance:
+        return open_request(request, advance)
+
+
+def _step(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--step: {error}") from error

@@ -1,0 +1,243 @@
+"""Demand over time, drawn in the terminal with block characters or saved as a picture."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hcloud.errors import UsageError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+DATES_FROM = 1e8
+"""Times from here on count from 1970 and are shown as dates, earlier ones as time since the start."""
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+_PEAK = "░"
+_NARROWEST = 8
+_MOST_POINTS = 1200
+_COLOURS = ("#2f6f9f", "#e08a2e", "#5a9e5a", "#9a6fb0", "#8c8c8c")
+_LEVEL_COLOUR = "#b0302f"
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One kind of demand; layers are stacked in their order."""
+
+    label: str
+    values: Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A horizontal line with its name, for example what is reserved."""
+
+    label: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesChart:
+    """Stacked demand in equal steps from ``start`` (Unix time, or seconds since a trace's own origin)."""
+
+    title: str
+    subtitle: str
+    unit: str
+    start: float
+    step_seconds: float
+    layers: tuple[Layer, ...]
+    levels: tuple[Level, ...] = ()
+
+    @property
+    def dated(self) -> bool:
+        """Whether times are dates."""
+        return self.start >= DATES_FROM
+
+    @property
+    def end(self) -> float:
+        """When the last step ends."""
+        return self.start + self.step_seconds * len(self.layers[0].values)
+
+    def total(self) -> list[float]:
+        """The sum of the layers in each step."""
+        return [sum(step) for step in zip(*(layer.values for layer in self.layers), strict=True)]
+
+
+def terminal_series(chart: SeriesChart, width: int, height: int = 8) -> str:
+    """The total as columns of blocks (mean) with light shade up to the most in each column, and both axes labelled."""
+    total = chart.total()
+    if not total:
+        return "no steps to draw"
+    top = max([*total, *(level.value for level in chart.levels)])
+    labels = [axis_number(top * (row + 1) / height) for row in range(height)] + [chart.unit]
+    margin = max(len(labels[-2]), len(labels[height // 2 - 1]), 1) + 1
+    columns = min(max(width - margin - 1, _NARROWEST), max(len(total), _NARROWEST) * 8)
+    means, peaks = in_columns(total, columns)
+    lines = [chart.unit]
+    for row in range(height - 1, -1, -1):
+        shown = labels[row] if row in (height - 1, height // 2 - 1) else ""
+        cells = "".join(_cell(m, p, top, (row, height)) for m, p in zip(means, peaks, strict=True))
+        lines.append(f"{shown:>{margin - 1}} ┤{cells}" if shown else f"{'':>{margin}}│{cells}")
+    lines.append(f"{'0':>{margin - 1}} └{'─' * columns}")
+    lines.append(" " * (margin + 1) + _time_axis(chart, columns))
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _cell(mean: float, peak: float, top: float, place: tuple[int, int]) -> str:
+    """The character of one column in one row from below."""
+    row, height = place
+    if top <= 0:
+        return " "
+    eighths = round((mean / top * height - row) * 8)
+    if eighths >= 1:
+        return _BLOCKS[min(eighths, 8)]
+    return _PEAK if round((peak / top * height - row) * 8) >= 4 else " "
+
+
+def in_columns(values: Sequence[float], columns: int) -> tuple[list[float], list[float]]:
+    """Mean and most of the values that fall into each of so many columns; the mean weighs steps by their overlap."""
+    means, peaks = [], []
+    count = len(values)
+    for column in range(columns):
+        low, high = column * count / columns, (column + 1) * count / columns
+        first, last = int(low), min(int(high), count - 1)
+        if high == int(high):
+            last = max(int(high) - 1, first)
+        weights = [min(i + 1, high) - max(i, low) for i in range(first, last + 1)]
+        inside = values[first : last + 1]
+        means.append(sum(w * v for w, v in zip(weights, inside, strict=True)) / sum(weights))
+        peaks.append(max(inside))
+    return means, peaks
+
+
+def axis_number(value: float) -> str:
+    """A figure short enough for an axis: ``0.42``, ``12``, ``1,226``, ``38k``."""
+    if value >= 1e6:
+        return f"{value / 1e6:.3g}M"
+    if value >= 1e4:
+        return f"{value / 1e3:.0f}k"
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def _time_axis(chart: SeriesChart, columns: int) -> str:
+    """Begin, middle and end below the axis, as far as they fit."""
+    begin, middle, end = (_moment(chart, part) for part in (0.0, 0.5, 1.0))
+    if len(begin) + len(middle) + len(end) + 4 <= columns:
+        left = f"{begin:<{columns // 2 - len(middle) // 2}}{middle}"
+        return f"{left}{end:>{columns - len(left)}}"
+    return f"{begin}{end:>{columns - len(begin)}}" if len(begin) + len(end) + 2 <= columns else begin[:columns]
+
+
+def _moment(chart: SeriesChart, part: float) -> str:
+    span = chart.end - chart.start
+    seconds = part * span
+    if chart.dated:
+        moment = datetime.fromtimestamp(chart.start + seconds, UTC)
+        return moment.strftime("%Y-%m-%d" if span > 5 * 86_400 else "%m-%d %H:%M")
+    if span > 3 * 86_400:
+        return f"{seconds / 86_400:.3g} d"
+    return f"{seconds / 3600:.3g} h" if span > 3 * 3600 else f"{seconds / 60:.0f} min"
+
+
+def save_chart(chart: SeriesChart, path: Path) -> None:
+    """Save as PNG, SVG or self-contained HTML by the suffix; nothing is fetched from anywhere."""
+    suffix = path.suffix.lower()
+    if suffix not in (".png", ".svg", ".html"):
+        raise UsageError(f"{path}: write to a name that ends in .png, .svg or .html")
+    if path.is_symlink():
+        raise UsageError(f"{path} is a symbolic link; a picture is only written to a plain file")
+    picture = altair_chart(chart)
+    if suffix == ".html":
+        text = picture.to_html(inline=True, embed_options={"actions": False})
+        head = f"<title>{html.escape(chart.title)}</title>"
+        path.write_text(text.replace("<head>", f"<head>{head}", 1), encoding="utf-8")
+    elif suffix == ".svg":
+        picture.save(str(path))
+    else:
+        picture.save(str(path), scale_factor=2)
+
+
+def altair_chart(chart: SeriesChart) -> alt.LayerChart:
+    """The picture as an Altair chart: stacked areas, a line for each level, titles and units."""
+    import altair as alt
+
+    points = _points(chart)
+    order = [layer.label for layer in chart.layers]
+    colours = alt.Scale(domain=order, range=list(_COLOURS[: len(order)]))
+    legend = alt.Legend(title=None, orient="top", direction="horizontal") if len(order) > 1 else None
+    areas = (
+        alt.Chart(alt.InlineData(values=points))
+        .mark_area(interpolate="step-after", opacity=0.9, line=False)
+        .encode(
+            x=_time_encoding(chart),
+            y=alt.Y("value:Q", stack="zero", title=chart.unit, axis=alt.Axis(format=",~r", tickCount=6)),
+            color=alt.Color("kind:N", scale=colours, legend=legend),
+            order=alt.Order("place:Q"),
+        )
+    )
+    picture = alt.layer(areas, *_level_lines(chart)).properties(
+        width=860, height=300, title=alt.TitleParams(chart.title, subtitle=chart.subtitle, anchor="start", offset=12)
+    )
+    styled: alt.LayerChart = (
+        picture.configure_view(stroke=None)
+        .configure_axis(grid=True, gridColor="#e6e6e6", domainColor="#888", labelFontSize=12, titleFontSize=12)
+        .configure_title(fontSize=16, subtitleFontSize=12, subtitleColor="#555")
+        .configure_legend(labelFontSize=12)
+    )
+    return styled
+
+
+def _level_lines(chart: SeriesChart) -> list[alt.Chart]:
+    import altair as alt
+
+    lines: list[alt.Chart] = []
+    for level in chart.levels:
+        data = alt.InlineData(values=[{"level": level.value, "label": level.label}])
+        rule = alt.Chart(data).mark_rule(color=_LEVEL_COLOUR, strokeDash=[6, 4], size=1.5).encode(y="level:Q")
+        text = (
+            alt.Chart(data)
+            .mark_text(align="right", baseline="bottom", dx=-4, dy=-3, color=_LEVEL_COLOUR, fontSize=12)
+            .encode(y="level:Q", x=alt.value(860), text="label:N")
+        )
+        lines += [rule, text]
+    return lines
+
+
+def _time_encoding(chart: SeriesChart) -> alt.X:
+    import altair as alt
+
+    if chart.dated:
+        scale = alt.Scale(type="utc")
+        written = "%Y-%m-%d" if chart.end - chart.start > 5 * 86_400 else "%m-%d %H:%M"
+        axis = alt.Axis(labelOverlap=True, tickCount=8, format=written)
+        return alt.X("time:T", title="time (UTC)", scale=scale, axis=axis)
+    unit, _ = _elapsed(chart)
+    return alt.X("time:Q", title=f"{unit} since the start", axis=alt.Axis(tickCount=10), scale=alt.Scale(nice=False))
+
+
+def _elapsed(chart: SeriesChart) -> tuple[str, int]:
+    """The unit of time since the start that suits the span, and its seconds."""
+    span = chart.end - chart.start
+    if span > 3 * 86_400:
+        return "days", 86_400
+    return ("hours", 3600) if span > 3 * 3600 else ("minutes", 60)
+
+
+def _points(chart: SeriesChart) -> list[dict[str, float | str]]:
+    """Rows for the picture: means over at most so many columns, each column's time and one closing point."""
+    count = len(chart.layers[0].values)
+    columns = min(count, _MOST_POINTS)
+    width = (chart.end - chart.start) / columns
+    _, scale = _elapsed(chart)
+    rows: list[dict[str, float | str]] = []
+    for place, layer in enumerate(chart.layers):
+        means, _ = in_columns(layer.values, columns)
+        for column, mean in enumerate([*means, means[-1]]):
+            seconds = column * width
+            time = (chart.start + seconds) * 1000 if chart.dated else seconds / scale
+            rows.append({"time": time, "value": mean, "kind": layer.label, "place": place})
+    return rows

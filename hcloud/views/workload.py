@@ -1,0 +1,180 @@
+"""A workload in figures and as a curve, the verdict on files, and both as JSON documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.text import Text
+
+from hcloud import __version__
+from hcloud.errors import InputError
+from hcloud.model.workload import Provenance, Workload
+from hcloud.units import format_duration
+from hcloud.views.charts import Layer, Level, SeriesChart, terminal_series
+from hcloud.views.console import Terminal, plain_table
+
+if TYPE_CHECKING:
+    from hcloud.usecases.workload import Summary, Verdict
+
+FORMAT_VERSION = "1.0"
+
+
+def show_summary(summary: Summary, terminal: Terminal) -> None:
+    """Figures, what was done to the rows, and the demand as a curve."""
+    terminal.show(Text(summary.provenance.name, style="bold"), "")
+    figures = plain_table("figure", "value", wrap=("value",))
+    for name, value in _figures(summary):
+        figures.add_row(name, escape(value))
+    terminal.show(figures, "")
+    _show_treatment(summary.provenance, terminal)
+    curve = terminal_series(chart_of(summary), terminal.out.width)
+    terminal.show(Text(f"demand in steps of {format_duration(summary.demand.step_seconds)} (█ mean, ░ most)"))
+    terminal.show(Text(curve, style="cyan", no_wrap=True))
+
+
+def _figures(summary: Summary) -> list[tuple[str, str]]:
+    of = summary.provenance
+    rows = [("format", of.format), ("rows read", f"{of.rows:,}")]
+    if summary.kinds:
+        counts = ", ".join(f"{count:,} {kind}" for kind, count in summary.kinds.items())
+        rows.append(("jobs", f"{summary.entries:,} ({counts})"))
+        rows.append(("mean duration", _span(summary.mean_duration_seconds)))
+    else:
+        rows.append(("steps", f"{summary.entries:,}"))
+    rows += [
+        ("span", _span(summary.span_seconds)),
+        ("vCPUs", f"{_figure(summary.mean_cores)} mean, {_figure(summary.peak_cores)} peak"),
+        ("batch part", f"{summary.batch_share:.1%} of the core-hours"),
+        ("core-hours", _figure(summary.core_hours)),
+        ("memory", f"{_figure(summary.mean_memory_gib)} GiB mean"),
+    ]
+    if summary.gpus:
+        rows.append(("GPUs asked for", _figure(summary.gpus)))
+    return [*rows, ("digest", of.digest)]
+
+
+def _show_treatment(of: Provenance, terminal: Terminal) -> None:
+    counted = [("repaired", *item) for item in of.repaired.items()] + [("left out", *i) for i in of.left_out.items()]
+    if counted:
+        table = plain_table("rows", "count", "reason", right=(1,), wrap=("reason",))
+        for what, reason, count in counted:
+            table.add_row(what, f"{count:,}", escape(reason))
+        terminal.show(table, "")
+    if of.modelled:
+        table = plain_table("modelled", "rule", "key", wrap=("rule",))
+        for column in of.modelled:
+            table.add_row(column.column, escape(column.rule), column.key)
+        terminal.show(table, "")
+
+
+def chart_of(summary: Summary) -> SeriesChart:
+    """The demand as a chart: batch below, services on top, a line at the mean."""
+    demand = summary.demand
+    batch = demand.batch_cores.tolist()
+    services = (demand.cores - demand.batch_cores).clip(min=0.0).tolist()
+    layers = [Layer("batch", batch), Layer("services", services)]
+    kept = tuple(layer for layer in layers if any(layer.values)) or (layers[0],)
+    step = format_duration(demand.step_seconds)
+    return SeriesChart(
+        title=f"Demand of {Path(summary.provenance.name).name}",
+        subtitle=f"mean {_figure(summary.mean_cores)}, peak {_figure(summary.peak_cores)} vCPUs · steps of {step}",
+        unit="vCPUs in use",
+        start=demand.start,
+        step_seconds=demand.step_seconds,
+        layers=kept,
+        levels=(Level(f"mean {_figure(summary.mean_cores)}", summary.mean_cores),),
+    )
+
+
+def show_verdicts(verdicts: Sequence[Verdict], terminal: Terminal) -> None:
+    """One line a file that can be used; the problems of the others with line and column."""
+    for verdict in verdicts:
+        if verdict.workload is not None:
+            terminal.show(Text(f"ok    {verdict.name}: {_in_short(verdict.workload)}"))
+        elif verdict.error is not None:
+            terminal.show(Text(f"bad   {verdict.error}"))
+            if verdict.error.hint:
+                terminal.show(Text(f"      hint: {verdict.error.hint}"))
+
+
+def _in_short(workload: Workload) -> str:
+    of = workload.provenance
+    parts = [f"{of.format}, {of.rows:,} rows"]
+    if of.repaired:
+        parts.append(f"{sum(of.repaired.values()):,} repaired")
+    if of.left_out:
+        parts.append(f"{sum(of.left_out.values()):,} left out")
+    return ", ".join(parts)
+
+
+def summary_document(summary: Summary, now: datetime) -> Mapping[str, object]:
+    """The summary and its demand as JSON."""
+    demand = summary.demand
+    return _head(now) | {
+        "workload": _provenance(summary.provenance),
+        "figures": {
+            "entries": summary.entries,
+            "kinds": summary.kinds,
+            "span_seconds": summary.span_seconds,
+            "mean_duration_seconds": summary.mean_duration_seconds,
+            "mean_cores": summary.mean_cores,
+            "peak_cores": summary.peak_cores,
+            "core_hours": summary.core_hours,
+            "batch_share": summary.batch_share,
+            "mean_memory_gib": summary.mean_memory_gib,
+            "gpus": summary.gpus,
+        },
+        "demand": {
+            "start": demand.start,
+            "step_seconds": demand.step_seconds,
+            "cores": demand.cores.tolist(),
+            "memory_gib": demand.memory.tolist(),
+            "batch_cores": demand.batch_cores.tolist(),
+        },
+    }
+
+
+def verdicts_document(verdicts: Sequence[Verdict], now: datetime) -> Mapping[str, object]:
+    """The verdicts as JSON."""
+    return _head(now) | {"files": [_verdict(verdict) for verdict in verdicts]}
+
+
+def _verdict(verdict: Verdict) -> dict[str, object]:
+    if verdict.workload is not None:
+        return {"name": verdict.name, "usable": True, "workload": _provenance(verdict.workload.provenance)}
+    error = verdict.error or InputError("not read")
+    problems = [asdict(problem) for problem in error.problems]
+    return {"name": verdict.name, "usable": False, "message": error.args[0], "problems": problems}
+
+
+def _head(now: datetime) -> dict[str, object]:
+    moment = now.isoformat().replace("+00:00", "Z")
+    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": moment}
+
+
+def _provenance(of: Provenance) -> dict[str, object]:
+    return {
+        "name": of.name,
+        "format": of.format,
+        "digest": of.digest,
+        "rows": of.rows,
+        "repaired": of.repaired,
+        "left_out": of.left_out,
+        "modelled": [asdict(column) for column in of.modelled],
+    }
+
+
+def _span(seconds: float) -> str:
+    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{seconds / length:,.1f} {unit}"
+    return f"{seconds:,.1f} s"
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
