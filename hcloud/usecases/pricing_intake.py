@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from hcloud.catalog.book import PriceBook
+from hcloud.catalog.book import PriceBook, TypeKey
 from hcloud.catalog.checks import PriceWarning, checked
 from hcloud.catalog.intake import Source, restricted_to
 from hcloud.errors import HcloudError, InputError, UnreachableError, UsageError
-from hcloud.model.catalog import Provider, QuarantinedPrice
+from hcloud.model.catalog import InstanceType, Provider, QuarantinedPrice
 from hcloud.providers.http import Fetcher, Limits
 from hcloud.readers.prices.bundled import load_bundled
 from hcloud.readers.prices.payload import decode, read_bytes
 from hcloud.readers.prices.recognise import format_named, recognise
 from hcloud.store.prices import PriceStore
-from hcloud.usecases.pricing import BUNDLED, USER
+from hcloud.usecases.pricing import BUNDLED, USER, family_in
 
 _DAY_IN_NAME = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", re.ASCII)
 _PLACE_IN_NAME = re.compile(r"(?<![a-z])([a-z]{2}(?:-gov)?-[a-z]+-\d)(?!\d)", re.ASCII)
@@ -88,13 +88,11 @@ def import_files(paths: Sequence[Path], hints: Hints, advance: Advance, mode: Mo
 
     Raises InputError for a file that is no price file or has no good row; nothing is stored then.
     """
-    known = load_bundled()
     store = PriceStore.open()
     stored = None if mode.replace else store.load()
-    before = known if stored is None else known.merged(stored)
     taken = []
     for index, path in enumerate(paths):
-        taken.append(take_file(path, hints, before))
+        taken.append(take_file(path, hints, stored))
         advance((index + 1) / (len(paths) + 1))
     if mode.dry_run or (mode.strict and any(t.refused for t in taken)):
         return Intake(tuple(taken), None)
@@ -106,14 +104,14 @@ def import_files(paths: Sequence[Path], hints: Hints, advance: Advance, mode: Mo
     return Intake(tuple(taken), store.directory)
 
 
-def take_file(path: Path, hints: Hints, before: PriceBook) -> Taken:
-    """One file as a checked book; ``before`` holds the prices and shapes known already."""
+def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> Taken:
+    """One file as a checked book; it is compared with the bundled prices and those stored before."""
     text = decode(read_bytes(path), str(path))
     known_format = format_named(hints.format) if hints.format else recognise(text, str(path))
     day = hints.day or _day_of(path)
     region = hints.region or _place_of(path)
-    source = Source(path.name, day, hints.provider, region, before.types)
-    taken = _checked(known_format.read(text, source), known_format.name, path.name, before)
+    source = Source(path.name, day, hints.provider, region, _shapes(stored))
+    taken = _checked(known_format.read(text, source), known_format.name, path.name, stored)
     if hints.region:
         taken = replace(taken, book=restricted_to(taken.book, hints.region))
     if not taken.book.offers:
@@ -129,18 +127,16 @@ def refresh(target: Target, now: datetime, advance: Advance, limits: Limits = US
     """
     name = f"{target.provider} price list {target.region}"
     body = _fetch(target, limits, lambda fraction: advance(0.8 * fraction))
-    known = load_bundled()
     store = PriceStore.open()
     stored = store.load()
-    before = known if stored is None else known.merged(stored)
     try:
         text = decode(body, name)
         form = format_named(_REFRESH_FORMATS[target.provider])
-        source = Source(name, now.astimezone(UTC).date(), target.provider, target.region, before.types)
+        source = Source(name, now.astimezone(UTC).date(), target.provider, target.region, _shapes(stored))
         book = restricted_to(form.read(text, source), target.region)
     except InputError as error:
         raise UnreachableError(f"{error}; stored prices are unchanged") from error
-    taken = _checked(book, form.name, name, before)
+    taken = _checked(book, form.name, name, stored)
     if not taken.book.offers:
         raise UnreachableError(
             f"{name}: the answer holds no price that can be used; stored prices are unchanged",
@@ -160,12 +156,25 @@ def read_book(name: str) -> PriceBook:
         if own is None:
             raise UsageError("no prices of your own are stored", hint="hcloud pricing import FILE")
         return own
-    return take_file(Path(name), Hints(), load_bundled()).book
+    return take_file(Path(name), Hints(), None).book
 
 
-def _checked(book: PriceBook, form: str, name: str, before: PriceBook) -> Taken:
+def _shapes(stored: PriceBook | None) -> Mapping[TypeKey, InstanceType]:
+    bundled = load_bundled().types
+    return bundled if stored is None else {**stored.types, **bundled}
+
+
+def _trusted(book: PriceBook, stored: PriceBook | None) -> PriceBook:
+    """The prices known before of the providers and families a book has; making all the bundled offers takes longer."""
+    families = {family_in(book, k) for k in book.offers}
+    bundled = load_bundled(providers={k.provider for k in book.offers}, families=families)
+    return bundled if stored is None else bundled.merged(stored)
+
+
+def _checked(book: PriceBook, form: str, name: str, stored: PriceBook | None) -> Taken:
     """A book with its failing prices in quarantine. Shapes known already stay as they are: the units of a family must
     come from one source to be comparable."""
+    before = _trusted(book, stored)
     shaped = replace(book, types={n: before.types.get(n, m) for n, m in book.types.items()})
     good, warnings = checked(shaped, before)
     newer = sum(
