@@ -1,0 +1,211 @@
+"""``hcloud pricing`` from the command line: results on stdout, notes on stderr, exit codes."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from hcloud.cli.main import run
+
+CASES = Path(__file__).parents[1] / "cases" / "prices"
+NOW = ("--now", "2026-11-21T00:00:00Z")
+OWN = str(CASES / "own.csv")
+HOSTILE = str(CASES / "own_hostile.csv")
+
+Capture = pytest.CaptureFixture[str]
+
+
+def pricing(capsys: Capture, *words: str, code: int = 0) -> tuple[str, str]:
+    """stdout and stderr of a run that must end with the exit code."""
+    ended = run(["pricing", *words])
+    captured = capsys.readouterr()
+    assert ended == code, captured.err
+    return captured.out, captured.err
+
+
+def document(capsys: Capture, *words: str, code: int = 0) -> dict[str, object]:
+    out, _ = pricing(capsys, *words, "-o", "json", *NOW, code=code)
+    read = json.loads(out, parse_float=lambda text: pytest.fail(f"a float in JSON: {text}"))
+    assert isinstance(read, dict)
+    assert {k: read[k] for k in ("format_version", "generated_at", "currency")} == {
+        "format_version": "1.0", "generated_at": "2026-11-21T00:00:00Z", "currency": "USD",
+    }  # fmt: skip
+    return read
+
+
+def rows(read: dict[str, object], name: str) -> list[dict[str, object]]:
+    found = read[name]
+    assert isinstance(found, list)
+    return found
+
+
+def test_list_as_a_table_fits_and_shows_every_figure(capsys: Capture) -> None:
+    words = ("--family", "m6i", "--os", "linux", "--option", "reserved-instance")
+    out, err = pricing(capsys, "list", "--region", "us-east-1", *words, *NOW)
+    lines = out.splitlines()
+    assert lines[0].strip() == "aws us-east-1"
+    assert max(map(len, lines)) <= 100
+    assert re.search(r"m6i\.large +reserved-instance 3y +[\d,.]+ +0\.\d{4} +\d\d\.\d% +\d+d", out)
+    assert "derived" in err
+    assert "…" not in out
+
+
+def test_list_says_what_it_leaves_out(capsys: Capture) -> None:
+    out, err = pricing(capsys, "list", "--provider", "aws", "--option", "on-demand", "--limit", "3", *NOW)
+    assert "offers not shown" in err
+    assert len(out.splitlines()) <= 6
+    _, quiet = pricing(capsys, "list", "--provider", "aws", "--option", "on-demand", "--limit", "3", *NOW, "-q")
+    assert quiet == ""
+
+
+def test_list_as_json_holds_money_as_text_and_is_reproducible(capsys: Capture) -> None:
+    words = ("list", "--provider", "aws", "--region", "us-east-1", "--family", "m6i", "--os", "linux")
+    read = document(capsys, *words)
+    offers = rows(read, "offers")
+    assert offers
+    for offer in offers:
+        for name in ("hourly", "upfront", "effective_hourly"):
+            assert re.fullmatch(r"\d+(\.\d+)?", str(offer[name]))
+            assert isinstance(offer[name], str)
+    commitments = [o for o in offers if o["term_years"]]
+    assert all(o["break_even_utilisation"] is not None and o["discount"] is not None for o in commitments)
+    assert document(capsys, *words) == read
+
+
+def test_list_as_csv_can_be_imported_again(capsys: Capture, tmp_path: Path) -> None:
+    words = ("list", "--region", "us-east-1", "--family", "m6i")
+    out, _ = pricing(capsys, *words, "-o", "csv")
+    path = tmp_path / "again.csv"
+    path.write_text(out, encoding="utf-8", newline="")
+    read = document(capsys, "import", str(path), "--strict")
+    assert rows(read, "sources")[0]["good"] == len(out.splitlines()) - 1
+    assert pricing(capsys, *words, "-o", "csv")[0] == out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (("list", "--provider", "oracle"), 64, "must be one of aws, gcp, azure"),
+        (("list", "--option", "free"), 64, "must be one of on-demand"),
+        (("list", "--region", "mars-1"), 9, "no such offers"),
+        (("list", "--now", "yesterday"), 64, "ISO 8601"),
+        (("list", "-o", "xml"), 64, "xml"),
+        (("show", "m6i.larg"), 9, "did you mean m6i.large"),
+        (("import", "/nowhere.csv"), 1, "cannot be read"),
+        (("import", OWN, "--format", "xls"), 64, "no price format"),
+        (("import", OWN, "--date", "soon"), 64, "not a day"),
+        (("import", str(CASES / "two_columns.csv")), 1, "which region"),
+        (("import", str(CASES)), 1, "not a regular file"),
+        (("diff", "bundled", "user"), 64, "no prices of your own"),
+        (("verify", "-o", "csv"), 64, "no csv form"),
+        (("refresh", "--provider", "aws", "--region", "us-east-1", "--endpoint", "http://x.example"), 64, "encrypted"),
+        (("refresh", "--provider", "gcp", "--region", "us-central1"), 1, "API key"),
+    ],
+    ids=range(15),
+)
+def test_errors_have_their_exit_codes_and_nothing_on_stdout(
+    capsys: Capture, words: tuple[str, ...], code: int, message: str
+) -> None:
+    out, err = pricing(capsys, *words, code=code)
+    assert out == ""
+    assert message in err.replace("\n", " ")
+
+
+def test_show_has_every_option_of_a_type_on_one_screen(capsys: Capture) -> None:
+    out, err = pricing(capsys, "show", "m6i.large", *NOW)
+    assert out.startswith("m6i.large in aws us-east-1: 2 vCPUs, 8 GiB, x86_64\n")
+    for word in ("on-demand", "spot", "reserved-instance 3y", "compute-savings-plan 1y", "even", "source: "):
+        assert word in out
+    assert max(map(len, out.splitlines())) <= 100
+    assert "…" not in out
+    assert "also sold in" in err
+    for line in out.splitlines():
+        if line.startswith("reserved-instance"):
+            off, even = re.findall(r"([\d.]+)%", line)
+            assert abs(float(off) + float(even) - 100) < 1
+
+
+def test_show_in_another_region_and_system(capsys: Capture) -> None:
+    read = document(capsys, "show", "m6i.large", "--region", "eu-west-1", "--os", "windows")
+    assert {(o["region"], o["os"]) for o in rows(read, "offers")} == {("eu-west-1", "windows")}
+
+
+def test_import_keeps_good_rows_and_counts_the_others(capsys: Capture) -> None:
+    out, err = pricing(capsys, "import", OWN, HOSTILE)
+    assert re.search(r"own\.csv +own-csv +5 +0", out)
+    assert re.search(r"own_hostile\.csv +own-csv +1 +16", out)
+    assert "quarantined: line 3: the price is zero" in err
+    assert "11 more quarantined rows" in err
+    assert "stored in" in err
+    offers = rows(document(capsys, "list", "--family", "q7"), "offers")
+    assert {o["instance_type"] for o in offers} == {"q7.large", "q7.xlarge"}
+    reserved = next(o for o in offers if o["option"] == "reserved-instance")
+    assert (reserved["upfront"], reserved["effective_hourly"], reserved["discount"]) == ("525.6", "0.06", "0.4")
+
+
+def test_import_says_which_prices_are_older_than_those_replaced(capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "old_2001-01-01.csv"
+    path.write_text("instance_type,usd_per_hour\nm6i.large,0.09\n", encoding="utf-8")
+    _, err = pricing(capsys, "import", str(path), "--region", "us-east-1")
+    assert "1 of its prices are older" in err.replace("\n", " ")
+
+
+def test_strict_import_exits_9_and_stores_nothing(capsys: Capture) -> None:
+    _, err = pricing(capsys, "import", HOSTILE, "--strict", code=9)
+    assert "nothing was stored" in err
+    pricing(capsys, "diff", "user", "bundled", code=64)
+    pricing(capsys, "import", OWN, "--strict")
+
+
+def test_dry_run_stores_nothing(capsys: Capture) -> None:
+    read = document(capsys, "import", OWN, "--dry-run")
+    assert read["stored"] is None
+    pricing(capsys, "diff", "user", "bundled", code=64)
+
+
+def test_replace_forgets_what_was_stored(capsys: Capture) -> None:
+    pricing(capsys, "import", OWN)
+    pricing(capsys, "import", str(CASES / "annual_cost.json"), "--replace")
+    out, _ = pricing(capsys, "diff", "user", OWN, "-o", "csv")
+    assert len([line for line in out.splitlines() if line.startswith("-,")]) == 2
+
+
+def test_import_takes_every_case_in_one_run(capsys: Capture) -> None:
+    names = ("own.csv", "ec2instances.json", "cyclenerd.yml", "skypilot.csv", "aws_offer.json", "azure_retail.json")
+    read = document(capsys, "import", *(str(CASES / n) for n in names))
+    assert [s["format"] for s in rows(read, "sources")] == [
+        "own-csv", "ec2instances", "cyclenerd", "skypilot", "aws-offer", "azure-retail",
+    ]  # fmt: skip
+
+
+def test_diff_tells_added_removed_and_changed(capsys: Capture, tmp_path: Path) -> None:
+    text = Path(OWN).read_text(encoding="utf-8")
+    changed = tmp_path / "new.csv"
+    kept = [line for line in text.splitlines() if not line.startswith("azure")]
+    more = kept[1].replace("q7.large", "q7.2xlarge").replace(",2,8,", ",8,32,").replace("0.1,0", "0.4,0")
+    changed.write_text("\n".join([*kept, more]).replace("on-demand,0,no-upfront,0.2", "on-demand,0,no-upfront,0.25"))
+    out, _ = pricing(capsys, "diff", OWN, str(changed))
+    assert "1 added, 1 removed, 1 changed, 3 unchanged" in out
+    assert "+25.0%" in out
+    read = document(capsys, "diff", OWN, str(changed))
+    assert {c["action"]: c["change"] for c in rows(read, "changes")} == {
+        "added": None, "removed": None, "changed": "0.25",
+    }  # fmt: skip
+
+
+def test_verify_passes_on_what_is_bundled_and_9_on_bad_prices(capsys: Capture) -> None:
+    out, _ = pricing(capsys, "verify")
+    assert "as the manifest says" in out
+    assert "0 in quarantine" in out
+    pricing(capsys, "import", HOSTILE)
+    read = document(capsys, "verify", code=9)
+    assert any("zero" in str(q["reason"]) for q in rows(read, "quarantined"))
+
+
+def test_help_of_every_verb_works(capsys: Capture) -> None:
+    for verb in ("list", "show", "diff", "verify", "import", "refresh"):
+        out, _ = pricing(capsys, verb, "--help")
+        assert "Usage" in out
