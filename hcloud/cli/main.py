@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, cast
 
 import typer
@@ -18,6 +21,9 @@ if TYPE_CHECKING:
     from hcloud.views.console import Terminal
 
 USAGE_EXIT = 64
+INTERRUPTED_EXIT, BROKEN_PIPE_EXIT = 130, 141
+COMMANDS = ("hcloud", "hyc")
+SHELLS = ("bash", "zsh", "fish")
 
 VERBS = {
     "plan": "How much to reserve, where and for which term, and what stays on demand",
@@ -35,19 +41,18 @@ FLAGS = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Session:
     """What every verb gets: the terminal and the flags that may stand anywhere on the command line."""
 
-    terminal: Terminal
     flags: frozenset[str]
 
-    @classmethod
-    def open(cls, flags: frozenset[str]) -> Session:
-        """A session on the process's own streams."""
+    @cached_property
+    def terminal(self) -> Terminal:
+        """The process's own streams, opened when a verb first has something to say."""
         from hcloud.views.console import Terminal
 
-        return cls(Terminal.open(color="no_color" not in flags, quiet="quiet" in flags), flags)
+        return Terminal.open(color="no_color" not in self.flags, quiet="quiet" in self.flags)
 
 
 def session(ctx: typer.Context) -> Session:
@@ -58,23 +63,29 @@ def session(ctx: typer.Context) -> Session:
 class LazyGroup(TyperGroup):
     """Lists the verbs from a table and imports a verb's module when it runs, so that help stays fast."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
-        """The verbs in the order users meet them."""
-        return list(VERBS)
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: TyperCommand(name, help=text) for name, text in VERBS.items()}
+        self.listing = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The verb's command; a name and a line of help stand in for it while help is shown."""
-        if cmd_name not in VERBS:
-            return None
-        if getattr(self, "listing", False):
-            return TyperCommand(cmd_name, help=VERBS[cmd_name])
+        """The verb's command; a name and a line of help stand in for it while verbs are listed."""
+        if self.listing or cmd_name not in VERBS:
+            return self.commands.get(cmd_name)
         module = importlib.import_module(f"hcloud.cli.{cmd_name}")
-        return typer.main.get_command(module.app)
+        command = typer.main.get_command(module.app)
+        command.params = [p for p in command.params if p.name not in ("install_completion", "show_completion")]
+        return command
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Root help without importing a single verb."""
         self.listing = True
         super().format_help(ctx, formatter)
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """The names of verbs (or root options) without importing a single verb."""
+        self.listing = True
+        return super().shell_complete(ctx, incomplete)
 
 
 def root(
@@ -89,10 +100,10 @@ def root(
 
 
 def build() -> Any:
-    """The root command with its lazy verbs."""
+    """The root command with its lazy verbs and the options that print or install shell completion."""
     app = typer.Typer(name="hcloud", cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
     app.callback(cls=LazyGroup)(root)
-    return typer.main.get_group(app)
+    return typer.main.get_command(app)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -101,14 +112,56 @@ def run(arguments: Sequence[str]) -> int:
     if "--version" in words[:1]:
         sys.stdout.write(f"hcloud {__version__}\n")
         return 0
+    if "no_color" in flags:
+        os.environ["NO_COLOR"] = "1"  # also for help, which is not written through our terminal
+    if words[:1] in (["--show-completion"], ["--install-completion"]) and len(words) == 2:
+        return completion(words[0], words[1])
     try:
-        code = build().main(words, prog_name="hcloud", standalone_mode=False, obj=Session.open(flags))
+        code = build().main(words, prog_name=called_as(), standalone_mode=False, obj=Session(flags))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return reader_left()
+    except SystemExit as leaving:  # Typer leaves so after completion, and when the reader of a pipe is gone
+        if isinstance(leaving.__context__, BrokenPipeError):
+            return reader_left()
+        code = leaving.code
     except Exception as error:
         return report_error(error, debug="debug" in flags)
     except KeyboardInterrupt:
+        code = INTERRUPTED_EXIT
+    if code == INTERRUPTED_EXIT:
         sys.stderr.write("interrupted\n")
-        return 130
     return code if isinstance(code, int) else 0
+
+
+def called_as() -> str:
+    """The name the user typed, which help shows and shell completion listens to: hcloud, or its alias hyc."""
+    name = PurePath(sys.argv[0]).stem
+    return name if name in COMMANDS else COMMANDS[0]
+
+
+def completion(option: str, shell: str) -> int:
+    """Print or install completion for a named shell; without a name Typer's own options look which shell is running."""
+    from typer._completion_shared import get_completion_script, install
+
+    if shell not in SHELLS:
+        sys.stderr.write(f"error: {option} {shell}: no such shell\nhint: shells: {', '.join(SHELLS)}\n")
+        return USAGE_EXIT
+    name = called_as()
+    variable = f"_{name.upper()}_COMPLETE"
+    if option == "--show-completion":
+        sys.stdout.write(get_completion_script(prog_name=name, complete_var=variable, shell=shell) + "\n")
+    else:
+        _, path = install(shell=shell, prog_name=name, complete_var=variable)
+        sys.stderr.write(f"completion for {shell} written to {path}; it works in the next shell you open\n")
+    return 0
+
+
+def reader_left() -> int:
+    """Exit as a process that SIGPIPE ended, with nothing left that Python would try to flush on its way out."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    return BROKEN_PIPE_EXIT
 
 
 def split_flags(arguments: Sequence[str]) -> tuple[list[str], frozenset[str]]:
@@ -134,6 +187,8 @@ def report_error(error: Exception, *, debug: bool) -> int:
         return 1
     show = getattr(error, "show", None)
     if show is not None:
+        if close := getattr(error, "possibilities", None):
+            vars(error).update(message=f"{error}. Did you mean {' or '.join(close)}?", possibilities=None)
         show()
         return USAGE_EXIT
     if isinstance(error, OSError):
