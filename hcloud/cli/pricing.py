@@ -86,21 +86,20 @@ def show(
     now: NowOption = None,
 ) -> None:
     """Show every purchase option of one type, and how much it must run for a commitment to pay."""
-    from hcloud.usecases.pricing import parse_filter, regions_of, show_type
+    from hcloud.usecases.pricing import parse_filter, show_type
     from hcloud.views import pricing as view
 
     words = {"provider": provider, "region": region, "os": os or ["linux"]}
     at = moment(now)
-    lines = show_type(instance_type, parse_filter({k: v or [] for k, v in words.items()}), at.date())
+    screen = show_type(instance_type, parse_filter({k: v or [] for k, v in words.items()}), at.date())
     terminal = session(ctx).terminal
     if json_ or output is Output.JSON:
-        terminal.write_json(view.listing_document(lines, at))
+        terminal.write_json(view.listing_document(screen.lines, at))
     elif output is Output.CSV:
-        terminal.write(view.listing_csv(lines))
+        terminal.write(view.listing_csv(screen.lines))
     else:
-        view.show_type_screen(lines, terminal)
-    others = [r for r in regions_of(instance_type) if r != lines[0].offer.key.region]
-    if others and not region:
+        view.show_type_screen(screen.lines, terminal)
+    if others := screen.elsewhere:
         terminal.note(f"also sold in {', '.join(others[:8])}{' ...' if len(others) > 8 else ''} (--region)")
 
 

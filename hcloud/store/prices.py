@@ -34,6 +34,7 @@ class Choice:
     providers: Collection[Provider] | None = None
     regions: Collection[str] | None = None
     families: Collection[str] | None = None
+    instance_type: str | None = None
 
 
 ALL = Choice()
@@ -123,14 +124,13 @@ def load_user_book(providers: Collection[Provider] | None = None) -> PriceBook |
 
 
 def _chosen(lines: Iterable[str], choice: Choice) -> Iterable[str]:
-    """The header and the rows of the providers and regions asked for, told by how a line starts."""
-    if choice.providers is None:
-        return lines
-    starts = tuple(
-        f"{p},{r}," if r else f"{p}," for p in choice.providers for r in (choice.regions or ("",))
-    )  # fmt: skip
+    """The header and the rows that may be meant, told by plain text: parsing every row would take many times longer."""
+    starts: tuple[str, ...] = ("",)
+    if choice.providers is not None:
+        starts = tuple(f"{p},{r}," if r else f"{p}," for p in choice.providers for r in (choice.regions or ("",)))
+    inside = "" if choice.instance_type is None else f",{choice.instance_type},"
     header = ",".join(COLUMNS)
-    return (line for line in lines if line.startswith(starts) or line.startswith(header))
+    return (line for line in lines if (line.startswith(starts) and inside in line) or line.startswith(header))
 
 
 def _restricted(book: PriceBook, choice: Choice) -> PriceBook:
@@ -147,8 +147,10 @@ def _family(book: PriceBook, key: OfferKey) -> str:
 
 
 def _wanted(key: OfferKey, choice: Choice) -> bool:
-    return (choice.providers is None or key.provider in choice.providers) and (
-        choice.regions is None or key.region in choice.regions
+    return (
+        (choice.providers is None or key.provider in choice.providers)
+        and (choice.regions is None or key.region in choice.regions)
+        and choice.instance_type in (None, key.instance_type)
     )
 
 

@@ -50,6 +50,9 @@ class Filter:
         )
 
 
+ANY = Filter()
+
+
 @dataclass(frozen=True, slots=True)
 class PriceLine:
     """One offer with what a reader wants to know beside it; ``on_demand`` is None where no such price is known."""
@@ -72,6 +75,14 @@ class PriceLine:
         if self.on_demand is None or not self.offer.key.option.is_commitment:
             return None
         return self.offer.effective_hourly / self.on_demand
+
+
+@dataclass(frozen=True, slots=True)
+class TypeScreen:
+    """One type in one region, and the other regions it is sold in."""
+
+    lines: tuple[PriceLine, ...]
+    elsewhere: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,11 +120,15 @@ class Verification:
     warnings: tuple[PriceWarning, ...]
 
 
-def open_book(wanted: Filter = Filter()) -> PriceBook:
+def open_book(wanted: Filter = ANY, instance_type: str | None = None) -> PriceBook:
     """The bundled prices with the user's own laid over them, as far as the filter can tell beforehand."""
     providers, regions = wanted.providers or None, wanted.regions or None
-    book = load_bundled(providers=providers, regions=regions, systems=wanted.systems or None)
-    own = PriceStore.open().load(Choice(wanted.providers or tuple(Provider), regions))
+    families = None
+    if instance_type is not None:
+        known = {t.family for (_, name), t in load_bundled().types.items() if name == instance_type}
+        families = known or {family_of(p, instance_type) for p in wanted.providers or Provider}
+    book = load_bundled(None, providers, regions, families, wanted.systems or None)
+    own = PriceStore.open().load(Choice(wanted.providers or tuple(Provider), regions, None, instance_type))
     return book if own is None else book.merged(own)
 
 
@@ -126,24 +141,19 @@ def list_prices(wanted: Filter, today: date) -> tuple[PriceLine, ...]:
     return tuple(_line(book, book.offers[k], today) for k in sorted(keys, key=key_order))
 
 
-def show_type(name: str, wanted: Filter, today: date) -> tuple[PriceLine, ...]:
-    """Every way to pay for one instance type in one region, cheapest last term first: on-demand, spot, commitments.
+def show_type(name: str, wanted: Filter, today: date) -> TypeScreen:
+    """Every way to pay for one instance type in one region: on-demand, spot, commitments from short to long.
 
     Without a region the provider's home region is taken where the type is sold there, else the first by name.
     """
-    book = open_book(replace(wanted, families=()))
+    book = open_book(wanted, name)
     keys = [k for k in book.offers if k.instance_type == name and not k.zone and wanted.covers(k, "")]
     if not keys:
-        raise EvidenceError(f"the price book has no offer of {name!r}{_near(book, name)}")
+        raise EvidenceError(f"the price book has no offer of {name!r}{_near(name)}")
     regions = sorted({(k.provider, k.region) for k in keys})
     chosen = next((r for r in regions if HOME_REGIONS[r[0]] == r[1]), regions[0])
     lines = [_line(book, book.offers[k], today) for k in keys if (k.provider, k.region) == chosen]
-    return tuple(sorted(lines, key=_screen_order))
-
-
-def regions_of(name: str) -> tuple[str, ...]:
-    """Where the book has prices of a type."""
-    return tuple(sorted({k.region for k in open_book().offers if k.instance_type == name}))
+    return TypeScreen(tuple(sorted(lines, key=_screen_order)), tuple(r for _, r in regions if r != chosen[1]))
 
 
 def compare(old: PriceBook, new: PriceBook) -> Comparison:
@@ -214,10 +224,10 @@ def _screen_order(line: PriceLine) -> tuple[object, ...]:
     return key.os != "linux", key.os, key.tenancy, rank, key.option, key.term_years, _PAYMENT_ORDER.index(key.payment)
 
 
-def _near(book: PriceBook, name: str) -> str:
+def _near(name: str) -> str:
     import difflib
 
-    close = difflib.get_close_matches(name, sorted({n for _, n in book.types}), 3)
+    close = difflib.get_close_matches(name, sorted({n for _, n in load_bundled().types}), 3)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
