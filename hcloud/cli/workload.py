@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 FORMATS = "jobs-csv, jobs-parquet, swf, swim, azure-vm, openb, series, cluster, requests, bitbrains"
 
 app = typer.Typer(
+    add_completion=False,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
     help="Traces and utilisation histories: show, validate, convert.",

@@ -92,14 +92,14 @@ def chart_of(summary: Summary) -> SeriesChart:
 
 
 def show_verdicts(verdicts: Sequence[Verdict], terminal: Terminal) -> None:
-    """One line a file that can be used; the problems of the others with line and column."""
+    """One unwrapped line a file that can be used; the problems of the others with line and column."""
     for verdict in verdicts:
         if verdict.workload is not None:
-            terminal.show(Text(f"ok    {verdict.name}: {_in_short(verdict.workload)}"))
+            terminal.write(f"ok    {verdict.name}: {_in_short(verdict.workload)}")
         elif verdict.error is not None:
-            terminal.show(Text(f"bad   {verdict.error}"))
+            terminal.write(f"bad   {verdict.error}")
             if verdict.error.hint:
-                terminal.show(Text(f"      hint: {verdict.error.hint}"))
+                terminal.write(f"      hint: {verdict.error.hint}")
 
 
 def _in_short(workload: Workload) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.findings import Findings, shown
-from hcloud.readers.workloads.options import BinPoint, WorkloadOptions
+from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.siblings import sibling, text_lines
 from hcloud.units import parse_decimal
 
@@ -64,8 +64,9 @@ def read_maps(beside: Path, options: WorkloadOptions) -> Maps:
     )
 
 
-def _point(low: float, high: float, point: BinPoint) -> float:
-    return {"lower": low, "upper": high, "midpoint": (low + high) / 2}[point]
+def _point(low: float, high: float, point: str) -> float:
+    """A lifetime within a bin; of a censored one that lasts to the end of the record, the least for now."""
+    return {"lower": low, "upper": high, "midpoint": (low + high) / 2, "record-end": low}[point]
 
 
 def _flavours(beside: Path, prefix: str, options: WorkloadOptions) -> dict[str, tuple[float, float]]:

@@ -19,10 +19,12 @@ from hcloud.readers.workloads.siblings import both_digests, sibling, text_lines
 from hcloud.readers.workloads.source import Source
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hcloud.model.workload import Floats
 
 FORMAT = "azure-vm"
-_LIFETIMES = re.compile(r"(.+)\.c\d+(\.txt)")
+_LIFETIMES = re.compile(r"(.+)\.c(\d+)(\.txt)")
 _LATEST = 10**11
 
 
@@ -44,7 +46,7 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
     if progress is not None:
         progress(0.9)
     flavour, lifetime = np.array(bins.flavour), np.array(bins.lifetime)
-    duration = maps.seconds[lifetime]
+    duration = _durations(bins.submit, lifetime, maps, _record_end(lifetimes, options))
     draft = Draft(source.name, FORMAT, both_digests(flavours, lifetimes), bins.submit, duration, rows=len(bins.flavour))
     draft.cores, draft.memory = maps.cores[flavour], maps.memory[flavour]
     draft.app, draft.apps = flavour.astype(np.int32), maps.flavours
@@ -53,6 +55,23 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
     draft.repair(f"lifetime 0 s: {options.azure_zero_lifetime:g} s (azure_zero_lifetime)", nothing)
     draft.modelled += _rules(options, int(np.count_nonzero(maps.censored[lifetime])))
     return finish(draft, options)
+
+
+def _record_end(lifetimes: Source, options: WorkloadOptions) -> float | None:
+    """The second at which the record ends, where censored machines are to last until then."""
+    if options.azure_censored != "record-end":
+        return None
+    match = _LIFETIMES.fullmatch(lifetimes.path.name)
+    if match is None:
+        raise InputError(f"{lifetimes.name}: azure_censored=record-end needs a second in the name, as x.c2100000.txt")
+    return float(match[2])
+
+
+def _durations(submit: Floats, lifetime: NDArray[np.intp], maps: Maps, end: float | None) -> Floats:
+    seconds = maps.seconds[lifetime]
+    if end is None:
+        return seconds
+    return np.where(maps.censored[lifetime], np.maximum(end - submit, seconds), seconds)
 
 
 def _rules(options: WorkloadOptions, censored: int) -> list[Modelled]:
@@ -70,7 +89,7 @@ def _pair(source: Source, options: WorkloadOptions) -> tuple[Source, Source]:
     first = source.head.split(b"\n", 1)[0]
     match = _LIFETIMES.fullmatch(source.path.name)
     if re.match(rb"\d+ [UC|]", first) and re.search(rb"[UC]\d", first):
-        name = f"{match[1]}{match[2]}" if match else "(flavours)"
+        name = f"{match[1]}{match[3]}" if match else "(flavours)"
         return sibling(source.path, name, options.azure_flavours, "azure_flavours"), source
     return source, sibling(source.path, f"{source.path.stem}.c*.txt", options.azure_lifetimes, "azure_lifetimes")
 

@@ -38,6 +38,11 @@ class Column:
     choices: tuple[str, ...] = ()
 
     @property
+    def short_choices(self) -> bool:
+        """Whether the column holds one of a few labels of at most eight bytes, told apart without a dictionary."""
+        return self.sort == "label" and bool(self.choices) and all(len(choice.encode()) <= 8 for choice in self.choices)
+
+    @property
     def allowed(self) -> str:
         """What the column may hold, for an error."""
         if self.sort == "label":
@@ -148,7 +153,9 @@ class Sink:
             raise SuspectError
         return numbers
 
-    def _label_codes(self, column: Column, values: pa.DictionaryArray) -> Codes:
+    def _label_codes(self, column: Column, values: pa.Array) -> Codes:
+        if not isinstance(values, pa.DictionaryArray):
+            return self._choice_codes(column, values)
         known = self.names[column.name]
         codes = np.empty(len(values.dictionary) + 1, np.int32)
         codes[-1] = -1
@@ -162,6 +169,19 @@ class Sink:
         places = np.frombuffer(indices.buffers()[1], np.int32)[indices.offset : indices.offset + len(indices)]
         coded: Codes = codes[places]
         return coded
+
+    def _choice_codes(self, column: Column, values: pa.StringArray) -> Codes:
+        """Codes of a column of short choices, by the eight bytes of each: exact, and faster than a dictionary."""
+        known = self.names[column.name]
+        hashes = identity_hashes(values)
+        codes: Codes = np.full(len(values), -2, np.int32)
+        for choice in column.choices:
+            known.setdefault(choice, len(known))
+            np.copyto(codes, known[choice], where=hashes == int.from_bytes(choice.encode(), "little"))
+        np.copyto(codes, -1, where=hashes == 0)
+        if codes.min(initial=0) < -1:
+            raise SuspectError
+        return codes
 
 
 def unix_seconds(values: pa.Array) -> Floats:

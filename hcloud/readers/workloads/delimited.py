@@ -147,7 +147,7 @@ def arrow_type(column: Column) -> pa.DataType:
     """The Arrow type a column is converted to; ``skip`` columns stay text and are checked for nothing."""
     if column.sort == "time":
         return pa.timestamp("ns", "UTC" if column.zoned else None)
-    if column.sort == "label":
+    if column.sort == "label" and not column.short_choices:
         return pa.dictionary(pa.int32(), pa.string())
     return pa.float64() if column.sort == "number" else pa.string()
 

@@ -19,6 +19,7 @@ GpuRows = Literal["leave-out", "demand"]
 SeriesValue = Literal["auto", "cores", "percent", "requests"]
 KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
+CensoredPoint = Literal["lower", "midpoint", "upper", "record-end"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,9 @@ class WorkloadOptions:
     Azure VM 2017
         ``azure_flavours``, ``azure_lifetimes``, ``azure_flavour_map``, ``azure_interval_map``: the four files, found
         beside the given one when not passed. ``azure_lifetime`` picks the point of an uncensored lifetime bin,
-        ``azure_censored`` that of a censored one; ``azure_zero_lifetime`` replaces a lifetime of 0 s (ended within
-        the recording step). A machine living ``azure_service_after`` seconds or more counts as a service.
+        ``azure_censored`` that of a censored one (or ``record-end``: until the second in the lifetimes file's name).
+        ``azure_zero_lifetime`` replaces a lifetime of 0 s (ended within the recording step). A machine that lives
+        ``azure_service_after`` seconds or more counts as a service.
     openb
         ``gpu`` leaves pods that ask for GPUs out (counted) or carries their GPUs as demand.
     """
@@ -69,7 +71,7 @@ class WorkloadOptions:
     azure_flavour_map: Path | None = None
     azure_interval_map: Path | None = None
     azure_lifetime: BinPoint = "midpoint"
-    azure_censored: BinPoint = "lower"
+    azure_censored: CensoredPoint = "lower"
     azure_zero_lifetime: float = 150.0
     azure_service_after: float = 86_400.0
     gpu: GpuRows = "leave-out"

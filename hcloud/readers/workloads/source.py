@@ -9,6 +9,7 @@ import os
 import stat
 import zlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,6 +105,7 @@ class CheckedReader(io.RawIOBase):
 
     def digest(self) -> str:
         """SHA-256 of what was stored, once everything was read."""
+        self.raw.hashing.shutdown()
         return self.raw.sha.hexdigest()
 
     def _check(self, block: bytes) -> None:
@@ -117,12 +119,13 @@ class CheckedReader(io.RawIOBase):
 
 
 class _Digesting(io.RawIOBase):
-    """A file that counts what is read from it and hashes it in order."""
+    """A file that counts what is read from it and hashes it in order, on a thread that leaves the parser alone."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.file = path.open("rb", buffering=0)
         self.sha = hashlib.sha256()
+        self.hashing = ThreadPoolExecutor(1, "digest")
         self.taken = 0
 
     def readable(self) -> bool:
@@ -130,11 +133,12 @@ class _Digesting(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         block = self.file.read(size) or b""
-        self.sha.update(block)
+        self.hashing.submit(self.sha.update, block)
         self.taken += len(block)
         return block
 
     def close(self) -> None:
+        self.hashing.shutdown(cancel_futures=True)
         self.file.close()
         super().close()
 
