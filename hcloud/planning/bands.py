@@ -11,9 +11,12 @@ from hcloud.planning.flow import Answer, Flags, Grid, Ints
 
 Kernels = Mapping[str, Callable[..., Any]]
 
-COARSE_UNITS = 8  # the first pass tells this many levels of demand apart
-BLOCKS_PER_TERM = 20
-MARGIN = 2  # levels on either side of the coarser answer that stay open
+COARSE_LEVELS = 8  # the first pass tells this many levels of demand apart
+REFINEMENT = 4  # each further pass tells this many times as many
+COARSE_MARGIN = 3  # levels on either side of the coarser answer that stay open: half a coarser level and one more
+FINE_MARGIN = 1
+FIRST_REACH = 2
+BLOCKS_PER_TERM = 15
 
 
 class Pool(NamedTuple):
@@ -33,7 +36,7 @@ def solve_pool(pool: Pool, kernels: Kernels) -> tuple[Ints, Ints]:
     hours = len(pool.demand)
     grid = Grid(pool.demand, np.ones(hours, np.int64), np.arange(hours + 1), pool.terms, pool.costs, pool.rent)
     low, high = guessed_band(pool, kernels)
-    answer = settle(grid, (low - MARGIN, high + MARGIN), kernels, exact=True)
+    answer = settle(grid, (low - FINE_MARGIN, high + FINE_MARGIN), kernels, exact=True)
     ledger = answer.ledger
     spare = answer.held - pool.demand
     while kernels["start_earlier"](grid, ledger, spare):
@@ -45,23 +48,21 @@ def guessed_band(pool: Pool, kernels: Kernels) -> tuple[Ints, Ints]:
     """Between which levels the optimum holds units in each hour, as far as blocks of hours tell."""
     hours, top = len(pool.demand), int(pool.demand.max())
     block = int(pool.terms.min()) // BLOCKS_PER_TERM
-    if block < 2:
-        return np.full(hours, -1), np.full(hours, top + 1)
+    if block < 2:  # terms of a day or less: their guesses cost more than they save
+        return np.zeros(hours, np.int64), np.full(hours, top)
     ordered = sorted_blocks(pool.demand, block)
     spans = np.maximum((2 * pool.terms + block) // (2 * block), 1)
-    unit = max(1, top // COARSE_UNITS)
+    unit = max(1, top // COARSE_LEVELS)
     count = -(-hours // block)
-    low, high = np.full(count, -1), np.full(count, top)
+    low, high = np.zeros(count, np.int64), np.full(count, top)
     while True:
         demand, length, first = kernels["blockwise"](ordered, block, unit)
         grid = Grid(demand, length, first, spans, pool.costs, pool.rent)
-        band = low // unit - MARGIN, -(-high // unit) + MARGIN
-        held = settle(grid, band, kernels, exact=False).held * unit
-        low, high = nearby(held)
+        band = low // unit - COARSE_MARGIN, -(-high // unit) + COARSE_MARGIN
+        low, high = nearby(settle(grid, band, kernels, exact=False).held * unit)
         if unit == 1:
-            break
-        unit = max(1, unit // 2)
-    return np.repeat(low, block)[:hours], np.repeat(high, block)[:hours]
+            return np.repeat(low, block)[:hours], np.repeat(high, block)[:hours]
+        unit = max(1, unit // REFINEMENT)
 
 
 def sorted_blocks(demand: Ints, block: int) -> Ints:
@@ -90,26 +91,28 @@ def nothing_yet(grid: Grid) -> Answer:
 
 
 def settle(grid: Grid, band: tuple[Ints, Ints], kernels: Kernels, exact: bool) -> Answer:
-    """The optimum inside a band; if ``exact`` the band is widened where hours outside contradict their price.
+    """The optimum inside a band, which is widened while the prices fixed by it exceed what commitments cost.
 
-    Without a contradiction it is the optimum of the grid. Each round opens at least one more hour, so it ends, and
-    starts from the tree of the round before.
+    If ``exact`` it is widened, too, where an hour outside contradicts its price; without any it is the optimum of the
+    grid. Each round starts from the tree of the one before and opens the band twice as far as the last: it ends.
     """
     low, high = band
     answer: Answer = nothing_yet(grid)
-    step = MARGIN
+    reach = np.full(len(low), FIRST_REACH)
     while True:
-        solved, answer = kernels["solve_inside"](grid, low, high, answer)
-        if not solved:
-            low, high = low - step, high + step
-            step *= 2
-            continue
-        wrong = kernels["contradictions"](grid, answer.held, low, high)
-        if not (exact and wrong.any()):
-            return answer
-        wide = widened(wrong)
-        low = np.where(wide, np.minimum(low, answer.held - MARGIN), low)
-        high = np.where(wide, np.maximum(high, answer.held + MARGIN), high)
+        answer, (first, last) = kernels["solve_inside"](grid, low, high, answer)
+        if first < last:
+            odd = np.zeros(len(low), np.bool_)
+            odd[first:last] = True
+            high = np.where(odd, high + reach, high)
+        else:
+            wrong = kernels["contradictions"](grid, answer.held, low, high)
+            if not (exact and wrong.any()):
+                return answer
+            odd = widened(wrong)
+            low = np.where(odd, np.clip(answer.held - 2, low - reach, low), low)
+            high = np.where(odd, np.clip(answer.held + 2, high, high + reach), high)
+        reach[odd] *= 2
 
 
 def widened(flags: Flags) -> Flags:

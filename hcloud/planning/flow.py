@@ -245,17 +245,17 @@ def refresh(tree: Tree, lead: int, change: int) -> None:
         x = following
 
 
-def pivot_until_optimal(tree: Tree, arcs: Arcs, block: int) -> bool:
-    """Network simplex; False when a cycle of negative cost makes the problem unbounded."""
+def pivot_until_optimal(tree: Tree, arcs: Arcs, block: int) -> int:
+    """Network simplex; answers ``NO_ARC``, or the arc that closes a cycle of negative cost nothing limits."""
     start = 0
     while True:
         arc, reduced, start = entering_arc(arcs, tree.potential, start, block)
         if arc < 0:
-            return True
+            return NO_ARC
         tail, head = arcs.tail[arc], arcs.head[arc]
         apex, top, amount, on_head_side = leaving_node(tree, tail, head)
         if top < 0:
-            return False
+            return arc
         if amount > 0:
             push(tree, tail, apex, -amount)
             push(tree, head, apex, amount)
@@ -334,17 +334,34 @@ def first_tree(chain: Chain, arcs: Arcs, start: Answer) -> Tree:
     return grown(arcs, edges, flows)
 
 
-def solve_inside(grid: Grid, low: Ints, high: Ints, start: Answer) -> tuple[bool, Answer]:
-    """The optimum with the prices outside the band fixed; False when they alone exceed the cost of a commitment.
+def cycle_hours(tree: Tree, ends: tuple[int, int], node: Ints) -> tuple[int, int]:
+    """The intervals from the first to the last node on the cycle that an arc between ``ends`` closes."""
+    u, v = ends
+    first, last = min(u, v), max(u, v)
+    while u != v:
+        if tree.depth[u] >= tree.depth[v]:
+            u = tree.parent[u]
+        else:
+            v = tree.parent[v]
+        first, last = min(first, u, v), max(last, u, v)
+    return int(np.searchsorted(node, first)), int(np.searchsorted(node, last, side="right")) - 1
 
-    ``start`` is an answer for a narrower band of the same grid, or empty.
+
+def solve_inside(grid: Grid, low: Ints, high: Ints, start: Answer) -> tuple[Answer, tuple[int, int]]:
+    """The optimum with the prices outside the band fixed, and the intervals where they exceed what commitments cost.
+
+    Without any such interval (0, 0) the answer is optimal; else it is only a place to start from. ``start`` is an
+    answer for a narrower band of the same grid, or empty.
     """
     count, kinds = len(low), len(grid.spans)
     chain, node, paid = inside(grid, low, high, start.held)
     arcs = arcs_of(grid, chain, node, paid)
     tree = first_tree(chain, arcs, start)
     n = len(chain.gap)
-    solved = pivot_until_optimal(tree, arcs, max(20, int(np.sqrt(len(arcs.cost)))))
+    endless = pivot_until_optimal(tree, arcs, max(20, int(np.sqrt(len(arcs.cost)))))
+    cycle = (0, 0)
+    if endless >= 0:
+        cycle = cycle_hours(tree, (arcs.tail[endless], arcs.head[endless]), node)
     ledger, basic = np.zeros(kinds * count, np.int64), np.zeros(kinds * count, np.bool_)
     tight = np.zeros(len(grid.demand), np.bool_)
     tight[chain.source] = True
@@ -356,7 +373,7 @@ def solve_inside(grid: Grid, low: Ints, high: Ints, start: Answer) -> tuple[bool
         else:
             tight[chain.source[arc % n]] = False
     bought = ledger.reshape((kinds, count))
-    return solved, Answer(bought, held_units(grid, bought), tree.potential[node] + paid, basic, tight)
+    return Answer(bought, held_units(grid, bought), tree.potential[node] + paid, basic, tight), cycle
 
 
 def held_units(grid: Grid, ledger: Ints) -> Ints:

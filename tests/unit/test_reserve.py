@@ -157,8 +157,10 @@ def test_plain_and_compiled_kernels_agree() -> None:
 def test_prices_above_the_cost_of_a_commitment_are_reported() -> None:
     one = np.ones(3, np.int64)
     grid = flow.Grid(3 * one, one, np.arange(4), np.array([2]), np.array([15]), 10)
-    solved, _ = flow.solve_inside(grid, 0 * one, one, nothing_yet(grid))
-    assert not solved
+    _, (first, last) = flow.solve_inside(grid, 0 * one, one, nothing_yet(grid))
+    assert (first, last) == (0, 3)
+    _, nowhere = flow.solve_inside(grid, 0 * one, 4 * one, nothing_yet(grid))
+    assert nowhere == (0, 0)
 
 
 def test_numba_is_not_imported_for_the_closed_form() -> None:
