@@ -26,7 +26,8 @@ from hcloud.units import parse_decimal
 HIGHEST_HOURLY = Decimal(100_000)
 HIGHEST_UPFRONT = Decimal(1_000_000_000)
 LONGEST_TERM_YEARS = 5
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+ -]{0,119}", re.ASCII)
+MOST_ACCELERATORS = 1000
+_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/+ -]{0,118}[A-Za-z0-9._/+-])?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +65,15 @@ def number(value: object) -> Decimal:
     elif isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18:
         return Decimal(value)
     raise ValueError(f"{shortened(value)} is not a number" if value is not None else "is missing")
+
+
+def accelerators(value: object) -> int:
+    """How many accelerators a machine has, 0 where a source's figure makes no sense: no price depends on it."""
+    try:
+        count = number(value)
+    except ValueError:
+        return 0
+    return int(count) if 0 <= count <= MOST_ACCELERATORS else 0
 
 
 def shortened(value: object) -> str:

@@ -10,7 +10,7 @@ from hcloud.model.catalog import InstanceType, Provider
 _EC2_UNITS = {
     "nano": Decimal("0.25"), "micro": Decimal("0.5"), "small": Decimal(1), "medium": Decimal(2), "large": Decimal(4),
 }  # fmt: skip
-_XLARGE = re.compile(r"(?:metal-)?(\d*)x(?:large|l)", re.ASCII)
+_XLARGE = re.compile(r"(?:metal-)?([1-9]\d{0,2}|)x(?:large|l)", re.ASCII)
 _AZURE = re.compile(r"(?:Standard_|Basic_)?([A-Z]+)\d+(?:-\d+)?([a-z]*)(?:_[A-Z]\w*?)?(?:_(v\d+))?", re.ASCII)
 _EC2_CATEGORIES = (
     ("accelerated", ("p", "g", "inf", "trn", "f", "vt", "dl")),

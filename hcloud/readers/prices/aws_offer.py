@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import PriceIntake, PriceRow, Source, number
+from hcloud.catalog.intake import PriceIntake, PriceRow, Source, accelerators, number
 from hcloud.catalog.shapes import named_type
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
@@ -104,12 +104,11 @@ def _take_shape(address: str, name: str, attributes: Mapping[str, object], intak
         intake.refuse(address, f"its size: {error}")
         return
     arm = "Graviton" in word(attributes.get("physicalProcessor"))
-    gpus = word(attributes.get("gpu"))
     intake.shape(
         replace(
             machine,
             arch="arm64" if arm else "x86_64",
-            gpus=int(gpus) if gpus.isdecimal() and len(gpus) < 4 else 0,
+            gpus=accelerators(attributes.get("gpu")),
             current=attributes.get("currentGeneration") != "No",
         )
     )

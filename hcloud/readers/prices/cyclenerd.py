@@ -12,7 +12,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import PriceIntake, PriceRow, Source, number
+from hcloud.catalog.intake import PriceIntake, PriceRow, Source, accelerators, number
 from hcloud.catalog.shapes import named_type
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption, SustainedUse
@@ -74,7 +74,7 @@ def _take_machine(name: str, entry: Mapping[str, object], intake: PriceIntake) -
     except ValueError as error:
         intake.refuse(f"compute.instance.{name}", f"its size: {error}")
         return name.partition("-")[0]
-    gpus = next((int(v) for k, v in entry.items() if k not in _NOT_GPUS and isinstance(v, int)), 0)
+    gpus = max((accelerators(v) for k, v in entry.items() if k not in _NOT_GPUS), default=0)
     arch = "arm64" if machine.family in ("t2a", "c4a", "n4a", "a4x") else "x86_64"
     intake.shape(replace(machine, gpus=gpus, arch=arch, category="accelerated" if gpus else machine.category))
     return machine.family

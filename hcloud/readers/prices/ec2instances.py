@@ -17,7 +17,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import PriceIntake, PriceRow, Source, number
+from hcloud.catalog.intake import PriceIntake, PriceRow, Source, accelerators, number
 from hcloud.catalog.shapes import named_type
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
@@ -85,10 +85,7 @@ def _take_shape(address: str, entry: Mapping[str, object], name: str, intake: Pr
         intake.refuse(address, f"its size: {error}")
         return
     arch = "arm64" if "arm64" in elements(entry.get("arch")) else "x86_64"
-    try:
-        gpus = int(number(entry.get("GPU") or 0))
-    except ValueError:
-        gpus = 0
+    gpus = accelerators(entry.get("GPU"))
     intake.shape(replace(machine, arch=arch, gpus=gpus, current=entry.get("generation") != "previous"))
 
 

@@ -36,8 +36,11 @@ def load_json(text: str, name: str) -> object:
 
 
 def members(value: object) -> Mapping[str, object]:
-    """The members of a JSON object, none for anything else."""
-    return value if isinstance(value, dict) else _EMPTY
+    """The members of a JSON object or YAML mapping, none for anything else. YAML's names may be numbers or null: they
+    become text."""
+    if not isinstance(value, dict):
+        return _EMPTY
+    return value if all(type(name) is str for name in value) else {str(name): held for name, held in value.items()}
 
 
 def elements(value: object) -> list[object]:

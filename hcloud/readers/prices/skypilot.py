@@ -9,7 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import PriceIntake, PriceRow, Source, number
+from hcloud.catalog.intake import HIGHEST_HOURLY, PriceIntake, PriceRow, Source, accelerators, number
 from hcloud.catalog.shapes import guess_provider, named_type
 from hcloud.errors import InputError, Problem
 from hcloud.model.catalog import OfferKey, PurchaseOption
@@ -73,7 +73,7 @@ def _take_spot(
         price = number(row.hourly)
     except ValueError:
         return
-    if key.zone and price > 0:
+    if key.zone and 0 < price <= HIGHEST_HOURLY:
         zones.setdefault(replace(key, zone=""), []).append(price)
 
 
@@ -82,9 +82,8 @@ def _take_shape(address: str, key: OfferKey, row: Mapping[str, str | None], inta
         machine = named_type(
             key.provider, key.instance_type, number(row["vCPUs"] or None), number(row["MemoryGiB"] or None)
         )
-        count = number(row.get("AcceleratorCount") or "0")
     except ValueError as error:
         intake.refuse(address, f"its size: {error}")
         return
-    gpus = int(count) if 0 <= count < 1000 else 0
+    gpus = accelerators(row.get("AcceleratorCount"))
     intake.shape(replace(machine, gpus=gpus, category="accelerated" if gpus else machine.category))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import PriceIntake, PriceRow, Source, number, shortened
+from hcloud.catalog.intake import PriceIntake, PriceRow, Source, accelerators, number, shortened
 from hcloud.catalog.shapes import named_type
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
@@ -146,8 +146,7 @@ def _take_size(address: str, entry: Mapping[str, object], intake: PriceIntake) -
         return
     current = entry.get("current-generation") is not False
     arch = "arm64" if entry.get("arch") == "arm64" else "x86_64"
-    gpus = entry.get("GPU")
-    intake.shape(replace(machine, arch=arch, gpus=gpus if isinstance(gpus, int) else 0, current=current))
+    intake.shape(replace(machine, arch=arch, gpus=accelerators(entry.get("GPU")), current=current))
 
 
 def _whole_term(annual: object) -> object:
