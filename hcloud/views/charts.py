@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -150,7 +150,7 @@ def save_chart(chart: SeriesChart, path: Path) -> None:
         raise UsageError(f"{path}: write to a name that ends in .png, .svg or .html")
     if path.is_symlink():
         raise UsageError(f"{path} is a symbolic link; a picture is only written to a plain file")
-    picture = altair_chart(chart)
+    picture = altair_chart(_without_tags(chart) if suffix == ".html" else chart)
     if suffix == ".html":
         text = picture.to_html(inline=True, embed_options={"actions": False})
         head = f"<title>{html.escape(chart.title)}</title>"
@@ -159,6 +159,17 @@ def save_chart(chart: SeriesChart, path: Path) -> None:
         picture.save(str(path))
     else:
         picture.save(str(path), scale_factor=2)
+
+
+def _without_tags(chart: SeriesChart) -> SeriesChart:
+    """Names that cannot close the script element which holds the picture's data."""
+    layers = tuple(replace(layer, label=_angled(layer.label)) for layer in chart.layers)
+    levels = tuple(replace(level, label=_angled(level.label)) for level in chart.levels)
+    return replace(chart, title=_angled(chart.title), subtitle=_angled(chart.subtitle), layers=layers, levels=levels)
+
+
+def _angled(text: str) -> str:
+    return text.replace("<", "‹").replace(">", "›")
 
 
 def altair_chart(chart: SeriesChart) -> alt.LayerChart:

@@ -1,0 +1,54 @@
+"""The scenarios give the stated figures for any seed, and the same bits for the same seed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hcloud.errors import UsageError
+from hcloud.model.workload import Kind
+from hcloud.planning.demand import demand_of
+from hcloud.sim.scenarios import RECIPES, SECONDS, demand_curve, scenario, self_check
+
+
+@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("seed", [1, 2, 3, 77])
+def test_stated_figures_hold(name: str, seed: int) -> None:
+    failed = [check for check in self_check(name, scenario(name, seed)) if not check.holds]
+    assert not failed
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_same_seed_same_bits(name: str) -> None:
+    first, again, other = scenario(name, 5), scenario(name, 5), scenario(name, 6)
+    for column in ("submit", "duration", "cores", "memory", "kind", "app"):
+        assert getattr(first, column).tobytes() == getattr(again, column).tobytes()
+    assert first.submit.tobytes() != other.submit.tobytes()
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_demand_follows_the_curve_minute_by_minute(name: str) -> None:
+    jobs = scenario(name, 3)
+    got = demand_of(jobs, 60).cores[: SECONDS // 60]
+    curve = demand_curve(RECIPES[name], np.random.default_rng([3, list(RECIPES).index(name)]))
+    wanted = (curve[:-1].reshape(-1, 60).mean(axis=1) + curve[1:].reshape(-1, 60).mean(axis=1)) / 2
+    error = np.abs(got - wanted) / wanted
+    assert error.max() < 0.12
+    assert error.mean() < 0.02
+
+
+def test_jobs_are_what_the_text_says() -> None:
+    jobs = scenario("high-variability", 1)
+    assert (np.diff(jobs.submit) >= 0).all()
+    assert jobs.duration.min() > 0
+    assert set(np.unique(jobs.cores)) == {1.0, 2.0, 4.0, 8.0, 16.0}
+    assert 100 < np.count_nonzero(jobs.submit == 0) < 250
+    assert np.mean(jobs.cores >= 4) < 0.06
+    batch = jobs.kind == Kind.BATCH
+    assert {jobs.apps[i].split("-")[0] for i in jobs.app[batch]} == {"hadoop", "spark"}
+    assert {jobs.apps[i].split("-")[0] for i in jobs.app[~batch]} == {"memcached"}
+
+
+def test_unknown_scenario() -> None:
+    with pytest.raises(UsageError, match="not a scenario"):
+        scenario("hih-variability")
