@@ -1,0 +1,214 @@
+"""``hcloud init``: a commented hcloud.yaml, every key of the schema with its default, its unit and what it does."""
+
+from __future__ import annotations
+
+import os
+import re
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from hcloud.errors import HcloudError, UsageError
+from hcloud.readers.config import FILE_NAME, Config, MarketSection, OwnedSection
+from hcloud.readers.safe_yaml import load_yaml
+from hcloud.units import format_duration
+from hcloud.usecases.sources import SCENARIO_PREFIX
+
+DURATION = "duration"
+COMMENT_COLUMN, WIDTH = 30, 110
+_PLAIN = re.compile(r"[A-Za-z_./][\w./-]*")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyText:
+    """What a key of the configuration does, and its unit where it has one."""
+
+    what: str
+    unit: str = ""
+
+    @property
+    def comment(self) -> str:
+        """Both in one line."""
+        return f"{self.what} [{self.unit}]" if self.unit else self.what
+
+
+_HEAD = (
+    "hcloud.yaml: what ran, at which prices, which offers a plan may choose from, and how far it looks ahead.",
+    "Every key is here with its default; delete those you do not change. Durations: 90s, 10min, 1h, 7d, 2w, 1y.",
+    "'hcloud validate' checks this file and what it names; 'hcloud validate --schema' prints its JSON schema.",
+    "HYC_<SECTION>__<KEY> in the environment goes over this file, flags of a verb over both.",
+)
+SECTIONS = {
+    "format_version": "version of this format; an unknown major version is refused",
+    "workload": "What ran. One of path and scenario; or leave both and name it: hcloud plan TRACE.csv",
+    "prices": "Which prices count",
+    "markets": "The offers a plan may choose from; one entry a provider",
+    "planning": "How the workload is stretched over the horizon, and how much is reserved",
+    "owned": "Commitments that are already paid for; they are used first and never bought again",
+}
+KEYS: Mapping[str, Mapping[str, KeyText]] = {
+    "workload": {
+        "path": KeyText("a trace or a history; relative to this file"),
+        "scenario": KeyText("a generated one instead: static, low-variability or high-variability"),
+        "format": KeyText("format of the file; auto recognises it, else see 'hcloud workload --help'"),
+        "options": KeyText("keys of the format's reader, for example {default_cores: 2}"),
+    },
+    "prices": {
+        "book": KeyText("user: what you imported, over the bundled tables; bundled: these alone"),
+        "overlay": KeyText("a file of negotiated prices, laid over all others"),
+        "max_age": KeyText("older prices stop a plan; null: never", DURATION),
+        "warn_age": KeyText("older prices are warned about", DURATION),
+    },
+    "markets": {
+        "provider": KeyText("aws, gcp or azure"),
+        "regions": KeyText("allowed regions; none: us-east-1, us-central1 or eastus"),
+        "families": KeyText("allowed families, with * and ?; none: all current ones that are not burstable"),
+        "architectures": KeyText("x86_64, arm64 or both"),
+        "vcpus": KeyText("size of one instance; auto: from the demand", "vCPU"),
+        "os": KeyText("operating system whose price counts, for example linux or windows"),
+        "tenancy": KeyText("shared or dedicated hardware, as the price book names it"),
+        "options": KeyText("allowed purchase options, for example [committed-use]; none: all"),
+        "terms": KeyText("allowed lengths of commitments", "years"),
+        "payments": KeyText("allowed ways to pay for commitments"),
+    },
+    "planning": {
+        "horizon": KeyText("how far is planned; whole hours", DURATION),
+        "step": KeyText("demand is averaged over such steps; auto: 1h for a day or more, else 5min", DURATION),
+        "growth_per_year": KeyText("0.2: a fifth more demand a year", "share"),
+        "headroom": KeyText("0.1: a tenth more capacity than demand", "share"),
+        "warm_up": KeyText("dropped from the start of the workload", DURATION),
+        "regret_quantile": KeyText("size the reserve by regret, for example 0.9; null: by the forecast", "quantile"),
+        "futures": KeyText("futures drawn to judge the risk", "count"),
+        "falls": KeyText("what if demand falls by these parts", "share"),
+        "spot_share_of_batch": KeyText("part of the batch demand that may be interrupted", "share"),
+        "peak_overprovision": KeyText("margin of the rival that reserves the peak", "share"),
+        "mix_types": KeyText("whether several instance types may be reserved together"),
+        "mix_min_saving": KeyText("mix types only where that saves at least this", "share"),
+        "seed": KeyText("seed of scenarios and futures"),
+    },
+    "owned": {
+        "provider": KeyText("aws, gcp or azure"),
+        "region": KeyText("region it holds in"),
+        "instance_type": KeyText("type it was bought for"),
+        "option": KeyText("its purchase option"),
+        "term_years": KeyText("its length", "years"),
+        "payment": KeyText("no-upfront, partial-upfront or all-upfront"),
+        "os": KeyText("operating system"),
+        "tenancy": KeyText("tenancy"),
+        "count": KeyText("how many; or dollars_per_hour", "instances"),
+        "dollars_per_hour": KeyText("for a savings plan, instead of count", "$/h"),
+        "expires": KeyText("the last day it is paid for"),
+    },
+}
+_OWNED_EXAMPLE = {
+    "provider": "aws",
+    "region": "us-east-1",
+    "instance_type": "m6i.4xlarge",
+    "option": "reserved-instance",
+    "term_years": 1,
+    "count": 10,
+    "expires": "2027-06-30",
+}
+
+
+def write_config(directory: Path, workload: str | None, *, force: bool) -> Path:
+    """Write hcloud.yaml into a directory and give its path.
+
+    Raises HcloudError where one is there already (without ``force``), UsageError for a directory or workload that
+    cannot be used.
+    """
+    path = directory / FILE_NAME
+    if directory.exists() and not directory.is_dir():
+        raise UsageError(f"{directory}: is not a directory")
+    if (path.exists() or path.is_symlink()) and not force:
+        raise HcloudError(f"{path} is already there and is left as it is", hint="--force replaces it")
+    text = config_text(_workload(workload, directory))
+    directory.mkdir(parents=True, exist_ok=True)
+    fresh = path.with_name(f".{FILE_NAME}.{os.getpid()}.tmp")
+    try:
+        fresh.write_text(text, encoding="utf-8")
+        fresh.replace(path)
+    finally:
+        fresh.unlink(missing_ok=True)
+    return path
+
+
+def config_text(workload: Mapping[str, str] | None = None) -> str:
+    """The commented file; it loads to the defaults, with the workload's keys in place of theirs."""
+    config = Config()
+    lines = [*(f"# {line}" for line in _HEAD)]
+    lines += _key("format_version", config.format_version, KeyText(SECTIONS["format_version"]), "")
+    for name in KEYS:
+        lines += ["", f"# {SECTIONS[name]}"]
+        if name == "markets":
+            lines += ["markets:", *_entry(MarketSection(), KEYS[name])]
+        elif name == "owned":
+            lines += ["owned: []", "# owned:", *_owned()]
+        else:
+            given = workload if name == "workload" and workload else {}
+            lines += [f"{name}:", *_section(getattr(config, name), given, KEYS[name])]
+    return "\n".join(lines) + "\n"
+
+
+def _section(section: BaseModel, given: Mapping[str, str], texts: Mapping[str, KeyText]) -> Iterator[str]:
+    for key, text in texts.items():
+        yield from _key(key, given.get(key, getattr(section, key)), text, "  ")
+
+
+def _entry(section: BaseModel, texts: Mapping[str, KeyText]) -> Iterator[str]:
+    lines = [line for key, text in texts.items() for line in _key(key, getattr(section, key), text, "    ")]
+    yield f"  - {lines[0].removeprefix('    ')}"
+    yield from lines[1:]
+
+
+def _owned() -> Iterator[str]:
+    """The keys of a list that is empty by default, as an example that only has to be uncommented."""
+    fields = OwnedSection.model_fields
+    indent = "#   - "
+    for key, text in KEYS["owned"].items():
+        value = _OWNED_EXAMPLE.get(key, None if fields[key].is_required() else fields[key].default)
+        yield from _key(key, value, text, indent)
+        indent = "#     "
+
+
+def _key(key: str, value: object, text: KeyText, indent: str) -> Iterator[str]:
+    shown = yaml_value(value, is_duration=text.unit == DURATION)
+    left = f"{indent}{key}: {shown}"
+    column = max(COMMENT_COLUMN, len(left) + 1)
+    words = textwrap.wrap(text.comment, width=WIDTH - column - 2)
+    yield f"{left:<{column}}# {words[0]}"
+    yield from (f"{'#' if indent.startswith('#') else '':<{column}}# {more}" for more in words[1:])
+
+
+def yaml_value(value: object, *, is_duration: bool = False) -> str:
+    """A default as a person writes it in YAML."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int) and is_duration:
+        return format_duration(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(yaml_value(v) for v in value)}]"
+    if isinstance(value, dict):
+        return "{}"
+    text = str(value.value if isinstance(value, Enum) else value)
+    if not isinstance(value, str) or (_PLAIN.fullmatch(text) and load_yaml(text, FILE_NAME) == text):
+        return text
+    escaped = text.replace("'", "''")
+    return f'"{text}"' if text.replace(".", "").isdigit() else f"'{escaped}'"
+
+
+def _workload(named: str | None, directory: Path) -> Mapping[str, str]:
+    if named is None:
+        return {}
+    if named.startswith(SCENARIO_PREFIX):
+        return {"scenario": named.removeprefix(SCENARIO_PREFIX)}
+    path, home = Path(named).absolute(), directory.absolute()
+    if not path.exists():
+        raise UsageError(f"{named}: no such workload", hint=f"a file, or {SCENARIO_PREFIX}high-variability")
+    return {"path": str(path.relative_to(home) if path.is_relative_to(home) else path)}

@@ -1,0 +1,87 @@
+"""The published JSON schemas of hcloud.yaml and of plan files; ``python -m`` this module rewrites docs/schemas."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hcloud.readers.config import Config
+from hcloud.store.plan_file import plan_schema
+from hcloud.usecases.init import DURATION, KEYS, SECTIONS
+
+DIRECTORY = Path(__file__).resolve().parents[2] / "docs" / "schemas"
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_DURATION = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(s|min|m|h|d|w|y)\s*$"}
+_YEARS = {"enum": [1, 3, "1y", "3y"]}
+_DECIMAL = r"^\s*\+?[0-9]+(\.[0-9]*)?\s*$"
+
+
+def config_schema() -> Mapping[str, object]:
+    """The JSON schema of hcloud.yaml: as people write it (durations as text), with what every key does."""
+    schema: dict[str, Any] = Config.model_json_schema()
+    schema["properties"]["format_version"]["description"] = SECTIONS["format_version"]
+    for section, texts in KEYS.items():
+        schema["properties"][section]["description"] = SECTIONS[section]
+        properties = _properties(schema, section)
+        for key, text in texts.items():
+            described = _as_written(key, properties[key]) if key in _WRITTEN[section] else properties[key]
+            described.pop("title", None)
+            properties[key] = {"description": text.comment, **described}
+    return {"$schema": DIALECT, **schema, "title": "hcloud.yaml"}
+
+
+_WRITTEN = {
+    section: {k for k, t in texts.items() if t.unit == DURATION}
+    | {k for k in texts if k in ("terms", "term_years", "dollars_per_hour", "count")}
+    for section, texts in KEYS.items()
+}
+
+
+def _properties(schema: dict[str, Any], section: str) -> dict[str, Any]:
+    """The properties of a section, which stands under ``$defs`` and is referred to by the root or by a list's items."""
+    there = schema["properties"][section]
+    reference = there.get("$ref") or there.get("items", {}).get("$ref")
+    found: dict[str, Any] = schema["$defs"][reference.rpartition("/")[2]]["properties"]
+    return found
+
+
+def _as_written(key: str, derived: dict[str, Any]) -> dict[str, Any]:
+    """What may stand in the file, where the reader accepts more than the value's own type."""
+    default = {"default": derived["default"]} if "default" in derived else {}
+    if key == "terms":
+        return {"type": "array", "items": _YEARS, **default}
+    if key == "term_years":
+        return {**_YEARS, **default}
+    if key in ("count", "dollars_per_hour"):
+        positive = [{"type": "number", "exclusiveMinimum": 0}, {"type": "string", "pattern": _DECIMAL}]
+        return {"anyOf": [*positive, {"type": "null"}], **default}
+    choices = derived.get("anyOf", [derived])
+    whole = {"type": "integer", **_bounds(next(c for c in choices if c.get("type") == "integer"))}
+    others = [c for c in choices if c.get("type") != "integer"]
+    return {"anyOf": [whole, _DURATION, *others], **default}
+
+
+def _bounds(derived: Mapping[str, Any]) -> dict[str, Any]:
+    """The bounds of a whole number of seconds under their JSON-schema names."""
+    names = {"ge": "minimum", "gt": "exclusiveMinimum", "le": "maximum", "lt": "exclusiveMaximum"}
+    kept = {k: v for k, v in derived.items() if k in names.values()}
+    return kept | {name: derived[short] for short, name in names.items() if short in derived}
+
+
+def documents() -> Mapping[str, str]:
+    """File name and content of every published schema."""
+    schemas = {"hcloud.schema.json": config_schema(), "plan.schema.json": plan_schema()}
+    return {name: json.dumps(s, indent=2, ensure_ascii=False) + "\n" for name, s in schemas.items()}
+
+
+def write_schemas(directory: Path = DIRECTORY) -> None:
+    """Write every schema into a directory."""
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in documents().items():
+        (directory / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    write_schemas()

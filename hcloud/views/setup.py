@@ -1,0 +1,64 @@
+"""What init wrote and what validate and doctor checked, a line a check, on a terminal or as a document."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hcloud import __version__
+from hcloud.views.console import Terminal
+
+if TYPE_CHECKING:
+    from hcloud.usecases.checks import Check
+
+FORMAT_VERSION = "1.0"
+STYLES = {"ok": "green", "warning": "yellow", "error": "red", "skipped": "dim"}
+
+
+def show_written(path: Path, *, has_workload: bool, terminal: Terminal) -> None:
+    """Say what was written and what comes next."""
+    where = f" --file {path}" if path.parent != Path() else ""
+    trace = "" if has_workload else " TRACE.csv"
+    terminal.note(f"written: {path}")
+    if not has_workload:
+        terminal.note("next: name a workload in it (workload.path), or give one to 'hcloud plan'")
+    terminal.note(f"then: hcloud validate{f' {path}' if where else ''}")
+    terminal.note(f"      hcloud plan{trace}{where}")
+
+
+def show_checks(checks: Sequence[Check], terminal: Terminal) -> None:
+    """A line a check with its details below, and how many of each kind there were."""
+    width = max((len(c.name) for c in checks), default=0)
+    for check in checks:
+        status = str(check.status)
+        line = Text.assemble((f"{status:<8}", STYLES[status]), f"{check.name:<{width}}  ", check.message)
+        below = [Text(d) for d in check.details] + ([Text(f"-> {check.hint}")] if check.hint else [])
+        terminal.out.print(line, soft_wrap=True)
+        for text in below:
+            terminal.out.print(Text.assemble(" " * (8 + width + 2), text), soft_wrap=True)
+    counts = Counter(str(c.status) for c in checks)
+    terminal.note(", ".join(f"{counts[s]} {s}" for s in STYLES if counts[s]))
+
+
+def checks_document(checks: Sequence[Check], at: datetime) -> Mapping[str, object]:
+    """The checks as a JSON document."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "tool_version": __version__,
+        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "checks": [
+            {
+                "name": c.name,
+                "status": str(c.status),
+                "message": c.message,
+                "details": list(c.details),
+                "hint": c.hint or None,
+            }
+            for c in checks
+        ],
+    }
