@@ -1,0 +1,42 @@
+"""``hcloud doctor``: check this installation."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from hcloud.cli.main import session
+from hcloud.cli.plan import moment
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+
+
+class Output(StrEnum):
+    """How checks are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+@app.command()
+def doctor(
+    ctx: typer.Context,
+    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
+    json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
+    now: Annotated[str | None, typer.Option(help="The time ages are counted to (ISO 8601).")] = None,
+) -> None:
+    """Check this installation: versions, extras, name clashes, where things are; exit 1 where something is broken."""
+    from hcloud.usecases.checks import failed
+    from hcloud.usecases.doctor import examine
+    from hcloud.views.setup import checks_document, show_checks
+
+    terminal, at = session(ctx).terminal, moment(now)
+    checks = examine(at.date())
+    if json_ or output is Output.JSON:
+        terminal.write_json(checks_document(checks, at))
+    else:
+        show_checks(checks, terminal)
+    if failed(checks):
+        raise typer.Exit(1)

@@ -1,0 +1,199 @@
+"""The root command: exit codes, flags anywhere, colour, guesses, completion, Ctrl-C and a reader that leaves."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hcloud import __version__
+from hcloud.cli.main import VERBS, called_as, run, split_flags
+
+HCLOUD = [sys.executable, "-m", "hcloud"]
+
+
+def test_help_lists_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    shown = capsys.readouterr()
+    assert all(verb in shown.out for verb in VERBS)
+    assert shown.err == ""
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--no-color", "--version"]) == 0
+    assert capsys.readouterr().out == f"hcloud {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["strateg"], "Did you mean 'strategy'?"),
+        (["valdate"], "Did you mean 'validate'?"),
+        (["strategy", "lst"], "Did you mean 'list'?"),
+        (["frobnicate"], "No such command 'frobnicate'"),
+        (["plan", "--horizn", "1y"], "No such option: --horizn. Did you mean --horizon"),
+        (["init", "--forse"], "Did you mean --force?"),
+        (["strategy", "list", "--frobnicate"], "No such option: --frobnicate"),
+        (["strategy", "list", "-o", "xml"], "'xml' is not one of 'table', 'json'"),
+        (["doctor", "extra"], "unexpected extra argument"),
+    ],
+)
+def test_what_is_unknown_leaves_with_64_and_a_guess(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words) == 64
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert shown.out == ""
+
+
+def test_nothing_to_do_shows_help_and_leaves_with_64(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([]) == 64
+    assert "Usage: hcloud" in "".join(capsys.readouterr())
+
+
+@pytest.mark.parametrize(
+    "words", [["--quiet", "strategy", "list"], ["strategy", "-q", "list"], ["strategy", "list", "-q"]]
+)
+def test_flags_may_stand_anywhere(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(words) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_flags_end_at_two_dashes() -> None:
+    assert split_flags(["a", "-q", "--", "-v"]) == (["a", "--", "-v"], frozenset({"quiet"}))
+
+
+@pytest.mark.parametrize("words", [["strategy", "show", "HM"], ["--help"], ["strategy", "show", "nope"]])
+@pytest.mark.parametrize("how", ["flag", "variable", "neither"])
+def test_colour_only_where_it_is_wanted(words: list[str], how: str) -> None:
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "100"}
+    environment.pop("NO_COLOR", None)
+    environment |= {"NO_COLOR": "1"} if how == "variable" else {}
+    shown = on_a_terminal([*words, *(["--no-color"] if how == "flag" else [])], environment)
+    coloured = "\x1b[3" in shown or "\x1b[1;3" in shown
+    assert coloured == (how == "neither" and words == ["--help"])
+
+
+def on_a_terminal(words: list[str], environment: dict[str, str]) -> str:
+    """What a real run writes to a pseudo-terminal."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen([*HCLOUD, *words], stdout=follower, stderr=follower, env=environment)
+    os.close(follower)
+    written = b""
+    try:
+        while chunk := os.read(leader, 65536):
+            written += chunk
+    except OSError:  # how Linux says that the other side is closed
+        pass
+    finally:
+        process.wait(timeout=60)
+        os.close(leader)
+    return written.decode()
+
+
+class Interrupting(io.StringIO):
+    """A stream during whose writing the user presses Ctrl-C."""
+
+    def write(self, text: str) -> int:
+        raise KeyboardInterrupt
+
+
+def test_ctrl_c_leaves_with_130(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "stdout", Interrupting())
+    assert run(["strategy", "list"]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
+@pytest.mark.parametrize("words", ["strategy show HM", "strategy list --json", "--help"])
+def test_a_reader_that_leaves_ends_the_run_silently(words: str) -> None:
+    line = f'{sys.executable} -m hcloud {words} | true; exit "${{PIPESTATUS[0]}}"'
+    done = subprocess.run(["bash", "-c", line], check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_debug_shows_where() -> None:
+    done = subprocess.run([*HCLOUD, "strategy", "show", "nope", "--debug"], check=False, capture_output=True, text=True)
+    assert "Traceback" in done.stderr
+    done = subprocess.run([*HCLOUD, "strategy", "show", "nope"], check=False, capture_output=True, text=True)
+    assert done.returncode == 64
+    assert "Traceback" not in done.stderr
+
+
+COMPLETED = [
+    ("hcloud st", ["strategy"]),
+    ("hcloud strategy ", ["list", "show"]),
+    ("hcloud strategy show ", ["SR", "OdF", "OdM", "HF", "HM"]),
+    ("hcloud strategy show H", ["HF", "HM"]),
+    ("hcloud strategy list -o ", ["table", "json"]),
+    ("hcloud plan --ho", ["--horizon"]),
+    ("hcloud --no-c", ["--no-color"]),
+    ("hcloud --no-color strategy show Od", ["OdF", "OdM"]),
+]
+
+
+@pytest.mark.parametrize(("line", "expected"), COMPLETED)
+def test_completion_in_bash(
+    line: str, expected: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("_HCLOUD_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", line)
+    monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
+    assert run([]) == 0
+    assert capsys.readouterr().out.split() == expected
+
+
+def test_completion_in_zsh_and_fish(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("_TYPER_COMPLETE_ARGS", "hcloud strategy show H")
+    monkeypatch.setenv("_HCLOUD_COMPLETE", "complete_zsh")
+    assert run([]) == 0
+    assert '"HF"' in capsys.readouterr().out
+    monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
+    monkeypatch.setenv("_HCLOUD_COMPLETE", "complete_fish")
+    assert run([]) == 0
+    assert capsys.readouterr().out.split() == ["HF", "HM"]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_is_shown_and_installed(
+    shell: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert run(["--show-completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert f"_HCLOUD_COMPLETE=complete_{shell}" in script
+    assert run(["--install-completion", shell]) == 0
+    assert str(tmp_path) in capsys.readouterr().err
+    assert any("_HCLOUD_COMPLETE" in p.read_text() for p in tmp_path.rglob("*") if p.is_file())
+
+
+def test_bash_itself_completes(tmp_path: Path) -> None:
+    """The script that is shown, sourced in a real bash, offers the verbs for the command it was made for."""
+    shown = subprocess.run([*HCLOUD, "--show-completion", "bash"], check=True, capture_output=True, text=True)
+    wrapper = tmp_path / "hcloud"
+    wrapper.write_text(f'#!/bin/sh\nexec {sys.executable} -m hcloud "$@"\n', encoding="utf-8")
+    wrapper.chmod(0o755)
+    lines = (
+        f'COMP_WORDS=(hcloud strategy show S); COMP_CWORD=3\n_hcloud_completion {wrapper}\necho "${{COMPREPLY[*]}}"\n'
+    )
+    done = subprocess.run(["bash"], input=shown.stdout + lines, check=True, capture_output=True, text=True)
+    assert done.stdout == "SR\n"
+
+
+def test_an_unknown_shell_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--show-completion", "tcsh"]) == 64
+    assert "bash, zsh, fish" in capsys.readouterr().err
+
+
+def test_the_alias_keeps_its_name(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["/somewhere/bin/hyc"])
+    assert called_as() == "hyc"
+    assert run(["strategy", "--help"]) == 0
+    assert "Usage: hyc strategy" in capsys.readouterr().out
+    monkeypatch.setattr(sys, "argv", ["/somewhere/pytest"])
+    assert called_as() == "hcloud"

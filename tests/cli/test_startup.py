@@ -1,0 +1,51 @@
+"""Help, the version and completion answer without loading what only planning needs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from hcloud import __version__
+
+HEAVY = ("numpy", "pandas", "boto3", "numba", "google", "azure", "pyarrow", "pydantic")
+PROBE = (
+    "import sys\n"
+    "from hcloud.cli.main import run\n"
+    "code = run(sys.argv[1:])\n"
+    f"print('heavy:', *[m for m in {HEAVY!r} if m in sys.modules], file=sys.stderr)\n"
+    "sys.exit(code)\n"
+)
+
+
+@pytest.mark.parametrize(
+    "words", [["--help"], ["--version"], ["strategy", "--help"], ["init", "--help"], ["plan", "--help"]]
+)
+def test_help_loads_nothing_heavy(words: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-c", PROBE, *words], check=False, capture_output=True, text=True)
+    assert done.returncode == 0
+    loaded = done.stderr.splitlines()[-1].removeprefix("heavy:").split()
+    # Typer itself converts the parameters of verbs with pydantic; the root has only switches
+    assert loaded == [] or (loaded == ["pydantic"] and words[0] in ("strategy", "init", "plan"))
+
+
+def test_completing_loads_nothing_heavy() -> None:
+    environment = {**os.environ, "_HCLOUD_COMPLETE": "complete_bash", "COMP_WORDS": "hcloud ", "COMP_CWORD": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", PROBE], check=False, capture_output=True, text=True, env=environment
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stderr.splitlines()[-1] in ("heavy:", "heavy: pydantic")
+    assert done.stdout.split() == [
+        "plan", "explain", "pricing", "workload", "strategy", "init", "validate", "doctor",
+    ]  # fmt: skip
+
+
+def test_the_version_answers_before_anything_is_imported() -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "hcloud", "--version"], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, f"hcloud {__version__}\n")
+    assert "typer" not in done.stderr
