@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from functools import lru_cache
 from typing import TypeVar
 
 from hcloud.catalog.book import PriceBook
@@ -29,9 +30,8 @@ REQUIRED = (
     "provider", "region", "instance_type", "os", "tenancy", "option", "term_years", "payment", "hourly", "upfront",
     "date", "source",
 )  # fmt: skip
-OPTIONAL = (
-    "vcpus", "memory_gib", "family", "units", "arch", "category", "gpus", "current", "zone", "remaining", "derived",
-)  # fmt: skip
+_SHAPE_COLUMNS = ("vcpus", "memory_gib", "family", "units", "arch", "category", "gpus", "current")
+OPTIONAL = (*_SHAPE_COLUMNS, "zone", "remaining", "derived")
 COLUMNS = REQUIRED + OPTIONAL
 
 Cells = Mapping[str, str]
@@ -106,12 +106,12 @@ def _take_row(cells: list[str], header: list[str], line: int, intake: PriceIntak
     if len(cells) != len(header):
         intake.refuse(address, f"has {len(cells)} cells under {len(header)} columns")
         return
-    row = dict(zip(header, (c.strip() for c in cells), strict=True))
+    row = dict(zip(header, map(str.strip, cells), strict=True))
     try:
         key = _key(row)
-        origin = Origin(row["source"] or intake.source.name, _parsed(row, "date", date.fromisoformat), _derived(row))
-        remaining = _parsed(row, "remaining", _count) if row.get("remaining") else None
-        machine = _machine(row, key)
+        origin = _origin(row["source"] or intake.source.name, row["date"], row.get("derived", ""))
+        remaining = _parsed("remaining", row["remaining"], _count) if row.get("remaining") else None
+        machine = _machine(key.provider, key.instance_type, tuple(row.get(name, "") for name in _SHAPE_COLUMNS))
     except ValueError as error:
         intake.refuse(address, str(error))
         return
@@ -121,40 +121,60 @@ def _take_row(cells: list[str], header: list[str], line: int, intake: PriceIntak
 
 
 def _key(row: Cells) -> OfferKey:
+    provider, option, years, payment = _terms(row["provider"], row["option"], row["term_years"], row["payment"])
     return OfferKey(
-        provider=_parsed(row, "provider", Provider),
+        provider=provider,
         region=row["region"],
         instance_type=row["instance_type"],
-        option=_parsed(row, "option", PurchaseOption),
-        term_years=_parsed(row, "term_years", _count) if row["term_years"] else 0,
-        payment=_parsed(row, "payment", Payment) if row["payment"] else Payment.NONE,
+        option=option,
+        term_years=years,
+        payment=payment,
         os=row["os"] or "linux",
         tenancy=row["tenancy"] or "shared",
         zone=row.get("zone", ""),
     )
 
 
-def _machine(row: Cells, key: OfferKey) -> InstanceType | None:
-    if not (row.get("vcpus") and row.get("memory_gib")):
-        return None
-    vcpus, memory = _parsed(row, "vcpus", number), _parsed(row, "memory_gib", number)
-    machine = named_type(key.provider, key.instance_type, vcpus, memory)
-    return replace(
-        machine,
-        family=row.get("family") or machine.family,
-        arch=row.get("arch") or machine.arch,
-        category=row.get("category") or machine.category,
-        units=_positive(_parsed(row, "units", number)) if row.get("units") else machine.units,
-        gpus=_parsed(row, "gpus", _count) if row.get("gpus") else 0,
-        current=row.get("current", "").lower() not in ("no", "false", "0"),
+# A table repeats the same few terms, origins and shapes in hundreds of thousands of rows
+
+
+@lru_cache(maxsize=4096)
+def _terms(provider: str, option: str, years: str, payment: str) -> tuple[Provider, PurchaseOption, int, Payment]:
+    return (
+        _parsed("provider", provider, Provider),
+        _parsed("option", option, PurchaseOption),
+        _parsed("term_years", years, _count) if years else 0,
+        _parsed("payment", payment, Payment) if payment else Payment.NONE,
     )
 
 
-def _parsed(row: Cells, column: str, parse: Callable[[str], T]) -> T:
+@lru_cache(maxsize=4096)
+def _origin(source: str, day: str, derived: str) -> Origin:
+    return Origin(source, _parsed("date", day, date.fromisoformat), derived)
+
+
+@lru_cache(maxsize=65536)
+def _machine(provider: Provider, name: str, cells: tuple[str, ...]) -> InstanceType | None:
+    vcpus, memory, family, units, arch, category, gpus, current = cells
+    if not (vcpus and memory):
+        return None
+    machine = named_type(provider, name, _parsed("vcpus", vcpus, number), _parsed("memory_gib", memory, number))
+    return replace(
+        machine,
+        family=family or machine.family,
+        arch=arch or machine.arch,
+        category=category or machine.category,
+        units=_parsed("units", units, _positive) if units else machine.units,
+        gpus=_parsed("gpus", gpus, _count) if gpus else 0,
+        current=current.lower() not in ("no", "false", "0"),
+    )
+
+
+def _parsed(column: str, text: str, parse: Callable[[str], T]) -> T:
     try:
-        return parse(row[column])
+        return parse(text)
     except ValueError:
-        raise ValueError(f"{column} {shortened(row[column])} is not {_MEANT[column]}") from None
+        raise ValueError(f"{column} {shortened(text)} is not {_MEANT[column]}") from None
 
 
 _MEANT = {
@@ -178,14 +198,11 @@ def _count(text: str) -> int:
     return int(value)
 
 
-def _positive(value: Decimal) -> Decimal:
+def _positive(text: str) -> Decimal:
+    value = number(text)
     if value <= 0:
-        raise ValueError(f"units {value} is not a number above zero")
+        raise ValueError(text)
     return value
-
-
-def _derived(row: Cells) -> str:
-    return row.get("derived", "")
 
 
 def _shape_cells(machine: InstanceType | None) -> tuple[str, ...]:

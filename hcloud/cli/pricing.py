@@ -138,8 +138,9 @@ def verify(
 
     if output is Output.CSV:
         raise UsageError("pricing verify has no csv form", hint="-o table or -o json")
-    result = verified()
     terminal = session(ctx).terminal
+    with terminal.progress("checking prices", 1) as advance:
+        result = verified(advance)
     if json_ or output is Output.JSON:
         terminal.write_json(view.verification_document(result, moment(now)))
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -167,15 +167,17 @@ def compare(old: PriceBook, new: PriceBook) -> Comparison:
     return Comparison(tuple(changes), shared - sum(c.old is not None and c.new is not None for c in changes))
 
 
-def verify() -> Verification:
+def verify(advance: Callable[[float], None]) -> Verification:
     """Check the bundled files against their manifest, and every price of the book in use."""
     root = bundled("pricing")
     files, damaged = _damaged_files(root)
     trusted = load_bundled()
     findings = list(check_prices(trusted))
+    advance(0.2)
     quarantined = [*trusted.quarantine]
     offers = len(trusted.offers)
     own = PriceStore.open().load()
+    advance(0.6)
     if own is not None:
         findings += check_prices(own, trusted)
         quarantined += own.quarantine

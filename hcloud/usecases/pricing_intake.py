@@ -17,7 +17,7 @@ from hcloud.model.catalog import InstanceType, Provider, QuarantinedPrice
 from hcloud.providers.http import Fetcher, Limits
 from hcloud.readers.prices.bundled import load_bundled
 from hcloud.readers.prices.payload import decode, read_bytes
-from hcloud.readers.prices.recognise import format_named, recognise
+from hcloud.readers.prices.recognise import format_named, own_day, recognise
 from hcloud.store.prices import PriceStore
 from hcloud.usecases.pricing import BUNDLED, USER, family_in
 
@@ -108,7 +108,7 @@ def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> Taken:
     """One file as a checked book; it is compared with the bundled prices and those stored before."""
     text = decode(read_bytes(path), str(path))
     known_format = format_named(hints.format) if hints.format else recognise(text, str(path))
-    day = hints.day or _day_of(path)
+    day = hints.day or own_day(text) or _day_of(path)
     region = hints.region or _place_of(path)
     source = Source(path.name, day, hints.provider, region, _shapes(stored))
     taken = _checked(known_format.read(text, source), known_format.name, path.name, stored)

@@ -15,7 +15,7 @@ from hcloud.catalog.table import write_table
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
 from hcloud.readers.prices.payload import decode, read_bytes
-from hcloud.readers.prices.recognise import FORMATS, format_named, recognise
+from hcloud.readers.prices.recognise import FORMATS, format_named, own_day, recognise
 
 CASES = Path(__file__).parents[1] / "cases" / "prices"
 D = Decimal
@@ -62,6 +62,13 @@ def offer(book: PriceBook, option: PurchaseOption, years: int = 0, payment: Paym
 def test_format_is_recognised_by_content(file: str, form: str) -> None:
     assert recognise(decode(read_bytes(CASES / file), file), file).name == form
     assert format_named(form) in FORMATS
+
+
+def test_a_file_may_say_its_own_day() -> None:
+    assert own_day((CASES / "aws_offer.json").read_text(encoding="utf-8")) == date(2026, 7, 1)
+    assert own_day("about:\n  generated: Thu\n  timestamp: 1785391997\n  url: x\ncompute:\n") == date(2026, 7, 30)
+    for text in ("about:\n  timestamp: 99999999999\n", '{"publicationDate": "2026-13-45T"}', "nothing"):
+        assert own_day(text) is None
 
 
 def test_unknown_content_and_unknown_format_name_are_refused() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import Source
@@ -22,6 +23,8 @@ from hcloud.readers.prices import (
 
 Read = Callable[[str, Source], PriceBook]
 _HEAD = 400_000
+_PUBLISHED = re.compile(r'"publicationDate"\s*:\s*"(\d{4}-\d\d-\d\d)', re.ASCII)
+_STAMPED = re.compile(r"^about:\s*$.*?^  timestamp: (\d{1,10})\s*$", re.ASCII | re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,19 @@ FORMATS = (
     Format("cyclenerd", "pricing.yml of Cyclenerd's calculator", _sign(r"^compute:\s*$.*^\s+instance:\s*$"),
            cyclenerd.read_cyclenerd),
 )  # fmt: skip
+
+
+def own_day(text: str) -> date | None:
+    """The day a file says of itself it was published: AWS's ``publicationDate``, Cyclenerd's ``timestamp``."""
+    head = text[:_HEAD]
+    try:
+        if found := _PUBLISHED.search(head):
+            return date.fromisoformat(found[1])
+        if found := _STAMPED.search(head):
+            return datetime.fromtimestamp(int(found[1]), UTC).date()
+    except (ValueError, OverflowError, OSError):
+        return None
+    return None
 
 
 def recognise(text: str, name: str) -> Format:
