@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -15,10 +16,10 @@ from hcloud.readers.workloads.columns import Column, Sink, SuspectError
 from hcloud.readers.workloads.findings import Findings, did_you_mean, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.locate import Layout, duplicates, locate
-from hcloud.readers.workloads.source import CheckedReader, Source
+from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, Source
 
+_DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
 _LONGEST_BLOCK = 1 << 19
-_PER_ROW_GUESS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,11 @@ def read_table(source: Source, layout: Layout, max_rows: int, progress: Progress
 
 def header_layout(source: Source, known: tuple[Column, ...], *, ignore_extra: bool = False) -> Layout:
     """The layout of a file with a header line: which known column stands where; InputError when it does not fit."""
-    first = source.head.split(b"\n", 1)[0].removesuffix(b"\r")
+    first, newline, _ = source.head.partition(b"\n")
+    if not newline and len(first) >= HEAD_BYTES:
+        raise InputError(f"{source.name}: the header line is longer than {HEAD_BYTES:,} bytes")
     try:
-        text = first.decode("utf-8")
+        text = first.removesuffix(b"\r").decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{source.name}: line 1: the header is not UTF-8", hint="save it as UTF-8") from error
     delimiter = max(",;\t", key=text.count)
@@ -73,7 +76,7 @@ def header_layout(source: Source, known: tuple[Column, ...], *, ignore_extra: bo
 
 
 def _with_time_type(source: Source, columns: tuple[Column, ...], delimiter: str) -> tuple[Column, ...]:
-    """Time columns settled as plain seconds where the first row holds a number."""
+    """Time columns settled as plain seconds unless the first row holds a date."""
     lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1:] if line.strip())
     first = next(csv.reader(islice(lines, 1), delimiter=delimiter), [])
     if len(first) != len(columns):
@@ -84,11 +87,9 @@ def _with_time_type(source: Source, columns: tuple[Column, ...], delimiter: str)
 def _settled(column: Column, cell: str) -> Column:
     if column.sort != "time":
         return column
-    try:
-        float(cell)
-    except ValueError:
-        return replace(column, zoned=_has_zone(cell))
-    return replace(column, sort="number")
+    if _DATE.match(cell) is None:
+        return replace(column, sort="number")
+    return replace(column, zoned=_has_zone(cell))
 
 
 def _has_zone(cell: str) -> bool:

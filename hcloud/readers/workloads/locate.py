@@ -22,6 +22,7 @@ from hcloud.readers.workloads.source import CheckedReader, Source
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+_BLANKS = " \t"
 _CHUNK = 65_536
 
 
@@ -118,7 +119,7 @@ def _check_row(findings: Findings, line: int, cells: list[str], columns: tuple[C
         findings.add(f"line {line}", f"{len(cells)} fields", f"{len(columns)} fields, as the header has")
         return
     for column, cell in zip(columns, cells, strict=True):
-        complaint = _complaint(column, cell.strip())
+        complaint = _complaint(column, cell)
         if complaint:
             findings.add(f"line {line}, column {column.name}", shown(cell), complaint)
 
@@ -131,6 +132,7 @@ def _complaint(column: Column, cell: str) -> str:
         return f"must not be empty: {column.allowed}" if column.required else ""
     if column.sort in {"label", "identity"}:
         return _text_complaint(column, cell)
+    cell = cell.strip(_BLANKS)
     fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell)
     return "" if fine else column.allowed
 

@@ -19,6 +19,8 @@ from hcloud.errors import InputError
 from hcloud.readers.workloads import limits
 
 BLOCK = 1 << 20
+HEAD_BYTES = 65_536
+"""How much of a file is looked at to tell its format and its columns."""
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF-32"}
@@ -152,11 +154,11 @@ def open_source(path: Path) -> Source:
         if status.st_size == 0:
             raise InputError(f"{path} is empty")
         with path.open("rb") as raw:
-            head = raw.read(65_536)
+            head = raw.read(HEAD_BYTES)
         gzipped = head.startswith(_GZIP)
         if gzipped:
             with gzip.GzipFile(path) as unpacked:
-                head = unpacked.read(65_536)
+                head = unpacked.read(HEAD_BYTES)
     for mark, encoding in _WIDE.items():
         if head.startswith(mark):
             raise InputError(f"{path} is {encoding} text", hint="save it as UTF-8")
