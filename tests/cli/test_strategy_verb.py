@@ -198,3 +198,38 @@ def test_text_of_another_encoding_is_an_input_error(tmp_path: Path) -> None:
     file.write_bytes("name: gr\u00fcn".encode("latin-1"))
     with pytest.raises(InputError, match="not UTF-8"):
         read_strategy(file)
+
+
+def stated(**values: object) -> dict[str, dict[str, object]]:
+    units = {"reserved_share": "share of jobs", "threshold": "quality", "limit": "share of reserved vCPUs"}
+    words = {"origin": "C", "why": "A study."}
+    return {k: {"value": v, **words, **({"unit": units[k]} if k in units else {})} for k, v in values.items()}
+
+
+@pytest.mark.parametrize(
+    ("rule", "parameters"),
+    [
+        ("random", stated(reserved_share=0.5)),
+        ("quality-threshold", stated(threshold=0.8, reading="absolute")),
+        ("quality-threshold", stated(threshold=0.5, reading="job-quantile")),
+        ("static-limit", stated(limit=0.7)),
+    ],
+)
+@pytest.mark.parametrize("name", ["HF", "HM"])
+def test_the_compared_mapping_policies_are_a_change_of_one_mechanism(
+    name: str, rule: str, parameters: dict[str, object]
+) -> None:
+    """P1 to P7 of the thesis need no key that the files do not have."""
+    changed = document(name)
+    changed["mechanisms"]["mapping"].update(rule=rule, parameters=parameters)
+    assert parse_strategy(changed, "x").mechanism("mapping").rule == rule
+
+
+def test_studies_need_no_new_keys() -> None:
+    """Without profiling information, at fixed limits and with the literal reading of Q90."""
+    changed = document("HM")["mechanisms"]
+    changed["information"]["rule"] = "requested"
+    changed["quality"]["parameters"]["q90_mode"]["value"] = "literal"
+    changed["retention"]["parameters"]["factor"]["value"] = 0
+    strategy = parse_strategy({**document("HM"), "mechanisms": changed}, "x")
+    assert strategy.mechanism("information").number("oversized_factor") == 10
