@@ -14,8 +14,8 @@ Kernels = Mapping[str, Callable[..., Any]]
 COARSE_LEVELS = 8  # the first pass tells this many levels of demand apart
 REFINEMENT = 4  # each further pass tells this many times as many
 COARSE_MARGIN = 3  # levels on either side of the coarser answer that stay open: half a coarser level and one more
-FINE_MARGIN = 1
-FIRST_REACH = 2
+OPEN_HOURS = 200  # what the first round on all hours has open at least
+FIRST_REACH = 2  # levels
 BLOCKS_PER_TERM = 15
 
 
@@ -36,7 +36,8 @@ def solve_pool(pool: Pool, kernels: Kernels) -> tuple[Ints, Ints]:
     hours = len(pool.demand)
     grid = Grid(pool.demand, np.ones(hours, np.int64), np.arange(hours + 1), pool.terms, pool.costs, pool.rent)
     low, high = guessed_band(pool, kernels)
-    answer = settle(grid, (low - FINE_MARGIN, high + FINE_MARGIN), kernels, exact=True)
+    margin = ample_margin(pool.demand, low, high)
+    answer = settle(grid, (low - margin, high + margin), kernels)
     ledger = answer.ledger
     spare = answer.held - pool.demand
     while kernels["start_earlier"](grid, ledger, spare):
@@ -59,10 +60,17 @@ def guessed_band(pool: Pool, kernels: Kernels) -> tuple[Ints, Ints]:
         demand, length, first = kernels["blockwise"](ordered, block, unit)
         grid = Grid(demand, length, first, spans, pool.costs, pool.rent)
         band = low // unit - COARSE_MARGIN, -(-high // unit) + COARSE_MARGIN
-        low, high = nearby(settle(grid, band, kernels, exact=False).held * unit)
+        low, high = nearby(settle(grid, band, kernels).held * unit)
         if unit == 1:
             return np.repeat(low, block)[:hours], np.repeat(high, block)[:hours]
         unit = max(1, unit // REFINEMENT)
+
+
+def ample_margin(demand: Ints, low: Ints, high: Ints) -> int:
+    """The least margin around the band that keeps enough hours open: below that a wrong guess costs more than size."""
+    outside = np.maximum(low - demand, demand - high)
+    few = min(OPEN_HOURS, len(outside) - 1)
+    return max(1, int(np.partition(outside, few)[few]))
 
 
 def sorted_blocks(demand: Ints, block: int) -> Ints:
@@ -90,11 +98,12 @@ def nothing_yet(grid: Grid) -> Answer:
     )
 
 
-def settle(grid: Grid, band: tuple[Ints, Ints], kernels: Kernels, exact: bool) -> Answer:
-    """The optimum inside a band, which is widened while the prices fixed by it exceed what commitments cost.
+def settle(grid: Grid, band: tuple[Ints, Ints], kernels: Kernels) -> Answer:
+    """The optimum of the grid, solved inside a band that is widened where it is at odds with the answer.
 
-    If ``exact`` it is widened, too, where an hour outside contradicts its price; without any it is the optimum of the
-    grid. Each round starts from the tree of the one before and opens the band twice as far as the last: it ends.
+    At odds: prices fixed by the band exceed what commitments cost, or an hour outside contradicts its price. Without
+    either the answer is optimal for all hours. Each round starts from the tree of the one before, and opens the band
+    further each time in the same place, so it ends.
     """
     low, high = band
     answer: Answer = nothing_yet(grid)
@@ -105,13 +114,14 @@ def settle(grid: Grid, band: tuple[Ints, Ints], kernels: Kernels, exact: bool) -
             odd = np.zeros(len(low), np.bool_)
             odd[first:last] = True
             high = np.where(odd, high + reach, high)
-        else:
-            wrong = kernels["contradictions"](grid, answer.held, low, high)
-            if not (exact and wrong.any()):
-                return answer
-            odd = widened(wrong)
-            low = np.where(odd, np.clip(answer.held - 2, low - reach, low), low)
-            high = np.where(odd, np.clip(answer.held + 2, high, high + reach), high)
+            reach[odd] += reach[odd] // 4 + 1  # slower than below: these rounds are short, too wide a band is not
+            continue
+        wrong = kernels["contradictions"](grid, answer.held, low, high)
+        if not wrong.any():
+            return answer
+        odd = widened(wrong)
+        low = np.where(odd, np.clip(answer.held - 2, low - reach, low), low)
+        high = np.where(odd, np.clip(answer.held + 2, high, high + reach), high)
         reach[odd] *= 2
 
 
