@@ -174,10 +174,14 @@ class PriceIntake:
         return True
 
 
-def restricted_to(book: PriceBook, region: str) -> PriceBook:
-    """The offers of one region, with everything else the book holds."""
-    offers = {k: o for k, o in book.offers.items() if k.region == region}
-    refused = tuple(q for q in book.quarantine if q.key is None or q.key.region == region)
+def restricted_to(book: PriceBook, provider: Provider | None, region: str) -> PriceBook:
+    """The offers of one provider and region (None and empty mean any), with everything else the book holds."""
+
+    def meant(key: OfferKey) -> bool:
+        return provider in (None, key.provider) and region in ("", key.region)
+
+    offers = {k: o for k, o in book.offers.items() if meant(k)}
+    refused = tuple(q for q in book.quarantine if q.key is None or meant(q.key))
     return replace(book, offers=offers, quarantine=refused)
 
 

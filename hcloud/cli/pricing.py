@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 QUARANTINED = 9
 SHOWN_ROWS = 200
+# Named here because help must not import the readers; a test holds the list against theirs
+FORMAT_NAMES = (
+    "own-csv, two-columns, skypilot, labelled-text, aws-offer, azure-retail, gcp-skus, ec2instances, annual-cost, "
+    "spot-average, cyclenerd"
+)
 
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -136,12 +141,11 @@ def verify(
     from hcloud.usecases.pricing import verify as verified
     from hcloud.views import pricing as view
 
-    if output is Output.CSV:
-        raise UsageError("pricing verify has no csv form", hint="-o table or -o json")
+    as_json = _as_json(output, json_)
     terminal = session(ctx).terminal
     with terminal.progress("checking prices", 1) as advance:
         result = verified(advance)
-    if json_ or output is Output.JSON:
+    if as_json:
         terminal.write_json(view.verification_document(result, moment(now)))
     else:
         view.show_verification(result, terminal)
@@ -153,8 +157,10 @@ def verify(
 def import_(
     ctx: typer.Context,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Price files; gzip is unpacked.")],
-    format_: Annotated[str | None, typer.Option("--format", help="Price format, else recognised by content.")] = None,
-    provider: Annotated[str | None, typer.Option(help="The cloud, where the file does not say it.")] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help=f"Else recognised by content: {FORMAT_NAMES}.")
+    ] = None,
+    provider: Annotated[str | None, typer.Option(help="The cloud the file is for; only it is kept.")] = None,
     region: Annotated[str | None, typer.Option(help="The region the file is for; only it is kept.")] = None,
     day: Annotated[str | None, typer.Option("--date", help="The day of the prices, else in the file's name.")] = None,
     strict: Annotated[bool, typer.Option(help="Exit 9 and store nothing when a row is quarantined.")] = False,
@@ -167,11 +173,12 @@ def import_(
     """Take prices from files; good rows are kept, the others are counted and shown."""
     from hcloud.usecases.pricing_intake import Hints, Mode, import_files
 
+    as_json = _as_json(output, json_)
     hints = Hints(format_, _provider(provider), region or "", _day(day))
     terminal = session(ctx).terminal
     with terminal.progress("reading prices", 1) as advance:
         intake = import_files(files, hints, advance, Mode(dry_run, strict, replace))
-    _show_intake(ctx, intake, json_ or output is Output.JSON, now)
+    _show_intake(ctx, intake, as_json, now)
     if strict and intake.refused:
         raise typer.Exit(QUARANTINED)
 
@@ -190,12 +197,19 @@ def refresh(
     from hcloud.usecases.pricing_intake import Target
     from hcloud.usecases.pricing_intake import refresh as refreshed
 
+    as_json = _as_json(output, json_)
     cloud = _provider(provider)
     if cloud is None:
         raise UsageError("--provider is needed")
     with session(ctx).terminal.progress(f"fetching {provider} {region}", 1) as advance:
         intake = refreshed(Target(cloud, region, endpoint), moment(now), advance)
-    _show_intake(ctx, intake, json_ or output is Output.JSON, now)
+    _show_intake(ctx, intake, as_json, now)
+
+
+def _as_json(output: Output, json_: bool) -> bool:
+    if output is Output.CSV:
+        raise UsageError("this verb has no csv form", hint="-o table or -o json")
+    return json_ or output is Output.JSON
 
 
 def _show_intake(ctx: typer.Context, intake: Intake, as_json: bool, now: str | None) -> None:

@@ -111,9 +111,8 @@ def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> Taken:
     day = hints.day or own_day(text) or _day_of(path)
     region = hints.region or _place_of(path)
     source = Source(path.name, day, hints.provider, region, _shapes(stored))
-    taken = _checked(known_format.read(text, source), known_format.name, path.name, stored)
-    if hints.region:
-        taken = replace(taken, book=restricted_to(taken.book, hints.region))
+    book = restricted_to(known_format.read(text, source), hints.provider, hints.region)
+    taken = _checked(book, known_format.name, path.name, stored)
     if not taken.book.offers:
         first = f": {taken.refused[0].row} {taken.refused[0].reason}" if taken.refused else ""
         raise InputError(f"{path} has no price that can be used{first}")
@@ -133,9 +132,9 @@ def refresh(target: Target, now: datetime, advance: Advance, limits: Limits = US
         text = decode(body, name)
         form = format_named(_REFRESH_FORMATS[target.provider])
         source = Source(name, now.astimezone(UTC).date(), target.provider, target.region, _shapes(stored))
-        book = restricted_to(form.read(text, source), target.region)
+        book = restricted_to(form.read(text, source), target.provider, target.region)
     except InputError as error:
-        raise UnreachableError(f"{error}; stored prices are unchanged") from error
+        raise UnreachableError(f"{error}; stored prices are unchanged", hint=error.hint) from error
     taken = _checked(book, form.name, name, stored)
     if not taken.book.offers:
         raise UnreachableError(

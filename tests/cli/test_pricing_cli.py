@@ -101,10 +101,11 @@ def test_list_as_csv_can_be_imported_again(capsys: Capture, tmp_path: Path) -> N
         (("import", str(CASES)), 1, "not a regular file"),
         (("diff", "bundled", "user"), 64, "no prices of your own"),
         (("verify", "-o", "csv"), 64, "no csv form"),
+        (("import", OWN, "-o", "csv"), 64, "no csv form"),
         (("refresh", "--provider", "aws", "--region", "us-east-1", "--endpoint", "http://x.example"), 64, "encrypted"),
         (("refresh", "--provider", "gcp", "--region", "us-central1"), 1, "API key"),
     ],
-    ids=range(15),
+    ids=range(16),
 )
 def test_errors_have_their_exit_codes_and_nothing_on_stdout(
     capsys: Capture, words: tuple[str, ...], code: int, message: str
@@ -158,6 +159,20 @@ def test_strict_import_exits_9_and_stores_nothing(capsys: Capture) -> None:
     assert "nothing was stored" in err
     pricing(capsys, "diff", "user", "bundled", code=64)
     pricing(capsys, "import", OWN, "--strict")
+
+
+def test_import_keeps_the_named_provider_and_region_only(capsys: Capture) -> None:
+    read = document(capsys, "import", OWN, "--provider", "gcp", "--dry-run")
+    assert rows(read, "sources")[0]["good"] == 1
+    read = document(capsys, "import", OWN, "--region", "us-east-1", "--dry-run")
+    assert rows(read, "sources")[0]["good"] == 3
+
+
+def test_help_names_every_format() -> None:
+    from hcloud.cli.pricing import FORMAT_NAMES
+    from hcloud.readers.prices.recognise import FORMATS
+
+    assert ", ".join(f.name for f in FORMATS) == FORMAT_NAMES
 
 
 def test_dry_run_stores_nothing(capsys: Capture) -> None:
