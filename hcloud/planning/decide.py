@@ -140,11 +140,11 @@ def _choose(evaluations: Sequence[Evaluation], forecast: Forecast, settings: Pla
         return single
     shapes = _one_a_shape(evaluations, useful)
     start = lower_bound(shapes, forecast) if len(shapes) < len(useful) else fractional
-    mixed = serve(forecast, shapes, mixed_reserve(shapes, forecast, start.reserve))
+    mix = mixed_reserve(shapes, forecast, start)
+    mixed = serve(forecast, shapes, mix.holdings)
     if float(mixed.cost) >= float(best.cost) * (1 - settings.mix_min_saving):
         return single
-    gap = float(mixed.cost) - fractional.cost
-    return _Chosen(_in_use(shapes, mixed), mixed, "linear program, whole instances by search", gap, bound)
+    return _Chosen(_in_use(shapes, mixed), mixed, mix.method, float(mixed.cost) - mix.bound, bound)
 
 
 def _one_a_shape(evaluations: Sequence[Evaluation], useful: Sequence[Candidate]) -> tuple[Candidate, ...]:

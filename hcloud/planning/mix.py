@@ -1,4 +1,4 @@
-"""Several instance types together: a linear program for the bound, whole instances around its optimum for the plan."""
+"""Several instance types together: the bound on any fleet of them, and the cheapest constant reserve of whole ones."""
 
 from __future__ import annotations
 
@@ -8,30 +8,26 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.errors import HcloudError
 from hcloud.model.catalog import Offer
 from hcloud.planning.candidates import Candidate
+from hcloud.planning.evaluate import renewed
 from hcloud.planning.fleet import Holding, cover
 from hcloud.planning.forecast import Forecast
-from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
+from hcloud.planning.program import Answer, Column, Loads, loads_of, solve
+from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from hcloud.model.workload import Floats
 
-MOST_TYPES = 4  # whole-instance search is pairwise in the types; more of them never helped on the traces tried
+    Counts = NDArray[np.int64]
+
 FIRST_MOVE = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """The distinct demand vectors of the forecast by epoch, with the hours each of them lasts."""
-
-    epoch: NDArray[np.int64]
-    cores: Floats
-    memory: Floats
-    hours: Floats
+HOURS_PER_QUARTER = HOURS_PER_YEAR // 4
+MOST_LOADS = 4000  # ours: the bound over several purchase dates stays a matter of seconds
+SOLVED_WHOLE = 1500  # ours: up to this many whole counts (types x distinct loads) HiGHS answers in seconds
+EXACT, SEARCHED = "integer program (HiGHS)", "linear program, whole instances by search"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +39,13 @@ class Bound:
     reserve: Floats
 
 
-def cells_of(forecast: Forecast, epochs: int) -> Cells:
-    """Merge equal demand vectors inside each of ``epochs`` equal parts of the horizon: their order does not matter."""
-    epoch = np.arange(len(forecast)) * epochs // len(forecast)
-    rows = np.column_stack([epoch, forecast.cores, forecast.memory])
-    distinct, counts = np.unique(rows, axis=0, return_counts=True)
-    return Cells(
-        distinct[:, 0].astype(np.int64), distinct[:, 1], distinct[:, 2], np.multiply(counts, forecast.step_hours)
-    )
+@dataclass(frozen=True, slots=True)
+class Mix:
+    """A constant reserve of several types, the bound on fleets of whole instances of them, and how it was found."""
+
+    holdings: tuple[Holding, ...]
+    bound: float
+    method: str
 
 
 def useful_types(candidates: Sequence[Candidate]) -> tuple[Candidate, ...]:
@@ -83,14 +78,26 @@ def _cheapest_on_demand(candidate: Candidate) -> float:
 def lower_bound(candidates: Sequence[Candidate], forecast: Forecast) -> Bound:
     """The cheapest fractional fleet of any mix with perfect foresight (LB-J of the covering program).
 
-    Where a term ends inside the horizon, purchases are made at the start of any month and, to stay a bound on
-    purchases at any hour, cover one month more than their term. Raises HcloudError where the solver fails.
+    Where a term ends inside the horizon, purchases are made at the start of any quarter and, to stay a bound on
+    purchases at any hour, cover one quarter more than their term; then, too, demand may be rounded down.
+    Raises HcloudError where the solver fails.
     """
-    horizon = len(forecast) * forecast.step_seconds // SECONDS_PER_HOUR
+    horizon = _hours(forecast)
     offers = [(i, o) for i, c in enumerate(candidates) for o in _best_by_term(c)]
-    epochs = 1 if all(o.term_hours >= horizon for _, o in offers) else max(horizon // HOURS_PER_MONTH, 1)
-    cells = cells_of(forecast, epochs)
-    return _solve(candidates, offers, cells, horizon / epochs)
+    once = all(o.term_hours >= horizon for _, o in offers)
+    epochs = 1 if once else max(horizon // HOURS_PER_QUARTER, 1)
+    loads = loads_of(forecast, epochs, None if once else MOST_LOADS)
+    bought = [_purchase(candidates[i], o, loads, start, horizon) for i, o in offers for start in range(epochs)]
+    rented = [r for c in candidates for r in _rentals(c, loads, _cheapest_on_demand(c))]
+    answer = solve([*bought, *rented], loads, whole=False)
+    reserve = np.zeros(len(candidates))
+    for index, (i, _) in enumerate(offers):
+        reserve[i] += answer.counts[index * epochs]
+    return Bound(answer.cost, reserve)
+
+
+def _hours(forecast: Forecast) -> int:
+    return len(forecast) * forecast.step_seconds // SECONDS_PER_HOUR
 
 
 def _best_by_term(candidate: Candidate) -> list[Offer]:
@@ -102,92 +109,106 @@ def _best_by_term(candidate: Candidate) -> list[Offer]:
     return [best[t] for t in sorted(best)]
 
 
-def _solve(
-    candidates: Sequence[Candidate], offers: Sequence[tuple[int, Offer]], cells: Cells, epoch_hours: float
-) -> Bound:
-    """Columns: purchases by offer and epoch, then rentals by candidate and cell; rows: vCPUs, then GiB, by cell."""
-    import highspy
-
-    epochs = int(cells.epoch.max()) + 1
-    shapes = np.array([[float(c.shape.vcpus), float(c.shape.memory_gib)] for c in candidates])
-    columns: list[tuple[float, NDArray[np.int64], int]] = []
-    for i, offer in offers:
-        for start in range(epochs):
-            whole = epochs if epochs == 1 else int(offer.term_hours // epoch_hours) + 1
-            covered = (cells.epoch >= start) & (cells.epoch < start + whole)
-            columns.append((float(offer.term_cost), np.flatnonzero(covered), i))
-    for i, candidate in enumerate(candidates):
-        price = _cheapest_on_demand(candidate)
-        columns += [(price * hours, np.array([j]), i) for j, hours in enumerate(cells.hours)]
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = len(columns), 2 * len(cells.hours)
-    lp.col_cost_ = np.array([c[0] for c in columns])
-    lp.col_lower_, lp.col_upper_ = np.zeros(len(columns)), np.full(len(columns), highspy.kHighsInf)
-    lp.row_lower_ = np.concatenate([cells.cores, cells.memory])
-    lp.row_upper_ = np.full(lp.num_row_, highspy.kHighsInf)
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kColwise
-    lp.a_matrix_.start_ = np.concatenate([[0], np.cumsum([2 * len(c[1]) for c in columns])]).astype(np.int32)
-    lp.a_matrix_.index_ = np.concatenate([np.concatenate([c[1], c[1] + len(cells.hours)]) for c in columns])
-    lp.a_matrix_.value_ = np.concatenate([np.repeat(shapes[c[2]], len(c[1])) for c in columns])
-    solver = highspy.Highs()  # type: ignore[no-untyped-call]
-    solver.setOptionValue("output_flag", False)
-    solver.passModel(lp)
-    solver.run()
-    if solver.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-        raise HcloudError(f"the lower bound was not found: {solver.modelStatusToString(solver.getModelStatus())}")
-    solution = np.array(solver.getSolution().col_value)
-    reserve = np.zeros(len(candidates))
-    for index, (i, _) in enumerate(offers):
-        reserve[i] += solution[index * epochs]
-    return Bound(float(solver.getObjectiveValue()), reserve)
+def _shape(candidate: Candidate) -> tuple[float, float]:
+    return float(candidate.shape.vcpus), float(candidate.shape.memory_gib)
 
 
-def mixed_reserve(candidates: Sequence[Candidate], forecast: Forecast, start: Floats) -> tuple[Holding, ...]:
-    """A constant reserve of several types in whole instances, near ``start`` (instances by candidate).
+def _purchase(candidate: Candidate, offer: Offer, loads: Loads, start: int, horizon: int) -> Column:
+    """One instance bought at the start of an epoch; it reaches one epoch further than its term (see lower_bound)."""
+    epochs = int(loads.epoch.max()) + 1
+    reach = epochs if offer.term_hours >= horizon else offer.term_hours * epochs // horizon + 1
+    rows = np.flatnonzero((loads.epoch >= start) & (loads.epoch < start + reach))
+    return Column(_shape(candidate), float(offer.term_cost), rows)
 
-    Coordinate search on the exact cost with whole rented instances, in moves of 8, 4, 2 and 1; each type uses its
-    cheapest commitment. It is a heuristic: the plan prints its gap to the bound.
+
+def _rentals(candidate: Candidate, loads: Loads, hourly: float) -> list[Column]:
+    """One instance on demand through each load."""
+    return [Column(_shape(candidate), hourly * hours, np.array([row])) for row, hours in enumerate(loads.hours)]
+
+
+def mixed_reserve(types: Sequence[Candidate], forecast: Forecast, fractional: Bound) -> Mix:
+    """A constant reserve of the types in whole instances, each under its cheapest commitment renewed at expiry.
+
+    An integer program where it is small enough, else a search around the fractional optimum. ``fractional.cost`` is the
+    bound where the program proves none: after a search, and where purchases at other times or sustained use could cost
+    less than the program knows.
     """
-    chosen = sorted(np.argsort(-start, kind="stable")[:MOST_TYPES])
-    types = [candidates[i] for i in chosen]
-    horizon = len(forecast) * forecast.step_seconds // SECONDS_PER_HOUR
+    horizon = _hours(forecast)
+    loads = loads_of(forecast, 1)
     offers = [_cheapest(c, horizon) for c in types]
-    cells = cells_of(forecast, 1)
-    counts = np.floor(start[chosen]).astype(np.int64)
-    counts[[i for i, o in enumerate(offers) if o is None]] = 0
-    best = _cost(types, offers, cells, counts, horizon)
+    if len(types) * len(loads) <= SOLVED_WHOLE:
+        answer = _whole(types, offers, loads, horizon)
+        counts = np.rint(answer.counts[: len(types)]).astype(np.int64)
+        settled = all(c.sustained is None and all(o.term_hours >= horizon for o in c.commitments) for c in types)
+        bound, method = answer.bound if settled else fractional.cost, EXACT
+    else:
+        counts = _search(types, offers, loads, fractional.reserve, horizon)
+        bound, method = fractional.cost, SEARCHED
+    chosen = [Holding(o, int(n)) for o, n in zip(offers, counts, strict=True) if o is not None and n]
+    return Mix(renewed(chosen, horizon), bound, method)
+
+
+def _whole(types: Sequence[Candidate], offers: Sequence[Offer | None], loads: Loads, horizon: int) -> Answer:
+    everywhere = np.arange(len(loads))
+    bought = [
+        Column(_shape(c), 0.0, everywhere, 0.0)
+        if o is None
+        else Column(_shape(c), _cost_of(o, horizon), everywhere, np.inf if o.remaining is None else o.remaining)
+        for c, o in zip(types, offers, strict=True)
+    ]
+    rented = [r for c in types for r in _rentals(c, loads, float(c.on_demand.hourly))]
+    return solve([*bought, *rented], loads, whole=True)
+
+
+def _search(
+    types: Sequence[Candidate], offers: Sequence[Offer | None], loads: Loads, start: Floats, horizon: int
+) -> Counts:
+    """Coordinate search on the exact cost with whole rented instances, in moves of 8, 4, 2 and 1, alone and in pairs of
+    one type up and another down."""
+    limits = np.array([0.0 if o is None else np.inf if o.remaining is None else o.remaining for o in offers])
+    counts: Counts = np.minimum(np.floor(start), limits).astype(np.int64)
+    best = _cost(types, offers, loads, counts, horizon)
     move = FIRST_MOVE
     while move:
-        improved = False
-        for i, offer in enumerate(offers):
-            for step in (move, -move):
-                trial = counts.copy()
-                trial[i] += step
-                if offer is None or trial[i] < 0 or (offer.remaining is not None and trial[i] > offer.remaining):
-                    continue
-                cost = _cost(types, offers, cells, trial, horizon)
-                if cost < best - 1e-9 * abs(best):
-                    counts, best, improved = trial, cost, True
-        if not improved:
+        trials = [counts + step for step in _steps(len(types), move)]
+        costs = [
+            _cost(types, offers, loads, trial, horizon) if (trial >= 0).all() and (trial <= limits).all() else np.inf
+            for trial in trials
+        ]
+        at = int(np.argmin(costs))
+        if costs[at] < best * (1 - 1e-9):
+            counts, best = trials[at], costs[at]
+        else:
             move //= 2
-    return tuple(Holding(o, int(n)) for o, n in zip(offers, counts, strict=True) if o is not None and n)
+    return counts
+
+
+def _steps(types: int, move: int) -> list[Counts]:
+    """Every type up or down, and every ordered pair one up and the other down."""
+    unit = np.eye(types, dtype=np.int64) * move
+    alone = [sign * unit[i] for i in range(types) for sign in (1, -1)]
+    return alone + [unit[i] - unit[j] for i in range(types) for j in range(types) if i != j]
+
+
+def _cost_of(offer: Offer, horizon: int) -> float:
+    """Dollars for one instance over the horizon, renewed at expiry."""
+    return float(offer.term_cost * -(-horizon // offer.term_hours))
 
 
 def _cheapest(candidate: Candidate, horizon: int) -> Offer | None:
-    return min(candidate.commitments, key=lambda o: (o.term_cost * -(-horizon // o.term_hours), o.key), default=None)
+    return min(candidate.commitments, key=lambda o: (_cost_of(o, horizon), o.key), default=None)
 
 
 def _cost(
-    types: Sequence[Candidate], offers: Sequence[Offer | None], cells: Cells, counts: NDArray[np.int64], horizon: int
+    types: Sequence[Candidate], offers: Sequence[Offer | None], loads: Loads, counts: Counts, horizon: int
 ) -> float:
     """Dollars over the horizon: commitments renewed at expiry plus whole rented instances."""
-    cores, memory, cost = cells.cores, cells.memory, 0.0
+    cores, memory, cost = loads.cores, loads.memory, 0.0
     for candidate, offer, count in zip(types, offers, counts, strict=True):
-        cores = cores - int(count) * float(candidate.shape.vcpus)
-        memory = memory - int(count) * float(candidate.shape.memory_gib)
-        if offer is not None:
-            cost += int(count) * float(offer.term_cost) * -(-horizon // offer.term_hours)
+        vcpus, gib = _shape(candidate)
+        cores, memory = cores - int(count) * vcpus, memory - int(count) * gib
+        cost += 0.0 if offer is None else int(count) * _cost_of(offer, horizon)
     rented = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), types)
     for candidate, needed in zip(types, rented, strict=True):
-        cost += float(candidate.on_demand.hourly) * float(np.dot(needed, cells.hours))
+        cost += float(candidate.on_demand.hourly) * float(np.dot(needed, loads.hours))
     return cost

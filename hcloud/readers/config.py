@@ -202,7 +202,10 @@ def parse_config(content: Mapping[str, object], name: str) -> Config:
 
 
 def _read(path: Path) -> Mapping[str, object]:
-    content = load_yaml(path.read_text(encoding="utf-8-sig"), str(path))
+    try:
+        content = load_yaml(path.read_text(encoding="utf-8-sig"), str(path))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}") from None
     if content is None:
         return {}
     if not isinstance(content, dict) or not all(isinstance(k, str) for k in content):

@@ -132,7 +132,7 @@ def _against(plan: Plan, option: Alternative) -> str:
 def _proof(plan: Plan) -> Iterable[str]:
     proof = plan.certificate
     gap = float(proof.gap / proof.optimum) if proof.optimum else 0.0
-    exact = "proven optimal" if not proof.gap else f"within {gap:.2%} of the optimum"
+    exact = "proven optimal" if not proof.gap else f"within {max(gap, 0.0001):.2%} of the optimum"
     yield f"{exact} for whole instances of its types ({proof.method}; gap {format_money(proof.gap, 2)})"
     above = float(proof.optimum / proof.lower_bound - 1) if proof.lower_bound else 0.0
     yield f"no plan with any mix of the allowed types undercuts the lower bound; this one is {above:.1%} above it"

@@ -68,6 +68,13 @@ def test_hostile_yaml_is_an_error_not_a_crash(tmp_path: Path, text: str) -> None
         load_config(write(tmp_path, text))
 
 
+def test_a_file_that_is_not_utf8_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "hcloud.yaml"
+    path.write_bytes(b"planning: {seed: 1} # caf\xe9")
+    with pytest.raises(InputError, match="not UTF-8"):
+        load_config(path)
+
+
 def test_a_named_file_must_exist(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such configuration"):
         load_config(tmp_path / "nowhere.yaml")
