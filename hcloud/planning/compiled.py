@@ -8,12 +8,19 @@ from typing import Any
 
 from hcloud.planning import flow, sweeps
 
-PLAIN_HOURS = 336  # plain Python solves two weeks in the time numba takes to import
+PLAIN_HOURS = 1000  # plain Python solves as many in less time than numba takes to import and load its cache
+
+
+class _Spent:
+    """The hours given to plain Python so far: many short pools are worth the compiled kernels, too."""
+
+    hours = 0
 
 
 def kernels(hours: int) -> dict[str, Any]:
-    """The kernels by name, as plain Python for short horizons and compiled for the others."""
-    return plain() if hours <= PLAIN_HOURS else compiled()
+    """The kernels by name: plain Python while a process asks for little, compiled from then on; the answers agree."""
+    _Spent.hours += hours
+    return plain() if _Spent.hours <= PLAIN_HOURS else compiled()
 
 
 def plain() -> dict[str, Any]:

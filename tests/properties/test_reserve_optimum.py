@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcloud.planning.bands import Pool, solve_pool
+from hcloud.planning.bands import Pool, settle, solve_pool
 from hcloud.planning.compiled import compiled, plain
+from hcloud.planning.flow import Grid
 from hcloud.planning.reserve import CommitmentKind, ReserveSolution, optimal_reserve, static_costs
 
 Ints = npt.NDArray[np.int64]
@@ -154,6 +155,21 @@ def test_neither_the_order_of_kinds_nor_one_more_of_them_raises_the_cost(
     assert optimal_reserve(demand, price, shuffled).cost == pytest.approx(cost, rel=1e-12)
     for kind in kinds:
         assert optimal_reserve(demand, price, [k for k in kinds if k is not kind]).cost >= cost * (1 - 1e-12)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 10**6), st.integers(5, 90), st.integers(2, 40), st.integers(1, 9), st.floats(0, 1.2))
+def test_the_optimum_is_reached_from_any_band(seed: int, hours: int, term: int, share: int, at: float) -> None:
+    demand = wavy_demand(seed, hours)
+    steps = np.arange(hours + 1)
+    grid = Grid(demand, np.ones(hours, np.int64), steps, np.array([term]), np.array([term * share + 1]), 10)
+    center = np.full(hours, int(at * demand.max()))
+    narrow = settle(grid, (center - 1, center + 1), plain())
+    wide = settle(grid, (np.full(hours, -1), np.full(hours, demand.max() + 1)), plain())
+    assert np.diff(narrow.potential) @ demand == np.diff(wide.potential) @ demand
+    for answer in (narrow, wide):
+        paid = 10 * np.maximum(demand - answer.held, 0).sum() + answer.ledger.sum() * grid.costs[0]
+        assert paid == np.diff(answer.potential) @ demand
 
 
 @settings(max_examples=15, deadline=None)
