@@ -25,7 +25,8 @@ Sort = Literal["number", "time", "label", "identity", "skip"]
 class Column:
     """One column: its bounds (``above``: the lower bound itself is not allowed) or the labels it may hold.
 
-    An empty cell of a column that is not ``required`` becomes NaN, or the label code -1.
+    A ``required`` column must be there, and its cells filled unless it is ``sparse``; an empty cell of another column
+    becomes NaN, or the label code -1.
     """
 
     name: str
@@ -34,8 +35,14 @@ class Column:
     high: float = limits.CORES
     above: bool = False
     required: bool = True
+    sparse: bool = False
     zoned: bool = False
     choices: tuple[str, ...] = ()
+
+    @property
+    def filled(self) -> bool:
+        """Whether every cell must hold something."""
+        return self.required and not self.sparse
 
     @property
     def short_choices(self) -> bool:
@@ -136,7 +143,7 @@ class Sink:
         return name in self.growing
 
     def _column(self, column: Column, values: pa.Array) -> NDArray[np.generic]:
-        if values.null_count and column.required:
+        if values.null_count and column.filled:
             raise SuspectError
         if column.sort == "label":
             return self._label_codes(column, values)

@@ -46,7 +46,7 @@ def read_table(source: Source, layout: Layout, max_rows: int, progress: Progress
         with reader:
             _fill(sink, reader, layout, progress)
             digest = reader.digest()
-            if reader.nul:
+            if reader.odd:
                 raise SuspectError
     except (SuspectError, pa.ArrowInvalid, pa.ArrowKeyError, UnicodeDecodeError) as error:
         if reader.failure is not None:
@@ -67,9 +67,13 @@ def header_layout(source: Source, known: tuple[Column, ...], *, ignore_extra: bo
         text = first.removesuffix(b"\r").decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(f"{source.name}: line 1: the header is not UTF-8", hint="save it as UTF-8") from error
+    if "\r" in text:
+        raise InputError(f"{source.name}: line 1: a carriage return without a line feed; end lines with LF or CRLF")
     delimiter = max(",;\t", key=text.count)
     names = [name.strip() for name in next(csv.reader([text], delimiter=delimiter), [])]
     check_header(source.name, names, known, ignore_extra=ignore_extra)
+    if not newline:
+        raise InputError(f"{source.name}: no rows; the file has only a header")
     by_name = {c.name: c for c in known}
     columns = tuple(by_name.get(name, Column(f"{name} #{i}", "skip")) for i, name in enumerate(names))
     return Layout(_with_time_type(source, columns, delimiter), delimiter, header=True)
@@ -78,7 +82,10 @@ def header_layout(source: Source, known: tuple[Column, ...], *, ignore_extra: bo
 def _with_time_type(source: Source, columns: tuple[Column, ...], delimiter: str) -> tuple[Column, ...]:
     """Time columns settled as plain seconds unless the first row holds a date."""
     lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1:] if line.strip())
-    first = next(csv.reader(islice(lines, 1), delimiter=delimiter), [])
+    try:
+        first = next(csv.reader(islice(lines, 1), delimiter=delimiter), [])
+    except csv.Error:  # the full pass says where and what
+        return columns
     if len(first) != len(columns):
         return columns
     return tuple(_settled(column, cell) for column, cell in zip(columns, first, strict=True))

@@ -103,9 +103,13 @@ def _decoded(source: Source, layout: Layout, findings: Findings) -> Iterator[str
 
 
 def _text(number: int, line: bytes, findings: Findings) -> str:
-    if b"\0" in line:
-        findings.add(f"line {number}, byte {line.index(0) + 1}", "a NUL byte", "text")
-        return ""
+    for odd, name, allowed in (
+        (b"\0", "a NUL byte", "text"),
+        (b"\r", "a lone carriage return", "LF or CRLF at the end"),
+    ):
+        if odd in line:
+            findings.add(f"line {number}, byte {line.index(odd) + 1}", name, allowed)
+            return ""
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -129,11 +133,10 @@ def _complaint(column: Column, cell: str) -> str:
     if column.sort == "skip":
         return ""
     if not cell:
-        return f"must not be empty: {column.allowed}" if column.required else ""
+        return f"must not be empty: {column.allowed}" if column.filled else ""
     if column.sort in {"label", "identity"}:
         return _text_complaint(column, cell)
-    cell = cell.strip(_BLANKS)
-    fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell)
+    fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS))
     return "" if fine else column.allowed
 
 

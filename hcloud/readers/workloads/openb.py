@@ -22,8 +22,8 @@ _COLUMNS = (
     Column("gpu_milli", high=1000.0, required=False),
     Column("qos", "label", choices=_QOS),
     Column("creation_time", high=limits.SUBMIT_SECONDS),
-    Column("scheduled_time", high=limits.SUBMIT_SECONDS, required=False),
-    Column("deletion_time", high=limits.SUBMIT_SECONDS, required=False),
+    Column("scheduled_time", high=limits.SUBMIT_SECONDS, sparse=True),
+    Column("deletion_time", high=limits.SUBMIT_SECONDS, sparse=True),
 )
 
 

@@ -121,7 +121,7 @@ def _located(source: Source, columns: tuple[Column, ...], batch: pa.RecordBatch,
 
 def _fits(column: Column, value: object) -> bool:
     if value is None:
-        return not column.required
+        return not column.filled
     if isinstance(value, float):
         return column.holds(np.array([value]))
     if column.sort == "label" and column.choices:

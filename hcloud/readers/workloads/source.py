@@ -69,13 +69,15 @@ class Source:
 class CheckedReader(io.RawIOBase):
     """Reads a source's bytes and digests the file as stored; a truncated or over-compressed gzip is an InputError.
 
-    ``failure`` keeps an error raised inside :meth:`read`, as a C++ caller may turn the exception into its own.
+    ``odd`` says that NUL bytes or lone carriage returns were met, which no table may hold. ``failure`` keeps an error
+    raised inside :meth:`read`, as a C++ caller may turn the exception into its own.
     """
 
     def __init__(self, source: Source) -> None:
         super().__init__()
         self.source = source
-        self.nul = False
+        self.odd = False
+        self.open_return = False
         self.failure: InputError | None = None
         self.raw = _Digesting(source.path)
         self.stream = cast("BinaryIO", gzip.GzipFile(fileobj=self.raw)) if source.gzipped else self.raw
@@ -110,9 +112,18 @@ class CheckedReader(io.RawIOBase):
         self.raw.hashing.shutdown()
         return self.raw.sha.hexdigest()
 
+    def _lone_return(self, block: bytes) -> bool:
+        """Whether a carriage return stands without its line feed: parsers differ on whether a line ends there."""
+        open_before, self.open_return = self.open_return, block.endswith(b"\r")
+        returns = block.count(b"\r")
+        if not returns and not open_before:
+            return False
+        pairs = block.count(b"\r\n") + (open_before and block.startswith(b"\n"))
+        return bool(block) and returns + open_before - self.open_return != pairs
+
     def _check(self, block: bytes) -> None:
         self.produced += len(block)
-        self.nul = self.nul or b"\0" in block
+        self.odd = self.odd or b"\0" in block or self._lone_return(block)
         if self.source.gzipped and self.produced > limits.GZIP_FREE + limits.GZIP_RATIO * self.raw.taken:
             raise InputError(
                 f"{self.source.name}: expands to more than {limits.GZIP_RATIO} times its size; refused as a gzip bomb",
