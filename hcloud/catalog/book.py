@@ -57,9 +57,10 @@ class PriceBook:
         raise EvidenceError(f"{key}: {why}", hint="import or refresh the price: 'hcloud pricing import --help'")
 
     def commitments(self, on_demand: OfferKey) -> tuple[Offer, ...]:
-        """Every commitment that can cover usage of the same type, place, operating system and tenancy, by key."""
+        """Every commitment that can cover usage of the same type, place, operating system and tenancy, by key; where an
+        offer runs out, the one that applies then follows it."""
         keys = (replace(on_demand, option=o, term_years=t, payment=p) for o, t, p in _TERMS)
-        return tuple(self.offers[k] for k in keys if k in self.offers)
+        return tuple(tier for k in keys if k in self.offers for tier in self.offers[k].tiers)
 
     def select(self, provider: Provider, option: PurchaseOption) -> tuple[Offer, ...]:
         """All offers of one provider and purchase option, by key."""
@@ -87,7 +88,8 @@ class PriceBook:
 
     def digest(self) -> str:
         """sha256 over every offer in key order: the same prices give the same digest, whatever file they came from."""
-        rows = (f"{k}|{plain(o.hourly)}|{plain(o.upfront)}|{o.remaining}" for k, o in sorted(self.offers.items()))
+        tiers = (tier for _, o in sorted(self.offers.items()) for tier in o.tiers)
+        rows = (f"{o.key}|{plain(o.hourly)}|{plain(o.upfront)}|{o.remaining}" for o in tiers)
         return hashlib.sha256("\n".join(rows).encode()).hexdigest()
 
     def oldest(self) -> date | None:

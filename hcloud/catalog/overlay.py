@@ -94,7 +94,10 @@ def idle_rules(book: PriceBook, rules: Sequence[OverlayRule], today: date) -> tu
 
 
 def _negotiated(offer: Offer, rule: OverlayRule) -> Offer:
-    """The offer at the rule's price; a price in dollars keeps the offer's split into upfront and hourly."""
+    """The offer at the rule's price, then, where capacity runs out, the offer as it was.
+
+    A price in dollars keeps the offer's split into upfront and hourly.
+    """
     if rule.hourly is not None:
         factor = rule.hourly / offer.effective_hourly if offer.effective_hourly else Decimal(0)
         terms = f"${rule.hourly} an hour"
@@ -111,6 +114,7 @@ def _negotiated(offer: Offer, rule: OverlayRule) -> Offer:
         (offer.upfront * factor).quantize(_PRICE_DIGITS).normalize() + 0,
         Origin(offer.origin.source, offer.origin.day, derived),
         remaining,
+        None if rule.capacity is None else offer,
     )
 
 

@@ -109,7 +109,8 @@ class Offer:
     """One way to rent one instance type in one region, in US dollars per instance.
 
     ``hourly`` is charged while the instance runs (on-demand, spot) or for every hour of the term (commitments);
-    ``upfront`` once when the term starts. ``remaining`` limits how many can still be had, None meaning no limit.
+    ``upfront`` once when the term starts. ``remaining`` limits how many can still be had, None meaning no limit;
+    ``then`` is the offer of the same key that applies when they are gone.
     """
 
     key: OfferKey
@@ -117,6 +118,7 @@ class Offer:
     upfront: Decimal
     origin: Origin
     remaining: int | None = None
+    then: Offer | None = None
 
     @property
     def term_hours(self) -> int:
@@ -129,6 +131,11 @@ class Offer:
         if not self.term_hours:
             return self.hourly
         return self.hourly + self.upfront / self.term_hours
+
+    @property
+    def tiers(self) -> tuple[Offer, ...]:
+        """This offer and those that follow it as each runs out."""
+        return (self, *(self.then.tiers if self.then else ()))
 
     @property
     def term_cost(self) -> Decimal:

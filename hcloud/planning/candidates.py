@@ -97,12 +97,23 @@ def _candidate(book: PriceBook, market: Market, shape: InstanceType, region: str
     def key(option: PurchaseOption) -> OfferKey:
         return OfferKey(market.provider, region, shape.name, option, os=market.os, tenancy=market.tenancy)
 
-    on_demand = book.offer(key(PurchaseOption.ON_DEMAND))
+    on_demand = _unlimited(book.offer(key(PurchaseOption.ON_DEMAND)))
     _refuse_quarantined(book, market, on_demand.key)
     allowed = (o for o in book.commitments(on_demand.key) if _allowed(o, market))
     commitments = tuple(sorted(allowed, key=lambda o: bool(o.origin.derived)))  # of equal prices the published one
     spot = book.offers.get(key(PurchaseOption.SPOT))
-    return Candidate(shape, on_demand, commitments, spot, book.sustained.get((market.provider, shape.family)))
+    return Candidate(
+        shape,
+        on_demand,
+        commitments,
+        _unlimited(spot) if spot else None,
+        book.sustained.get((market.provider, shape.family)),
+    )
+
+
+def _unlimited(offer: Offer) -> Offer:
+    """The last tier of a pay-as-you-go offer: a price for the first few instances is not counted on."""
+    return offer.tiers[-1]
 
 
 def _allowed(offer: Offer, market: Market) -> bool:

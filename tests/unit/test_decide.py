@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 
 import pytest
 from builders import REGION, book, candidate, demand, key, rented, reserved, shape
 
 from hcloud.catalog.book import PriceBook
+from hcloud.catalog.overlay import Match, OverlayRule, apply_overlay
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Payment, Provider, PurchaseOption, QuarantinedPrice
 from hcloud.planning.candidates import Candidate, find_candidates
@@ -143,6 +145,22 @@ def test_a_quarantined_commitment_stops_the_plan_that_needs_it() -> None:
         decide(quarantined, demand(DAYS[0]), replace(SETTINGS, markets=(replace(MARKET, families=("m9",)),)))
     only_reserved = replace(MARKET, families=("m9",), options=(PurchaseOption.RESERVED,))
     assert decide(quarantined, demand(DAYS[0]), replace(SETTINGS, markets=(only_reserved,))).fleet.holdings
+
+
+def test_a_negotiated_price_runs_out_and_the_list_price_follows() -> None:
+    rules = [OverlayRule("deal", Match(option=PurchaseOption.RESERVED), percent=Decimal(10), capacity=4)]
+    given = apply_overlay(book(market_of_two()[0]), rules, date(2026, 11, 20))
+    decision = decide(given, demand([160.0] * 24), replace(SETTINGS, markets=(replace(MARKET, terms=(1,)),)))
+    held = {h.offer.effective_hourly: h.count for h in decision.fleet.holdings}
+    assert held == {Decimal("0.54"): 4, Decimal("0.6"): 6}
+    assert decision.bound_gap == pytest.approx(0)
+
+
+def test_an_on_demand_price_for_the_first_few_is_not_counted_on() -> None:
+    rules = [OverlayRule("deal", Match(option=PurchaseOption.ON_DEMAND), percent=Decimal(50), capacity=4)]
+    given = apply_overlay(book(market_of_two()[0]), rules, date(2026, 11, 20))
+    kept, _ = find_candidates(given, MARKET)
+    assert kept[0].on_demand.hourly == Decimal("1.00")
 
 
 def test_names_the_book_does_not_know() -> None:
