@@ -126,20 +126,20 @@ def _other_options(decision: Decision) -> Iterator[Refusal]:
             yield from (_in_addition(decision, candidate, offer, avoided) for offer in others)
 
 
-def _over_horizon(decision: Decision, offer: Offer) -> Decimal:
-    """Dollars for one instance over the horizon, renewed at expiry and charged in full."""
-    return offer.term_cost * -(-decision.horizon_hours // offer.term_hours)
+def _in_place_of(decision: Decision, offer: Offer, start_hour: int, hours: int) -> Decimal:
+    """Dollars to cover ``hours`` from ``start_hour`` with one instance of the offer, renewed and charged in full."""
+    covered = min(hours, decision.horizon_hours - start_hour)
+    return offer.term_cost * -(-covered // offer.term_hours)
 
 
 def _instead(decision: Decision, candidate: Candidate, offer: Offer, mine: list[Holding]) -> Refusal:
-    """The same number of instances under this offer in place of the cheapest one that was bought."""
-    count = max(h.count for h in mine)
-    bought = min(mine, key=lambda h: _over_horizon(decision, h.offer)).offer
-    wanted = _over_horizon(decision, offer) * count
-    margin = wanted - _over_horizon(decision, bought) * count
+    """The same instances at the same times under this offer in place of what was bought."""
+    wanted = sum((_in_place_of(decision, offer, h.start_hour, h.offer.term_hours) * h.count for h in mine), Decimal(0))
+    margin = wanted - sum((h.cost for h in mine), Decimal(0))
+    bought = min((h.offer for h in mine), key=lambda o: o.effective_hourly)
     reason = f"${rate(offer.effective_hourly)}/h effective against ${rate(bought.effective_hourly)}/h"
     if offer.term_hours > decision.horizon_hours:
-        reason = _outlasts(decision, candidate, offer, count)
+        reason = _outlasts(decision, candidate, offer, max(h.count for h in mine))
     return _dearer(decision, offer, reason, margin, wanted)
 
 
@@ -151,7 +151,7 @@ def _avoided_by_one_more(decision: Decision, offer: Offer) -> Decimal:
 
 def _in_addition(decision: Decision, candidate: Candidate, offer: Offer, avoided: Decimal) -> Refusal:
     """One instance under this offer beside what was bought."""
-    wanted = _over_horizon(decision, offer)
+    wanted = _in_place_of(decision, offer, 0, decision.horizon_hours)
     used = float(avoided / (candidate.on_demand.hourly * decision.horizon_hours))
     pays = float(wanted / (candidate.on_demand.hourly * decision.horizon_hours))
     reason = f"one more instance would be in use {used:.1%} of the time, it pays above {pays:.1%}"

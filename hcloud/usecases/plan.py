@@ -204,9 +204,15 @@ def _warnings(loaded: Loaded, demand: Demand, decision: Decision, age_days: int)
     derived = sorted({o.key.option for o in _offers_in_use(decision) if o.origin.derived})
     if derived:
         yield f"derived prices are in use ({', '.join(derived)}): see 'hcloud explain' before buying"
+    if loaded.config.planning.regret_quantile is not None and decision.spread is None:
+        yield (
+            "planning.regret_quantile is not applied: it needs a trace of two days or more and a reserve bought all "
+            "at once"
+        )
     per_day = DAY // demand.step_seconds
-    if len(demand) >= 2 * per_day:
-        first, last = float(np.mean(demand.cores[:per_day])), float(np.mean(demand.cores[-per_day:]))
+    cores = demand.cores[loaded.config.planning.warm_up // demand.step_seconds :]
+    if len(cores) >= 2 * per_day:
+        first, last = float(np.mean(cores[:per_day])), float(np.mean(cores[-per_day:]))
         if last > STILL_RISING * first:
             yield (
                 f"demand is still rising: the last day needs {last / first if first else float('inf'):.1f} times the "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from rich.markup import escape
@@ -16,6 +17,7 @@ from hcloud.views.console import Terminal, plain_table
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SHOWN_REFUSALS = 3
+HOURS_PER_DAY = 24
 SHORT = {
     PurchaseOption.RESERVED: "Standard RI",
     PurchaseOption.CONVERTIBLE: "Convertible RI",
@@ -73,9 +75,9 @@ def _mix_table(plan: Plan) -> Table:
     columns = ("mix", "instances", "peak", "pays above", "$/h", "$/month", "upfront")
     table = plain_table(*columns, right=(1, 2, 3, 4, 5, 6), wrap=("mix",))
     spread = len({line.region for line in plan.mix}) > 1
-    for line in plan.mix:
+    for label, line in _grouped(plan.mix):
         table.add_row(
-            f"{line.instance_type} {_purchase(line)}" + (f" in {line.region}" if spread else ""),
+            f"{line.instance_type} {label}" + (f" in {line.region}" if spread else ""),
             f"{line.count:,.1f}".removesuffix(".0"),
             "" if line.option.is_commitment else f"{line.peak:,}",
             "" if line.break_even is None else f"{float(line.break_even):.1%}",
@@ -91,14 +93,40 @@ def _mix_table(plan: Plan) -> Table:
     return table
 
 
-def _purchase(line: MixLine) -> str:
-    """The purchase in the field's short terms: ``EC2 Instance SP 1y all upfront``."""
+def _grouped(mix: Sequence[MixLine]) -> list[tuple[str, MixLine]]:
+    """The lines with their labels; purchases of one offer on later days are summed up in one line."""
+    groups: dict[tuple[str, bool], list[MixLine]] = {}
+    for line in mix:
+        groups.setdefault((line.address, line.starts_hour >= HOURS_PER_DAY), []).append(line)
+    return [(_label(lines), _sum(lines)) for lines in groups.values()]
+
+
+def _sum(lines: Sequence[MixLine]) -> MixLine:
+    def total(name: str) -> Decimal:
+        return sum((getattr(line, name) for line in lines), Decimal(0))
+
+    return replace(
+        lines[0],
+        count=total("count"),
+        hourly=total("hourly"),
+        monthly=total("monthly"),
+        upfront=total("upfront"),
+        total=total("total"),
+    )
+
+
+def _label(lines: Sequence[MixLine]) -> str:
+    """The purchase in the field's short terms: ``EC2 Instance SP 1y all upfront``, with the days of later ones."""
+    line = lines[0]
     text = SHORT.get(line.option, str(line.option))
     if line.term_years:
         text += f" {line.term_years}y" + (f" {line.payment.replace('-', ' ')}" if line.provider == Provider.AWS else "")
     if line.address.startswith("owned/"):
         return f"owned: {text}"
-    return f"{text} (from day {line.starts_hour // 24})" if line.starts_hour else text
+    days = sorted({part.starts_hour // HOURS_PER_DAY for part in lines})
+    if days[0] == 0:
+        return text
+    return f"{text}, day {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")
 
 
 def _count(line: MixLine) -> str:
@@ -189,8 +217,8 @@ def markdown(plan: Plan) -> str:
         "|---|---|---|---:|---:|---:|---:|",
     ]
     rows += [
-        f"| {_purchase(m)} | {m.instance_type} | {m.region} | {_count(m)} | {m.hourly} | {m.monthly} | {m.upfront} |"
-        for m in plan.mix
+        f"| {label} | {m.instance_type} | {m.region} | {_count(m)} | {m.hourly} | {m.monthly} | {m.upfront} |"
+        for label, m in _grouped(plan.mix)
     ]
     rows += ["", f"| alternative | $/month | $ over {_horizon(plan)} | against plan |", "|---|---:|---:|---:|"]
     rows += [f"| {a.name} | {a.monthly} | {a.total} | {_against(plan, a)} |" for a in plan.alternatives]
