@@ -46,8 +46,10 @@ class Column:
 
     @property
     def short_choices(self) -> bool:
-        """Whether the column holds one of a few labels of at most eight bytes, told apart without a dictionary."""
-        return self.sort == "label" and bool(self.choices) and all(len(choice.encode()) <= 8 for choice in self.choices)
+        """Whether the labels are at most eight bytes and begin differently: told apart without a dictionary."""
+        firsts = {choice[:1] for choice in self.choices}
+        short = all(len(choice.encode()) <= 8 and choice.isascii() for choice in self.choices)
+        return self.sort == "label" and bool(firsts) and short and len(firsts) == len(self.choices)
 
     @property
     def allowed(self) -> str:
@@ -178,17 +180,27 @@ class Sink:
         return coded
 
     def _choice_codes(self, column: Column, values: pa.StringArray) -> Codes:
-        """Codes of a column of short choices, by the eight bytes of each: exact, and faster than a dictionary."""
+        """Codes of a column of short choices: guessed from one byte that tells them apart, checked by all eight."""
         known = self.names[column.name]
-        hashes = identity_hashes(values)
-        codes: Codes = np.full(len(values), -2, np.int32)
         for choice in column.choices:
             known.setdefault(choice, len(known))
-            np.copyto(codes, known[choice], where=hashes == int.from_bytes(choice.encode(), "little"))
-        np.copyto(codes, -1, where=hashes == 0)
-        if codes.min(initial=0) < -1:
+        words = np.array([int.from_bytes(choice.encode(), "little") for choice in column.choices] + [0], np.uint64)
+        guess, place = _guesses(words)
+        hashes = identity_hashes(values)
+        codes = guess[hashes.view(np.uint8)[place::8]]
+        if not np.array_equal(words[codes], hashes):
             raise SuspectError
-        return codes
+        empty = len(column.choices)
+        return np.where(codes == empty, -1, codes) if values.null_count else codes
+
+
+def _guesses(words: Hashes) -> tuple[Codes, int]:
+    """For each value of the byte at a place that differs between all words, the index of the word that has it."""
+    table = words.view(np.uint8).reshape(len(words), 8)
+    place = next(place for place in range(8) if len(set(table[:, place].tolist())) == len(words))
+    guess: Codes = np.zeros(256, np.int32)
+    guess[table[:, place]] = np.arange(len(words), dtype=np.int32)
+    return guess, place
 
 
 def unix_seconds(values: pa.Array) -> Floats:
@@ -206,7 +218,8 @@ def _floats(values: pa.DoubleArray) -> Floats:
     return np.frombuffer(filled.buffers()[1], np.float64)[filled.offset : filled.offset + len(filled)]
 
 
-def _identities(values: pa.StringArray) -> NDArray[np.uint64]:
-    if len(values) and pc.max(pc.binary_length(values)).as_py() > limits.TEXT_BYTES:
-        raise SuspectError
-    return identity_hashes(values)
+def _identities(values: pa.StringArray) -> Hashes:
+    try:
+        return identity_hashes(values, limits.TEXT_BYTES)
+    except OverflowError as error:
+        raise SuspectError from error

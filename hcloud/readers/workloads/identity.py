@@ -14,16 +14,19 @@ _WORD = 8
 _KEEP = np.array([(1 << (8 * n)) - 1 for n in range(_WORD)] + [(1 << 64) - 1], np.uint64)
 
 
-def identity_hashes(values: pa.StringArray) -> Hashes:
+def identity_hashes(values: pa.StringArray, most: int = 1 << 30) -> Hashes:
     """One hash a string, the same whatever block it stands in: the bytes themselves up to eight, then mixed further.
 
-    Strings hold no NUL bytes (readers refuse them), so that up to eight bytes no two different ones share a hash.
+    A string of more than ``most`` bytes is an OverflowError. Strings hold no NUL bytes (readers refuse them), so that
+    up to eight bytes no two different ones share a hash.
     """
     starts, lengths, data = _layout(values)
+    longest = int(lengths.max(initial=0))
+    if longest > most:
+        raise OverflowError(f"a string of {longest} bytes")
     words = np.ndarray(len(data) - _WORD + 1, "<u8", data, 0, (1,))
     hashes: Hashes = words[starts]
     hashes &= _KEEP[np.minimum(lengths, _WORD)]
-    longest = int(lengths.max(initial=0))
     for at in range(_WORD, longest, _WORD):
         rows = np.flatnonzero(lengths > at)
         hashes[rows] = _stir(hashes[rows], words[starts[rows] + at], lengths[rows] - at)
