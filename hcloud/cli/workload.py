@@ -87,7 +87,9 @@ def validate(
 
     terminal = session(ctx).terminal
     at = moment(now)
-    verdicts = check(names, _request("", workload_format, keys, 1))
+    request = _request("", workload_format, keys, 1)
+    with terminal.progress("checking files", len(names)) as advance:
+        verdicts = check(names, request, advance)
     if json_ or output is Output.JSON:
         terminal.write_json(view.verdicts_document(verdicts, at))
     else:

@@ -81,9 +81,16 @@ def open_request(request: Request, progress: Callable[[float], None] | None = No
     return read_workload(Path(request.name), request.format, with_keys(WorkloadOptions(), request.keys or {}), progress)
 
 
-def validate(names: Iterable[str], request: Request) -> tuple[Verdict, ...]:
+def validate(
+    names: Iterable[str], request: Request, progress: Callable[[float], None] | None = None
+) -> tuple[Verdict, ...]:
     """Read every file and say whether it can be used; no file hides another's problems."""
-    return tuple(_verdict(Request(name, request.format, request.keys, request.seed)) for name in names)
+    verdicts: list[Verdict] = []
+    for name in names:
+        verdicts.append(_verdict(Request(name, request.format, request.keys, request.seed)))
+        if progress is not None:
+            progress(len(verdicts))
+    return tuple(verdicts)
 
 
 def _verdict(request: Request) -> Verdict:
