@@ -95,13 +95,14 @@ class Growing:
 
 
 class Sink:
-    """Takes record batches, checks them at full speed and keeps the columns as arrays."""
+    """Takes record batches, checks them at full speed and keeps the columns as arrays; ``good`` rows hold no fault."""
 
     def __init__(self, columns: tuple[Column, ...], max_rows: int, file: str) -> None:
         self.columns = columns
         self.max_rows = max_rows
         self.file = file
         self.rows = 0
+        self.good = 0
         self.growing: dict[str, Growing] = {}
         self.names: dict[str, dict[str, int]] = {c.name: {} for c in columns if c.sort == "label"}
 
@@ -123,6 +124,7 @@ class Sink:
         for index, column in enumerate(self.columns):
             if column.sort != "skip":
                 self.growing[column.name].extend(self._column(column, batch.column(index)))
+        self.good = self.rows
 
     def numbers(self, name: str) -> Floats:
         """A number or time column."""

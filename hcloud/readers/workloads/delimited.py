@@ -51,7 +51,7 @@ def read_table(source: Source, layout: Layout, max_rows: int, progress: Progress
     except (SuspectError, pa.ArrowInvalid, pa.ArrowKeyError, UnicodeDecodeError) as error:
         if reader.failure is not None:
             raise reader.failure from error
-        raise locate(source, layout, str(error)) from error
+        raise locate(source, layout, str(error), sink.good) from error
     if sink.rows == 0:
         raise InputError(f"{source.name}: no rows; the file has only a header")
     _refuse_duplicates(source, layout, sink)

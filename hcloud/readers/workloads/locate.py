@@ -37,13 +37,14 @@ class Layout:
     wrap: Callable[[CheckedReader], io.RawIOBase] | None = None
 
 
-def locate(source: Source, layout: Layout, reason: str) -> InputError:
-    """The error for a file the fast pass refused, with every bad cell up to a bound."""
+def locate(source: Source, layout: Layout, reason: str, good: int = 0) -> InputError:
+    """The error for a file the fast pass refused, with every bad cell up to a bound; the first rows may be good."""
     findings = Findings(source.name)
-    for line, cells in _rows(source, layout, findings):
+    for row, (line, cells) in enumerate(_rows(source, layout, findings)):
         if findings.full:
             break
-        _check_row(findings, line, cells, layout.columns)
+        if row >= good:
+            _check_row(findings, line, cells, layout.columns)
     if findings.problems:
         return findings.error()
     return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
