@@ -363,7 +363,9 @@ def test_series_values_are_checked(tmp_path: Path, text: str) -> None:
 
 
 def test_series_times_are_checked(tmp_path: Path) -> None:
-    assert "line 4: a time that stands there before" in str(refusal(write(tmp_path, stamps("00:00,1", "05:00,1", "00:00,2"))))
+    assert "line 4: a time that stands there before" in str(
+        refusal(write(tmp_path, stamps("00:00,1", "05:00,1", "00:00,2")))
+    )
     got = series(write(tmp_path, stamps("05:00,2", "00:00,1", "10:00,3")))
     assert got.cores.tolist() == [1, 2, 3]
     assert sum(got.provenance.repaired.values()) == 1
