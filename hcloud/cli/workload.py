@@ -47,7 +47,7 @@ def show(
     name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
     workload_format: Format = "auto",
     keys: Keys = None,
-    seed: Seed = 1,
+    seed: Seed = 42,
     step: Annotated[str | None, typer.Option(help="Step of the demand, for example 5min; else chosen.")] = None,
     out: Annotated[Path | None, typer.Option(help="Also draw the demand to FILE.png, .svg or .html.")] = None,
     output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
@@ -87,7 +87,7 @@ def validate(
 
     terminal = session(ctx).terminal
     at = moment(now)
-    request = _request("", workload_format, keys, 1)
+    request = _request("", workload_format, keys, 42)
     with terminal.progress("checking files", len(names)) as advance:
         verdicts = check(names, request, advance)
     if json_ or output is Output.JSON:
@@ -105,7 +105,7 @@ def convert(
     to: Annotated[Path, typer.Option(help="The file to write: .csv, or .parquet for jobs.")],
     workload_format: Format = "auto",
     keys: Keys = None,
-    seed: Seed = 1,
+    seed: Seed = 42,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
     """Write a workload in our own schema, with every modelled column filled in."""

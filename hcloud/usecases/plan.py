@@ -75,26 +75,29 @@ def make_plan(loaded: Loaded, now: datetime, progress: Callable[[float], None] |
 
 
 def _demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
-    """Demand by planning step; of a job trace the time up to the last submission, so that its draining tail is not
-    mistaken for low demand. Where a term ends inside the horizon the steps are hours at least."""
+    """Demand by planning step. Of a job trace the time between the first and the last submission counts, so that its
+    draining tail is not mistaken for low demand; where a term ends inside the horizon the steps are hours at least."""
     if isinstance(workload, Jobs):
-        seconds = float(workload.submit[-1] - workload.submit[0])
+        begin, end = float(workload.submit[0]), float(workload.submit[-1])
     else:
-        seconds = float(len(workload) * workload.step_seconds)
-    step = choose_step(seconds, settings.outlook)
+        begin, end = workload.start, workload.start + len(workload) * workload.step_seconds
+    step = choose_step(end - begin, settings.outlook)
     terms = [t for m in settings.markets for t in m.terms]
     if settings.outlook.horizon_hours > min(terms, default=1) * HOURS_PER_YEAR:
         step = max(step, SECONDS_PER_HOUR)
-    demand = demand_of(workload, step)
-    if isinstance(workload, Jobs):
-        kept = max(round((float(workload.submit[-1]) - demand.start) / step), 1)
-        demand = _first_steps(demand, kept)
-    return demand
+    return _between(demand_of(workload, step), begin, end)
 
 
-def _first_steps(demand: Demand, steps: int) -> Demand:
+def _between(demand: Demand, begin: float, end: float) -> Demand:
+    """The steps that lie at least half between two times, one at the least."""
+    first = round((begin - demand.start) / demand.step_seconds)
+    last = max(round((end - demand.start) / demand.step_seconds), first + 1)
     return replace(
-        demand, cores=demand.cores[:steps], memory=demand.memory[:steps], batch_cores=demand.batch_cores[:steps]
+        demand,
+        start=demand.start + first * demand.step_seconds,
+        cores=demand.cores[first:last],
+        memory=demand.memory[first:last],
+        batch_cores=demand.batch_cores[first:last],
     )
 
 

@@ -35,7 +35,7 @@ class Request:
     name: str
     format: str = "auto"
     keys: Mapping[str, str] | None = None
-    seed: int = 1
+    seed: int = 42
 
 
 @dataclass(frozen=True, slots=True)
