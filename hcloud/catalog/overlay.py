@@ -115,6 +115,7 @@ def _negotiated(offer: Offer, rule: OverlayRule) -> Offer:
         Origin(offer.origin.source, offer.origin.day, derived),
         remaining,
         None if rule.capacity is None else offer,
+        "" if rule.capacity is None else rule.name,
     )
 
 

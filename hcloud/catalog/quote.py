@@ -64,3 +64,23 @@ def sustained_factor(rule: SustainedUse, utilisation: Decimal) -> Decimal:
 def monthly_sustained_cost(hourly: Decimal, rule: SustainedUse, utilisation: Decimal) -> Decimal:
     """Dollars a month (730 h) for one resource in use a fraction of the month, at a list price of ``hourly``."""
     return hourly * HOURS_PER_MONTH * sustained_factor(rule, utilisation)
+
+
+def break_even(committed: Decimal, on_demand: Decimal, rule: SustainedUse | None = None) -> Decimal:
+    """The share of a span an instance must be in use for a commitment of ``committed`` dollars over it to cost the same
+    as ``on_demand`` dollars for using it throughout at list price; above 1 it never pays.
+
+    Under sustained use the tiers are walked: the last hours of a month are the cheapest, so it takes more of them.
+    Raises ValueError where on-demand is free.
+    """
+    if on_demand <= 0:
+        raise ValueError("on-demand use costs nothing")
+    wanted = committed / on_demand
+    if rule is None:
+        return wanted
+    part, below = Decimal(1) / len(rule.tiers), Decimal(0)
+    for index, tier in enumerate(rule.tiers):
+        if wanted <= below + part * tier:
+            return index * part + (wanted - below) / tier
+        below += part * tier
+    return wanted / below

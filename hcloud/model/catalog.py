@@ -110,7 +110,7 @@ class Offer:
 
     ``hourly`` is charged while the instance runs (on-demand, spot) or for every hour of the term (commitments);
     ``upfront`` once when the term starts. ``remaining`` limits how many can still be had, None meaning no limit;
-    ``then`` is the offer of the same key that applies when they are gone.
+    ``then`` is the offer of the same key that applies when they are gone; offers of one ``pool`` share what remains.
     """
 
     key: OfferKey
@@ -119,6 +119,7 @@ class Offer:
     origin: Origin
     remaining: int | None = None
     then: Offer | None = None
+    pool: str = ""
 
     @property
     def term_hours(self) -> int:

@@ -9,6 +9,8 @@ from decimal import Decimal
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 
 FORMAT_VERSION = "1.0"
+OWNED = "owned/"
+"""How the address of a line begins that is owned already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,4 +170,4 @@ class Plan:
     @property
     def purchases(self) -> tuple[MixLine, ...]:
         """The commitments among the mix: what somebody would have to buy."""
-        return tuple(line for line in self.mix if line.option.is_commitment)
+        return tuple(line for line in self.mix if line.option.is_commitment and not line.address.startswith(OWNED))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from fnmatch import fnmatchcase
 
 from hcloud.catalog.book import PriceBook
@@ -32,7 +33,9 @@ class Candidate:
         return f"{key.provider}/{key.region}/{key.instance_type}"
 
 
-def find_candidates(book: PriceBook, market: Market) -> tuple[tuple[Candidate, ...], tuple[Refusal, ...]]:
+def find_candidates(
+    book: PriceBook, market: Market, horizon_hours: int
+) -> tuple[tuple[Candidate, ...], tuple[Refusal, ...]]:
     """The candidates of a market at its instance size, and the types a rule keeps out.
 
     Raises UsageError where the market names something the book does not know, EvidenceError where a family that was
@@ -49,7 +52,7 @@ def find_candidates(book: PriceBook, market: Market) -> tuple[tuple[Candidate, .
                 refused.append(Refusal(address, reason))
                 continue
             try:
-                kept.append(_candidate(book, market, shape, region))
+                kept.append(_candidate(book, market, shape, region, horizon_hours))
             except EvidenceError as missing:
                 if market.families:
                     raise
@@ -93,14 +96,15 @@ def _excluded(shape: InstanceType, market: Market) -> str:
     return ""
 
 
-def _candidate(book: PriceBook, market: Market, shape: InstanceType, region: str) -> Candidate:
+def _candidate(book: PriceBook, market: Market, shape: InstanceType, region: str, horizon_hours: int) -> Candidate:
     def key(option: PurchaseOption) -> OfferKey:
         return OfferKey(market.provider, region, shape.name, option, os=market.os, tenancy=market.tenancy)
 
     on_demand = _unlimited(book.offer(key(PurchaseOption.ON_DEMAND)))
     _refuse_quarantined(book, market, on_demand.key)
-    allowed = (o for o in book.commitments(on_demand.key) if _allowed(o, market))
-    commitments = tuple(sorted(allowed, key=lambda o: bool(o.origin.derived)))  # of equal prices the published one
+    allowed = [o for o in book.commitments(on_demand.key) if _allowed(o, market)]
+    single = _one_a_pool(allowed, horizon_hours)
+    commitments = tuple(sorted(single, key=lambda o: bool(o.origin.derived)))  # of equal prices the published one
     spot = book.offers.get(key(PurchaseOption.SPOT))
     return Candidate(
         shape,
@@ -109,6 +113,19 @@ def _candidate(book: PriceBook, market: Market, shape: InstanceType, region: str
         _unlimited(spot) if spot else None,
         book.sustained.get((market.provider, shape.family)),
     )
+
+
+def _one_a_pool(offers: list[Offer], horizon_hours: int) -> list[Offer]:
+    """Of offers that share what remains of a pool only the cheapest over the horizon: it would use the pool up."""
+
+    def cost(offer: Offer) -> tuple[Decimal, OfferKey]:
+        return offer.term_cost * -(-horizon_hours // offer.term_hours), offer.key
+
+    best: dict[str, Offer] = {}
+    for offer in offers:
+        if offer.pool and (offer.pool not in best or cost(offer) < cost(best[offer.pool])):
+            best[offer.pool] = offer
+    return [o for o in offers if not o.pool or o is best[o.pool]]
 
 
 def _unlimited(offer: Offer) -> Offer:

@@ -6,11 +6,13 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError
+from hcloud.model.catalog import Offer
 from hcloud.model.plan import Refusal
 from hcloud.model.workload import Demand
 from hcloud.planning.candidates import Candidate, find_candidates
@@ -28,6 +30,9 @@ from hcloud.planning.owned import Owned, use_first, without_spot
 from hcloud.planning.risk import Spread, changed, scaled, spread, unused_share
 from hcloud.planning.settings import PlanSettings
 
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
 SEED_FUTURES = 1  # purpose of the random stream, mixed with the seed so that another stream never moves it
 
 
@@ -42,10 +47,11 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Fall:
-    """What happens to the plan when demand changes: its own cost, and that of the fleets chosen in hindsight."""
+    """What happens to the plan when demand changes: its own fleet and spot part, and the fleets chosen in hindsight."""
 
     change: float
     planned: Fleet
+    spot: Fleet
     on_demand: Fleet
     hindsight: Fleet
     unused_share: float
@@ -72,6 +78,12 @@ class Decision:
     owned: tuple[Owned, ...]
 
     @property
+    def offers_in_use(self) -> tuple[Offer, ...]:
+        """What is bought and rented, spot included."""
+        rentals = (*self.fleet.rentals, *self.spot.rentals)
+        return (*(h.offer for h in self.fleet.holdings), *(r.offer for r in rentals))
+
+    @property
     def horizon_hours(self) -> int:
         """The planning horizon in hours."""
         return round(len(self.forecast) * self.forecast.step_hours)
@@ -82,9 +94,9 @@ def decide(book: PriceBook, demand: Demand, settings: PlanSettings, owned: Seque
 
     Raises EvidenceError where no candidate has a price, InputError where there is no demand.
     """
-    whole = use_first(stretch(demand, settings.outlook), owned)
-    forecast, spot_part = without_spot(whole, settings.spot_share_of_batch)
-    found = [find_candidates(book, m) for m in settings.markets]
+    demanded = stretch(demand, settings.outlook)
+    parts = _divide(demanded, settings, owned)
+    found = [find_candidates(book, m, settings.outlook.horizon_hours) for m in settings.markets]
     candidates = tuple(c for kept, _ in found for c in kept)
     if not candidates:
         raise EvidenceError(
@@ -92,27 +104,43 @@ def decide(book: PriceBook, demand: Demand, settings: PlanSettings, owned: Seque
             hint="widen markets.families, architectures or regions, or set markets.vcpus to a size they have",
         )
     evaluations = tuple(
-        sorted((evaluate(c, forecast) for c in candidates), key=lambda e: (e.cost, e.candidate.address))
+        sorted((evaluate(c, parts.planned) for c in candidates), key=lambda e: (e.cost, e.candidate.address))
     )
-    optimum = _choose(evaluations, forecast, settings)
-    outcome, scale, chosen = _sized(optimum, forecast, settings)
+    optimum = _choose(evaluations, parts.planned, settings)
+    outcome, scale, chosen = _sized(optimum, parts.planned, settings, _steady(optimum.fleet, settings, owned))
     return Decision(
-        forecast,
+        parts.planned,
         chosen.types,
         chosen.fleet,
-        _spot_fleet(candidates, evaluations[0].candidate, spot_part),
+        _spot_fleet(candidates, evaluations[0].candidate, parts.spot),
         chosen.method,
         chosen.gap + float(chosen.fleet.cost - optimum.fleet.cost),
         chosen.lower_bound,
-        _rivals(candidates, forecast, settings),
+        _rivals(candidates, parts.whole, settings),
         evaluations,
         tuple(r for _, refused in found for r in refused),
-        tuple(_fall(chosen, forecast, -f) for f in settings.risk.falls),
+        tuple(
+            _fall(chosen, candidates, _divide(changed(demanded, -f), settings, owned), -f) for f in settings.risk.falls
+        ),
         outcome,
         scale,
         settings.risk.regret_quantile if outcome is not None else None,
         tuple(owned),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """Demand that nothing owned serves (``whole``), divided into what is planned for and what spot takes."""
+
+    whole: Forecast
+    planned: Forecast
+    spot: Forecast
+
+
+def _divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> _Parts:
+    whole = use_first(demanded, owned)
+    return _Parts(whole, *without_spot(whole, settings.spot_share_of_batch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,24 +166,32 @@ def _choose(evaluations: Sequence[Evaluation], forecast: Forecast, settings: Pla
     useful, fractional = relaxed[_region(best.candidate)]
     if not settings.mix_types or len(useful) == 1:
         return single
-    shapes = _one_a_shape(evaluations, useful)
-    start = lower_bound(shapes, forecast) if len(shapes) < len(useful) else fractional
-    mix = mixed_reserve(shapes, forecast, start)
+    start = _by_shape(evaluations, useful, fractional.reserve)
+    shapes = tuple(start)
+    mix = mixed_reserve(shapes, forecast, fractional.cost, np.array(list(start.values())))
     mixed = serve(forecast, shapes, mix.holdings)
     if float(mixed.cost) >= float(best.cost) * (1 - settings.mix_min_saving):
         return single
-    return _Chosen(_in_use(shapes, mixed), mixed, mix.method, float(mixed.cost) - mix.bound, bound)
+    return _Chosen(_in_use(shapes, mixed), mixed, mix.method, max(float(mixed.cost) - mix.bound, 0.0), bound)
 
 
-def _one_a_shape(evaluations: Sequence[Evaluation], useful: Sequence[Candidate]) -> tuple[Candidate, ...]:
-    """Of the useful types the cheapest of each shape (GiB per vCPU to the nearest power of two): two of one shape are
-    more to run and save next to nothing."""
-    shapes: dict[int, Candidate] = {}
+def _by_shape(
+    evaluations: Sequence[Evaluation], useful: Sequence[Candidate], reserve: Floats
+) -> dict[Candidate, float]:
+    """Of the useful types the cheapest of each shape (GiB per vCPU to the nearest power of two) with the fractional
+    reserve of all types of that shape: two of one shape are more to run and save next to nothing."""
+    wanted: dict[int, float] = {}
+    for candidate, count in zip(useful, reserve, strict=True):
+        wanted[_shape(candidate)] = wanted.get(_shape(candidate), 0.0) + float(count)
+    cheapest: dict[int, Candidate] = {}
     for evaluation in evaluations:
-        shape = evaluation.candidate.shape
         if evaluation.candidate in useful:
-            shapes.setdefault(round(math.log2(shape.memory_gib / shape.vcpus)), evaluation.candidate)
-    return tuple(shapes.values())
+            cheapest.setdefault(_shape(evaluation.candidate), evaluation.candidate)
+    return {candidate: wanted[shape] for shape, candidate in cheapest.items()}
+
+
+def _shape(candidate: Candidate) -> int:
+    return round(math.log2(candidate.shape.memory_gib / candidate.shape.vcpus))
 
 
 def _region(candidate: Candidate) -> tuple[str, str]:
@@ -173,13 +209,22 @@ def _in_use(candidates: Sequence[Candidate], fleet: Fleet) -> tuple[Candidate, .
     return tuple(c for c in candidates if c.shape.name in used)
 
 
-def _sized(chosen: _Chosen, forecast: Forecast, settings: PlanSettings) -> tuple[Spread | None, float, _Chosen]:
+def _steady(fleet: Fleet, settings: PlanSettings, owned: Sequence[Owned]) -> bool:
+    """Whether one constant reserve faces demand that only varies by day: what bootstrap futures can judge."""
+    horizon = settings.outlook.horizon_hours
+    lasting = all(h.start_hour == 0 and h.offer.term_hours >= horizon for h in fleet.holdings)
+    return lasting and not settings.outlook.growth_per_year and all(o.hours_left >= horizon for o in owned)
+
+
+def _sized(
+    chosen: _Chosen, forecast: Forecast, settings: PlanSettings, steady: bool
+) -> tuple[Spread | None, float, _Chosen]:
     """The spread over futures and, where a regret quantile is set, the reserve scaled to it."""
     generator = np.random.default_rng([settings.seed, SEED_FUTURES])
     futures = bootstrap(forecast, settings.risk.futures, generator)
-    if futures is None or not chosen.fleet.holdings or any(h.start_hour for h in chosen.fleet.holdings):
+    if futures is None or not steady or not chosen.fleet.holdings:
         return None, 1.0, chosen
-    outcome = spread(chosen.types, chosen.fleet.holdings, forecast, futures)
+    outcome = spread(chosen.types, chosen.fleet, forecast, futures)
     quantile = settings.risk.regret_quantile
     if quantile is None:
         return outcome, 1.0, chosen
@@ -222,13 +267,14 @@ def _rivals(candidates: Sequence[Candidate], forecast: Forecast, settings: PlanS
     return tuple(Rival(name, text, min(fleets, key=lambda f: f.cost)) for name, text, fleets in named if fleets)
 
 
-def _fall(chosen: _Chosen, forecast: Forecast, change: float) -> Fall:
-    """The plan's commitments under changed demand, beside what would have been best for its first type."""
-    less = changed(forecast, change)
+def _fall(chosen: _Chosen, candidates: Sequence[Candidate], less: _Parts, change: float) -> Fall:
+    """The plan's commitments under changed demand, beside what would have been best for its own types."""
+    planned = serve(less.planned, chosen.types, chosen.fleet.holdings)
     return Fall(
         change,
-        serve(less, chosen.types, chosen.fleet.holdings),
-        min((all_on_demand(c, less) for c in chosen.types), key=lambda f: f.cost),
-        min((evaluate(c, less).fleet for c in chosen.types), key=lambda f: f.cost),
-        unused_share(chosen.fleet, chosen.types, less),
+        planned,
+        _spot_fleet(candidates, chosen.types[0], less.spot),
+        min((all_on_demand(c, less.whole) for c in chosen.types), key=lambda f: f.cost),
+        min((planned, *(evaluate(c, less.planned).fleet for c in chosen.types)), key=lambda f: f.cost),
+        unused_share(chosen.fleet, chosen.types, less.planned),
     )

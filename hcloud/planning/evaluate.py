@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.catalog.quote import sustained_factor
+from hcloud.catalog.quote import break_even, sustained_factor
 from hcloud.model.catalog import Offer
 from hcloud.planning.candidates import Candidate
 from hcloud.planning.fleet import Fleet, Holding, Rental, instances_needed, rent, steps_at_or_above
@@ -95,24 +95,44 @@ def level_costs(candidate: Candidate, units: Counts, forecast: Forecast) -> Floa
 
 def _by_level(costs: Floats, offers: Sequence[Offer], horizon_hours: int) -> tuple[Holding, ...]:
     """Cover levels from the busiest down with the cheapest offer left, as long as it undercuts the level on demand."""
-    chosen: dict[int, int] = {}
-    prices = [float(o.term_cost * _renewals(o, horizon_hours)) for o in offers]
-    order = sorted(range(len(offers)), key=lambda i: (prices[i], offers[i].key))
-    left = [offers[i].remaining for i in order]
-    position = 0
-    for cost in costs:
-        while position < len(order) and left[position] == 0:
-            position += 1
-        if position == len(order) or cost <= prices[order[position]] + WORTH_A_COMMITMENT:
+    worth = 0
+    for offer in ladder(offers, horizon_hours):
+        price = float(cost_over(offer, horizon_hours)) + WORTH_A_COMMITMENT
+        end = len(costs) if offer.remaining is None else min(worth + offer.remaining, len(costs))
+        worth += int(np.sum(costs[worth:end] > price))  # costs fall from level to level
+        if worth < end:
             break
-        chosen[order[position]] = chosen.get(order[position], 0) + 1
-        available = left[position]
-        left[position] = None if available is None else available - 1
-    return renewed([Holding(offers[i], n) for i, n in sorted(chosen.items())], horizon_hours)
+    return fill(offers, worth, horizon_hours)
 
 
-def _renewals(offer: Offer, horizon_hours: int) -> int:
-    return -(-horizon_hours // offer.term_hours)
+def cost_over(offer: Offer, horizon_hours: int) -> Decimal:
+    """Dollars for one instance over the horizon, renewed at expiry and charged in full."""
+    return offer.term_cost * -(-horizon_hours // offer.term_hours)
+
+
+def pays_above(candidate: Candidate, offer: Offer, horizon_hours: int) -> Decimal:
+    """The share of the horizon an instance must be in use for the offer to pay, renewed and charged in full."""
+    on_demand = candidate.on_demand.hourly * horizon_hours
+    return break_even(cost_over(offer, horizon_hours), on_demand, candidate.sustained)
+
+
+def ladder(offers: Sequence[Offer], horizon_hours: int) -> tuple[Offer, ...]:
+    """The offers worth having, cheapest over the horizon first, up to the first that never runs out."""
+    order = sorted(offers, key=lambda o: (cost_over(o, horizon_hours), bool(o.origin.derived), o.key))
+    endless = next((i for i, o in enumerate(order) if o.remaining is None), len(order) - 1)
+    return tuple(order[: endless + 1])
+
+
+def fill(offers: Sequence[Offer], count: int, horizon_hours: int) -> tuple[Holding, ...]:
+    """``count`` instances from the cheapest offers on, each as far as it lasts, renewed at expiry; fewer where all run
+    out."""
+    held: list[Holding] = []
+    for offer in ladder(offers, horizon_hours):
+        taken = count if offer.remaining is None else min(count, offer.remaining)
+        count -= taken
+        if taken:
+            held.append(Holding(offer, taken))
+    return renewed(held, horizon_hours)
 
 
 def renewed(holdings: Sequence[Holding], horizon_hours: int) -> tuple[Holding, ...]:
@@ -153,26 +173,18 @@ def all_on_demand(candidate: Candidate, forecast: Forecast) -> Fleet:
 
 
 def reserved_for_peak(candidate: Candidate, forecast: Forecast, overprovision: float) -> Fleet | None:
-    """The peak plus a margin under the cheapest commitment, renewed at expiry (strategy SR); None without offers."""
+    """The peak plus a margin under the cheapest commitments, renewed at expiry (strategy SR); None without offers."""
     if not candidate.commitments:
         return None
     units = instances_needed(forecast.cores, forecast.memory, candidate)
     count = int(np.ceil(int(units.max()) * (1 + overprovision) - 1e-9))
     horizon_hours = len(forecast) * forecast.step_seconds // SECONDS_PER_HOUR
-    cheapest = min(candidate.commitments, key=lambda o: (o.term_cost * _renewals(o, horizon_hours), o.key))
-    return _with_holdings(candidate, forecast, units, renewed([Holding(cheapest, count)], horizon_hours))
+    return _with_holdings(candidate, forecast, units, fill(candidate.commitments, count, horizon_hours))
 
 
 def static_hybrid(candidate: Candidate, forecast: Forecast) -> Fleet:
     """One constant reserve from the break-even quantile of demand, renewed at expiry (the closed form)."""
     units = instances_needed(forecast.cores, forecast.memory, candidate)
     horizon_hours = len(forecast) * forecast.step_seconds // SECONDS_PER_HOUR
-    costs = level_costs(candidate, units, forecast)
-    fleets = [_with_holdings(candidate, forecast, units, ())]
-    for offer in candidate.commitments:
-        renewals = _renewals(offer, horizon_hours)
-        worth = int(np.sum(costs > float(offer.term_cost) * renewals + WORTH_A_COMMITMENT))
-        count = worth if offer.remaining is None else min(worth, offer.remaining)
-        if count:
-            fleets.append(_with_holdings(candidate, forecast, units, renewed([Holding(offer, count)], horizon_hours)))
-    return min(fleets, key=lambda f: f.cost)
+    holdings = _by_level(level_costs(candidate, units, forecast), candidate.commitments, horizon_hours)
+    return _with_holdings(candidate, forecast, units, holdings)

@@ -67,16 +67,16 @@ def whole_periods(steps: int, step_seconds: int) -> int:
 
 
 def stretch(demand: Demand, outlook: Outlook) -> Forecast:
-    """Repeat the latest whole periods of the demand to the horizon, grown and with headroom.
+    """Repeat the latest whole periods of the demand over the horizon, grown and with headroom.
 
     Growth compounds and is applied month by month. Raises InputError where the demand is empty or zero throughout.
     """
+    steps = outlook.horizon_hours * SECONDS_PER_HOUR // demand.step_seconds
     kept = max(len(demand) - outlook.warm_up_seconds // demand.step_seconds, 0)
-    pattern = whole_periods(kept, demand.step_seconds)
+    pattern = whole_periods(min(kept, steps), demand.step_seconds)
     first = len(demand) - pattern
     if not float(np.max(demand.cores[first:], initial=0.0)) > 0:
         raise InputError(f"{demand.provenance.name}: no demand is left to plan for in its latest whole period")
-    steps = outlook.horizon_hours * SECONDS_PER_HOUR // demand.step_seconds
     scale = _growth(steps, demand.step_seconds, outlook.growth_per_year) * (1 + outlook.headroom)
 
     def repeated(column: Floats) -> Floats:

@@ -10,10 +10,10 @@ import numpy as np
 
 from hcloud.model.catalog import Offer
 from hcloud.planning.candidates import Candidate
-from hcloud.planning.evaluate import renewed
+from hcloud.planning.evaluate import cost_over, fill, ladder, renewed
 from hcloud.planning.fleet import Holding, cover
 from hcloud.planning.forecast import Forecast
-from hcloud.planning.program import Answer, Column, Loads, loads_of, solve
+from hcloud.planning.program import Column, Loads, loads_of, solve
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 FIRST_MOVE = 8
 HOURS_PER_QUARTER = HOURS_PER_YEAR // 4
 MOST_LOADS = 4000  # ours: the bound over several purchase dates stays a matter of seconds
+MOST_LOADS_AT_ONCE = 10_000  # ours: and so does the one over a single date
 SOLVED_WHOLE = 1500  # ours: up to this many whole counts (types x distinct loads) HiGHS answers in seconds
 EXACT, SEARCHED = "integer program (HiGHS)", "linear program, whole instances by search"
 
@@ -79,14 +80,14 @@ def lower_bound(candidates: Sequence[Candidate], forecast: Forecast) -> Bound:
     """The cheapest fractional fleet of any mix with perfect foresight (LB-J of the covering program).
 
     Where a term ends inside the horizon, purchases are made at the start of any quarter and, to stay a bound on
-    purchases at any hour, cover one quarter more than their term; then, too, demand may be rounded down.
+    purchases at any hour, reach every quarter they could touch. Very many distinct loads are rounded down.
     Raises HcloudError where the solver fails.
     """
     horizon = _hours(forecast)
     offers = [(i, o) for i, c in enumerate(candidates) for o in _best_by_term(c)]
     once = all(o.term_hours >= horizon for _, o in offers)
     epochs = 1 if once else max(horizon // HOURS_PER_QUARTER, 1)
-    loads = loads_of(forecast, epochs, None if once else MOST_LOADS)
+    loads = loads_of(forecast, epochs, MOST_LOADS_AT_ONCE if once else MOST_LOADS)
     bought = [_purchase(candidates[i], o, loads, start, horizon) for i, o in offers for start in range(epochs)]
     rented = [r for c in candidates for r in _rentals(c, loads, _cheapest_on_demand(c))]
     answer = solve([*bought, *rented], loads, whole=False)
@@ -116,7 +117,7 @@ def _shape(candidate: Candidate) -> tuple[float, float]:
 def _purchase(candidate: Candidate, offer: Offer, loads: Loads, start: int, horizon: int) -> Column:
     """One instance bought at the start of an epoch; it reaches one epoch further than its term (see lower_bound)."""
     epochs = int(loads.epoch.max()) + 1
-    reach = epochs if offer.term_hours >= horizon else offer.term_hours * epochs // horizon + 1
+    reach = epochs if offer.term_hours >= horizon else -(-offer.term_hours * epochs // horizon) + 1
     rows = np.flatnonzero((loads.epoch >= start) & (loads.epoch < start + reach))
     return Column(_shape(candidate), float(offer.term_cost), rows)
 
@@ -126,53 +127,54 @@ def _rentals(candidate: Candidate, loads: Loads, hourly: float) -> list[Column]:
     return [Column(_shape(candidate), hourly * hours, np.array([row])) for row, hours in enumerate(loads.hours)]
 
 
-def mixed_reserve(types: Sequence[Candidate], forecast: Forecast, fractional: Bound) -> Mix:
-    """A constant reserve of the types in whole instances, each under its cheapest commitment renewed at expiry.
+def mixed_reserve(types: Sequence[Candidate], forecast: Forecast, bound: float, start: Floats) -> Mix:
+    """A constant reserve of the types in whole instances, from their cheapest commitments on, renewed at expiry.
 
-    An integer program where it is small enough, else a search around the fractional optimum. ``fractional.cost`` is the
-    bound where the program proves none: after a search, and where purchases at other times or sustained use could cost
-    less than the program knows.
+    An integer program where it is small enough, else a search from ``start`` (instances by type). ``bound`` is that of
+    fractions; it stands where the program proves none: after a search, and where purchases at other times or sustained
+    use could cost less than the program knows.
     """
     horizon = _hours(forecast)
     loads = loads_of(forecast, 1)
-    offers = [_cheapest(c, horizon) for c in types]
+    ladders = [ladder(c.commitments, horizon) for c in types]
     if len(types) * len(loads) <= SOLVED_WHOLE:
-        answer = _whole(types, offers, loads, horizon)
-        counts = np.rint(answer.counts[: len(types)]).astype(np.int64)
+        holdings, proven = _whole(types, ladders, loads, horizon)
         settled = all(c.sustained is None and all(o.term_hours >= horizon for o in c.commitments) for c in types)
-        bound, method = answer.bound if settled else fractional.cost, EXACT
-    else:
-        counts = _search(types, offers, loads, fractional.reserve, horizon)
-        bound, method = fractional.cost, SEARCHED
-    chosen = [Holding(o, int(n)) for o, n in zip(offers, counts, strict=True) if o is not None and n]
-    return Mix(renewed(chosen, horizon), bound, method)
+        return Mix(renewed(holdings, horizon), proven if settled else bound, EXACT)
+    counts = _search(types, ladders, loads, start, horizon)
+    bought = [h for offers, n in zip(ladders, counts, strict=True) for h in fill(offers, int(n), horizon)]
+    return Mix(tuple(bought), bound, SEARCHED)
 
 
-def _whole(types: Sequence[Candidate], offers: Sequence[Offer | None], loads: Loads, horizon: int) -> Answer:
+def _whole(
+    types: Sequence[Candidate], ladders: Sequence[Sequence[Offer]], loads: Loads, horizon: int
+) -> tuple[list[Holding], float]:
+    """What to hold by the integer program, and its bound."""
     everywhere = np.arange(len(loads))
+    offers = [(c, o) for c, ladder_ in zip(types, ladders, strict=True) for o in ladder_]
     bought = [
-        Column(_shape(c), 0.0, everywhere, 0.0)
-        if o is None
-        else Column(_shape(c), _cost_of(o, horizon), everywhere, np.inf if o.remaining is None else o.remaining)
-        for c, o in zip(types, offers, strict=True)
+        Column(_shape(c), float(cost_over(o, horizon)), everywhere, np.inf if o.remaining is None else o.remaining)
+        for c, o in offers
     ]
     rented = [r for c in types for r in _rentals(c, loads, float(c.on_demand.hourly))]
-    return solve([*bought, *rented], loads, whole=True)
+    answer = solve([*bought, *rented], loads, whole=True)
+    counts = [round(float(n)) for n in answer.counts[: len(offers)]]
+    return [Holding(o, n) for (_, o), n in zip(offers, counts, strict=True) if n], answer.bound
 
 
 def _search(
-    types: Sequence[Candidate], offers: Sequence[Offer | None], loads: Loads, start: Floats, horizon: int
+    types: Sequence[Candidate], ladders: Sequence[Sequence[Offer]], loads: Loads, start: Floats, horizon: int
 ) -> Counts:
     """Coordinate search on the exact cost with whole rented instances, in moves of 8, 4, 2 and 1, alone and in pairs of
     one type up and another down."""
-    limits = np.array([0.0 if o is None else np.inf if o.remaining is None else o.remaining for o in offers])
+    limits = np.array([sum(np.inf if o.remaining is None else o.remaining for o in offers) for offers in ladders])
     counts: Counts = np.minimum(np.floor(start), limits).astype(np.int64)
-    best = _cost(types, offers, loads, counts, horizon)
+    best = _cost(types, ladders, loads, counts, horizon)
     move = FIRST_MOVE
     while move:
         trials = [counts + step for step in _steps(len(types), move)]
         costs = [
-            _cost(types, offers, loads, trial, horizon) if (trial >= 0).all() and (trial <= limits).all() else np.inf
+            _cost(types, ladders, loads, trial, horizon) if (trial >= 0).all() and (trial <= limits).all() else np.inf
             for trial in trials
         ]
         at = int(np.argmin(costs))
@@ -190,24 +192,15 @@ def _steps(types: int, move: int) -> list[Counts]:
     return alone + [unit[i] - unit[j] for i in range(types) for j in range(types) if i != j]
 
 
-def _cost_of(offer: Offer, horizon: int) -> float:
-    """Dollars for one instance over the horizon, renewed at expiry."""
-    return float(offer.term_cost * -(-horizon // offer.term_hours))
-
-
-def _cheapest(candidate: Candidate, horizon: int) -> Offer | None:
-    return min(candidate.commitments, key=lambda o: (_cost_of(o, horizon), o.key), default=None)
-
-
 def _cost(
-    types: Sequence[Candidate], offers: Sequence[Offer | None], loads: Loads, counts: Counts, horizon: int
+    types: Sequence[Candidate], ladders: Sequence[Sequence[Offer]], loads: Loads, counts: Counts, horizon: int
 ) -> float:
     """Dollars over the horizon: commitments renewed at expiry plus whole rented instances."""
     cores, memory, cost = loads.cores, loads.memory, 0.0
-    for candidate, offer, count in zip(types, offers, counts, strict=True):
+    for candidate, offers, count in zip(types, ladders, counts, strict=True):
         vcpus, gib = _shape(candidate)
         cores, memory = cores - int(count) * vcpus, memory - int(count) * gib
-        cost += 0.0 if offer is None else int(count) * _cost_of(offer, horizon)
+        cost += sum(float(h.cost) for h in fill(offers, int(count), horizon))
     rented = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), types)
     for candidate, needed in zip(types, rented, strict=True):
         cost += float(candidate.on_demand.hourly) * float(np.dot(needed, loads.hours))

@@ -34,7 +34,9 @@ def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
         end = pool.hours_left * SECONDS_PER_HOUR // forecast.step_seconds
         cores[:end] -= float(pool.shape.vcpus * pool.count)
         memory[:end] -= float(pool.shape.memory_gib * pool.count)
-    return replace(forecast, cores=np.maximum(cores, 0.0), memory=np.maximum(memory, 0.0))
+    left = np.maximum(cores, 0.0)
+    batch = np.minimum(forecast.batch_cores, left)
+    return replace(forecast, cores=left, memory=np.maximum(memory, 0.0), batch_cores=batch)
 
 
 def without_spot(forecast: Forecast, share_of_batch: float) -> tuple[Forecast, Forecast]:

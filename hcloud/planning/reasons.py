@@ -11,7 +11,7 @@ from hcloud.model.catalog import Offer
 from hcloud.model.plan import Refusal
 from hcloud.planning.candidates import Candidate
 from hcloud.planning.decide import Decision
-from hcloud.planning.evaluate import held_instances
+from hcloud.planning.evaluate import cost_over, evaluate, held_instances, pays_above, renewed
 from hcloud.planning.fleet import Holding, instances_needed, serve, steps_at_or_above
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, rate
 
@@ -23,53 +23,51 @@ def reasons(decision: Decision) -> tuple[str, ...]:
 
 def _why_these_types(decision: Decision) -> Iterator[str]:
     best = decision.evaluations[0]
+    if not decision.fleet.cost:
+        yield "what is owned or left to spot serves all of the demand: there is nothing left to buy or rent"
+        return
     names = " + ".join(c.shape.name for c in decision.types)
     if len(decision.types) > 1:
-        saved = best.cost - decision.fleet.cost
-        yield (
-            f"{names}: together {float(saved / best.cost):.1%} cheaper than {best.candidate.shape.name} alone, as the "
-            "demand's GiB per vCPU lies between their shapes"
-        )
+        saved = float(1 - decision.fleet.cost / best.cost)
+        yield f"{names}: together {saved:.1%} cheaper than {best.candidate.shape.name} alone"
         return
-    others = [e for e in decision.evaluations[1:] if e.candidate.shape.name != best.candidate.shape.name]
+    others = decision.evaluations[1:]
     if not others:
         yield f"{names} is the only type allowed"
         return
-    margin = others[0].cost - best.cost
-    yield (
-        f"{names} is the cheapest of {len(decision.evaluations)} types; {others[0].candidate.shape.name} comes next, "
-        f"dearer by {float(margin / best.cost):.1%}"
-    )
+    several = len({e.candidate.on_demand.key.region for e in decision.evaluations}) > 1
+    choices = f"{len(decision.evaluations)} " + ("types and regions" if several else "types")
+    first, second = (e.candidate.address if several else e.candidate.shape.name for e in decision.evaluations[:2])
+    margin = float(others[0].cost / best.cost - 1)
+    yield f"{first} is the cheapest of {choices}; {second} comes next, dearer by {margin:.1%}"
 
 
 def _why_this_reserve(decision: Decision) -> Iterator[str]:
-    if len(decision.types) != 1:
+    if len(decision.types) != 1 or not decision.fleet.cost:
         return
-    candidate = decision.types[0]
-    if not decision.fleet.holdings:
+    candidate, holdings = decision.types[0], decision.fleet.holdings
+    if not holdings:
         yield _why_nothing_reserved(decision, candidate)
         return
-    if any(h.start_hour for h in decision.fleet.holdings):
-        yield "purchases are spread over time: each starts when the demand it serves has come"
+    held = held_instances(holdings, decision.forecast)
+    if int(held.min()) != int(held.max()):
+        yield "purchases are spread over time: the reserve follows the demand"
         return
-    held = held_instances(decision.fleet.holdings, decision.forecast)
     count, use = int(held.max()), _use_of_levels(decision, candidate)
     last = use[count - 1] if count <= len(use) else 0.0
     following = use[count] if count < len(use) else 0.0
-    cheapest = min(decision.fleet.holdings, key=lambda h: h.offer.effective_hourly)
-    share = float(cheapest.offer.effective_hourly / candidate.on_demand.hourly)
+    dearest = max((h.offer for h in holdings), key=lambda o: pays_above(candidate, o, decision.horizon_hours))
+    share = float(pays_above(candidate, dearest, decision.horizon_hours))
     yield (
         f"instance {count} of the reserve is in use {last:.1%} of the time and the next one would be {following:.1%}; "
-        f"{_option(cheapest.offer)} pays above {share:.1%}"
+        f"{_option(dearest)} pays above {share:.1%}"
     )
 
 
 def _why_nothing_reserved(decision: Decision, candidate: Candidate) -> str:
     if not candidate.commitments:
         return f"{candidate.address} has no commitment among the allowed options, so everything stays on demand"
-    least = min(
-        float(o.term_cost / (candidate.on_demand.hourly * decision.horizon_hours)) for o in candidate.commitments
-    )
+    least = min(float(pays_above(candidate, o, decision.horizon_hours)) for o in candidate.commitments)
     use = _use_of_levels(decision, candidate)
     busiest = use[0] if len(use) else 0.0
     return f"even the busiest instance is in use {busiest:.1%} of the time; no commitment pays below {least:.1%}"
@@ -110,57 +108,75 @@ def _other_types(decision: Decision) -> Iterator[Refusal]:
             "its own cheapest plan costs more for the same demand",
             cents(evaluation.cost),
             cents(margin),
-            f"its prices fall by {float(margin / evaluation.cost):.1%}",
+            f"its prices fall by {float(margin / evaluation.cost):.1%}" if evaluation.cost else "",
         )
 
 
 def _other_options(decision: Decision) -> Iterator[Refusal]:
+    """Of a plan with one type each option by its own best plan; of a mix each in place of what was bought."""
     bought = {h.offer.key for h in decision.fleet.holdings}
     for candidate in decision.types:
         mine = [h for h in decision.fleet.holdings if h.offer.key.instance_type == candidate.shape.name]
         others = [o for o in candidate.commitments if o.key not in bought]
-        if mine:
+        if len(decision.types) == 1:
+            yield from (_alone(decision, candidate, offer) for offer in others)
+        elif mine:
             yield from (_instead(decision, candidate, offer, mine) for offer in others)
         elif others:
             avoided = _avoided_by_one_more(decision, others[0])
             yield from (_in_addition(decision, candidate, offer, avoided) for offer in others)
 
 
-def _in_place_of(decision: Decision, offer: Offer, start_hour: int, hours: int) -> Decimal:
-    """Dollars to cover ``hours`` from ``start_hour`` with one instance of the offer, renewed and charged in full."""
-    covered = min(hours, decision.horizon_hours - start_hour)
-    return offer.term_cost * -(-covered // offer.term_hours)
+def _alone(decision: Decision, candidate: Candidate, offer: Offer) -> Refusal:
+    """The cheapest plan of the same type that buys nothing but this offer."""
+    rival = evaluate(candidate, decision.forecast, [offer])
+    margin = rival.cost - decision.fleet.cost
+    pays = float(pays_above(candidate, offer, decision.horizon_hours))
+    if not rival.fleet.holdings:
+        reason = f"never worth buying here: it pays above {pays:.1%}"
+        if offer.term_hours > decision.horizon_hours:
+            reason = _outlasts(decision, candidate, offer, 1)
+        return Refusal(str(offer.key), reason, cents(rival.cost), cents(margin), "")
+    reason = f"its own best plan buys {max(h.count for h in rival.fleet.holdings)} at ${rate(offer.effective_hourly)}/h"
+    return _dearer(offer, reason, rival.cost, margin, rival.fleet.commitments_cost)
 
 
 def _instead(decision: Decision, candidate: Candidate, offer: Offer, mine: list[Holding]) -> Refusal:
-    """The same instances at the same times under this offer in place of what was bought."""
-    wanted = sum((_in_place_of(decision, offer, h.start_hour, h.offer.term_hours) * h.count for h in mine), Decimal(0))
+    """The same number of instances over the horizon under this offer in place of what was bought."""
+    hours = decision.horizon_hours
+    count = sum(h.count for h in mine if h.start_hour == 0)
+    wanted = cost_over(offer, hours) * count
     margin = wanted - sum((h.cost for h in mine), Decimal(0))
     bought = min((h.offer for h in mine), key=lambda o: o.effective_hourly)
     reason = f"${rate(offer.effective_hourly)}/h effective against ${rate(bought.effective_hourly)}/h"
-    if offer.term_hours > decision.horizon_hours:
-        reason = _outlasts(decision, candidate, offer, max(h.count for h in mine))
-    return _dearer(decision, offer, reason, margin, wanted)
+    if offer.term_hours > hours:
+        reason = _outlasts(decision, candidate, offer, count)
+    return _dearer(offer, reason, decision.fleet.cost + margin, margin, wanted)
 
 
 def _avoided_by_one_more(decision: Decision, offer: Offer) -> Decimal:
     """On-demand dollars that one more instance of the offer's type would save."""
-    more = serve(decision.forecast, decision.types, (*decision.fleet.holdings, Holding(offer, 1)))
-    return decision.fleet.rentals_cost - more.rentals_cost
+    more = renewed([Holding(offer, 1)], decision.horizon_hours)
+    return (
+        decision.fleet.rentals_cost
+        - serve(decision.forecast, decision.types, (*decision.fleet.holdings, *more)).rentals_cost
+    )
 
 
 def _in_addition(decision: Decision, candidate: Candidate, offer: Offer, avoided: Decimal) -> Refusal:
     """One instance under this offer beside what was bought."""
-    wanted = _in_place_of(decision, offer, 0, decision.horizon_hours)
+    wanted = cost_over(offer, decision.horizon_hours)
     used = float(avoided / (candidate.on_demand.hourly * decision.horizon_hours))
-    pays = float(wanted / (candidate.on_demand.hourly * decision.horizon_hours))
-    reason = f"one more instance would be in use {used:.1%} of the time, it pays above {pays:.1%}"
-    return _dearer(decision, offer, reason, wanted - avoided, wanted)
+    pays = float(pays_above(candidate, offer, decision.horizon_hours))
+    reason = f"one more instance would save what {used:.1%} of on-demand use costs, it pays above {pays:.1%}"
+    margin = wanted - avoided
+    return _dearer(offer, reason, decision.fleet.cost + margin, margin, wanted)
 
 
-def _dearer(decision: Decision, offer: Offer, reason: str, margin: Decimal, wanted: Decimal) -> Refusal:
-    flips = f"its price falls by {float(margin / wanted):.1%}" if cents(margin) > 0 else "the tie is broken otherwise"
-    return Refusal(str(offer.key), reason, cents(decision.fleet.cost + margin), cents(margin), flips)
+def _dearer(offer: Offer, reason: str, total: Decimal, margin: Decimal, committed: Decimal) -> Refusal:
+    share = float(margin / committed)
+    flips = f"its price falls by {share:.1%}" if cents(margin) > 0 and share < 1 else ""
+    return Refusal(str(offer.key), reason, cents(total), cents(margin), flips)
 
 
 def _outlasts(decision: Decision, candidate: Candidate, offer: Offer, count: int) -> str:

@@ -40,54 +40,53 @@ class Spread:
         return int(np.argmin(np.abs(self.scales - scale)))
 
 
-def spread(
-    candidates: Sequence[Candidate], holdings: Sequence[Holding], forecast: Forecast, futures: Futures
-) -> Spread:
-    """Cost of scaled reserves in every future.
+def spread(candidates: Sequence[Candidate], fleet: Fleet, forecast: Forecast, futures: Futures) -> Spread:
+    """Cost of the fleet's reserve, scaled, in every future of days drawn from the trace.
 
-    A future's days are days of the trace; growth enters as the mean over the horizon, and a sustained-use series is
-    priced at list (its discount would favour smaller reserves a little).
+    Meant for a reserve that is held over the whole horizon and for demand that does not grow. A sustained-use series
+    is charged at the fleet's own average.
     """
-    pattern = _pattern(forecast, futures)
+    rates = [_charged_rate(c, fleet) for c in candidates]
+    days = futures.counts.shape[1] * futures.block_steps
+    pattern = replace(forecast, cores=forecast.cores[:days], memory=forecast.memory[:days])
     costs = np.empty((len(futures.counts), len(SCALES)))
     for column, scale in enumerate(SCALES):
-        kept = scaled(holdings, float(scale))
+        kept = scaled(fleet.holdings, float(scale))
         committed = float(sum(h.cost for h in kept))
-        costs[:, column] = committed + futures.counts @ _day_costs(candidates, kept, pattern, futures.block_steps)
+        day_costs = _day_costs(candidates, kept, pattern, rates).reshape(-1, futures.block_steps).sum(axis=1)
+        costs[:, column] = committed + futures.counts @ day_costs
     return Spread(SCALES, costs)
 
 
+def _charged_rate(candidate: Candidate, fleet: Fleet) -> float:
+    """Dollars an hour on demand, with the sustained-use discount the fleet gets on average."""
+    mine = [r for r in fleet.rentals if r.offer.key == candidate.on_demand.key and r.hours]
+    share = float(mine[0].charged_hours / mine[0].hours) if mine else 1.0
+    return float(candidate.on_demand.hourly) * share
+
+
 def scaled(holdings: Sequence[Holding], scale: float) -> tuple[Holding, ...]:
-    """The holdings with their counts multiplied and rounded to whole instances."""
-    counts = [replace(h, count=round(h.count * scale)) for h in holdings]
+    """The holdings with their counts multiplied and rounded to whole instances, no more of an offer than there are."""
+    counts = [replace(h, count=_at_most(round(h.count * scale), h.offer.remaining)) for h in holdings]
     return tuple(h for h in counts if h.count)
 
 
-def _pattern(forecast: Forecast, futures: Futures) -> Forecast:
-    """One cycle of the trace at the horizon's mean level."""
-    steps = futures.counts.shape[1] * futures.block_steps
-    level = float(forecast.cores.mean()) / max(float(forecast.cores[:steps].mean()), 1e-12)
-    return replace(
-        forecast,
-        cores=forecast.cores[:steps] * level,
-        memory=forecast.memory[:steps] * level,
-        batch_cores=forecast.batch_cores[:steps] * level,
-    )
+def _at_most(count: int, limit: int | None) -> int:
+    return count if limit is None else min(count, limit)
 
 
 def _day_costs(
-    candidates: Sequence[Candidate], holdings: Sequence[Holding], pattern: Forecast, block_steps: int
+    candidates: Sequence[Candidate], holdings: Sequence[Holding], pattern: Forecast, rates: Sequence[float]
 ) -> Floats:
+    """On-demand dollars of every step of the pattern beside the holdings."""
     shapes = {c.shape.name: c.shape for c in candidates}
-    first = [h for h in holdings if h.start_hour == 0]
-    cores = pattern.cores - sum(h.count * float(shapes[h.offer.key.instance_type].vcpus) for h in first)
-    memory = pattern.memory - sum(h.count * float(shapes[h.offer.key.instance_type].memory_gib) for h in first)
+    cores = pattern.cores - sum(h.count * float(shapes[h.offer.key.instance_type].vcpus) for h in holdings)
+    memory = pattern.memory - sum(h.count * float(shapes[h.offer.key.instance_type].memory_gib) for h in holdings)
     counts = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)
-    dollars = sum(
-        (n * float(c.on_demand.hourly) for c, n in zip(candidates, counts, strict=True)), np.zeros(len(pattern))
-    )
-    days: Floats = dollars.reshape(-1, block_steps).sum(axis=1) * pattern.step_hours
-    return days
+    dollars = np.zeros(len(cores))
+    for needed, rate in zip(counts, rates, strict=True):
+        dollars += needed * (rate * pattern.step_hours)
+    return dollars
 
 
 def changed(forecast: Forecast, change: float) -> Forecast:
@@ -102,13 +101,17 @@ def changed(forecast: Forecast, change: float) -> Forecast:
 
 
 def unused_share(fleet: Fleet, candidates: Sequence[Candidate], forecast: Forecast) -> float:
-    """The share of the committed vCPU-hours inside the horizon that demand does not use."""
+    """The share of the commitments inside the horizon that demand does not use: at each step that of the resource,
+    vCPUs or GiB, which it uses more of."""
     shapes = {c.shape.name: c.shape for c in candidates}
-    held = np.zeros(len(forecast))
+    held = np.zeros((2, len(forecast)))
     for holding in fleet.holdings:
-        per_hour = 1 / forecast.step_hours
-        first = round(holding.start_hour * per_hour)
-        last = first + round(holding.offer.term_hours * per_hour)
-        held[first:last] += holding.count * float(shapes[holding.offer.key.instance_type].vcpus)
-    total = float(held.sum())
-    return float(np.maximum(held - forecast.cores, 0.0).sum()) / total if total else 0.0
+        shape = shapes[holding.offer.key.instance_type]
+        first = round(holding.start_hour / forecast.step_hours)
+        last = first + round(holding.offer.term_hours / forecast.step_hours)
+        held[:, first:last] += holding.count * np.array([[float(shape.vcpus)], [float(shape.memory_gib)]])
+    if not held.any():
+        return 0.0
+    idle = np.maximum(held - np.stack([forecast.cores, forecast.memory]), 0.0)
+    shares = np.divide(idle, held, out=np.zeros_like(held), where=held > 0).min(axis=0)
+    return float((shares * held[0]).sum() / held[0].sum())

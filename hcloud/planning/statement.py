@@ -12,6 +12,7 @@ import numpy as np
 from hcloud.model.catalog import InstanceType, Offer
 from hcloud.model.plan import (
     FORMAT_VERSION,
+    OWNED,
     Alternative,
     Assumption,
     Certificate,
@@ -23,7 +24,9 @@ from hcloud.model.plan import (
     WorkloadSummary,
 )
 from hcloud.model.workload import Demand
+from hcloud.planning.candidates import Candidate
 from hcloud.planning.decide import Decision
+from hcloud.planning.evaluate import pays_above
 from hcloud.planning.fleet import Holding, Rental
 from hcloud.planning.owned import Owned
 from hcloud.planning.reasons import reasons, refusals
@@ -51,8 +54,9 @@ class Circumstances:
 def state(decision: Decision, around: Circumstances) -> Plan:
     """The plan of a decision. All money is rounded here and only here: rates to a millionth, sums to the cent."""
     hours = decision.horizon_hours
-    sunk = sum((o.cost(hours) for o in decision.owned), Decimal(0)) + decision.spot.cost
-    after_total = decision.fleet.cost + sunk
+    sunk = sum((o.cost(hours) for o in decision.owned), Decimal(0))
+    beside = sunk + decision.spot.cost
+    after_total = decision.fleet.cost + beside
 
     def alternative(name: str, text: str, total: Decimal) -> Alternative:
         per_hour = total / hours
@@ -61,9 +65,11 @@ def state(decision: Decision, around: Circumstances) -> Plan:
         )
 
     rivals = tuple(alternative(r.name, r.description, r.fleet.cost + sunk) for r in decision.rivals)
-    bound = Decimal(repr(decision.lower_bound)) + sunk
+    bound = Decimal(repr(decision.lower_bound)) + beside
     after = alternative(PLAN_NAME, decision.method, after_total)
-    floor = alternative(BOUND_NAME, "fractions of any allowed types, perfect foresight: no plan is cheaper", bound)
+    floor = alternative(
+        BOUND_NAME, "fractions of the allowed types of one region, perfect foresight: no plan there is cheaper", bound
+    )
     return Plan(
         format_version=FORMAT_VERSION,
         tool_version=around.tool_version,
@@ -82,7 +88,7 @@ def state(decision: Decision, around: Circumstances) -> Plan:
         alternatives=(*rivals, after, floor),
         certificate=_certificate(decision),
         what_if=tuple(_what_ifs(decision, sunk)),
-        risk=_risk(decision),
+        risk=_risk(decision, beside),
         reasons=reasons(decision),
         refusals=refusals(decision),
         assumptions=around.assumptions,
@@ -110,31 +116,29 @@ def _summary(demand: Demand) -> WorkloadSummary:
 
 
 def _mix(decision: Decision) -> tuple[MixLine, ...]:
-    shapes = {(c.shape.provider, c.shape.name): c.shape for c in decision.types}
-    shapes |= {(e.candidate.shape.provider, e.candidate.shape.name): e.candidate.shape for e in decision.evaluations}
-    on_demand = {e.candidate.shape.name: e.candidate.on_demand for e in decision.evaluations}
+    known = {e.candidate.address: e.candidate for e in decision.evaluations}
     hours = decision.horizon_hours
 
-    def shape(offer: Offer) -> InstanceType:
-        return shapes[offer.key.provider, offer.key.instance_type]
+    def of(offer: Offer) -> Candidate:
+        return known[f"{offer.key.provider}/{offer.key.region}/{offer.key.instance_type}"]
 
-    owned = [_owned_line(o, hours) for o in decision.owned]
-    held = [_held_line(h, shape(h.offer), on_demand[h.offer.key.instance_type], hours) for h in decision.fleet.holdings]
+    owned = [_owned_line(o, hours) for o in decision.owned if o.hours_left]
+    held = [_held_line(h, of(h.offer), hours) for h in decision.fleet.holdings]
     rentals = (*decision.fleet.rentals, *decision.spot.rentals)
-    return (*owned, *held, *(_rented_line(r, shape(r.offer), hours) for r in rentals))
+    return (*owned, *held, *(_rented_line(r, of(r.offer).shape, hours) for r in rentals))
 
 
 def _owned_line(owned: Owned, hours: int) -> MixLine:
     line = _line(owned.offer, owned.shape, owned.count, owned.cost(hours), hours)
-    return replace(line, address=f"owned/{owned.offer.key}")
+    return replace(line, address=f"{OWNED}{owned.offer.key}")
 
 
-def _held_line(holding: Holding, shape: InstanceType, on_demand: Offer, hours: int) -> MixLine:
-    line = _line(holding.offer, shape, Decimal(holding.count), holding.cost, hours)
+def _held_line(holding: Holding, candidate: Candidate, hours: int) -> MixLine:
+    line = _line(holding.offer, candidate.shape, Decimal(holding.count), holding.cost, hours)
     return replace(
         line,
         upfront=cents(holding.offer.upfront * holding.count),
-        break_even=rate(holding.offer.effective_hourly / on_demand.hourly),
+        break_even=rate(pays_above(candidate, holding.offer, hours)),
         starts_hour=holding.start_hour,
     )
 
@@ -186,18 +190,18 @@ def _what_ifs(decision: Decision, sunk: Decimal) -> Iterable[WhatIf]:
         committed = fall.planned.commitments_cost
         yield WhatIf(
             change=rate(Decimal(repr(fall.change))),
-            planned=cents(fall.planned.cost + sunk),
+            planned=cents(fall.planned.cost + fall.spot.cost + sunk),
             all_on_demand=cents(fall.on_demand.cost + sunk),
-            best_in_hindsight=cents(fall.hindsight.cost + sunk),
+            best_in_hindsight=cents(fall.hindsight.cost + fall.spot.cost + sunk),
             unused_commitment=cents(committed * Decimal(repr(fall.unused_share))),
         )
 
 
-def _risk(decision: Decision) -> Risk | None:
+def _risk(decision: Decision, beside: Decimal) -> Risk | None:
     if decision.spread is None:
         return None
     column = decision.spread.at(decision.scale)
     costs, regrets = decision.spread.costs[:, column], decision.spread.regrets[:, column]
-    low, middle, high = (cents(Decimal(repr(float(np.quantile(costs, q))))) for q in (0.1, 0.5, 0.9))
+    low, middle, high = (cents(Decimal(repr(float(np.quantile(costs, q)))) + beside) for q in (0.1, 0.5, 0.9))
     regret = cents(Decimal(repr(float(np.quantile(regrets, 0.9)))))
     return Risk(len(costs), low, middle, high, regret, decision.sized_at)

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from hcloud.errors import InputError, Problem, UsageError
-from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.units import SECONDS_PER_HOUR, parse_duration
@@ -83,11 +83,23 @@ class MarketSection(Section):
     payments: tuple[Payment, ...] = tuple(Payment)
 
 
+def _fits_hours(step: int | str) -> int | str:
+    if isinstance(step, int) and SECONDS_PER_HOUR % step and step % SECONDS_PER_HOUR:
+        raise ValueError("must divide an hour or be whole hours, for example 5min, 30min, 1h or 6h")
+    return step
+
+
+StepSeconds = Annotated[int, BeforeValidator(_seconds), Field(ge=60, le=86_400)]
+
+
 class PlanningSection(Section):
     """How the trace is stretched and how the reserve is sized."""
 
     horizon: Annotated[int, BeforeValidator(_seconds), AfterValidator(_whole_hours)] = parse_duration("1y")
-    step: Annotated[int, BeforeValidator(_seconds), Field(ge=60, le=86_400)] | Literal["auto"] = "auto"
+    step: Annotated[
+        Annotated[int, BeforeValidator(_seconds), Field(ge=60, le=86_400)] | Literal["auto"],
+        AfterValidator(_fits_hours),
+    ] = "auto"
     growth_per_year: Annotated[float, Field(gt=-1, le=10)] = 0.0
     headroom: Annotated[float, Field(ge=0, le=10)] = 0.0
     warm_up: Seconds = 0
@@ -99,6 +111,12 @@ class PlanningSection(Section):
     mix_types: bool = True
     mix_min_saving: Share = 0.03
     seed: Annotated[int, Field(ge=0)] = 42
+
+    @model_validator(mode="after")
+    def _whole_steps(self) -> Self:
+        if isinstance(self.step, int) and self.horizon % self.step:
+            raise ValueError("planning.horizon must be a whole number of planning.step")
+        return self
 
 
 class OwnedSection(Section):
@@ -115,6 +133,12 @@ class OwnedSection(Section):
     count: Annotated[Decimal, Field(gt=0)] | None = None
     dollars_per_hour: Annotated[Decimal, Field(gt=0)] | None = None
     expires: date
+
+    @property
+    def key(self) -> OfferKey:
+        """The offer it was bought as."""
+        place = (self.provider, self.region, self.instance_type)
+        return OfferKey(*place, self.option, self.term_years, self.payment, self.os, self.tenancy)
 
 
 def _at_least_one(markets: tuple[MarketSection, ...]) -> tuple[MarketSection, ...]:

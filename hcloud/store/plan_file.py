@@ -41,6 +41,8 @@ def save_plan(plan: Plan, path: Path) -> None:
 
     A symbolic link at the path is refused with InputError.
     """
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the directory {path.parent} does not exist")
     if path.is_symlink():
         raise InputError(f"{path}: is a symbolic link; a plan is only written to a plain file")
     text = json.dumps(plan_document(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
@@ -14,23 +14,23 @@ import numpy as np
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.catalog import Offer, OfferKey
-from hcloud.model.plan import Assumption, Digests, Plan
+from hcloud.model.catalog import OfferKey
+from hcloud.model.plan import Digests, Plan
 from hcloud.model.workload import Demand, Jobs
 from hcloud.planning.decide import Decision, decide
 from hcloud.planning.demand import demand_of
-from hcloud.planning.forecast import choose_step, whole_periods
+from hcloud.planning.forecast import choose_step
 from hcloud.planning.owned import Owned
 from hcloud.planning.settings import Market, PlanSettings, fitting_vcpus
 from hcloud.planning.statement import Circumstances, state
 from hcloud.readers.config import Loaded, OwnedSection
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
+from hcloud.usecases.plan_notes import Seen, assumptions, warnings
 from hcloud.usecases.sources import open_prices, open_workload
 
 DAY = 86_400
 SPLITTABLE = frozenset({"swim"})  # MapReduce tasks run on any machine: a job need not fit on one
 FITTING_JOBS = 0.95  # ours: the share of jobs an instance must be able to hold
-STILL_RISING = 1.5  # ours: the last day's mean demand above this multiple of the first day's is worth a warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,42 +55,47 @@ def make_plan(loaded: Loaded, now: datetime, progress: Callable[[float], None] |
     owned = tuple(_owned(section, book, now) for section in loaded.config.owned)
     decision = decide(book, demand, settings, owned)
     used = book.restricted(_considered(decision))
-    oldest = min((o.origin.day for o in _offers_in_use(decision)), default=now.date())
+    oldest = min((o.origin.day for o in decision.offers_in_use), default=now.date())
     _check_age(loaded, (now.date() - oldest).days)
     around = Circumstances(
         tool_version=__version__,
         generated_at=now,
-        digests=Digests(used.digest(), _digest(_settings_document(settings)), demand.provenance.digest),
+        digests=Digests(used.digest(), _digest(settings, owned), demand.provenance.digest),
         price_day=oldest,
         seed=settings.seed,
         demand=demand,
-        assumptions=tuple(_assumptions(demand, settings, decision)),
-        warnings=(
-            *notes,
-            *_too_large(workload, settings),
-            *_warnings(loaded, demand, decision, (now.date() - oldest).days),
-        ),
+        assumptions=tuple(assumptions(demand, settings, decision)),
+        warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date()))),
     )
     return Outcome(state(decision, around), decision)
 
 
 def _demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
-    """Demand by planning step. Of a job trace the time between the first and the last submission counts, so that its
-    draining tail is not mistaken for low demand; where a term ends inside the horizon the steps are hours at least."""
+    """Demand by planning step; where a term ends inside the horizon the steps are hours at least.
+
+    Of a job trace the time between the first and the last submission counts (unless all were submitted at once), so
+    that its draining tail is not mistaken for low demand. Raises UsageError where steps do not fill the horizon.
+    """
     if isinstance(workload, Jobs):
         begin, end = float(workload.submit[0]), float(workload.submit[-1])
+        if begin == end:
+            end = float((workload.submit + workload.duration).max())
     else:
         begin, end = workload.start, workload.start + len(workload) * workload.step_seconds
     step = choose_step(end - begin, settings.outlook)
     terms = [t for m in settings.markets for t in m.terms]
     if settings.outlook.horizon_hours > min(terms, default=1) * HOURS_PER_YEAR:
         step = max(step, SECONDS_PER_HOUR)
+    if isinstance(workload, Demand) and not settings.outlook.step_seconds:
+        step = max(step, workload.step_seconds)
+    if settings.outlook.horizon_hours * SECONDS_PER_HOUR % step:
+        raise UsageError(f"the horizon is not a whole number of steps of {format_duration(step)}; set planning.step")
     return _between(demand_of(workload, step), begin, end)
 
 
 def _between(demand: Demand, begin: float, end: float) -> Demand:
     """The steps that lie at least half between two times, one at the least."""
-    first = round((begin - demand.start) / demand.step_seconds)
+    first = min(round((begin - demand.start) / demand.step_seconds), len(demand) - 1)
     last = max(round((end - demand.start) / demand.step_seconds), first + 1)
     return replace(
         demand,
@@ -110,30 +115,10 @@ def _sized(market: Market, workload: Jobs | Demand, demand: Demand) -> Market:
     return replace(market, vcpus=fitting_vcpus(float(np.mean(demand.cores)), largest))
 
 
-def _too_large(workload: Jobs | Demand, settings: PlanSettings) -> Iterator[str]:
-    """What is said about jobs that need more vCPUs than an instance of the plan has."""
-    if not isinstance(workload, Jobs):
-        return
-    size = min(m.vcpus for m in settings.markets)
-    count = int(np.sum(workload.cores > size))
-    if count:
-        yield f"{count:,} jobs ask for more than the {size} vCPUs of one instance: they count as split over several"
-
-
 def _owned(section: OwnedSection, book: PriceBook, now: datetime) -> Owned:
-    key = OfferKey(
-        section.provider,
-        section.region,
-        section.instance_type,
-        section.option,
-        section.term_years,
-        section.payment,
-        section.os,
-        section.tenancy,
-    )
-    offer = book.offer(key)
+    offer = book.offer(section.key)
     if (section.count is None) == (section.dollars_per_hour is None):
-        raise UsageError(f"owned: {key}: give either count or dollars_per_hour")
+        raise UsageError(f"owned: {section.key}: give either count or dollars_per_hour")
     dollars = section.dollars_per_hour
     count = section.count if dollars is None else dollars / offer.effective_hourly
     hours = (datetime.combine(section.expires, time(), UTC) - now) / timedelta(hours=1)
@@ -150,11 +135,10 @@ def _considered(decision: Decision) -> Iterator[OfferKey]:
     yield from (o.offer.key for o in decision.owned)
 
 
-def _settings_document(settings: PlanSettings) -> Mapping[str, object]:
-    return asdict(settings)
-
-
-def _digest(document: Mapping[str, object]) -> str:
+def _digest(settings: PlanSettings, owned: Sequence[Owned]) -> str:
+    """sha256 over every setting the decision saw and what is owned."""
+    held = [(str(o.offer.key), str(o.count), o.hours_left) for o in owned]
+    document = {"settings": asdict(settings), "owned": held}
     return hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()
 
 
@@ -165,64 +149,3 @@ def _check_age(loaded: Loaded, days: int) -> None:
             f"the oldest price this plan needs is {days} days old; prices.max_age allows {limit // DAY}",
             hint="refresh it with 'hcloud pricing refresh' or import a newer price file",
         )
-
-
-def _assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> Iterator[Assumption]:
-    outlook = settings.outlook
-    hours = len(demand) * demand.step_seconds / SECONDS_PER_HOUR
-    pattern = whole_periods(len(demand), demand.step_seconds) * demand.step_seconds
-    yield Assumption(
-        "planning.horizon",
-        format_duration(outlook.horizon_hours * SECONDS_PER_HOUR),
-        f"the last {format_duration(pattern)} of the {hours:,.1f} h trace repeat; unexpired terms are charged in full",
-    )
-    yield Assumption("planning.growth_per_year", f"{outlook.growth_per_year:g}", "compounded monthly")
-    yield Assumption(
-        "planning.step",
-        format_duration(demand.step_seconds),
-        "commitments meet the mean demand of a step; what is unused in it is lost",
-    )
-    for market in settings.markets:
-        yield Assumption("markets.vcpus", str(market.vcpus), f"{market.provider}: whole instances of this many vCPUs")
-    yield Assumption(
-        "markets.families",
-        "a vCPU is a vCPU",
-        "types differ in speed; name the families you trust until one is profiled",
-    )
-    if decision.spot.rentals:
-        yield Assumption(
-            "planning.spot_share_of_batch", f"{settings.spot_share_of_batch:g}", "batch work that may be interrupted"
-        )
-    for rule in demand.provenance.modelled:
-        yield Assumption(f"workload.options.{rule.key}", rule.column, rule.rule)
-
-
-def _warnings(loaded: Loaded, demand: Demand, decision: Decision, age_days: int) -> Iterator[str]:
-    if age_days * DAY > loaded.config.prices.warn_age:
-        yield f"the oldest price is {age_days} days old; 'hcloud pricing refresh' fetches today's"
-    for reason, count in sorted(demand.provenance.left_out.items()):
-        yield f"{count:,} rows of the workload are left out: {reason}"
-    for reason, count in sorted(demand.provenance.repaired.items()):
-        yield f"{count:,} rows of the workload were repaired: {reason}"
-    derived = sorted({o.key.option for o in _offers_in_use(decision) if o.origin.derived})
-    if derived:
-        yield f"derived prices are in use ({', '.join(derived)}): see 'hcloud explain' before buying"
-    if loaded.config.planning.regret_quantile is not None and decision.spread is None:
-        yield (
-            "planning.regret_quantile is not applied: it needs a trace of two days or more and a reserve bought all "
-            "at once"
-        )
-    per_day = DAY // demand.step_seconds
-    cores = demand.cores[loaded.config.planning.warm_up // demand.step_seconds :]
-    if len(cores) >= 2 * per_day:
-        first, last = float(np.mean(cores[:per_day])), float(np.mean(cores[-per_day:]))
-        if last > STILL_RISING * first:
-            yield (
-                f"demand is still rising: the last day needs {last / first if first else float('inf'):.1f} times the "
-                "first; if the trace began with an empty cluster, set planning.warm_up"
-            )
-
-
-def _offers_in_use(decision: Decision) -> Sequence[Offer]:
-    holdings = [h.offer for h in decision.fleet.holdings]
-    return [*holdings, *(r.offer for r in decision.fleet.rentals), *(r.offer for r in decision.spot.rentals)]

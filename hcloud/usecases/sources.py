@@ -113,8 +113,8 @@ def _markets(loaded: Loaded, flags: Flags) -> list[dict[str, object]]:
     """The markets of the named providers (new ones with defaults), narrowed by region, family and size."""
     given = [m.model_dump(mode="json", exclude_unset=True) | {"provider": m.provider} for m in loaded.config.markets]
     if flags.providers:
-        known = {m["provider"]: m for m in given}
-        given = [known.get(p, {"provider": p}) for p in flags.providers]
-    narrowed = {"regions": flags.regions, "families": flags.families, "vcpus": flags.vcpus}
-    changes = {k: v for k, v in narrowed.items() if v}
+        named = [[m for m in given if m["provider"] == p] or [{"provider": p}] for p in flags.providers]
+        given = [market for markets in named for market in markets]
+    narrowed = {"regions": flags.regions or None, "families": flags.families or None, "vcpus": flags.vcpus}
+    changes = {k: v for k, v in narrowed.items() if v is not None}
     return [{**market, **changes} for market in given]

@@ -14,7 +14,7 @@ from hcloud.model.catalog import Offer, OfferKey
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.candidates import find_candidates
 from hcloud.planning.settings import Market
-from hcloud.readers.config import Config, Loaded, OwnedSection, load_config
+from hcloud.readers.config import Config, Loaded, load_config
 from hcloud.units import format_age, format_duration
 from hcloud.usecases.checks import Check, Status, from_error, guarded
 from hcloud.usecases.sources import open_prices, open_workload
@@ -96,7 +96,9 @@ def _without_overlay(loaded: Loaded) -> Config:
 
 
 def _market(market: Market, book: PriceBook, loaded: Loaded, now: datetime) -> Check:
-    candidates, _ = find_candidates(book, market)  # with vcpus "auto" it checks the names only
+    candidates, _ = find_candidates(
+        book, market, loaded.config.settings().outlook.horizon_hours
+    )  # with vcpus "auto" it checks the names only
     where = f"{market.provider} {', '.join(market.regions)}"
     if market.vcpus and not candidates:
         raise UsageError(
@@ -147,7 +149,7 @@ def _owned(loaded: Loaded, book: PriceBook, now: datetime) -> Check:
         if (section.count is None) == (section.dollars_per_hour is None):
             problems.append(f"{where}: give either count or dollars_per_hour")
         try:
-            book.offer(_key(section))
+            book.offer(section.key)
         except HcloudError as error:
             problems.append(f"{where}: {error}")
         expired += section.expires <= now.date()
@@ -155,19 +157,6 @@ def _owned(loaded: Loaded, book: PriceBook, now: datetime) -> Check:
     if problems:
         return Check("owned", Status.ERROR, message, tuple(problems))
     return Check("owned", Status.WARNING if expired else Status.OK, message)
-
-
-def _key(section: OwnedSection) -> OfferKey:
-    return OfferKey(
-        section.provider,
-        section.region,
-        section.instance_type,
-        section.option,
-        section.term_years,
-        section.payment,
-        section.os,
-        section.tenancy,
-    )
 
 
 def _overlay(loaded: Loaded, now: datetime) -> Check:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
-from hcloud.model.plan import Alternative, MixLine, Plan, Refusal
+from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal
 from hcloud.units import HOURS_PER_YEAR, format_age, format_money
 from hcloud.views.console import Terminal, plain_table
 
@@ -121,7 +121,7 @@ def _label(lines: Sequence[MixLine]) -> str:
     text = SHORT.get(line.option, str(line.option))
     if line.term_years:
         text += f" {line.term_years}y" + (f" {line.payment.replace('-', ' ')}" if line.provider == Provider.AWS else "")
-    if line.address.startswith("owned/"):
+    if line.address.startswith(OWNED):
         return f"owned: {text}"
     days = sorted({part.starts_hour // HOURS_PER_DAY for part in lines})
     if days[0] == 0:
@@ -163,7 +163,7 @@ def _proof(plan: Plan) -> Iterable[str]:
     exact = "proven optimal" if not proof.gap else f"within {max(gap, 0.0001):.2%} of the optimum"
     yield f"{exact} for whole instances of its types ({proof.method}; gap {format_money(proof.gap, 2)})"
     above = float(proof.optimum / proof.lower_bound - 1) if proof.lower_bound else 0.0
-    yield f"no plan with any mix of the allowed types undercuts the lower bound; this one is {above:.1%} above it"
+    yield f"no mix of the allowed types in one region undercuts the lower bound; this plan is {above:.1%} above it"
 
 
 def _if_less(plan: Plan) -> str:

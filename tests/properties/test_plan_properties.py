@@ -53,6 +53,19 @@ def test_a_plan_never_exceeds_a_rival_nor_undercuts_a_bound(
     assert decision.bound_gap >= -1e-6 * max(cost, 1.0)
 
 
+@settings(max_examples=15, deadline=None)
+@given(
+    cores=st.lists(st.sampled_from([0.0, 160.0, 400.0]), min_size=24, max_size=48).filter(any),
+    beyond=st.integers(1, 9000),
+)
+def test_the_bound_holds_where_a_term_ends_inside_any_horizon(cores: list[float], beyond: int) -> None:
+    c = candidate(commitments=[reserved("m9.4xlarge", "0.6")])
+    longer = PlanSettings(markets=SETTINGS.markets, outlook=Outlook(horizon_hours=8760 + beyond))
+    decision = decide(book(c), demand(cores), longer)
+    assert decision.lower_bound <= float(decision.fleet.cost) * (1 + 1e-9)
+    assert decision.bound_gap <= 1e-6 * float(decision.fleet.cost)
+
+
 @settings(max_examples=40, deadline=None)
 @given(cores=hours, types=markets(), factor=st.integers(2, 5))
 def test_more_demand_never_costs_less(cores: list[float], types: tuple[Candidate, ...], factor: int) -> None:

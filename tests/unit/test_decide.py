@@ -15,6 +15,7 @@ from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Payment, Provider, PurchaseOption, QuarantinedPrice
 from hcloud.planning.candidates import Candidate, find_candidates
 from hcloud.planning.decide import decide
+from hcloud.planning.evaluate import reserved_for_peak
 from hcloud.planning.owned import Owned
 from hcloud.planning.reasons import reasons, refusals
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
@@ -45,7 +46,7 @@ def test_every_refusal_has_a_reason_and_a_margin() -> None:
     found = {r.address: r for r in refusals(decision)}
     assert found["aws/us-east-1/m8.4xlarge"].margin == Decimal("9636.00")  # a tenth of 96,360
     three = found["aws/us-east-1/m9.4xlarge/reserved-instance-3y-all-upfront"]
-    assert three.margin == (Decimal("0.40") * 3 - Decimal("0.60")) * 8760 * 10
+    assert three.margin == (Decimal("1.00") - Decimal("0.60")) * 8760 * 10  # never worth buying: all on demand
     assert "14 months" in three.reason
     assert any("instance 10 of the reserve is in use 100.0%" in r for r in reasons(decision))
 
@@ -75,6 +76,49 @@ def test_what_is_owned_is_used_first() -> None:
     owned = Owned(offer, shape(), Decimal(6), 8760)
     decision = decide(book(*market_of_two()), demand([160.0] * 24), SETTINGS, [owned])
     assert [h.count for h in decision.fleet.holdings] == [4]
+
+
+def test_owned_capacity_beyond_the_demand_leaves_nothing_to_buy() -> None:
+    owned = Owned(reserved("m9.4xlarge", "0.60"), shape(), Decimal(60), 8760)
+    decision = decide(book(*market_of_two()), demand([160.0] * 24), SETTINGS, [owned])
+    assert decision.fleet.cost == 0
+    assert reasons(decision) == (
+        "what is owned or left to spot serves all of the demand: there is nothing left to buy or rent",
+    )
+    assert all(r.margin is None or r.margin >= 0 for r in refusals(decision))
+
+
+def test_owned_and_spot_do_not_serve_the_same_batch_twice() -> None:
+    spot = rented("m9.4xlarge", "0.30", PurchaseOption.SPOT)
+    cheap = replace(market_of_two()[0], spot=spot)
+    owned = Owned(reserved("m9.4xlarge", "0.60"), shape(), Decimal(6), 8760)
+    decision = decide(book(cheap), demand([160.0] * 24), replace(SETTINGS, spot_share_of_batch=1.0), [owned])
+    assert decision.spot.rentals[0].peak == 4
+    assert decision.fleet.cost == 0
+
+
+def test_a_history_longer_than_the_horizon_keeps_its_latest_part() -> None:
+    outlook = Outlook(horizon_hours=48)
+    decision = decide(
+        book(*market_of_two()), demand([16.0] * 24 + [160.0] * 24 + [320.0] * 24), replace(SETTINGS, outlook=outlook)
+    )
+    assert list(decision.forecast.cores[[0, 47]]) == [160.0, 320.0]
+
+
+def test_reserving_the_peak_uses_up_a_limited_offer_and_goes_on_at_list_price() -> None:
+    limited = replace(reserved("m9.4xlarge", "0.10"), remaining=2, then=reserved("m9.4xlarge", "0.60"))
+    c = candidate("m9.4xlarge", "1.00", limited.tiers)
+    decision = decide(book(candidate("m9.4xlarge", "1.00")), demand([160.0] * 24), SETTINGS)
+    peak = reserved_for_peak(c, decision.forecast, 0.0)
+    assert peak is not None
+    assert [h.count for h in peak.holdings] == [2, 8]
+
+
+def test_growth_and_short_terms_have_no_bootstrap_risk() -> None:
+    hours = [h for day in DAYS for h in day]
+    growing = replace(SETTINGS, outlook=Outlook(growth_per_year=0.2))
+    assert decide(book(*market_of_two()), demand(hours), growing).spread is None
+    assert decide(book(*market_of_two()), demand(hours), SETTINGS).spread is not None
 
 
 def test_spot_takes_its_share_of_batch() -> None:
@@ -117,7 +161,7 @@ def test_rules_refuse_with_words() -> None:
     arm = replace(candidate("m9g.4xlarge"), shape=shape("m9g.4xlarge", arch="arm64"))
     burst = replace(candidate("t9.4xlarge"), shape=shape("t9.4xlarge", category="burstable"))
     gpu = replace(candidate("g9.4xlarge"), shape=shape("g9.4xlarge", gpus=1))
-    kept, refused = find_candidates(book(candidate(), arm, burst, gpu), MARKET)
+    kept, refused = find_candidates(book(candidate(), arm, burst, gpu), MARKET, 8760)
     assert [c.shape.name for c in kept] == ["m9.4xlarge"]
     assert {r.address.rsplit("/", 1)[1]: r.reason.split(" ")[0] for r in refused} == {
         "g9.4xlarge": "has",
@@ -129,11 +173,11 @@ def test_rules_refuse_with_words() -> None:
 def test_a_missing_price_is_an_error_where_the_family_is_named_and_a_refusal_elsewhere() -> None:
     given = book(*market_of_two())
     broken = PriceBook(given.types, {k: o for k, o in given.offers.items() if k.instance_type != "m8.4xlarge"})
-    kept, refused = find_candidates(broken, MARKET)
+    kept, refused = find_candidates(broken, MARKET, 8760)
     assert [c.shape.name for c in kept] == ["m9.4xlarge"]
     assert "no such price" in refused[0].reason
     with pytest.raises(EvidenceError, match="no such price") as caught:
-        find_candidates(broken, replace(MARKET, families=("m*",)))
+        find_candidates(broken, replace(MARKET, families=("m*",)), 8760)
     assert caught.value.exit_code == 9
 
 
@@ -159,15 +203,15 @@ def test_a_negotiated_price_runs_out_and_the_list_price_follows() -> None:
 def test_an_on_demand_price_for_the_first_few_is_not_counted_on() -> None:
     rules = [OverlayRule("deal", Match(option=PurchaseOption.ON_DEMAND), percent=Decimal(50), capacity=4)]
     given = apply_overlay(book(market_of_two()[0]), rules, date(2026, 11, 20))
-    kept, _ = find_candidates(given, MARKET)
+    kept, _ = find_candidates(given, MARKET, 8760)
     assert kept[0].on_demand.hourly == Decimal("1.00")
 
 
 def test_names_the_book_does_not_know() -> None:
     given = book(*market_of_two())
     with pytest.raises(UsageError, match="no prices for region 'moon-1'"):
-        find_candidates(given, replace(MARKET, regions=("moon-1",)))
+        find_candidates(given, replace(MARKET, regions=("moon-1",)), 8760)
     with pytest.raises(UsageError, match="no family matches 'z9'"):
-        find_candidates(given, replace(MARKET, families=("z9",)))
+        find_candidates(given, replace(MARKET, families=("z9",)), 8760)
     with pytest.raises(EvidenceError, match="no instance type is left"):
         decide(given, demand(DAYS[0]), replace(SETTINGS, markets=(replace(MARKET, vcpus=4),)))

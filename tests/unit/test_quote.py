@@ -11,6 +11,7 @@ from hcloud.catalog.matching_sustained import charged_unit_hours, paper_sustaine
 from hcloud.catalog.quote import (
     amortised_cost,
     billed_seconds,
+    break_even,
     commitment_cost,
     monthly_sustained_cost,
     rental_cost,
@@ -152,3 +153,13 @@ def test_the_thesis_pooling_is_never_dearer_than_levels() -> None:
     assert paper_sustained_cost(D(3 * 168), D(1), N1) < sustained_cost([D(3)] * 168, D(1), N1)
     with pytest.raises(ValueError, match="below 0"):
         paper_sustained_cost(D(-1), D(1), N1)
+
+
+def test_break_even_walks_the_sustained_use_tiers() -> None:
+    rule = SustainedUse("n1", tuple(map(Decimal, ("1", "0.8", "0.6", "0.4"))))
+    assert break_even(Decimal("0.6"), Decimal(1)) == Decimal("0.6")
+    assert break_even(Decimal("0.45"), Decimal(1), rule) == Decimal("0.5")
+    assert break_even(Decimal("0.7"), Decimal(1), rule) == 1
+    assert break_even(Decimal("1.4"), Decimal(1), rule) == 2
+    with pytest.raises(ValueError, match="costs nothing"):
+        break_even(Decimal(1), Decimal(0))

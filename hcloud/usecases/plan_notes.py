@@ -1,0 +1,120 @@
+"""What a plan rests on and what its reader should be told: assumptions with their keys, and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from hcloud.model.plan import Assumption
+from hcloud.model.workload import Demand, Jobs, Workload
+from hcloud.planning.decide import Decision
+from hcloud.planning.settings import PlanSettings
+from hcloud.readers.config import Loaded
+from hcloud.units import SECONDS_PER_HOUR, format_duration
+
+DAY = 86_400
+STILL_RISING = 1.5  # ours: the last day's mean demand above this multiple of the first day's is worth a warning
+SHORT_SHARE = 0.5  # ours: submissions that fill less than this share of the time jobs run are worth a warning
+
+
+def assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> Iterator[Assumption]:
+    """The rules and defaults the plan rests on, each with the key that changes it."""
+    outlook = settings.outlook
+    hours = len(demand) * demand.step_seconds / SECONDS_PER_HOUR
+    pattern = decision.forecast.pattern * demand.step_seconds
+    yield Assumption(
+        "planning.horizon",
+        format_duration(outlook.horizon_hours * SECONDS_PER_HOUR),
+        f"the last {format_duration(pattern)} of the {hours:,.1f} h trace repeat; unexpired terms are charged in full "
+        "and renewed at today's prices",
+    )
+    yield Assumption("planning.growth_per_year", f"{outlook.growth_per_year:g}", "compounded monthly")
+    yield Assumption(
+        "planning.step",
+        format_duration(demand.step_seconds),
+        "commitments meet the mean demand of a step; what is unused in it is lost",
+    )
+    for market in settings.markets:
+        yield Assumption("markets.vcpus", str(market.vcpus), f"{market.provider}: whole instances of this many vCPUs")
+    yield Assumption(
+        "markets.families",
+        "a vCPU is a vCPU",
+        "types differ in speed; name the families you trust until one is profiled",
+    )
+    if decision.spot.rentals:
+        yield Assumption(
+            "planning.spot_share_of_batch", f"{settings.spot_share_of_batch:g}", "batch work that may be interrupted"
+        )
+    for rule in demand.provenance.modelled:
+        yield Assumption(f"workload.options.{rule.key}", rule.column, rule.rule)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What warnings are drawn from."""
+
+    loaded: Loaded
+    workload: Workload
+    demand: Demand
+    decision: Decision
+    today: date
+
+
+def warnings(seen: Seen) -> Iterator[str]:
+    """Everything about the prices, the workload and the forecast that its reader should know, most general first."""
+    yield from _of_prices(seen)
+    origin = seen.demand.provenance
+    for reason, count in sorted(origin.left_out.items()):
+        yield f"{count:,} rows of the workload are left out: {reason}"
+    for reason, count in sorted(origin.repaired.items()):
+        yield f"{count:,} rows of the workload were repaired: {reason}"
+    if isinstance(seen.workload, Jobs):
+        yield from _of_jobs(seen.workload, seen.decision)
+    yield from _of_forecast(seen)
+
+
+def _of_prices(seen: Seen) -> Iterator[str]:
+    offers = seen.decision.offers_in_use
+    age_days = max(((seen.today - o.origin.day).days for o in offers), default=0)
+    if age_days * DAY > seen.loaded.config.prices.warn_age:
+        yield f"the oldest price is {age_days} days old; 'hcloud pricing refresh' fetches today's"
+    derived = sorted({o.key.option for o in offers if o.origin.derived})
+    if derived:
+        yield f"derived prices are in use ({', '.join(derived)}): see 'hcloud explain' before buying"
+    for owned in seen.decision.owned:
+        if not owned.hours_left:
+            yield f"owned: {owned.offer.key} has expired and counts for nothing"
+
+
+def _of_jobs(jobs: Jobs, decision: Decision) -> Iterator[str]:
+    shapes = [c.shape for c in decision.types]
+    size, memory = max(float(s.vcpus) for s in shapes), max(float(s.memory_gib) for s in shapes)
+    count = int(np.sum((jobs.cores > size) | (jobs.memory > memory)))
+    if count:
+        yield f"{count:,} jobs need more than one instance of {size:g} vCPUs and {memory:g} GiB: they count as split up"
+    span = float(jobs.submit[-1] - jobs.submit[0])
+    life = float((jobs.submit + jobs.duration).max() - jobs.submit[0])
+    if span < DAY and span < SHORT_SHARE * life:
+        hours, ran = span / SECONDS_PER_HOUR, life / SECONDS_PER_HOUR
+        yield f"jobs were submitted within {hours:,.1f} h and ran for {ran:,.1f} h: that says little about a year"
+
+
+def _of_forecast(seen: Seen) -> Iterator[str]:
+    planning = seen.loaded.config.planning
+    if planning.regret_quantile is not None and seen.decision.spread is None:
+        yield (
+            "planning.regret_quantile is not applied: it needs a trace of two days or more, no growth, and commitments "
+            "that last through the horizon"
+        )
+    per_day = DAY // seen.demand.step_seconds
+    cores = seen.demand.cores[planning.warm_up // seen.demand.step_seconds :]
+    if len(cores) >= 2 * per_day:
+        first, last = float(np.mean(cores[:per_day])), float(np.mean(cores[-per_day:]))
+        if last > STILL_RISING * first:
+            yield (
+                f"demand is still rising: the last day needs {last / first if first else float('inf'):.1f} times the "
+                "first; if the trace began with an empty cluster, set planning.warm_up"
+            )
