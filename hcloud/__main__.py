@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -12,9 +13,14 @@ def main() -> None:
 
         sys.stdout.write(f"hcloud {__version__}\n")
         return
-    from hcloud.cli.main import run
+    from hcloud.cli.main import INTERRUPTED_EXIT, run
 
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    if code == INTERRUPTED_EXIT:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)  # a solver may still run in its thread; waiting for it would ignore the user's Ctrl-C
+    sys.exit(code)
 
 
 if __name__ == "__main__":

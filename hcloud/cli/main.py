@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -109,6 +110,7 @@ def build() -> Any:
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code; nothing but the result reaches stdout."""
     words, flags = split_flags(arguments)
+    forgive_glyphs()
     if "--version" in words[:1]:
         sys.stdout.write(f"hcloud {__version__}\n")
         return 0
@@ -132,6 +134,13 @@ def run(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED_EXIT:
         sys.stderr.write("interrupted\n")
     return code if isinstance(code, int) else 0
+
+
+def forgive_glyphs() -> None:
+    """A terminal that has not our arrows and blocks shows question marks instead of an error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def called_as() -> str:

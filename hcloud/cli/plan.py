@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
@@ -40,18 +41,20 @@ def plan(
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
-    vcpus: Annotated[int | None, typer.Option(help="vCPUs of one instance.")] = None,
+    vcpus: Annotated[int | None, typer.Option(min=1, help="vCPUs of one instance.")] = None,
     horizon: Annotated[str | None, typer.Option(help="How far to plan, for example 1y or 3y.")] = None,
     regret_quantile: Annotated[float | None, typer.Option(help="Size the reserve by regret, for example 0.9.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of scenarios and futures.")] = None,
     max_price_age: Annotated[str | None, typer.Option(help="Refuse older prices, for example 30d.")] = None,
     now: Annotated[str | None, typer.Option(help="The time to plan at (ISO 8601), for reproducible output.")] = None,
-    detailed_exitcode: Annotated[bool, typer.Option(help="Exit 2 when the plan would buy something.")] = False,
+    detailed_exitcode: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="Exit 2 when it would buy something.")
+    ] = False,
 ) -> None:
     """How much to reserve, where and for which term, and what stays on demand."""
     from hcloud.model.catalog import Provider
     from hcloud.readers.config import load_config
-    from hcloud.store.plan_file import plan_document, save_plan
+    from hcloud.store.plan_file import check_target, plan_document, save_plan
     from hcloud.usecases.plan import make_plan
     from hcloud.usecases.sources import Flags, with_flags
     from hcloud.views.plan import markdown, show_plan
@@ -75,8 +78,10 @@ def plan(
     )
     terminal = session(ctx).terminal
     loaded, at = with_flags(load_config(file), flags), moment(now)
+    if out is not None:
+        check_target(out)
     with terminal.progress("planning", 1.0) as advance:
-        made = make_plan(loaded, at, advance).plan
+        made = interruptible(lambda: make_plan(loaded, at, advance)).plan
     if out is not None:
         save_plan(made, out)
         terminal.note(f"plan written to {out}")

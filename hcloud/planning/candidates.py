@@ -14,6 +14,7 @@ from hcloud.model.plan import Refusal
 from hcloud.planning.settings import Market
 
 BURSTABLE = "burstable"
+UNPRICED = "not used: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def find_candidates(
             except EvidenceError as missing:
                 if market.families:
                     raise
-                refused.append(Refusal(address, f"not used: {missing}"))
+                refused.append(Refusal(address, f"{UNPRICED}{missing}"))
     return tuple(kept), tuple(refused)
 
 
@@ -68,6 +69,11 @@ def _check_names(book: PriceBook, market: Market) -> None:
                 f"{market.provider}: the price book has no prices for region {region!r} and {market.os}",
                 hint=f"'hcloud pricing list --provider {market.provider}' shows the regions it knows",
             )
+    sold = {k.option for k in book.offers if k.provider == market.provider}
+    for option in market.options:
+        if option not in sold:
+            listed = ", ".join(sorted(o for o in sold if o.is_commitment))
+            raise UsageError(f"{market.provider}: sells no {option}; markets.options may name {listed}")
     known = {t.family for (p, _), t in book.types.items() if p == market.provider}
     for pattern in market.families:
         if not any(fnmatchcase(family, pattern) for family in known):

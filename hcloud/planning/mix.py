@@ -10,7 +10,7 @@ import numpy as np
 
 from hcloud.model.catalog import Offer
 from hcloud.planning.candidates import Candidate
-from hcloud.planning.evaluate import cost_over, fill, ladder, renewed
+from hcloud.planning.evaluate import cost_over, fill, ladder
 from hcloud.planning.fleet import Holding, cover
 from hcloud.planning.forecast import Forecast
 from hcloud.planning.program import Column, Loads, loads_of, solve
@@ -138,18 +138,20 @@ def mixed_reserve(types: Sequence[Candidate], forecast: Forecast, bound: float, 
     loads = loads_of(forecast, 1)
     ladders = [ladder(c.commitments, horizon) for c in types]
     if len(types) * len(loads) <= SOLVED_WHOLE:
-        holdings, proven = _whole(types, ladders, loads, horizon)
+        start, proven = _whole(types, ladders, loads, horizon)
         settled = all(c.sustained is None and all(o.term_hours >= horizon for o in c.commitments) for c in types)
-        return Mix(renewed(holdings, horizon), proven if settled else bound, EXACT)
-    counts = _search(types, ladders, loads, start, horizon)
+        bound, method, move = proven if settled else bound, EXACT, 1
+    else:
+        method, move = SEARCHED, FIRST_MOVE
+    counts = _search(_Pool(types, ladders, loads, horizon), start, move)
     bought = [h for offers, n in zip(ladders, counts, strict=True) for h in fill(offers, int(n), horizon)]
-    return Mix(tuple(bought), bound, SEARCHED)
+    return Mix(tuple(bought), bound, method)
 
 
 def _whole(
     types: Sequence[Candidate], ladders: Sequence[Sequence[Offer]], loads: Loads, horizon: int
-) -> tuple[list[Holding], float]:
-    """What to hold by the integer program, and its bound."""
+) -> tuple[Floats, float]:
+    """Instances to hold by type, by the integer program, and its bound."""
     everywhere = np.arange(len(loads))
     offers = [(c, o) for c, ladder_ in zip(types, ladders, strict=True) for o in ladder_]
     bought = [
@@ -158,25 +160,44 @@ def _whole(
     ]
     rented = [r for c in types for r in _rentals(c, loads, float(c.on_demand.hourly))]
     answer = solve([*bought, *rented], loads, whole=True)
-    counts = [round(float(n)) for n in answer.counts[: len(offers)]]
-    return [Holding(o, n) for (_, o), n in zip(offers, counts, strict=True) if n], answer.bound
+    held = zip((c for c, _ in offers), np.rint(answer.counts[: len(offers)]), strict=True)
+    by_type = dict.fromkeys((c.address for c in types), 0.0)
+    for candidate, count in held:
+        by_type[candidate.address] += float(count)
+    return np.array(list(by_type.values())), answer.bound
 
 
-def _search(
-    types: Sequence[Candidate], ladders: Sequence[Sequence[Offer]], loads: Loads, start: Floats, horizon: int
-) -> Counts:
-    """Coordinate search on the exact cost with whole rented instances, in moves of 8, 4, 2 and 1, alone and in pairs of
-    one type up and another down."""
-    limits = np.array([sum(np.inf if o.remaining is None else o.remaining for o in offers) for offers in ladders])
+@dataclass(frozen=True, slots=True)
+class _Pool:
+    """Types with their offers, cheapest first, and the loads they serve over a horizon in hours."""
+
+    types: Sequence[Candidate]
+    ladders: Sequence[Sequence[Offer]]
+    loads: Loads
+    horizon: int
+
+    def cost(self, counts: Counts) -> float:
+        """Dollars over the horizon: commitments renewed at expiry plus whole rented instances."""
+        cores, memory, cost = self.loads.cores, self.loads.memory, 0.0
+        for candidate, offers, count in zip(self.types, self.ladders, counts, strict=True):
+            vcpus, gib = _shape(candidate)
+            cores, memory = cores - int(count) * vcpus, memory - int(count) * gib
+            cost += sum(float(h.cost) for h in fill(offers, int(count), self.horizon))
+        rented = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), self.types)
+        for candidate, needed in zip(self.types, rented, strict=True):
+            cost += float(candidate.on_demand.hourly) * float(np.dot(needed, self.loads.hours))
+        return cost
+
+
+def _search(pool: _Pool, start: Floats, move: int) -> Counts:
+    """Coordinate search on the exact cost with whole rented instances, in halving moves, alone and in pairs of one type
+    up and another down."""
+    limits = np.array([sum(np.inf if o.remaining is None else o.remaining for o in offers) for offers in pool.ladders])
     counts: Counts = np.minimum(np.floor(start), limits).astype(np.int64)
-    best = _cost(types, ladders, loads, counts, horizon)
-    move = FIRST_MOVE
+    best = pool.cost(counts)
     while move:
-        trials = [counts + step for step in _steps(len(types), move)]
-        costs = [
-            _cost(types, ladders, loads, trial, horizon) if (trial >= 0).all() and (trial <= limits).all() else np.inf
-            for trial in trials
-        ]
+        trials = [counts + step for step in _steps(len(limits), move)]
+        costs = [pool.cost(t) if (t >= 0).all() and (t <= limits).all() else np.inf for t in trials]
         at = int(np.argmin(costs))
         if costs[at] < best * (1 - 1e-9):
             counts, best = trials[at], costs[at]
@@ -190,18 +211,3 @@ def _steps(types: int, move: int) -> list[Counts]:
     unit = np.eye(types, dtype=np.int64) * move
     alone = [sign * unit[i] for i in range(types) for sign in (1, -1)]
     return alone + [unit[i] - unit[j] for i in range(types) for j in range(types) if i != j]
-
-
-def _cost(
-    types: Sequence[Candidate], ladders: Sequence[Sequence[Offer]], loads: Loads, counts: Counts, horizon: int
-) -> float:
-    """Dollars over the horizon: commitments renewed at expiry plus whole rented instances."""
-    cores, memory, cost = loads.cores, loads.memory, 0.0
-    for candidate, offers, count in zip(types, ladders, counts, strict=True):
-        vcpus, gib = _shape(candidate)
-        cores, memory = cores - int(count) * vcpus, memory - int(count) * gib
-        cost += sum(float(h.cost) for h in fill(offers, int(count), horizon))
-    rented = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), types)
-    for candidate, needed in zip(types, rented, strict=True):
-        cost += float(candidate.on_demand.hourly) * float(np.dot(needed, loads.hours))
-    return cost

@@ -22,6 +22,7 @@ from hcloud.units import SECONDS_PER_HOUR, parse_duration
 
 FILE_NAME = "hcloud.yaml"
 ENVIRONMENT = "HYC_"
+LONGEST_HORIZON = parse_duration("10y")
 DEFAULT_REGIONS = {Provider.AWS: "us-east-1", Provider.GCP: "us-central1", Provider.AZURE: "eastus"}
 Share = Annotated[float, Field(ge=0, le=1)]
 
@@ -33,6 +34,8 @@ def _seconds(value: object) -> object:
 def _whole_hours(seconds: int) -> int:
     if seconds % SECONDS_PER_HOUR or seconds <= 0:
         raise ValueError("must be a whole number of hours, for example 1y, 90d or 720h")
+    if seconds > LONGEST_HORIZON:
+        raise ValueError("must be at most 10y")
     return seconds
 
 
@@ -248,6 +251,8 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, obj
     for name, text in sorted(environment.items()):
         if name.startswith(ENVIRONMENT) and "__" in name:
             section, key = name.removeprefix(ENVIRONMENT).lower().split("__", 1)
+            if section not in Config.model_fields or key not in _known_keys((section,)):
+                raise InputError(f"{name}: the configuration has no key {section}.{key}")
             sections.setdefault(section, {})[key] = load_yaml(text, name)
     yield from sections.items()
 

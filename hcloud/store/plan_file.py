@@ -36,15 +36,32 @@ def plan_schema() -> Mapping[str, object]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "hcloud plan", **schema}
 
 
+def check_target(path: Path) -> None:
+    """Refuse, with InputError, to write a plan where none can or should be: no directory, a link, a file of another
+    kind (a plan may replace a plan)."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the directory {path.parent} does not exist")
+    if not os.access(path.parent, os.W_OK):
+        raise InputError(f"{path}: the directory {path.parent} cannot be written to")
+    if path.is_symlink():
+        raise InputError(f"{path}: is a symbolic link; a plan is only written to a plain file")
+    if path.is_dir():
+        raise InputError(f"{path}: is a directory")
+    if path.exists() and not _looks_like_a_plan(path):
+        raise InputError(f"{path}: exists and is not a plan; it is not overwritten")
+
+
+def _looks_like_a_plan(path: Path) -> bool:
+    with path.open("rb") as file:
+        return b'"format_version"' in file.read(200)
+
+
 def save_plan(plan: Plan, path: Path) -> None:
     """Write a plan file next to its final name, then rename: a crash leaves the old file or the new one, never half.
 
-    A symbolic link at the path is refused with InputError.
+    Raises InputError as :func:`check_target` does.
     """
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: the directory {path.parent} does not exist")
-    if path.is_symlink():
-        raise InputError(f"{path}: is a symbolic link; a plan is only written to a plain file")
+    check_target(path)
     text = json.dumps(plan_document(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:

@@ -30,6 +30,7 @@ from hcloud.usecases.sources import open_prices, open_workload
 
 DAY = 86_400
 SPLITTABLE = frozenset({"swim"})  # MapReduce tasks run on any machine: a job need not fit on one
+SUBMITTING_SHARE = 0.5  # ours: below this share of the trace the last submission does not end it
 FITTING_JOBS = 0.95  # ours: the share of jobs an instance must be able to hold
 
 
@@ -73,13 +74,14 @@ def make_plan(loaded: Loaded, now: datetime, progress: Callable[[float], None] |
 def _demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
     """Demand by planning step; where a term ends inside the horizon the steps are hours at least.
 
-    Of a job trace the time between the first and the last submission counts (unless all were submitted at once), so
-    that its draining tail is not mistaken for low demand. Raises UsageError where steps do not fill the horizon.
+    Of a job trace the time from the first to the last submission counts, so that its draining tail is not mistaken for
+    low demand; all of it counts where submissions fill less than half of the time (a few jobs that run for long).
+    Raises UsageError where steps do not fill the horizon.
     """
     if isinstance(workload, Jobs):
         begin, end = float(workload.submit[0]), float(workload.submit[-1])
-        if begin == end:
-            end = float((workload.submit + workload.duration).max())
+        last = float((workload.submit + workload.duration).max())
+        end = last if end - begin < SUBMITTING_SHARE * (last - begin) else end
     else:
         begin, end = workload.start, workload.start + len(workload) * workload.step_seconds
     step = choose_step(end - begin, settings.outlook)

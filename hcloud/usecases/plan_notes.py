@@ -10,6 +10,7 @@ import numpy as np
 
 from hcloud.model.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Workload
+from hcloud.planning.candidates import UNPRICED
 from hcloud.planning.decide import Decision
 from hcloud.planning.settings import PlanSettings
 from hcloud.readers.config import Loaded
@@ -17,7 +18,6 @@ from hcloud.units import SECONDS_PER_HOUR, format_duration
 
 DAY = 86_400
 STILL_RISING = 1.5  # ours: the last day's mean demand above this multiple of the first day's is worth a warning
-SHORT_SHARE = 0.5  # ours: submissions that fill less than this share of the time jobs run are worth a warning
 
 
 def assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> Iterator[Assumption]:
@@ -81,6 +81,11 @@ def _of_prices(seen: Seen) -> Iterator[str]:
     age_days = max(((seen.today - o.origin.day).days for o in offers), default=0)
     if age_days * DAY > seen.loaded.config.prices.warn_age:
         yield f"the oldest price is {age_days} days old; 'hcloud pricing refresh' fetches today's"
+    if age_days < 0:
+        yield "the prices are newer than the time the plan is made at (--now)"
+    unpriced = [r.address for r in seen.decision.refusals if r.reason.startswith(UNPRICED)]
+    if unpriced:
+        yield f"{len(unpriced)} types are left out as a price is missing or quarantined: {', '.join(unpriced[:3])}"
     derived = sorted({o.key.option for o in offers if o.origin.derived})
     if derived:
         yield f"derived prices are in use ({', '.join(derived)}): see 'hcloud explain' before buying"
@@ -95,11 +100,6 @@ def _of_jobs(jobs: Jobs, decision: Decision) -> Iterator[str]:
     count = int(np.sum((jobs.cores > size) | (jobs.memory > memory)))
     if count:
         yield f"{count:,} jobs need more than one instance of {size:g} vCPUs and {memory:g} GiB: they count as split up"
-    span = float(jobs.submit[-1] - jobs.submit[0])
-    life = float((jobs.submit + jobs.duration).max() - jobs.submit[0])
-    if span < DAY and span < SHORT_SHARE * life:
-        hours, ran = span / SECONDS_PER_HOUR, life / SECONDS_PER_HOUR
-        yield f"jobs were submitted within {hours:,.1f} h and ran for {ran:,.1f} h: that says little about a year"
 
 
 def _of_forecast(seen: Seen) -> Iterator[str]:

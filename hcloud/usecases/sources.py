@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from datetime import date
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from hcloud.catalog.book import PriceBook
-from hcloud.errors import UsageError
+from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import Provider
 from hcloud.model.workload import Workload
 from hcloud.readers.config import Loaded, parse_config
@@ -79,7 +80,7 @@ class Flags:
 
 
 def with_flags(loaded: Loaded, flags: Flags) -> Loaded:
-    """The configuration with the flags on top; raises InputError where a flag's value is not allowed."""
+    """The configuration with the flags on top; raises UsageError where a flag's value is not allowed."""
     document = loaded.config.model_dump(mode="json", exclude_unset=True)
     _workload_flags(document.setdefault("workload", {}), flags)
     wanted = {"horizon": flags.horizon, "seed": flags.seed, "regret_quantile": flags.regret_quantile}
@@ -87,7 +88,10 @@ def with_flags(loaded: Loaded, flags: Flags) -> Loaded:
     if flags.max_price_age is not None:
         document.setdefault("prices", {})["max_age"] = flags.max_price_age
     document["markets"] = _markets(loaded, flags)
-    return replace(loaded, config=parse_config(document, "command line"))
+    try:
+        return replace(loaded, config=parse_config(document, "command line"))
+    except InputError as error:
+        raise UsageError(str(error)) from None
 
 
 def _workload_flags(section: dict[str, object], flags: Flags) -> None:
@@ -115,6 +119,43 @@ def _markets(loaded: Loaded, flags: Flags) -> list[dict[str, object]]:
     if flags.providers:
         named = [[m for m in given if m["provider"] == p] or [{"provider": p}] for p in flags.providers]
         given = [market for markets in named for market in markets]
-    narrowed = {"regions": flags.regions or None, "families": flags.families or None, "vcpus": flags.vcpus}
-    changes = {k: v for k, v in narrowed.items() if v is not None}
-    return [{**market, **changes} for market in given]
+    size = {} if flags.vcpus is None else {"vcpus": flags.vcpus}
+    providers = {Provider(str(m["provider"])) for m in given}
+    places = _places(loaded, flags, providers)
+    return [{**market, **size, **places[Provider(str(market["provider"]))]} for market in given]
+
+
+def _places(loaded: Loaded, flags: Flags, providers: Collection[Provider]) -> dict[Provider, dict[str, object]]:
+    """The regions and families of the flags by provider: of several providers each takes those it has prices for, and
+    one that nobody knows goes to all, to be refused there."""
+    regions, families = {p: set(flags.regions) for p in providers}, {p: set(flags.families) for p in providers}
+    if len(providers) > 1 and (flags.regions or flags.families):
+        books = {p: _whole_book(loaded, p) for p in providers}
+        known = {p: {k.region for k in book.offers} for p, book in books.items()}
+        series = {p: {t.family for t in book.types.values()} for p, book in books.items()}
+        everywhere = set().union(*known.values())
+        regions = {p: {r for r in flags.regions if r in known[p] or r not in everywhere} for p in providers}
+        families = {p: {f for f in flags.families if _match(f, series[p])} for p in providers}
+        nobodys = {f for f in flags.families if not any(f in mine for mine in families.values())}
+        families = {p: mine | nobodys for p, mine in families.items()}
+    ordered = {
+        p: {"regions": _in(flags.regions, regions[p]), "families": _in(flags.families, families[p])} for p in providers
+    }
+    return {p: {k: v for k, v in wanted.items() if v} for p, wanted in ordered.items()}
+
+
+def _match(pattern: str, names: Collection[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names)
+
+
+def _in(given: tuple[str, ...], kept: Collection[str]) -> tuple[str, ...]:
+    return tuple(name for name in given if name in kept)
+
+
+def _whole_book(loaded: Loaded, provider: Provider) -> PriceBook:
+    from hcloud.readers.prices.bundled import load_bundled
+    from hcloud.store.prices import Choice, PriceStore
+
+    book = load_bundled(providers={provider})
+    mine = PriceStore.open().load(Choice(providers={provider})) if loaded.config.prices.book == "user" else None
+    return book if mine is None else book.merged(mine)

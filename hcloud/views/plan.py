@@ -45,7 +45,8 @@ def _headline(plan: Plan) -> Text:
     share = saved / before.monthly if before.monthly else Decimal(0)
     text = Text()
     text.append("now ", style="dim")
-    text.append(f"{format_money(before.monthly)}/month all on demand")
+    owned = any(line.address.startswith(OWNED) for line in plan.mix)
+    text.append(f"{format_money(before.monthly)}/month " + ("with what you own" if owned else "all on demand"))
     text.append("  →  after ", style="dim")
     text.append(f"{format_money(after.monthly)}/month", style="bold green")
     text.append(f"   saves {format_money(saved)}/month ({float(share):.1%})", style="bold")
@@ -57,9 +58,15 @@ def _demand(plan: Plan, width: int) -> Text:
     places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix}))
     age = format_age(plan.price_age_days)
     trace = f"{w.name}: {w.rows:,} rows, {w.hours:,.1f} h"
-    demand = f"vCPU {w.mean_cores:,.0f} mean, {w.peak_cores:,.0f} peak · {w.mean_memory_gib:,.0f} GiB mean"
+    mean, peak, memory = map(_figure, (w.mean_cores, w.peak_cores, w.mean_memory_gib))
+    demand = f"vCPU {mean} mean, {peak} peak · {memory} GiB mean"
     terms = f"{places} · planned for {_horizon(plan)} · prices of {plan.price_day} ({age})"
     return Text(f"{trace} · {demand}\n{terms}\n").append(sparkline(w.profile, width), style="cyan")
+
+
+def _figure(value: float) -> str:
+    """Whole numbers with separators; below ten as many digits as it takes to see something."""
+    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
@@ -78,7 +85,7 @@ def _mix_table(plan: Plan) -> Table:
     for label, line in _grouped(plan.mix):
         table.add_row(
             f"{line.instance_type} {label}" + (f" in {line.region}" if spread else ""),
-            f"{line.count:,.1f}".removesuffix(".0"),
+            _instances(line.count),
             "" if line.option.is_commitment else f"{line.peak:,}",
             "" if line.break_even is None else f"{float(line.break_even):.1%}",
             f"{line.hourly:,.2f}",
@@ -91,6 +98,11 @@ def _mix_table(plan: Plan) -> Table:
         "total", "", "", "", f"{plan.after.hourly:,.2f}", f"{plan.after.monthly:,.0f}", f"{upfront:,.0f}", style="bold"
     )
     return table
+
+
+def _instances(count: Decimal) -> str:
+    whole = count == count.to_integral_value()
+    return f"{count:,.0f}" if whole else f"{count:,.1f}" if count >= 1 else f"{count:.2g}"
 
 
 def _grouped(mix: Sequence[MixLine]) -> list[tuple[str, MixLine]]:
@@ -154,7 +166,11 @@ def _horizon(plan: Plan) -> str:
 def _against(plan: Plan, option: Alternative) -> str:
     if option.name == plan.after.name or not plan.after.total:
         return ""
-    return f"{float(option.versus_plan / plan.after.total):+.1%}"
+    return _signed(float(option.versus_plan / plan.after.total))
+
+
+def _signed(share: float) -> str:
+    return f"{share:+.1%}" if abs(share) >= 0.0005 else "0.0%"
 
 
 def _proof(plan: Plan) -> Iterable[str]:
@@ -171,7 +187,7 @@ def _if_less(plan: Plan) -> str:
     if not asked:
         return "no change of demand was asked about (planning.falls)"
     falls = " / ".join(f"{-float(w.change):.0%}" for w in asked)
-    costs = " / ".join(f"{float(w.planned / w.all_on_demand - 1):+.1%}" for w in asked)
+    costs = " / ".join(_signed(float(w.planned / w.all_on_demand - 1)) for w in asked)
     return f"if demand falls by {falls}, this plan costs {costs} against all on demand then"
 
 
@@ -226,18 +242,39 @@ def markdown(plan: Plan) -> str:
     return "\n".join(rows) + "\n"
 
 
-def show_explanation(plan: Plan, address: str | None, terminal: Terminal) -> bool:
-    """Print why an address was taken or refused (all of them without one); False where the plan knows no such one."""
+def explained(plan: Plan, address: str | None) -> tuple[list[MixLine], list[Refusal]]:
+    """The lines and refusals an address names (all of them without one): a full address, or provider/region/type."""
     if address is None:
-        terminal.show(*_refused_lines(plan.refusals), "", _assumptions_table(plan))
-        return True
+        return list(plan.mix), list(plan.refusals)
     lines = [m for m in plan.mix if address in (m.address, f"{m.provider}/{m.region}/{m.instance_type}")]
     refused = [r for r in plan.refusals if r.address == address or r.address.startswith(f"{address}/")]
-    for line in lines:
+    return lines, refused
+
+
+def show_explanation(plan: Plan, address: str | None, terminal: Terminal) -> None:
+    """Print why an address was taken or refused; without one every refusal and every assumption."""
+    lines, refused = explained(plan, address)
+    for line in lines if address else ():
         terminal.show(*_explain_line(plan, line))
-    if refused:
-        terminal.show(*_refused_lines(refused))
-    return bool(lines or refused)
+    terminal.show(*_refused_lines(refused))
+    if address is None:
+        terminal.show("", _assumptions_table(plan))
+
+
+def markdown_explanation(plan: Plan, address: str | None) -> str:
+    """The same as Markdown tables."""
+    lines, refused = explained(plan, address)
+    rows = [f"**{m.address}**: {_count(m)}, ${m.hourly}/h, {format_money(m.total, 2)} in all  " for m in lines]
+    rows += ["", "| refused | margin | why | flips if |", "|---|---:|---|---|"]
+    rows += [f"| {r.address} | {_margin(r)} | {r.reason} | {r.flips_if} |" for r in refused]
+    if address is None:
+        rows += ["", "| assumption | value | why |", "|---|---|---|"]
+        rows += [f"| {a.key} | {a.value} | {a.why} |" for a in plan.assumptions]
+    return "\n".join(rows) + "\n"
+
+
+def _margin(refusal: Refusal) -> str:
+    return "by rule" if refusal.margin is None else f"+{format_money(refusal.margin)}"
 
 
 def _explain_line(plan: Plan, line: MixLine) -> list[Text]:
@@ -256,8 +293,7 @@ def _refused_lines(refused: Sequence[Refusal]) -> list[Table | Text]:
     """Each refusal in two lines: the address with its margin, then the reason and what would flip it."""
     lines: list[Table | Text] = []
     for r in refused:
-        margin = "by rule" if r.margin is None else f"+{format_money(r.margin)}"
-        lines.append(Text.assemble((r.address, "bold"), "  ", (margin, "red")))
+        lines.append(Text.assemble((r.address, "bold"), "  ", (_margin(r), "red")))
         lines.append(_point(f"{r.reason}" + (f"; flips if {r.flips_if}" if r.flips_if else "")))
     return lines
 

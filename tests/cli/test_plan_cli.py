@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from decimal import Decimal
@@ -126,7 +127,9 @@ def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan", "-f", EXAMPLE, "--provider", "ibm"], 64, "must be one of aws, gcp, azure"),
         (["plan", "-f", EXAMPLE, "--region", "moon-1"], 64, "no prices for region"),
         (["plan", "-f", EXAMPLE, "--max-price-age", "1d"], 9, "days old"),
-        (["plan", "-f", EXAMPLE, "--horizon", "soon"], 1, "not a duration"),
+        (["plan", "-f", EXAMPLE, "--horizon", "soon"], 64, "not a duration"),
+        (["plan", "-f", EXAMPLE, "--horizon", "100y"], 64, "at most 10y"),
+        (["plan", "-f", EXAMPLE, "--vcpus", "0"], 64, "--vcpus"),
         (["plan", "-f", EXAMPLE, "--now", "yesterday"], 64, "ISO 8601"),
         (["plan", "-f", EXAMPLE, "--bogus"], 64, "--bogus"),
         (["explain", "nowhere.json"], 1, "no such plan file"),
@@ -149,6 +152,61 @@ def test_a_damaged_plan_file_is_refused(text: str, tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     path.write_text(text, encoding="utf-8")
     assert run(["explain", str(path)]) == 1
+
+
+def test_a_plan_overwrites_a_plan_and_nothing_else(trace: Path, tmp_path: Path) -> None:
+    before = trace.read_bytes()
+    assert run(["plan", str(trace), *NOW, "--out", str(trace)]) == 1
+    assert trace.read_bytes() == before
+    for _ in range(2):
+        assert run(["plan", str(trace), *NOW, "--out", str(tmp_path / "plan.json")]) == 0
+    assert run(["plan", str(trace), *NOW, "--out", str(tmp_path / "nowhere" / "plan.json")]) == 1
+
+
+def test_each_provider_takes_the_regions_and_families_it_knows(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--provider", "aws", "--provider", "azure", "--region", "us-east-1", "--region", "eastus"]
+    assert run(["plan", str(trace), *NOW, *words, "--family", "m6i", "-o", "json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert {r["address"].split("/")[0] for r in plan["refusals"]} | {m["provider"] for m in plan["mix"]} == {
+        "aws",
+        "azure",
+    }
+
+
+def test_work_left_running_after_the_last_submission_counts_where_it_is_most_of_the_trace(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "two.csv"
+    path.write_text("id,submit,duration,cores,memory\nweb,0,172800,16,64\netl,36000,7200,8,32\n", encoding="utf-8")
+    assert run(["plan", str(path), *NOW, "-o", "json"]) == 0
+    workload = json.loads(capsys.readouterr().out)["workload"]
+    assert (workload["hours"], workload["peak_cores"]) == (48.0, 24.0)
+
+
+def test_explanations_as_documents(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan_file = tmp_path / "plan.json"
+    assert run(["plan", str(trace), *NOW, "--out", str(plan_file)]) == 0
+    capsys.readouterr()
+    assert run(["explain", str(plan_file), "-o", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["format_version"] == "1.0"
+    assert document["refusals"]
+    assert {a["key"] for a in document["assumptions"]} >= {"planning.horizon", "planning.step"}
+    assert run(["explain", str(plan_file), "aws/us-east-1/m5a.4xlarge", "-o", "md"]) == 0
+    assert "| refused | margin | why | flips if |" in capsys.readouterr().out
+
+
+def test_ctrl_c_ends_a_long_plan_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "hours.csv"
+    rows = "\n".join(f"{h * 3600},3600,{16 + h * 7919 % 640}" for h in range(24 * 364))
+    path.write_text(f"submit,duration,cores\n{rows}\n", encoding="utf-8")
+    command = [sys.executable, "-m", "hcloud", "plan", str(path), "--horizon", "10y"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(4)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=10)
+    assert (process.returncode, out, err) == (130, "", "interrupted\n")
 
 
 def test_a_plan_is_not_written_through_a_link(trace: Path, tmp_path: Path) -> None:
