@@ -27,7 +27,7 @@ FIRST_MOVE = 8
 HOURS_PER_QUARTER = HOURS_PER_YEAR // 4
 MOST_LOADS = 4000  # ours: the bound over several purchase dates stays a matter of seconds
 MOST_LOADS_AT_ONCE = 10_000  # ours: and so does the one over a single date
-SOLVED_WHOLE = 1500  # ours: up to this many whole counts (types x distinct loads) HiGHS answers in seconds
+SOLVED_WHOLE = 3000  # ours: up to this many whole counts (types x distinct loads) HiGHS answers in seconds
 EXACT, SEARCHED = "integer program (HiGHS)", "linear program, whole instances by search"
 
 
