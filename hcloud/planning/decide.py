@@ -229,8 +229,10 @@ def _sized(
     if quantile is None:
         return outcome, 1.0, chosen
     scale = outcome.best_scale(quantile)
-    fleet = serve(forecast, chosen.types, scaled(chosen.fleet.holdings, scale))
-    return outcome, scale, replace(chosen, fleet=fleet)
+    holdings = scaled(chosen.fleet.holdings, scale)
+    if sum(h.count for h in holdings) == sum(h.count for h in chosen.fleet.holdings):
+        return outcome, 1.0, chosen
+    return outcome, scale, replace(chosen, fleet=serve(forecast, chosen.types, holdings))
 
 
 def _spot_fleet(candidates: Sequence[Candidate], near: Candidate, part: Forecast) -> Fleet:

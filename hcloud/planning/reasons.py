@@ -74,11 +74,11 @@ def _why_nothing_reserved(decision: Decision, candidate: Candidate) -> str:
 
 
 def _why_sized(decision: Decision) -> Iterator[str]:
-    if decision.sized_at is not None:
-        yield (
-            f"the reserve is {decision.scale:.0%} of the forecast's optimum: the size with the least regret at the "
-            f"{decision.sized_at:.0%} quantile of {len(decision.spread.costs) if decision.spread else 0} futures"
-        )
+    if decision.sized_at is None or decision.spread is None:
+        return
+    size = "the forecast's optimum" if decision.scale == 1.0 else f"{decision.scale:.0%} of the forecast's optimum"
+    futures = len(decision.spread.costs)
+    yield f"a reserve of {size} has the least regret at the {decision.sized_at:.0%} quantile of {futures} futures"
 
 
 def _use_of_levels(decision: Decision, candidate: Candidate) -> list[float]:

@@ -13,10 +13,10 @@ import numpy as np
 
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
-from hcloud.errors import EvidenceError, UsageError
+from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.model.catalog import OfferKey
 from hcloud.model.plan import Digests, Plan
-from hcloud.model.workload import Demand, Jobs
+from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.decide import Decision, decide
 from hcloud.planning.demand import demand_of
 from hcloud.planning.forecast import choose_step
@@ -48,7 +48,7 @@ def make_plan(loaded: Loaded, now: datetime, progress: Callable[[float], None] |
     Raises InputError for unusable files, UsageError for impossible settings, EvidenceError where a price is missing,
     quarantined or older than allowed.
     """
-    workload = open_workload(loaded, progress)
+    workload = without_gpu_jobs(open_workload(loaded, progress))
     book, notes = open_prices(loaded, now.date())
     settings = loaded.config.settings()
     demand = _demand(workload, settings)
@@ -69,6 +69,22 @@ def make_plan(loaded: Loaded, now: datetime, progress: Callable[[float], None] |
         warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date()))),
     )
     return Outcome(state(decision, around), decision)
+
+
+def without_gpu_jobs(workload: Workload) -> Workload:
+    """The workload without jobs that ask for GPUs, counted as left out: no GPU type is planned for yet.
+
+    Raises InputError where no other job is left.
+    """
+    if not isinstance(workload, Jobs) or not workload.gpus.any():
+        return workload
+    kept = np.flatnonzero(workload.gpus == 0)
+    if not len(kept):
+        raise InputError(f"{workload.provenance.name}: every job asks for GPUs, and no GPU type is planned for yet")
+    left_out = {**workload.provenance.left_out, "asks for GPUs, which are not planned for": len(workload) - len(kept)}
+    columns = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
+    chosen = {name: getattr(workload, name)[kept] for name in columns}
+    return replace(workload, **chosen, provenance=replace(workload.provenance, left_out=left_out))
 
 
 def _demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:

@@ -178,7 +178,8 @@ def _proof(plan: Plan) -> Iterable[str]:
     gap = float(proof.gap / proof.optimum) if proof.optimum else 0.0
     exact = "proven optimal" if not proof.gap else f"within {max(gap, 0.0001):.2%} of the optimum"
     yield f"{exact} for whole instances of its types ({proof.method}; gap {format_money(proof.gap, 2)})"
-    above = float(proof.optimum / proof.lower_bound - 1) if proof.lower_bound else 0.0
+    bound = plan.alternatives[-1].total
+    above = float(plan.after.total / bound - 1) if bound else 0.0
     yield f"no mix of the allowed types in one region undercuts the lower bound; this plan is {above:.1%} above it"
 
 

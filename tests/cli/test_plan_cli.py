@@ -183,6 +183,18 @@ def test_work_left_running_after_the_last_submission_counts_where_it_is_most_of_
     assert (workload["hours"], workload["peak_cores"]) == (48.0, 24.0)
 
 
+def test_jobs_that_need_gpus_are_left_out_and_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "gpu.csv"
+    path.write_text("submit,duration,cores,gpus\n0,90000,16,0\n0,90000,64,8\n80000,9,1,0\n", encoding="utf-8")
+    assert run(["plan", str(path), *NOW, "-o", "json"]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["workload"]["left_out"] == {"asks for GPUs, which are not planned for": 1}
+    assert plan["workload"]["peak_cores"] < 18
+    assert any("GPU" in w for w in plan["warnings"])
+    path.write_text("submit,duration,cores,gpus\n0,90000,64,8\n", encoding="utf-8")
+    assert run(["plan", str(path), *NOW]) == 1
+
+
 def test_explanations_as_documents(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan_file = tmp_path / "plan.json"
     assert run(["plan", str(trace), *NOW, "--out", str(plan_file)]) == 0

@@ -1,0 +1,33 @@
+"""Every example has a README and a run, and the run comes out well."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted(p for p in (Path(__file__).parents[2] / "examples").iterdir() if p.is_dir())
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> str:
+    """An ``hcloud`` that runs with this interpreter."""
+    script = tmp_path / "hcloud"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m hcloud "$@"\n', encoding="utf-8")
+    script.chmod(0o755)
+    return str(script)
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda p: p.name)
+def test_the_run_of_an_example(example: Path, command: str, tmp_path: Path) -> None:
+    assert (example / "README.md").is_file()
+    out = tmp_path / "plan.json"
+    words = [str(example / "run"), "--out", str(out)]
+    done = subprocess.run(words, env={**os.environ, "HCLOUD": command}, capture_output=True, text=True, check=True)
+    assert "this plan" in done.stdout
+    plan = json.loads(out.read_text(encoding="utf-8"))
+    assert any(line["term_years"] for line in plan["mix"])
