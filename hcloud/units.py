@@ -39,6 +39,19 @@ def format_duration(seconds: int) -> str:
     return f"{seconds}s"
 
 
+def format_span(seconds: float) -> str:
+    """A measured time in the unit that suits it, written like a duration: ``14d``, ``2.1h``, ``7.5min``."""
+    for unit in ("d", "h", "min"):
+        if seconds >= 2 * _SECONDS[unit]:
+            return f"{seconds / _SECONDS[unit]:,.1f}".removesuffix(".0") + unit
+    return f"{seconds:,.1f}".removesuffix(".0") + "s"
+
+
+def counted(count: int, noun: str, several: str = "") -> str:
+    """A number of things in words: ``1 row``, ``2 rows``, ``1,200 entries``; ``several`` is an irregular plural."""
+    return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
+
+
 def parse_decimal(text: str) -> Decimal:
     """A finite decimal written in ASCII digits; ``1_000``, ``nan``, ``inf`` and other scripts raise ValueError."""
     stripped = text.strip()

@@ -47,7 +47,7 @@ SystemOption = Annotated[list[str] | None, typer.Option("--os", help="Operating 
 
 @app.callback()
 def pricing() -> None:
-    """Offers and their prices: where they come from, what they say, and how to bring your own."""
+    """Offers and their prices: where they come from, what they say, and how to bring your own"""
 
 
 @app.command("list")
@@ -99,11 +99,11 @@ def show(
     screen = show_type(instance_type, parse_filter({k: v or [] for k, v in words.items()}), at.date())
     terminal = session(ctx).terminal
     if json_ or output is Output.JSON:
-        terminal.write_json(view.listing_document(screen.lines, at))
+        terminal.write_json(view.type_document(screen, at))
     elif output is Output.CSV:
         terminal.write(view.listing_csv(screen.lines))
     else:
-        view.show_type_screen(screen.lines, terminal)
+        view.show_type_screen(screen, terminal)
     if others := screen.elsewhere:
         terminal.note(f"also sold in {', '.join(others[:8])}{' ...' if len(others) > 8 else ''} (--region)")
 
@@ -118,12 +118,15 @@ def diff(
     json_: JsonOption = False,
     now: NowOption = None,
 ) -> None:
-    """Compare two price books: what was added, removed and changed, in percent."""
-    from hcloud.usecases.pricing import compare
-    from hcloud.usecases.pricing_intake import read_book
+    """Compare two price books: what was added, removed and changed, in percent.
+
+    'bundled' is what ships with hcloud, 'user' what you imported laid over it, as in hcloud.yaml. Of a book that is
+    compared with a file, only what the file covers is looked at.
+    """
+    from hcloud.usecases.pricing_intake import compare_named
     from hcloud.views import pricing as view
 
-    comparison = compare(read_book(old), read_book(new))
+    comparison = compare_named(old, new)
     terminal = session(ctx).terminal
     if json_ or output is Output.JSON:
         terminal.write_json(view.comparison_document(comparison, moment(now)))
@@ -163,9 +166,11 @@ def import_(
     provider: Annotated[str | None, typer.Option(help="The cloud the file is for; only it is kept.")] = None,
     region: Annotated[str | None, typer.Option(help="The region the file is for; only it is kept.")] = None,
     day: Annotated[str | None, typer.Option("--date", help="The day of the prices, else in the file's name.")] = None,
-    strict: Annotated[bool, typer.Option(help="Exit 9 and store nothing when a row is quarantined.")] = False,
-    dry_run: Annotated[bool, typer.Option(help="Read and check, store nothing.")] = False,
-    replace: Annotated[bool, typer.Option(help="Forget the prices stored before.")] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 9 and store nothing when a row is quarantined.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check, store nothing.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Forget the prices stored before.")] = False,
     output: OutputOption = Output.TABLE,
     json_: JsonOption = False,
     now: NowOption = None,

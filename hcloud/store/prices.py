@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -70,8 +70,9 @@ class PriceStore:
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{self.table} cannot be read: {error}") from error
         book = read_table(text, Source(str(self.table), date.min))
+        damaged = (replace(q, row=f"{TABLE}: {q.row}") for q in book.quarantine)
         meta = _read_meta(self.directory / META)
-        book = _restricted(book, choice)
+        book = _restricted(replace(book, quarantine=tuple(damaged)), choice)
         refused = (q for q in _quarantine(meta) if q.key is None or _wanted(q.key, choice))
         return PriceBook(book.types, book.offers, {}, _sustained(meta), book.quarantine + tuple(refused))
 

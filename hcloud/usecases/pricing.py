@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
@@ -20,11 +20,13 @@ from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice
 from hcloud.readers.bundle import bundled
 from hcloud.readers.prices.bundled import load_bundled
+from hcloud.readers.prices.bundled_offers import LazyOffers
 from hcloud.readers.prices.manifest import MANIFEST
 from hcloud.store.prices import Choice, PriceStore
 
 BUNDLED, USER = "bundled", "user"
 HOME_REGIONS = {Provider.AWS: "us-east-1", Provider.GCP: "us-central1", Provider.AZURE: "eastus"}
+SHOWN_REGIONS = 12
 E = TypeVar("E", Provider, PurchaseOption)
 _PAYMENT_ORDER = list(Payment)
 
@@ -79,9 +81,10 @@ class PriceLine:
 
 @dataclass(frozen=True, slots=True)
 class TypeScreen:
-    """One type in one region, and the other regions it is sold in."""
+    """One type in one region, its prices there that may not be used, and the other regions it is sold in."""
 
     lines: tuple[PriceLine, ...]
+    quarantined: tuple[QuarantinedPrice, ...]
     elsewhere: tuple[str, ...]
 
 
@@ -103,10 +106,17 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What changed from one book to another, and how many offers did not."""
+    """What changed from one book to another, and how many offers did not.
+
+    Where one side is a file, only offers that it covers are compared (``within`` names it, ``scope`` says what that
+    is), and ``left_aside`` counts the others.
+    """
 
     changes: tuple[Change, ...]
     unchanged: int
+    within: str = ""
+    scope: str = ""
+    left_aside: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +143,8 @@ def open_book(wanted: Filter = ANY, instance_type: str | None = None) -> PriceBo
 
 
 def list_prices(wanted: Filter, today: date) -> tuple[PriceLine, ...]:
-    """The offers that are meant, by key; raises EvidenceError where there are none."""
+    """The offers that are meant, by key; raises EvidenceError where there are none, UsageError for unknown regions."""
+    _check_regions(wanted)
     book = open_book(wanted)
     keys = [k for k in book.offers if wanted.covers(k, family_in(book, k))]
     if not keys:
@@ -144,16 +155,25 @@ def list_prices(wanted: Filter, today: date) -> tuple[PriceLine, ...]:
 def show_type(name: str, wanted: Filter, today: date) -> TypeScreen:
     """Every way to pay for one instance type in one region: on-demand, spot, commitments from short to long.
 
-    Without a region the provider's home region is taken where the type is sold there, else the first by name.
+    Without a region the provider's home region is taken where the type is sold there, else the first by name. Raises
+    EvidenceError where no price of it can be used.
     """
+    _check_regions(wanted)
     book = open_book(wanted, name)
-    keys = [k for k in book.offers if k.instance_type == name and not k.zone and wanted.covers(k, "")]
+
+    def meant(key: OfferKey) -> bool:
+        return key.instance_type == name and not key.zone and wanted.covers(key, "")
+
+    keys = [k for k in book.offers if meant(k)]
+    refused = {q.key: q for q in book.quarantine if q.key is not None and meant(q.key)}
     if not keys:
-        raise EvidenceError(f"the price book has no offer of {name!r}{_near(name)}")
+        raise _no_offer(name, wanted, list(refused.values()))
     regions = sorted({(k.provider, k.region) for k in keys})
     chosen = next((r for r in regions if HOME_REGIONS[r[0]] == r[1]), regions[0])
     lines = [_line(book, book.offers[k], today) for k in keys if (k.provider, k.region) == chosen]
-    return TypeScreen(tuple(sorted(lines, key=_screen_order)), tuple(r for _, r in regions if r != chosen[1]))
+    here = (refused[k] for k in sorted(refused, key=key_order) if (k.provider, k.region) == chosen)
+    elsewhere = tuple(r for _, r in regions if r != chosen[1])
+    return TypeScreen(tuple(sorted(lines, key=_screen_order)), tuple(here), elsewhere)
 
 
 def compare(old: PriceBook, new: PriceBook) -> Comparison:
@@ -208,7 +228,45 @@ def _member(kind: type[E], flag: str, word: str) -> E:
     try:
         return kind(word)
     except ValueError:
-        raise UsageError(f"{flag} {word}: must be one of {', '.join(kind)}") from None
+        raise UsageError(f"{flag} {word}: must be one of {', '.join(kind)}{_meant(word, list(kind))}") from None
+
+
+def _check_regions(wanted: Filter) -> None:
+    """Raise UsageError for a region that neither the bundled nor the imported prices know."""
+    providers = wanted.providers or tuple(Provider)
+    offers = load_bundled(providers=providers).offers
+    places = offers.places() if isinstance(offers, LazyOffers) else {(k.provider, k.region) for k in offers}
+    known = {region for provider, region in places if provider in providers}
+    if known.issuperset(wanted.regions):
+        return
+    own = PriceStore.open().load(Choice(providers))
+    known |= {k.region for k in own.offers} if own is not None else set()
+    for region in wanted.regions:
+        if region not in known:
+            sellers = "" if len(providers) > 1 else f" of {providers[0]}"
+            raise UsageError(
+                f"--region {region}: the price book has no such region{sellers}{_meant(region, known)}",
+                hint=f"regions it knows: {', '.join(sorted(known)[:SHOWN_REGIONS])}"
+                + (f" and {len(known) - SHOWN_REGIONS} more" if len(known) > SHOWN_REGIONS else ""),
+            )
+
+
+def _no_offer(name: str, wanted: Filter, refused: Sequence[QuarantinedPrice]) -> EvidenceError:
+    """Why there is nothing to show of a type: all in quarantine, not sold so, or not known at all."""
+    if refused:
+        first = f"{refused[0].row}: {refused[0].reason}"
+        return EvidenceError(f"{name}: every price of it is quarantined, for example {first}")
+    providers = wanted.providers or tuple(Provider)
+    names = {n for p, n in load_bundled().types if p in providers}
+    narrowed = [*wanted.providers, *wanted.regions, *wanted.systems]
+    if name in names:
+        return EvidenceError(
+            f"the price book has no offer of {name!r} for {', '.join(narrowed)}", hint="loosen the filters"
+        )
+    return EvidenceError(
+        f"the price book has no offer of {name!r}{_meant(name, names, 3)}",
+        hint="'hcloud pricing list --family PATTERN' lists types",
+    )
 
 
 def _line(book: PriceBook, offer: Offer, today: date) -> PriceLine:
@@ -226,10 +284,10 @@ def _screen_order(line: PriceLine) -> tuple[object, ...]:
     return key.os != "linux", key.os, key.tenancy, rank, key.option, key.term_years, _PAYMENT_ORDER.index(key.payment)
 
 
-def _near(name: str) -> str:
+def _meant(word: str, known: Iterable[str], most: int = 1) -> str:
     import difflib
 
-    close = difflib.get_close_matches(name, sorted({n for _, n in load_bundled().types}), 3)
+    close = difflib.get_close_matches(word, sorted(known), most)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 

@@ -13,13 +13,14 @@ from hcloud.catalog.book import PriceBook, TypeKey
 from hcloud.catalog.checks import PriceWarning, checked
 from hcloud.catalog.intake import Source, restricted_to
 from hcloud.errors import HcloudError, InputError, UnreachableError, UsageError
-from hcloud.model.catalog import InstanceType, Provider, QuarantinedPrice
+from hcloud.model.catalog import InstanceType, OfferKey, Provider, QuarantinedPrice
 from hcloud.providers.http import Fetcher, Limits
 from hcloud.readers.prices.bundled import load_bundled
 from hcloud.readers.prices.payload import decode, read_bytes
 from hcloud.readers.prices.recognise import format_named, own_day, recognise
 from hcloud.store.prices import PriceStore
-from hcloud.usecases.pricing import BUNDLED, USER, family_in
+from hcloud.units import counted
+from hcloud.usecases.pricing import BUNDLED, USER, Comparison, compare, family_in
 
 _DAY_IN_NAME = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", re.ASCII)
 _PLACE_IN_NAME = re.compile(r"(?<![a-z])([a-z]{2}(?:-gov)?-[a-z]+-\d)(?!\d)", re.ASCII)
@@ -98,7 +99,7 @@ def import_files(paths: Sequence[Path], hints: Hints, advance: Advance, mode: Mo
         return Intake(tuple(taken), None)
     book = stored if stored is not None else PriceBook({}, {})
     for source in taken:
-        book = book.merged(source.book)
+        book = book.merged(_named(source))
     store.save(book, {"imported": ", ".join(t.name for t in taken)})
     advance(1)
     return Intake(tuple(taken), store.directory)
@@ -141,21 +142,54 @@ def refresh(target: Target, now: datetime, advance: Advance, limits: Limits = US
             f"{name}: the answer holds no price that can be used; stored prices are unchanged",
             hint=f"is {target.region!r} a region of {target.provider}?",
         )
-    store.save((stored or PriceBook({}, {})).merged(taken.book), {"refreshed": name})
+    store.save((stored or PriceBook({}, {})).merged(_named(taken)), {"refreshed": name})
     advance(1)
     return Intake((taken,), store.directory)
 
 
 def read_book(name: str) -> PriceBook:
-    """A book by name: ``bundled``, ``user``, or a price file; raises UsageError where nothing is stored."""
+    """A book by name: ``bundled``, ``user`` (what was imported, over the bundled prices) or a price file.
+
+    Raises UsageError where nothing was imported.
+    """
     if name == BUNDLED:
         return load_bundled()
     if name == USER:
         own = PriceStore.open().load()
         if own is None:
             raise UsageError("no prices of your own are stored", hint="hcloud pricing import FILE")
-        return own
+        return load_bundled().merged(own)
     return take_file(Path(name), Hints(), None).book
+
+
+def compare_named(old: str, new: str) -> Comparison:
+    """Two books by name; of a book that is compared with a file, only the part that the file covers."""
+    before, after = read_book(old), read_book(new)
+    files = [name for name in (old, new) if name not in (BUNDLED, USER)]
+    if len(files) != 1:
+        return compare(before, after)
+    small, large = (before, after) if files[0] == old else (after, before)
+    covered = {_scope(k) for k in small.offers}
+    part = large.restricted(k for k in large.offers if _scope(k) in covered)
+    types = len({(k.provider, k.instance_type) for k in small.offers})
+    regions = len({(k.provider, k.region) for k in small.offers})
+    return replace(
+        compare(before, part) if small is before else compare(part, after),
+        within=files[0],
+        scope=f"{counted(types, 'type')} in {counted(regions, 'region')}",
+        left_aside=len(large.offers) - len(part.offers),
+    )
+
+
+def _scope(key: OfferKey) -> tuple[str, ...]:
+    """What a price file speaks of when it has an offer: one way to pay for a type, for whatever term."""
+    return (key.provider, key.region, key.instance_type, key.os, key.tenancy, key.option)
+
+
+def _named(source: Taken) -> PriceBook:
+    """A source's book as it is stored: a quarantined row says which file it stood in."""
+    rows = (replace(q, row=f"{source.name}: {q.row}") for q in source.book.quarantine)
+    return replace(source.book, quarantine=tuple(rows))
 
 
 def _shapes(stored: PriceBook | None) -> Mapping[TypeKey, InstanceType]:

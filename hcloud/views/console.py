@@ -42,8 +42,15 @@ class Terminal:
 
     def show(self, *results: RenderableType) -> None:
         """Print results for people on stdout."""
-        for result in results:
-            self.out.print(result)
+        if self.out.is_terminal or not results:
+            for result in results:
+                self.out.print(result)
+            return
+        with self.out.capture() as printed:
+            for result in results:
+                self.out.print(result)
+        # Cells are padded to their columns; what reads a pipe has no use for blanks at the ends of lines
+        self.out.file.writelines(f"{line.rstrip()}\n" for line in printed.get().removesuffix("\n").split("\n"))
 
     def write(self, text: str) -> None:
         """Write text for machines or files on stdout, byte for byte, with one final newline."""

@@ -14,14 +14,16 @@ from rich.text import Text
 
 from hcloud import __version__
 from hcloud.catalog.table import COLUMNS, offer_cells
-from hcloud.model.catalog import InstanceType, Offer, OfferKey, Payment
-from hcloud.units import plain, rate
-from hcloud.views.console import Terminal, plain_table
+from hcloud.model.catalog import InstanceType, Offer, OfferKey
+from hcloud.units import counted, plain, rate
+from hcloud.views.console import Terminal
+from hcloud.views.plan import SHORT
+from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
     from hcloud.catalog.checks import PriceWarning
     from hcloud.model.catalog import QuarantinedPrice
-    from hcloud.usecases.pricing import Change, Comparison, PriceLine, Verification
+    from hcloud.usecases.pricing import Change, Comparison, PriceLine, TypeScreen, Verification
     from hcloud.usecases.pricing_intake import Intake, Taken
 
 FORMAT_VERSION = "1.0"
@@ -29,7 +31,6 @@ SHOWN_REFUSED = 5
 DERIVED = "~"
 _SHOWN_RATIO = Decimal("0.0005")
 _FIGURES = ("$/h", "upfront $", "eff. $/h")
-_PAID = {Payment.NONE: "hourly", Payment.PARTIAL: "both", Payment.ALL: "upfront"}
 
 
 def show_listing(lines: Sequence[PriceLine], terminal: Terminal, limit: int) -> None:
@@ -38,39 +39,40 @@ def show_listing(lines: Sequence[PriceLine], terminal: Terminal, limit: int) -> 
     clouds = {line.offer.key.provider for line in shown}
     places = {line.offer.key.zone or line.offer.key.region for line in shown}
     leading = [*(["cloud"] if len(clouds) > 1 else []), *(["region"] if len(places) > 1 else [])]
-    names = [*leading, "type", "purchase option", *_FIGURES, "off", "age"]
-    numbers = tuple(range(len(leading) + 2, len(names)))
+    names = (*leading, "type", "purchase option", *_FIGURES, "off", "age", "")
     title = " ".join(next(iter(same)) for same in (clouds, places) if len(same) == 1)
-    table = plain_table(*names, title=title, right=numbers, wrap=("purchase option",))
+    rows = []
     for line in shown:
         key = line.offer.key
         cells = {"cloud": str(key.provider), "region": key.zone or key.region}
-        table.add_row(
-            *(cells[name] for name in leading), f"{key.instance_type}{_special(key)}", _term_label(key),
-            *_figures(line), _share(line.discount), _age(line),
-        )  # fmt: skip
-    terminal.show(table)
+        words = (*(cells[name] for name in leading), f"{key.instance_type}{_special(key)}", _purchase(key))
+        rows.append((*words, *_figures(line), _share(line.discount), *_age(line)))
+    numbers = frozenset(range(len(leading) + 2, len(names)))
+    terminal.show(fitted(Figures(names, rows, numbers, title), terminal.out.width))
     if any(line.offer.origin.derived for line in shown):
         terminal.note(
             f"{DERIVED} derived: nobody published this very price; 'pricing show TYPE' says what it is made of"
         )
     if len(lines) > limit:
-        terminal.note(
-            f"{len(lines) - limit} of {len(lines)} offers not shown; narrow the filters, or --limit, or -o csv"
-        )
+        rest = f"{len(lines) - limit:,} of {counted(len(lines), 'offer')}"
+        terminal.note(f"{rest} not shown; narrow the filters, or --limit, or -o csv")
 
 
-def show_type_screen(lines: Sequence[PriceLine], terminal: Terminal) -> None:
-    """All purchase options of one type on one screen."""
+def show_type_screen(screen: TypeScreen, terminal: Terminal) -> None:
+    """All purchase options of one type on one screen, and which of its prices are in quarantine."""
+    lines = screen.lines
     terminal.show(Text(_headline(lines[0])), "")
-    table = plain_table("purchase option", "paid", *_FIGURES, "off", "even", "age", right=(2, 3, 4, 5, 6, 7))
-    for line in lines:
-        key = line.offer.key
-        even = "" if line.break_even is None else f"{line.break_even:.0%}"
-        paid = _PAID[key.payment] if key.option.is_commitment else ""
-        table.add_row(_term_label(key) + _special(key), paid, *_figures(line), _share(line.discount), even, _age(line))
-    terminal.show(table, "")
-    terminal.show("even: the share of the term's hours an instance must run for the commitment to pay", "")
+    names = ("purchase option", *_FIGURES, "off", "even", "age", "")
+    rows = [
+        (_purchase(o.key) + _special(o.key), *_figures(line), _share(line.discount), _share(line.break_even),
+         *_age(line))
+        for line in lines if (o := line.offer)
+    ]  # fmt: skip
+    terminal.show(fitted(Figures(names, rows, frozenset(range(1, len(names)))), terminal.out.width))
+    for refused in screen.quarantined:
+        label = "" if refused.key is None else _purchase(refused.key) + _special(refused.key)
+        terminal.show(Text(f"{label}  quarantined: {refused.reason} ({refused.row})", style="yellow"))
+    terminal.show("", "even: the share of the term's hours an instance must run for the commitment to pay", "")
     sources = dict.fromkeys(f"{line.offer.origin.source}, {line.offer.origin.day}" for line in lines)
     notes = dict.fromkeys(f"{DERIVED} {line.offer.origin.derived}" for line in lines if line.offer.origin.derived)
     terminal.show(*(Text(note, style="dim") for note in (*(f"source: {s}" for s in sources), *notes)))
@@ -78,21 +80,25 @@ def show_type_screen(lines: Sequence[PriceLine], terminal: Terminal) -> None:
 
 def show_comparison(comparison: Comparison, terminal: Terminal, limit: int) -> None:
     """Changes between two books, and a line that counts them."""
-    table = plain_table("", "offer", "old $/h", "new $/h", "change", right=(2, 3, 4), wrap=("offer",))
-    for change in sorted(comparison.changes, key=lambda c: "~+-".index(_symbol(c)))[:limit]:
-        table.add_row(
-            _symbol(change), str(change.key), _effective(change.old), _effective(change.new), _percent(change)
-        )
-    if comparison.changes:
-        terminal.show(table)
+    rows = [
+        (_symbol(c), str(c.key), _effective(c.old), _effective(c.new), _percent(c))
+        for c in sorted(comparison.changes, key=lambda c: "~+-".index(_symbol(c)))[:limit]
+    ]
+    if rows:
+        names = ("", "offer", "old $/h", "new $/h", "change")
+        terminal.show(fitted(Figures(names, rows, frozenset((2, 3, 4))), terminal.out.width))
     added = sum(c.old is None for c in comparison.changes)
     removed = sum(c.new is None for c in comparison.changes)
     terminal.show(
         f"{added} added, {removed} removed, {len(comparison.changes) - added - removed} changed, "
         f"{comparison.unchanged} unchanged"
     )
+    if comparison.within:
+        aside = counted(comparison.left_aside, "other offer")
+        terminal.show(Text(f"compared: what {comparison.within} covers ({comparison.scope}); {aside} left aside"))
     if len(comparison.changes) > limit:
-        terminal.note(f"{len(comparison.changes) - limit} changes not shown; --limit shows more, -o json all")
+        rest = counted(len(comparison.changes) - limit, "change")
+        terminal.note(f"{rest} not shown; --limit shows more, -o json all")
 
 
 def show_verification(verified: Verification, terminal: Terminal) -> None:
@@ -101,26 +107,25 @@ def show_verification(verified: Verification, terminal: Terminal) -> None:
         terminal.warn(escape(damage))
     _show_refused(verified.quarantined, terminal)
     _show_warnings(verified.warnings, terminal)
-    files = f"{verified.files} bundled files: " + ("damaged" if verified.damaged else "as the manifest says")
+    files = f"{counted(verified.files, 'bundled file')}: " + ("damaged" if verified.damaged else "as the manifest says")
     terminal.show(
         files,
-        f"{verified.offers} offers: {len(verified.quarantined)} in quarantine, {len(verified.warnings)} warnings",
+        f"{counted(verified.offers, 'offer')}: {len(verified.quarantined)} in quarantine, "
+        f"{counted(len(verified.warnings), 'warning')}",
     )
 
 
 def show_intake(intake: Intake, terminal: Terminal) -> None:
     """What was taken in: counts by source, the first refused rows, where it went."""
     columns = ("source", "format", "good rows", "quarantined", "warnings", "oldest")
-    table = plain_table(*columns, right=(2, 3, 4), wrap=("source",))
+    rows = []
     for taken in intake.sources:
         oldest = taken.book.oldest()
-        table.add_row(
-            taken.name, taken.format, str(len(taken.book.offers)), str(len(taken.refused)), str(len(taken.warnings)),
-            oldest.isoformat() if oldest else "",
-        )  # fmt: skip
-    terminal.show(table)
+        counts = (len(taken.book.offers), len(taken.refused), len(taken.warnings))
+        rows.append((taken.name, taken.format, *map(str, counts), oldest.isoformat() if oldest else ""))
+    terminal.show(fitted(Figures(columns, rows, frozenset((2, 3, 4, 5))), terminal.out.width))
     for taken in intake.sources:
-        _show_refused(taken.refused, terminal)
+        _show_refused(taken.refused, terminal, taken.name if len(intake.sources) > 1 else "")
         _show_warnings(taken.warnings, terminal)
         if taken.replaced_newer:
             terminal.warn(
@@ -155,6 +160,11 @@ def listing_document(lines: Iterable[PriceLine], now: datetime) -> Mapping[str, 
     return {**_head(now), "offers": [_line_members(line) for line in lines]}
 
 
+def type_document(screen: TypeScreen, now: datetime) -> Mapping[str, object]:
+    """One type as the published JSON document: its offers, and its prices that may not be used."""
+    return {**listing_document(screen.lines, now), "quarantined": [_finding(q) for q in screen.quarantined]}
+
+
 def comparison_document(comparison: Comparison, now: datetime) -> Mapping[str, object]:
     """A comparison as the published JSON document."""
     changes = [
@@ -167,7 +177,13 @@ def comparison_document(comparison: Comparison, now: datetime) -> Mapping[str, o
         }
         for c in comparison.changes
     ]
-    return {**_head(now), "changes": changes, "unchanged": comparison.unchanged}
+    return {
+        **_head(now),
+        "changes": changes,
+        "unchanged": comparison.unchanged,
+        "within": comparison.within or None,
+        "left_aside": comparison.left_aside,
+    }
 
 
 def verification_document(verified: Verification, now: datetime) -> Mapping[str, object]:
@@ -191,8 +207,10 @@ def intake_document(intake: Intake, now: datetime) -> Mapping[str, object]:
     }
 
 
-def _term_label(key: OfferKey) -> str:
-    return f"{key.option} {key.term_years}y" if key.term_years else str(key.option)
+def _purchase(key: OfferKey) -> str:
+    """The purchase in the field's short terms: ``EC2 Instance SP 1y all upfront``."""
+    name = SHORT.get(key.option, str(key.option))
+    return f"{name} {key.term_years}y {key.payment.replace('-', ' ')}" if key.term_years else name
 
 
 def _headline(line: PriceLine) -> str:
@@ -221,8 +239,8 @@ def _share(share: Decimal | None) -> str:
     return "" if share is None else f"{share:.1%}"
 
 
-def _age(line: PriceLine) -> str:
-    return f"{line.age_days}d{DERIVED if line.offer.origin.derived else ' '}"
+def _age(line: PriceLine) -> tuple[str, str]:
+    return f"{line.age_days}d", DERIVED if line.offer.origin.derived else ""
 
 
 def _symbol(change: Change) -> str:
@@ -239,18 +257,19 @@ def _percent(change: Change) -> str:
     return f"{change.ratio:+.1%}" if abs(change.ratio) >= _SHOWN_RATIO else "<0.1%"
 
 
-def _show_refused(refused: Sequence[QuarantinedPrice], terminal: Terminal) -> None:
+def _show_refused(refused: Sequence[QuarantinedPrice], terminal: Terminal, file: str = "") -> None:
     for row in refused[:SHOWN_REFUSED]:
-        terminal.note(f"quarantined: {row.row}: {row.reason}")
+        terminal.note(f"quarantined: {row.row}: {row.reason}{f' ({file})' if file else ''}")
     if len(refused) > SHOWN_REFUSED:
-        terminal.note(f"... and {len(refused) - SHOWN_REFUSED} more quarantined rows; -o json lists all")
+        more = counted(len(refused) - SHOWN_REFUSED, "more quarantined row")
+        terminal.note(f"... and {more}; -o json lists all")
 
 
 def _show_warnings(warnings: Sequence[PriceWarning], terminal: Terminal) -> None:
     for warning in warnings[:SHOWN_REFUSED]:
         terminal.warn(escape(str(warning)))
     if len(warnings) > SHOWN_REFUSED:
-        terminal.note(f"... and {len(warnings) - SHOWN_REFUSED} more warnings; -o json lists all")
+        terminal.note(f"... and {counted(len(warnings) - SHOWN_REFUSED, 'more warning')}; -o json lists all")
 
 
 def _head(now: datetime) -> dict[str, object]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -48,7 +50,7 @@ def test_list_as_a_table_fits_and_shows_every_figure(capsys: Capture) -> None:
     lines = out.splitlines()
     assert lines[0].strip() == "aws us-east-1"
     assert max(map(len, lines)) <= 100
-    assert re.search(r"m6i\.large +reserved-instance 3y +[\d,.]+ +0\.\d{4} +\d\d\.\d% +\d+d", out)
+    assert re.search(r"m6i\.large +Standard RI 3y all upfront +[\d,.]+ +0\.\d{4} +\d\d\.\d% +\d+d", out)
     assert "derived" in err
     assert "…" not in out
 
@@ -90,22 +92,29 @@ def test_list_as_csv_can_be_imported_again(capsys: Capture, tmp_path: Path) -> N
     [
         (("list", "--provider", "oracle"), 64, "must be one of aws, gcp, azure"),
         (("list", "--option", "free"), 64, "must be one of on-demand"),
-        (("list", "--region", "mars-1"), 9, "no such offers"),
+        (("list", "--family", "mars"), 9, "no such offers"),
+        (("list", "--region", "mars-1"), 64, "no such region"),
+        (("list", "--region", "us-east-1", "--region", "eu-wst-1"), 64, "did you mean eu-west-1"),
+        (("list", "--provider", "gcp", "--region", "us-east-1"), 64, "no such region of gcp"),
+        (("list", "--provider", "asw"), 64, "did you mean aws"),
         (("list", "--now", "yesterday"), 64, "ISO 8601"),
         (("list", "-o", "xml"), 64, "xml"),
         (("show", "m6i.larg"), 9, "did you mean m6i.large"),
-        (("import", "/nowhere.csv"), 1, "cannot be read"),
+        (("show", "m99.large"), 9, "did you mean m5.large"),
+        (("show", "m6i.large", "--region", "us-est-1"), 64, "did you mean us-east-1"),
+        (("show", "m6i.large", "--os", "plan9"), 9, "no offer of 'm6i.large' for plan9"),
+        (("import", "/nowhere.csv"), 1, "/nowhere.csv cannot be read: there is no such file"),
         (("import", OWN, "--format", "xls"), 64, "no price format"),
         (("import", OWN, "--date", "soon"), 64, "not a day"),
         (("import", str(CASES / "two_columns.csv")), 1, "which region"),
-        (("import", str(CASES)), 1, "not a regular file"),
+        (("import", str(CASES)), 1, "is a directory, not a regular file"),
         (("diff", "bundled", "user"), 64, "no prices of your own"),
         (("verify", "-o", "csv"), 64, "no csv form"),
         (("import", OWN, "-o", "csv"), 64, "no csv form"),
         (("refresh", "--provider", "aws", "--region", "us-east-1", "--endpoint", "http://x.example"), 64, "encrypted"),
         (("refresh", "--provider", "gcp", "--region", "us-central1"), 1, "API key"),
     ],
-    ids=range(16),
+    ids=range(23),
 )
 def test_errors_have_their_exit_codes_and_nothing_on_stdout(
     capsys: Capture, words: tuple[str, ...], code: int, message: str
@@ -118,15 +127,98 @@ def test_errors_have_their_exit_codes_and_nothing_on_stdout(
 def test_show_has_every_option_of_a_type_on_one_screen(capsys: Capture) -> None:
     out, err = pricing(capsys, "show", "m6i.large", *NOW)
     assert out.startswith("m6i.large in aws us-east-1: 2 vCPUs, 8 GiB, x86_64\n")
-    for word in ("on-demand", "spot", "reserved-instance 3y", "compute-savings-plan 1y", "even", "source: "):
+    for word in ("on-demand", "spot", "Standard RI 3y all upfront", "Compute SP 1y no upfront", "even", "source: "):
         assert word in out
     assert max(map(len, out.splitlines())) <= 100
     assert "…" not in out
     assert "also sold in" in err
     for line in out.splitlines():
-        if line.startswith("reserved-instance"):
+        if line.startswith("Standard RI"):
             off, even = re.findall(r"([\d.]+)%", line)
             assert abs(float(off) + float(even) - 100) < 1
+
+
+SHOWN = ("hourly", "upfront", "effective_hourly", "discount", "break_even_utilisation", "age_days")
+
+
+def written(name: str, value: object) -> str:
+    """A figure of the JSON document as the table has it; what is zero or unknown is left empty."""
+    if value is None or not (number := Decimal(str(value))):
+        return ""
+    if name in ("discount", "break_even_utilisation"):
+        return f"{number:.1%}"
+    return f"{number}d" if name == "age_days" else f"{number:,.2f}" if name == "upfront" else f"{number:.4f}"
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "m5a.4xlarge"), ("show", "m6i.metal"), ("show", "n2-standard-8"), ("show", "Standard_D8s_v5"),
+        ("list", "--region", "us-east-1", "--family", "m6i"), ("list", "--family", "m*", "--os", "windows"),
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_no_figure_is_cut_at_any_width(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch, width: int, words: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    out, _ = pricing(capsys, *words, *NOW)
+    assert max(map(len, out.splitlines())) <= width
+    assert out == re.sub(r"[ \t]+$", "", out, flags=re.MULTILINE)
+    table = re.findall(r"\S+", out)
+    shown = SHOWN if words[0] == "show" else [n for n in SHOWN if n != "break_even_utilisation"]
+    offers = rows(document(capsys, *words), "offers")[:200]
+    figures = Counter(f for offer in offers for name in shown if (f := written(name, offer[name])))
+    assert not figures - Counter(table)
+    assert Counter(table)["~"] >= sum(bool(offer["derived"]) for offer in offers)
+    for word in {str(o["payment"]).replace("-", " ") for o in offers if o["term_years"]}:
+        assert word in re.sub(r"\s+", " ", out)
+    if words[0] == "list":
+        assert {str(o["instance_type"]) for o in offers} <= set(table)
+
+
+def test_show_tells_which_price_is_in_quarantine(capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    head = "provider,region,instance_type,os,tenancy,option,term_years,payment,hourly,upfront,date,source\n"
+    path.write_text(f"{head}aws,us-east-1,m5a.4xlarge,linux,shared,on-demand,0,,0,0,2026-11-01,me\n"
+                    "aws,us-east-1,m5a.large,linux,shared,on-demand,0,,0.09,0,2026-11-01,me\n")  # fmt: skip
+    pricing(capsys, "import", str(path))
+    out, _ = pricing(capsys, "show", "m5a.4xlarge", *NOW)
+    assert "on-demand  quarantined: the price is zero (mine.csv: line 2)" in out
+    read = document(capsys, "show", "m5a.4xlarge")
+    assert [q["reason"] for q in rows(read, "quarantined")] == ["the price is zero"]
+    assert "quarantined" not in pricing(capsys, "show", "m5a.large", *NOW)[0]
+    _, err = pricing(capsys, "verify", code=9)
+    assert "quarantined: mine.csv: line 2: the price is zero" in err
+
+
+def test_user_in_diff_is_what_was_imported_over_the_bundled_prices(capsys: Capture) -> None:
+    pricing(capsys, "import", OWN)
+    out, _ = pricing(capsys, "diff", "bundled", "user")
+    assert "5 added, 0 removed, 0 changed" in out
+    out, _ = pricing(capsys, "diff", OWN, "user")
+    assert "0 added, 0 removed, 0 changed, 5 unchanged" in out
+
+
+def test_a_book_is_compared_with_a_file_where_the_file_has_prices(capsys: Capture, tmp_path: Path) -> None:
+    path = tmp_path / "one_2026-11-01.csv"
+    path.write_text("instance_type,usd_per_hour\nm6i.large,0.09\nm6i.new,0.5\n", encoding="utf-8")
+    region = path.rename(tmp_path / "us-east-1_2026-11-01.csv")
+    out, _ = pricing(capsys, "diff", "bundled", str(region))
+    assert "1 added, 0 removed, 1 changed, 0 unchanged" in out
+    assert "covers (2 types in 1 region);" in out.replace("\n", " ")
+    assert "other offers left aside" in out.replace("\n", " ")
+    read = document(capsys, "diff", str(region), "bundled")
+    assert (read["within"], len(rows(read, "changes"))) == (str(region), 2)
+
+
+def test_file_names_stay_whole(capsys: Capture, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    path = tmp_path / "prices-of-our-own-as-negotiated-in-spring.csv"
+    path.write_text(Path(OWN).read_text(encoding="utf-8"), encoding="utf-8")
+    out, _ = pricing(capsys, "import", str(path), "--dry-run")
+    assert path.name in out
 
 
 def test_show_in_another_region_and_system(capsys: Capture) -> None:
@@ -184,8 +276,8 @@ def test_dry_run_stores_nothing(capsys: Capture) -> None:
 def test_replace_forgets_what_was_stored(capsys: Capture) -> None:
     pricing(capsys, "import", OWN)
     pricing(capsys, "import", str(CASES / "annual_cost.json"), "--replace")
-    out, _ = pricing(capsys, "diff", "user", OWN, "-o", "csv")
-    assert len([line for line in out.splitlines() if line.startswith("-,")]) == 2
+    out, _ = pricing(capsys, "diff", "bundled", "user", "-o", "csv")
+    assert len([line for line in out.splitlines() if line.startswith("+,")]) == 2
 
 
 def test_import_takes_every_case_in_one_run(capsys: Capture) -> None:

@@ -57,6 +57,10 @@ class LazyOffers(Mapping[OfferKey, Offer]):
     def values(self) -> ValuesView[Offer]:
         return _Values(self)
 
+    def places(self) -> frozenset[tuple[Provider, str]]:
+        """Every provider and region with prices, told without making an offer."""
+        return frozenset((b.provider, b.region) for b in self._makers)
+
     def blocks(self) -> Iterator[Mapping[OfferKey, Offer]]:
         """All blocks, made where they were not yet."""
         return map(self.block, self._makers)

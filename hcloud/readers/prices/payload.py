@@ -23,12 +23,16 @@ def read_bytes(path: Path, limit: int = LARGEST_BYTES) -> bytes:
     """The bytes of a regular file; raises InputError for a directory, pipe or device, and for a file over the limit."""
     try:
         status = path.stat()
+        if stat.S_ISDIR(status.st_mode):
+            raise InputError(f"{path} is a directory, not a regular file", hint="name the price files in it")
         if not stat.S_ISREG(status.st_mode):
             raise InputError(f"{path} is not a regular file")
         if status.st_size > limit:
             raise InputError(f"{path} has {status.st_size} bytes, more than the limit of {limit}")
         with path.open("rb") as file:
             data = file.read(limit + 1)
+    except FileNotFoundError as error:
+        raise InputError(f"{path} cannot be read: there is no such file") from error
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror or error}") from error
     if len(data) > limit:

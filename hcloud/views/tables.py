@@ -1,0 +1,117 @@
+"""Tables of figures that fit any width: text folds between words and leaves its row before a digit is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+WIDE_GAP, NARROW_GAP = 3, 2
+FOLDED_LINES = 2
+"""Text of a row may take so many lines; where that is too little, it stands above its figures instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Rows of text and numbers (``numbers`` holds the columns of the latter) before they are laid out."""
+
+    names: tuple[str, ...]
+    rows: Sequence[Sequence[str]]
+    numbers: frozenset[int] = frozenset()
+    title: str = ""
+
+    def cells(self, column: int) -> list[str]:
+        """The header and the cells of a column."""
+        return [self.names[column], *(row[column] for row in self.rows)]
+
+
+def fitted(figures: Figures, width: int) -> RenderableType:
+    """The widest layout that fits: as it is, closer together, with text folded, or text and figures in turn."""
+    columns = range(len(figures.names))
+    natural = [max(map(_longest_line, figures.cells(c))) for c in columns]
+    if _total(natural, WIDE_GAP) <= width:
+        return _table(figures, natural, WIDE_GAP)
+    wide, figures = figures, replace(figures, names=tuple(name.replace(" ", "\n") for name in figures.names))
+    spread, natural = natural, [max(map(_longest_line, figures.cells(c))) for c in columns]
+    least = [w if c in figures.numbers else max(map(_least, figures.cells(c))) for c, w in enumerate(natural)]
+    spare = width - _total(least, NARROW_GAP)
+    if spare < 0:
+        return _in_turn(wide, spread, width)
+    for column in columns:
+        more = min(natural[column] - least[column], spare)
+        least[column] += more
+        spare -= more
+    return _table(figures, least, NARROW_GAP)
+
+
+def _total(widths: Sequence[int], gap: int) -> int:
+    return sum(widths) + gap * (len(widths) - 1)
+
+
+def _longest_line(text: str) -> int:
+    return max(map(len, text.split("\n")))
+
+
+def _least(text: str) -> int:
+    """The smallest width at which no word of a text breaks and it takes no more lines than a row may have."""
+    width = max(map(len, text.split()), default=0)
+    while _lines(text, width) > FOLDED_LINES:
+        width += 1
+    return width
+
+
+def _lines(text: str, width: int) -> int:
+    count, used = 0, width + 1
+    for word in text.split():
+        used += 1 + len(word)
+        if used > width:
+            count, used = count + 1, len(word)
+    return count
+
+
+def _table(figures: Figures, widths: Sequence[int], gap: int) -> Table:
+    from rich import box
+    from rich.table import Table
+
+    table = Table(
+        title=figures.title or None,
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+        show_edge=False,
+        padding=(0, 1, 0, gap - NARROW_GAP),
+    )
+    for column, (name, width) in enumerate(zip(figures.names, widths, strict=True)):
+        justify: Literal["left", "right"] = "right" if column in figures.numbers else "left"
+        table.add_column(name, justify=justify, width=width, no_wrap=column in figures.numbers, overflow="fold")
+    for row in figures.rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _in_turn(figures: Figures, widths: Sequence[int], width: int) -> Text:
+    """A line of text, then its numbers below, each under its header."""
+    numbers = [(c, widths[c]) for c in sorted(figures.numbers)]
+
+    def lines(row: Sequence[str]) -> Iterator[str]:
+        texts = (cell for c, cell in enumerate(row) if c not in figures.numbers and cell)
+        yield " ".join(texts)
+        if numbers:
+            below = (" " * NARROW_GAP).join(f"{row[c]:>{w}}" for c, w in numbers)
+            yield f"{below:>{width}}" if len(below) <= width else " ".join(row[c] for c, _ in numbers if row[c])
+
+    head = lines(figures.names)
+    return Text("\n").join(
+        [
+            *([Text(figures.title)] if figures.title else []),
+            *(Text(line, style="bold") for line in head),
+            Text("─" * width),
+            *(Text(line) for row in figures.rows for line in lines(row)),
+        ]
+    )
