@@ -11,24 +11,37 @@ import typer
 from hcloud.cli.main import session
 from hcloud.cli.plan import moment
 from hcloud.errors import UsageError
-from hcloud.units import parse_duration
+from hcloud.units import counted, parse_duration
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Workload
     from hcloud.usecases.workload import Request
     from hcloud.views.console import Terminal
 
+# Named here because help must not import the readers; tests hold both lists against theirs
 FORMATS = "jobs-csv, jobs-parquet, swf, swim, azure-vm, openb, series, cluster, requests, bitbrains"
+KEYS = (
+    "default_cores, memory_per_core, default_kind, extra_columns, max_rows, series_value, series_cores, cluster_cores, "
+    "requests_per_core_second, step_seconds, request_step_seconds, max_gap_seconds, batch_share, swim_split_bytes, "
+    "swim_rate_bytes, swim_max_cores, swim_overhead_seconds, azure_flavours, azure_lifetimes, azure_flavour_map, "
+    "azure_interval_map, azure_lifetime, azure_censored, azure_zero_lifetime, azure_service_after, gpu"
+)
+WHERE = "docs/formats.md says what each format carries and which keys steer it."
+EPILOG = f"Keys for --set: 'hcloud workload --help'. {WHERE}"
 
 app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     no_args_is_help=True,
-    help="Traces and utilisation histories: show, validate, convert.",
+    help="Traces and utilisation histories: show, validate, convert",
+    epilog=f"Formats (recognised by content, else --format): {FORMATS}.\n\n"
+    f"Keys (--set KEY=VALUE, or workload.options in hcloud.yaml): {KEYS}.\n\n{WHERE}",
 )
 
 Format = Annotated[str, typer.Option("--format", help=f"The format, where it is not recognised: {FORMATS}.")]
-Keys = Annotated[list[str] | None, typer.Option("--set", help="A key of the readers, KEY=VALUE; may be repeated.")]
+Keys = Annotated[
+    list[str] | None, typer.Option("--set", help="A key of the format's reader, KEY=VALUE; may be repeated.")
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of a scenario.")]
 Now = Annotated[str | None, typer.Option(help="The time in the document (ISO 8601), for reproducible output.")]
 Json = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
@@ -41,7 +54,7 @@ class Output(StrEnum):
     JSON = "json"
 
 
-@app.command()
+@app.command(epilog=EPILOG)
 def show(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
@@ -71,7 +84,7 @@ def show(
         view.show_summary(summary, terminal)
 
 
-@app.command()
+@app.command(epilog=EPILOG)
 def validate(
     ctx: typer.Context,
     names: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files to check.")],
@@ -98,7 +111,7 @@ def validate(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(epilog=EPILOG)
 def convert(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
@@ -113,7 +126,7 @@ def convert(
 
     terminal = session(ctx).terminal
     rows = write(_opened(_request(name, workload_format, keys, seed), terminal), to, force=force)
-    terminal.note(f"{rows:,} rows written to {to}")
+    terminal.note(f"{counted(rows, 'row')} written to {to}")
 
 
 def _request(name: str, workload_format: str, keys: list[str] | None, seed: int) -> Request:

@@ -54,8 +54,8 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
     "workload": {
         "path": KeyText("a trace or a history; relative to this file"),
         "scenario": KeyText("a generated one instead: static, low-variability or high-variability"),
-        "format": KeyText("format of the file; auto recognises it, else see 'hcloud workload --help'"),
-        "options": KeyText("keys of the format's reader, for example {default_cores: 2}"),
+        "format": KeyText("format of the file; auto: by its content; all: 'hcloud workload --help'"),
+        "options": KeyText("keys for the format, as {default_cores: 2}; all: 'hcloud workload --help'"),
     },
     "prices": {
         "book": KeyText("user: what you imported, over the bundled tables; bundled: these alone"),

@@ -14,14 +14,16 @@ from rich.text import Text
 from hcloud import __version__
 from hcloud.errors import InputError
 from hcloud.model.workload import Provenance, Workload
-from hcloud.units import format_duration
-from hcloud.views.charts import Layer, Level, SeriesChart, terminal_series
+from hcloud.units import counted, format_span
+from hcloud.views.charts import Layer, Level, SeriesChart, figure, terminal_legend, terminal_series
 from hcloud.views.console import Terminal, plain_table
 
 if TYPE_CHECKING:
     from hcloud.usecases.workload import Summary, Verdict
 
 FORMAT_VERSION = "1.0"
+FIXED = "fixed"
+"""The key of a modelled column whose rule cannot be changed."""
 
 
 def show_summary(summary: Summary, terminal: Terminal) -> None:
@@ -32,8 +34,9 @@ def show_summary(summary: Summary, terminal: Terminal) -> None:
         figures.add_row(name, escape(value))
     terminal.show(figures, "")
     _show_treatment(summary.provenance, terminal)
-    curve = terminal_series(chart_of(summary), terminal.out.width)
-    terminal.show(Text(f"demand in steps of {format_duration(summary.demand.step_seconds)} (█ mean, ░ most)"))
+    chart, width = chart_of(summary), terminal.out.width
+    terminal.show(Text(terminal_legend(chart, width)))
+    curve = terminal_series(chart, width)
     terminal.show(Text(curve, style="cyan", no_wrap=True))
 
 
@@ -41,20 +44,20 @@ def _figures(summary: Summary) -> list[tuple[str, str]]:
     of = summary.provenance
     rows = [("format", of.format), ("rows read", f"{of.rows:,}")]
     if summary.kinds:
-        counts = ", ".join(f"{count:,} {kind}" for kind, count in summary.kinds.items())
+        counts = ", ".join(_of_kind(kind, count) for kind, count in summary.kinds.items())
         rows.append(("jobs", f"{summary.entries:,} ({counts})"))
-        rows.append(("mean duration", _span(summary.mean_duration_seconds)))
+        rows.append(("mean duration", format_span(summary.mean_duration_seconds)))
     else:
         rows.append(("steps", f"{summary.entries:,}"))
     rows += [
-        ("span", _span(summary.span_seconds)),
-        ("vCPUs", f"{_figure(summary.mean_cores)} mean, {_figure(summary.peak_cores)} peak"),
+        ("span", format_span(summary.span_seconds)),
+        ("vCPUs", f"{figure(summary.mean_cores)} mean, {figure(summary.peak_cores)} peak"),
         ("batch part", f"{summary.batch_share:.1%} of the core-hours"),
-        ("core-hours", _figure(summary.core_hours)),
-        ("memory", f"{_figure(summary.mean_memory_gib)} GiB mean"),
+        ("core-hours", figure(summary.core_hours)),
+        ("memory", f"{figure(summary.mean_memory_gib)} GiB mean"),
     ]
     if summary.gpus:
-        rows.append(("GPUs asked for", _figure(summary.gpus)))
+        rows.append(("GPUs asked for", figure(summary.gpus)))
     return [*rows, ("digest", of.digest)]
 
 
@@ -79,15 +82,14 @@ def chart_of(summary: Summary) -> SeriesChart:
     services = (demand.cores - demand.batch_cores).clip(min=0.0).tolist()
     layers = [Layer("batch", batch), Layer("services", services)]
     kept = tuple(layer for layer in layers if any(layer.values)) or (layers[0],)
-    step = format_duration(demand.step_seconds)
     return SeriesChart(
         title=f"Demand of {Path(summary.provenance.name).name}",
-        subtitle=f"mean {_figure(summary.mean_cores)}, peak {_figure(summary.peak_cores)} vCPUs · steps of {step}",
+        subtitle=f"mean {figure(summary.mean_cores)}, true peak {figure(summary.peak_cores)} vCPUs",
         unit="vCPUs in use",
         start=demand.start,
         step_seconds=demand.step_seconds,
         layers=kept,
-        levels=(Level(f"mean {_figure(summary.mean_cores)}", summary.mean_cores),),
+        levels=(Level(f"mean {figure(summary.mean_cores)}", summary.mean_cores),),
     )
 
 
@@ -104,12 +106,20 @@ def show_verdicts(verdicts: Sequence[Verdict], terminal: Terminal) -> None:
 
 def _in_short(workload: Workload) -> str:
     of = workload.provenance
-    parts = [f"{of.format}, {of.rows:,} rows"]
+    parts = [of.format, counted(of.rows, "row")]
     if of.repaired:
         parts.append(f"{sum(of.repaired.values()):,} repaired")
     if of.left_out:
         parts.append(f"{sum(of.left_out.values()):,} left out")
-    return ", ".join(parts)
+    if not of.modelled:
+        return ", ".join(parts)
+    columns = ", ".join(dict.fromkeys(column.column for column in of.modelled))
+    keys = ", ".join(dict.fromkeys(column.key for column in of.modelled if column.key != FIXED))
+    return f"{', '.join(parts)}; modelled: {columns}" + (f" (keys {keys})" if keys else "")
+
+
+def _of_kind(kind: str, count: int) -> str:
+    return counted(count, kind, "batch" if kind == "batch" else "")
 
 
 def summary_document(summary: Summary, now: datetime) -> Mapping[str, object]:
@@ -167,14 +177,3 @@ def _provenance(of: Provenance) -> dict[str, object]:
         "left_out": of.left_out,
         "modelled": [asdict(column) for column in of.modelled],
     }
-
-
-def _span(seconds: float) -> str:
-    for unit, length in (("d", 86_400), ("h", 3600), ("min", 60)):
-        if seconds >= 2 * length:
-            return f"{seconds / length:,.1f} {unit}"
-    return f"{seconds:,.1f} s"
-
-
-def _figure(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"

@@ -10,7 +10,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcloud.errors import UsageError
-from hcloud.views.charts import Layer, Level, SeriesChart, axis_number, in_columns, save_chart, terminal_series
+from hcloud.views.charts import (
+    Layer,
+    Level,
+    SeriesChart,
+    altair_chart,
+    amount_ticks,
+    axis_number,
+    in_columns,
+    resampled,
+    save_chart,
+    terminal_legend,
+    terminal_series,
+)
 
 
 def chart(values: list[float], start: float = 0.0, title: str = "Demand of x") -> SeriesChart:
@@ -42,7 +54,42 @@ def test_the_drawing() -> None:
     assert drawn[1].startswith("4 ┤")
     assert "█" in drawn[1]
     assert drawn[5].startswith("0 └")
-    assert drawn[6].split() == ["0", "min", "20", "min", "40", "min"]
+    assert drawn[6].split() == ["0min", "20min", "40min"]
+
+
+@given(st.floats(0, 1e9).map(lambda top: top if top > 1e-6 else 0.0))
+def test_ticks_are_even_and_no_two_read_the_same(top: float) -> None:
+    ticks, written = amount_ticks(top)
+    assert ticks[0] == 0
+    assert 3 <= len(ticks) <= 8
+    assert ticks[-1] <= max(top, 1e-9) * 1.09 or top == 0
+    assert len({format(tick, written) for tick in ticks}) == len(ticks)
+    for tick in ticks:
+        assert float(format(tick, written).replace(",", "")) == pytest.approx(tick)
+
+
+def test_a_picture_says_the_step_it_is_drawn_in_and_the_highest_value_drawn() -> None:
+    drawn = resampled(chart([0.0] * 3000 + [10.0] + [2.0] * 999))
+    assert drawn.subtitle == "a subtitle · drawn in 20min steps, the highest 4"
+    assert len(drawn.layers[0].values) == 1000
+    assert max(drawn.total()) == 4.0
+    assert resampled(chart([1.0, 3.0])).subtitle == "a subtitle · drawn in 5min steps, the highest 3"
+
+
+def test_the_legend_says_what_a_column_is() -> None:
+    assert terminal_legend(chart([1.0, 2.0]), 80) == "demand in steps of 5min"
+    assert terminal_legend(chart([1.0] * 4032), 80) == (
+        "demand in steps of 5min; a column is 4.4h: █ the mean, ░ the highest step in it"
+    )
+
+
+def test_bars_and_labels_stay_inside(tmp_path: Path) -> None:
+    """The axis ends above the tallest bar, and the name of a level stands right of the bars."""
+    spec = altair_chart(chart([1.0, 4.0, 3.0] * 40, 1.5e9)).to_dict()
+    areas, _, text = spec["layer"]
+    assert areas["encoding"]["y"]["scale"]["domain"] == [0.0, pytest.approx(4.32)]
+    assert text["encoding"]["x"]["value"] == spec["width"]
+    assert (text["mark"]["align"], text["mark"]["dx"]) == ("left", 6)
 
 
 @pytest.mark.parametrize(

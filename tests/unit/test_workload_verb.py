@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,26 @@ def test_validate_reports_every_file(tmp_path: Path, capsys: pytest.CaptureFixtu
     files = json.loads(capsys.readouterr().out)["files"]
     assert [f["usable"] for f in files] == [False, True]
     assert files[0]["problems"][0]["where"] == "line 3, column duration"
+
+
+def test_validate_names_what_is_modelled(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["workload", "validate", str(CASES / "hadoop.tsv"), str(CASES / "demand.csv")]) == 0
+    modelled, whole = capsys.readouterr().out.splitlines()
+    assert "; modelled: cores, duration, memory" in modelled
+    assert "memory_per_core" in modelled.partition("(keys ")[2]
+    assert "modelled" not in whole
+
+
+def test_help_names_every_format_and_key(capsys: pytest.CaptureFixture[str]) -> None:
+    from hcloud.cli.workload import FORMATS, KEYS
+    from hcloud.readers.workloads import WorkloadOptions
+
+    assert ", ".join(field.name for field in fields(WorkloadOptions)) == KEYS
+    for verb in ([], ["show"], ["validate"], ["convert"]):
+        assert run(["workload", *verb, "--help"]) == 0
+        shown = capsys.readouterr().out.replace("│", " ").split()
+        assert "docs/formats.md" in shown
+        assert {f"{name}," for name in FORMATS.split(", ")[:-1]} <= set(shown)
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
