@@ -12,6 +12,7 @@ from hcloud.errors import InputError, Problem, UsageError
 from hcloud.model.strategy import FORMAT_VERSION, RULES, Key, Mechanism, Origin, Parameter, Strategy, Value
 from hcloud.readers.bundle import bundled
 from hcloud.readers.safe_yaml import load_yaml
+from hcloud.units import counted
 
 LARGEST = 1024 * 1024
 NAMES = ("SR", "OdF", "OdM", "HF", "HM")
@@ -66,7 +67,7 @@ def parse_strategy(content: object, name: str) -> Strategy:
     if not reading.problems:
         reading.problems += [Problem(name, where, what, why) for where, what, why in misfits(strategy)]
     if reading.problems:
-        raise InputError(f"{name}: {len(reading.problems)} problem(s) in the strategy", reading.problems)
+        raise InputError(f"{name}: {counted(len(reading.problems), 'problem')} in the strategy", reading.problems)
     return strategy
 
 

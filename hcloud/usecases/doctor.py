@@ -18,7 +18,7 @@ from hcloud.readers.config import FILE_NAME, load_config
 from hcloud.readers.prices.manifest import MANIFEST, manifest_text
 from hcloud.readers.strategies import load_strategy, strategy_names
 from hcloud.store.prices import PriceStore
-from hcloud.units import format_age
+from hcloud.units import counted, format_age
 from hcloud.usecases.checks import Check, Status, guarded
 
 DISTRIBUTION, FOREIGN = "hcloud-hybrid", "hcloud"
@@ -147,7 +147,7 @@ def _bundled_prices(today: date) -> Check:
     days = sorted(day for row in rows for day in row["date"].split(".."))
     newest, oldest = (date.fromisoformat(days[index]) for index in (-1, 0))
     ages = f"newest {format_age((today - newest).days)}, oldest {format_age((today - oldest).days)}"
-    message = f"{len(rows)} tables at {root}, {ages}"
+    message = f"{counted(len(rows), 'table')} at {root}, {ages}"
     if stated.replace("\r\n", "\n") != manifest_text(root):
         why = "a table is not what the manifest says"
         return Check("bundled prices", Status.WARNING, message, (why,), "'hcloud pricing verify' says which")
@@ -161,7 +161,7 @@ def _own_prices(today: date) -> Check:
         return Check("own prices", Status.OK, f"none yet; they will be kept at {store.directory}")
     days = [(today - offer.origin.day).days for offer in book.offers.values()]
     ages = f", newest {format_age(min(days))}, oldest {format_age(max(days))}" if days else ""
-    return Check("own prices", Status.OK, f"{len(book.offers):,} offers at {store.directory}{ages}")
+    return Check("own prices", Status.OK, f"{counted(len(book.offers), 'offer')} at {store.directory}{ages}")
 
 
 def _strategies() -> Check:

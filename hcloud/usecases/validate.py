@@ -15,7 +15,7 @@ from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.candidates import find_candidates
 from hcloud.planning.settings import Market
 from hcloud.readers.config import Config, Loaded, load_config
-from hcloud.units import format_age, format_duration
+from hcloud.units import counted, format_age, format_duration, format_span
 from hcloud.usecases.checks import Check, Status, from_error, guarded
 from hcloud.usecases.sources import open_prices, open_workload
 
@@ -42,7 +42,9 @@ def validate(file: Path | None, now: datetime, progress: Progress | None = None)
 def _configuration(loaded: Loaded) -> Check:
     given = loaded.config.model_dump(exclude_unset=True)
     keys = sum(len(v) if isinstance(v, dict) else 1 for v in given.values())
-    return Check("configuration", Status.OK, f"{', '.join(map(str, loaded.files))}: {keys} keys set, all known")
+    return Check(
+        "configuration", Status.OK, f"{', '.join(map(str, loaded.files))}: {counted(keys, 'key')} set, all known"
+    )
 
 
 def _workload(loaded: Loaded, progress: Progress | None) -> Check:
@@ -51,20 +53,20 @@ def _workload(loaded: Loaded, progress: Progress | None) -> Check:
         return Check("workload", Status.SKIPPED, "none is named", hint="name it here or give it to 'hcloud plan'")
     workload = open_workload(loaded, progress)
     origin = workload.provenance
-    details = [f"{count:,} rows repaired: {why}" for why, count in sorted(origin.repaired.items())]
-    details += [f"{count:,} rows left out: {why}" for why, count in sorted(origin.left_out.items())]
+    details = [f"{counted(count, 'row')} repaired: {why}" for why, count in sorted(origin.repaired.items())]
+    details += [f"{counted(count, 'row')} left out: {why}" for why, count in sorted(origin.left_out.items())]
     status = Status.WARNING if details else Status.OK
     details += [f"modelled: {m.column}, {m.rule} (workload.options.{m.key})" for m in origin.modelled]
-    message = f"{origin.name}: {origin.rows:,} rows of {origin.format}, {_extent(workload)}"
+    message = f"{origin.name}: {counted(origin.rows, 'row')} of {origin.format}, {_extent(workload)}"
     return Check("workload", status, message, tuple(details))
 
 
 def _extent(workload: Workload) -> str:
     if isinstance(workload, Jobs):
         last = float((workload.submit + workload.duration).max())
-        return f"{len(workload):,} jobs over {(last - float(workload.submit[0])) / 3600:,.1f} h"
+        return f"{counted(len(workload), 'job')} over {format_span(last - float(workload.submit[0]))}"
     step = format_duration(workload.step_seconds)
-    return f"{len(workload):,} steps of {step}, {float(workload.cores.mean()):,.0f} vCPU on average"
+    return f"{counted(len(workload), 'step')} of {step}, {float(workload.cores.mean()):,.0f} vCPU on average"
 
 
 def _prices(loaded: Loaded, now: datetime) -> Iterator[Check]:
@@ -78,7 +80,8 @@ def _prices(loaded: Loaded, now: datetime) -> Iterator[Check]:
         quarantined = [f"quarantined: {q.row}: {q.reason}" for q in book.quarantine]
         shown = (*quarantined[:SHOWN], *([f"... and {len(quarantined) - SHOWN} more"] if quarantined[SHOWN:] else []))
         status = Status.WARNING if quarantined else Status.OK
-        message = f"{len(book.offers):,} offers of the book {loaded.config.prices.book}, {len(quarantined)} quarantined"
+        offers = f"{counted(len(book.offers), 'offer')} of the book {loaded.config.prices.book}"
+        message = f"{offers}, {len(quarantined)} quarantined"
         return Check("prices", status, message, shown)
 
     yield guarded("prices", read)
@@ -110,7 +113,9 @@ def _market(market: Market, book: PriceBook, loaded: Loaded, now: datetime) -> C
         raise UsageError(f"{where}: the price book has no offer that this market allows")
     days = [(now.date() - o.origin.day).days for o in offers]
     limit, warn = loaded.config.prices.max_age, loaded.config.prices.warn_age
-    message = f"{where}: {len(offers):,} offers, the newest price {format_age(min(days))}, the oldest {max(days)}"
+    message = (
+        f"{where}: {counted(len(offers), 'offer')}, the newest price {format_age(min(days))}, the oldest {max(days)}"
+    )
     if limit is not None and min(days) * DAY > limit:
         return Check("market", Status.ERROR, message, hint=f"all are older than prices.max_age allows: {_REFRESH}")
     ages = [("warn_age", warn)] + ([("max_age", limit)] if limit is not None else [])
@@ -153,7 +158,7 @@ def _owned(loaded: Loaded, book: PriceBook, now: datetime) -> Check:
         except HcloudError as error:
             problems.append(f"{where}: {error}")
         expired += section.expires <= now.date()
-    message = f"{len(loaded.config.owned)} commitments, {expired} expired"
+    message = f"{counted(len(loaded.config.owned), 'commitment')}, {expired} expired"
     if problems:
         return Check("owned", Status.ERROR, message, tuple(problems))
     return Check("owned", Status.WARNING if expired else Status.OK, message)
@@ -167,4 +172,4 @@ def _overlay(loaded: Loaded, now: datetime) -> Check:
 
     rules = read_overlay(loaded.resolve(path))
     idle = open_prices(loaded, now.date())[1]
-    return Check("overlay", Status.WARNING if idle else Status.OK, f"{path}: {len(rules)} rules", idle)
+    return Check("overlay", Status.WARNING if idle else Status.OK, f"{path}: {counted(len(rules), 'rule')}", idle)

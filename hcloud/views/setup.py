@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from hcloud import __version__
+from hcloud.units import counted
 from hcloud.views.console import Terminal
 
 if TYPE_CHECKING:
@@ -42,7 +43,11 @@ def show_checks(checks: Sequence[Check], terminal: Terminal) -> None:
         for text in below:
             terminal.out.print(Text.assemble(" " * (8 + width + 2), text), soft_wrap=True)
     counts = Counter(str(c.status) for c in checks)
-    terminal.note(", ".join(f"{counts[s]} {s}" for s in STYLES if counts[s]))
+    terminal.note(", ".join(_how_many(s, counts[s]) for s in STYLES if counts[s]))
+
+
+def _how_many(status: str, count: int) -> str:
+    return counted(count, status) if status in ("warning", "error") else f"{count} {status}"
 
 
 def checks_document(checks: Sequence[Check], at: datetime) -> Mapping[str, object]:

@@ -5,32 +5,29 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
 
 from rich.markup import escape
+from rich.table import Table
 from rich.text import Text
 
 from hcloud import __version__
 from hcloud.model.strategy import FORMAT_VERSION, Mechanism, Origin, Parameter, Strategy, Value
 from hcloud.views.console import Terminal, plain_table
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from hcloud.views.tables import Figures, fitted
 
 NOTHING = "-"
 VALUE_WIDTH, ORIGIN_WIDTH = 22, 10
 
 
 def show_list(strategies: Sequence[Strategy], terminal: Terminal) -> None:
-    """A line a strategy: what it reserves and rents and how jobs are divided."""
-    table = plain_table("name", "reserves", "rents", "mapping", "in a sentence", wrap=("in a sentence",))
+    """What each strategy reserves and rents and how it divides jobs, then each in a sentence."""
+    names = ("name", "reserves", "rents", "mapping")
+    rows = [(s.name, *(_rule(s, name) for name in ("reserved", "on_demand", "mapping"))) for s in strategies]
+    terminal.show(fitted(Figures(names, rows), terminal.out.width), "")
+    sentences = Table.grid(padding=(0, 2))
     for strategy in strategies:
-        table.add_row(
-            strategy.name,
-            *(_rule(strategy, name) for name in ("reserved", "on_demand", "mapping")),
-            escape(strategy.summary),
-        )
-    terminal.show(table)
+        sentences.add_row(strategy.name, Text(strategy.summary))
+    terminal.show(sentences)
     terminal.note("hcloud strategy show NAME: every rule and number, and where it comes from")
 
 

@@ -136,7 +136,7 @@ def test_a_sound_configuration(home: Path, capsys: pytest.CaptureFixture[str]) -
     assert run(["validate", *NOW]) == 0
     shown = capsys.readouterr().out
     assert "ok      configuration  hcloud.yaml: 4 keys set" in shown
-    assert "3 rows of jobs-csv, 3 jobs over 3.0 h" in shown
+    assert "3 rows of jobs-csv, 3 jobs over 3h" in shown
     assert "aws us-east-1: " in shown
     assert run(["validate", "hcloud.yaml", "--json", *NOW]) == 0
     document = json.loads(capsys.readouterr().out)

@@ -312,6 +312,10 @@ def test_verify_passes_on_what_is_bundled_and_9_on_bad_prices(capsys: Capture) -
     assert any("zero" in str(q["reason"]) for q in rows(read, "quarantined"))
 
 
+def test_flags_have_no_twins(capsys: Capture) -> None:
+    assert "--no-" not in pricing(capsys, "import", "--help")[0]
+
+
 def test_help_of_every_verb_works(capsys: Capture) -> None:
     for verb in ("list", "show", "diff", "verify", "import", "refresh"):
         out, _ = pricing(capsys, verb, "--help")

@@ -100,6 +100,17 @@ def test_list_as_table_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert [s["name"] for s in listed["strategies"]] == list(NAMES)
 
 
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_list_breaks_no_word(width: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert run(["strategy", "list"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= width
+    for strategy in list_strategies():
+        words = {strategy.name, strategy.mechanism("mapping").rule, *strategy.summary.split()}
+        assert words <= set(out.split())
+
+
 def test_show_says_where_numbers_come_from(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["strategy", "show", "hm"]) == 0
     shown = capsys.readouterr().out
