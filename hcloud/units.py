@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 SECONDS_PER_HOUR = 3600
@@ -89,4 +88,4 @@ def format_money(amount: Decimal, places: int = 0) -> str:
 
 def format_age(days: int) -> str:
     """The age of a price in words."""
-    return "today" if days == 0 else f"{timedelta(days=days).days} days old"
+    return "today" if days == 0 else f"{days} {'day' if days == 1 else 'days'} old"

@@ -90,8 +90,8 @@ def show_comparison(comparison: Comparison, terminal: Terminal, limit: int) -> N
     added = sum(c.old is None for c in comparison.changes)
     removed = sum(c.new is None for c in comparison.changes)
     terminal.show(
-        f"{added} added, {removed} removed, {len(comparison.changes) - added - removed} changed, "
-        f"{comparison.unchanged} unchanged"
+        f"{added:,} added, {removed:,} removed, {len(comparison.changes) - added - removed:,} changed, "
+        f"{comparison.unchanged:,} unchanged"
     )
     if comparison.within:
         aside = counted(comparison.left_aside, "other offer")
@@ -110,7 +110,7 @@ def show_verification(verified: Verification, terminal: Terminal) -> None:
     files = f"{counted(verified.files, 'bundled file')}: " + ("damaged" if verified.damaged else "as the manifest says")
     terminal.show(
         files,
-        f"{counted(verified.offers, 'offer')}: {len(verified.quarantined)} in quarantine, "
+        f"{counted(verified.offers, 'offer')}: {len(verified.quarantined):,} in quarantine, "
         f"{counted(len(verified.warnings), 'warning')}",
     )
 

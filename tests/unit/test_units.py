@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hcloud.units import counted, format_span
+from hcloud.units import counted, format_age, format_span
 
 
 @pytest.mark.parametrize(
@@ -18,3 +18,4 @@ def test_spans(seconds: float, text: str) -> None:
 def test_counts() -> None:
     assert [counted(n, "row") for n in (0, 1, 2, 71_616)] == ["0 rows", "1 row", "2 rows", "71,616 rows"]
     assert counted(2, "batch", "batch") == "2 batch"
+    assert [format_age(n) for n in (0, 1, 2)] == ["today", "1 day old", "2 days old"]
