@@ -25,13 +25,17 @@ def doctor(
     ctx: typer.Context,
     output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
     json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
+    needed: Annotated[
+        list[str] | None, typer.Option("--require", help="Fail unless this extra is installed: aws, gcp, azure, fake.")
+    ] = None,
     now: Annotated[str | None, typer.Option(help="The time ages are counted to (ISO 8601).")] = None,
 ) -> None:
     """Check this installation: versions, extras, name clashes, where things are; exit 1 where something is broken."""
     from hcloud.usecases.checks import failed
-    from hcloud.usecases.doctor import examine
+    from hcloud.usecases.doctor import examine, require
     from hcloud.views.setup import checks_document, show_checks
 
+    require(needed or ())
     terminal, at = session(ctx).terminal, moment(now)
     checks = examine(at.date())
     if json_ or output is Output.JSON:

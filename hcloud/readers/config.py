@@ -18,7 +18,7 @@ from hcloud.errors import InputError, Problem, UsageError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.units import SECONDS_PER_HOUR, parse_duration
+from hcloud.units import SECONDS_PER_HOUR, counted, parse_duration
 
 FILE_NAME = "hcloud.yaml"
 ENVIRONMENT = "HYC_"
@@ -225,7 +225,7 @@ def parse_config(content: Mapping[str, object], name: str) -> Config:
         return Config.model_validate(dict(content))
     except ValidationError as error:
         problems = [_problem(name, detail) for detail in error.errors()]
-        raise InputError(f"{name}: {len(problems)} problem(s) in the configuration", problems) from None
+        raise InputError(f"{name}: {counted(len(problems), 'problem')} in the configuration", problems) from None
 
 
 def _read(path: Path) -> Mapping[str, object]:

@@ -6,13 +6,13 @@ import csv
 import os
 import platform
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from importlib import metadata
 from pathlib import Path
 
 from hcloud import __version__
-from hcloud.errors import HcloudError
+from hcloud.errors import HcloudError, MissingExtraError, UsageError
 from hcloud.readers.bundle import bundled
 from hcloud.readers.config import FILE_NAME, load_config
 from hcloud.readers.prices.manifest import MANIFEST, manifest_text
@@ -79,6 +79,17 @@ def _extra(name: str) -> Check:
         hint = f"python -m pip install '{DISTRIBUTION}[{name}]'"
         return Check(f"[{name}]", Status.SKIPPED, why, hint=hint)
     return Check(f"[{name}]", Status.OK, ", ".join(f"{p} {_installed(p)}" for p in EXTRAS[name]))
+
+
+def require(names: Iterable[str], extras: Mapping[str, tuple[str, ...]] = EXTRAS) -> None:
+    """Raise MissingExtraError, which names the install command, where an extra is not installed; UsageError for an
+    extra that does not exist."""
+    for name in names:
+        if name not in extras:
+            raise UsageError(f"there is no extra {name!r}", hint=f"extras: {', '.join(extras)}")
+        for package in extras[name]:
+            if _installed(package) is None:
+                raise MissingExtraError(package, name)
 
 
 def _installed(distribution: str) -> str | None:

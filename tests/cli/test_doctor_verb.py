@@ -12,7 +12,8 @@ import pytest
 
 from hcloud import __version__
 from hcloud.cli.main import run
-from hcloud.usecases.doctor import EXTRAS
+from hcloud.errors import MissingExtraError
+from hcloud.usecases.doctor import EXTRAS, require
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -120,3 +121,11 @@ def test_nothing_is_written(elsewhere: Path, capsys: pytest.CaptureFixture[str])
     before = sorted(elsewhere.rglob("*"))
     checks(capsys)
     assert sorted(elsewhere.rglob("*")) == before
+
+
+def test_a_required_extra_that_is_missing_is_an_error_with_its_install_command() -> None:
+    require(["here"], {"here": ("pytest",)})
+    with pytest.raises(MissingExtraError, match="no-such-distribution") as caught:
+        require(["here", "gone"], {"here": ("pytest",), "gone": ("no-such-distribution",)})
+    assert caught.value.hint.endswith("python -m pip install 'hcloud-hybrid[gone]'")
+    assert run(["doctor", "--require", "ibm", *NOW]) == 64

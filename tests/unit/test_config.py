@@ -52,7 +52,7 @@ markets: [{provider: awz}]
     with pytest.raises(InputError) as caught:
         load_config(write(tmp_path, text))
     shown = str(caught.value)
-    assert "6 problem(s)" in shown
+    assert "6 problems in the configuration" in shown
     assert "workload.pth: unknown key (did you mean path?)" in shown
     assert "planing: unknown key (did you mean planning?)" in shown
     assert "planning.horizon" in shown
