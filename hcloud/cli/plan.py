@@ -36,9 +36,7 @@ def plan(
     out: Annotated[Path | None, typer.Option(help="Also write the plan to this file.")] = None,
     output: Annotated[PlanFormat, typer.Option("--output", "-o", help="What to print.")] = PlanFormat.TABLE,
     json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
-    workload_format: Annotated[
-        str | None, typer.Option("--format", help="See hcloud workload --help.")
-    ] = None,
+    workload_format: Annotated[str | None, typer.Option("--format", help="See hcloud workload --help.")] = None,
     keys: Annotated[list[str] | None, typer.Option("--set", help="A key of the workload reader, KEY=VALUE.")] = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
