@@ -91,9 +91,9 @@ class LazyGroup(TyperGroup):
 
 def root(
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Only results, warnings and errors."),
-    verbose: bool = typer.Option(False, "--verbose", "-v", help="Say more about what is done."),
+    verbose: bool = typer.Option(False, "--verbose", "-v", help="Say what a plan assumes."),
     no_color: bool = typer.Option(False, "--no-color", help="No colour (as NO_COLOR=1)."),
-    no_input: bool = typer.Option(False, "--no-input", help="Never ask; fail instead."),
+    no_input: bool = typer.Option(False, "--no-input", help="Never ask; fail instead (nothing asks yet)."),
     debug: bool = typer.Option(False, "--debug", help="Show stack traces."),
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:

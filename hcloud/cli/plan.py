@@ -82,6 +82,9 @@ def plan(
         check_target(out)
     with terminal.progress("planning", 1.0) as advance:
         made = interruptible(lambda: make_plan(loaded, at, advance)).plan
+    if "verbose" in session(ctx).flags:
+        for assumption in made.assumptions:
+            terminal.note(f"{assumption.key} = {assumption.value}: {assumption.why}")
     if out is not None:
         save_plan(made, out)
         terminal.note(f"plan written to {out}")

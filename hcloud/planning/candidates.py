@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from hcloud.catalog.book import PriceBook
@@ -77,7 +78,13 @@ def _check_names(book: PriceBook, market: Market) -> None:
     known = {t.family for (p, _), t in book.types.items() if p == market.provider}
     for pattern in market.families:
         if not any(fnmatchcase(family, pattern) for family in known):
-            raise UsageError(f"{market.provider}: no family matches {pattern!r}; it has {', '.join(sorted(known))}")
+            close = get_close_matches(pattern.split(".")[0], known, n=1)
+            hint = f"did you mean {close[0]}? the size goes into markets.vcpus" if close else ""
+            raise UsageError(f"{market.provider}: no family matches {pattern!r}", hint=hint or ", ".join(sorted(known)))
+    sizes = {t.vcpus for (p, _), t in book.types.items() if p == market.provider}
+    if market.vcpus and market.vcpus not in sizes:
+        listed = ", ".join(f"{size:f}" for size in sorted(s for s in sizes if s == int(s)))
+        raise UsageError(f"{market.provider}: no type has {market.vcpus} vCPUs", hint=f"sizes: {listed}")
 
 
 def _shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -59,11 +60,15 @@ class Fall:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The chosen fleet and everything it was compared with; money is exact where it is a Fleet, else float dollars."""
+    """The chosen fleet and everything it was compared with; bounds are float dollars, the rest is exact.
+
+    ``optimum_cost`` is the forecast's optimum, which the fleet exceeds only where it was sized by regret.
+    """
 
     forecast: Forecast
     types: tuple[Candidate, ...]
     fleet: Fleet
+    optimum_cost: Decimal
     spot: Fleet
     method: str
     bound_gap: float
@@ -86,7 +91,7 @@ class Decision:
     @property
     def horizon_hours(self) -> int:
         """The planning horizon in hours."""
-        return round(len(self.forecast) * self.forecast.step_hours)
+        return self.forecast.hours
 
 
 def decide(book: PriceBook, demand: Demand, settings: PlanSettings, owned: Sequence[Owned] = ()) -> Decision:
@@ -112,6 +117,7 @@ def decide(book: PriceBook, demand: Demand, settings: PlanSettings, owned: Seque
         parts.planned,
         chosen.types,
         chosen.fleet,
+        optimum.fleet.cost,
         _spot_fleet(candidates, evaluations[0].candidate, parts.spot),
         chosen.method,
         chosen.gap + float(chosen.fleet.cost - optimum.fleet.cost),

@@ -44,13 +44,12 @@ def evaluate(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer] |
     """
     usable = candidate.commitments if offers is None else tuple(offers)
     units = instances_needed(forecast.cores, forecast.memory, candidate)
-    horizon_hours = len(forecast) * forecast.step_seconds // SECONDS_PER_HOUR
     special = candidate.sustained is not None or any(o.remaining is not None for o in usable)
     if not special:
         return _proven(candidate, forecast, units, usable)
-    holdings = _by_level(level_costs(candidate, units, forecast), usable, horizon_hours)
+    holdings = _by_level(level_costs(candidate, units, forecast), usable, forecast.hours)
     fleet = _with_holdings(candidate, forecast, units, holdings)
-    if all(o.term_hours >= horizon_hours for o in usable):
+    if all(o.term_hours >= forecast.hours for o in usable):
         return Evaluation(candidate, fleet, fleet.cost, fleet.cost, BY_LEVEL)
     bound = min(fleet.cost, _relaxed_bound(candidate, forecast, units, usable))
     return Evaluation(candidate, fleet, fleet.cost, bound, f"{BY_LEVEL}, renewed at expiry (see the gap)")
@@ -158,8 +157,7 @@ def held_instances(holdings: Sequence[Holding], forecast: Forecast) -> Counts:
     """Instances under commitment at every step."""
     held = np.zeros(len(forecast), dtype=np.int64)
     for holding in holdings:
-        first = holding.start_hour * SECONDS_PER_HOUR // forecast.step_seconds
-        held[first : first + holding.offer.term_hours * SECONDS_PER_HOUR // forecast.step_seconds] += holding.count
+        held[holding.steps(forecast)] += holding.count
     return held
 
 
@@ -178,13 +176,11 @@ def reserved_for_peak(candidate: Candidate, forecast: Forecast, overprovision: f
         return None
     units = instances_needed(forecast.cores, forecast.memory, candidate)
     count = int(np.ceil(int(units.max()) * (1 + overprovision) - 1e-9))
-    horizon_hours = len(forecast) * forecast.step_seconds // SECONDS_PER_HOUR
-    return _with_holdings(candidate, forecast, units, fill(candidate.commitments, count, horizon_hours))
+    return _with_holdings(candidate, forecast, units, fill(candidate.commitments, count, forecast.hours))
 
 
 def static_hybrid(candidate: Candidate, forecast: Forecast) -> Fleet:
     """One constant reserve from the break-even quantile of demand, renewed at expiry (the closed form)."""
     units = instances_needed(forecast.cores, forecast.memory, candidate)
-    horizon_hours = len(forecast) * forecast.step_seconds // SECONDS_PER_HOUR
-    holdings = _by_level(level_costs(candidate, units, forecast), candidate.commitments, horizon_hours)
+    holdings = _by_level(level_costs(candidate, units, forecast), candidate.commitments, forecast.hours)
     return _with_holdings(candidate, forecast, units, holdings)

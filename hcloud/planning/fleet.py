@@ -40,6 +40,11 @@ class Holding:
         """Dollars for the whole term of all instances: an unexpired term is charged in full."""
         return self.offer.term_cost * self.count
 
+    def steps(self, forecast: Forecast) -> slice:
+        """The steps of the forecast that it covers."""
+        first = self.start_hour * SECONDS_PER_HOUR // forecast.step_seconds
+        return slice(first, first + self.offer.term_hours * SECONDS_PER_HOUR // forecast.step_seconds)
+
 
 @dataclass(frozen=True, slots=True)
 class Rental:
@@ -155,9 +160,7 @@ def serve(forecast: Forecast, candidates: Sequence[Candidate], holdings: Sequenc
     """
     held = {c.on_demand.key.instance_type: np.zeros(len(forecast), dtype=np.int64) for c in candidates}
     for holding in holdings:
-        first = holding.start_hour * SECONDS_PER_HOUR // forecast.step_seconds
-        last = first + holding.offer.term_hours * SECONDS_PER_HOUR // forecast.step_seconds
-        held[holding.offer.key.instance_type][first:last] += holding.count
+        held[holding.offer.key.instance_type][holding.steps(forecast)] += holding.count
     cores, memory = forecast.cores.copy(), forecast.memory.copy()
     for candidate in candidates:
         cores -= held[candidate.shape.name] * float(candidate.shape.vcpus)

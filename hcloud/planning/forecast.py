@@ -45,6 +45,11 @@ class Forecast:
         return self.step_seconds / SECONDS_PER_HOUR
 
     @property
+    def hours(self) -> int:
+        """Length of the horizon in hours."""
+        return len(self) * self.step_seconds // SECONDS_PER_HOUR
+
+    @property
     def months(self) -> NDArray[np.int64]:
         """The month (730 h) of each step, counted from 0."""
         return np.arange(len(self)) // (HOURS_PER_MONTH * SECONDS_PER_HOUR // self.step_seconds)

@@ -14,7 +14,7 @@ from hcloud.planning.evaluate import cost_over, fill, ladder
 from hcloud.planning.fleet import Holding, cover
 from hcloud.planning.forecast import Forecast
 from hcloud.planning.program import Column, Loads, loads_of, solve
-from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR
+from hcloud.units import HOURS_PER_YEAR
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -83,7 +83,7 @@ def lower_bound(candidates: Sequence[Candidate], forecast: Forecast) -> Bound:
     purchases at any hour, reach every quarter they could touch. Very many distinct loads are rounded down.
     Raises HcloudError where the solver fails.
     """
-    horizon = _hours(forecast)
+    horizon = forecast.hours
     offers = [(i, o) for i, c in enumerate(candidates) for o in _best_by_term(c)]
     once = all(o.term_hours >= horizon for _, o in offers)
     epochs = 1 if once else max(horizon // HOURS_PER_QUARTER, 1)
@@ -95,10 +95,6 @@ def lower_bound(candidates: Sequence[Candidate], forecast: Forecast) -> Bound:
     for index, (i, _) in enumerate(offers):
         reserve[i] += answer.counts[index * epochs]
     return Bound(answer.cost, reserve)
-
-
-def _hours(forecast: Forecast) -> int:
-    return len(forecast) * forecast.step_seconds // SECONDS_PER_HOUR
 
 
 def _best_by_term(candidate: Candidate) -> list[Offer]:
@@ -115,7 +111,7 @@ def _shape(candidate: Candidate) -> tuple[float, float]:
 
 
 def _purchase(candidate: Candidate, offer: Offer, loads: Loads, start: int, horizon: int) -> Column:
-    """One instance bought at the start of an epoch; it reaches one epoch further than its term (see lower_bound)."""
+    """One instance bought in an epoch; it reaches every epoch its term could touch (see lower_bound)."""
     epochs = int(loads.epoch.max()) + 1
     reach = epochs if offer.term_hours >= horizon else -(-offer.term_hours * epochs // horizon) + 1
     rows = np.flatnonzero((loads.epoch >= start) & (loads.epoch < start + reach))
@@ -134,7 +130,7 @@ def mixed_reserve(types: Sequence[Candidate], forecast: Forecast, bound: float, 
     fractions; it stands where the program proves none: after a search, and where purchases at other times or sustained
     use could cost less than the program knows.
     """
-    horizon = _hours(forecast)
+    horizon = forecast.hours
     loads = loads_of(forecast, 1)
     ladders = [ladder(c.commitments, horizon) for c in types]
     if len(types) * len(loads) <= SOLVED_WHOLE:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Cells = NDArray[np.int64]
 
 WHOLE_GAP = 1e-4  # ours: whole instances are proven to a hundredth of a per cent
-FINEST_GRID = 256
+FINEST_GRID = 256  # ours: demand is first rounded down to this many levels of its peak
 WHOLE_NODES = 100  # ours: branch-and-bound nodes, not seconds, so that the same input gives the same plan
 
 

@@ -17,7 +17,7 @@ from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, rate
 
 
 def reasons(decision: Decision) -> tuple[str, ...]:
-    """The few sentences that carry the plan: the type, the level of the reserve, the option and the proof."""
+    """The few sentences that carry the plan: the types, the level of the reserve and the option, the sizing."""
     return (*_why_these_types(decision), *_why_this_reserve(decision), *_why_sized(decision))
 
 
@@ -28,7 +28,7 @@ def _why_these_types(decision: Decision) -> Iterator[str]:
         return
     names = " + ".join(c.shape.name for c in decision.types)
     if len(decision.types) > 1:
-        saved = float(1 - decision.fleet.cost / best.cost)
+        saved = float(1 - decision.optimum_cost / best.cost)
         yield f"{names}: together {saved:.1%} cheaper than {best.candidate.shape.name} alone"
         return
     others = decision.evaluations[1:]
@@ -92,7 +92,10 @@ def _option(offer: Offer) -> str:
 
 
 def refusals(decision: Decision) -> tuple[Refusal, ...]:
-    """Other types with the margin of their own best plan, other commitments of the chosen types, and rules."""
+    """Other types with the margin of their own best plan, other commitments of the chosen types, and rules.
+
+    Margins are against the forecast's optimum, so that sizing by regret does not turn them round.
+    """
     found = [*_other_types(decision), *_other_options(decision), *decision.refusals]
     return tuple(sorted(found, key=lambda r: (r.margin is None, r.margin or Decimal(0), r.address)))
 
@@ -102,7 +105,7 @@ def _other_types(decision: Decision) -> Iterator[Refusal]:
     for evaluation in decision.evaluations:
         if evaluation.candidate.address in chosen:
             continue
-        margin = evaluation.cost - decision.fleet.cost
+        margin = evaluation.cost - decision.optimum_cost
         yield Refusal(
             evaluation.candidate.address,
             "its own cheapest plan costs more for the same demand",
@@ -130,7 +133,7 @@ def _other_options(decision: Decision) -> Iterator[Refusal]:
 def _alone(decision: Decision, candidate: Candidate, offer: Offer) -> Refusal:
     """The cheapest plan of the same type that buys nothing but this offer."""
     rival = evaluate(candidate, decision.forecast, [offer])
-    margin = rival.cost - decision.fleet.cost
+    margin = rival.cost - decision.optimum_cost
     pays = float(pays_above(candidate, offer, decision.horizon_hours))
     if not rival.fleet.holdings:
         reason = f"never worth buying here: it pays above {pays:.1%}"

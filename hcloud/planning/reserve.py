@@ -99,30 +99,6 @@ def optimal_reserve(demand: npt.ArrayLike, on_demand_price: float, kinds: Sequen
     return _proven(units, price, kinds, plan)
 
 
-def break_even_utilisation(kind: CommitmentKind, on_demand_price: float) -> float:
-    """The share of its term a unit must be in use for the commitment to cost the same as on-demand: F / (p tau).
-
-    Infinite when on-demand is free.
-    """
-    full = on_demand_price * kind.term_hours
-    return kind.cost / full if full > 0 else math.inf
-
-
-def static_costs(demand: npt.ArrayLike, on_demand_price: float, kind: CommitmentKind) -> Floats:
-    """The cost of holding R units of ``kind`` over the whole horizon, renewed as terms end, for R = 0..max demand.
-
-    The excess over every R comes from one histogram: the sum over t of max(0, d_t - R) is the sum over k > R of
-    #{t: d_t >= k}. Raises ValueError as ``optimal_reserve`` does.
-    """
-    units = _whole_units(demand)
-    if not len(units):
-        return np.zeros(1)
-    reached = np.cumsum(np.bincount(units)[::-1])[::-1]  # reached[k] = hours with demand of at least k
-    excess = np.append(np.cumsum(reached[:0:-1])[::-1], 0)
-    renewals = -(-len(units) // kind.term_hours)
-    return np.arange(len(reached)) * (renewals * kind.cost) + on_demand_price * excess
-
-
 def _whole_units(demand: npt.ArrayLike) -> Ints:
     """The demand as 64-bit integers; ValueError unless it is a row of whole numbers in 0..MAX_UNITS."""
     given = np.asarray(demand)

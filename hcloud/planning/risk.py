@@ -107,9 +107,7 @@ def unused_share(fleet: Fleet, candidates: Sequence[Candidate], forecast: Foreca
     held = np.zeros((2, len(forecast)))
     for holding in fleet.holdings:
         shape = shapes[holding.offer.key.instance_type]
-        first = round(holding.start_hour / forecast.step_hours)
-        last = first + round(holding.offer.term_hours / forecast.step_hours)
-        held[:, first:last] += holding.count * np.array([[float(shape.vcpus)], [float(shape.memory_gib)]])
+        held[:, holding.steps(forecast)] += holding.count * np.array([[float(shape.vcpus)], [float(shape.memory_gib)]])
     if not held.any():
         return 0.0
     idle = np.maximum(held - np.stack([forecast.cores, forecast.memory]), 0.0)

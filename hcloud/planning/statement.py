@@ -30,7 +30,7 @@ from hcloud.planning.evaluate import pays_above
 from hcloud.planning.fleet import Holding, Rental
 from hcloud.planning.owned import Owned
 from hcloud.planning.reasons import reasons, refusals
-from hcloud.units import HOURS_PER_MONTH, cents, rate
+from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, rate
 
 PROFILE_POINTS = 120
 PLAN_NAME = "this plan"
@@ -103,7 +103,7 @@ def _summary(demand: Demand) -> WorkloadSummary:
         name=origin.name.rsplit("/", 1)[-1],
         format=origin.format,
         rows=origin.rows,
-        hours=len(demand) * demand.step_seconds / 3600,
+        hours=len(demand) * demand.step_seconds / SECONDS_PER_HOUR,
         step_seconds=demand.step_seconds,
         mean_cores=round(float(np.mean(demand.cores)), 3),
         peak_cores=round(float(np.max(demand.cores)), 3),

@@ -164,6 +164,6 @@ def _check_age(loaded: Loaded, days: int) -> None:
     limit = loaded.config.prices.max_age
     if limit is not None and days * DAY > limit:
         raise EvidenceError(
-            f"the oldest price this plan needs is {days} days old; prices.max_age allows {limit // DAY}",
+            f"the oldest price this plan needs is {days} days old; prices.max_age allows {limit // DAY} days",
             hint="refresh it with 'hcloud pricing refresh' or import a newer price file",
         )

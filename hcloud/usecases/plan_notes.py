@@ -44,6 +44,10 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> I
         "a vCPU is a vCPU",
         "types differ in speed; name the families you trust until one is profiled",
     )
+    if decision.owned:
+        yield Assumption(
+            "owned", f"{len(decision.owned)}", "owned capacity serves demand first, whatever type is planned"
+        )
     if decision.spot.rentals:
         yield Assumption(
             "planning.spot_share_of_batch", f"{settings.spot_share_of_batch:g}", "batch work that may be interrupted"

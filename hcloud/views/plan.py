@@ -143,8 +143,8 @@ def _label(lines: Sequence[MixLine]) -> str:
 
 def _count(line: MixLine) -> str:
     if line.option.is_commitment:
-        return f"{line.count.normalize():f}"
-    return f"{line.count:,.1f} mean, {line.peak:,} peak"
+        return _instances(line.count)
+    return f"{_instances(line.count)} mean, {line.peak:,} peak"
 
 
 def _alternatives_table(plan: Plan) -> Table:
@@ -253,11 +253,11 @@ def explained(plan: Plan, address: str | None) -> tuple[list[MixLine], list[Refu
 
 
 def show_explanation(plan: Plan, address: str | None, terminal: Terminal) -> None:
-    """Print why an address was taken or refused; without one every refusal and every assumption."""
+    """Print why an address was taken or refused; without one the whole mix, every refusal and every assumption."""
     lines, refused = explained(plan, address)
-    for line in lines if address else ():
-        terminal.show(*_explain_line(plan, line))
-    terminal.show(*_refused_lines(refused))
+    for line in lines:
+        terminal.show(*_explain_line(line))
+    terminal.show(*map(_point, plan.reasons if lines else ()), *_refused_lines(refused))
     if address is None:
         terminal.show("", _assumptions_table(plan))
 
@@ -278,16 +278,12 @@ def _margin(refusal: Refusal) -> str:
     return "by rule" if refusal.margin is None else f"+{format_money(refusal.margin)}"
 
 
-def _explain_line(plan: Plan, line: MixLine) -> list[Text]:
-    said = [
-        Text(f"{line.address}: {_count(line)}, ${line.hourly}/h, {format_money(line.total, 2)} in all", style="bold")
-    ]
+def _explain_line(line: MixLine) -> list[Table | Text]:
+    bought = f"{_count(line)}, ${line.hourly}/h, {format_money(line.total, 2)} in all"
+    said = [f"price of {line.price_day}, " + (f"derived: {line.derived}" if line.derived else "published")]
     if line.break_even is not None:
-        said.append(Text(f"· pays where an instance is in use more than {float(line.break_even):.1%} of the time"))
-    said.append(
-        Text(f"· price of {line.price_day}" + (f", derived: {line.derived}" if line.derived else ", published"))
-    )
-    return [*said, *(Text(f"· {reason}") for reason in plan.reasons)]
+        said.append(f"pays where an instance is in use more than {float(line.break_even):.1%} of the time")
+    return [Text.assemble((line.address, "bold"), "  ", bought), *map(_point, said)]
 
 
 def _refused_lines(refused: Sequence[Refusal]) -> list[Table | Text]:

@@ -111,6 +111,11 @@ def test_detailed_exitcode_says_whether_something_would_be_bought(trace: Path) -
     assert run(["plan", str(idle), *NOW, "--detailed-exitcode"]) == 0
 
 
+def test_verbose_says_what_is_assumed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "-f", EXAMPLE, *NOW, "-v"]) == 0
+    assert "planning.horizon = 1y" in capsys.readouterr().err
+
+
 def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "-f", EXAMPLE, *NOW, "-o", "md"]) == 0
     out = capsys.readouterr().out
@@ -132,6 +137,8 @@ def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan", "-f", EXAMPLE, "--vcpus", "0"], 64, "--vcpus"),
         (["plan", "-f", EXAMPLE, "--now", "yesterday"], 64, "ISO 8601"),
         (["plan", "-f", EXAMPLE, "--bogus"], 64, "--bogus"),
+        (["plan", "-f", EXAMPLE, "--vcpus", "7"], 64, "no type has 7 vCPUs"),
+        (["plan", "-f", EXAMPLE, "--family", "m7i.4xlarge"], 64, "did you mean m7i?"),
         (["explain", "nowhere.json"], 1, "no such plan file"),
     ],
 )

@@ -148,6 +148,15 @@ def test_a_regret_quantile_shrinks_or_grows_the_reserve_with_the_futures() -> No
     assert p90[0] <= p90[1]
 
 
+def test_sizing_by_regret_turns_no_margin_round() -> None:
+    hours = [h for day in DAYS for h in day]
+    for quantile in (0.0, 0.5, 0.99, 1.0):
+        risk = RiskSettings(regret_quantile=quantile, futures=50)
+        decision = decide(book(*market_of_two()), demand(hours), replace(SETTINGS, risk=risk))
+        assert decision.fleet.cost >= decision.optimum_cost
+        assert all(r.margin is None or r.margin >= 0 for r in refusals(decision))
+
+
 def test_falls_keep_the_commitments() -> None:
     decision = decide(book(*market_of_two()), demand([160.0] * 24), SETTINGS)
     half = decision.falls[-1]
@@ -213,5 +222,7 @@ def test_names_the_book_does_not_know() -> None:
         find_candidates(given, replace(MARKET, regions=("moon-1",)), 8760)
     with pytest.raises(UsageError, match="no family matches 'z9'"):
         find_candidates(given, replace(MARKET, families=("z9",)), 8760)
-    with pytest.raises(EvidenceError, match="no instance type is left"):
+    with pytest.raises(UsageError, match="no type has 4 vCPUs"):
         decide(given, demand(DAYS[0]), replace(SETTINGS, markets=(replace(MARKET, vcpus=4),)))
+    with pytest.raises(EvidenceError, match="no instance type is left"):
+        decide(given, demand(DAYS[0]), replace(SETTINGS, markets=(replace(MARKET, architectures=("arm64",)),)))

@@ -12,7 +12,7 @@ import pytest
 from hcloud.planning import flow, reserve
 from hcloud.planning.bands import Pool, nothing_yet, solve_pool
 from hcloud.planning.compiled import compiled, plain
-from hcloud.planning.reserve import CommitmentKind, ProofError, break_even_utilisation, optimal_reserve, static_costs
+from hcloud.planning.reserve import CommitmentKind, ProofError, optimal_reserve
 
 
 def demand_of(hours: int, seed: int, top: int = 40) -> npt.NDArray[np.int64]:
@@ -131,20 +131,6 @@ def test_free_capacity_on_either_side_is_taken() -> None:
 
 def test_whole_numbers_in_floats_are_accepted() -> None:
     assert optimal_reserve([3.0, 4.0], 2.0, []).cost == 14.0
-
-
-def test_break_even_is_the_share_of_the_term_in_use() -> None:
-    kind = CommitmentKind("year", 8760, 0.6 * 8760 * 0.5)
-    assert break_even_utilisation(kind, 0.5) == pytest.approx(0.6)
-    assert break_even_utilisation(kind, 0.0) == float("inf")
-
-
-def test_the_cost_of_a_fixed_level_is_the_sum_over_hours() -> None:
-    demand, kind = demand_of(100, seed=1), CommitmentKind("k", 30, 11.0)
-    curve = static_costs(demand, 1.5, kind)
-    expected = [4 * 11.0 * r + 1.5 * np.maximum(demand - r, 0).sum() for r in range(demand.max() + 1)]
-    assert curve == pytest.approx(expected)
-    assert static_costs([], 1.0, kind).tolist() == [0.0]
 
 
 def test_plain_and_compiled_kernels_agree() -> None:
