@@ -119,11 +119,6 @@ class PriceStore:
             fresh.unlink(missing_ok=True)
 
 
-def load_user_book(providers: Collection[Provider] | None = None) -> PriceBook | None:
-    """The user's own prices (of some providers), None where nothing was imported or refreshed yet."""
-    return PriceStore.open().load(Choice(providers))
-
-
 def _chosen(lines: Iterable[str], choice: Choice) -> Iterable[str]:
     """The header and the rows that may be meant, told by plain text: parsing every row would take many times longer."""
     starts: tuple[str, ...] = ("",)

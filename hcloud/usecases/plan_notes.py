@@ -14,7 +14,7 @@ from hcloud.planning.candidates import UNPRICED
 from hcloud.planning.decide import Decision
 from hcloud.planning.settings import PlanSettings
 from hcloud.readers.config import Loaded
-from hcloud.units import SECONDS_PER_HOUR, format_duration
+from hcloud.units import SECONDS_PER_HOUR, counted, format_duration
 
 DAY = 86_400
 STILL_RISING = 1.5  # ours: the last day's mean demand above this multiple of the first day's is worth a warning
@@ -89,7 +89,8 @@ def _of_prices(seen: Seen) -> Iterator[str]:
         yield "the prices are newer than the time the plan is made at (--now)"
     unpriced = [r.address for r in seen.decision.refusals if r.reason.startswith(UNPRICED)]
     if unpriced:
-        yield f"{len(unpriced)} types are left out as a price is missing or quarantined: {', '.join(unpriced[:3])}"
+        count = counted(len(unpriced), "type")
+        yield f"{count} not considered, as a price is missing or quarantined: {', '.join(unpriced[:3])}"
     derived = sorted({o.key.option for o in offers if o.origin.derived})
     if derived:
         yield f"derived prices are in use ({', '.join(derived)}): see 'hcloud explain' before buying"

@@ -114,9 +114,8 @@ def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> Taken:
     source = Source(path.name, day, hints.provider, region, _shapes(stored))
     book = restricted_to(known_format.read(text, source), hints.provider, hints.region)
     taken = _checked(book, known_format.name, path.name, stored)
-    if not taken.book.offers:
-        first = f": {taken.refused[0].row} {taken.refused[0].reason}" if taken.refused else ""
-        raise InputError(f"{path} has no price that can be used{first}")
+    if not taken.book.offers and not taken.refused:
+        raise InputError(f"{path} has no price")
     return taken
 
 

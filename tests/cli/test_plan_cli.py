@@ -111,6 +111,22 @@ def test_detailed_exitcode_says_whether_something_would_be_bought(trace: Path) -
     assert run(["plan", str(idle), *NOW, "--detailed-exitcode"]) == 0
 
 
+def test_a_file_of_bad_prices_only_is_counted_and_takes_the_price_out_of_use(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    columns = "provider,region,instance_type,os,tenancy,option,term_years,payment,hourly,upfront,date,source"
+    row = "aws,us-east-1,m6i.4xlarge,linux,shared,on-demand,0,no-upfront,0,0,2026-11-01,me"
+    prices = tmp_path / "bad.csv"
+    prices.write_text(f"{columns}\n{row}\n", encoding="utf-8")
+    assert run(["pricing", "import", "--strict", str(prices)]) == 9
+    assert run(["plan", str(trace), *NOW, "--family", "m6i"]) == 0
+    assert run(["pricing", "import", str(prices)]) == 0
+    assert run(["plan", str(trace), *NOW, "--family", "m6i"]) == 9
+    assert "quarantined: the price is zero" in capsys.readouterr().err
+    assert run(["plan", str(trace), *NOW]) == 0
+    assert "1 type not considered" in capsys.readouterr().err
+
+
 def test_verbose_says_what_is_assumed(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["plan", "-f", EXAMPLE, *NOW, "-v"]) == 0
     assert "planning.horizon = 1y" in capsys.readouterr().err

@@ -23,7 +23,7 @@ from hcloud.model.catalog import (
     QuarantinedPrice,
     SustainedUse,
 )
-from hcloud.store.prices import META, TABLE, Choice, PriceStore, load_user_book
+from hcloud.store.prices import META, TABLE, Choice, PriceStore
 
 D = Decimal
 ORIGIN = Origin('a, "quoted" source', date(2026, 7, 1), "half; of it")
@@ -53,7 +53,6 @@ def store() -> PriceStore:
 
 def test_nothing_is_stored_at_first(store: PriceStore) -> None:
     assert store.load() is None
-    assert load_user_book() is None
 
 
 def test_what_goes_in_comes_out(store: PriceStore) -> None:
