@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from hcloud.cli.main import session
-from hcloud.cli.plan import moment
+from hcloud.cli.options import Output, moment
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-
-
-class Output(StrEnum):
-    """How checks are printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 @app.command()

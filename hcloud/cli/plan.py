@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ import typer
 
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
+from hcloud.cli.options import moment
 from hcloud.errors import UsageError
 
 CHANGES = 2
@@ -96,14 +96,3 @@ def plan(
         show_plan(made, terminal)
     if detailed_exitcode and made.purchases:
         raise typer.Exit(CHANGES)
-
-
-def moment(text: str | None) -> datetime:
-    """The time a verb works at: what ``--now`` says (UTC where it names no zone), else the clock."""
-    if text is None:
-        return datetime.now(UTC).replace(microsecond=0)
-    try:
-        given = datetime.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"--now {text}: not an ISO 8601 time, for example 2026-11-20T12:00:00Z") from None
-    return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.main import session
-from hcloud.cli.plan import moment
+from hcloud.cli.options import moment
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:

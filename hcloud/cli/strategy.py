@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from hcloud.cli.main import session
+from hcloud.cli.options import Output, moment
 
 app = typer.Typer(
     help="The provisioning strategies and where each of their numbers comes from",
@@ -16,13 +16,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-class Output(StrEnum):
-    """How strategies are printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
@@ -42,7 +35,6 @@ def list_(
     ctx: typer.Context, output: OutputOption = Output.TABLE, json_: JsonOption = False, now: NowOption = None
 ) -> None:
     """The bundled strategies, a line each."""
-    from hcloud.cli.plan import moment
     from hcloud.usecases.strategy import list_strategies
     from hcloud.views.strategy import listing_document, show_list
 
@@ -64,7 +56,6 @@ def show(
     now: NowOption = None,
 ) -> None:
     """Every rule and number of one strategy, and where it comes from; checks a file of your own."""
-    from hcloud.cli.plan import moment
     from hcloud.usecases.strategy import show_strategy
     from hcloud.views.strategy import show_one, strategy_document
 

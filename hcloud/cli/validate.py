@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from hcloud.cli.main import session
-from hcloud.cli.plan import moment
+from hcloud.cli.options import Output, moment
 from hcloud.errors import UsageError
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-
-
-class Output(StrEnum):
-    """How checks are printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 @app.command()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hcloud.cli.main import session
-from hcloud.cli.plan import moment
+from hcloud.cli.options import Output, moment
 from hcloud.errors import UsageError
 from hcloud.units import counted, parse_duration
 
@@ -45,13 +44,6 @@ Keys = Annotated[
 Seed = Annotated[int, typer.Option(min=0, help="Seed of a scenario.")]
 Now = Annotated[str | None, typer.Option(help="The time in the document (ISO 8601), for reproducible output.")]
 Json = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
-
-
-class Output(StrEnum):
-    """How a result is printed."""
-
-    TABLE = "table"
-    JSON = "json"
 
 
 @app.command(epilog=EPILOG)
