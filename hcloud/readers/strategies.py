@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
-from hcloud.errors import InputError, Problem, UsageError
-from hcloud.model.strategy import FORMAT_VERSION, RULES, Key, Mechanism, Origin, Parameter, Strategy, Value
+from hcloud.errors import Problem
+from hcloud.model.strategy import RULES, Key, Mechanism, Parameter, Strategy
 from hcloud.readers.bundle import bundled
-from hcloud.readers.safe_yaml import load_yaml
-from hcloud.units import counted
+from hcloud.readers.stated import Stated, find_file, read_document
 
-LARGEST = 1024 * 1024
 NAMES = ("SR", "OdF", "OdM", "HF", "HM")
 _HEAD = ("format_version", "name", "title", "summary", "source", "mechanisms")
 _MECHANISM = ("rule", "origin", "source", "why", "parameters")
-_PARAMETER = ("value", "unit", "origin", "source", "why")
-T = TypeVar("T")
 
 
 def strategy_names() -> tuple[str, ...]:
@@ -33,31 +26,12 @@ def load_strategy(name: str) -> Strategy:
 
     Raises UsageError where there is no such strategy or file, InputError with every problem of a file.
     """
-    known = strategy_names()
-    if bundled_name := next((k for k in known if k.lower() == name.lower()), None):
-        return read_strategy(bundled("policies") / f"{bundled_name}.yaml")
-    path = Path(name)
-    if path.is_file():
-        return read_strategy(path)
-    if path.suffix in (".yaml", ".yml") or "/" in name:
-        raise UsageError(f"{name}: no such strategy file")
-    close = difflib.get_close_matches(name.lower(), [k.lower() for k in known], n=1, cutoff=0.5)
-    meant = next((k for k in known if close and k.lower() == close[0]), None)
-    raise UsageError(
-        f"there is no strategy {name!r}{f'; did you mean {meant}?' if meant else ''}",
-        hint=f"strategies: {', '.join(known)}, or the path of a file of your own",
-    )
+    return read_strategy(find_file(name, strategy_names(), bundled("policies"), "strategy"))
 
 
 def read_strategy(path: Path) -> Strategy:
     """The strategy in a file; raises InputError with everything that is wrong with it."""
-    if path.stat().st_size > LARGEST:
-        raise InputError(f"{path}: larger than any strategy ({LARGEST} bytes)")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text: {error.reason}") from None
-    return parse_strategy(load_yaml(text, str(path)), str(path))
+    return parse_strategy(read_document(path, "strategy"), str(path))
 
 
 def parse_strategy(content: object, name: str) -> Strategy:
@@ -66,8 +40,7 @@ def parse_strategy(content: object, name: str) -> Strategy:
     strategy = reading.strategy(content)
     if not reading.problems:
         reading.problems += [Problem(name, where, what, why) for where, what, why in misfits(strategy)]
-    if reading.problems:
-        raise InputError(f"{name}: {counted(len(reading.problems), 'problem')} in the strategy", reading.problems)
+    reading.refuse("strategy")
     return strategy
 
 
@@ -112,20 +85,13 @@ def _limit_misfits(limits: Mechanism) -> Iterable[tuple[str, str, str]]:
             yield "mechanisms.limits.parameters.soft_start", f"{start:g}", "must lie from soft_floor to hard - gap"
 
 
-@dataclass(slots=True)
-class _Reading:
-    """One file being read: what is unusable is remembered and stood in for, so that all problems are found at once."""
-
-    file: str
-    problems: list[Problem] = field(default_factory=list)
+class _Reading(Stated):
+    """A strategy being read."""
 
     def strategy(self, content: object) -> Strategy:
-        head = self._mapping(content, "", _HEAD, optional=())
-        version = str(head.get("format_version", FORMAT_VERSION))
-        if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
-            self._note("format_version", version, f"this hcloud reads {FORMAT_VERSION}")
-        mechanisms = self._mapping(head.get("mechanisms", {}), "mechanisms", tuple(RULES), optional=())
-        name, title, summary, source = (self._text(head, key, "") for key in ("name", "title", "summary", "source"))
+        head = self.head(content, _HEAD)
+        mechanisms = self.mapping(head.get("mechanisms", {}), "mechanisms", tuple(RULES))
+        name, title, summary, source = (self.text(head, key) for key in ("name", "title", "summary", "source"))
         return Strategy(
             name,
             title,
@@ -136,72 +102,13 @@ class _Reading:
 
     def _mechanism(self, name: str, content: object) -> Mechanism:
         where = f"mechanisms.{name}"
-        stated = self._mapping(content, where, _MECHANISM, optional=("source", "parameters"))
+        stated = self.mapping(content, where, _MECHANISM, ("source", "parameters"))
         rule = str(stated.get("rule", ""))
         keys: tuple[Key, ...] | None = RULES[name].get(rule)
         if keys is None and "rule" in stated:
-            self._note(f"{where}.rule", repr(rule), f"rules: {', '.join(RULES[name])}")
+            self.note(f"{where}.rule", repr(rule), f"rules: {', '.join(RULES[name])}")
         parameters: tuple[Parameter, ...] = ()
         if keys is not None:
-            at = f"{where}.parameters"
-            given = self._mapping(stated.get("parameters", {}), at, tuple(k.name for k in keys), optional=())
-            parameters = tuple(self._parameter(k, given[k.name], at) for k in keys if k.name in given)
-        origin, source = self._origin(stated, where)
-        return Mechanism(name, rule, origin, source, self._text(stated, "why", where), parameters)
-
-    def _parameter(self, key: Key, content: object, within: str) -> Parameter:
-        where = f"{within}.{key.name}"
-        optional = ("source",) if key.unit else ("source", "unit")
-        stated = self._mapping(content, where, _PARAMETER, optional=optional)
-        value = stated.get("value")
-        if isinstance(value, list):
-            value = tuple(value)
-        if "value" in stated and not key.accepts(value):
-            self._note(f"{where}.value", repr(value)[:60], key.allowed)
-        unit = str(stated.get("unit", key.unit))
-        if unit != key.unit:
-            self._note(f"{where}.unit", repr(unit), f"the unit is {key.unit!r}" if key.unit else "has no unit")
-        origin, source = self._origin(stated, where)
-        usable: Value = value if isinstance(value, bool | int | float | str | tuple) else 0
-        return Parameter(key.name, usable, unit, origin, source, self._text(stated, "why", where))
-
-    def _origin(self, stated: Mapping[str, object], where: str) -> tuple[Origin, str]:
-        letter, source = str(stated.get("origin", Origin.OURS)), str(stated.get("source", ""))
-        if letter not in list(Origin):
-            allowed = ", ".join(f"{o.value} ({o.label})" for o in Origin)
-            self._note(f"{where}.origin", repr(letter), allowed)
-            return Origin.OURS, source
-        if letter != Origin.OURS and not source:
-            self._note(f"{where}.source", "missing", f"origin {letter} names the section or publication it is from")
-        return Origin(letter), source
-
-    def _text(self, stated: Mapping[str, object], key: str, within: str) -> str:
-        value = stated.get(key, "-")
-        if not isinstance(value, str) or not value.strip():
-            self._note(f"{within}.{key}".lstrip("."), repr(value), "a text")
-            return ""
-        return value.strip()
-
-    def _mapping(
-        self, content: object, where: str, known: tuple[str, ...], *, optional: tuple[str, ...]
-    ) -> dict[str, object]:
-        """The known keys of a mapping; unknown and missing ones become problems."""
-        if not isinstance(content, dict):
-            self._note(where or "(top)", repr(content)[:60], f"a mapping with the keys {', '.join(known) or 'none'}")
-            return {}
-        path = f"{where}." if where else ""
-        for key in content:
-            if key not in known:
-                close = difflib.get_close_matches(str(key), known, n=1)
-                self._note(f"{path}{key}", "unknown key", f"did you mean {close[0]}?" if close else _listed(known))
-        for key in known:
-            if key not in content and key not in optional:
-                self._note(f"{path}{key}", "missing", "has to be stated")
-        return {str(k): v for k, v in content.items() if k in known}
-
-    def _note(self, where: str, value: str, allowed: str) -> None:
-        self.problems.append(Problem(self.file, where, value, allowed))
-
-
-def _listed(known: tuple[str, ...]) -> str:
-    return f"known keys: {', '.join(known)}" if known else "this rule has no keys"
+            parameters = self.parameters(keys, stated.get("parameters", {}), f"{where}.parameters")
+        origin, source = self.origin(stated, where)
+        return Mechanism(name, rule, origin, source, self.text(stated, "why", where), parameters)

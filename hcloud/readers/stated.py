@@ -1,0 +1,130 @@
+"""Documents that state every number with its origin: strict keys, and all problems of a file found at once."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hcloud.errors import InputError, Problem, UsageError
+from hcloud.model.strategy import FORMAT_VERSION, Key, Origin, Parameter, Value
+from hcloud.readers.safe_yaml import load_yaml
+from hcloud.units import counted
+
+LARGEST = 1024 * 1024
+_PARAMETER = ("value", "unit", "origin", "source", "why")
+
+
+def find_file(name: str, known: Sequence[str], folder: Path, what: str) -> Path:
+    """The bundled file of a name (in any case) or the user's own by its path; UsageError where there is neither."""
+    if bundled_name := next((k for k in known if k.lower() == name.lower()), None):
+        return folder / f"{bundled_name}.yaml"
+    path = Path(name)
+    if path.is_file():
+        return path
+    if path.suffix in (".yaml", ".yml") or "/" in name:
+        raise UsageError(f"{name}: no such {what} file")
+    close = difflib.get_close_matches(name.lower(), [k.lower() for k in known], n=1, cutoff=0.5)
+    meant = next((k for k in known if close and k.lower() == close[0]), None)
+    raise UsageError(
+        f"there is no {what} {name!r}{f'; did you mean {meant}?' if meant else ''}",
+        hint=f"known: {', '.join(known)}, or the path of a file of your own",
+    )
+
+
+def read_document(path: Path, what: str) -> object:
+    """The content of a file; InputError where it is too large, no UTF-8 or no plain YAML."""
+    if path.stat().st_size > LARGEST:
+        raise InputError(f"{path}: larger than any {what} ({LARGEST} bytes)")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text: {error.reason}") from None
+    return load_yaml(text, str(path))
+
+
+@dataclass(slots=True)
+class Stated:
+    """One file being read: what is unusable is remembered and stood in for, so that all problems are found at once."""
+
+    file: str
+    problems: list[Problem] = field(default_factory=list)
+
+    def note(self, where: str, value: str, allowed: str) -> None:
+        """Remembers a problem."""
+        self.problems.append(Problem(self.file, where, value, allowed))
+
+    def refuse(self, what: str) -> None:
+        """Raises InputError with all problems, if there are any."""
+        if self.problems:
+            raise InputError(f"{self.file}: {counted(len(self.problems), 'problem')} in the {what}", self.problems)
+
+    def head(self, content: object, known: tuple[str, ...]) -> dict[str, object]:
+        """The top of a document; its version must be one that is understood."""
+        head = self.mapping(content, "", known)
+        version = str(head.get("format_version", FORMAT_VERSION))
+        if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
+            self.note("format_version", version, f"this hcloud reads {FORMAT_VERSION}")
+        return head
+
+    def mapping(
+        self, content: object, where: str, known: tuple[str, ...], optional: tuple[str, ...] = ()
+    ) -> dict[str, object]:
+        """The known keys of a mapping; unknown and missing ones become problems."""
+        if not isinstance(content, dict):
+            self.note(where or "(top)", repr(content)[:60], f"a mapping with the keys {', '.join(known) or 'none'}")
+            return {}
+        path = f"{where}." if where else ""
+        for key in content:
+            if key not in known:
+                close = difflib.get_close_matches(str(key), known, n=1)
+                self.note(f"{path}{key}", "unknown key", f"did you mean {close[0]}?" if close else _listed(known))
+        for key in known:
+            if key not in content and key not in optional:
+                self.note(f"{path}{key}", "missing", "has to be stated")
+        return {str(k): v for k, v in content.items() if k in known}
+
+    def parameters(self, keys: tuple[Key, ...], content: object, where: str) -> tuple[Parameter, ...]:
+        """The numbers that the keys ask for, all of them and no others."""
+        given = self.mapping(content, where, tuple(k.name for k in keys))
+        return tuple(self.parameter(k, given[k.name], where) for k in keys if k.name in given)
+
+    def parameter(self, key: Key, content: object, within: str) -> Parameter:
+        """One number with its unit, origin and reason."""
+        where = f"{within}.{key.name}"
+        stated = self.mapping(content, where, _PARAMETER, ("source",) if key.unit else ("source", "unit"))
+        value = stated.get("value")
+        if isinstance(value, list):
+            value = tuple(value)
+        if "value" in stated and not key.accepts(value):
+            self.note(f"{where}.value", repr(value)[:60], key.allowed)
+        unit = str(stated.get("unit", key.unit))
+        if unit != key.unit:
+            self.note(f"{where}.unit", repr(unit), f"the unit is {key.unit!r}" if key.unit else "has no unit")
+        origin, source = self.origin(stated, where)
+        usable: Value = value if isinstance(value, bool | int | float | str | tuple) else 0
+        return Parameter(key.name, usable, unit, origin, source, self.text(stated, "why", where))
+
+    def origin(self, stated: Mapping[str, object], where: str) -> tuple[Origin, str]:
+        """Who says so and where; all but our own choices name their source."""
+        letter, source = str(stated.get("origin", Origin.OURS)), str(stated.get("source", ""))
+        if letter not in list(Origin):
+            allowed = ", ".join(f"{o.value} ({o.label})" for o in Origin)
+            self.note(f"{where}.origin", repr(letter), allowed)
+            return Origin.OURS, source
+        if letter != Origin.OURS and not source:
+            self.note(f"{where}.source", "missing", f"origin {letter} names the section or publication it is from")
+        return Origin(letter), source
+
+    def text(self, stated: Mapping[str, object], key: str, within: str = "") -> str:
+        """A text that must not be empty."""
+        value = stated.get(key, "-")
+        if not isinstance(value, str) or not value.strip():
+            self.note(f"{within}.{key}".lstrip("."), repr(value), "a text")
+            return ""
+        return value.strip()
+
+
+def _listed(known: tuple[str, ...]) -> str:
+    return f"known keys: {', '.join(known)}" if known else "this rule has no keys"
