@@ -263,12 +263,17 @@ RULES: Mapping[str, Mapping[str, tuple[Key, ...]]] = {
     },
     "placement": {
         "greedy": (
-            _choice("order", "best-fit", "least-loaded"),
-            _choice("order_unprofiled", "best-fit", "least-loaded"),
+            _choice("order", "best-fit", "least-loaded", "first-fit"),
+            _choice("order_unprofiled", "best-fit", "least-loaded", "first-fit"),
             Key("violation_tolerance", "number", "points of pressure", 0, 100),
             _choice("tenant_pressure", "host-share", "full"),
             Key("join_starting", "switch"),
+            Key("examined", "count", "servers", 1, 100_000),
         ),
+    },
+    "spot": {
+        "none": (),
+        "tolerant-batch": (_share("below_quality", "quality"),),
     },
     "retention": {
         "none": (),

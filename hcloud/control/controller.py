@@ -1,0 +1,347 @@
+"""The controller: what happens on each event. The simulator and the live driver call the same functions."""
+
+from __future__ import annotations
+
+from hcloud.control.queue import append, remove, wait_of
+from hcloud.control.search import excess, find, find_idle, has_capacity
+from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, seat, unseat
+from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, UP, Control
+from hcloud.policy.codes import (
+    BADLY_BEHAVED,
+    ENLARGE,
+    FROM_QUEUE,
+    INTERRUPTED,
+    LARGE,
+    LAUNCH,
+    MAP_DYNAMIC,
+    MOVE,
+    NO_JOB_LEFT,
+    ON_DEMAND,
+    PLACE,
+    QUEUE,
+    REFUSE,
+    RELEASE,
+    RESERVED,
+    RETAIN,
+    RETENTION_OVER,
+    SPOT,
+    STILL_WANTED,
+    TOO_LARGE,
+    TURN_AWAY,
+    WAIT,
+    WAIT_TOO_LONG,
+)
+from hcloud.policy.limits import next_soft_limit
+from hcloud.policy.mapping import Situation, choose
+from hcloud.policy.quality import leading, observe, quantile, reaches
+from hcloud.policy.queueing import record_opening
+from hcloud.policy.repair import enlarged, may_move
+from hcloud.policy.retention import behaved, keep_seconds
+
+_GAP_SMOOTHING = 0.05
+"""Weight of the newest gap in the mean seconds between jobs."""
+_DRAINED = 64
+"""Queued jobs looked at in one go where later ones may overtake."""
+
+
+def command(c: Control, what: int, job: int, server: int, reason: tuple[int, int, float]) -> None:
+    """Leave a command for the driver; ``reason`` is action, reason and margin (or a time)."""
+    if c.desk.commands >= len(c.commands):
+        c.desk.overflow = 1
+        return
+    order = c.commands[c.desk.commands]
+    order.what, order.job, order.server = what, job, server
+    order.action, order.reason, order.margin = reason
+    c.desk.commands += 1
+
+
+def utilisation(c: Control) -> float:
+    """Share of the reserved vCPUs that is allocated; 1 without a pool."""
+    return c.desk.used / c.desk.pool if c.desk.pool > 0 else 1.0
+
+
+def open_pool(c: Control, servers: int) -> None:
+    """Reserved servers, up from the start."""
+    for _ in range(servers):
+        number = open_server(c, c.rules.large, OWN, 0.0)
+        c.servers[number].status = UP
+        c.desk.own += 1
+        c.desk.pool += c.kinds[c.rules.large].cores
+        reshelve(c, number)
+
+
+def arrive(c: Control, number: int, now: float) -> None:
+    """A job came: reserved, on demand, spot, queued, or refused where nothing rented or reserved can hold it."""
+    _note_gap(c, now)
+    job = c.jobs[number]
+    job.server, job.asked = -1, now
+    if job.kind < 0:
+        command(c, TURN_AWAY, number, -1, (REFUSE, TOO_LARGE, 0.0))
+        return
+    server, verdict = _map(c, number, now, -1)
+    _carry_out(c, number, server, verdict)
+
+
+def _note_gap(c: Control, now: float) -> None:
+    desk = c.desk
+    if desk.last_arrival >= 0.0:
+        weight = _GAP_SMOOTHING if desk.mean_gap > 0.0 else 1.0
+        desk.mean_gap += (now - desk.last_arrival - desk.mean_gap) * weight
+    desk.last_arrival = now
+
+
+def nominee(c: Control, number: int) -> int:
+    """The idle instance a job would reuse if it went on demand: to be probed before; -1 where that is unneeded."""
+    job = c.jobs[number]
+    if not c.rules.probe_before_reuse or job.kind < 0 or (c.rules.shared and job.kind == c.rules.large):
+        return -1
+    return find_idle(c, job.kind, job)
+
+
+def _map(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[int, int, float]]:
+    """The reserved server that could take the job (-1: none), and the verdict of the mapping policy."""
+    rules, desk, job = c.rules, c.desk, c.jobs[number]
+    server, harmless = -1, False
+    held_back = desk.queued > 0 and not rules.overtaking and avoid < 0
+    if desk.pool > 0 and not held_back:
+        server, harmless = find(c, OWN, job, job.ask, avoid)
+    dynamic = rules.mapping == MAP_DYNAMIC
+    strict = dynamic and rules.interference_is_full == 1
+    room = 1 if server >= 0 and (harmless or not strict) else 0
+    used = utilisation(c)
+    full = dynamic and (room == 0 or used >= rules.hard)
+    now_is = Situation(
+        used,
+        desk.soft,
+        room,
+        _offered(c, job.kind, now) if dynamic else 0,
+        leading(job.high),
+        wait_of(c, job.size, desk.queued, now) if full else 0.0,
+        c.kinds[rules.large].spin_up,
+        job.coin,
+        job.restartable,
+    )
+    return (server if room else -1), choose(rules, now_is)
+
+
+def _offered(c: Control, kind: int, now: float) -> int:
+    """Q90 of a type, or what is assumed of it before its first sample."""
+    quality = quantile(c.windows[kind], now - c.rules.window, c.rules.guarantee)
+    if quality >= 0:
+        return quality
+    c.desk.cold_starts += 1
+    return c.kinds[kind].prior if c.rules.prior_first else 0
+
+
+def _carry_out(c: Control, number: int, server: int, verdict: tuple[int, int, float]) -> None:
+    if verdict[0] == RESERVED:
+        _sit_down(c, number, server, c.jobs[number].ask)
+        command(c, PLACE, number, server, verdict)
+    elif verdict[0] == QUEUE:
+        append(c, number)
+        command(c, WAIT, number, -1, verdict)
+    else:
+        _rent(c, number, verdict, -1)
+
+
+def _sit_down(c: Control, number: int, server: int, cores: int) -> None:
+    c.jobs[number].cores = cores
+    seat(c, number, server)
+    c.servers[server].deadline = -1.0
+    if c.servers[server].paid == OWN:
+        c.desk.used += cores
+
+
+def _rent(c: Control, number: int, verdict: tuple[int, int, float], avoid: int) -> None:
+    """Reuse a rented instance that suits the job, else launch one."""
+    job = c.jobs[number]
+    kind = c.rules.large if verdict[0] == LARGE else job.kind
+    cores, server = job.ask, -1
+    if c.rules.shared and kind == c.rules.large and verdict[0] != SPOT:
+        cores = min(int(cores * (1.0 + c.rules.headroom)), c.kinds[kind].cores)
+        found, harmless = find(c, RENTED, job, cores, avoid)
+        server = found if harmless else -1
+    elif verdict[0] != SPOT:
+        server = find_idle(c, kind, job)
+    if server >= 0:
+        _sit_down(c, number, server, cores)
+        command(c, PLACE, number, server, verdict)
+        return
+    if c.desk.free >= len(c.servers):
+        c.desk.overflow = 1
+        return
+    paid = INTERRUPTIBLE if verdict[0] == SPOT else RENTED
+    server = open_server(c, kind, paid, c.kinds[kind].spin_up)
+    _sit_down(c, number, server, cores)
+    command(c, LAUNCH, number, server, verdict)
+
+
+def ready(c: Control, number: int, spin_up: float) -> None:
+    """A launched instance has started after ``spin_up`` seconds."""
+    c.servers[number].status = UP
+    c.servers[number].spin_up = spin_up
+    reshelve(c, number)
+
+
+def sampled(c: Control, number: int, quality: tuple[int, int], now: float) -> None:
+    """The quality of an instance was measured: the two halves of its encoding."""
+    server = c.servers[number]
+    server.high, server.low = quality
+    if server.paid != OWN:
+        observe(c.windows[server.kind], now, leading(quality[0]))
+
+
+def leave(c: Control, number: int, performance: float, now: float) -> None:
+    """A job ended (or was moved away) after running at ``performance``, the share of what was expected of it."""
+    place = unseat(c, number)
+    server = c.servers[place]
+    if server.paid == OWN:
+        c.desk.used -= c.jobs[number].cores
+        free = free_cores(c, place)
+        for size in range(len(c.kinds)):
+            if c.kinds[size].cores <= free:
+                record_opening(c.waits[size], now)
+        drain(c, place, now)
+    elif server.tenants == 0:
+        _retain_or_release(c, number, place, performance, now)
+
+
+def _retain_or_release(c: Control, number: int, place: int, performance: float, now: float) -> None:
+    server, job = c.servers[place], c.jobs[number]
+    good = reaches(server.high, server.low, job.high, job.low)
+    keep = keep_seconds(c.rules, server.spin_up, c.desk.mean_gap)
+    satisfied = behaved(c.rules, performance, good)
+    if server.paid == INTERRUPTIBLE or not satisfied or keep <= 0.0:
+        _release(c, place, NO_JOB_LEFT if satisfied else BADLY_BEHAVED, now)
+        return
+    server.deadline = now + keep
+    command(c, RETAIN, number, place, (0, STILL_WANTED, now + keep))
+
+
+def _release(c: Control, place: int, reason: int, now: float) -> None:
+    command(c, RELEASE, -1, place, (0, reason, now))
+    close_server(c, place)
+
+
+def expire(c: Control, number: int, now: float) -> None:
+    """A retention deadline passed: an instance that is still idle goes."""
+    server = c.servers[number]
+    if server.status == UP and server.tenants == 0 and 0.0 <= server.deadline <= now:
+        _release(c, number, RETENTION_OVER, now)
+
+
+def drain(c: Control, freed: int, now: float) -> None:
+    """Start what can be started from the queue; ``freed`` is the server that just got room (-1: any may have)."""
+    ahead, number, looked = -1, c.desk.head, 0
+    while number >= 0 and looked < _DRAINED:
+        follower = c.jobs[number].behind
+        started = _start_queued(c, number, ahead, freed, now)
+        if not started and not c.rules.overtaking:
+            return
+        ahead = ahead if started else number
+        number = follower
+        looked += 0 if started else 1
+
+
+def _start_queued(c: Control, number: int, ahead: int, freed: int, now: float) -> bool:
+    dynamic = c.rules.mapping == MAP_DYNAMIC
+    if not dynamic or utilisation(c) < c.rules.hard:
+        server = _place_for_queued(c, number, freed)
+        if server >= 0:
+            remove(c, number, ahead, now)
+            _sit_down(c, number, server, c.jobs[number].ask)
+            waited = now - c.jobs[number].asked
+            command(c, PLACE, number, server, (RESERVED, FROM_QUEUE, waited))
+            return True
+    return dynamic and c.rules.recheck == 1 and _leave_queue(c, number, ahead, now)
+
+
+def _place_for_queued(c: Control, number: int, freed: int) -> int:
+    """A server for a queued job; while it is known to fit nowhere else only the freed server is looked at."""
+    job = c.jobs[number]
+    strict = c.rules.mapping == MAP_DYNAMIC and c.rules.interference_is_full == 1
+    if c.desk.blocked == number + 1 and freed >= 0:
+        server = c.servers[freed]
+        if not has_capacity(c, server, job, job.ask) or (strict and excess(c, server, job, job.ask) > 0):
+            return -1
+        return freed
+    found, harmless = find(c, OWN, job, job.ask, -1)
+    if found >= 0 and (harmless or not strict):
+        return found
+    c.desk.blocked = number + 1
+    return -1
+
+
+def _leave_queue(c: Control, number: int, ahead: int, now: float) -> bool:
+    """Whether a queued job went to a large on-demand instance because its wait has become too long."""
+    margin = wait_of(c, c.jobs[number].size, 0, now) - c.kinds[c.rules.large].spin_up
+    if margin <= 0.0:
+        return False
+    remove(c, number, ahead, now)
+    _rent(c, number, (LARGE, WAIT_TOO_LONG, margin), -1)
+    return True
+
+
+def tick(c: Control, now: float) -> None:
+    """A control period passed: the soft limit follows the queue, and the queue is looked at again."""
+    desk = c.desk
+    if c.rules.feedback:
+        growth = desk.queued - desk.queued_before
+        empty = now - desk.last_queued if desk.queued == 0 else 0.0
+        desk.soft = next_soft_limit(c.rules, desk.soft, growth, empty)
+    desk.queued_before = desk.queued
+    if desk.queued > 0:
+        drain(c, -1, now)
+
+
+def suffer(c: Control, number: int, performance: float, now: float) -> bool:
+    """A job stayed below its quality of service: enlarge it in place, else move it; False where neither can be."""
+    job, place = c.jobs[number], c.jobs[number].server
+    server = c.servers[place]
+    own = server.paid == OWN
+    free = free_cores(c, place) if own or is_shared(c, server) else 0
+    cores = enlarged(c.rules, job.cores, free)
+    if cores > job.cores and not job.enlarged:
+        if own:
+            c.desk.used += cores - job.cores
+        resize(c, number, cores)
+        job.enlarged = 1
+        command(c, ENLARGE, number, place, (0, 0, performance))
+        return True
+    if not may_move(c.rules, job.moves):
+        return False
+    target, verdict = _map(c, number, now, place)
+    if verdict[0] == QUEUE:
+        return False
+    job.moves += 1
+    job.asked = now
+    command(c, MOVE, number, place, (0, 0, performance))
+    leave(c, number, performance, now)
+    _resettle(c, number, target, verdict, place)
+    return True
+
+
+def _resettle(c: Control, number: int, target: int, verdict: tuple[int, int, float], avoid: int) -> None:
+    """Place a job that left its server; one whose place in the pool was taken meanwhile is queued."""
+    job = c.jobs[number]
+    if verdict[0] != RESERVED:
+        _rent(c, number, verdict, avoid)
+    elif has_capacity(c, c.servers[target], job, job.ask):
+        _sit_down(c, number, target, job.ask)
+        command(c, PLACE, number, target, verdict)
+    else:
+        append(c, number)
+        command(c, WAIT, number, -1, verdict)
+
+
+def interrupt(c: Control, number: int, now: float) -> None:
+    """Spot capacity was taken back: its job is mapped anew, to capacity that stays."""
+    job = c.servers[number].first
+    if job >= 0:
+        unseat(c, job)
+    _release(c, number, INTERRUPTED, now)
+    if job < 0:
+        return
+    c.jobs[job].asked = now
+    target, verdict = _map(c, job, now, -1)
+    _carry_out(c, job, target, (ON_DEMAND, verdict[1], verdict[2]) if verdict[0] == SPOT else verdict)

@@ -1,0 +1,166 @@
+"""Servers and their tenants: shelves by free capacity, pressure kept exact in whole numbers."""
+
+from __future__ import annotations
+
+from hcloud.control.state import DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
+from hcloud.policy.placement import RESOURCES, UNTOUCHED, room_of
+
+
+def put_on_shelf(c: Control, number: int, place: int) -> None:
+    """Stand a server at the end of a shelf."""
+    shelf, server = c.shelves[place], c.servers[number]
+    server.shelf, server.before, server.after = place, shelf.tail, -1
+    if shelf.tail >= 0:
+        c.servers[shelf.tail].after = number
+    else:
+        shelf.head = number
+    shelf.tail = number
+
+
+def take_off_shelf(c: Control, number: int) -> None:
+    """Take a server off the shelf it stands on, if any."""
+    server = c.servers[number]
+    if server.shelf < 0:
+        return
+    shelf, before, after = c.shelves[server.shelf], server.before, server.after
+    if before >= 0:
+        c.servers[before].after = after
+    else:
+        shelf.head = after
+    if after >= 0:
+        c.servers[after].before = before
+    else:
+        shelf.tail = before
+    server.shelf = -1
+
+
+def free_cores(c: Control, number: int) -> int:
+    """Thousandths of a vCPU of a server that no tenant has."""
+    server = c.servers[number]
+    return c.kinds[server.kind].cores - server.used
+
+
+def is_shared(c: Control, server: Server) -> bool:
+    """Whether several jobs may run on a rented server."""
+    return c.rules.shared == 1 and server.paid == RENTED and server.kind == c.rules.large
+
+
+def _shelf_of(c: Control, number: int) -> int:
+    """Where a server belongs now: by free sixteenths where tenants share it, by type where it stands idle; else -1."""
+    server = c.servers[number]
+    free = free_cores(c, number) * GRAINS // c.kinds[server.kind].cores
+    if server.paid == OWN:
+        return free
+    if is_shared(c, server):
+        return SHELF + free
+    if server.paid == RENTED and server.tenants == 0 and server.status == UP:
+        return 2 * SHELF + server.kind
+    return -1
+
+
+def reshelve(c: Control, number: int) -> None:
+    """Stand a server where it belongs after a change; one that stays on its shelf keeps its place there."""
+    place = _shelf_of(c, number)
+    if place != c.servers[number].shelf:
+        take_off_shelf(c, number)
+        if place >= 0:
+            put_on_shelf(c, number, place)
+
+
+def open_server(c: Control, kind: int, paid: int, spin_up: float) -> int:
+    """A new server without tenants, starting; returns its slot. Slots given back come before ones never used."""
+    number = c.desk.free
+    server = c.servers[number]
+    c.desk.free = server.after - 1 if server.after > 0 else number + 1  # never used: 0
+    server.status, server.kind, server.paid = STARTING, kind, paid
+    server.used, server.memory, server.tenants = 0, 0, 0
+    server.first, server.shelf, server.after = -1, -1, -1
+    for i in range(RESOURCES):
+        server.pressure[i] = 0
+        server.room[i] = UNTOUCHED
+    server.high, server.low = -1, -1
+    server.spin_up, server.deadline = spin_up, -1.0
+    server.serial = c.desk.serial
+    c.desk.serial += 1
+    return number
+
+
+def close_server(c: Control, number: int) -> None:
+    """Forget a server; its slot is used again."""
+    take_off_shelf(c, number)
+    c.servers[number].status = DEAD
+    c.servers[number].after = c.desk.free + 1
+    c.desk.free = number
+
+
+def weight_on(c: Control, server: Server, cores: int) -> int:
+    """What a tenant's pressure is weighted with: what it occupies, or the whole server."""
+    return c.kinds[server.kind].cores if c.rules.full_pressure else cores
+
+
+def seat(c: Control, number: int, place: int) -> None:
+    """Make a job a tenant of a server; its ``cores`` are set before."""
+    job, server = c.jobs[number], c.servers[place]
+    job.next, job.before, job.server = server.first, -1, place
+    if server.first >= 0:
+        c.jobs[server.first].before = number
+    server.first = number
+    server.tenants += 1
+    server.used += job.cores
+    server.memory += job.memory
+    weight, capacity = weight_on(c, server, job.cores), c.kinds[server.kind].cores
+    pressure, room, vector = server.pressure, server.room, job.vector
+    for i in range(RESOURCES):
+        pressure[i] += vector[i] * weight
+        room[i] = min(room[i], room_of(vector[i], weight, capacity, c.rules.tolerance))
+    reshelve(c, place)
+
+
+def unseat(c: Control, number: int) -> int:
+    """Take a job off its server; returns the server."""
+    job = c.jobs[number]
+    place = job.server
+    server = c.servers[place]
+    if job.before >= 0:
+        c.jobs[job.before].next = job.next
+    else:
+        server.first = job.next
+    if job.next >= 0:
+        c.jobs[job.next].before = job.before
+    job.server = -1
+    server.tenants -= 1
+    server.used -= job.cores
+    server.memory -= job.memory
+    weight, pressure, vector = weight_on(c, server, job.cores), server.pressure, job.vector
+    for i in range(RESOURCES):
+        pressure[i] -= vector[i] * weight
+    _measure_room(c, server)
+    reshelve(c, place)
+    return place
+
+
+def _measure_room(c: Control, server: Server) -> None:
+    """What the tenants bear, anew: after one left, the least of the others' counts."""
+    room, capacity = server.room, c.kinds[server.kind].cores
+    for i in range(RESOURCES):
+        room[i] = UNTOUCHED
+    tenant = server.first
+    while tenant >= 0:
+        job = c.jobs[tenant]
+        weight, vector = weight_on(c, server, job.cores), job.vector
+        for i in range(RESOURCES):
+            room[i] = min(room[i], room_of(vector[i], weight, capacity, c.rules.tolerance))
+        tenant = job.next
+
+
+def resize(c: Control, number: int, cores: int) -> None:
+    """Give a tenant more or less of the server it is on, in thousandths of a vCPU."""
+    job = c.jobs[number]
+    server = c.servers[job.server]
+    change = weight_on(c, server, cores) - weight_on(c, server, job.cores)
+    server.used += cores - job.cores
+    job.cores = cores
+    for i in range(RESOURCES):
+        server.pressure[i] += job.vector[i] * change
+    _measure_room(c, server)
+    reshelve(c, job.server)

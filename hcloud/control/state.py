@@ -1,0 +1,164 @@
+"""What the controller knows, as tables of records: servers, who runs where, the queue, and what it has learnt."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+from hcloud.policy.placement import RESOURCES
+from hcloud.policy.quality import Window
+from hcloud.policy.queueing import Waits
+from hcloud.policy.records import Ints, Reals, Table, record, table
+from hcloud.policy.rules import Rules
+
+DEAD, STARTING, UP = range(3)
+OWN, RENTED, INTERRUPTIBLE = range(3)
+"""How a server is paid for: reserved, on demand, spot."""
+
+GRAINS = 16
+SHELF = GRAINS + 1
+"""Servers of a pool stand on shelves by their free capacity, in sixteenths."""
+LOOKED_AT = 256
+"""Queued jobs looked at for their age."""
+
+
+class Kind:
+    """What can be rented: thousandths of a vCPU, MiB, expected seconds to start, and the quality (0..9999) that is
+    assumed before the first sample."""
+
+    cores: int
+    memory: int
+    spin_up: float
+    prior: int
+
+
+class Job:
+    """What is known of a job and where it is. It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses and
+    suffers by ``vector``, needs the quality whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type
+    that fits it (-1: none), ``size`` its size class, ``coin`` uniform in 0..1. It runs on ``server`` (-1: none) with
+    ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue."""
+
+    ask: int
+    memory: int
+    high: int
+    low: int
+    kind: int
+    size: int
+    restartable: int
+    coin: float
+    vector: Annotated[Ints, RESOURCES]
+    server: int
+    cores: int
+    next: int
+    before: int
+    behind: int
+    moves: int
+    enlarged: int
+    asked: float
+
+
+class Server:
+    """An instance. ``used`` and ``pressure`` are sums over its tenants, ``room`` the least of what they bear; ``high``
+    and ``low`` the last quality sample (-1: none); ``shelf`` with ``before`` and ``after`` says where it stands;
+    ``deadline`` is when an idle one goes (-1: not idle); ``serial`` numbers the instances ever obtained."""
+
+    status: int
+    paid: int
+    kind: int
+    used: int
+    memory: int
+    tenants: int
+    first: int
+    high: int
+    low: int
+    shelf: int
+    before: int
+    after: int
+    serial: int
+    spin_up: float
+    deadline: float
+    pressure: Annotated[Ints, RESOURCES]
+    room: Annotated[Ints, RESOURCES]
+
+
+class Shelf:
+    """The first and the last server of a list, -1 where it is empty."""
+
+    head: int
+    tail: int
+
+
+class Desk:
+    """The rest: reserved servers (``own``), thousandths of their vCPUs (``pool``) and ``used`` of them, the queue, the
+    next free slot and serial number, commands not yet read, the queued job known to fit nowhere (plus one), the
+    queue's length a period ago, mappings that had no quality sample, whether a table was too short, the soft limit,
+    when the queue last held a job, when a job last came, mean seconds between jobs."""
+
+    own: int
+    pool: int
+    used: int
+    queued: int
+    head: int
+    tail: int
+    free: int
+    serial: int
+    commands: int
+    blocked: int
+    queued_before: int
+    cold_starts: int
+    overflow: int
+    soft: float
+    last_queued: float
+    last_arrival: float
+    mean_gap: float
+    ages: Annotated[Reals, LOOKED_AT]
+
+
+class Command:
+    """What the driver is to do: a code of :mod:`hcloud.policy.codes`, about which job and server, decided by which
+    action for which reason with which margin (or until when)."""
+
+    what: int
+    job: int
+    server: int
+    action: int
+    reason: int
+    margin: float
+
+
+class Control(NamedTuple):
+    """All that a decision of the controller rests on, and the commands it gives."""
+
+    rules: Rules
+    kinds: Table[Kind]
+    windows: Table[Window]
+    waits: Table[Waits]
+    jobs: Table[Job]
+    servers: Table[Server]
+    shelves: Table[Shelf]
+    desk: Desk
+    commands: Table[Command]
+
+
+COMMANDS = 4096
+"""Commands between two reads."""
+
+
+def new_control(rules: Rules, kinds: Table[Kind], jobs: Table[Job], servers: int) -> Control:
+    """A controller that has seen nothing, with room for so many servers at a time."""
+    count = len(kinds)
+    made = Control(
+        record(rules),
+        kinds,
+        table(Window, count),
+        table(Waits, count),
+        jobs,
+        table(Server, servers),
+        table(Shelf, 2 * SHELF + count),
+        table(Desk, 1)[0],
+        table(Command, COMMANDS),
+    )
+    for shelf in range(2 * SHELF + count):
+        made.shelves[shelf].head = made.shelves[shelf].tail = -1
+    made.desk.soft, made.desk.last_arrival = rules.soft, -1.0
+    made.desk.head = made.desk.tail = -1
+    return made

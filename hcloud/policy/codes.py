@@ -1,0 +1,44 @@
+"""What a kernel can decide and why, as numbers; :mod:`hcloud.control.decode` puts them into words."""
+
+RESERVED, ON_DEMAND, LARGE, QUEUE, SPOT, REFUSE = range(6)
+"""Where a job goes: the reserved pool, the on-demand type that fits it, a large on-demand instance, the local queue of
+the reserved pool, spot capacity, nowhere."""
+
+(
+    ONLY_RESERVED,
+    ONLY_ON_DEMAND,
+    COIN,
+    SENSITIVE,
+    TOLERANT,
+    BELOW_LIMIT,
+    ABOVE_LIMIT,
+    BELOW_SOFT,
+    TYPE_GOOD_ENOUGH,
+    TYPE_TOO_NOISY,
+    WAIT_TOO_LONG,
+    WAIT_SHORT,
+    POOL_FULL,
+    RESTARTABLE,
+    TOO_LARGE,
+    FROM_QUEUE,
+) = range(16)
+"""Why it goes there."""
+
+PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE = range(8)
+"""What the controller tells its driver to do."""
+
+NO_JOB_LEFT, BADLY_BEHAVED, RETENTION_OVER, STILL_WANTED, INTERRUPTED = range(5)
+"""Why an instance is released or kept."""
+
+(
+    MAP_RESERVED,
+    MAP_ON_DEMAND,
+    MAP_RANDOM,
+    MAP_QUALITY,
+    MAP_STATIC,
+    MAP_DYNAMIC,
+) = range(6)
+"""Mapping rules, in the order of ``RULES['mapping']``."""
+
+BEST_FIT, LEAST_LOADED, FIRST_FIT = range(3)
+"""Orders of the greedy placement."""

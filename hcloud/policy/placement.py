@@ -1,0 +1,33 @@
+"""M10: does a job fit a server, and would it or its neighbours suffer there (thesis §8.3.3; Paragon's two conditions).
+
+Pressure is counted in points x thousandths of a vCPU. A job presses with its vector weighted by what it occupies; it
+tolerates ``99 - vector`` points from the others on the whole server (Tarcil's shortcut), so with its own part added
+the sum on its server may reach ``room_of``. A server's room in a resource is the least of its tenants'.
+"""
+
+from __future__ import annotations
+
+from hcloud.policy.records import Ints
+
+RESOURCES = 10
+UNTOUCHED = 1 << 60
+"""The room of a server without tenants."""
+
+
+def room_of(cause: int, weight: int, capacity: int, tolerance: int) -> int:
+    """The sum of pressure in one resource, its own included, that a tenant bears on a server of ``capacity``."""
+    return (99 - cause + tolerance) * capacity + cause * weight
+
+
+def violation(load: tuple[Ints, Ints, int], vector: Ints, weight: int, tolerance: int) -> int:
+    """By how much the most pressed resource would exceed what the tenants or the joining job bear; 0 if none does.
+
+    ``load`` is the server's pressure, its room and its capacity, before the job joins it.
+    """
+    pressure, room, capacity = load
+    worst = 0
+    for i in range(RESOURCES):
+        total = pressure[i] + vector[i] * weight
+        bearable = min(room[i], room_of(vector[i], weight, capacity, tolerance))
+        worst = max(worst, total - bearable)
+    return worst

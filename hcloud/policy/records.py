@@ -1,0 +1,55 @@
+"""Tables of records that both plain Python and compiled kernels read and write: ``servers[3].used += 500``.
+
+A record is described by a class with annotated fields; from it comes the NumPy type. A table passes to a compiled
+function as one pointer, however many fields its records have.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar, cast, get_args, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
+R_co = TypeVar("R_co", covariant=True)
+R = TypeVar("R")
+
+
+class Table(Protocol[R_co]):
+    """Records of one kind; an index gives the record itself, not a copy."""
+
+    def __getitem__(self, index: int) -> R_co: ...
+
+    def __len__(self) -> int: ...
+
+
+def table(kind: type[R], length: int) -> Table[R]:
+    """A table of zeros; a field ``Annotated[Ints, 10]`` holds ten numbers."""
+    return cast("Table[R]", np.zeros(length, numpy_type(kind)).view(np.recarray))
+
+
+def record(values: R) -> R:
+    """A single record with the values of a named tuple."""
+    made = table(type(values), 1)[0]
+    for name in get_type_hints(type(values)):
+        setattr(made, name, getattr(values, name))
+    return made
+
+
+def column(rows: object, field: str) -> NDArray[Any]:
+    """One field of all records of a table, as an array that shares its memory."""
+    return cast("NDArray[Any]", rows)[field]
+
+
+def numpy_type(kind: type[Any]) -> np.dtype[Any]:
+    """The NumPy type of a record class: whole numbers and reals of 64 bits, in the order of the fields."""
+    fields: list[Any] = []
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        if hint is int or hint is float:
+            fields.append((name, "i8" if hint is int else "f8"))
+        else:
+            array, length = get_args(hint)
+            fields.append((name, "i8" if array == Ints else "f8", (length,)))
+    return np.dtype(fields, align=True)

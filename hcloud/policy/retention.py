@@ -1,0 +1,17 @@
+"""M8: how long an idle instance is kept (thesis §8.3.2)."""
+
+from __future__ import annotations
+
+from hcloud.policy.rules import Rules
+
+
+def keep_seconds(rules: Rules, spin_up: float, mean_gap: float) -> float:
+    """Seconds an idle instance is kept: a multiple of its own spin-up, more where jobs come more rarely."""
+    if not rules.retain:
+        return 0.0
+    return min(rules.factor * spin_up * max(1.0, mean_gap / rules.reference_gap), rules.longest)
+
+
+def behaved(rules: Rules, performance: float, reaches_quality: bool) -> bool:
+    """Whether an instance whose job ran at ``performance`` (share of what was expected) is worth keeping."""
+    return performance >= rules.satisfied and (reaches_quality or not rules.needs_quality)

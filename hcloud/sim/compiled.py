@@ -1,0 +1,101 @@
+"""Compiles the policies, the controller and the engine with numba, on first use only; they also run as plain Python."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from functools import cache
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+KERNELS = (
+    "policy.quality",
+    "policy.limits",
+    "policy.retention",
+    "policy.repair",
+    "policy.queueing",
+    "policy.placement",
+    "policy.mapping",
+    "control.servers",
+    "control.search",
+    "control.queue",
+    "control.controller",
+    "sim.heap",
+    "sim.interference",
+    "sim.progress",
+    "sim.engine",
+)
+"""Modules whose functions are kernels, each after those it calls."""
+
+PLAIN_JOBS = 300
+"""Plain Python simulates as many jobs in less time than numba takes to import and load what it compiled before."""
+
+
+def kernels(jobs: int) -> dict[str, Any]:
+    """The kernels by ``module.name``: plain Python for a short run, compiled for a long one; the answers agree."""
+    return plain() if jobs <= PLAIN_JOBS else compiled()
+
+
+def plain() -> dict[str, Any]:
+    """Every kernel as it stands in its module."""
+    return {f"{m}.{name}": function for m in KERNELS for name, function in own_functions(_module(m)).items()}
+
+
+@cache
+def compiled() -> dict[str, Any]:
+    """Every kernel compiled, and kept on disk in a folder named after the digest of all their sources.
+
+    Numba's own cache watches only the file that a function is in; kernels call those of other files, so any change
+    to one of the files makes another folder. The functions are rebuilt over a copy of their module's globals in which
+    the names of kernels mean the compiled ones, and the modules themselves stay plain Python.
+    """
+    import numba
+
+    settings: Any = numba.config
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = str(_cache_folder())
+    try:
+        return _compile_all(numba.njit)
+    finally:
+        settings.CACHE_DIR = before
+
+
+def _compile_all(njit: Any) -> dict[str, Any]:
+    done: dict[str, Any] = {}
+    twins: dict[FunctionType, Any] = {}
+    for name in KERNELS:
+        module = _module(name)
+        scope: dict[str, Any] = {
+            key: twins.get(value, value) if isinstance(value, FunctionType) else value
+            for key, value in vars(module).items()
+        }
+        for own, function in own_functions(module).items():
+            twin = FunctionType(function.__code__, scope, own)
+            twin.__qualname__, twin.__module__ = function.__qualname__, function.__module__
+            try:
+                scope[own] = njit(cache=True)(twin)
+            except RuntimeError:  # numba found no directory it may write its cache to
+                scope[own] = njit(twin)
+            done[f"{name}.{own}"] = twins[function] = scope[own]
+    return done
+
+
+def _cache_folder() -> Path:
+    from platformdirs import user_cache_path
+
+    text = b"".join(Path(str(_module(name).__file__)).read_bytes() for name in KERNELS)
+    return user_cache_path("hcloud-hybrid", appauthor=False) / "kernels" / hashlib.sha256(text).hexdigest()[:16]
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(f"hcloud.{name}")
+
+
+def own_functions(module: ModuleType) -> dict[str, FunctionType]:
+    """The functions defined in the module itself."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__
+    }

@@ -1,0 +1,125 @@
+"""From a workload to the jobs of a run: what they need, what is asked for them, what they press on and bear."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hcloud.model import cloud, strategy, workload
+from hcloud.policy.quality import DIGITS
+from hcloud.policy.records import Ints, Reals
+from hcloud.sim.streams import stream
+
+UNKNOWN = 50
+"""Every entry of the vector of a job about which nothing is known (ours: the middle of the scale)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """The jobs in the order of their decisions, those larger than the largest type split into pieces.
+
+    Times in seconds from the first submission, ``need`` and ``ask`` in thousandths of a vCPU, ``memory`` in MiB,
+    ``vector`` [task, resource] 0..99, ``job`` the row of the workload; ``left_out`` counts jobs by reason.
+    """
+
+    submit: Reals
+    decide: Reals
+    work: Reals
+    service: Ints
+    need: Ints
+    ask: Ints
+    memory: Ints
+    vector: Ints
+    coin: Reals
+    job: Ints
+    left_out: dict[str, int]
+
+    def __len__(self) -> int:
+        return len(self.submit)
+
+
+def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strategy, largest: int, seed: int) -> Tasks:
+    """The tasks of a workload under a strategy's information rule; ``largest`` is in thousandths of a vCPU.
+
+    Jobs with GPUs are left out and counted. Rows that come at the same time are put in an order of their own content,
+    so that the order of the file does not matter.
+    """
+    keep, left_out = _usable(jobs)
+    rows, copies = _pieces(jobs, keep, largest)
+    need = np.maximum(np.rint(jobs.cores[rows] * 1000 / copies), 1).astype(np.int64)
+    memory = np.ceil(jobs.memory[rows] * 1024 / copies - 1e-9).astype(np.int64)
+    service = (jobs.kind[rows] == workload.Kind.SERVICE).astype(np.int64)
+    submit, work = jobs.submit[rows] - (jobs.submit[rows].min() if len(rows) else 0.0), jobs.duration[rows]
+    information = plan.mechanism("information")
+    decide = submit + _delays(jobs, rows, information)
+    order = np.lexsort((jobs.app[rows], memory, need, service, work, submit, decide))
+    chosen = rows[order]
+    vector = vectors(service[order], model, stream(seed, "job sensitivity"))
+    if information.rule == "requested":
+        ask = requested(need[order], information, largest, stream(seed, "user requests"))
+    else:
+        ask = need[order]
+    coin = stream(seed, "coin").random(len(chosen))
+    return Tasks(
+        submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
+        vector, coin, chosen.astype(np.int64), left_out,
+    )  # fmt: skip
+
+
+def _usable(jobs: workload.Jobs) -> tuple[Ints, dict[str, int]]:
+    gpus, empty = jobs.gpus > 0, (jobs.duration <= 0) | (jobs.cores <= 0)
+    counts = {"asks for GPUs": int(gpus.sum()), "no duration or no vCPUs": int((empty & ~gpus).sum())}
+    return np.flatnonzero(~gpus & ~empty), {reason: n for reason, n in counts.items() if n}
+
+
+def _pieces(jobs: workload.Jobs, keep: Ints, largest: int) -> tuple[Ints, Ints]:
+    """Rows repeated for every piece of a job, and into how many pieces each was split."""
+    copies = np.maximum(np.ceil(jobs.cores[keep] * 1000 / largest - 1e-9), 1).astype(np.int64)
+    return np.repeat(keep, copies), np.repeat(copies, copies)
+
+
+def _delays(jobs: workload.Jobs, rows: Ints, information: strategy.Mechanism) -> Reals:
+    """Seconds between submission and decision: profiling once an application, classification and decision always."""
+    always = information.number("decision_seconds")
+    if information.rule == "requested":
+        return np.full(len(rows), always)
+    delays = np.full(len(rows), always + information.number("classification_seconds"))
+    by_time = np.argsort(jobs.submit[rows], kind="stable")
+    apps = jobs.app[rows][by_time]
+    known, first = np.unique(apps, return_index=True)
+    delays[by_time[first[known >= 0]]] += information.number("profiling_seconds")
+    return delays
+
+
+def vectors(service: Ints, model: cloud.CloudModel, chance: np.random.Generator) -> Ints:
+    """The interference vectors of jobs, 0..99 [job, resource]: how large the largest entry is depends on the kind."""
+    count = len(service)
+    tolerant = chance.random(count) < model.number("jobs", "batch_tolerant_share")
+    place = chance.random(count)
+    bounds = {k: model.numbers("jobs", k) for k in ("batch_tolerant", "batch_sensitive", "service_sensitive")}
+    largest = np.where(
+        service == 1,
+        _between(bounds["service_sensitive"], place),
+        np.where(tolerant, _between(bounds["batch_tolerant"], place), _between(bounds["batch_sensitive"], place)),
+    )
+    low, high = model.numbers("jobs", "other_entries")
+    shares = chance.uniform(low, high, (count, DIGITS))
+    shares[np.arange(count), chance.integers(0, DIGITS, count)] = 1.0
+    return np.minimum(np.rint(shares * largest[:, None]), 99).astype(np.int64)
+
+
+def _between(bounds: tuple[float, ...], place: Reals) -> Reals:
+    return bounds[0] + (bounds[1] - bounds[0]) * place
+
+
+def requested(need: Ints, information: strategy.Mechanism, largest: int, chance: np.random.Generator) -> Ints:
+    """What users ask for instead of what they need: most too much, some too little, factors spread evenly by ratio.
+
+    Shares and largest factors: Quasar (ASPLOS 2014) §1; the spread below the largest factor is ours.
+    """
+    draw, spread = chance.random(len(need)), chance.random(len(need))
+    over, under = information.number("oversized_share"), information.number("undersized_share")
+    up, down = information.number("oversized_factor"), information.number("undersized_factor")
+    factor = np.where(draw < over, up**spread, np.where(draw < over + under, down**-spread, 1.0))
+    return np.clip(np.rint(need * factor), 1, largest).astype(np.int64)

@@ -1,0 +1,113 @@
+"""One run from start to end: builds the world, lets the engine work, and keeps what happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from hcloud.catalog.quote import amortised_cost, rental_cost
+from hcloud.control.state import INTERRUPTIBLE
+from hcloud.errors import HcloudError
+from hcloud.model.catalog import Offer
+from hcloud.policy.records import Ints, Reals, column
+from hcloud.sim.build import Setting, build, usual_capacity
+from hcloud.sim.compiled import kernels
+from hcloud.sim.prepare import Tasks
+from hcloud.sim.world import Capacity, World
+from hcloud.units import SECONDS_PER_HOUR
+
+_STEPS = 20
+_MOST_DOUBLINGS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run did: its setting, its jobs, and the tables the engine wrote (see :mod:`hcloud.sim.world`)."""
+
+    setting: Setting
+    tasks: Tasks
+    world: World
+
+    def of_tasks(self, field: str) -> Reals | Ints:
+        """One field of all jobs, in the order of their decisions."""
+        return column(self.world.tasks, field)
+
+    def of_rentals(self, field: str) -> Reals | Ints:
+        """One field of all instances that were rented, in the order in which they were released."""
+        return column(self.world.rentals, field)[: self.world.tally.rentals]
+
+    def of_lines(self, field: str) -> Reals | Ints:
+        """One field of all lines of the journal."""
+        return column(self.world.lines, field)[: self.world.tally.lines]
+
+    @property
+    def seconds(self) -> float:
+        """From the first submission to the end of the last job."""
+        return float(self.world.tally.last_finish)
+
+
+def run(
+    setting: Setting, tasks: Tasks, *, journal: bool = False, advance: Callable[[float], None] | None = None
+) -> Outcome:
+    """Simulate the jobs under a setting; ``advance`` is told the share that is done.
+
+    The same setting and jobs give the same bytes. Where a table turns out too short the run is repeated with more room.
+    """
+    capacity = usual_capacity(len(tasks), setting.pool, journal=journal)
+    simulate = kernels(len(tasks))["sim.engine.simulate"]
+    for _ in range(_MOST_DOUBLINGS):
+        made = build(setting, tasks, capacity)
+        if _finished(made, simulate, len(tasks), advance):
+            return Outcome(setting, tasks, made)
+        capacity = Capacity(*(2 * room for room in capacity))
+    raise HcloudError(f"a run of {len(tasks):,} jobs needs more room than {capacity}")
+
+
+def _finished(
+    made: World, simulate: Callable[[World, int], bool], jobs: int, advance: Callable[[float], None] | None
+) -> bool:
+    """Run in steps of arrivals, so that progress can be shown; False where a table was too short."""
+    step = 1
+    while not simulate(made, jobs * step // _STEPS if step < _STEPS else jobs + 1):
+        if advance:
+            advance(step / _STEPS)
+        step += 1
+    return not (made.tally.full or made.control.desk.overflow)
+
+
+@dataclass(frozen=True, slots=True)
+class Charge:
+    """What one kind of capacity cost: its offer, instances obtained, seconds they ran, dollars."""
+
+    offer: Offer
+    instances: int
+    seconds: int
+    dollars: Decimal
+
+
+def charges(outcome: Outcome) -> tuple[Charge, ...]:
+    """What the rented instances cost, by offer. Each is charged from its launch to its release, in whole seconds
+    rounded outwards, by the billing rule of its provider."""
+    shop, made = outcome.setting.shop, []
+    begun = np.floor(outcome.of_rentals("launched")).astype(np.int64)
+    seconds = np.ceil(outcome.of_rentals("released")).astype(np.int64) - begun
+    kinds, paid = outcome.of_rentals("kind"), outcome.of_rentals("paid")
+    for at, rentable in enumerate(shop.types):
+        for spot in (False, True):
+            chosen = seconds[(kinds == at) & ((paid == INTERRUPTIBLE) == spot)]
+            offer = (rentable.spot if spot else None) or rentable.on_demand
+            if len(chosen):
+                lengths, counts = np.unique(chosen, return_counts=True)
+                lengths_counts = zip(lengths.tolist(), counts.tolist(), strict=True)
+                dollars = sum((rental_cost(offer, s, shop.billing) * n for s, n in lengths_counts), Decimal(0))
+                made.append(Charge(offer, len(chosen), int(chosen.sum()), dollars))
+    return tuple(made)
+
+
+def reserved_cost(outcome: Outcome, seconds: float) -> Decimal:
+    """The amortised cost of the reserved servers over a span (of at most their term)."""
+    per_hour = amortised_cost(outcome.setting.shop.reserved, 1)
+    return per_hour * outcome.setting.pool * Decimal(repr(float(seconds))) / SECONDS_PER_HOUR

@@ -1,0 +1,119 @@
+"""What a simulated run can rent: instance types with their on-demand, spot and reserved offers, from the price book."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fnmatch import fnmatchcase
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import EvidenceError, UsageError
+from hcloud.model.catalog import (
+    BillingRule,
+    InstanceType,
+    Offer,
+    OfferKey,
+    Origin,
+    Payment,
+    Provider,
+    PurchaseOption,
+    SustainedUse,
+)
+from hcloud.units import HOURS_PER_YEAR
+
+COMMITMENTS = (PurchaseOption.RESERVED, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION)
+
+
+@dataclass(frozen=True, slots=True)
+class Rentable:
+    """One instance type with the offers a run may use; ``spot`` is None where none is priced."""
+
+    shape: InstanceType
+    on_demand: Offer
+    spot: Offer | None
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """Rentable types by rising size and price; ``large`` is the index of the type that is reserved, ``reserved`` its
+    commitment; ``sustained`` is the provider's discount on the family, if it has one."""
+
+    types: tuple[Rentable, ...]
+    large: int
+    reserved: Offer
+    billing: BillingRule
+    sustained: SustainedUse | None
+
+    @property
+    def offers(self) -> tuple[Offer, ...]:
+        """Every offer a run may be charged for."""
+        spot = tuple(t.spot for t in self.types if t.spot)
+        return (self.reserved, *(t.on_demand for t in self.types), *spot)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Where to shop: family patterns (``n1-standard*``), vCPUs of the large type, and the price of on-demand over
+    reserved where it is stated instead of taken from the book."""
+
+    provider: Provider
+    region: str
+    patterns: tuple[str, ...]
+    large_vcpus: int = 16
+    price_ratio: float | None = None
+    os: str = "linux"
+
+
+def open_shop(book: PriceBook, wanted: Wanted) -> Shop:
+    """The shop of a provider's families in a region.
+
+    Raises UsageError where no type or no large type matches, EvidenceError where the large one has no commitment.
+    """
+    types = _rentables(book, wanted)
+    large = next((i for i, t in enumerate(types) if t.shape.vcpus == wanted.large_vcpus), None)
+    if large is None:
+        raise UsageError(
+            f"{wanted.provider} {wanted.region}: no priced type of {wanted.large_vcpus} vCPUs matches"
+            f" {', '.join(wanted.patterns)}",
+            hint=f"see 'hcloud pricing list --provider {wanted.provider} --region {wanted.region}'",
+        )
+    cheapest = types[large]
+    ratio = wanted.price_ratio
+    reserved = _by_ratio(cheapest.on_demand, ratio) if ratio is not None else _commitment(book, cheapest.on_demand)
+    series = cheapest.shape.family
+    return Shop(types, large, reserved, book.billing[wanted.provider], book.sustained.get((wanted.provider, series)))
+
+
+def _rentables(book: PriceBook, wanted: Wanted) -> tuple[Rentable, ...]:
+    found = []
+    for (provider, name), shape in sorted(book.types.items()):
+        if provider != wanted.provider or not 1 <= shape.vcpus <= wanted.large_vcpus or shape.gpus:
+            continue
+        if not any(fnmatchcase(name, p) or fnmatchcase(shape.family, p) for p in wanted.patterns):
+            continue
+        key = OfferKey(provider, wanted.region, name, PurchaseOption.ON_DEMAND, os=wanted.os)
+        if key in book.offers:
+            spot = book.offers.get(replace(key, option=PurchaseOption.SPOT))
+            found.append(Rentable(shape, book.offers[key], spot))
+    return tuple(sorted(found, key=lambda r: (r.shape.vcpus, r.on_demand.hourly, r.shape.name)))
+
+
+def _by_ratio(on_demand: Offer, ratio: float) -> Offer:
+    """A one-year commitment paid upfront at the on-demand price divided by a ratio (thesis §8.5.1: 2.74)."""
+    if ratio <= 0:
+        raise UsageError(f"a price ratio of {ratio:g} is not possible; on-demand over reserved is above 0")
+    upfront = on_demand.hourly * HOURS_PER_YEAR / Decimal(repr(ratio))
+    key = replace(on_demand.key, option=PurchaseOption.RESERVED, term_years=1, payment=Payment.ALL)
+    note = f"on-demand price over {ratio:g}"
+    return Offer(key, Decimal(0), upfront, Origin(on_demand.origin.source, on_demand.origin.day, note))
+
+
+def _commitment(book: PriceBook, on_demand: Offer) -> Offer:
+    """The provider's own one-year commitment of the type, all upfront where that is sold."""
+    usable = [o for o in book.commitments(on_demand.key) if o.key.option in COMMITMENTS and o.key.term_years == 1]
+    if not usable:
+        raise EvidenceError(
+            f"{on_demand.key}: the price book has no one-year commitment for it",
+            hint="import its price, or state --price-ratio",
+        )
+    return min(usable, key=lambda o: (o.key.payment != Payment.ALL, o.term_cost))
