@@ -28,6 +28,12 @@ KERNELS = (
 )
 """Modules whose functions are kernels, each after those it calls."""
 
+OUT_OF_LINE = frozenset(
+    {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "_obey", "_map", "_rent"}
+    | {"_start_queued"}
+)
+"""Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
+
 PLAIN_JOBS = 300
 """Plain Python simulates as many jobs in less time than numba takes to import and load what it compiled before."""
 
@@ -48,7 +54,8 @@ def compiled() -> dict[str, Any]:
 
     Numba's own cache watches only the file that a function is in; kernels call those of other files, so any change
     to one of the files makes another folder. The functions are rebuilt over a copy of their module's globals in which
-    the names of kernels mean the compiled ones, and the modules themselves stay plain Python.
+    the names of kernels mean the compiled ones, and the modules themselves stay plain Python. Kernels allocate nothing,
+    so they do without numba's reference counts, which would take nine tenths of the time.
     """
     import numba
 
@@ -74,7 +81,7 @@ def _compile_all(njit: Any) -> dict[str, Any]:
             twin = FunctionType(function.__code__, scope, own)
             twin.__qualname__, twin.__module__ = function.__qualname__, function.__module__
             try:
-                scope[own] = njit(cache=True)(twin)
+                scope[own] = njit(cache=True, forceinline=own not in OUT_OF_LINE, _nrt=False)(twin)
             except RuntimeError:  # numba found no directory it may write its cache to
                 scope[own] = njit(twin)
             done[f"{name}.{own}"] = twins[function] = scope[own]
@@ -84,7 +91,8 @@ def _compile_all(njit: Any) -> dict[str, Any]:
 def _cache_folder() -> Path:
     from platformdirs import user_cache_path
 
-    text = b"".join(Path(str(_module(name).__file__)).read_bytes() for name in KERNELS)
+    files = [__file__, *(str(_module(name).__file__) for name in KERNELS)]
+    text = b"".join(Path(file).read_bytes() for file in files)
     return user_cache_path("hcloud-hybrid", appauthor=False) / "kernels" / hashlib.sha256(text).hexdigest()[:16]
 
 

@@ -135,7 +135,7 @@ def _probe(w: World, place: int, now: float) -> None:
 def _handle(w: World, event: tuple[float, int, int]) -> None:
     now, kind, number, tag = event[0], event[1] // RANK, event[1] % RANK, event[2]
     if kind == FINISH:
-        _finish(w, number, tag, now)
+        _finish(w, number, now)
     elif kind == CHECK:
         _check(w, number, tag, now)
     elif w.hosts[tag].serial == number and w.hosts[tag].paid >= 0:
@@ -152,13 +152,14 @@ def _handle(w: World, event: tuple[float, int, int]) -> None:
             _interrupt(w, tag, now)
 
 
-def _finish(w: World, number: int, version: int, now: float) -> None:
+def _finish(w: World, number: int, now: float) -> None:
     task = w.tasks[number]
-    if task.version != version or not task.running:
+    if not task.running or task.due != now:
         return
     settle(task, now)
     if task.left > DONE and not task.service:
-        push(w, now + task.left / task.rate, FINISH, number, version)
+        task.due = now + task.left / task.rate
+        push(w, task.due, FINISH, number, 0)
         return
     _advance(w, now)
     task.left, task.running, task.ended = 0.0, 0, now
@@ -312,6 +313,10 @@ def open_host(w: World, place: int, now: float) -> None:
     host.launched, host.ready, host.probed, host.look = now, now, now, -1.0
     host.serial, host.kind, host.paid = server.serial, server.kind, server.paid
     host.uses, host.calm = 0, 1
+    behaviour, draw = w.behaviours[host.kind], w.draws[host.serial % len(w.draws)]
+    host.spread = at_quantile(behaviour.spread, draw.spread)
+    host.slowness = at_quantile(behaviour.slowness, draw.slowness)
+    host.phase = draw.phase
     w.active[host.paid, host.kind] += 1
 
 

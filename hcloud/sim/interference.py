@@ -15,12 +15,10 @@ _TURN = 2.0 * math.pi
 
 def neighbours(w: World, host: Host, now: float) -> float:
     """The load of the other slices of the host, this instance's own factor included: a slow wave around the mean."""
-    behaviour, draw = w.behaviours[host.kind], w.draws[host.serial % len(w.draws)]
     level = w.cloud.mean
-    if behaviour.varies:
-        level += w.cloud.amplitude * math.sin(_TURN * (now / w.cloud.period + draw.phase))
-    spread: float = at_quantile(behaviour.spread, draw.spread)
-    return level * spread
+    if w.behaviours[host.kind].varies:
+        level += w.cloud.amplitude * math.sin(_TURN * (now / w.cloud.period + host.phase))
+    return level * host.spread
 
 
 def at_quantile(values: Reals, share: float) -> float:
@@ -54,11 +52,6 @@ def suffered(w: World, job: Job, number: int, load: float) -> float:
         others = (pressure[i] - vector[i] * weight) / capacity
         total += max(0.0, others + load * external[i] - (99 - vector[i]))
     return total
-
-
-def own_slowness(w: World, host: Host) -> float:
-    """How much slower than the median this instance is by itself."""
-    return at_quantile(w.behaviours[host.kind].slowness, w.draws[host.serial % len(w.draws)].slowness)
 
 
 def batch_rate(cloud: Cloud, excess: float, slowness: float, share: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hcloud.sim.heap import push
-from hcloud.sim.interference import batch_rate, is_calm, neighbours, own_slowness, service_tail, suffered
+from hcloud.sim.interference import batch_rate, is_calm, neighbours, service_tail, suffered
 from hcloud.sim.world import CHECK, FINISH, Task, World
 
 DONE = 1e-9
@@ -39,7 +39,7 @@ def halt(w: World, number: int, now: float) -> None:
     """A job stops running where it is."""
     task = w.tasks[number]
     settle(task, now)
-    task.running = 0
+    task.running, task.due = 0, -1.0
     task.version += 1
     w.tally.running -= 1
 
@@ -50,16 +50,15 @@ def review(w: World, place: int, now: float, only: int) -> None:
     load = neighbours(w, host, now)
     calm, was_calm = is_calm(w, place, load), host.calm == 1
     host.calm = 1 if calm else 0
-    slowness = own_slowness(w, host)
     if calm and was_calm:
         if only >= 0:
-            _rate(w, only, now, 0.0, slowness)
+            _rate(w, only, now, 0.0, host.slowness)
         return
     number = w.control.servers[place].first
     while number >= 0:
         job = w.control.jobs[number]
         if w.tasks[number].running:
-            _rate(w, number, now, 0.0 if calm else suffered(w, job, place, load), slowness)
+            _rate(w, number, now, 0.0 if calm else suffered(w, job, place, load), host.slowness)
         number = job.next
 
 
@@ -71,11 +70,13 @@ def _rate(w: World, number: int, now: float, excess: float, slowness: float) -> 
     if task.service:
         task.rate = service_tail(w.cloud, excess, slowness, share)
         if before < 0.0:
-            push(w, now + task.left, FINISH, number, task.version)
+            task.due = now + task.left
+            push(w, task.due, FINISH, number, 0)
     else:
         task.rate = batch_rate(w.cloud, excess, slowness, share)
         if task.rate > before:  # a job that got slower is looked at when its old end comes
-            push(w, now + task.left / task.rate, FINISH, number, task.version)
+            task.due = now + task.left / task.rate
+            push(w, task.due, FINISH, number, 0)
     rules = w.control.rules
     if rules.monitor and task.suspect == 0 and performance_now(task) < rules.monitor_level:
         task.suspect = 1

@@ -65,8 +65,10 @@ class Draw:
 
 
 class Task:
-    """A job as the cloud sees it. Given: when it came and is decided on, seconds of ``work`` in isolation, 1 for a
-    service, thousandths of a vCPU needed. Run: work left, ``rate`` (work a second; for a service its tail latency
+    """A job as the cloud sees it.
+
+    Given: when it came and is decided on, seconds of ``work`` in isolation, 1 for a service, thousandths of a vCPU
+    needed. Run: work left, when it is ``due`` at its present ``rate`` (work a second; for a service its tail latency
     relative to isolation), since when, seconds ran, tail latency x seconds, vCPU-milliseconds used, when it began and
     ended (-1: not), seconds in the queue of the reserve (-1: never there), and the first decision about it with the
     instance it ended on."""
@@ -77,6 +79,7 @@ class Task:
     service: int
     need: int
     left: float
+    due: float
     rate: float
     since: float
     ran: float
@@ -99,12 +102,16 @@ class Task:
 
 class Host:
     """The record of a server slot: the instance in it now (``paid`` -1: none), when it was launched and ready, how many
-    jobs it began, whether nobody suffers on it, when it was last probed and is looked at next."""
+    jobs it began, whether nobody suffers on it, when it was last probed and is looked at next, and what chance gave it:
+    how hard its neighbours press, how slow it is by itself, where their slow wave begins."""
 
     launched: float
     ready: float
     probed: float
     look: float
+    spread: float
+    slowness: float
+    phase: float
     serial: int
     kind: int
     paid: int
