@@ -104,9 +104,9 @@ def test_smaller_sizes_start_later_and_have_less_equal_neighbours() -> None:
 
 def test_neighbours_of_the_smallest_size_are_a_cut_off_normal() -> None:
     spread = size(1).spread
-    assert (at(spread, 0), at(spread, 0.5), at(spread, 1)) == (0.5, 1, 1.5)
-    draws = np.random.default_rng(1).normal(1, 0.25, 400_000)
-    kept = draws[np.abs(draws - 1) <= 0.5]
+    assert (at(spread, 0), at(spread, 0.5), at(spread, 1)) == (0.9, 1, 1.1)
+    draws = np.random.default_rng(1).normal(1, 0.05, 400_000)
+    kept = draws[np.abs(draws - 1) <= 0.1]
     assert list(spread.values[1:-1]) == pytest.approx(np.quantile(kept, spread.probabilities[1:-1]).tolist(), abs=0.003)
 
 
