@@ -19,6 +19,7 @@ lint: $(VENV)/.test
 	$(BIN)/lint-imports
 
 bench: $(VENV)/.bench  ## measure against the peers (minutes)
+	$(BIN)/python -m benchmarks.b1_simulate
 	$(BIN)/python -m benchmarks.b5_commitments
 	$(BIN)/python -m benchmarks.b8_startup
 	$(BIN)/python -m benchmarks.b9_ingest

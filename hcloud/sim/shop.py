@@ -63,6 +63,11 @@ class Wanted:
     price_ratio: float | None = None
     os: str = "linux"
 
+    @classmethod
+    def paper(cls) -> Wanted:
+        """What the study rented: Google's first series, reserved at its ratio of prices (thesis §8.2.2, §8.5.1)."""
+        return cls(Provider.GCP, "us-central1", ("n1-standard*",), 16, 2.74)
+
 
 def open_shop(book: PriceBook, wanted: Wanted) -> Shop:
     """The shop of a provider's families in a region.
