@@ -87,7 +87,8 @@ def with_flags(loaded: Loaded, flags: Flags) -> Loaded:
     document.setdefault("planning", {}).update({k: v for k, v in wanted.items() if v is not None})
     if flags.max_price_age is not None:
         document.setdefault("prices", {})["max_age"] = flags.max_price_age
-    document["markets"] = _markets(loaded, flags)
+    if "markets" in document or flags.providers or flags.regions or flags.families or flags.vcpus is not None:
+        document["markets"] = _markets(loaded, flags)
     try:
         return replace(loaded, config=parse_config(document, "command line"))
     except InputError as error:
