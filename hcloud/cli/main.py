@@ -31,6 +31,7 @@ VERBS = {
     "explain": "Why a plan chose what it chose, and what each refused option would have cost",
     "pricing": "Offers and their prices: list, show, diff, verify, import, refresh",
     "workload": "Traces and utilisation histories: show, validate, convert",
+    "sweep": "What comes out when numbers of a strategy, the cloud or the prices are others",
     "strategy": "The provisioning strategies and where each of their numbers comes from",
     "init": "Write a commented hcloud.yaml to start from",
     "validate": "Check a configuration and everything it points to",

@@ -28,12 +28,14 @@ EXTRAS = {
     "gcp": ("google-cloud-compute",),
     "azure": ("azure-identity", "azure-mgmt-compute", "azure-mgmt-network", "azure-mgmt-reservations"),
     "fake": ("moto",),
+    "dask": ("distributed",),
 }
 FOR_WHAT = {
     "aws": "act on Amazon",
     "gcp": "act on Google",
     "azure": "act on Azure",
     "fake": "rehearse against fake clouds",
+    "dask": "spread a sweep over a cluster",
 }
 _OURS = b"hcloud.__main__"
 

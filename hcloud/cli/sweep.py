@@ -1,0 +1,127 @@
+"""``hcloud sweep``: what comes out when numbers of a strategy, the cloud or the prices are others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.interruptible import interruptible
+from hcloud.cli.main import session
+from hcloud.cli.options import Output, moment
+from hcloud.errors import UsageError
+from hcloud.units import counted
+
+if TYPE_CHECKING:
+    from hcloud.model.catalog import Provider
+    from hcloud.readers.config import Loaded
+    from hcloud.usecases.sources import Flags
+    from hcloud.usecases.sweep import Sweep
+
+EPILOG = (
+    "Keys: MECHANISM.KEY and MECHANISM.rule of a strategy, mapping=P1..P8, cloud.SECTION.KEY, cloud.spin_up=x2, "
+    "sensitive_share, pool, strategy, seed, price_ratio, pricing=aws|gce|azure, duration_weeks. "
+    "A rule takes its numbers along: mapping.rule=static-limit,limit=0.5."
+)
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+class EngineName(StrEnum):
+    """Where runs happen."""
+
+    LOCAL = "local"
+    DASK = "dask"
+
+
+@app.command(epilog=EPILOG)
+def sweep(
+    ctx: typer.Context,
+    workload: Annotated[
+        str | None, typer.Argument(help="A trace, or scenario:NAME; else what hcloud.yaml names.")
+    ] = None,
+    vary: Annotated[
+        list[str] | None, typer.Option(help="KEY=VALUE,VALUE...; repeated for every combination of several keys.")
+    ] = None,
+    strategy: Annotated[str | None, typer.Option(help="Names or files, separated by commas; else all five.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", "-f", "-c", help="The configuration.")] = None,
+    provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure.")] = None,
+    region: Annotated[list[str] | None, typer.Option(help="Region.")] = None,
+    family: Annotated[list[str] | None, typer.Option(help="Family pattern; may be repeated.")] = None,
+    cloud: Annotated[str | None, typer.Option(help="Cloud model: paper, measured-aws, ... or a file.")] = None,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="So many seeds each, for intervals.")] = 1,
+    seed: Annotated[int | None, typer.Option(min=0, help="The first seed.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Keep finished rows in this directory, and resume there.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Also write all figures to this CSV file.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")] = None,
+    workers: Annotated[int, typer.Option(min=0, max=1024, help="Processes; 0 is one for each core.")] = 0,
+    engine: Annotated[EngineName, typer.Option(help="Where runs happen.")] = EngineName.LOCAL,
+    scheduler: Annotated[str, typer.Option(help="Address of a Dask scheduler, for --engine dask.")] = "",
+    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
+    json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
+    now: Annotated[str | None, typer.Option(help="The time to work at (ISO 8601), for reproducible output.")] = None,
+) -> None:
+    """What comes out when numbers of a strategy, the cloud or the prices are others."""
+    from hcloud.readers.config import load_config
+    from hcloud.usecases.simulation import Asked
+    from hcloud.usecases.sources import Flags
+    from hcloud.usecases.sweep import Request, Watch, prepare, run_sweep
+    from hcloud.usecases.sweep_engines import Engine
+    from hcloud.views import sweep as view
+
+    terminal, at = session(ctx).terminal, moment(now)
+    if scheduler and engine is not EngineName.DASK:
+        raise UsageError("--scheduler goes with --engine dask")
+    if picture is not None:
+        view.check_picture(picture)
+    flags = Flags(
+        workload=workload,
+        providers=tuple(map(_provider, provider or ())),
+        regions=tuple(region or ()),
+        families=tuple(family or ()),
+        seed=seed,
+    )
+    names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())
+    request = Request(tuple(vary or ()), names, seeds, Asked(cloud))
+    prepared = prepare(_with_flags(load_config(file), flags), at, request)
+    where = Engine(engine, workers, scheduler).fitted(prepared.grid.runs)
+    with terminal.progress("sweeping", len(prepared.grid)) as advance:
+        watch = Watch(lambda rows: terminal.note(f"{counted(rows, 'row')} found in {out}"), advance)
+
+        def work() -> Sweep:
+            return run_sweep(prepared, where, out, watch)
+
+        # Worker processes are ended by the main thread, which Ctrl-C reaches; compiled code must not run in it
+        done = interruptible(work) if where.here else work()
+    if csv is not None:
+        csv.write_text(view.sweep_csv(done), encoding="utf-8")
+    if picture is not None:
+        view.save_sweep(done, picture)
+        terminal.note(f"drawn to {picture}")
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.sweep_document(done, at))
+    else:
+        view.show_sweep(done, terminal)
+
+
+def _with_flags(loaded: Loaded, flags: Flags) -> Loaded:
+    """The configuration under the flags; no market is named unless one of them does so."""
+    from hcloud.readers.config import parse_config
+    from hcloud.usecases.sources import with_flags
+
+    changed = with_flags(loaded, flags)
+    if "markets" in loaded.config.model_fields_set or flags.providers or flags.regions or flags.families:
+        return changed
+    document = changed.config.model_dump(mode="json", exclude_unset=True, exclude={"markets"})
+    return replace(changed, config=parse_config(document, "command line"))
+
+
+def _provider(name: str) -> Provider:
+    from hcloud.model.catalog import Provider
+
+    if name not in [p.value for p in Provider]:
+        raise UsageError(f"--provider {name}: must be one of {', '.join(p.value for p in Provider)}")
+    return Provider(name)

@@ -1,0 +1,192 @@
+"""``hcloud sweep``: run the grid, keep what is finished, and sum it up over seeds."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from statistics import fmean, stdev
+
+from hcloud.errors import UsageError
+from hcloud.model.workload import Jobs
+from hcloud.readers.config import Loaded
+from hcloud.readers.strategies import NAMES, load_strategy
+from hcloud.store.sweep_rows import Row, RowFile, open_rows
+from hcloud.usecases.simulation import Asked, open_study
+from hcloud.usecases.sweep_bench import Bench
+from hcloud.usecases.sweep_engines import Engine
+from hcloud.usecases.sweep_grid import Batch, Changes, Grid, parse_grid
+
+_STUDENT = (
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+)  # fmt: skip
+"""Student's t at 97.5 % for 1 to 30 degrees of freedom; beyond those the last one is a little wide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A figure over seeds: its mean and half of its 95 % interval (0 for one seed)."""
+
+    mean: float
+    half: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Interval | None:
+        """None where no seed gave a figure."""
+        if not values:
+            return None
+        count = len(values)
+        if count == 1:
+            return cls(values[0], 0.0)
+        return cls(fmean(values), _STUDENT[min(count - 1, 30) - 1] * stdev(values) / math.sqrt(count))
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A row of the table: a strategy with its changes, and every figure over the seeds."""
+
+    strategy: str
+    changes: Mapping[str, str]
+    seeds: int
+    figures: Mapping[str, Interval | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A finished sweep: its grid, the digest of its inputs, its cells in the order of the grid, and what to know."""
+
+    grid: Grid
+    workload: str
+    inputs: str
+    figures: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who hears how a sweep goes: ``resumed`` is told how many rows were there already, ``advance`` how many are."""
+
+    resumed: Callable[[int], None]
+    advance: Callable[[float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked for: keys with values, strategies by name or file (empty: the five), and how many seeds."""
+
+    vary: tuple[str, ...]
+    strategies: tuple[str, ...] = ()
+    seeds: int = 1
+    asked: Asked = field(default_factory=Asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A sweep that was checked and can begin."""
+
+    bench: Bench
+    grid: Grid
+    notes: tuple[str, ...]
+
+    def summed(self, cells: tuple[Cell, ...]) -> Sweep:
+        """The sweep with its results."""
+        names = tuple(dict.fromkeys(name for cell in cells for name in cell.figures))
+        workload = self.bench.study.jobs.provenance.name
+        return Sweep(self.grid, workload, self.bench.digest, names, cells, self.notes)
+
+
+def prepare(loaded: Loaded, at: datetime, request: Request, jobs: Jobs | None = None) -> Prepared:
+    """Read everything, and refuse what cannot be, before anything runs; ``jobs`` stand in for the workload."""
+    first = loaded.config.planning.seed
+    grid = parse_grid(request.vary, request.strategies, range(first, first + request.seeds))
+    named = bool(grid.strategies)
+    found = [load_strategy(name) for name in grid.strategies or NAMES]
+    grid = replace(grid, strategies=tuple(dict.fromkeys(s.name for s in found)))
+    if len(grid.strategies) < len(found):
+        raise UsageError("two strategies have the same name", hint="give each file a name of its own")
+    study = open_study(loaded, request.asked, at.date())
+    bench = Bench(study if jobs is None else replace(study, jobs=jobs, scenario=None), {s.name: s for s in found})
+    grid, notes = applicable(bench, grid, named=named)
+    return Prepared(bench, grid, notes)
+
+
+def applicable(bench: Bench, grid: Grid, *, named: bool) -> tuple[Grid, tuple[str, ...]]:
+    """The grid, checked before anything runs. Strategies that were ``named`` must follow the varied rules; of all
+    strategies those that do not are left out, with a note.
+
+    Raises UsageError for the first what-if that cannot be.
+    """
+    refused = dict[str, UsageError]()
+    for strategy, changes in grid.variants():
+        if strategy not in refused:
+            try:
+                bench.check(strategy, changes)
+            except UsageError as error:
+                if named:
+                    raise
+                refused[strategy] = error
+    kept = tuple(s for s in grid.strategies if s not in refused)
+    if not kept:
+        raise next(iter(refused.values()))
+    notes = tuple(f"{s} is left out: {error}" for s, error in refused.items())
+    return replace(grid, strategies=kept), notes
+
+
+def run_sweep(prepared: Prepared, engine: Engine, out: Path | None, watch: Watch) -> Sweep:
+    """Every what-if of the grid, summed up over seeds. Rows that are in ``out`` already are not computed again."""
+    bench, grid = prepared.bench, prepared.grid
+    sums = _Sums(grid)
+    with open_rows(out, bench.digest) as file:
+        if file.found:
+            known = {what_if.digest for batch in grid.batches() for what_if in batch.what_ifs}
+            watch.resumed(len(known & file.found.keys()))
+        for done, row in enumerate(_rows(bench, grid, engine, file), start=1):
+            sums.add(row)
+            watch.advance(done)
+    return prepared.summed(sums.cells())
+
+
+def _rows(bench: Bench, grid: Grid, engine: Engine, file: RowFile) -> Iterator[Row]:
+    """The rows in the order of the grid, found or computed; a batch that lacks one is computed whole."""
+    todo = (b for b in grid.batches() if _missing(b, file))
+    with closing(engine.answers(bench, todo)) as answers:
+        for batch in grid.batches():
+            if _missing(batch, file):
+                rows = next(answers)
+                file.append(row for row in rows if row.what_if not in file.found)
+            else:
+                rows = tuple(file.found[what_if.digest] for what_if in batch.what_ifs)
+            yield from rows
+
+
+def _missing(batch: Batch, file: RowFile) -> bool:
+    return any(what_if.digest not in file.found for what_if in batch.what_ifs)
+
+
+class _Sums:
+    """Figures by cell while rows arrive; a few numbers a row are all that is kept of it."""
+
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        self.values: dict[tuple[str, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+
+    def add(self, row: Row) -> None:
+        """Count a row in."""
+        cell = self.values[row.strategy, *row.changes.values()]
+        for name, value in row.figures.items():
+            cell[name] += [] if value is None else [float(value)]
+
+    def cells(self) -> tuple[Cell, ...]:
+        """All cells in the order of the grid."""
+        return tuple(self._cell(strategy, changes) for strategy, changes in self.grid.variants())
+
+    def _cell(self, strategy: str, changes: Changes) -> Cell:
+        labels = {c.key: c.label for c in changes}
+        figures = {name: Interval.of(values) for name, values in self.values[strategy, *labels.values()].items()}
+        return Cell(strategy, labels, len(self.grid.seeds), figures)

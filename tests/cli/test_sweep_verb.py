@@ -1,0 +1,259 @@
+"""``hcloud sweep``: the same bytes however it is spread and whatever happened to it on the way."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from hcloud.cli.main import run
+from hcloud.errors import HcloudError, InputError
+from hcloud.sim.measure import Measures, measure
+from hcloud.sim.run import Outcome
+from hcloud.store.sweep_rows import ROWS, open_rows
+from hcloud.usecases import doctor
+from hcloud.usecases.sweep import Interval
+
+JOBS = 320
+NOW = "2026-11-20T12:00:00Z"
+VARY = ("--vary", "limits.hard=0.7,0.85", "--vary", "price_ratio=1,2.74", "--strategy", "HM,HF", "--seeds", "2")
+MANY = ("--vary", "limits.hard=0.70,0.75,0.8,0.85,0.9", "--vary", "retention.factor=0,5,10,20", "--strategy", "HM")
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """A small trace."""
+    path = tmp_path / "jobs.csv"
+    kinds = ("service", "batch", "batch", "batch")
+    rows = [f"{i * 7},{60 + i % 11 * 20},{1 + i % 4},{2 + i % 3},{kinds[i % 4]}" for i in range(JOBS)]
+    path.write_text("submit,duration,cores,memory,kind\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def swept(trace: Path, *options: str) -> list[str]:
+    return ["sweep", str(trace), "--provider", "gcp", "--family", "n1-standard*", "--now", NOW, *options]
+
+
+def in_process_of_its_own(arguments: list[str]) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "hcloud", *arguments]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ, start_new_session=True
+    )
+
+
+def output_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    assert run(arguments) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+def test_one_worker_two_workers_and_a_cluster_give_the_same_bytes(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    printed, kept, tables = set(), set(), set()
+    for name, options in {"one": ("--workers", "1"), "two": ("--workers", "2")}.items():
+        files = ("--out", str(tmp_path / name), "--csv", str(tmp_path / f"{name}.csv"))
+        printed.add(output_of(swept(trace, *VARY, *files, *options, "-o", "json"), capsys))
+        kept.add((tmp_path / name / ROWS).read_bytes())
+        tables.add((tmp_path / f"{name}.csv").read_bytes())
+    assert (len(printed), len(kept), len(tables)) == (1, 1, 1)
+    assert len(kept.pop().splitlines()) == 2 * 2 * 2 * 2
+    document = json.loads(printed.pop())
+    assert [(r["strategy"], *r["changes"].values()) for r in document["rows"]] == [
+        (s, h, p) for s in ("HM", "HF") for h in ("0.7", "0.85") for p in ("1", "2.74")
+    ]
+
+
+@pytest.mark.filterwarnings("ignore")  # what a cluster warns about on its way up and down is not ours
+def test_a_dask_cluster_gives_the_same_bytes(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    distributed = pytest.importorskip("distributed")
+    here = output_of(swept(trace, *VARY, "--workers", "1", "--out", str(tmp_path / "here")), capsys)
+    options = {"n_workers": 2, "threads_per_worker": 1, "processes": False, "protocol": "tcp", "host": "127.0.0.1"}
+    with distributed.LocalCluster(dashboard_address=None, **options) as cluster:
+        there = ("--engine", "dask", "--scheduler", cluster.scheduler_address, "--out", str(tmp_path / "there"))
+        assert output_of(swept(trace, *VARY, *there), capsys) == here
+    assert (tmp_path / "there" / ROWS).read_bytes() == (tmp_path / "here" / ROWS).read_bytes()
+
+
+def test_without_dask_its_install_command_is_named(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(doctor, "_installed", lambda name: None)
+    assert run(swept(trace, *VARY, "--engine", "dask")) == 1
+    assert "hcloud-hybrid[dask]" in capsys.readouterr().err
+
+
+def wait_for_rows(process: subprocess.Popen[bytes], folder: Path, most: int) -> None:
+    """Until some rows are there and others are not."""
+    begin = time.monotonic()
+    while not (folder / ROWS).is_file() or not (folder / ROWS).read_bytes().count(b"\n"):
+        assert process.poll() is None, process.communicate()[1].decode()
+        assert time.monotonic() - begin < 60
+        time.sleep(0.002)
+    assert (folder / ROWS).read_bytes().count(b"\n") < most
+
+
+def test_a_killed_sweep_goes_on_where_it_was(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole, killed = tmp_path / "whole", tmp_path / "killed"
+    many = (*MANY, "--seeds", "10")
+    expected = output_of(swept(trace, *many, "--out", str(whole)), capsys)
+    process = in_process_of_its_own(swept(trace, *many, "--out", str(killed), "--workers", "2"))
+    wait_for_rows(process, killed, 200)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=30)
+    left_by_orphans(process.pid)
+    torn = (whole / ROWS).read_bytes().splitlines(keepends=True)[(killed / ROWS).read_bytes().count(b"\n")]
+    with (killed / ROWS).open("ab") as file:
+        file.write(torn[:40])
+    found = (killed / ROWS).read_bytes().count(b"\n")
+    assert run(swept(trace, *many, "--out", str(killed), "--workers", "1")) == 0
+    captured = capsys.readouterr()
+    assert captured.out == expected
+    assert f"{found} rows found" in captured.err or found == 1
+    assert (killed / ROWS).read_bytes() == (whole / ROWS).read_bytes()
+
+
+def left_by_orphans(group: int) -> None:
+    """Waits until no worker of a killed sweep is left."""
+    begin = time.monotonic()
+    while True:
+        try:
+            os.killpg(group, 0)
+        except ProcessLookupError:
+            return
+        assert time.monotonic() - begin < 20, "workers outlive a killed sweep"
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_leaves_whole_rows(trace: Path, tmp_path: Path, workers: str) -> None:
+    out = tmp_path / "out"
+    process = in_process_of_its_own(swept(trace, *MANY, "--seeds", "20", "--out", str(out), "--workers", workers))
+    wait_for_rows(process, out, 400)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"Traceback" not in said
+    left_by_orphans(process.pid)
+    with open_rows(out, inputs_of(out)) as file:
+        assert 0 < len(file.found) < 400
+
+
+def inputs_of(folder: Path) -> str:
+    return str(json.loads((folder / ROWS).read_bytes().splitlines()[0])["inputs"])
+
+
+def test_a_wider_grid_takes_over_the_rows_of_a_narrower_one(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = ("--strategy", "HM", "--workers", "1", "--out", str(tmp_path / "out"))
+    output_of(swept(trace, "--vary", "limits.hard=0.7,0.8", *out), capsys)
+    assert run(swept(trace, "--vary", "limits.hard=0.8,0.9,0.7", *out)) == 0
+    captured = capsys.readouterr()
+    assert "2 rows found" in captured.err
+    assert captured.out == output_of(swept(trace, "--vary", "limits.hard=0.8,0.9,0.7", *out[:4]), capsys)
+
+
+def test_rows_of_other_inputs_are_refused(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ("--strategy", "HM", "--vary", "limits.hard=0.8", "--workers", "1", "--out", str(tmp_path / "out"))
+    output_of(swept(trace, *out), capsys)
+    trace.write_text(trace.read_text().replace("\n7,80,", "\n7,81,"))
+    assert run(swept(trace, *out)) == 1
+    assert "comes from other inputs" in capsys.readouterr().err
+
+
+def test_damage_elsewhere_than_at_the_end_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / ROWS).write_bytes(b'{"format_version": "1.0"\n{}\n')
+    with pytest.raises(InputError, match="not a row of a sweep"), open_rows(tmp_path, "-"):
+        pass
+
+
+def test_two_sweeps_do_not_share_a_folder(tmp_path: Path) -> None:
+    with open_rows(tmp_path, "-"), pytest.raises(HcloudError, match="another sweep"), open_rows(tmp_path, "-"):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--vary", "limits.hrad=1"), "did you mean limits.hard?"),
+        ((), "nothing to vary"),
+        (("--vary", "limits.hard=0.5,0.9", "--strategy", "SR"), "SR follows limits.rule=none"),
+        (("--vary", "strategy=HX,HM", "--vary", "pool=1"), "did you mean HM?"),
+        (("--vary", "limits.hard=0.1", "--strategy", "HM"), "must lie from soft_floor"),
+        (("--vary", "pool=3", "--scheduler", "tcp://127.0.0.1:1"), "--scheduler goes with --engine dask"),
+        (("--vary", "pool=3", "--picture", "a.gif"), "write to a name that ends in"),
+        (("--vary", "pool=1000000", "--vary", "seed=" + ",".join(map(str, range(200_001)))), "are more than"),
+    ],
+)
+def test_what_cannot_be_swept_is_refused_before_anything_runs(
+    trace: Path, options: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(swept(trace, *options)) == 64
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert not captured.out
+
+
+def test_strategies_without_the_rule_are_left_out_with_a_note(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(swept(trace, "--vary", "limits.hard=0.8", "--workers", "1")) == 0
+    captured = capsys.readouterr()
+    assert "SR is left out" in captured.err
+    assert [line.split()[0] for line in captured.out.splitlines() if "0.8" in line[:20]] == ["HF", "HM"]
+
+
+def test_prices_are_looked_at_without_another_run(
+    trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from hcloud.usecases import sweep_bench
+
+    runs = list[Measures]()
+
+    def counted(outcome: Outcome) -> Measures:
+        runs.append(measure(outcome))
+        return runs[-1]
+
+    monkeypatch.setattr(sweep_bench, "measure", counted)
+    prices = ("--vary", "price_ratio=1,2,4", "--vary", "pricing=aws,gce,azure", "--vary", "duration_weeks=1,60")
+    document = json.loads(output_of(swept(trace, *prices, "--strategy", "HM", "--workers", "1", "--json"), capsys))
+    assert (len(runs), len(document["rows"])) == (1, 18)
+    assert len({json.dumps(r["figures"]["performance_mean"]) for r in document["rows"]}) == 1
+    dollars = {tuple(r["changes"].values()): r["figures"]["dollars"]["mean"] for r in document["rows"]}
+    assert dollars["1", "aws", "1"] > dollars["2", "aws", "1"] > dollars["4", "aws", "1"]
+    assert dollars["1", "azure", "1"] == dollars["4", "azure", "1"] > dollars["4", "gce", "1"]
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "html"])
+def test_a_sweep_is_drawn(trace: Path, tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / f"sweep.{suffix}"
+    axes = ("--vary", "mapping=P1,P8", "--vary", "price_ratio=0.1,100", "--vary", "pool=1,2")
+    assert run(swept(trace, *axes, "--strategy", "HM", "--seeds", "2", "--workers", "1", "--picture", str(path))) == 0
+    assert path.stat().st_size > 5000
+
+
+def test_intervals_are_students() -> None:
+    interval = Interval.of([1.0, 2.0, 3.0])
+    assert interval is not None
+    assert (interval.mean, round(interval.half, 3)) == (2.0, 2.484)
+    assert Interval.of([]) is None
+    assert Interval.of([7.0]) == Interval(7.0, 0.0)
+
+
+def test_a_worker_that_dies_is_reported_and_rows_are_kept(trace: Path, tmp_path: Path) -> None:
+    process = in_process_of_its_own(swept(trace, *MANY, "--seeds", "20", "--out", str(tmp_path), "--workers", "2"))
+    wait_for_rows(process, tmp_path, 400)
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    if not children.is_file():
+        pytest.skip("this system does not list children in /proc")
+    for child in children.read_text().split():
+        if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes():
+            os.kill(int(child), signal.SIGKILL)
+            break
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 1
+    assert b"a worker process ended unexpectedly" in said
