@@ -120,10 +120,11 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=3)
     chosen = parser.parse_args()
     jobs = workload(chosen.jobs, 7)
+    seconds_of(prepared(jobs, WITH_PRICES, chosen.what_ifs), usable_cores())
+    print(f"b2_peak_rss {peak_mib(usable_cores()):.0f} MiB | {usable_cores()} workers and their parent")
     seconds_of(prepared(jobs, WITH_PRICES[:1], 100), 1)
     for name, keys in (("b2_sweep", WITH_PRICES), ("b2_sweep_every_run", ALL_RUNS)):
         report(name, prepared(jobs, keys, chosen.what_ifs), chosen.rounds, jobs)
-    print(f"b2_peak_rss {peak_mib(usable_cores()):.0f} MiB | {usable_cores()} workers and their parent")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,6 @@ from hcloud import __version__
 from hcloud.errors import UsageError
 from hcloud.store.sweep_rows import FORMAT_VERSION
 from hcloud.units import counted
-from hcloud.views.charts import figure
 from hcloud.views.console import Terminal
 from hcloud.views.tables import Figures, fitted
 
@@ -51,12 +51,18 @@ def show_sweep(sweep: Sweep, terminal: Terminal, limit: int = SHOWN_ROWS) -> Non
         for cell in sweep.cells[:limit]
     ]
     numbers = frozenset(range(len(heads), len(heads) + len(columns)))
-    terminal.show(fitted(Figures((*heads, *columns.values()), rows, numbers), terminal.out.width))
+    terminal.show(fitted(Figures((*_short(heads), *columns.values()), rows, numbers), terminal.out.width))
     terminal.show("", Text(_legend(sweep), style="dim"))
     if len(sweep.cells) > limit:
         terminal.note(f"{len(sweep.cells) - limit:,} more rows: --csv FILE or -o json has them all")
     for note in sweep.notes:
         terminal.note(note)
+
+
+def _short(keys: Sequence[str]) -> Sequence[str]:
+    """Key paths by their last part, where that is enough to tell them apart."""
+    last = [key.rpartition(".")[2] for key in keys]
+    return last if len(set(last)) == len(last) else keys
 
 
 def _legend(sweep: Sweep) -> str:
@@ -71,8 +77,10 @@ def _legend(sweep: Sweep) -> str:
 def _interval(interval: Interval | None) -> str:
     if interval is None:
         return "-"
-    half = figure(interval.half) if interval.half >= 100 else f"{interval.half:.2g}"
-    return f"{figure(interval.mean)} ± {half}" if interval.half else figure(interval.mean)
+    size = abs(interval.mean)
+    places = 3 if size < 1 else max(2 - math.floor(math.log10(size)), 0)
+    mean, half = (f"{value:,.{places}f}" for value in (interval.mean, interval.half))
+    return f"{mean} ±{half}" if float(half.replace(",", "")) else mean
 
 
 def sweep_csv(sweep: Sweep) -> str:
