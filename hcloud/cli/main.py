@@ -30,6 +30,8 @@ VERBS = {
     "plan": "How much to reserve, where and for which term, and what stays on demand",
     "explain": "Why a plan chose what it chose, and what each refused option would have cost",
     "pricing": "Offers and their prices: list, show, diff, verify, import, refresh",
+    "simulate": "What each strategy would have cost and done on your own trace",
+    "compare": "The strategies side by side over several seeds: cost, quality, and which are on the front",
     "workload": "Traces and utilisation histories: show, validate, convert",
     "sweep": "What comes out when numbers of a strategy, the cloud or the prices are others",
     "strategy": "The provisioning strategies and where each of their numbers comes from",

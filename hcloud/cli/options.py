@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hcloud.errors import UsageError
+
+if TYPE_CHECKING:
+    from hcloud.usecases.simulation import Study
 
 
 class Output(StrEnum):
@@ -24,3 +30,43 @@ def moment(text: str | None) -> datetime:
     except ValueError:
         raise UsageError(f"--now {text}: not an ISO 8601 time, for example 2026-11-20T12:00:00Z") from None
     return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Simulating:
+    """What the verbs that simulate are told about the workload and where it would run."""
+
+    workload: str | None
+    file: Path | None
+    format: str | None
+    keys: tuple[str, ...]
+    provider: str | None
+    region: str | None
+    families: tuple[str, ...]
+    vcpus: int | None
+
+
+def opened_study(
+    asked: Simulating, cloud: tuple[str | None, float | None, bool], seed: int | None, at: datetime
+) -> Study:
+    """The study that flags and configuration ask for; ``cloud`` is the model, the price ratio, and whether jobs are
+    profiled."""
+    from hcloud.model.catalog import Provider
+    from hcloud.readers.config import load_config
+    from hcloud.usecases.simulation import Asked, open_study
+    from hcloud.usecases.sources import Flags, with_flags
+
+    known = [p.value for p in Provider]
+    if asked.provider is not None and asked.provider not in known:
+        raise UsageError(f"--provider {asked.provider}: must be one of {', '.join(known)}")
+    flags = Flags(
+        workload=asked.workload,
+        format=asked.format,
+        options=asked.keys,
+        providers=(Provider(asked.provider),) if asked.provider else (),
+        regions=(asked.region,) if asked.region else (),
+        families=asked.families,
+        vcpus=asked.vcpus,
+        seed=seed,
+    )
+    return open_study(with_flags(load_config(asked.file), flags), Asked(*cloud), at.date())

@@ -116,7 +116,7 @@ def _map(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[in
         room,
         _offered(c, job.kind, now) if dynamic else 0,
         leading(job.high),
-        wait_of(c, job.size, desk.queued, now) if full else 0.0,
+        wait_of(c, job.size_class, desk.queued, now) if full else 0.0,
         c.kinds[rules.large].spin_up,
         job.coin,
         job.restartable,
@@ -274,7 +274,7 @@ def _place_for_queued(c: Control, number: int, freed: int) -> int:
 
 def _leave_queue(c: Control, number: int, ahead: int, now: float) -> bool:
     """Whether a queued job went to a large on-demand instance because its wait has become too long."""
-    margin = wait_of(c, c.jobs[number].size, 0, now) - c.kinds[c.rules.large].spin_up
+    margin = wait_of(c, c.jobs[number].size_class, 0, now) - c.kinds[c.rules.large].spin_up
     if margin <= 0.0:
         return False
     remove(c, number, ahead, now)

@@ -29,7 +29,7 @@ def remove(c: Control, number: int, ahead: int, now: float) -> None:
     job.behind = -1
     c.desk.queued -= 1
     c.desk.last_queued = now
-    record_wait(c.waits[job.size], c.rules.history, now - job.asked)
+    record_wait(c.waits[job.size_class], c.rules.history, now - job.asked)
 
 
 def wait_of(c: Control, size: int, ahead: int, now: float) -> float:
@@ -44,7 +44,7 @@ def _ages(c: Control, size: int, now: float) -> int:
     number, looked, found = c.desk.head, 0, 0
     while number >= 0 and looked < LOOKED_AT:
         job = c.jobs[number]
-        if job.size == size:
+        if job.size_class == size:
             c.desk.ages[found] = now - job.asked
             found += 1
         number = job.behind

@@ -32,17 +32,20 @@ class Kind:
 
 
 class Job:
-    """What is known of a job and where it is. It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses and
-    suffers by ``vector``, needs the quality whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type
-    that fits it (-1: none), ``size`` its size class, ``coin`` uniform in 0..1. It runs on ``server`` (-1: none) with
-    ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue."""
+    """What is known of a job and where it is.
+
+    It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses and suffers by ``vector``, needs the quality
+    whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type the strategy would rent for it (-1: none),
+    ``size_class`` the smallest type that holds it, ``coin`` uniform in 0..1. It runs on ``server`` (-1: none) with
+    ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue.
+    """
 
     ask: int
     memory: int
     high: int
     low: int
     kind: int
-    size: int
+    size_class: int
     restartable: int
     coin: float
     vector: Annotated[Ints, RESOURCES]

@@ -44,7 +44,13 @@ def column(rows: object, field: str) -> NDArray[Any]:
 
 
 def numpy_type(kind: type[Any]) -> np.dtype[Any]:
-    """The NumPy type of a record class: whole numbers and reals of 64 bits, in the order of the fields."""
+    """The NumPy type of a record class: whole numbers and reals of 64 bits, in the order of the fields.
+
+    Raises TypeError for a field named as an attribute of NumPy's records (``size``, ``mean``): it could not be read.
+    """
+    taken = kind.__annotations__.keys() & set(dir(np.record))
+    if taken:
+        raise TypeError(f"{kind.__name__}: NumPy's own attributes hide the fields {sorted(taken)}")
     fields: list[Any] = []
     for name, hint in get_type_hints(kind, include_extras=True).items():
         if hint is int or hint is float:

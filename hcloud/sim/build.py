@@ -160,7 +160,7 @@ def job_table(setting: Setting, tasks: Tasks, kinds: Table[Kind]) -> Table[Job]:
     size = smallest_fitting(tasks, kinds)
     whole_servers = setting.strategy.mechanism("on_demand").rule != "smallest-fitting"
     column(made, "high")[:], column(made, "low")[:] = encoded(known)
-    column(made, "size")[:] = np.maximum(size, 0)
+    column(made, "size_class")[:] = np.maximum(size, 0)
     column(made, "kind")[:] = np.where((size >= 0) & whole_servers, setting.shop.large, size)
     if setting.strategy.mechanism("spot").rule != "none":
         column(made, "restartable")[:] = 1 - tasks.service

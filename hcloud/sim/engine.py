@@ -169,7 +169,6 @@ def _finish(w: World, number: int, now: float) -> None:
     place = w.control.jobs[number].server
     server = w.control.servers[place]
     if server.paid != OWN and server.tenants == 1:
-        w.tally.emptied += 1
         _probe(w, place, now)
     performance = performance_so_far(task)
     _note(w, (FINISH, number, 0, 0, 0), performance)
@@ -249,6 +248,7 @@ def _obey(w: World, now: float) -> None:
         elif what == LAUNCH:
             _launch(w, order, now)
         elif what == RETAIN:
+            w.tally.emptied += 1
             push(w, order.margin, EXPIRE, w.hosts[order.server].serial, order.server)
         elif what == RELEASE:
             _close(w, order.server, order.reason, now)
@@ -326,7 +326,9 @@ def _close(w: World, place: int, reason: int, now: float) -> None:
         return
     host, rental = w.hosts[place], w.rentals[w.tally.rentals]
     w.tally.rentals += 1
-    w.tally.at_once += 1 if reason <= BADLY_BEHAVED else 0
+    if reason <= BADLY_BEHAVED:
+        w.tally.at_once += 1
+        w.tally.emptied += 1
     rental.kind, rental.paid, rental.reason = host.kind, host.paid, reason
     rental.serial, rental.uses = host.serial, host.uses
     rental.launched, rental.ready, rental.released = host.launched, host.ready, now

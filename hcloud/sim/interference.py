@@ -15,7 +15,7 @@ _TURN = 2.0 * math.pi
 
 def neighbours(w: World, host: Host, now: float) -> float:
     """The load of the other slices of the host, this instance's own factor included: a slow wave around the mean."""
-    level = w.cloud.mean
+    level = w.cloud.mean_load
     if w.behaviours[host.kind].varies:
         level += w.cloud.amplitude * math.sin(_TURN * (now / w.cloud.period + host.phase))
     return level * host.spread

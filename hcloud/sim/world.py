@@ -28,7 +28,7 @@ STEPS = 2001
 class Cloud(NamedTuple):
     """How the cloud behaves: the keys of :data:`hcloud.model.cloud.CLOUD_KEYS`, interruptions a second."""
 
-    mean: float
+    mean_load: float
     amplitude: float
     period: float
     resample: float

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,8 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hcloud.errors import UsageError
 from hcloud.units import format_duration, format_span
+from hcloud.views.pictures import save_picture
 
 if TYPE_CHECKING:
     import altair as alt
@@ -182,20 +181,8 @@ def _moment(chart: SeriesChart, part: float) -> str:
 
 def save_chart(chart: SeriesChart, path: Path) -> None:
     """Save as PNG, SVG or self-contained HTML by the suffix; nothing is fetched from anywhere."""
-    suffix = path.suffix.lower()
-    if suffix not in (".png", ".svg", ".html"):
-        raise UsageError(f"{path}: write to a name that ends in .png, .svg or .html")
-    if path.is_symlink():
-        raise UsageError(f"{path} is a symbolic link; a picture is only written to a plain file")
-    picture = altair_chart(_without_tags(chart) if suffix == ".html" else chart)
-    if suffix == ".html":
-        text = picture.to_html(inline=True, embed_options={"actions": False})
-        head = f"<title>{html.escape(chart.title)}</title>"
-        path.write_text(text.replace("<head>", f"<head>{head}", 1), encoding="utf-8")
-    elif suffix == ".svg":
-        picture.save(str(path))
-    else:
-        picture.save(str(path), scale_factor=2)
+    is_page = path.suffix.lower() == ".html"
+    save_picture(altair_chart(_without_tags(chart) if is_page else chart), path, chart.title)
 
 
 def _without_tags(chart: SeriesChart) -> SeriesChart:

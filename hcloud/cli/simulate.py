@@ -1,0 +1,67 @@
+"""``hcloud simulate``: what each strategy would have cost and done on a workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hcloud.cli.interruptible import interruptible
+from hcloud.cli.main import session
+from hcloud.cli.options import Output, Simulating, moment, opened_study
+from hcloud.errors import UsageError
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+Strategies = Annotated[list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM, all, or a file.")]
+
+
+@app.command()
+def simulate(
+    ctx: typer.Context,
+    workload: Annotated[str | None, typer.Argument(help="A job trace, or scenario:NAME.")] = None,
+    strategy: Strategies = None,
+    file: Annotated[Path | None, typer.Option("--file", "-f", "-c", help="The configuration.")] = None,
+    workload_format: Annotated[str | None, typer.Option("--format", help="See hcloud workload --help.")] = None,
+    keys: Annotated[list[str] | None, typer.Option("--set", help="A key of the workload reader, KEY=VALUE.")] = None,
+    provider: Annotated[str | None, typer.Option(help="aws, gcp or azure; else the study's own cloud.")] = None,
+    region: Annotated[str | None, typer.Option(help="The region whose prices count.")] = None,
+    family: Annotated[list[str] | None, typer.Option(help="Family pattern, for example m5.*; may be repeated.")] = None,
+    vcpus: Annotated[int | None, typer.Option(min=1, help="vCPUs of the large (reserved) type.")] = None,
+    cloud: Annotated[str | None, typer.Option(help="paper, measured-aws, -gcp, -azure, or a file.")] = None,
+    price_ratio: Annotated[
+        float | None, typer.Option(help="On-demand over reserved price, instead of the book's.")
+    ] = None,
+    unprofiled: Annotated[bool, typer.Option("--unprofiled", help="Users' own requests instead of profiles.")] = False,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of scenario and chance.")] = None,
+    picture: Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")] = None,
+    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
+    json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
+    now: Annotated[str | None, typer.Option(help="The time to work at (ISO 8601).")] = None,
+) -> None:
+    """Performance, waiting, use of capacity and cost of each strategy on your own trace, before anything is bought."""
+    from hcloud.usecases.simulate import compare, strategies_named
+    from hcloud.views import simulation as view
+
+    terminal = session(ctx).terminal
+    if picture is not None:
+        from hcloud.views.pictures import check_picture
+
+        check_picture(picture)
+    chosen = strategies_named(strategy or ["all"])
+    if price_ratio is not None and price_ratio <= 0:
+        raise UsageError(f"--price-ratio {price_ratio:g}: must be above 0")
+    asked = Simulating(workload, file, workload_format, tuple(keys or ()), provider, region, tuple(family or ()), vcpus)
+    study = opened_study(asked, (cloud, price_ratio, not unprofiled), seed, moment(now))
+    with terminal.progress("simulating", 1.0) as advance:
+        comparison = interruptible(lambda: compare(study, chosen, 1, advance))
+    if picture is not None:
+        from hcloud.views.simulation_charts import save_pictures
+
+        save_pictures(comparison, picture)
+        terminal.note(f"drawn to {picture}")
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.simulation_document(comparison))
+    else:
+        view.show_simulation(comparison, terminal)

@@ -1,0 +1,48 @@
+"""Saving pictures, and what all of them look like."""
+
+from __future__ import annotations
+
+import html
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hcloud.errors import UsageError
+
+if TYPE_CHECKING:
+    import altair as alt
+
+SUFFIXES = (".png", ".svg", ".html")
+
+
+def check_picture(path: Path) -> None:
+    """UsageError where a picture cannot be saved under that name: ask before long work."""
+    if path.suffix.lower() not in SUFFIXES:
+        raise UsageError(f"{path}: write to a name that ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
+    if path.is_symlink():
+        raise UsageError(f"{path} is a symbolic link; a picture is only written to a plain file")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {path.parent}")
+
+
+def save_picture(picture: Any, path: Path, title: str) -> None:
+    """Save an Altair chart as PNG, SVG or self-contained HTML by the suffix; nothing is fetched from anywhere."""
+    check_picture(path)
+    suffix = path.suffix.lower()
+    if suffix == ".html":
+        text = picture.to_html(inline=True, embed_options={"actions": False})
+        path.write_text(text.replace("<head>", f"<head><title>{html.escape(title)}</title>", 1), encoding="utf-8")
+    elif suffix == ".svg":
+        picture.save(str(path))
+    else:
+        picture.save(str(path), scale_factor=2)
+
+
+def styled(picture: Any) -> alt.TopLevelMixin:
+    """The house style: light grid, small grey subtitles, no frames."""
+    made: alt.TopLevelMixin = (
+        picture.configure_view(stroke=None)
+        .configure_axis(grid=True, gridColor="#e6e6e6", domainColor="#888", labelFontSize=11, titleFontSize=11)
+        .configure_title(fontSize=13, subtitleFontSize=11, subtitleColor="#555", anchor="start")
+        .configure_legend(labelFontSize=11, titleFontSize=11)
+    )
+    return made

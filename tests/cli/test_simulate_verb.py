@@ -1,0 +1,139 @@
+"""``hcloud simulate`` and ``hcloud compare``: screens, documents, pictures and refusals."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from hcloud.cli import main
+
+KINDS = ("batch", "service", "batch", "batch")
+JOBS = "submit,duration,cores,memory,kind\n"
+
+
+def write_jobs(path: Path, rows: int = 60) -> Path:
+    lines = [
+        f"{i * 7},{90 + 13 * (i % 5)},{(1, 2, 1, 4)[i % 4]},{(2, 4, 3, 8)[i % 4]},{KINDS[i % 4]}\n" for i in range(rows)
+    ]
+    path.write_text(JOBS + "".join(lines))
+    return path
+
+
+def run(*words: str) -> int:
+    return main.run([*words, "--now", "2026-11-21T00:00:00Z"])
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_all_strategies_fit_the_screen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert run("simulate", str(write_jobs(tmp_path / "jobs.csv"))) == 0
+    screen = capsys.readouterr().out
+    assert max(map(len, screen.splitlines())) <= width
+    for word in ("SR", "OdF", "OdM", "HF", "HM", "released at once, per use", "104 weeks, prepaid terms", "unused"):
+        assert word in screen
+
+
+def test_the_document_holds_money_as_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("simulate", str(write_jobs(tmp_path / "jobs.csv")), "-s", "HF,OdM", "-o", "json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [s["name"] for s in document["strategies"]] == ["HF", "OdM"]
+    run_of = document["strategies"][1]["runs"][0]
+    charged = sum(Decimal(charge["cost"]) for charge in run_of["charges"])
+    assert isinstance(run_of["rented_cost"], str)
+    assert abs(charged - Decimal(run_of["rented_cost"])) <= Decimal("0.05")
+    assert run_of["batch_performance"]["count"] == 45
+    assert run_of["service_tail"]["count"] == 15
+    assert run_of["utilisation"] is None  # OdM reserves nothing
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = str(write_jobs(tmp_path / "jobs.csv"))
+    outputs = []
+    for _ in range(2):
+        assert run("compare", name, "--seeds", "2", "-o", "json") == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_a_comparison_shows_intervals_and_the_front(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert run("compare", str(write_jobs(tmp_path / "jobs.csv")), "--seeds", "3", "--unprofiled") == 0
+    screen = capsys.readouterr().out
+    assert max(map(len, screen.splitlines())) <= width
+    assert "±" in screen
+    assert "over 3 seeds" in screen
+    assert "cheapest on the front" in screen
+
+
+def test_one_seed_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("compare", str(write_jobs(tmp_path / "jobs.csv")), "--seeds", "1", "-s", "SR") == 0
+    screen = capsys.readouterr().out
+    assert "±" not in screen
+    assert "no interval" in screen
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "html"])
+def test_a_comparison_is_drawn(tmp_path: Path, suffix: str) -> None:
+    target = tmp_path / f"picture.{suffix}"
+    jobs = write_jobs(tmp_path / "jobs.csv")
+    assert run("compare", str(jobs), "--seeds", "1", "-s", "SR,HM", "--picture", str(target)) == 0
+    assert target.stat().st_size > 10_000
+
+
+def test_only_services_and_no_queue(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = tmp_path / "jobs.csv"
+    jobs.write_text(JOBS + "0,100,2,4,service\n1,100,2,4,service\n")
+    assert run("simulate", str(jobs), "-s", "OdF") == 0
+    assert "services, tail x isolation" in capsys.readouterr().out
+
+
+def test_a_job_no_type_holds_is_refused_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs = tmp_path / "jobs.csv"
+    jobs.write_text(JOBS + "0,100,2,4,batch\n1,100,1,4000,batch\n")
+    assert run("simulate", str(jobs), "-s", "OdM") == 0
+    assert "OdM: 1 job refused" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("scenario:unknown",), "is not a scenario"),
+        (("missing.csv",), "missing.csv"),
+        (("scenario:static", "-s", "XX"), "there is no strategy"),
+        (("scenario:static", "--cloud", "mars"), "mars"),
+        (("scenario:static", "--provider", "ibm"), "must be one of"),
+        (("scenario:static", "--price-ratio", "0"), "must be above 0"),
+        (("scenario:static", "--provider", "aws", "--family", "nope*"), "no priced type"),
+        (("scenario:static", "--picture", "x.gif"), ".png"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused(
+    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run("simulate", *words) != 0
+    assert message in capsys.readouterr().err
+
+
+def test_a_demand_series_has_no_jobs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    series = tmp_path / "series.csv"
+    series.write_text("timestamp,value\n" + "".join(f"2026-01-01 {h:02}:00:00,{5 + h}\n" for h in range(24)))
+    assert run("simulate", str(series), "--format", "series", "--set", "series_value=cores") != 0
+    assert "holds no jobs" in capsys.readouterr().err
+
+
+def test_the_paper_cloud_is_the_default_and_a_market_brings_its_own(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    jobs = str(write_jobs(tmp_path / "jobs.csv"))
+    assert run("simulate", jobs, "-s", "SR") == 0
+    assert "cloud paper · gcp us-central1, n1-standard-16" in " ".join(capsys.readouterr().out.split())
+    assert run("simulate", jobs, "-s", "SR", "--provider", "aws") == 0
+    assert "cloud measured-aws · aws us-east-1, m5.4xlarge" in " ".join(capsys.readouterr().out.split())
