@@ -1,16 +1,19 @@
-"""``hcloud explain``: why a plan chose what it chose."""
+"""``hcloud explain``: why a plan chose what it chose, or why a job of a journal went where it went."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hcloud.cli.main import session
 from hcloud.cli.plan import PlanFormat
 from hcloud.errors import UsageError
+
+if TYPE_CHECKING:
+    from hcloud.views.console import Terminal
 
 EXPLAINED = ("format_version", "tool_version", "generated_at", "currency", "mix", "reasons", "refusals", "assumptions")
 
@@ -20,14 +23,22 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 def explain(
     ctx: typer.Context,
-    plan: Annotated[Path, typer.Argument(help="A plan file written with 'hcloud plan --out'.")],
+    plan: Annotated[
+        Path, typer.Argument(help="A plan file written with 'hcloud plan --out', or with --job a journal.")
+    ],
     address: Annotated[
         str | None, typer.Argument(help="For example aws/us-east-1/m7i.4xlarge; everything without it.")
+    ] = None,
+    job: Annotated[
+        str | None, typer.Option(help="A job of a journal: why it went there, and what was refused.")
     ] = None,
     output: Annotated[PlanFormat, typer.Option("--output", "-o", help="What to print.")] = PlanFormat.TABLE,
     json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
 ) -> None:
     """Why a plan chose what it chose, and what each refused option would have cost."""
+    if job is not None:
+        _explain_job(session(ctx).terminal, plan, job, as_json=json_ or output is PlanFormat.JSON)
+        return
     from hcloud.store.plan_file import load_plan, plan_document
     from hcloud.views.plan import explained, markdown_explanation, show_explanation
 
@@ -54,3 +65,14 @@ def explain(
         terminal.write(markdown_explanation(stored, address))
     else:
         show_explanation(stored, address, terminal)
+
+
+def _explain_job(terminal: Terminal, journal: Path, job: str, *, as_json: bool) -> None:
+    from hcloud.usecases.explain_job import explain_job
+    from hcloud.views.decision import show_story, story_document
+
+    story = explain_job(journal, job)
+    if as_json:
+        terminal.write_json(story_document(story))
+    else:
+        show_story(story, terminal)

@@ -1,0 +1,262 @@
+"""A live controller: events with names in, decisions out. It keeps the tables long enough and fires what is due."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from types import FunctionType
+from typing import Any
+
+from hcloud.control.decode import Facts, Order, Setup, decide
+from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, STARTING, UP
+from hcloud.control.tables import Tables, encoded
+from hcloud.model.decision import Decision
+from hcloud.model.event import (
+    UNKNOWN,
+    Arrival,
+    BelowQos,
+    Clock,
+    Completion,
+    During,
+    Event,
+    EventError,
+    Interruption,
+    Ready,
+    Sample,
+)
+from hcloud.policy import codes
+from hcloud.policy.mapping import Situation
+from hcloud.policy.quality import complement, leading
+
+LONGEST_GAP = 366 * 86400.0
+"""Seconds between two events at most: a slip of the clock's unit would otherwise fire billions of control periods."""
+
+FINISHES, STARTS, TAKEN, EXPIRES, LOOKS, CHECKS, PERIOD, _SAMPLED, ARRIVES, PASSED = range(10)
+"""The order of equal times: the engine's (:mod:`hcloud.sim.world`), and after it what the clock alone brings."""
+_RANKS = {Completion: FINISHES, Ready: STARTS, Interruption: TAKEN, BelowQos: CHECKS, Arrival: ARRIVES, Clock: PASSED}
+_SAMPLE_RANKS = {During.COMPLETION: FINISHES, During.READY: STARTS, During.WATCH: LOOKS, During.ARRIVAL: ARRIVES}
+
+Kernels = Mapping[str, Callable[..., Any]]
+
+
+@dataclass(slots=True)
+class Instance:
+    """A server by its number for people, which is never used again: its slot, type, payment, and when it was
+    launched."""
+
+    slot: int
+    kind: int
+    paid: int
+    launched: float
+
+
+class Session:
+    """One controller and its state. ``kernels`` are plain or compiled (``hcloud.sim.compiled``); the answers agree.
+
+    ``watch`` is called with a job's row and the time when a job has come and nothing is decided about it yet.
+    """
+
+    def __init__(self, setup: Setup, kernels: Kernels) -> None:
+        self.setup = setup
+        self.tables = Tables(setup, compiled=not isinstance(kernels["control.controller.arrive"], FunctionType))
+        self.instances = {n: Instance(n, setup.rules.large, OWN, 0.0) for n in range(setup.pool)}
+        self.watch: Callable[[int, float], None] | None = None
+        self.now = setup.start if setup.start is not None else math.nan
+        self._control = self.now
+        self._numbers = list(range(setup.pool))  # of the instance in each slot
+        self._next_number = setup.pool
+        self._deadlines: list[tuple[float, int]] = []
+        self._due: list[Decision] = []
+        self._direct: set[str] = set()
+        own = "control.controller."
+        self._do = {name.removeprefix(own): f for name, f in kernels.items() if name.startswith(own)}
+        self._find, self._wait_of = kernels["control.search.find"], kernels["control.queue.wait_of"]
+        self._quantile = kernels["policy.quality.quantile"]
+        self._do["open_pool"](self.tables.handed, setup.pool)
+        self._handlers: dict[type, Callable[[Any], list[Decision]]] = {
+            Arrival: self._arrival,
+            Completion: self._completion,
+            BelowQos: self._below_qos,
+            Ready: self._ready,
+            Sample: self._sample,
+            Interruption: self._interruption,
+            Clock: lambda event: [],
+        }
+
+    def handle(self, event: Event) -> list[Decision]:
+        """What is decided because of an event, after what was due before it.
+
+        Raises EventError where the event cannot be. Nothing has then happened but what was due before it, which is
+        decided all the same and told with the next event.
+        """
+        self._check_time(event.at)
+        rank = _SAMPLE_RANKS[event.during] if isinstance(event, Sample) else _RANKS[type(event)]
+        self._due += self._fire(event.at, rank)
+        made = self._handlers[type(event)](event)
+        made, self._due = self._due + made, []
+        self.now = event.at
+        return made
+
+    def _check_time(self, at: float) -> None:
+        if math.isnan(self.now):
+            self.now = self._control = at
+        if at < self.now:
+            raise EventError(f"at {at!r} lies before the event before it, at {self.now!r}")
+        if at - self.now > LONGEST_GAP:
+            raise EventError(f"at {at!r} lies more than a year after the event before it; times are in seconds")
+
+    def _fire(self, at: float, rank: int) -> list[Decision]:
+        """Retention deadlines and control periods that come before an event of a rank, in order."""
+        made: list[Decision] = []
+        while True:
+            control = self._control + self.setup.rules.period
+            deadline = self._deadlines[0][0] if self._deadlines else math.inf
+            due, order = (deadline, EXPIRES) if deadline <= control else (control, PERIOD)
+            if due > at or (due == at and order >= rank):
+                return made
+            self.now = due
+            if order == PERIOD:
+                self._control = control
+                made += self._call("tick", due)
+            else:
+                instance = self.instances.get(heappop(self._deadlines)[1])
+                made += self._call("expire", instance.slot, due) if instance else []
+
+    def _call(self, name: str, *arguments: Any) -> list[Decision]:
+        tables = self.tables
+        tables.make_room()
+        used, soft = tables.utilisation(), tables.soft.item()
+        self._do[name](tables.handed, *arguments)
+        if name not in self._direct:
+            self._go_direct(name)
+        around = (arguments[-1], used, soft)
+        return [self._obey(record, around) for record in tables.orders()]
+
+    def _go_direct(self, name: str) -> None:
+        """After its first call leave out the look at the types of a compiled kernel's arguments, which never change:
+        that takes longer than most decisions."""
+        self._direct.add(name)
+        overloads = list(getattr(self._do[name], "overloads", {}).values())
+        if len(overloads) == 1:
+            self._do[name] = overloads[0].entry_point
+
+    def _obey(self, record: tuple[int, int, int, int, int, float], around: tuple[float, float, float]) -> Decision:
+        """Book what a command changes, and put it into words."""
+        what, row, slot, action, reason, margin = record
+        if what == codes.LAUNCH:
+            self._book_launch(row, slot, action, around[0])
+        number = self._numbers[slot] if slot >= 0 else None
+        if what == codes.RETAIN and number is not None:
+            heappush(self._deadlines, (margin, number))
+        job = self.tables.names[row] if row >= 0 else None
+        order = Order(what, action, reason, margin, job, number, self._place(what, number))
+        made = decide(self.setup, order, self._facts(row, around))
+        if what == codes.RELEASE and number is not None:
+            del self.instances[number]
+        elif what == codes.TURN_AWAY:
+            self.tables.forget(row)
+        return made
+
+    def _book_launch(self, row: int, slot: int, action: int, now: float) -> None:
+        kind = self.setup.rules.large if action == codes.LARGE else int(self.tables.kind[row])
+        number, self._next_number = self._next_number, self._next_number + 1
+        paid = INTERRUPTIBLE if action == codes.SPOT else RENTED
+        self.instances[number] = Instance(slot, kind, paid, now)
+        self._numbers += [-1] * (slot + 1 - len(self._numbers))
+        self._numbers[slot] = number
+
+    def _place(self, what: int, number: int | None) -> str:
+        if number is None:
+            return "local queue" if what == codes.WAIT else "nowhere"
+        instance = self.instances[number]
+        if instance.paid == OWN:
+            return f"reserved server {number}"
+        paid = "spot" if instance.paid == INTERRUPTIBLE else "on-demand"
+        return f"{paid} {self.setup.types[instance.kind].name}"
+
+    def _facts(self, row: int, around: tuple[float, float, float]) -> Facts:
+        if row < 0:
+            return Facts(*around, 0, 0, 0, 0.0, -1, False)
+        ask, memory, high, _, kind, _, _, coin = self.tables.given[row]
+        measured = kind >= 0 and bool(self.tables.samples[kind])
+        return Facts(*around, leading(high), ask, memory, coin, kind, measured)
+
+    def _arrival(self, event: Arrival) -> list[Decision]:
+        if event.job in self.tables.rows:
+            raise EventError(f"job {event.job} has come before and has not ended")
+        row = self.tables.add(event, event.vector if self.setup.rules.informed else UNKNOWN)
+        if self.watch is not None:
+            self.watch(row, event.at)
+        return self._call("arrive", row, event.at)
+
+    def _running(self, job: str) -> int:
+        """The row of a job that is running; raises EventError where it is not."""
+        row = self.tables.rows.get(job)
+        if row is None:
+            raise EventError(f"job {job} has not come or has ended before")
+        slot = self.tables.server[row]
+        if slot < 0:
+            raise EventError(f"job {job} is in the queue; it has not begun")
+        if self.tables.status[slot] != UP:
+            raise EventError(f"job {job} has not begun: its instance {self._numbers[slot]} is not ready")
+        return row
+
+    def _instance(self, number: int) -> Instance:
+        instance = self.instances.get(number)
+        if instance is None:
+            raise EventError(f"there is no instance {number}")
+        return instance
+
+    def _completion(self, event: Completion) -> list[Decision]:
+        row = self._running(event.job)
+        made = self._call("leave", row, event.performance, event.at)
+        self.tables.forget(row)
+        return made
+
+    def _below_qos(self, event: BelowQos) -> list[Decision]:
+        row = self._running(event.job)
+        return self._call("suffer", row, event.performance, event.at) if self.setup.rules.monitor else []
+
+    def _ready(self, event: Ready) -> list[Decision]:
+        instance = self._instance(event.instance)
+        if self.tables.status[instance.slot] != STARTING:
+            raise EventError(f"instance {event.instance} is ready already")
+        return self._call("ready", instance.slot, event.at - instance.launched)  # decides nothing, so needs no time
+
+    def _sample(self, event: Sample) -> list[Decision]:
+        slot = self._instance(event.instance).slot
+        if self.tables.status[slot] != UP:
+            raise EventError(f"instance {event.instance} is not ready; it cannot be measured")
+        return self._call("sampled", slot, complement(*encoded(event.contention)), event.at)
+
+    def _interruption(self, event: Interruption) -> list[Decision]:
+        instance = self._instance(event.instance)
+        if instance.paid != INTERRUPTIBLE:
+            raise EventError(f"instance {event.instance} is no spot capacity; it is not interrupted")
+        return self._call("interrupt", instance.slot, event.at)
+
+    def situation(self, row: int, now: float) -> Situation:
+        """All that a mapping could look at for a job that has just come, also what its rule would not ask for."""
+        tables, rules = self.tables, self.setup.rules
+        control, desk = tables.control, tables.control.desk
+        job, (ask, _, high, _, kind, size, restartable, coin) = control.jobs[row], tables.given[row]
+        server, harmless = -1, False
+        if desk.pool > 0 and (desk.queued == 0 or rules.overtaking):
+            server, harmless = self._find(control, OWN, job, ask, -1)
+        strict = rules.mapping == codes.MAP_DYNAMIC and rules.interference_is_full == 1
+        offered = self._quantile(control.windows[kind], now - rules.window, rules.guarantee) if kind >= 0 else 0
+        if offered < 0:
+            offered = self.setup.types[kind].prior if rules.prior_first else 0
+        return Situation(
+            tables.utilisation(),
+            float(desk.soft),
+            1 if server >= 0 and (harmless or not strict) else 0,
+            int(offered),
+            leading(high),
+            float(self._wait_of(control, size, desk.queued, now)),
+            self.setup.large.spin_up,
+            coin,
+            restartable,
+        )

@@ -1,0 +1,133 @@
+"""The tables behind a live controller: grown by doubling between events, rows of ended jobs used again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hcloud.control.decode import Setup
+from hcloud.control.state import Command, Desk, Job, Kind, new_control
+from hcloud.model.event import Arrival
+from hcloud.policy.records import Table, column, numpy_type, table
+from hcloud.policy.rules import Rules
+
+_FIRST = 1024
+"""Rows of jobs, and slots beside the reserved servers, to begin with."""
+R = TypeVar("R")
+
+Given = tuple[int, int, int, int, int, int, int, float]
+"""What is known of a job when it comes: ask, memory, high, low, kind, size, restartable, coin."""
+
+
+class Tables:
+    """A controller's tables with names for jobs. Columns that are looked at for every event are kept as arrays: reading
+    a field of a record by name takes longer than a decision."""
+
+    def __init__(self, setup: Setup, *, compiled: bool) -> None:
+        self._setup, self._compiled = setup, compiled
+        rows = table(Desk, 1)
+        control = new_control(setup.rules, _kinds(setup), table(Job, _FIRST), setup.pool + _FIRST)
+        cast("NDArray[Any]", rows)[0] = control.desk
+        self._rows, self._rules = rows, np.array([setup.rules], numpy_type(Rules))
+        self.control = self.handed = control._replace(desk=rows[0])
+        self._used, self._pool, self._queued, self._pending, self._free, self.soft, self._blocked = (
+            column(rows, name)[0:1] for name in ("used", "pool", "queued", "commands", "free", "soft", "blocked")
+        )
+        self.samples = column(control.windows, "length")
+        self.rows: dict[str, int] = {}
+        self.names: list[str] = []
+        self.given: list[Given] = []
+        self._vacant: list[int] = []
+        self._lead()
+
+    def _lead(self) -> None:
+        """The columns of the present tables, and what the kernels are handed.
+
+        Numba asks a record for its data by name, which takes NumPy's records two microseconds; plain memory has them at
+        once, but no fields for plain Python.
+        """
+        control = self.control
+        if self._compiled:
+            desk = _array(self._rows).view(numpy_type(Desk))[0]
+            self.handed = control._replace(rules=self._rules[0], desk=desk)
+        else:
+            self.handed = control
+        self.kind, self.server = column(control.jobs, "kind"), column(control.jobs, "server")
+        self.status = column(control.servers, "status")
+        self._jobs, self._commands = _array(control.jobs), _array(control.commands)
+
+    def utilisation(self) -> float:
+        """As :func:`hcloud.control.controller.utilisation` has it."""
+        pool = self._pool.item()
+        return cast("float", self._used.item() / pool) if pool > 0 else 1.0
+
+    def make_room(self) -> None:
+        """Room for whatever one event may bring: at worst every queued job, and one more, goes to a new instance."""
+        control, queued = self.control, self._queued.item()
+        if self._free.item() + queued + 2 > len(control.servers):
+            self.control = control._replace(servers=longer(control.servers, queued + 2))
+            self._lead()
+        if 2 * queued + 16 > len(control.commands):
+            self.control = self.control._replace(commands=longer(control.commands, 2 * queued + 16))
+            self._lead()
+
+    def orders(self) -> Iterator[tuple[int, int, int, int, int, float]]:
+        """The commands the controller left, which are then gone."""
+        count = self._pending.item()
+        self._pending[0] = 0
+        return (self._commands[at].item() for at in range(count))
+
+    def add(self, event: Arrival, vector: tuple[int, ...]) -> int:
+        """A row for a job that came."""
+        row = self._vacant.pop() if self._vacant else len(self.names)
+        if row >= len(self._jobs):
+            self.control = self.control._replace(jobs=longer(self.control.jobs, 1))
+            self._lead()
+        if row == len(self.names):
+            self.names.append("")
+            self.given.append((0, 0, 0, 0, 0, 0, 0, 0.0))
+        high, low = encoded(vector)
+        types = enumerate(self._setup.types)
+        size = next((i for i, t in types if event.ask <= t.cores and event.memory <= t.memory), -1)
+        kind = self._setup.rules.large if size >= 0 and self._setup.whole_servers else size
+        restartable = int(event.restartable and self._setup.rules.spot)
+        given = (event.ask, event.memory, high, low, kind, max(size, 0), restartable, event.coin)
+        self._jobs[row] = (*given, vector, -1, 0, -1, -1, -1, 0, 0, event.at)
+        self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
+        return row
+
+    def forget(self, row: int) -> None:
+        """A job ended: its row is free, and the controller's note on the head of the queue does not mean the next."""
+        if self._blocked.item() == row + 1:
+            self._blocked[0] = 0
+        del self.rows[self.names[row]]
+        self._vacant.append(row)
+
+
+def encoded(vector: tuple[int, ...]) -> tuple[int, int]:
+    """The two halves of the encoding of a vector, as :func:`hcloud.policy.quality.encode` gives them, but faster."""
+    a, b, c, d, e, f, g, h, i, j = sorted(vector, reverse=True)
+    return (((a * 100 + b) * 100 + c) * 100 + d) * 100 + e, (((f * 100 + g) * 100 + h) * 100 + i) * 100 + j
+
+
+def longer(rows: Table[R], more: int) -> Table[R]:
+    """A copy of a table at least twice as long, and by at least so many rows of zeros."""
+    old = cast("NDArray[Any]", rows)
+    made = np.zeros(len(old) + max(len(old), more), old.dtype).view(np.recarray)
+    made[: len(old)] = old
+    return cast("Table[R]", made)
+
+
+def _array(rows: Table[Job] | Table[Command] | Table[Desk]) -> NDArray[Any]:
+    return cast("NDArray[Any]", rows).view(np.ndarray)
+
+
+def _kinds(setup: Setup) -> Table[Kind]:
+    kinds = table(Kind, len(setup.types))
+    for at, facts in enumerate(setup.types):
+        kind = kinds[at]
+        kind.cores, kind.memory, kind.spin_up, kind.prior = facts.cores, facts.memory, facts.spin_up, facts.prior
+    return kinds

@@ -1,0 +1,55 @@
+"""What the controller decided, in words and numbers: where a job goes and why, and what was refused by what margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Action(StrEnum):
+    """What is to be done; the value is what people and streams see."""
+
+    PLACE = "place"
+    LAUNCH = "launch"
+    QUEUE = "queue"
+    REFUSE = "refuse"
+    RETAIN = "retain"
+    RELEASE = "release"
+    ENLARGE = "enlarge"
+    MOVE = "move"
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """An option that was not taken, and by how much it missed (None where a rule excluded it, not a number)."""
+
+    option: str
+    reason: str
+    margin: float | None = None
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """One decision. ``place`` is where the job goes or which instance is meant, ``reason`` a fixed word and ``why`` the
+    sentence for it; ``margin`` is in ``unit`` (infinite where a wait has no foreseeable end, None where nothing was
+    compared); ``until`` is when a retained instance goes."""
+
+    at: float
+    action: Action
+    job: str | None
+    instance: int | None
+    place: str
+    reason: str
+    margin: float | None
+    unit: str
+    why: str
+    until: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Considered:
+    """A job's first decision with the alternatives that stood beside it."""
+
+    decision: Decision
+    refused: tuple[Declined, ...]

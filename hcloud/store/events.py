@@ -1,0 +1,210 @@
+"""Events and decisions as JSON lines: strict keys on the way in, numbers that come back exactly."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from difflib import get_close_matches
+from hashlib import blake2b
+from typing import Any
+
+from hcloud.model.decision import Action, Decision
+from hcloud.model.event import (
+    ENTRIES,
+    UNKNOWN,
+    Arrival,
+    BelowQos,
+    Clock,
+    Completion,
+    During,
+    Event,
+    EventError,
+    Interruption,
+    Ready,
+    Sample,
+)
+
+UNBOUNDED = "unbounded"
+"""A margin without end: JSON knows no infinity."""
+_MOST = 1e15
+_LONGEST_NAME = 200
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+Document = dict[str, Any]
+
+
+def to_line(document: Mapping[str, object]) -> str:
+    """One line of JSON with its end."""
+    return _encode(document) + "\n"
+
+
+def from_line(text: str) -> Document:
+    """The object a line holds; raises EventError where it holds none."""
+    try:
+        document = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise EventError(f"not JSON: {error}") from None
+    if not isinstance(document, dict):
+        raise EventError("not a JSON object")
+    return document
+
+
+def event_document(event: Event) -> Document:
+    """An event as it stands in a line."""
+    name, _, write = _KINDS[type(event)]
+    return {"at": event.at, "event": name, **write(event)}
+
+
+def parse_event(document: Document) -> Event:
+    """The event that a line states; raises EventError with what is wrong and what is allowed."""
+    name = document.get("event")
+    kind = _BY_NAME.get(name) if isinstance(name, str) else None
+    if kind is None:
+        near = get_close_matches(str(name), _BY_NAME, 1)
+        guess = f" (did you mean {near[0]}?)" if near else ""
+        raise EventError(f"event: {_shown(name)}{guess}; one of {', '.join(_BY_NAME)}")
+    keys, read = kind
+    if unknown := [k for k in document if k not in keys]:
+        near = get_close_matches(unknown[0], keys, 1)
+        guess = f" (did you mean {near[0]}?)" if near else ""
+        raise EventError(f"{unknown[0]}: unknown key{guess}; {name} knows {', '.join(keys)}")
+    return read(document)
+
+
+def decision_document(decision: Decision) -> Document:
+    """A decision as it stands in a line; what does not apply is left out."""
+    made: Document = {"at": decision.at, "decision": decision.action.value}
+    if decision.job is not None:
+        made["job"] = decision.job
+    if decision.instance is not None:
+        made["instance"] = decision.instance
+    made["place"], made["reason"] = decision.place, decision.reason
+    if decision.margin is not None:
+        made["margin"] = decision.margin if math.isfinite(decision.margin) else UNBOUNDED
+        made["unit"] = decision.unit
+    if decision.until is not None:
+        made["until"] = decision.until
+    made["why"] = decision.why
+    return made
+
+
+def parse_decision(document: Document) -> Decision:
+    """The decision in a line of a journal; raises EventError where it is none."""
+    given = dict(document)
+    try:
+        action = Action(given.pop("decision"))
+        margin = given.pop("margin", None)
+        margin = math.inf if margin == UNBOUNDED else margin
+        usual = {"job": None, "instance": None, "unit": "", "until": None}
+        return Decision(action=action, margin=margin, **{**usual, **given})
+    except (TypeError, ValueError, KeyError) as error:
+        raise EventError(f"not a decision: {error}") from None
+
+
+def _shown(value: object) -> str:
+    return "missing" if value is None else json.dumps(value, ensure_ascii=False)[:60]
+
+
+def _number(document: Document, key: str, least: float, most: float, usual: float | None = None) -> float:
+    value = document.get(key, usual)
+    if not isinstance(value, int | float) or isinstance(value, bool) or not least <= value <= most:  # so is NaN
+        raise EventError(f"{key}: {_shown(value)}; a number from {least:g} to {most:g}")
+    return float(value)
+
+
+def _name(document: Document, key: str = "job") -> str:
+    value = document.get(key)
+    if type(value) is int:
+        return str(value)
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME or not value.isprintable():
+        raise EventError(f"{key}: {_shown(value)}; a whole number or a text of at most {_LONGEST_NAME} characters")
+    return value
+
+
+def _instance(document: Document) -> int:
+    value = document.get("instance")
+    if type(value) is not int or value < 0:
+        raise EventError(f"instance: {_shown(value)}; the number of an instance from a decision")
+    return value
+
+
+def _entries(document: Document, key: str, usual: tuple[int, ...] | None = None) -> tuple[int, ...]:
+    value = document.get(key, usual)
+    if (
+        isinstance(value, list | tuple)
+        and len(value) == ENTRIES
+        and all(type(v) is int and 0 <= v <= 99 for v in value)
+    ):
+        return tuple(value)
+    raise EventError(f"{key}: {_shown(value)}; a list of {ENTRIES} whole numbers from 0 to 99")
+
+
+def _at(document: Document) -> float:
+    return _number(document, "at", 0.0, _MOST)
+
+
+def _performance(document: Document) -> float:
+    return _number(document, "performance", 0.0, 1000.0, 1.0)
+
+
+def coin_of(job: str) -> float:
+    """A number in 0..1 that is a job's own, for random mapping, where the stream states none."""
+    return int.from_bytes(blake2b(job.encode(), digest_size=6).digest()) / 2.0**48
+
+
+def _read_arrival(document: Document) -> Arrival:
+    job, restartable = _name(document), document.get("restartable", False)
+    if type(restartable) is not bool:
+        raise EventError(f"restartable: {_shown(restartable)}; true or false")
+    coin = _number(document, "coin", 0.0, 1.0) if "coin" in document else coin_of(job)
+    ask = max(round(_number(document, "cores", 0.0, 1e6) * 1000), 1)
+    memory = math.ceil(_number(document, "memory_gib", 0.0, 1e6, 0.0) * 1024)
+    return Arrival(_at(document), job, ask, memory, _entries(document, "vector", UNKNOWN), restartable, coin)
+
+
+def _write_arrival(event: Arrival) -> Document:
+    return {
+        "job": event.job,
+        "cores": event.ask / 1000,
+        "memory_gib": event.memory / 1024,
+        "vector": list(event.vector),
+        "restartable": event.restartable,
+        "coin": event.coin,
+    }
+
+
+def _read_sample(document: Document) -> Sample:
+    during = document.get("during", During.WATCH.value)
+    if during not in tuple(During):
+        raise EventError(f"during: {_shown(during)}; one of {', '.join(During)}")
+    return Sample(_at(document), _instance(document), _entries(document, "contention"), During(during))
+
+
+def _write_sample(event: Sample) -> Document:
+    return {"instance": event.instance, "contention": list(event.contention), "during": event.during.value}
+
+
+def _write_job(event: Completion | BelowQos) -> Document:
+    return {"job": event.job, "performance": event.performance}
+
+
+def _write_instance(event: Ready | Interruption) -> Document:
+    return {"instance": event.instance}
+
+
+_KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Document]]] = {
+    Arrival: ("arrival", _read_arrival, _write_arrival),
+    Completion: ("completion", lambda d: Completion(_at(d), _name(d), _performance(d)), _write_job),
+    BelowQos: ("below-qos", lambda d: BelowQos(_at(d), _name(d), _performance(d)), _write_job),
+    Ready: ("ready", lambda d: Ready(_at(d), _instance(d)), _write_instance),
+    Sample: ("sample", _read_sample, _write_sample),
+    Interruption: ("interruption", lambda d: Interruption(_at(d), _instance(d)), _write_instance),
+    Clock: ("clock", lambda d: Clock(_at(d)), lambda e: {}),
+}
+_SPELT = {"ask": "cores", "memory": "memory_gib"}
+_BY_NAME = {
+    name: (("at", "event", *(_SPELT.get(f.name, f.name) for f in fields(kind)[1:])), read)
+    for kind, (name, read, _) in _KINDS.items()
+}

@@ -1,0 +1,152 @@
+"""Journals: a header that says what the controller was told, then a JSON line an event or decision."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from hcloud import __version__
+from hcloud.control.decode import Setup, TypeFacts
+from hcloud.errors import InputError
+from hcloud.model.decision import Decision
+from hcloud.model.event import Event, EventError
+from hcloud.policy.rules import Rules
+from hcloud.store.events import decision_document, event_document, from_line, parse_decision, parse_event, to_line
+
+FORMAT_VERSION = "1.0"
+_TYPE = ("name", "cores", "memory", "spin_up", "prior")
+LONGEST_LINE = 1 << 20
+
+Entry = Event | Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Journal:
+    """What a journal holds. ``whole_bytes`` are those of its complete lines; ``torn`` says that a last one was begun
+    and not ended, as a crash leaves it."""
+
+    setup: Setup
+    entries: tuple[Entry, ...]
+    whole_bytes: int
+    torn: bool
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        """What happened."""
+        return tuple(e for e in self.entries if not isinstance(e, Decision))
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """What was decided."""
+        return tuple(e for e in self.entries if isinstance(e, Decision))
+
+
+def header_line(setup: Setup) -> str:
+    """The first line: format, strategy with its digest and the numbers it was composed to, pool, clock and types."""
+    return to_line(
+        {
+            "format_version": FORMAT_VERSION,
+            "tool_version": __version__,
+            "journal": {"strategy": setup.strategy, "digest": setup.digest, "pool": setup.pool, "start": setup.start},
+            "types": [{name: getattr(facts, name) for name in _TYPE} for facts in setup.types],
+            "whole_servers": setup.whole_servers,
+            "rules": setup.rules._asdict(),
+        }
+    )
+
+
+def entry_line(entry: Entry) -> str:
+    """A line of an event or a decision."""
+    return to_line(decision_document(entry) if isinstance(entry, Decision) else event_document(entry))
+
+
+def save_journal(setup: Setup, entries: Iterable[Entry], path: Path) -> None:
+    """Write a whole journal next to its final name, then rename; raises InputError where it may not be written.
+
+    A journal may replace a journal, and nothing else.
+    """
+    check_target(path)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(header_line(setup))
+            file.writelines(map(entry_line, entries))
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def check_target(path: Path) -> None:
+    """Refuse, with InputError, a place where no journal can or should be written."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the directory {path.parent} does not exist")
+    if path.is_symlink() or path.is_dir():
+        raise InputError(f"{path}: is {'a symbolic link' if path.is_symlink() else 'a directory'}, not a journal")
+    if path.exists() and path.stat().st_size > 0:
+        with path.open("rb") as file:
+            if b'"journal"' not in file.read(200):
+                raise InputError(f"{path}: exists and is not a journal; it is not overwritten")
+
+
+def read_journal(path: Path) -> Journal:
+    """The whole of a journal; a torn last line is tolerated. Raises InputError with the line where one is damaged."""
+    if not path.is_file():
+        raise InputError(f"{path}: no such journal", hint="hcloud simulate and hcloud decide write one with --journal")
+    whole, torn, setup, entries = 0, False, None, []
+    for number, raw in _lines(path):
+        if not raw.endswith(b"\n"):
+            torn = True
+            break
+        try:
+            document = from_line(raw.decode())
+            if setup is None:
+                setup = _setup(document)
+            else:
+                entries.append(parse_decision(document) if "decision" in document else parse_event(document))
+        except (EventError, UnicodeDecodeError) as error:
+            raise InputError(f"{path}: line {number} is damaged: {error}") from None
+        whole += len(raw)
+    if setup is None:
+        raise InputError(f"{path}: holds no journal, not even the first line of one")
+    return Journal(setup, tuple(entries), whole, torn)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    with path.open("rb") as file:
+        number = 0
+        while raw := file.readline(LONGEST_LINE):
+            number += 1
+            if len(raw) == LONGEST_LINE:
+                raise InputError(f"{path}: line {number} is longer than any of a journal")
+            yield number, raw
+
+
+def _setup(document: dict[str, Any]) -> Setup:
+    version = str(document.get("format_version", ""))
+    major, ours = (text.partition(".")[0] for text in (version, FORMAT_VERSION))
+    if "journal" not in document:
+        raise EventError("not the first line of a journal")
+    if major != ours:
+        raise EventError(f"format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
+    try:
+        head, rules = document["journal"], document["rules"]
+        if set(rules) != set(Rules._fields):
+            raise EventError(f"rules of another version: {', '.join(sorted(set(rules) ^ set(Rules._fields)))}")
+        types = tuple(TypeFacts(**facts) for facts in document["types"])
+        whole = bool(document["whole_servers"])
+        start = cast("float | None", head["start"])
+        made = Setup(str(head["strategy"]), str(head["digest"]), Rules(**rules), whole, int(head["pool"]), start, types)
+        return made if 0 <= made.rules.large < len(types) else _no_setup("large")
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise EventError(f"not the first line of a journal: {error}") from None
+
+
+def _no_setup(what: str) -> Setup:
+    raise EventError(f"not the first line of a journal: {what}")
