@@ -77,13 +77,8 @@ def sweep(
         raise UsageError("--scheduler goes with --engine dask")
     if picture is not None:
         view.check_picture(picture)
-    flags = Flags(
-        workload=workload,
-        providers=tuple(map(_provider, provider or ())),
-        regions=tuple(region or ()),
-        families=tuple(family or ()),
-        seed=seed,
-    )
+    sold_by = tuple(map(_provider, provider or ()))
+    flags = Flags(workload, providers=sold_by, regions=tuple(region or ()), families=tuple(family or ()), seed=seed)
     names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())
     request = Request(tuple(vary or ()), names, seeds, Asked(cloud))
     prepared = prepare(_with_flags(load_config(file), flags), at, request)
@@ -101,10 +96,7 @@ def sweep(
     if picture is not None:
         view.save_sweep(done, picture)
         terminal.note(f"drawn to {picture}")
-    if json_ or output is Output.JSON:
-        terminal.write_json(view.sweep_document(done, at))
-    else:
-        view.show_sweep(done, terminal)
+    view.print_sweep(done, terminal, at if json_ or output is Output.JSON else None)
 
 
 def _with_flags(loaded: Loaded, flags: Flags) -> Loaded:

@@ -42,6 +42,14 @@ _WIDEST, _NARROWEST, _HEIGHT = 720, 150, 220
 _MOST_FACETS = 6
 
 
+def print_sweep(sweep: Sweep, terminal: Terminal, at: datetime | None) -> None:
+    """The table, or where a time is given the JSON document that states it."""
+    if at is None:
+        show_sweep(sweep, terminal)
+    else:
+        terminal.write_json(sweep_document(sweep, at))
+
+
 def show_sweep(sweep: Sweep, terminal: Terminal, limit: int = SHOWN_ROWS) -> None:
     """The table, cut where it is long, with what the figures mean below it."""
     columns = {**(DOLLARS if "duration_weeks" in sweep.grid.keys else {}), **COLUMNS}
