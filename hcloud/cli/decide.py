@@ -56,6 +56,10 @@ def decide(
     market = Market(Provider(provider) if provider else None, region, tuple(family or ()), cloud, types)
     setup = make_setup(strategy, pool, market, start) if strategy is not None else None
     opened = open_stream(setup, compile_all() if compiled else plain(), journal, durable=durable)
-    show_opened(opened, terminal)
-    if tell_lines(sys.stdin.buffer, opened.stream, terminal):
+    try:
+        show_opened(opened, terminal)
+        wrong = tell_lines(sys.stdin.buffer, opened.stream, terminal)
+    finally:
+        opened.stream.close()
+    if wrong:
         raise typer.Exit(1)

@@ -29,6 +29,7 @@ SHELLS = ("bash", "zsh", "fish")
 VERBS = {
     "plan": "How much to reserve, where and for which term, and what stays on demand",
     "explain": "Why a plan chose what it chose, and what each refused option would have cost",
+    "decide": "Decide on a live stream of events where each job goes, and say why",
     "pricing": "Offers and their prices: list, show, diff, verify, import, refresh",
     "simulate": "What each strategy would have cost and done on your own trace",
     "compare": "The strategies side by side over several seeds: cost, quality, and which are on the front",

@@ -36,6 +36,9 @@ def simulate(
     unprofiled: Annotated[bool, typer.Option("--unprofiled", help="Users' own requests instead of profiles.")] = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of scenario and chance.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")] = None,
+    journal: Annotated[
+        Path | None, typer.Option(help="Also write every event and decision of the one strategy named, a line each.")
+    ] = None,
     output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
     json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
     now: Annotated[str | None, typer.Option(help="The time to work at (ISO 8601).")] = None,
@@ -50,12 +53,18 @@ def simulate(
 
         check_picture(picture)
     chosen = strategies_named(strategy or ["all"])
+    _check_journal(journal, len(chosen))
     if price_ratio is not None and price_ratio <= 0:
         raise UsageError(f"--price-ratio {price_ratio:g}: must be above 0")
     asked = Simulating(workload, file, workload_format, tuple(keys or ()), provider, region, tuple(family or ()), vcpus)
     study = opened_study(asked, (cloud, price_ratio, not unprofiled), seed, moment(now))
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: compare(study, chosen, 1, advance))
+    if journal is not None:
+        from hcloud.usecases.journal import journal_run
+
+        interruptible(lambda: journal_run(study, chosen[0], journal))
+        terminal.note(f"journal written to {journal}; 'hcloud explain --job ID {journal}' reads it")
     if picture is not None:
         from hcloud.views.simulation_charts import save_pictures
 
@@ -65,3 +74,13 @@ def simulate(
         terminal.write_json(view.simulation_document(comparison))
     else:
         view.show_simulation(comparison, terminal)
+
+
+def _check_journal(journal: Path | None, strategies: int) -> None:
+    if journal is None:
+        return
+    from hcloud.store.journal import check_target
+
+    if strategies != 1:
+        raise UsageError("--journal is of one run", hint="name one strategy, for example --strategy HM")
+    check_target(journal)

@@ -91,6 +91,11 @@ class Stream:
     def __init__(self, session: Session, file: FileIO | None = None, *, durable: bool = False) -> None:
         self._session, self._file, self._durable = session, file, durable
 
+    def close(self) -> None:
+        """Let go of the journal."""
+        if self._file is not None:
+            self._file.close()
+
     def answer(self, line: str) -> str:
         """The lines that answer one; raises EventError where it is no event or one that cannot be."""
         event = parse_event(from_line(line))

@@ -34,6 +34,7 @@ from hcloud.sim.compiled import kernels
 from hcloud.sim.run import Outcome
 from hcloud.sim.shop import Shop
 from hcloud.store.journal import Entry, check_target, save_journal
+from hcloud.usecases.simulation import Study, simulate_once
 
 Line = tuple[int, int, int, int, int, float, float]
 _PROBED_BEFORE = {world.ARRIVAL: During.ARRIVAL, world.FINISH: During.COMPLETION}
@@ -48,6 +49,11 @@ def setup_of(strategy: Strategy, rules: Rules, kinds: Table[Kind], shop: Shop, p
     )
     whole = strategy.mechanism("on_demand").rule != "smallest-fitting"
     return Setup(strategy.name, strategy.digest(), rules, whole, pool, None, types)
+
+
+def journal_run(study: Study, strategy: Strategy, path: Path) -> None:
+    """Simulate a strategy over a study once more, with its journal."""
+    write_journal(simulate_once(study, strategy, journal=True), path)
 
 
 def write_journal(outcome: Outcome, path: Path) -> None:

@@ -1,0 +1,185 @@
+"""``hcloud decide``, ``hcloud explain --job`` and ``hcloud simulate --journal``: streams, states, stories, refusals."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from hcloud.cli.main import run
+
+NOW = ("--now", "2026-11-21T00:00:00Z")
+PLAIN = ("--plain",)
+ARRIVAL = {"at": 0, "event": "arrival", "job": "a", "cores": 2, "memory_gib": 4}
+TYPES = """
+types:
+  - {name: small, vcpus: 2, memory_gib: 8, spin_up_seconds: 20, quality: 0.7}
+  - {name: big, vcpus: 16, memory_gib: 64, spin_up_seconds: 10, quality: 0.99}
+"""
+Feed = Callable[..., tuple[int, list[dict[str, Any]], str]]
+
+
+@pytest.fixture
+def feed(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Feed:
+    """Runs the verb on some lines; gives its exit code, its decisions and what it said on stderr."""
+
+    def decide(lines: list[dict[str, Any] | str], *words: str) -> tuple[int, list[dict[str, Any]], str]:
+        text = "".join((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
+        monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text.encode()), isatty=lambda: False))
+        code = run(["decide", *words])
+        said = capsys.readouterr()
+        return code, [json.loads(line) for line in said.out.splitlines()], said.err
+
+    return decide
+
+
+def test_a_small_stream_with_the_default_kernels(feed: Feed) -> None:
+    code, told, said = feed([ARRIVAL, {"at": 60, "event": "completion", "job": "a"}], "--strategy", "HM", "--pool", "2")
+    assert (code, said) == (0, "")
+    assert told == [
+        {
+            "at": 0.0,
+            "decision": "place",
+            "job": "a",
+            "instance": 0,
+            "place": "reserved server 0",
+            "reason": "below-soft-limit",
+            "margin": 0.625,
+            "unit": "share of the pool",
+            "why": "the pool is at 0 %, below the soft limit (62.5 %)",
+        }
+    ]
+
+
+def test_an_instance_is_launched_kept_and_let_go_by_the_clock(feed: Feed, tmp_path: Path) -> None:
+    types = tmp_path / "types.yaml"
+    types.write_text(TYPES, encoding="utf-8")
+    lines: list[dict[str, Any] | str] = [
+        {**ARRIVAL, "vector": [5] * 10},
+        {"at": 21, "event": "ready", "instance": 0},
+        {"at": 21, "event": "sample", "instance": 0, "contention": [3] * 10},
+        {"at": 90, "event": "completion", "job": "a", "performance": 0.99},
+        "",
+        {"at": 86400, "event": "clock"},
+    ]
+    code, told, _ = feed(lines, "--strategy", "OdM", "--types", str(types), *PLAIN)
+    assert code == 0
+    assert [(d["decision"], d["place"]) for d in told] == [
+        ("launch", "on-demand small"),
+        ("retain", "on-demand small"),
+        ("release", "on-demand small"),
+    ]
+    assert told[1]["until"] == told[2]["at"] == 90 + told[1]["margin"]
+    assert told[1]["margin"] == 210  # ten times the 21 s that it took to start
+
+
+def test_bad_lines_are_said_and_the_stream_goes_on(feed: Feed) -> None:
+    lines: list[dict[str, Any] | str] = [
+        ARRIVAL,
+        "{",
+        {"at": 1, "event": "arrival", "job": "b", "core": 1},
+        {"at": 2, "event": "completion", "job": "zz"},
+        "\xff",
+        {"at": 3, "event": "completion", "job": "a"},
+        {**ARRIVAL, "at": 4},
+    ]
+    code, told, said = feed(lines, "--strategy", "SR", "--pool", "1", *PLAIN)
+    assert code == 1
+    assert [d["job"] for d in told] == ["a", "a"]
+    assert [line.split(":")[1].strip() for line in said.splitlines()] == ["line 2", "line 3", "line 4", "line 5"]
+    assert "did you mean cores" in said
+
+
+def test_state_is_kept_across_restarts(feed: Feed, tmp_path: Path) -> None:
+    journal = ("--journal", str(tmp_path / "live.journal"))
+    hm = ("--strategy", "HM", "--pool", "1", *PLAIN, *journal)
+    assert feed([ARRIVAL], *hm, "--durable")[0] == 0
+    code, told, said = feed([{**ARRIVAL, "at": 5}, {"at": 9, "event": "completion", "job": "a"}], *hm)
+    assert code == 1
+    assert told == []
+    assert "1 event replayed, the last at 0.0" in said
+    assert "job a has come before" in said
+    code, told, said = feed([{**ARRIVAL, "at": 10}], *journal, *PLAIN)  # the journal knows strategy and pool
+    assert (code, [d["place"] for d in told]) == (0, ["reserved server 0"])
+    assert "2 events replayed, the last at 9.0" in said
+    assert feed([], "--strategy", "HM", "--pool", "2", *PLAIN, *journal)[0] == 64
+    assert feed([], "--strategy", "SR", "--pool", "1", *PLAIN, *journal)[0] == 64
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "needs --strategy"),
+        (("--strategy", "HM"), "HM needs a reserved pool"),
+        (("--strategy", "OdM", "--pool", "3"), "OdM reserves nothing"),
+        (("--strategy", "XX"), "there is no strategy"),
+        (("--strategy", "OdM", "--provider", "ibm"), "must be one of aws, gcp, azure"),
+        (("--strategy", "OdM", "--provider", "aws"), "needs --region"),
+        (("--strategy", "OdM", "--types", "x.yaml", "--provider", "aws"), "--types stands instead"),
+    ],
+)
+def test_what_cannot_be_asked_for(words: tuple[str, ...], said: str, feed: Feed) -> None:
+    code, told, err = feed([], *words, *PLAIN)
+    assert (code, told) == (64, [])
+    assert said in err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("types: []", "a mapping with a list of types"),
+        ("types: [{name: x, vcpus: 1, memory_gib: 2, spin_up_seconds: 3}]", r"types[0].quality: None"),
+        (TYPES + "large: huge", "large: 'huge' (the name of one of the types)"),
+        (TYPES.replace("quality: 0.7", "quality: true"), "types[0].quality: True"),
+        (TYPES.replace("big", "small"), "every name once"),
+        (TYPES + "pool: 3", "pool: 3 (unknown key"),
+    ],
+)
+def test_bad_types(text: str, said: str, feed: Feed, tmp_path: Path) -> None:
+    types = tmp_path / "types.yaml"
+    types.write_text(text, encoding="utf-8")
+    code, _, err = feed([], "--strategy", "OdM", "--types", str(types), *PLAIN)
+    assert code == 1
+    assert said in err
+
+
+def test_a_run_is_journalled_fed_and_explained(feed: Feed, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The events of a simulated journal, fed to the verb, give the decisions that it records; a job has a story."""
+    jobs, journal = tmp_path / "jobs.csv", tmp_path / "run.journal"
+    rows = [f"{i},{90 + 13 * (i % 5)},{(1, 2, 8, 16)[i % 4]},{(2, 4, 3, 8)[i % 4]},batch\n" for i in range(80)]
+    jobs.write_text("submit,duration,cores,memory,kind\n" + "".join(rows), encoding="utf-8")
+    assert run(["simulate", str(jobs), "-s", "HF", "--journal", str(journal), *NOW]) == 0
+    assert "journal written to" in capsys.readouterr().err
+    lines = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    events = [line for line in lines if "event" in line]
+    pool = lines[0]["journal"]["pool"]
+    assert pool > 0
+    code, told, _ = feed(events, "--strategy", "HF", "--pool", str(pool), "--start", "0", *PLAIN)
+    assert code == 0
+    assert told == [line for line in lines if "decision" in line]
+    rented = next(d for d in told if d["decision"] == "launch")
+    assert run(["explain", "--job", rented["job"], str(journal)]) == 0
+    story = capsys.readouterr().out
+    assert f"Job {rented['job']} under HF: came at" in story
+    for words in (rented["why"], "Refused:", "reserved pool: ", "local queue: ", "spot ", "Afterwards:", "ended after"):
+        assert words in story
+    assert run(["explain", "--job", rented["job"], str(journal), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["decision"] == rented or document["decision"]["job"] == rented["job"]
+    assert {r["option"].split()[0] for r in document["refused"]} >= {"reserved", "spot"}
+    assert document["afterwards"][-1]["event"] == "completion"
+
+
+def test_refusals_of_explain_and_simulate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", "--job", "7", str(tmp_path / "no.journal")]) == 1
+    assert "no such journal" in capsys.readouterr().err
+    journal = tmp_path / "x.journal"
+    assert run(["simulate", "scenario:static", "--journal", str(journal), *NOW]) == 64
+    assert "name one strategy" in capsys.readouterr().err
+    assert run(["simulate", "scenario:static", "-s", "SR", "--journal", str(tmp_path / "no" / "x"), *NOW]) == 1
+    assert "does not exist" in capsys.readouterr().err
