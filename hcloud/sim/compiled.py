@@ -34,13 +34,21 @@ OUT_OF_LINE = frozenset(
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
 
-PLAIN_JOBS = 300
+PLAIN_JOBS = 250
 """Plain Python simulates as many jobs in less time than numba takes to import and load what it compiled before."""
 
 
+class _Spent:
+    """The jobs given to plain Python so far: many short runs are worth the compiled kernels, too."""
+
+    jobs = 0
+
+
 def kernels(jobs: int) -> dict[str, Any]:
-    """The kernels by ``module.name``: plain Python for a short run, compiled for a long one; the answers agree."""
-    return plain() if jobs <= PLAIN_JOBS else compiled()
+    """The kernels by ``module.name``: plain Python while a process asks for little, compiled from then on; the answers
+    agree."""
+    _Spent.jobs += jobs
+    return plain() if _Spent.jobs <= PLAIN_JOBS else compiled()
 
 
 def plain() -> dict[str, Any]:

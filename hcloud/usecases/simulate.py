@@ -2,98 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from decimal import Decimal
 
 import numpy as np
 
 from hcloud.control.state import INTERRUPTIBLE, RENTED
 from hcloud.model.strategy import Strategy
-from hcloud.policy.records import Reals
 from hcloud.readers.strategies import NAMES, load_strategy
+from hcloud.sim.comparison import RESERVED, Compared, Comparison, Simulated, Timeline, with_front
 from hcloud.sim.measure import Measures, batch_performance, measure, service_tails
 from hcloud.sim.run import Outcome
-from hcloud.sim.scenarios import RECIPES, Check, self_check
+from hcloud.sim.scenarios import RECIPES, self_check
 from hcloud.usecases.simulation import Study, simulate_once, with_seed
-
-WEEKS = (1, 4, 13, 26, 52, 53, 104)
-"""Spans that cumulative costs are told for; a term of the reserve is 52 weeks."""
-_STUDENT = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145)
-"""The 0.975 quantile of Student's t for 1, 2, ... degrees of freedom."""
-_NORMAL = 1.96
-RESERVED = "reserved"
-
-
-@dataclass(frozen=True, slots=True)
-class Timeline:
-    """What was in use at even times (s): servers reserved; instances rented by type, with the ``vcpus`` of one of each;
-    vCPUs of the pool in use; the queue; the soft limit; ``heat`` [time, reserved server] is the share of each server
-    in use."""
-
-    times: Reals
-    reserved: int
-    rented: dict[str, Reals]
-    vcpus: dict[str, float]
-    pool_cores: Reals
-    queue: Reals
-    soft: Reals
-    heat: Reals
-
-
-@dataclass(frozen=True, slots=True)
-class Simulated:
-    """One run in figures, with what pictures need."""
-
-    measures: Measures
-    timeline: Timeline
-    batch: Reals
-    tails: Reals
-    left_out: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A mean over seeds with its 95 % interval (Student's t); the half-width is NaN for one seed."""
-
-    mean: float
-    half: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Interval:
-        """The interval of some values; NaN values (a figure that does not apply) stay NaN."""
-        count, mean = len(values), sum(values) / len(values)
-        if count == 1:
-            return cls(mean, math.nan)
-        deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / (count - 1))
-        student = _STUDENT[count - 2] if count - 2 < len(_STUDENT) else _NORMAL
-        return cls(mean, student * deviation / math.sqrt(count))
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """A strategy over all seeds; ``first`` is its run at the first of them. ``on_front`` says that no other strategy is
-    both cheaper and better in the mean."""
-
-    name: str
-    runs: tuple[Measures, ...]
-    first: Simulated
-    on_front: bool = False
-
-    def interval(self, figure: Callable[[Measures], float]) -> Interval:
-        """A figure over the seeds."""
-        return Interval.of([figure(run) for run in self.runs])
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Strategies over the same workload and seeds, and what the scenario states about itself."""
-
-    study: Study
-    seeds: tuple[int, ...]
-    strategies: tuple[Compared, ...]
-    checks: tuple[Check, ...]
 
 
 def strategies_named(names: Sequence[str]) -> tuple[Strategy, ...]:
@@ -119,26 +39,10 @@ def compare(
             advance((at * len(strategies) + place + 1) / (seeds * len(strategies)))
     made = [Compared(s.name, tuple(r), f) for s, r, f in zip(strategies, runs, firsts, strict=True)]
     checks = self_check(study.scenario, study.jobs) if study.scenario in RECIPES else ()
-    return Comparison(study, chosen, tuple(_with_front(made)), checks)
-
-
-def dollars_per_hour(run: Measures) -> float:
-    """Dollars an ideal hour, as a real number for intervals and pictures."""
-    return float(run.cost.per_ideal_hour)
-
-
-def kept_qos(run: Measures) -> float:
-    """The share of jobs that kept 95 % of their performance."""
-    return run.service.kept_qos
-
-
-def _with_front(made: Sequence[Compared]) -> list[Compared]:
-    points = [(c.interval(dollars_per_hour).mean, c.interval(kept_qos).mean) for c in made]
-    marked = []
-    for compared, (cost, quality) in zip(made, points, strict=True):
-        beaten = any((c <= cost and q >= quality) and (c < cost or q > quality) for c, q in points)
-        marked.append(Compared(compared.name, compared.runs, compared.first, not beaten))
-    return marked
+    name, shop = study.jobs.provenance.name, study.shop
+    return Comparison(
+        name, len(study.jobs), study.cloud.name, shop, study.profiled, chosen, tuple(with_front(made)), checks
+    )
 
 
 def _kept(outcome: Outcome, measures: Measures) -> Simulated:
@@ -168,8 +72,3 @@ def _timeline(outcome: Outcome) -> Timeline:
         series[:, 3].copy(),
         np.asarray(outcome.world.heat).copy(),
     )
-
-
-def cumulative(measures: Measures) -> dict[int, Decimal]:
-    """Dollars after so many weeks of the same load, terms prepaid."""
-    return {weeks: measures.cost.over_weeks(weeks) for weeks in WEEKS}

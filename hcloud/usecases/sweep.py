@@ -2,48 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from statistics import fmean, stdev
 
 from hcloud.errors import UsageError
 from hcloud.model.workload import Jobs
 from hcloud.readers.config import Loaded
 from hcloud.readers.strategies import NAMES, load_strategy
+from hcloud.sim.interval import Interval
 from hcloud.store.sweep_rows import Row, RowFile, open_rows
 from hcloud.usecases.simulation import Asked, open_study
 from hcloud.usecases.sweep_bench import Bench
 from hcloud.usecases.sweep_engines import Engine
 from hcloud.usecases.sweep_grid import Batch, Changes, Grid, parse_grid
-
-_STUDENT = (
-    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
-    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
-)  # fmt: skip
-"""Student's t at 97.5 % for 1 to 30 degrees of freedom; beyond those the last one is a little wide."""
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A figure over seeds: its mean and half of its 95 % interval (0 for one seed)."""
-
-    mean: float
-    half: float
-
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Interval | None:
-        """None where no seed gave a figure."""
-        if not values:
-            return None
-        count = len(values)
-        if count == 1:
-            return cls(values[0], 0.0)
-        return cls(fmean(values), _STUDENT[min(count - 1, 30) - 1] * stdev(values) / math.sqrt(count))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,5 +163,8 @@ class _Sums:
 
     def _cell(self, strategy: str, changes: Changes) -> Cell:
         labels = {c.key: c.label for c in changes}
-        figures = {name: Interval.of(values) for name, values in self.values[strategy, *labels.values()].items()}
+        figures = {
+            name: Interval.of(values) if values else None
+            for name, values in self.values[strategy, *labels.values()].items()
+        }
         return Cell(strategy, labels, len(self.grid.seeds), figures)

@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from hcloud.sim.comparison import WEEKS, Compared, Comparison, Simulated, dollars_per_hour, kept_qos
+from hcloud.sim.interval import Interval
 from hcloud.units import counted
-from hcloud.usecases.simulate import WEEKS, Compared, Comparison, Interval, Simulated, dollars_per_hour, kept_qos
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
@@ -67,14 +68,13 @@ def show_comparison(comparison: Comparison, terminal: Terminal) -> None:
 
 def simulation_document(comparison: Comparison) -> dict[str, object]:
     """The comparison as JSON: every figure of every run; money as text, figures that do not apply as null."""
-    study = comparison.study
     return {
         "format_version": "1.0",
-        "workload": study.jobs.provenance.name,
-        "jobs": len(study.jobs),
-        "cloud": study.cloud.name,
+        "workload": comparison.workload,
+        "jobs": comparison.jobs,
+        "cloud": comparison.cloud,
         "seeds": list(comparison.seeds),
-        "profiled": study.profiled,
+        "profiled": comparison.profiled,
         "strategies": [
             {"name": c.name, "on_front": c.on_front, "runs": [_run_document(m) for m in c.runs]}
             for c in comparison.strategies
@@ -134,12 +134,11 @@ def _text(value: Decimal, step: Decimal) -> str:
 
 
 def _headline(comparison: Comparison) -> str:
-    study = comparison.study
-    key = study.shop.reserved.key
-    informed = "profiled" if study.profiled else "without profiling: users' own requests"
+    key = comparison.shop.reserved.key
+    informed = "profiled" if comparison.profiled else "without profiling: users' own requests"
     return (
-        f"{study.jobs.provenance.name}: {len(study.jobs):,} jobs · cloud {study.cloud.name} ·"
-        f" {key.provider} {key.region}, {study.shop.types[study.shop.large].shape.name} reserved · {informed}"
+        f"{comparison.workload}: {comparison.jobs:,} jobs · cloud {comparison.cloud} ·"
+        f" {key.provider} {key.region}, {comparison.shop.types[comparison.shop.large].shape.name} reserved · {informed}"
     )
 
 
@@ -240,7 +239,7 @@ def _notes(comparison: Comparison, terminal: Terminal) -> None:
     first: Compared = comparison.strategies[0]
     for reason, count in first.first.left_out.items():
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")
-    pieces = first.runs[0].jobs - (len(comparison.study.jobs) - sum(first.first.left_out.values()))
+    pieces = first.runs[0].jobs - (comparison.jobs - sum(first.first.left_out.values()))
     if pieces > 0:
         terminal.note(f"jobs larger than the largest type are split up: {counted(pieces, 'piece')} more")
     for compared in comparison.strategies:

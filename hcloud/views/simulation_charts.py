@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from hcloud.sim.comparison import RESERVED, Compared, Comparison, dollars_per_hour, kept_qos
 from hcloud.sim.measure import WEEKS_A_TERM
-from hcloud.usecases.simulate import RESERVED, Compared, Comparison, dollars_per_hour, kept_qos
 from hcloud.views.pictures import save_picture, styled
 
 if TYPE_CHECKING:
@@ -21,9 +21,17 @@ Values = list[dict[str, Any]]
 
 def save_pictures(comparison: Comparison, path: Path) -> None:
     """Six panels in one picture, as PNG, SVG or HTML by the suffix."""
-    study = comparison.study
-    name = study.jobs.provenance.name.replace("<", "‹").replace(">", "›")
-    save_picture(styled(_panels(comparison, name)), path, name)
+    save_picture(picture_of(comparison), path, _name(comparison))
+
+
+def picture_of(comparison: Comparison) -> alt.TopLevelMixin:
+    """The picture as an Altair chart."""
+    return styled(_panels(comparison, _name(comparison)))
+
+
+def _name(comparison: Comparison) -> str:
+    """The workload's name without what could close the script that holds a page's data."""
+    return comparison.workload.rpartition("/")[2].replace("<", "‹").replace(">", "›")
 
 
 def _panels(comparison: Comparison, name: str) -> alt.VConcatChart:
@@ -39,7 +47,7 @@ def _panels(comparison: Comparison, name: str) -> alt.VConcatChart:
     pooled = [c for c in comparison.strategies if c.first.timeline.reserved]
     if pooled:
         rows.append(alt.hconcat(*(_heat(c) for c in pooled)).resolve_scale(color="shared"))
-    subtitle = f"{len(comparison.study.jobs):,} jobs · cloud {comparison.study.cloud.name} · {seeds} seeds"
+    subtitle = f"{comparison.jobs:,} jobs · cloud {comparison.cloud} · {seeds} seeds"
     made: alt.VConcatChart = (
         alt.vconcat(*rows)
         .resolve_scale(color="independent")

@@ -22,8 +22,9 @@ from hcloud.views.tables import Figures, fitted
 if TYPE_CHECKING:
     import altair as alt
 
+    from hcloud.sim.interval import Interval
     from hcloud.sim.variation import Change
-    from hcloud.usecases.sweep import Cell, Interval, Sweep
+    from hcloud.usecases.sweep import Cell, Sweep
     from hcloud.usecases.sweep_grid import Grid
 
 SHOWN_ROWS = 60
@@ -88,6 +89,8 @@ def _interval(interval: Interval | None) -> str:
     size = abs(interval.mean)
     places = 3 if size < 1 else max(2 - math.floor(math.log10(size)), 0)
     mean, half = (f"{value:,.{places}f}" for value in (interval.mean, interval.half))
+    if math.isnan(interval.half):
+        return mean
     return f"{mean} ±{half}" if float(half.replace(",", "")) else mean
 
 
@@ -104,7 +107,9 @@ def sweep_csv(sweep: Sweep) -> str:
 
 
 def _pair(interval: Interval | None) -> tuple[str, str]:
-    return ("", "") if interval is None else (repr(interval.mean), repr(interval.half))
+    if interval is None:
+        return "", ""
+    return repr(interval.mean), "" if math.isnan(interval.half) else repr(interval.half)
 
 
 def sweep_document(sweep: Sweep, at: datetime) -> Mapping[str, object]:
@@ -123,9 +128,13 @@ def sweep_document(sweep: Sweep, at: datetime) -> Mapping[str, object]:
     }
 
 
+def _known(half: float) -> float | None:
+    return None if math.isnan(half) else half
+
+
 def _cell_document(cell: Cell) -> Mapping[str, object]:
     figures = {
-        name: None if interval is None else {"mean": interval.mean, "half": interval.half}
+        name: None if interval is None else {"mean": interval.mean, "half": _known(interval.half)}
         for name, interval in cell.figures.items()
     }
     return {"strategy": cell.strategy, "changes": dict(cell.changes), "seeds": cell.seeds, "figures": figures}
@@ -248,11 +257,12 @@ def _scale(values: Sequence[float]) -> Any:
 def _point(cell: Cell, interval: Interval, grid: Grid) -> dict[str, object]:
     label = cell.changes[grid.keys[0]]
     value = next(c.value for c in grid.axes[0] if c.label == label)
+    half = _known(interval.half) or 0.0
     return {
         "x": value if _numeric(grid.axes[0]) else label,
         "y": interval.mean,
-        "low": interval.mean - interval.half,
-        "high": interval.mean + interval.half,
+        "low": interval.mean - half,
+        "high": interval.mean + half,
         "strategy": cell.strategy,
         "facet": _facet(grid.keys[1], cell.changes[grid.keys[1]]) if len(grid.keys) > 1 else "",
     }

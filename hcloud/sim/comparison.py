@@ -1,0 +1,92 @@
+"""Strategies compared over one workload: what is kept of their runs, intervals over seeds, and the front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from hcloud.policy.records import Reals
+from hcloud.sim.interval import Interval
+from hcloud.sim.measure import Measures
+from hcloud.sim.scenarios import Check
+from hcloud.sim.shop import Shop
+
+WEEKS = (1, 4, 13, 26, 52, 53, 104)
+"""Spans that cumulative costs are told for; a term of the reserve is 52 weeks."""
+RESERVED = "reserved"
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What was in use at even times (s): servers reserved; instances rented by type, with the ``vcpus`` of one of each;
+    vCPUs of the pool in use; the queue; the soft limit; ``heat`` [time, reserved server] is the share of each server
+    in use."""
+
+    times: Reals
+    reserved: int
+    rented: dict[str, Reals]
+    vcpus: dict[str, float]
+    pool_cores: Reals
+    queue: Reals
+    soft: Reals
+    heat: Reals
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """One run in figures, with what pictures need."""
+
+    measures: Measures
+    timeline: Timeline
+    batch: Reals
+    tails: Reals
+    left_out: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A strategy over all seeds; ``first`` is its run at the first of them. ``on_front`` says that no other strategy is
+    both cheaper and better in the mean."""
+
+    name: str
+    runs: tuple[Measures, ...]
+    first: Simulated
+    on_front: bool = False
+
+    def interval(self, figure: Callable[[Measures], float]) -> Interval:
+        """A figure over the seeds."""
+        return Interval.of([figure(run) for run in self.runs])
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Strategies over the same workload and seeds, and what the scenario states about itself."""
+
+    workload: str
+    jobs: int
+    cloud: str
+    shop: Shop
+    profiled: bool
+    seeds: tuple[int, ...]
+    strategies: tuple[Compared, ...]
+    checks: tuple[Check, ...]
+
+
+def dollars_per_hour(run: Measures) -> float:
+    """Dollars an ideal hour, as a real number for intervals and pictures."""
+    return float(run.cost.per_ideal_hour)
+
+
+def kept_qos(run: Measures) -> float:
+    """The share of jobs that kept 95 % of their performance."""
+    return run.service.kept_qos
+
+
+def with_front(made: Sequence[Compared]) -> list[Compared]:
+    """The strategies, each told whether no other one is both cheaper and better in the mean."""
+    points = [(c.interval(dollars_per_hour).mean, c.interval(kept_qos).mean) for c in made]
+    marked = []
+    for compared, (cost, quality) in zip(made, points, strict=True):
+        beaten = any((c <= cost and q >= quality) and (c < cost or q > quality) for c, q in points)
+        marked.append(replace(compared, on_front=not beaten))
+    return marked
