@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
+
+if TYPE_CHECKING:
+    from io import BufferedIOBase
 
 EPILOG = (
     'Events: {"at": 0, "event": "arrival", "job": "a", "cores": 2, "memory_gib": 4} (and vector, restartable, coin), '
@@ -58,7 +61,7 @@ def decide(
     opened = open_stream(setup, compile_all() if compiled else plain(), journal, durable=durable)
     try:
         show_opened(opened, terminal)
-        wrong = tell_lines(sys.stdin.buffer, opened.stream, terminal)
+        wrong = tell_lines(cast("BufferedIOBase", sys.stdin.buffer), opened.stream, terminal)
     finally:
         opened.stream.close()
     if wrong:

@@ -91,13 +91,31 @@ class Session:
         Raises EventError where the event cannot be. Nothing has then happened but what was due before it, which is
         decided all the same and told with the next event.
         """
+        self._check_names(event)
+        begins = math.isnan(self.now)
         self._check_time(event.at)
         rank = _SAMPLE_RANKS[event.during] if isinstance(event, Sample) else _RANKS[type(event)]
         self._due += self._fire(event.at, rank)
-        made = self._handlers[type(event)](event)
+        try:
+            made = self._handlers[type(event)](event)
+        except EventError:
+            if begins:
+                self.now = self._control = math.nan
+            raise
         made, self._due = self._due + made, []
         self.now = event.at
         return made
+
+    def _check_names(self, event: Event) -> None:
+        """Refuse, before any time passes, what names a job or an instance that nobody was told of."""
+        if isinstance(event, Arrival):
+            if event.job in self.tables.rows:
+                raise EventError(f"job {event.job} has come before and has not ended")
+        elif isinstance(event, Completion | BelowQos):
+            if event.job not in self.tables.rows:
+                raise EventError(f"job {event.job} has not come or has ended before")
+        elif not isinstance(event, Clock):
+            self._instance(event.instance)
 
     def _check_time(self, at: float) -> None:
         if math.isnan(self.now):
@@ -184,8 +202,6 @@ class Session:
         return Facts(*around, leading(high), ask, memory, coin, kind, measured)
 
     def _arrival(self, event: Arrival) -> list[Decision]:
-        if event.job in self.tables.rows:
-            raise EventError(f"job {event.job} has come before and has not ended")
         row = self.tables.add(event, event.vector if self.setup.rules.informed else UNKNOWN)
         if self.watch is not None:
             self.watch(row, event.at)
@@ -193,9 +209,7 @@ class Session:
 
     def _running(self, job: str) -> int:
         """The row of a job that is running; raises EventError where it is not."""
-        row = self.tables.rows.get(job)
-        if row is None:
-            raise EventError(f"job {job} has not come or has ended before")
+        row = self.tables.rows[job]
         slot = self.tables.server[row]
         if slot < 0:
             raise EventError(f"job {job} is in the queue; it has not begun")

@@ -30,6 +30,7 @@ UNBOUNDED = "unbounded"
 """A margin without end: JSON knows no infinity."""
 _MOST = 1e15
 _LONGEST_NAME = 200
+_decode = json.JSONDecoder().decode
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 Document = dict[str, Any]
@@ -43,7 +44,7 @@ def to_line(document: Mapping[str, object]) -> str:
 def from_line(text: str) -> Document:
     """The object a line holds; raises EventError where it holds none."""
     try:
-        document = json.loads(text)
+        document = _decode(text)
     except (json.JSONDecodeError, RecursionError) as error:
         raise EventError(f"not JSON: {error}") from None
     if not isinstance(document, dict):
@@ -131,13 +132,13 @@ def _instance(document: Document) -> int:
 
 
 def _entries(document: Document, key: str, usual: tuple[int, ...] | None = None) -> tuple[int, ...]:
-    value = document.get(key, usual)
-    if (
-        isinstance(value, list | tuple)
-        and len(value) == ENTRIES
-        and all(type(v) is int and 0 <= v <= 99 for v in value)
-    ):
-        return tuple(value)
+    if usual is not None and key not in document:
+        return usual
+    value = document.get(key)
+    if isinstance(value, list) and len(value) == ENTRIES and set(map(type, value)) == {int}:
+        entries = tuple(value)
+        if min(entries) >= 0 and max(entries) <= 99:
+            return entries
     raise EventError(f"{key}: {_shown(value)}; a list of {ENTRIES} whole numbers from 0 to 99")
 
 

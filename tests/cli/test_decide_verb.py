@@ -95,6 +95,15 @@ def test_bad_lines_are_said_and_the_stream_goes_on(feed: Feed) -> None:
     assert "did you mean cores" in said
 
 
+def test_lines_that_are_too_long_are_said_and_a_last_one_needs_no_end(feed: Feed) -> None:
+    long = '{"at": 1, "event": "clock", "x": "' + "x" * 3_000_000 + '"}'
+    code, told, said = feed(
+        [ARRIVAL, long, {**ARRIVAL, "at": 2, "job": "b"}], "--strategy", "SR", "--pool", "1", *PLAIN
+    )
+    assert (code, [d["job"] for d in told]) == (1, ["a", "b"])
+    assert said == "error: line 2: longer than 1,048,576 bytes\n"
+
+
 def test_state_is_kept_across_restarts(feed: Feed, tmp_path: Path) -> None:
     journal = ("--journal", str(tmp_path / "live.journal"))
     hm = ("--strategy", "HM", "--pool", "1", *PLAIN, *journal)

@@ -43,7 +43,8 @@ POOLS = {"SR": 6, "OdF": 0, "OdM": 0, "HF": 2, "HM": 2}
 
 def first(tasks: Tasks, count: int) -> Tasks:
     values: dict[str, Any] = {f.name: getattr(tasks, f.name) for f in fields(tasks)}
-    return Tasks(**{name: v[:count] if isinstance(v, np.ndarray) else v for name, v in values.items()})
+    values |= {name: v[:count] for name, v in values.items() if isinstance(v, np.ndarray)}
+    return Tasks(**values)
 
 
 @cache
@@ -245,6 +246,10 @@ def live(journal: Callable[..., Path]) -> Session:
 
 def test_events_that_cannot_be(journal: Callable[..., Path]) -> None:
     session = live(journal)
+    with pytest.raises(EventError, match="job b has not come"):  # and the clock does not start with it
+        session.handle(Completion(99.0, "b", 1.0))
+    with pytest.raises(EventError, match="is ready already"):
+        session.handle(Ready(99.0, 0))
     job = Arrival(10.0, "a", 1000, 1024, (10,) * 10, False, 0.5)
     assert session.handle(job)[0].place == "reserved server 0"
     for event, said in (
@@ -276,7 +281,7 @@ def test_what_was_due_before_a_bad_event_is_told_with_the_next(journal: Callable
     assert kept.action is Action.RETAIN
     assert kept.until is not None
     with pytest.raises(EventError):
-        one.handle(Completion(kept.until + 1, "zzz", 1.0))
+        one.handle(Sample(kept.until + 1, 0, (1,) * 10, During.WATCH))
     released = one.handle(Clock(kept.until + 2))
     assert [d.reason for d in released] == ["retention-over"]
     assert released == other.handle(Clock(kept.until + 2))
