@@ -253,6 +253,8 @@ def _start_queued(c: Control, number: int, ahead: int, freed: int, now: float) -
             waited = now - c.jobs[number].asked
             command(c, PLACE, number, server, (RESERVED, FROM_QUEUE, waited))
             return True
+    else:
+        c.desk.blocked = 0  # nobody looked at the freed server: the next look is at all
     return dynamic and c.rules.recheck == 1 and _leave_queue(c, number, ahead, now)
 
 

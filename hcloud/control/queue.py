@@ -27,6 +27,7 @@ def remove(c: Control, number: int, ahead: int, now: float) -> None:
     if job.behind < 0:
         c.desk.tail = ahead
     job.behind = -1
+    c.desk.blocked = 0
     c.desk.queued -= 1
     c.desk.last_queued = now
     record_wait(c.waits[job.size_class], c.rules.history, now - job.asked)

@@ -1,0 +1,51 @@
+"""The compiled kernels and the same functions as plain Python write the same bytes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from simulating import changed, excerpt, setting_of, tasks_in, with_spot, world_of
+
+from hcloud.readers.strategies import load_strategy
+from hcloud.sim.compiled import compiled, plain
+from hcloud.sim.world import World
+
+STRATEGIES = {
+    "SR": (load_strategy("SR"), 15),
+    "OdF": (load_strategy("OdF"), 0),
+    "OdM": (load_strategy("OdM"), 0),
+    "HF": (load_strategy("HF"), 6),
+    "HM": (load_strategy("HM"), 6),
+    "HM with spot": (with_spot(load_strategy("HM"), 0.6), 3),
+    "SR first fit, short of servers": (changed(load_strategy("SR"), "placement", order="first-fit"), 4),
+}
+
+
+def contents(world: World) -> dict[str, bytes]:
+    control = world.control
+    tables = {
+        "tasks": world.tasks, "rentals": world.rentals, "lines": world.lines, "hosts": world.hosts,
+        "servers": control.servers, "jobs": control.jobs, "windows": control.windows, "waits": control.waits,
+    }  # fmt: skip
+    arrays = {name: np.asarray(rows).tobytes() for name, rows in tables.items()}
+    return {
+        **arrays,
+        "series": world.series.tobytes(),
+        "heat": world.heat.tobytes(),
+        "tally": str(world.tally).encode(),
+    }
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_both_write_the_same_bytes(name: str) -> None:
+    strategy, pool = STRATEGIES[name]
+    setting = setting_of(strategy, pool)
+    tasks = tasks_in(setting, excerpt(240))
+    worlds = []
+    for kernels in (plain(), compiled()):
+        world = world_of(setting, tasks)
+        assert kernels["sim.engine.simulate"](world, len(tasks) + 1)
+        worlds.append(contents(world))
+    assert worlds[0].keys() == worlds[1].keys()
+    for table in worlds[0]:
+        assert worlds[0][table] == worlds[1][table], table

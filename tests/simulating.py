@@ -1,0 +1,83 @@
+"""Small studies for tests of the simulator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from hcloud.model.strategy import Parameter, Strategy, Value
+from hcloud.model.workload import Jobs, Provenance
+from hcloud.readers.clouds import load_cloud
+from hcloud.readers.strategies import load_strategy
+from hcloud.sim.build import Setting, build, usual_capacity
+from hcloud.sim.prepare import Tasks, tasks_of
+from hcloud.sim.scenarios import scenario
+from hcloud.sim.shop import Shop, Wanted, open_shop
+from hcloud.sim.world import World
+from hcloud.usecases.pricing import open_book
+
+Row = tuple[float, float, float, float, int]
+
+
+def paper_shop() -> Shop:
+    """What the study rents."""
+    return open_shop(open_book(), Wanted.paper())
+
+
+def jobs_of(rows: Sequence[Row]) -> Jobs:
+    """Jobs from rows of submit, duration, cores, memory, kind."""
+    table = np.array(rows, np.float64).reshape(len(rows), 5)
+    submit, duration, cores, memory = (np.ascontiguousarray(table[:, i]) for i in range(4))
+    none = np.full(len(rows), -1, np.int32)
+    kind = table[:, 4].astype(np.int8)
+    origin = Provenance("test", "test", "", len(rows))
+    return Jobs(submit, duration, cores, memory, np.zeros(len(rows)), kind, none, (), none.copy(), (), origin)
+
+
+def excerpt(count: int, name: str = "high-variability") -> Jobs:
+    """The first jobs of a scenario."""
+    jobs = scenario(name)
+    names = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
+    fields: dict[str, Any] = {name: getattr(jobs, name)[:count] for name in names}
+    return replace(jobs, **fields)
+
+
+def changed(strategy: Strategy, mechanism: str, **values: Value) -> Strategy:
+    """A strategy with other values for some keys of a mechanism."""
+
+    def new(parameter: Parameter) -> Parameter:
+        return replace(parameter, value=values.get(parameter.key, parameter.value))
+
+    parts = tuple(
+        replace(m, parameters=tuple(map(new, m.parameters))) if m.name == mechanism else m for m in strategy.mechanisms
+    )
+    return replace(strategy, mechanisms=parts)
+
+
+def with_spot(strategy: Strategy, below_quality: float) -> Strategy:
+    """A strategy that sends tolerant batch jobs to spot capacity."""
+    spot = strategy.mechanism("spot")
+    key = Parameter("below_quality", below_quality, "quality", spot.origin, "", "test")
+    parts = tuple(
+        replace(m, rule="tolerant-batch", parameters=(key,)) if m.name == "spot" else m for m in strategy.mechanisms
+    )
+    return replace(strategy, name=f"{strategy.name}+spot", mechanisms=parts)
+
+
+def setting_of(strategy: Strategy | str, pool: int, seed: int = 7) -> Setting:
+    """A strategy in the study's cloud."""
+    chosen = load_strategy(strategy) if isinstance(strategy, str) else strategy
+    return Setting(chosen, load_cloud("paper"), paper_shop(), pool, seed, samples=24)
+
+
+def tasks_in(setting: Setting, jobs: Jobs) -> Tasks:
+    """The jobs as the strategy is told about them."""
+    return tasks_of(jobs, setting.cloud, setting.strategy, 16_000, setting.seed)
+
+
+def world_of(setting: Setting, tasks: Tasks) -> World:
+    """A world with a journal, before its first event."""
+    return build(setting, tasks, usual_capacity(len(tasks), setting.pool, journal=True))
