@@ -35,6 +35,7 @@ VERBS = {
     "compare": "The strategies side by side over several seeds: cost, quality, and which are on the front",
     "workload": "Traces and utilisation histories: show, validate, convert",
     "sweep": "What comes out when numbers of a strategy, the cloud or the prices are others",
+    "reproduce": "The published studies run again with the frozen model: what holds and what does not",
     "strategy": "The provisioning strategies and where each of their numbers comes from",
     "init": "Write a commented hcloud.yaml to start from",
     "validate": "Check a configuration and everything it points to",

@@ -92,8 +92,12 @@ def scenario(name: str, seed: int = 42) -> Jobs:
     """The jobs of a scenario; the same name and seed give the same bits."""
     if name not in RECIPES:
         raise UsageError(f"{name!r} is not a scenario", hint=f"scenarios: {', '.join(RECIPES)}")
-    recipe = RECIPES[name]
-    chance = np.random.default_rng([seed, list(RECIPES).index(name)])
+    return generated(RECIPES[name], seed)
+
+
+def generated(recipe: Recipe, seed: int) -> Jobs:
+    """The jobs of a scenario's recipe, or of one that differs from it in numbers only; the same gives the same bits."""
+    chance = np.random.default_rng([seed, list(RECIPES).index(recipe.name)])
     total = demand_curve(recipe, chance)
     batch = _batch_curve(recipe, total)
     times = np.cumsum(chance.exponential(1.0, int(SECONDS * 1.2)))
