@@ -20,6 +20,8 @@ lint: $(VENV)/.test
 
 bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b1_simulate
+	$(BIN)/python -m benchmarks.b2_sweep
+	$(BIN)/python -m benchmarks.b3_decide
 	$(BIN)/python -m benchmarks.b5_commitments
 	$(BIN)/python -m benchmarks.b8_startup
 	$(BIN)/python -m benchmarks.b9_ingest
