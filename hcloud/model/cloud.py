@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from hcloud.model.profile import RESOURCES
 from hcloud.model.strategy import Key, Parameter
-
-RESOURCES = ("l1i", "l1d", "l2", "llc", "membw", "memcap", "cpu", "prefetch", "network", "disk")
-"""The ten shared resources an interference vector has an entry for, in this order."""
 
 CLOUD_KEYS: Mapping[str, tuple[Key, ...]] = {
     "neighbours": (

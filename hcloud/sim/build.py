@@ -8,7 +8,8 @@ import numpy as np
 
 from hcloud.control.controller import open_pool
 from hcloud.control.state import Job, Kind, new_control
-from hcloud.model.cloud import RESOURCES, CloudModel, Quantiles, SizeModel
+from hcloud.model.cloud import CloudModel, Quantiles, SizeModel
+from hcloud.model.profile import RESOURCES
 from hcloud.model.strategy import Strategy
 from hcloud.policy.compose import compose
 from hcloud.policy.quality import HALF, SCALE, complement, encode, leading

@@ -1,0 +1,122 @@
+"""An application as it was measured and as it is predicted: two types that are never taken for one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from hcloud.model.workload import Kind
+
+RESOURCES = ("l1i", "l1d", "llcbw", "llc", "membw", "memcap", "cpu", "tlb", "network", "disk")
+"""The ten shared resources an interference vector has an entry for, in this order: caches by capacity and the last
+level by bandwidth, too; memory by bandwidth and capacity; cores; address translation; network; storage."""
+
+
+class Aspect(StrEnum):
+    """What a profile tells of an application: four classifications, interference counted as the two it is made of.
+
+    The columns of an aspect are sizes (``2c4g``), node counts (``4``), instance types (``m5.large``) or resources.
+    """
+
+    SCALE_UP = "scale_up"
+    SCALE_OUT = "scale_out"
+    TYPES = "types"
+    TOLERATED = "tolerated"
+    CAUSED = "caused"
+
+    @property
+    def is_interference(self) -> bool:
+        """Whether values are scores of 0..100 by resource; else they are performance in the metric's unit."""
+        return self in (Aspect.TOLERATED, Aspect.CAUSED)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """What an application's performance is counted in; ``rising`` says that more is better."""
+
+    name: str
+    unit: str
+    rising: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One measured number with its 95 % interval, how many samples it rests on, when and on which machine they were
+    taken, and what produced it (a command, an injector, a file)."""
+
+    value: float
+    low: float
+    high: float
+    samples: int
+    at: datetime
+    machine: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """Everything measured of an application: sparse, every entry with its provenance.
+
+    Scores follow Paragon (TOCS 31(4), §2.3): a tolerated score is the intensity at which 5 % of the quality of service
+    is lost (100: never), a caused score is 100 less the intensity at which the injector loses 5 % (0: never).
+    ``unmeasurable`` says of resources why this machine cannot tell them.
+    """
+
+    app: str
+    kind: Kind
+    metric: Metric
+    command: tuple[str, ...]
+    entries: Mapping[Aspect, Mapping[str, Measured]]
+    unmeasurable: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """One entry of a completed row with its interval; ``measured`` says that it is the measurement itself."""
+
+    value: float
+    low: float
+    high: float
+    measured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """An application seen before and how alike it is, from -1 to 1."""
+
+    app: str
+    likeness: float
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """The next measurement worth making: a column of an aspect, by how much it would narrow the estimate, and why."""
+
+    aspect: Aspect
+    column: str
+    gain: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A completed row: every column of the matrix, whose rows resembled it, and the error that rows held out of the
+    corpus were predicted with from as many entries (relative for performance, points for scores)."""
+
+    aspect: Aspect
+    columns: Mapping[str, Predicted]
+    neighbours: tuple[Neighbour, ...]
+    held_out_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What is predicted of an application; aspects with too little evidence are missing, and ``probes`` name the
+    cheapest next measurements. Never accepted where a measurement is expected."""
+
+    app: str
+    rows: Mapping[Aspect, Row]
+    probes: tuple[Probe, ...]
