@@ -18,6 +18,7 @@ from hcloud.usecases.simulate import compare, strategies_named
 from hcloud.usecases.simulation import Asked, open_study
 from hcloud.usecases.sources import Flags, with_flags
 from hcloud.views.console import Terminal
+from hcloud.views.operation import save_front
 from hcloud.views.plan import show_plan
 from hcloud.views.simulation_charts import picture_of
 
@@ -31,8 +32,9 @@ SMALL = 1.0
 
 
 def main(trace: str | None) -> None:
-    """Write docs/plan.png (the example's plan as a terminal shows it) and docs/compare*.png."""
+    """Write docs/plan.png (the example's plan as a terminal shows it), docs/front.png, docs/compare*.png."""
     draw_plan()
+    draw_front()
     draw_comparison(Flags(workload="scenario:high-variability"), 7, HERE / "compare.png")
     if trace is not None:
         draw_comparison(Flags(workload=trace, providers=(Provider.AZURE,)), 3, HERE / "compare-azure.png")
@@ -53,6 +55,12 @@ def draw_plan() -> None:
     show_plan(plan, Terminal(screen, screen))
     svg = screen.export_svg(title="hcloud plan -f examples/high-variability/hcloud.yaml")
     (HERE / "plan.png").write_bytes(vl_convert.svg_to_png(svg, scale=1))
+
+
+def draw_front() -> None:
+    """Dollars against quality of every strategy for the bundled example."""
+    loaded = with_flags(load_config(EXAMPLE), Flags(operation={"strategy": "auto", "seeds": 7}))
+    save_front(make_plan(loaded, datetime.now(UTC)).plan, HERE / "front.png")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,17 @@ from hcloud.errors import UsageError
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
 
-EXPLAINED = ("format_version", "tool_version", "generated_at", "currency", "mix", "reasons", "refusals", "assumptions")
+EXPLAINED = (
+    "format_version",
+    "tool_version",
+    "generated_at",
+    "currency",
+    "mix",
+    "reasons",
+    "refusals",
+    "assumptions",
+    "operation",
+)
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -50,17 +60,7 @@ def explain(
         )
     if json_ or output is PlanFormat.JSON:
         part = plan_document(replace(stored, mix=tuple(lines), refusals=tuple(refused)))
-        kept = (
-            "format_version",
-            "tool_version",
-            "generated_at",
-            "currency",
-            "mix",
-            "reasons",
-            "refusals",
-            "assumptions",
-        )
-        terminal.write_json({name: part[name] for name in kept})
+        terminal.write_json({name: part[name] for name in EXPLAINED if name in part})
     elif output is PlanFormat.MD:
         terminal.write(markdown_explanation(stored, address))
     else:

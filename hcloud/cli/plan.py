@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -12,6 +13,10 @@ from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
 from hcloud.cli.options import moment
 from hcloud.errors import UsageError
+
+if TYPE_CHECKING:
+    from hcloud.model.plan import Plan
+    from hcloud.views.console import Terminal
 
 CHANGES = 2
 
@@ -45,6 +50,15 @@ def plan(
     horizon: Annotated[str | None, typer.Option(help="How far to plan, for example 1y or 3y.")] = None,
     regret_quantile: Annotated[float | None, typer.Option(help="Size the reserve by regret, for example 0.9.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of scenarios and futures.")] = None,
+    strategy: Annotated[
+        str | None, typer.Option("--strategy", "-s", help="Simulate: auto, SR, OdF, OdM, HF, HM, or a file.")
+    ] = None,
+    qos: Annotated[float | None, typer.Option(help="Share of jobs to keep 95% of their performance [0.9].")] = None,
+    budget: Annotated[float | None, typer.Option(help="Most dollars a month.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="Seeds to predict with [3].")] = None,
+    cloud: Annotated[str | None, typer.Option(help="Model of the cloud, as in hcloud simulate.")] = None,
+    frontier: Annotated[bool, typer.Option("--frontier", help="Show every point that was simulated.")] = False,
+    picture: Annotated[Path | None, typer.Option(help="Draw dollars against quality to FILE.png, .svg, .html.")] = None,
     max_price_age: Annotated[str | None, typer.Option(help="Refuse older prices, for example 30d.")] = None,
     now: Annotated[str | None, typer.Option(help="The time to plan at (ISO 8601), for reproducible output.")] = None,
     detailed_exitcode: Annotated[
@@ -54,15 +68,11 @@ def plan(
     """How much to reserve, where and for which term, and what stays on demand."""
     from hcloud.model.catalog import Provider
     from hcloud.readers.config import load_config
-    from hcloud.store.plan_file import check_target, plan_document, save_plan
     from hcloud.usecases.plan import make_plan
     from hcloud.usecases.sources import Flags, with_flags
-    from hcloud.views.plan import markdown, show_plan
 
-    known = [p.value for p in Provider]
-    for name in provider or ():
-        if name not in known:
-            raise UsageError(f"--provider {name}: must be one of {', '.join(known)}")
+    _check_providers(provider or ())
+    operation = {"strategy": strategy, "qos": qos, "budget": budget, "seeds": seeds, "cloud": cloud}
     flags = Flags(
         workload=workload,
         format=workload_format,
@@ -75,24 +85,75 @@ def plan(
         regret_quantile=regret_quantile,
         seed=seed,
         max_price_age=max_price_age,
+        operation={key: value for key, value in operation.items() if value is not None},
     )
     terminal = session(ctx).terminal
     loaded, at = with_flags(load_config(file), flags), moment(now)
-    if out is not None:
-        check_target(out)
+    if loaded.config.operation.strategy is None:
+        _refuse({**flags.operation, "frontier": frontier or None, "picture": picture})
+    _check_targets(out, picture)
     with terminal.progress("planning", 1.0) as advance:
         made = interruptible(lambda: make_plan(loaded, at, advance)).plan
     if "verbose" in session(ctx).flags:
         for assumption in made.assumptions:
             terminal.note(f"{assumption.key} = {assumption.value}: {assumption.why}")
+    _save(made, out, picture, terminal)
+    _print(made, PlanFormat.JSON if json_ else output, terminal, frontier=frontier)
+    if detailed_exitcode and made.purchases:
+        raise typer.Exit(CHANGES)
+
+
+def _refuse(given: Mapping[str, object]) -> None:
+    """UsageError where something is asked about strategies and none is to be simulated."""
+    for flag, value in given.items():
+        if value is not None:
+            raise UsageError(
+                f"--{flag} is about simulated strategies, and none is named",
+                hint="add --strategy auto, or operation.strategy in hcloud.yaml",
+            )
+
+
+def _check_providers(names: Sequence[str]) -> None:
+    from hcloud.model.catalog import Provider
+
+    known = [p.value for p in Provider]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--provider {name}: must be one of {', '.join(known)}")
+
+
+def _check_targets(out: Path | None, picture: Path | None) -> None:
+    """Ask before long work whether its results can be written."""
     if out is not None:
+        from hcloud.store.plan_file import check_target
+
+        check_target(out)
+    if picture is not None:
+        from hcloud.views.pictures import check_picture
+
+        check_picture(picture)
+
+
+def _save(made: Plan, out: Path | None, picture: Path | None, terminal: Terminal) -> None:
+    if out is not None:
+        from hcloud.store.plan_file import save_plan
+
         save_plan(made, out)
         terminal.note(f"plan written to {out}")
-    if json_ or output is PlanFormat.JSON:
+    if picture is not None:
+        from hcloud.views.operation import save_front
+
+        save_front(made, picture)
+        terminal.note(f"drawn to {picture}")
+
+
+def _print(made: Plan, output: PlanFormat, terminal: Terminal, *, frontier: bool) -> None:
+    from hcloud.store.plan_file import plan_document
+    from hcloud.views.plan import markdown, show_plan
+
+    if output is PlanFormat.JSON:
         terminal.write_json(plan_document(made))
     elif output is PlanFormat.MD:
         terminal.write(markdown(made))
     else:
-        show_plan(made, terminal)
-    if detailed_exitcode and made.purchases:
-        raise typer.Exit(CHANGES)
+        show_plan(made, terminal, frontier=frontier)

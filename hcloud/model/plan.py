@@ -7,6 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.operation import Operation
 
 FORMAT_VERSION = "1.0"
 OWNED = "owned/"
@@ -142,7 +143,8 @@ class Assumption:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Everything ``hcloud plan`` decides, with what it was decided from."""
+    """Everything ``hcloud plan`` decides, with what it was decided from; ``operation`` only where strategies were
+    simulated."""
 
     format_version: str
     tool_version: str
@@ -166,6 +168,7 @@ class Plan:
     refusals: tuple[Refusal, ...]
     assumptions: tuple[Assumption, ...]
     warnings: tuple[str, ...]
+    operation: Operation | None = None
 
     @property
     def purchases(self) -> tuple[MixLine, ...]:

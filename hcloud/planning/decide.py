@@ -21,6 +21,7 @@ from hcloud.planning.evaluate import (
     Evaluation,
     all_on_demand,
     evaluate,
+    fill,
     reserved_for_peak,
     static_hybrid,
 )
@@ -94,8 +95,15 @@ class Decision:
         return self.forecast.hours
 
 
-def decide(book: PriceBook, demand: Demand, settings: PlanSettings, owned: Sequence[Owned] = ()) -> Decision:
-    """Choose the cheapest fleet for the demand's forecast among the markets' offers.
+def decide(
+    book: PriceBook,
+    demand: Demand,
+    settings: PlanSettings,
+    owned: Sequence[Owned] = (),
+    reserve: int | None = None,
+) -> Decision:
+    """Choose the cheapest fleet for the demand's forecast among the markets' offers; with ``reserve`` the one that
+    holds so many instances of the cheapest single type, whatever would be optimal.
 
     Raises EvidenceError where no candidate has a price, InputError where there is no demand.
     """
@@ -112,7 +120,8 @@ def decide(book: PriceBook, demand: Demand, settings: PlanSettings, owned: Seque
         sorted((evaluate(c, parts.planned) for c in candidates), key=lambda e: (e.cost, e.candidate.address))
     )
     optimum = _choose(evaluations, parts.planned, settings)
-    outcome, scale, chosen = _sized(optimum, parts.planned, settings, _steady(optimum.fleet, settings, owned))
+    start = optimum if reserve is None else _holding(evaluations[0], parts.planned, optimum, reserve)
+    outcome, scale, chosen = _sized(start, parts.planned, settings, _steady(start.fleet, settings, owned))
     return Decision(
         parts.planned,
         chosen.types,
@@ -120,7 +129,7 @@ def decide(book: PriceBook, demand: Demand, settings: PlanSettings, owned: Seque
         optimum.fleet.cost,
         _spot_fleet(candidates, evaluations[0].candidate, parts.spot),
         chosen.method,
-        chosen.gap + float(chosen.fleet.cost - optimum.fleet.cost),
+        chosen.gap + float(chosen.fleet.cost - start.fleet.cost),
         chosen.lower_bound,
         _rivals(candidates, parts.whole, settings),
         evaluations,
@@ -179,6 +188,14 @@ def _choose(evaluations: Sequence[Evaluation], forecast: Forecast, settings: Pla
     if float(mixed.cost) >= float(best.cost) * (1 - settings.mix_min_saving):
         return single
     return _Chosen(_in_use(shapes, mixed), mixed, mix.method, max(float(mixed.cost) - mix.bound, 0.0), bound)
+
+
+def _holding(best: Evaluation, forecast: Forecast, optimum: _Chosen, count: int) -> _Chosen:
+    """The fleet of the best single type with a stated reserve, its gap counted from the optimum's bound."""
+    holdings = fill(best.candidate.commitments, count, forecast.hours)
+    fleet = serve(forecast, (best.candidate,), holdings)
+    gap = float(fleet.cost - best.bound)
+    return _Chosen((best.candidate,), fleet, f"a reserve of {count}, chosen by simulation", gap, optimum.lower_bound)
 
 
 def _by_shape(

@@ -10,6 +10,7 @@ from decimal import Decimal
 import numpy as np
 
 from hcloud.model.catalog import InstanceType, Offer
+from hcloud.model.operation import Operation
 from hcloud.model.plan import (
     FORMAT_VERSION,
     OWNED,
@@ -49,6 +50,7 @@ class Circumstances:
     demand: Demand
     assumptions: tuple[Assumption, ...]
     warnings: tuple[str, ...]
+    operation: Operation | None = None
 
 
 def state(decision: Decision, around: Circumstances) -> Plan:
@@ -93,6 +95,7 @@ def state(decision: Decision, around: Circumstances) -> Plan:
         refusals=refusals(decision),
         assumptions=around.assumptions,
         warnings=around.warnings,
+        operation=around.operation,
     )
 
 

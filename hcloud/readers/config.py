@@ -122,6 +122,16 @@ class PlanningSection(Section):
         return self
 
 
+class OperationSection(Section):
+    """Which strategies run what is bought, and what they have to keep; without one nothing is simulated."""
+
+    strategy: str | None = None
+    qos: Share = 0.9
+    budget: Annotated[Decimal, Field(gt=0)] | None = None
+    seeds: Annotated[int, Field(ge=1, le=1000)] = 3
+    cloud: str | None = None
+
+
 class OwnedSection(Section):
     """A commitment that is already paid for: instances, or dollars an hour for a savings plan."""
 
@@ -158,6 +168,7 @@ class Config(Section):
     prices: PricesSection = PricesSection()
     markets: Annotated[tuple[MarketSection, ...], AfterValidator(_at_least_one)] = (MarketSection(),)
     planning: PlanningSection = PlanningSection()
+    operation: OperationSection = OperationSection()
     owned: tuple[OwnedSection, ...] = ()
 
     def settings(self) -> PlanSettings:
@@ -283,6 +294,7 @@ def _known_keys(location: tuple[int | str, ...]) -> list[str]:
         "prices": PricesSection,
         "markets": MarketSection,
         "planning": PlanningSection,
+        "operation": OperationSection,
         "owned": OwnedSection,
     }
     section = sections.get(str(location[0]), Config) if location else Config

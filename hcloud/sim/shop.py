@@ -21,6 +21,8 @@ from hcloud.model.catalog import (
 )
 from hcloud.units import HOURS_PER_YEAR
 
+_ALIKE = Decimal("0.01")
+"""GiB per vCPU by which types of one shape may differ."""
 COMMITMENTS = (PurchaseOption.RESERVED, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION)
 
 
@@ -67,6 +69,30 @@ class Wanted:
     def paper(cls) -> Wanted:
         """What the study rented: Google's first series, reserved at its ratio of prices (thesis §8.2.2, §8.5.1)."""
         return cls(Provider.GCP, "us-central1", ("n1-standard*",), 16, 2.74)
+
+
+def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None) -> Shop:
+    """The shop around one large type: every size up to it of its family, processor and GiB per vCPU, and the
+    commitment its reserve is bought at (its own on-demand price where there is none, for strategies without reserve).
+    """
+    key = on_demand.key
+    chosen = book.types[key.provider, key.instance_type]
+    wanted = Wanted(key.provider, key.region, (chosen.family,), int(chosen.vcpus), os=key.os)
+    alike = [
+        t
+        for t in _rentables(book, wanted)
+        if t.shape.arch == chosen.arch
+        and abs(t.shape.memory_gib / t.shape.vcpus - chosen.memory_gib / chosen.vcpus) <= _ALIKE
+        and (t.shape.vcpus < chosen.vcpus or t.shape.name == chosen.name)
+    ]
+    commitment = reserved or _by_ratio(on_demand, 1.0)
+    return Shop(
+        tuple(alike),
+        len(alike) - 1,
+        commitment,
+        book.billing[key.provider],
+        book.sustained.get((key.provider, chosen.family)),
+    )
 
 
 def open_shop(book: PriceBook, wanted: Wanted) -> Shop:

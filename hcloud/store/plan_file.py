@@ -27,7 +27,10 @@ def _adapter() -> TypeAdapter[Plan]:
 
 def plan_document(plan: Plan) -> Mapping[str, object]:
     """The JSON document of a plan: money as decimal strings, times in UTC, keys in a fixed order."""
-    return cast("Mapping[str, object]", _adapter().dump_python(plan, mode="json"))
+    document = cast("dict[str, object]", _adapter().dump_python(plan, mode="json"))
+    if plan.operation is None:  # what no strategy was asked for says nothing about operation
+        del document["operation"]
+    return document
 
 
 def plan_schema() -> Mapping[str, object]:

@@ -48,6 +48,7 @@ SECTIONS = {
     "prices": "Which prices count",
     "markets": "The offers a plan may choose from; one entry a provider",
     "planning": "How the workload is stretched over the horizon, and how much is reserved",
+    "operation": "Simulate how strategies would run it; without a strategy the plan is arithmetic on the demand alone",
     "owned": "Commitments that are already paid for; they are used first and never bought again",
 }
 KEYS: Mapping[str, Mapping[str, KeyText]] = {
@@ -89,6 +90,13 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "mix_types": KeyText("whether several instance types may be reserved together"),
         "mix_min_saving": KeyText("mix types only where that saves at least this", "share"),
         "seed": KeyText("seed of scenarios and futures"),
+    },
+    "operation": {
+        "strategy": KeyText("auto, or names as HF,HM, or the file of your own; null: no simulation"),
+        "qos": KeyText("share of jobs that shall keep 95 % of their performance", "share"),
+        "budget": KeyText("most a month may cost; null: no limit", "$/month"),
+        "seeds": KeyText("seeds that predictions are made with", "count"),
+        "cloud": KeyText("model of the cloud: paper, measured-aws, a file; null: the market's own, as measured"),
     },
     "owned": {
         "provider": KeyText("aws, gcp or azure"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
@@ -15,22 +15,26 @@ from hcloud import __version__
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.model.catalog import OfferKey
+from hcloud.model.operation import Operation
 from hcloud.model.plan import Digests, Plan
 from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.decide import Decision, decide
 from hcloud.planning.demand import demand_of
 from hcloud.planning.forecast import choose_step
+from hcloud.planning.operation import planned_reserve
 from hcloud.planning.owned import Owned
 from hcloud.planning.settings import Market, PlanSettings, fitting_vcpus
 from hcloud.planning.statement import Circumstances, state
 from hcloud.readers.config import Loaded, OwnedSection
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
 from hcloud.usecases.plan_notes import Seen, assumptions, warnings
+from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.sources import open_prices, open_workload
 
 DAY = 86_400
 SPLITTABLE = frozenset({"swim"})  # MapReduce tasks run on any machine: a job need not fit on one
 SUBMITTING_SHARE = 0.5  # ours: below this share of the trace the last submission does not end it
+READING = 0.2  # ours: the part of the progress bar that reading takes where strategies are simulated
 FITTING_JOBS = 0.95  # ours: the share of jobs an instance must be able to hold
 
 
@@ -42,19 +46,27 @@ class Outcome:
     decision: Decision
 
 
-def make_plan(loaded: Loaded, now: datetime, progress: Callable[[float], None] | None = None) -> Outcome:
-    """Read the workload and the prices, decide, and state the plan.
+def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Outcome:
+    """Read the workload and the prices, decide, simulate where a strategy is asked for, and state the plan.
 
     Raises InputError for unusable files, UsageError for impossible settings, EvidenceError where a price is missing,
     quarantined or older than allowed.
     """
-    workload = without_gpu_jobs(open_workload(loaded, progress))
+    simulated = loaded.config.operation.strategy is not None
+    workload = without_gpu_jobs(open_workload(loaded, part_of(progress, 0.0, READING if simulated else 1.0)))
     book, notes = open_prices(loaded, now.date())
     settings = loaded.config.settings()
+    if simulated:
+        settings = replace(settings, mix_types=False)
     demand = _demand(workload, settings)
     settings = replace(settings, markets=tuple(_sized(m, workload, demand) for m in settings.markets))
     owned = tuple(_owned(section, book, now) for section in loaded.config.owned)
-    decision = decide(book, demand, settings, owned)
+    decision, operation = decide(book, demand, settings, owned), None
+    if simulated:
+        from hcloud.usecases.operate import Ground, operate
+
+        operation = operate(Ground(loaded.config, workload, book, decision), part_of(progress, READING, 1.0))
+        decision = _as_operated(decision, operation, (book, demand, settings, owned))
     used = book.restricted(_considered(decision))
     oldest = min((o.origin.day for o in decision.offers_in_use), default=now.date())
     _check_age(loaded, (now.date() - oldest).days)
@@ -66,9 +78,25 @@ def make_plan(loaded: Loaded, now: datetime, progress: Callable[[float], None] |
         seed=settings.seed,
         demand=demand,
         assumptions=tuple(assumptions(demand, settings, decision)),
-        warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date()))),
+        warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date(), operation))),
+        operation=operation,
     )
     return Outcome(state(decision, around), decision)
+
+
+Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...]]
+
+
+def _as_operated(decision: Decision, operation: Operation, asked: Asked) -> Decision:
+    """The decision with the reserve that was chosen by simulation, less what is owned."""
+    book, demand, settings, owned = asked
+    large = decision.evaluations[0].candidate.shape.vcpus
+    owned_vcpus = sum((o.shape.vcpus * o.count for o in owned if o.hours_left), Decimal(0))
+    reserve = max(operation.reserve - int(owned_vcpus / large), 0)
+    if reserve == planned_reserve(decision):
+        return decision
+    settings = replace(settings, risk=replace(settings.risk, regret_quantile=None))
+    return decide(book, demand, settings, owned, reserve)
 
 
 def without_gpu_jobs(workload: Workload) -> Workload:

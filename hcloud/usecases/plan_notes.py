@@ -8,6 +8,7 @@ from datetime import date
 
 import numpy as np
 
+from hcloud.model.operation import Operation
 from hcloud.model.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.candidates import UNPRICED
@@ -65,6 +66,7 @@ class Seen:
     demand: Demand
     decision: Decision
     today: date
+    operation: Operation | None = None
 
 
 def warnings(seen: Seen) -> Iterator[str]:
@@ -78,6 +80,8 @@ def warnings(seen: Seen) -> Iterator[str]:
     if isinstance(seen.workload, Jobs):
         yield from _of_jobs(seen.workload, seen.decision)
     yield from _of_forecast(seen)
+    if seen.operation is not None:
+        yield from _of_operation(seen, seen.operation)
 
 
 def _of_prices(seen: Seen) -> Iterator[str]:
@@ -123,3 +127,21 @@ def _of_forecast(seen: Seen) -> Iterator[str]:
                 f"demand is still rising: the last day needs {last / first if first else float('inf'):.1f} times the "
                 "first; if the trace began with an empty cluster, set planning.warm_up"
             )
+
+
+def _of_operation(seen: Seen, operation: Operation) -> Iterator[str]:
+    """What was not met, and where what was simulated is not what is planned for."""
+    if not operation.meets_target:
+        yield f"no strategy keeps the target of {operation.qos_target:.0%} of jobs: the best one found is shown"
+    if not operation.within_budget:
+        yield "no strategy stays within the budget: the cheapest is shown"
+    planning = seen.loaded.config.planning
+    if planning.growth_per_year or planning.headroom:
+        yield "strategies are simulated on the trace as it is; growth and headroom are in the arithmetic only"
+    if planning.spot_share_of_batch:
+        yield "strategies are simulated without spot capacity: what is planned for spot was rented on demand there"
+    if planning.regret_quantile is not None:
+        yield "the reserve was chosen by simulation; planning.regret_quantile only shaped what was tried"
+    regions = {e.candidate.on_demand.key.region for e in seen.decision.evaluations}
+    if len(regions) > 1:
+        yield "strategies are simulated in the plan's own region only"

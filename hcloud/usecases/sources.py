@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -77,6 +77,7 @@ class Flags:
     regret_quantile: float | None = None
     seed: int | None = None
     max_price_age: str | None = None
+    operation: Mapping[str, str | float] = field(default_factory=dict)
 
 
 def with_flags(loaded: Loaded, flags: Flags) -> Loaded:
@@ -85,6 +86,8 @@ def with_flags(loaded: Loaded, flags: Flags) -> Loaded:
     _workload_flags(document.setdefault("workload", {}), flags)
     wanted = {"horizon": flags.horizon, "seed": flags.seed, "regret_quantile": flags.regret_quantile}
     document.setdefault("planning", {}).update({k: v for k, v in wanted.items() if v is not None})
+    if flags.operation:
+        document.setdefault("operation", {}).update(flags.operation)
     if flags.max_price_age is not None:
         document.setdefault("prices", {})["max_age"] = flags.max_price_age
     if "markets" in document or flags.providers or flags.regions or flags.families or flags.vcpus is not None:

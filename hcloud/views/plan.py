@@ -14,6 +14,7 @@ from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal
 from hcloud.units import HOURS_PER_YEAR, format_age, format_money
 from hcloud.views.console import Terminal, plain_table
+from hcloud.views.operation import all_rented, markdown_points, points_table, said_of, verdicts
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SHOWN_REFUSALS = 3
@@ -30,26 +31,38 @@ SHORT = {
 }
 
 
-def show_plan(plan: Plan, terminal: Terminal) -> None:
-    """Print the plan on one screen; warnings go to stderr."""
+def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None:
+    """Print the plan on one screen; warnings go to stderr. With strategies simulated their figures stand where the
+    arithmetic's alternatives would (``frontier``: of every point)."""
     terminal.show(_headline(plan), "", _demand(plan, terminal.out.width), "")
-    terminal.show(_mix_table(plan), "", _alternatives_table(plan), "")
-    terminal.show(*map(_point, [*_proof(plan), *plan.reasons, _if_less(plan), *_risk(plan), *_refused(plan)]))
+    terminal.show(_mix_table(plan), "")
+    if plan.operation is None:
+        terminal.show(_alternatives_table(plan), "")
+        points = [*_proof(plan), *plan.reasons, _if_less(plan), *_risk(plan), *_refused(plan)]
+    else:
+        terminal.show(points_table(plan.operation, terminal.out.width, every=frontier), "")
+        points = [*said_of(plan.operation), *_proof(plan), *plan.reasons, _if_less(plan), *_refused(plan)[-1:]]
+    terminal.show(*map(_point, points))
     for warning in plan.warnings:
         terminal.warn(escape(warning))
 
 
 def _headline(plan: Plan) -> Text:
-    before, after = plan.now, plan.after
-    saved = before.monthly - after.monthly
-    share = saved / before.monthly if before.monthly else Decimal(0)
+    owned = any(line.address.startswith(OWNED) for line in plan.mix)
+    before, after, said, how = plan.now.monthly, plan.after.monthly, "all on demand", ""
+    if plan.operation is not None:
+        chosen, rented = plan.operation.chosen, all_rented(plan.operation)
+        after, how = chosen.monthly, f" as {chosen.strategy}"
+        before, said = (rented.monthly, f"as {rented.strategy}, all on demand") if rented else (before, said)
+    saved = before - after
+    share = saved / before if before else Decimal(0)
     text = Text()
     text.append("now ", style="dim")
-    owned = any(line.address.startswith(OWNED) for line in plan.mix)
-    text.append(f"{format_money(before.monthly)}/month " + ("with what you own" if owned else "all on demand"))
+    text.append(f"{format_money(before)}/month " + ("with what you own" if owned else said))
     text.append("  →  after ", style="dim")
-    text.append(f"{format_money(after.monthly)}/month", style="bold green")
-    text.append(f"   saves {format_money(saved)}/month ({float(share):.1%})", style="bold")
+    text.append(f"{format_money(after)}/month{how}", style="bold green")
+    verb, size = ("saves", saved) if saved >= 0 else ("costs more:", -saved)
+    text.append(f"   {verb} {format_money(size)}/month ({abs(float(share)):.1%})", style="bold")
     return text
 
 
@@ -239,7 +252,10 @@ def markdown(plan: Plan) -> str:
     ]
     rows += ["", f"| alternative | $/month | $ over {_horizon(plan)} | against plan |", "|---|---:|---:|---:|"]
     rows += [f"| {a.name} | {a.monthly} | {a.total} | {_against(plan, a)} |" for a in plan.alternatives]
-    rows += ["", *(f"- {line}" for line in [*_proof(plan), *plan.reasons, _if_less(plan)])]
+    said = [] if plan.operation is None else list(said_of(plan.operation))
+    if plan.operation is not None:
+        rows += ["", *markdown_points(plan.operation)]
+    rows += ["", *(f"- {line}" for line in [*said, *_proof(plan), *plan.reasons, _if_less(plan)])]
     return "\n".join(rows) + "\n"
 
 
@@ -259,6 +275,9 @@ def show_explanation(plan: Plan, address: str | None, terminal: Terminal) -> Non
         terminal.show(*_explain_line(line))
     terminal.show(*map(_point, plan.reasons if lines else ()), *_refused_lines(refused))
     if address is None:
+        if plan.operation is not None:
+            terminal.show("", points_table(plan.operation, terminal.out.width, every=True))
+            terminal.show(*map(_point, verdicts(plan.operation)))
         terminal.show("", _assumptions_table(plan))
 
 
@@ -269,6 +288,8 @@ def markdown_explanation(plan: Plan, address: str | None) -> str:
     rows += ["", "| refused | margin | why | flips if |", "|---|---:|---|---|"]
     rows += [f"| {r.address} | {_margin(r)} | {r.reason} | {r.flips_if} |" for r in refused]
     if address is None:
+        if plan.operation is not None:
+            rows += ["", *markdown_points(plan.operation)]
         rows += ["", "| assumption | value | why |", "|---|---|---|"]
         rows += [f"| {a.key} | {a.value} | {a.why} |" for a in plan.assumptions]
     return "\n".join(rows) + "\n"

@@ -1,0 +1,233 @@
+"""``hcloud plan --strategy``: the plan's candidates run on the trace, and the one that keeps the target chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import UsageError
+from hcloud.model.operation import Band, OperatingPoint, Operation
+from hcloud.model.strategy import Mechanism, Strategy
+from hcloud.model.workload import Jobs, Workload
+from hcloud.planning.decide import Decision
+from hcloud.planning.operation import (
+    OWN_RULE,
+    REFINED,
+    Target,
+    choose,
+    is_affordable,
+    judged,
+    main_commitment,
+    meets,
+    refined,
+    reserves_to_try,
+    why,
+    with_front,
+)
+from hcloud.planning.owned import Owned
+from hcloud.policy.compose import compose
+from hcloud.policy.retention import keep_seconds
+from hcloud.readers.clouds import load_cloud
+from hcloud.readers.config import Config
+from hcloud.sim.build import mean_of, size_model
+from hcloud.sim.comparison import dollars_per_hour, kept_qos
+from hcloud.sim.interval import Interval
+from hcloud.sim.measure import Measures, measure
+from hcloud.sim.shop import shop_of
+from hcloud.units import HOURS_PER_MONTH, cents, rate
+from hcloud.usecases.progress import Progress, part_of
+from hcloud.usecases.simulate import strategies_named
+from hcloud.usecases.simulation import Study, pool_for, simulate_once, strategy_for, with_seed
+
+AUTO = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a plan was decided from and what came out."""
+
+    config: Config
+    workload: Workload
+    book: PriceBook
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Servers of the large type's size that are owned already, and what all that is owned costs an hour."""
+
+    servers: int
+    hourly: Decimal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A strategy with a reserve (servers in all, owned ones included) and where that number comes from."""
+
+    strategy: Strategy
+    reserve: int
+    rule: str
+
+
+def operate(ground: Ground, advance: Progress) -> Operation:
+    """Simulate every candidate and choose.
+
+    Raises UsageError for a demand series, which has no jobs, and where no strategy can be run at all.
+    """
+    wish, decision = ground.config.operation, ground.decision
+    strategies = strategies_named(["all" if wish.strategy == AUTO else str(wish.strategy)])
+    study = _study(ground)
+    held = _held(decision.owned, study)
+    candidates = _candidates(study, strategies, decision, held)
+    seeds = tuple(range(study.seed, study.seed + wish.seeds))
+    target = Target(wish.qos, wish.budget)
+    runs = _Runs(study, held, {})
+    runs.add(candidates, seeds[:1], part_of(advance, 0.0, 1 / (1 + wish.seeds)))
+    more = refined(runs.points(), target)
+    candidates += [Candidate(s, n, REFINED) for s in strategies for n in more.get(s.name, ())]
+    runs.add(candidates, seeds, part_of(advance, 1 / (1 + wish.seeds), 1.0))
+    points = with_front(runs.points())
+    chosen = choose(points, target)
+    strategy = strategy_for(study, next(s for s in strategies if s.name == chosen.strategy))
+    commitment = main_commitment(decision)
+    return Operation(
+        strategy=chosen.strategy,
+        reserve=chosen.reserve,
+        reserved_type=study.shop.types[study.shop.large].shape.name,
+        commitment=str(commitment.key) if commitment and chosen.reserve else "",
+        cloud=study.cloud.name,
+        seeds=seeds,
+        qos_target=wish.qos,
+        budget=wish.budget,
+        meets_target=meets(chosen, target),
+        within_budget=is_affordable(chosen, target),
+        **_limits(strategy.mechanism("limits")),
+        **_retention(study, strategy),
+        on_demand_types=_on_demand_types(study, strategy.mechanism("on_demand")),
+        points=judged(points, chosen, target),
+        reasons=tuple(why(points, chosen, target)),
+    )
+
+
+def _study(ground: Ground) -> Study:
+    """The trace in the plan's own market: its type with the smaller sizes of the family, and its commitment."""
+    if not isinstance(ground.workload, Jobs):
+        raise UsageError(
+            "a demand series cannot be simulated: it holds no jobs",
+            hint="plan without --strategy, or give a job table (submit, duration, cores)",
+        )
+    candidate = ground.decision.evaluations[0].candidate
+    on_demand = candidate.on_demand
+    shop = shop_of(ground.book, on_demand, main_commitment(ground.decision))
+    cloud = load_cloud(ground.config.operation.cloud or f"measured-{on_demand.key.provider}")
+    section = ground.config
+    return Study(ground.workload, cloud, shop, True, section.planning.seed, section.workload.scenario)
+
+
+def _held(owned: Sequence[Owned], study: Study) -> Held:
+    large = study.shop.types[study.shop.large].shape
+    usable = [o for o in owned if o.hours_left]
+    vcpus = sum((o.shape.vcpus * o.count for o in usable), Decimal(0))
+    hourly = sum((o.offer.effective_hourly * o.count for o in usable), Decimal(0))
+    return Held(int(vcpus / large.vcpus), hourly)
+
+
+def _candidates(study: Study, strategies: Sequence[Strategy], decision: Decision, held: Held) -> list[Candidate]:
+    made = [c for s in strategies for c in _of_strategy(study, s, decision, held)]
+    if not made:
+        raise UsageError(
+            f"{study.shop.types[study.shop.large].shape.name} has no commitment among the allowed options, and every"
+            " strategy that was named reserves",
+            hint="allow more with markets.options and markets.terms, or name OdF or OdM",
+        )
+    return made
+
+
+def _of_strategy(study: Study, strategy: Strategy, decision: Decision, held: Held) -> Iterator[Candidate]:
+    rule = strategy.mechanism("reserved").rule
+    if rule == "none":
+        yield Candidate(strategy, 0, OWN_RULE)
+        return
+    if main_commitment(decision) is None and not held.servers:
+        return
+    own = pool_for(study, strategy)
+    tried: Mapping[int, str] = {own: OWN_RULE}
+    if rule == "steady-minimum":
+        tried = reserves_to_try(decision.evaluations[0].candidate, decision, max(own - held.servers, 0))
+        tried = {count + held.servers: words for count, words in tried.items()}
+    yield from (Candidate(strategy, max(count, held.servers), words) for count, words in tried.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """What candidates did at the seeds they were run with so far."""
+
+    study: Study
+    held: Held
+    made: dict[Candidate, dict[int, Measures]]
+
+    def add(self, candidates: Sequence[Candidate], seeds: Sequence[int], advance: Progress) -> None:
+        """Run every candidate at every seed it was not run with yet."""
+        for at, seed in enumerate(seeds):
+            seeded = self.study if seed == self.study.seed else with_seed(self.study, seed)
+            for place, candidate in enumerate(candidates):
+                runs = self.made.setdefault(candidate, {})
+                if seed not in runs:
+                    runs[seed] = measure(simulate_once(seeded, candidate.strategy, pool=candidate.reserve))
+                advance((at * len(candidates) + place + 1) / (len(seeds) * len(candidates)))
+
+    def points(self) -> list[OperatingPoint]:
+        """Every candidate with its figures over the seeds."""
+        return [_point(self.study, c, tuple(runs.values()), self.held) for c, runs in self.made.items()]
+
+
+def _point(study: Study, candidate: Candidate, runs: Sequence[Measures], held: Held) -> OperatingPoint:
+    cost = Interval.of([dollars_per_hour(run) for run in runs])
+    paid = min(candidate.reserve, held.servers) * study.shop.reserved.effective_hourly
+    hourly = Decimal(repr(cost.mean)) - paid + held.hourly
+    return OperatingPoint(
+        strategy=candidate.strategy.name,
+        reserve=candidate.reserve,
+        reserve_rule=candidate.rule,
+        hourly=rate(hourly),
+        hourly_half=None if math.isnan(cost.half) else rate(Decimal(repr(cost.half))),
+        monthly=cents(hourly * HOURS_PER_MONTH),
+        kept_qos=_band(runs, kept_qos) or Band(0.0, None),
+        batch_p5=_band(runs, lambda m: m.service.batch.p5),
+        tail_p95=_band(runs, lambda m: m.service.tail.p95),
+        wait_p95=_band(runs, lambda m: m.service.waiting.p95),
+        utilisation=_band(runs, lambda m: m.use.utilisation),
+    )
+
+
+def _band(runs: Sequence[Measures], figure: Callable[[Measures], float]) -> Band | None:
+    found = Interval.of([figure(run) for run in runs])
+    if math.isnan(found.mean):
+        return None
+    return Band(round(found.mean, 6), None if math.isnan(found.half) else round(found.half, 6))
+
+
+def _limits(part: Mechanism) -> dict[str, float | None]:
+    if part.rule == "none":
+        return {"soft_limit": None, "hard_limit": None}
+    soft = part.number("soft" if part.rule == "fixed" else "soft_start")
+    return {"soft_limit": soft, "hard_limit": part.number("hard")}
+
+
+def _retention(study: Study, strategy: Strategy) -> dict[str, float | None]:
+    if strategy.mechanism("retention").rule == "none":
+        return {"retention_factor": None, "retention_seconds": None}
+    large = study.shop.types[study.shop.large].shape
+    rules = compose(strategy, study.shop.large, (0,))
+    start = mean_of(size_model(study.cloud, int(large.vcpus * 1000)).spin_up)
+    return {"retention_factor": rules.factor, "retention_seconds": round(keep_seconds(rules, start, 0.0), 1)}
+
+
+def _on_demand_types(study: Study, part: Mechanism) -> tuple[str, ...]:
+    if part.rule == "none":
+        return ()
+    names = tuple(t.shape.name for t in study.shop.types)
+    return (names[study.shop.large],) if part.rule == "full-servers" else names

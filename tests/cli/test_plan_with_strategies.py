@@ -1,0 +1,154 @@
+"""``hcloud plan --strategy`` as a user runs it: dollars and predicted quality of each strategy, one of them chosen."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from hcloud.cli.main import run
+from hcloud.store.plan_file import load_plan, plan_schema
+
+NOW = ("--now", "2026-11-20T12:00:00Z")
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Six hours: a few long services and a burst of short jobs every hour; small enough to run uncompiled."""
+    rows = ["id,submit,duration,cores,memory,kind"]
+    rows += [f"s{i},0,21600,8,16,service" for i in range(6)]
+    rows += [f"b{h}-{i},{h * 3600 + 600 + 7 * i},900,2,4,batch" for h in range(6) for i in range(12)]
+    path = tmp_path / "trace.csv"
+    path.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def planned(trace: Path, *more: str) -> list[str]:
+    return ["plan", str(trace), "--family", "m6i", "--vcpus", "16", *NOW, "--seeds", "2", *more]
+
+
+def test_every_strategy_is_told_in_dollars_and_quality(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(planned(trace, "--strategy", "auto")) == 0
+    out = capsys.readouterr().out
+    for words in ("SR ", "OdF ", "OdM ", "HF ", "HM ", "kept %", "chosen", "operate it as", "±", "measured-aws"):
+        assert words in out, words
+    assert len(out.splitlines()) <= 45
+    assert max(map(len, out.splitlines())) <= 100
+
+
+def test_it_fits_eighty_columns(
+    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(planned(trace, "-s", "auto", "--frontier")) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "…" not in out
+
+
+def test_the_plan_file_holds_what_was_simulated_and_buys_the_chosen_reserve(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / "plan.json"
+    assert run(planned(trace, "-s", "SR,HF", "--out", str(target), "-o", "json")) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, dict(plan_schema()))
+    plan = load_plan(target)
+    operation = plan.operation
+    assert operation is not None
+    bought = sum(line.count for line in plan.purchases if not line.starts_hour)
+    assert bought == operation.reserve == operation.chosen.reserve
+    assert operation.seeds == (42, 43)
+    assert {p.strategy for p in operation.points} == {"SR", "HF"}
+    assert all(isinstance(p["hourly"], str) for p in document["operation"]["points"])
+    assert run(["explain", str(target)]) == 0
+    out = capsys.readouterr().out
+    assert all(p.verdict in out.replace("\n  ", " ") for p in operation.points)
+    assert run(["explain", str(target), "-o", "md"]) == 0
+    assert f"| **{operation.strategy}** | {operation.reserve} |" in capsys.readouterr().out
+
+
+def test_an_on_demand_strategy_buys_nothing(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(planned(trace, "-s", "OdF", "-o", "json")) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {line["option"] for line in document["mix"]} == {"on-demand"}
+    assert document["operation"]["commitment"] == ""
+    assert run(planned(trace, "-s", "OdF", "--detailed-exitcode")) == 0
+
+
+def test_an_impossible_target_takes_the_best_with_a_warning(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(planned(trace, "-s", "OdM", "--qos", "1")) == 0
+    out, err = capsys.readouterr()
+    assert "no strategy keeps the target of 100% of jobs" in " ".join(err.split())
+    assert "none of 1 keeps the target" in out
+
+
+def test_a_budget_nobody_keeps_is_warned_about(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(planned(trace, "-s", "auto", "--budget", "1")) == 0
+    assert "no strategy stays within the budget" in " ".join(capsys.readouterr().err.split())
+
+
+def test_owned_instances_are_part_of_the_reserve_and_not_bought_again(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "hcloud.yaml"
+    config.write_text(
+        f"workload: {{path: {trace}}}\nmarkets: [{{provider: aws, families: [m6i], vcpus: 16}}]\n"
+        "operation: {strategy: SR, seeds: 1}\n"
+        "owned: [{provider: aws, region: us-east-1, instance_type: m6i.4xlarge, option: reserved-instance,"
+        " term_years: 1, payment: all-upfront, count: 2, expires: 2027-12-31}]\n",
+        encoding="utf-8",
+    )
+    assert run(["plan", "-f", str(config), *NOW, "-o", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    bought = sum(Decimal(m["count"]) for m in document["mix"] if m["option"] == "reserved-instance")
+    assert bought == document["operation"]["reserve"]
+    owned = sum(Decimal(m["count"]) for m in document["mix"] if m["address"].startswith("owned/"))
+    assert owned == 2
+    assert document["operation"]["points"][0]["kept_qos"]["half"] is None
+
+
+def test_the_front_is_drawn(trace: Path, tmp_path: Path) -> None:
+    for suffix in ("svg", "png", "html"):
+        target = tmp_path / f"front.{suffix}"
+        assert run(planned(trace, "-s", "auto", "--budget", "9000", "--picture", str(target))) == 0
+        assert target.stat().st_size > 1000
+    assert "chosen:" in (tmp_path / "front.svg").read_text(encoding="utf-8")
+
+
+def test_the_same_flags_give_the_same_bytes(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    outputs = []
+    for _ in range(2):
+        assert run(planned(trace, "-s", "auto", "-o", "json")) == 0
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--qos", "0.9"), "--qos is about simulated strategies, and none is named"),
+        (("--frontier",), "--frontier is about simulated strategies"),
+        (("--picture", "x.png"), "--picture is about simulated strategies"),
+        (("--strategy", "HX"), "there is no strategy 'HX'"),
+        (("--strategy", "HF", "--qos", "2"), "operation.qos"),
+        (("--strategy", "HF", "--budget", "0"), "operation.budget"),
+        (("--strategy", "HF", "--cloud", "mars"), "there is no cloud"),
+        (("--strategy", "HF", "--picture", "front.gif"), "write to a name that ends in"),
+    ],
+)
+def test_bad_flags_say_what_to_do(
+    trace: Path, more: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", str(trace), *NOW, *more]) == 64
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_demand_series_cannot_be_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "series.csv"
+    path.write_text("timestamp,cores\n" + "".join(f"{h * 3600},{20 + h % 5}\n" for h in range(48)), "utf-8")
+    assert run(["plan", str(path), "--strategy", "HF", *NOW]) == 64
+    assert "a demand series cannot be simulated" in capsys.readouterr().err
