@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from hcloud.cli.main import session
+from hcloud.cli.options import tell_first_use
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
@@ -58,6 +59,8 @@ def decide(
     terminal = session(ctx).terminal
     market = Market(Provider(provider) if provider else None, region, tuple(family or ()), cloud, types)
     setup = make_setup(strategy, pool, market, start) if strategy is not None else None
+    if compiled:
+        tell_first_use(terminal)
     opened = open_stream(setup, compile_all() if compiled else plain(), journal, durable=durable)
     try:
         show_opened(opened, terminal)

@@ -12,6 +12,7 @@ from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
     from hcloud.usecases.simulation import Study
+    from hcloud.views.console import Terminal
 
 
 class Output(StrEnum):
@@ -30,6 +31,14 @@ def moment(text: str | None) -> datetime:
     except ValueError:
         raise UsageError(f"--now {text}: not an ISO 8601 time, for example 2026-11-20T12:00:00Z") from None
     return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+
+
+def tell_first_use(terminal: Terminal) -> None:
+    """Say beforehand that the simulator is about to be compiled, since nothing moves for half a minute then."""
+    from hcloud.sim.compiled import is_first_use
+
+    if is_first_use():
+        terminal.note("the simulator is compiled when it is first used for many jobs: half a minute, once")
 
 
 @dataclass(frozen=True, slots=True)

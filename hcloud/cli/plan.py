@@ -11,7 +11,7 @@ import typer
 
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
+from hcloud.cli.options import moment, tell_first_use
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
@@ -92,6 +92,8 @@ def plan(
     if loaded.config.operation.strategy is None:
         _refuse({**flags.operation, "frontier": frontier or None, "picture": picture})
     _check_targets(out, picture)
+    if loaded.config.operation.strategy is not None:
+        tell_first_use(terminal)
     with terminal.progress("planning", 1.0) as advance:
         made = interruptible(lambda: make_plan(loaded, at, advance)).plan
     if "verbose" in session(ctx).flags:

@@ -9,6 +9,7 @@ import typer
 
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
+from hcloud.cli.options import tell_first_use
 from hcloud.errors import InputError, UsageError
 from hcloud.units import counted
 
@@ -42,6 +43,7 @@ def reproduce(
         raise UsageError("--study goes with --check: a page holds every study")
     committed = _page(out) if check else ""
     used = seeds or view.seeds_of(committed) or SEEDS
+    tell_first_use(terminal)
     with terminal.progress("reproducing", 1.0) as advance:
         reports = interruptible(lambda: run_studies(open_bench(used), keys, advance))
     if check:

@@ -9,7 +9,7 @@ import typer
 
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, Simulating, moment, opened_study
+from hcloud.cli.options import Output, Simulating, moment, opened_study, tell_first_use
 from hcloud.errors import UsageError
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -58,6 +58,7 @@ def simulate(
         raise UsageError(f"--price-ratio {price_ratio:g}: must be above 0")
     asked = Simulating(workload, file, workload_format, tuple(keys or ()), provider, region, tuple(family or ()), vcpus)
     study = opened_study(asked, (cloud, price_ratio, not unprofiled), seed, moment(now))
+    tell_first_use(terminal)
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: compare(study, chosen, 1, advance))
     if journal is not None:

@@ -11,7 +11,7 @@ import typer
 
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, moment
+from hcloud.cli.options import Output, moment, tell_first_use
 from hcloud.errors import UsageError
 from hcloud.units import counted
 
@@ -83,6 +83,7 @@ def sweep(
     request = Request(tuple(vary or ()), names, seeds, Asked(cloud))
     prepared = prepare(_with_flags(load_config(file), flags), at, request)
     where = Engine(engine, workers, scheduler).fitted(prepared.grid.runs)
+    tell_first_use(terminal)
     with terminal.progress("sweeping", len(prepared.grid)) as advance:
         watch = Watch(lambda rows: terminal.note(f"{counted(rows, 'row')} found in {out}"), advance)
 

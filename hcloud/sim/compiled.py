@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import shutil
+import time
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
@@ -38,6 +40,10 @@ PLAIN_JOBS = 250
 """Plain Python simulates as many jobs in less time than numba takes to import and load what it compiled before."""
 
 
+_KEPT_SECONDS = 30 * 86_400
+"""Ours: kernels that another version compiled are kept for a month after they were last used."""
+
+
 class _Spent:
     """The jobs given to plain Python so far: many short runs are worth the compiled kernels, too."""
 
@@ -67,6 +73,7 @@ def compiled() -> dict[str, Any]:
     """
     import numba
 
+    _forget_old(_cache_folder())
     settings: Any = numba.config
     before = settings.CACHE_DIR
     settings.CACHE_DIR = str(_cache_folder())
@@ -102,6 +109,23 @@ def _cache_folder() -> Path:
     files = [__file__, *(str(_module(name).__file__) for name in KERNELS)]
     text = b"".join(Path(file).read_bytes() for file in files)
     return user_cache_path("hcloud-hybrid", appauthor=False) / "kernels" / hashlib.sha256(text).hexdigest()[:16]
+
+
+def is_first_use() -> bool:
+    """Whether compiled kernels are still to be made on this machine, which takes half a minute."""
+    return not _cache_folder().is_dir()
+
+
+def _forget_old(mine: Path) -> None:
+    """Remove what other versions compiled and nobody used for long; marks the own folder as used."""
+    try:
+        mine.mkdir(parents=True, exist_ok=True)
+        mine.touch()
+        old = [f for f in mine.parent.iterdir() if f != mine and time.time() - f.stat().st_mtime > _KEPT_SECONDS]
+    except OSError:  # no directory that may be written to: numba finds another place or none
+        return
+    for folder in old:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _module(name: str) -> ModuleType:

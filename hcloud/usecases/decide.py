@@ -134,17 +134,39 @@ def open_stream(setup: Setup | None, kernels: Kernels, path: Path | None, *, dur
     if path is not None:
         check_target(path)
         if path.exists() and path.stat().st_size > 0:
-            return _resume(setup, kernels, path, durable=durable)
+            return _claimed(path, lambda file: _resume(setup, kernels, file, path, durable=durable))
     if setup is None:
         raise UsageError("a new stream needs --strategy", hint="SR, OdF, OdM, HF, HM or the path of a file")
-    file = None
-    if path is not None:
-        file = FileIO(path, "a")
+    session = Session(setup, kernels)
+    if path is None:
+        return Opened(Stream(session), "", 0, 0.0, False)
+
+    def begun(file: FileIO) -> Opened:
         append(file, header_line(setup), durable=durable)
-    return Opened(Stream(Session(setup, kernels), file, durable=durable), "", 0, 0.0, False)
+        return Opened(Stream(session, file, durable=durable), "", 0, 0.0, False)
+
+    return _claimed(path, begun)
 
 
-def _resume(setup: Setup | None, kernels: Kernels, path: Path, *, durable: bool) -> Opened:
+def _claimed(path: Path, use: Callable[[FileIO], Opened]) -> Opened:
+    """The journal opened to add to, and handed on; HcloudError where another process has it: two would each tell their
+    own story."""
+    import fcntl
+
+    file = FileIO(path, "a")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return use(file)
+    except BlockingIOError:
+        file.close()
+        hint = "end it first, or name another file"
+        raise HcloudError(f"{path}: another hcloud decide works with it", hint=hint) from None
+    except BaseException:
+        file.close()
+        raise
+
+
+def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, durable: bool) -> Opened:
     journal = read_journal(path)
     if setup is not None and replace(setup, start=journal.setup.start) != journal.setup:
         raise UsageError(f"{path}: the journal of another strategy, pool or list of types", hint="name another file")
@@ -155,7 +177,6 @@ def _resume(setup: Setup | None, kernels: Kernels, path: Path, *, durable: bool)
         raise InputError(f"{path}: its decisions do not follow from its events, from {at!r} on")
     untold = "".join(to_line(decision_document(d)) for d in decided[len(told) :])
     os.truncate(path, journal.whole_bytes)
-    file = FileIO(path, "a")
     append(file, untold, durable=durable)
     events = journal.events
     stream = Stream(session, file, durable=durable)
