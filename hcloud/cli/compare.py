@@ -2,43 +2,56 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from hcloud.cli.flags import (
+    AsJson,
+    Cloud,
+    Configuration,
+    Families,
+    FirstSeed,
+    JobTrace,
+    LargeVcpus,
+    Now,
+    OneProvider,
+    OneRegion,
+    Picture,
+    PriceRatio,
+    Strategies,
+    TraceFormat,
+    TraceKeys,
+    Unprofiled,
+)
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
 from hcloud.cli.options import Output, Simulating, moment, opened_study, tell_first_use
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
-Strategies = Annotated[list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM, all, or a file.")]
-
 
 @app.command()
 def compare(
     ctx: typer.Context,
-    workload: Annotated[str | None, typer.Argument(help="A job trace, or scenario:NAME.")] = None,
+    workload: JobTrace = None,
     strategy: Strategies = None,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many seeds.")] = 7,
-    file: Annotated[Path | None, typer.Option("--file", "-f", "-c", help="The configuration.")] = None,
-    workload_format: Annotated[str | None, typer.Option("--format", help="See hcloud workload --help.")] = None,
-    keys: Annotated[list[str] | None, typer.Option("--set", help="A key of the workload reader, KEY=VALUE.")] = None,
-    provider: Annotated[str | None, typer.Option(help="aws, gcp or azure; else the study's own cloud.")] = None,
-    region: Annotated[str | None, typer.Option(help="The region whose prices count.")] = None,
-    family: Annotated[list[str] | None, typer.Option(help="Family pattern, for example m5.*; may be repeated.")] = None,
-    vcpus: Annotated[int | None, typer.Option(min=1, help="vCPUs of the large (reserved) type.")] = None,
-    cloud: Annotated[str | None, typer.Option(help="paper, measured-aws, -gcp, -azure, or a file.")] = None,
-    price_ratio: Annotated[
-        float | None, typer.Option(help="On-demand over reserved price, instead of the book's.")
-    ] = None,
-    unprofiled: Annotated[bool, typer.Option("--unprofiled", help="Users' own requests instead of profiles.")] = False,
-    seed: Annotated[int | None, typer.Option(min=0, help="The first seed.")] = None,
-    picture: Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")] = None,
+    file: Configuration = None,
+    workload_format: TraceFormat = None,
+    keys: TraceKeys = None,
+    provider: OneProvider = None,
+    region: OneRegion = None,
+    family: Families = None,
+    vcpus: LargeVcpus = None,
+    cloud: Cloud = None,
+    price_ratio: PriceRatio = None,
+    unprofiled: Unprofiled = False,
+    seed: FirstSeed = None,
+    picture: Picture = None,
     output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
-    json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
-    now: Annotated[str | None, typer.Option(help="The time to work at (ISO 8601).")] = None,
+    json_: AsJson = False,
+    now: Now = None,
 ) -> None:
     """Cost and quality of the strategies with intervals over seeds, and which of them no other one beats in both."""
     from hcloud.usecases.simulate import compare as run_all

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hcloud.cli.flags import AsJson, Cloud, Configuration, Now, TraceFormat, TraceKeys
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
 from hcloud.cli.options import moment, tell_first_use
@@ -37,12 +38,12 @@ def plan(
     workload: Annotated[
         str | None, typer.Argument(help="A trace or history, or scenario:NAME; else what hcloud.yaml names.")
     ] = None,
-    file: Annotated[Path | None, typer.Option("--file", "-f", "-c", help="The configuration.")] = None,
+    file: Configuration = None,
     out: Annotated[Path | None, typer.Option(help="Also write the plan to this file.")] = None,
     output: Annotated[PlanFormat, typer.Option("--output", "-o", help="What to print.")] = PlanFormat.TABLE,
-    json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
-    workload_format: Annotated[str | None, typer.Option("--format", help="See hcloud workload --help.")] = None,
-    keys: Annotated[list[str] | None, typer.Option("--set", help="A key of the workload reader, KEY=VALUE.")] = None,
+    json_: AsJson = False,
+    workload_format: TraceFormat = None,
+    keys: TraceKeys = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
@@ -56,11 +57,11 @@ def plan(
     qos: Annotated[float | None, typer.Option(help="Share of jobs to keep 95% of their performance [0.9].")] = None,
     budget: Annotated[float | None, typer.Option(help="Most dollars a month.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="Seeds to predict with [3].")] = None,
-    cloud: Annotated[str | None, typer.Option(help="Model of the cloud, as in hcloud simulate.")] = None,
+    cloud: Cloud = None,
     frontier: Annotated[bool, typer.Option("--frontier", help="Show every point that was simulated.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Draw dollars against quality to FILE.png, .svg, .html.")] = None,
     max_price_age: Annotated[str | None, typer.Option(help="Refuse older prices, for example 30d.")] = None,
-    now: Annotated[str | None, typer.Option(help="The time to plan at (ISO 8601), for reproducible output.")] = None,
+    now: Now = None,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit 2 when it would buy something.")
     ] = False,

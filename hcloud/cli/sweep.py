@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hcloud.cli.flags import AsJson, Cloud, Configuration, FirstSeed, Now, Picture
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
 from hcloud.cli.options import Output, moment, tell_first_use
@@ -47,22 +48,22 @@ def sweep(
         list[str] | None, typer.Option(help="KEY=VALUE,VALUE...; repeated for every combination of several keys.")
     ] = None,
     strategy: Annotated[str | None, typer.Option(help="Names or files, separated by commas; else all five.")] = None,
-    file: Annotated[Path | None, typer.Option("--file", "-f", "-c", help="The configuration.")] = None,
+    file: Configuration = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Region.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Family pattern; may be repeated.")] = None,
-    cloud: Annotated[str | None, typer.Option(help="Cloud model: paper, measured-aws, ... or a file.")] = None,
+    cloud: Cloud = None,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="So many seeds each, for intervals.")] = 1,
-    seed: Annotated[int | None, typer.Option(min=0, help="The first seed.")] = None,
+    seed: FirstSeed = None,
     out: Annotated[Path | None, typer.Option(help="Keep finished rows in this directory, and resume there.")] = None,
     csv: Annotated[Path | None, typer.Option(help="Also write all figures to this CSV file.")] = None,
-    picture: Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")] = None,
+    picture: Picture = None,
     workers: Annotated[int, typer.Option(min=0, max=1024, help="Processes; 0 is one for each core.")] = 0,
     engine: Annotated[EngineName, typer.Option(help="Where runs happen.")] = EngineName.LOCAL,
     scheduler: Annotated[str, typer.Option(help="Address of a Dask scheduler, for --engine dask.")] = "",
     output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
-    json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
-    now: Annotated[str | None, typer.Option(help="The time to work at (ISO 8601), for reproducible output.")] = None,
+    json_: AsJson = False,
+    now: Now = None,
 ) -> None:
     """What comes out when numbers of a strategy, the cloud or the prices are others."""
     from hcloud.readers.config import load_config

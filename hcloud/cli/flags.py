@@ -1,0 +1,25 @@
+"""Flags that several verbs have, each told once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+JobTrace = Annotated[str | None, typer.Argument(help="A job trace, or scenario:NAME.")]
+Strategies = Annotated[list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM, all, or a file.")]
+Configuration = Annotated[Path | None, typer.Option("--file", "-f", "-c", help="The configuration.")]
+TraceFormat = Annotated[str | None, typer.Option("--format", help="See hcloud workload --help.")]
+TraceKeys = Annotated[list[str] | None, typer.Option("--set", help="A key of the workload reader, KEY=VALUE.")]
+OneProvider = Annotated[str | None, typer.Option(help="aws, gcp or azure; else the study's own cloud.")]
+OneRegion = Annotated[str | None, typer.Option(help="The region whose prices count.")]
+Families = Annotated[list[str] | None, typer.Option(help="Family pattern, for example m5.*; may be repeated.")]
+LargeVcpus = Annotated[int | None, typer.Option(min=1, help="vCPUs of the large (reserved) type.")]
+Cloud = Annotated[str | None, typer.Option(help="paper, measured-aws, -gcp, -azure, or a file.")]
+PriceRatio = Annotated[float | None, typer.Option(help="On-demand over reserved price, instead of the book's.")]
+Unprofiled = Annotated[bool, typer.Option("--unprofiled", help="Users' own requests instead of profiles.")]
+FirstSeed = Annotated[int | None, typer.Option(min=0, help="The first seed, of scenario and chance.")]
+Picture = Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")]
+AsJson = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
+Now = Annotated[str | None, typer.Option(help="The time to work at (ISO 8601), for reproducible output.")]
