@@ -1,0 +1,55 @@
+"""What a simulated run can rent: sizes of one shape, the plan's own commitment, and what a missing price does."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import pytest
+from builders import book, rented, reserved, shape
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import EvidenceError, UsageError
+from hcloud.model.catalog import Offer, Provider
+from hcloud.planning.candidates import Candidate
+from hcloud.readers.prices.bundled import load_bundled
+from hcloud.sim.shop import Wanted, open_shop, shop_of
+
+
+def sold(name: str, vcpus: int, memory: int, hourly: str, *commitments: Offer) -> Candidate:
+    """A type with its prices."""
+    return Candidate(shape(name, vcpus, memory), rented(name, hourly), commitments, None, None)
+
+
+LARGE = sold("m9.4xlarge", 16, 64, "1.0", reserved("m9.4xlarge", "0.6"))
+SMALL = sold("m9.large", 2, 8, "0.13")
+NARROW = sold("m9.narrow", 2, 4, "0.1")
+TWICE = sold("m9.8xlarge", 32, 128, "2.0")
+
+
+def shelf() -> PriceBook:
+    made = book(LARGE, SMALL, NARROW, TWICE)
+    return PriceBook(made.types, made.offers, billing=load_bundled(providers={Provider.AWS}).billing)
+
+
+def test_the_plans_type_comes_with_the_smaller_sizes_of_its_shape() -> None:
+    shop = shop_of(shelf(), LARGE.on_demand, LARGE.commitments[0])
+    assert [t.shape.name for t in shop.types] == ["m9.large", "m9.4xlarge"]
+    assert shop.types[shop.large].shape == shape("m9.4xlarge")
+    assert shop.reserved is LARGE.commitments[0]
+
+
+def test_without_a_commitment_the_reserve_has_the_on_demand_price() -> None:
+    shop = shop_of(shelf(), SMALL.on_demand, None)
+    assert abs(shop.reserved.effective_hourly - Decimal("0.13")) < Decimal("1e-9")
+
+
+def test_a_missing_commitment_is_an_error_and_not_free() -> None:
+    wanted = Wanted(Provider.AWS, LARGE.on_demand.key.region, ("m9",), 32)
+    with pytest.raises(EvidenceError, match="no one-year commitment"):
+        open_shop(shelf(), wanted)
+
+
+def test_a_size_nobody_sells_is_an_error() -> None:
+    wanted = Wanted(Provider.AWS, LARGE.on_demand.key.region, ("m9",), 64)
+    with pytest.raises(UsageError, match="no priced type of 64 vCPUs"):
+        open_shop(shelf(), wanted)
