@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -50,7 +51,8 @@ class Jobs:
 
     ``submit`` and ``duration`` in seconds (submit from the trace's own origin), ``cores`` in vCPUs, ``memory`` in GiB,
     ``gpus`` in devices, ``kind`` as :class:`Kind`, ``app`` as index into ``apps`` (-1: none), ``qos`` as index into
-    ``qos_classes`` (-1: none).
+    ``qos_classes`` (-1: none). ``vectors`` holds the interference vectors that are known, by application: 0..99 for
+    each resource of :data:`hcloud.model.profile.RESOURCES`.
     """
 
     submit: Floats
@@ -64,6 +66,7 @@ class Jobs:
     qos: Codes
     qos_classes: tuple[str, ...]
     provenance: Provenance
+    vectors: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.submit)

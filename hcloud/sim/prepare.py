@@ -56,6 +56,7 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     order = np.lexsort((jobs.app[rows], memory, need, service, work, submit, decide))
     chosen = rows[order]
     vector = vectors(service[order], model, stream(seed, "job sensitivity"))
+    _put_known(vector, jobs, chosen)
     if information.rule == "requested":
         ask = requested(need[order], information, largest, stream(seed, "user requests"))
     else:
@@ -107,6 +108,13 @@ def vectors(service: Ints, model: cloud.CloudModel, chance: np.random.Generator)
     shares = chance.uniform(low, high, (count, DIGITS))
     shares[np.arange(count), chance.integers(0, DIGITS, count)] = 1.0
     return np.minimum(np.rint(shares * largest[:, None]), 99).astype(np.int64)
+
+
+def _put_known(vector: Ints, jobs: workload.Jobs, rows: Ints) -> None:
+    """The vectors of profiled applications in place of drawn ones."""
+    for code, name in enumerate(jobs.apps):
+        if name in jobs.vectors:
+            vector[jobs.app[rows] == code] = jobs.vectors[name]
 
 
 def _between(bounds: tuple[float, ...], place: Reals) -> Reals:

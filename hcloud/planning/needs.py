@@ -1,0 +1,152 @@
+"""What jobs need by their application's estimate, instead of what is asked for them: size and interference."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hcloud.model.profile import RESOURCES, Aspect, Estimate, Predicted, Profile, Row
+from hcloud.model.workload import Jobs, Modelled
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Floats
+
+KEPT = 0.95
+"""Share of the performance at the size asked for that a smaller one must keep (the thesis' quality of service)."""
+UNKNOWN = 50
+"""The entry of a resource that nothing is known about (ours: the middle of the scale)."""
+HIGHEST = 99
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)c(\d+(?:\.\d+)?)g")
+KEY = "profiles.folder"
+
+
+class SizePoint(NamedTuple):
+    """A size (vCPUs, GiB) with the performance predicted there (more is better) and the least that is certain."""
+
+    vcpus: float
+    gib: float
+    performance: float
+    certain: float
+    measured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one application's jobs need: its sizes by rising vCPUs, its interference vector (0..99 in the order of
+    RESOURCES; None where nothing is known), and what each rests on, for people."""
+
+    app: str
+    sizes: tuple[SizePoint, ...]
+    vector: tuple[int, ...] | None
+    because: str
+
+
+def need_of(profile: Profile, estimate: Estimate) -> Need:
+    """What follows from an estimate; aspects it abstains from leave the request as it is."""
+    scale_up = estimate.rows.get(Aspect.SCALE_UP)
+    sizes = _sizes(scale_up, rising=profile.metric.rising) if scale_up else ()
+    return Need(profile.app, sizes, _vector(estimate), _because(profile))
+
+
+def _sizes(row: Row, *, rising: bool) -> tuple[SizePoint, ...]:
+    points = []
+    for name, predicted in row.columns.items():
+        if match := _SIZE.fullmatch(name):
+            best, least = _performance(predicted, rising=rising)
+            points.append(SizePoint(float(match[1]), float(match[2]), best, least, predicted.measured))
+    return tuple(sorted(points))
+
+
+def _performance(predicted: Predicted, *, rising: bool) -> tuple[float, float]:
+    """The value and the worse end of its interval, as more is better; a measurement is taken at its word."""
+    worse = predicted.value if predicted.measured else predicted.low if rising else predicted.high
+    return (predicted.value, worse) if rising else (1 / predicted.value, 1 / worse)
+
+
+def _vector(estimate: Estimate) -> tuple[int, ...] | None:
+    """What it bears badly or presses on, whichever is more: the vector stands for both (thesis §8.3.3)."""
+    tolerated, caused = (estimate.rows.get(a) for a in (Aspect.TOLERATED, Aspect.CAUSED))
+    if tolerated is None and caused is None:
+        return None
+    entries = []
+    for resource in RESOURCES:
+        known = [100 - tolerated.columns[resource].value] if tolerated and resource in tolerated.columns else []
+        known += [caused.columns[resource].value] if caused and resource in caused.columns else []
+        entries.append(min(max(round(max(known)), 0), HIGHEST) if known else UNKNOWN)
+    return tuple(entries)
+
+
+def _because(profile: Profile) -> str:
+    """The measurements that an estimate of this application rests on."""
+    parts = [
+        f"{aspect} {', '.join(columns)}"
+        for aspect, columns in ((a, profile.entries.get(a, {})) for a in Aspect)
+        if columns
+    ]
+    days = [m.at.date() for columns in profile.entries.values() for m in columns.values()]
+    when = f", measured until {max(days)}" if days else ""
+    return "; ".join(parts) + when
+
+
+def size_needed(need: Need, cores: float, gib: float) -> SizePoint | None:
+    """The smallest known size that keeps 95 % of the performance at the size asked for; None to leave the request.
+
+    Only sizes within the request are taken. A request above every known size is only cut where the curve has become
+    flat before: how it goes on is not known.
+    """
+    within = [p for p in need.sizes if p.vcpus <= cores and p.gib <= gib]
+    if not within:
+        return None
+    best = max(p.performance for p in within)
+    enough = [p for p in within if p.certain >= KEPT * best]
+    exceeds = cores > max(p.vcpus for p in need.sizes) or gib > max(p.gib for p in need.sizes)
+    largest = max(p.vcpus for p in within)
+    if not enough or (exceeds and all(p.vcpus == largest for p in enough)):
+        return None
+    smallest = min(enough, key=lambda p: (p.vcpus, p.gib))
+    return None if (smallest.vcpus, smallest.gib) == (cores, gib) else smallest
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Jobs at the size they need; how many are of a known application, and the applications that are not known."""
+
+    jobs: Jobs
+    profiled: int
+    unprofiled: tuple[str, ...]
+
+
+def fit_jobs(jobs: Jobs, needs: Sequence[Need]) -> Fitted:
+    """Every job of a known application at the size it needs and with its vector; the others stay at their request."""
+    by_name = {need.app: need for need in needs}
+    cores, memory = jobs.cores.copy(), jobs.memory.copy()
+    modelled = []
+    for code, name in enumerate(jobs.apps):
+        if name in by_name:
+            rows = np.flatnonzero(jobs.app == code)
+            changes = list(_resized(by_name[name], jobs, rows, (cores, memory)))
+            said = ", ".join(changes) if changes else "sizes as asked for"
+            modelled.append(Modelled(name, f"{said}; from {by_name[name].because}", KEY))
+    known = np.isin(jobs.app, [c for c, n in enumerate(jobs.apps) if n in by_name])
+    vectors = {n.app: n.vector for n in needs if n.vector is not None and n.app in jobs.apps}
+    origin = replace(jobs.provenance, modelled=(*jobs.provenance.modelled, *modelled))
+    fitted = replace(jobs, cores=cores, memory=memory, vectors=vectors, provenance=origin)
+    return Fitted(fitted, int(known.sum()), tuple(n for n in jobs.apps if n not in by_name))
+
+
+def _resized(need: Need, jobs: Jobs, rows: NDArray[np.intp], target: tuple[Floats, Floats]) -> Iterator[str]:
+    """Write the sizes that some rows need into ``target``; what was changed, for people."""
+    asked = np.column_stack((jobs.cores[rows], jobs.memory[rows]))
+    for cores, gib in np.unique(asked, axis=0).tolist():
+        point = size_needed(need, cores, gib)
+        if point is not None:
+            chosen = rows[(asked == (cores, gib)).all(axis=1)]
+            target[0][chosen], target[1][chosen] = point.vcpus, point.gib
+            how = "measured" if point.measured else "predicted"
+            yield f"{len(chosen):,} from {cores:g} to {point.vcpus:g} vCPU ({how})"
