@@ -58,14 +58,14 @@ def compare(
     from hcloud.usecases.simulate import strategies_named
     from hcloud.views import simulation as view
 
-    terminal = session(ctx).terminal
+    terminal, at = session(ctx).terminal, moment(now)
     if picture is not None:
         from hcloud.views.pictures import check_picture
 
         check_picture(picture)
     chosen = strategies_named(strategy or ["all"])
     asked = Simulating(workload, file, workload_format, tuple(keys or ()), provider, region, tuple(family or ()), vcpus)
-    study = opened_study(asked, (cloud, price_ratio, not unprofiled), seed, moment(now))
+    study = opened_study(asked, (cloud, price_ratio, not unprofiled), seed, at)
     tell_first_use(terminal)
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: run_all(study, chosen, seeds, advance))
@@ -75,6 +75,6 @@ def compare(
         save_pictures(comparison, picture)
         terminal.note(f"drawn to {picture}")
     if json_ or output is Output.JSON:
-        terminal.write_json(view.simulation_document(comparison))
+        terminal.write_json(view.simulation_document(comparison, at))
     else:
         view.show_comparison(comparison, terminal)

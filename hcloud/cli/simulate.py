@@ -61,7 +61,7 @@ def simulate(
     from hcloud.usecases.simulate import compare, strategies_named
     from hcloud.views import simulation as view
 
-    terminal = session(ctx).terminal
+    terminal, at = session(ctx).terminal, moment(now)
     if picture is not None:
         from hcloud.views.pictures import check_picture
 
@@ -71,7 +71,7 @@ def simulate(
     if price_ratio is not None and price_ratio <= 0:
         raise UsageError(f"--price-ratio {price_ratio:g}: must be above 0")
     asked = Simulating(workload, file, workload_format, tuple(keys or ()), provider, region, tuple(family or ()), vcpus)
-    study = opened_study(asked, (cloud, price_ratio, not unprofiled), seed, moment(now))
+    study = opened_study(asked, (cloud, price_ratio, not unprofiled), seed, at)
     tell_first_use(terminal)
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: compare(study, chosen, 1, advance))
@@ -86,7 +86,7 @@ def simulate(
         save_pictures(comparison, picture)
         terminal.note(f"drawn to {picture}")
     if json_ or output is Output.JSON:
-        terminal.write_json(view.simulation_document(comparison))
+        terminal.write_json(view.simulation_document(comparison, at))
     else:
         view.show_simulation(comparison, terminal)
 

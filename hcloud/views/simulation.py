@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from hcloud import __version__
 from hcloud.sim.comparison import WEEKS, Compared, Comparison, Simulated, dollars_per_hour, kept_qos
 from hcloud.sim.interval import Interval
 from hcloud.units import counted
@@ -66,10 +68,13 @@ def show_comparison(comparison: Comparison, terminal: Terminal) -> None:
     _notes(comparison, terminal)
 
 
-def simulation_document(comparison: Comparison) -> dict[str, object]:
+def simulation_document(comparison: Comparison, at: datetime) -> dict[str, object]:
     """The comparison as JSON: every figure of every run; money as text, figures that do not apply as null."""
     return {
         "format_version": "1.0",
+        "tool_version": __version__,
+        "generated_at": at.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "currency": "USD",
         "workload": comparison.workload,
         "jobs": comparison.jobs,
         "cloud": comparison.cloud,
