@@ -60,9 +60,9 @@ class Stated:
         if self.problems:
             raise InputError(f"{self.file}: {counted(len(self.problems), 'problem')} in the {what}", self.problems)
 
-    def head(self, content: object, known: tuple[str, ...]) -> dict[str, object]:
+    def head(self, content: object, known: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, object]:
         """The top of a document; its version must be one that is understood."""
-        head = self.mapping(content, "", known)
+        head = self.mapping(content, "", known, optional)
         version = str(head.get("format_version", FORMAT_VERSION))
         if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
             self.note("format_version", version, f"this hcloud reads {FORMAT_VERSION}")

@@ -1,0 +1,116 @@
+"""Profile files written whole or not at all, in one order of keys, every number with its interval and its origin."""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tempfile
+from collections.abc import Mapping
+from datetime import UTC
+from pathlib import Path
+
+import yaml
+
+from hcloud.errors import InputError
+from hcloud.model.profile import RESOURCES, Aspect, Measured, Profile
+
+FORMAT_VERSION = "1.0"
+_MARK = b"format_version"
+_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9_ ./+-]*[A-Za-z0-9]|[A-Za-z]", re.ASCII)
+
+
+class _Writer(yaml.SafeDumper):
+    """Quotes every text that another YAML version could take for something else."""
+
+
+def _text(writer: yaml.SafeDumper, text: str) -> yaml.Node:
+    return writer.represent_scalar("tag:yaml.org,2002:str", text, style=None if _PLAIN.fullmatch(text) else '"')
+
+
+_Writer.add_representer(str, _text)
+
+
+def profile_document(profile: Profile) -> dict[str, object]:
+    """The plain data of a profile in the order it is written; ValueError where a number is not finite."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "app": profile.app,
+        "kind": profile.kind.name.lower(),
+        "metric": {"name": profile.metric.name, "unit": profile.metric.unit, "rising": profile.metric.rising},
+        "command": list(profile.command),
+        "entries": {
+            a.value: _columns(profile.entries[a], interference=a.is_interference)
+            for a in Aspect
+            if a in profile.entries
+        },
+        "unmeasurable": {r: profile.unmeasurable[r] for r in RESOURCES if r in profile.unmeasurable},
+        "notes": list(profile.notes),
+    }
+
+
+def profile_text(profile: Profile) -> str:
+    """The YAML of a profile."""
+    document = profile_document(profile)
+    return yaml.dump(document, Dumper=_Writer, sort_keys=False, allow_unicode=True, width=120)
+
+
+def save_profile(profile: Profile, path: Path) -> None:
+    """Write a profile next to its final name, then rename: a crash leaves the old file or the new one, never half.
+
+    Raises InputError as :func:`check_target` does.
+    """
+    check_target(path)
+    text = profile_text(profile)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def check_target(path: Path) -> None:
+    """Refuse, with InputError, to write where no profile can or should be (a profile may replace a profile)."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the directory {path.parent} does not exist")
+    if path.is_symlink() or path.is_dir():
+        raise InputError(f"{path}: is {'a symbolic link' if path.is_symlink() else 'a directory'}, not a profile")
+    if path.exists() and path.stat().st_size > 0:
+        with path.open("rb") as file:
+            if not file.read(len(_MARK)) == _MARK:
+                raise InputError(f"{path}: exists and is not a profile; it is not overwritten")
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    except OSError as error:
+        raise InputError(f"{path}: the directory {path.parent} cannot be written to: {error.strerror}") from None
+    os.close(handle)
+    Path(name).unlink()
+
+
+def _columns(columns: Mapping[str, Measured], *, interference: bool) -> dict[str, object]:
+    names = [r for r in RESOURCES if r in columns] if interference else sorted(columns, key=_natural)
+    return {name: _entry(columns[name]) for name in names}
+
+
+def _natural(name: str) -> tuple[list[int], str]:
+    return [int(digits[:9]) for digits in re.findall("[0-9]+", name)], name
+
+
+def _entry(measured: Measured) -> dict[str, object]:
+    numbers = (measured.value, measured.low, measured.high)
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(f"a profile holds finite numbers only, not {numbers}")
+    return {
+        "value": float(measured.value),
+        "low": float(measured.low),
+        "high": float(measured.high),
+        "samples": measured.samples,
+        "at": measured.at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "machine": measured.machine,
+        "source": measured.source,
+    }
