@@ -1,0 +1,108 @@
+"""How far predictions of known applications were off, each from a corpus that had not seen it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from hcloud.classify.factorize import Factors, fit
+from hcloud.classify.matrix import Floats, Ints
+
+MOST_HELD_OUT = 40
+"""Rows held out at most, spread evenly over the corpus: each costs a factorisation (ours)."""
+COVERAGE = 0.95
+"""Share of cells that an interval is meant to hold."""
+DEGREES = 4.0
+"""How quickly a row unlike the corpus widens its own interval: a scale mixture of so many degrees of freedom, since
+one application's noise is not another's (ours)."""
+OFFSET = 10.0
+"""Standard deviation of a row's unknown level where its reference was not measured: next to no prior (ours)."""
+_TINY = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """Rows and the factors of the other rows: ``values`` and ``mean`` (h, columns), ``loadings`` (h, columns, rank)
+    padded with zeros, ``noise`` (h,)."""
+
+    values: Floats
+    mean: Floats
+    loadings: Floats
+    noise: Floats
+
+    def levelled(self) -> HeldOut:
+        """The same for rows whose level is unknown."""
+        level = np.full((*self.mean.shape, 1), OFFSET)
+        return HeldOut(self.values, self.mean, np.concatenate((self.loadings, level), axis=2), self.noise)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Misses:
+    """Predicted less true of held-out cells and the deviation that was expected, both (rows, columns) on the rows'
+    scale; NaN where a cell was given or never measured."""
+
+    errors: Floats
+    expected: Floats
+
+    def quantile(self, coverage: float = COVERAGE) -> float:
+        """How many expected deviations hold the share of the errors, with the finite-sample correction of conformal
+        prediction (Vovk et al. 2005), so that a short corpus promises no more than it can."""
+        ratios = np.sort(np.abs(self.errors / self.expected)[~np.isnan(self.errors)])
+        at = int(np.ceil((len(ratios) + 1) * coverage)) - 1
+        return float(ratios[min(at, len(ratios) - 1)])
+
+
+def hold_out(values: Floats, groups: Sequence[str]) -> HeldOut:
+    """Every row (or forty of them) with the factors of all rows but its group's; rows of one group are alike, as the
+    same service at several loads. Rows whose rest cannot be factorised are left out."""
+    candidates = np.flatnonzero((~np.isnan(values)).sum(axis=1) > 1)
+    if len(candidates) > MOST_HELD_OUT:
+        candidates = candidates[np.linspace(0, len(candidates) - 1, MOST_HELD_OUT).astype(np.intp)]
+    names = np.array(groups)
+    kept: list[int] = []
+    found: list[Factors] = []
+    for row in candidates.tolist():
+        try:
+            found.append(fit(values[names != names[row]]))
+        except ValueError:  # too little is left without this group
+            continue
+        kept.append(row)
+    return _stacked(values[kept], found)
+
+
+def _stacked(values: Floats, found: Sequence[Factors]) -> HeldOut:
+    rank = max((f.loadings.shape[1] for f in found), default=0)
+    loadings = np.zeros((*values.shape, rank))
+    for at, factors in enumerate(found):
+        loadings[at, :, : factors.loadings.shape[1]] = factors.loadings
+    mean = np.array([f.mean for f in found]).reshape(values.shape)
+    return HeldOut(values, mean, loadings, np.array([f.noise for f in found]))
+
+
+def misses(held: HeldOut, observed: Ints, known: Ints) -> Misses:
+    """Every held-out row predicted from its ``observed`` columns, all at once; rows not measured there say nothing.
+
+    The ``known`` columns (those observed, and the reference, which is 0 in every row) are no predictions.
+    """
+    able = ~np.isnan(held.values[:, observed]).any(axis=1)
+    values, mean, loadings = held.values[able], held.mean[able], held.loadings[able]
+    some = loadings[:, observed]
+    across = some @ loadings.transpose(0, 2, 1)
+    kernel = across[:, :, observed] + held.noise[able, None, None] * np.eye(len(observed))
+    residual = (values - mean)[:, observed, None]
+    weights = np.linalg.solve(kernel, np.concatenate((residual, across), axis=2))
+    predicted = mean + np.einsum("hk,hkn->hn", weights[:, :, 0], across)
+    left = np.square(loadings).sum(axis=2) - np.einsum("hkn,hkn->hn", across, weights[:, :, 1:])
+    surprise = (residual[:, :, 0] * weights[:, :, 0]).sum(axis=1)
+    spread = np.maximum(left, 0.0) + held.noise[able, None]
+    expected = np.sqrt(spread * widening(surprise, len(observed))[:, None] + _TINY)
+    errors = predicted - values
+    errors[:, known] = np.nan
+    return Misses(errors, expected)
+
+
+def widening(surprise: Floats, entries: int) -> Floats:
+    """By how much a row's variance grows when its own entries lie ``surprise`` (squared deviations) off the corpus."""
+    return (DEGREES + surprise) / (DEGREES + entries)

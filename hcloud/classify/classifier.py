@@ -1,0 +1,204 @@
+"""One application's estimate: completed rows with intervals, or the measurement to make first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from hcloud.classify import calibration, ridge
+from hcloud.classify.calibration import HeldOut, Misses
+from hcloud.classify.evidence import Asked, Evidence, evidence_of
+from hcloud.classify.factorize import Factors, fit
+from hcloud.classify.matrix import Floats, Ints, Matrix
+from hcloud.classify.monotone import rising_along
+from hcloud.classify.probing import Missing, next_probe
+from hcloud.model.profile import Aspect, Estimate, Measured, Neighbour, Predicted, Probe, Profile, Row
+
+Fold = Callable[[Factors, Ints, Floats], Floats]
+"""Completes a row: ``ridge.fold`` or ``sgd.fold``."""
+LEAST_HELD_OUT = 3
+"""Rows that must be comparable before an expected error means anything (ours)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """When there is too little evidence for a row; all ours.
+
+    The largest mean error expected, relative for performance and in points for scores; the fewest applications in the
+    corpus; the fewest entries (for performance two: one level is no shape).
+    """
+
+    relative_error: float = 0.25
+    points_error: float = 15.0
+    apps: int = 5
+    performance_entries: int = 2
+    score_entries: int = 1
+
+    def error(self, aspect: Aspect) -> float:
+        """The largest error expected of one aspect."""
+        return self.points_error if aspect.is_interference else self.relative_error
+
+    def entries(self, aspect: Aspect) -> int:
+        """The fewest entries of one aspect."""
+        return self.score_entries if aspect.is_interference else self.performance_entries
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How to classify: the limits, the solver, whether performance may not fall with size (``monotone``), how many
+    neighbours to name, and what a measurement costs by aspect and column (any unit; 1 where missing)."""
+
+    limits: Limits = field(default_factory=Limits)
+    fold: Fold = ridge.fold
+    monotone: bool = False
+    neighbours: int = 3
+    costs: Mapping[Aspect, Mapping[str, float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """A corpus ready to classify: its matrix, its factors (None where it is too small for any), the place of each of
+    its rows among the concepts (apps, rank), and its rows held out in turn."""
+
+    matrix: Matrix
+    factors: Factors | None
+    concepts: Floats
+    held_out: HeldOut
+
+
+def train(matrix: Matrix, groups: Sequence[str] | None = None) -> Trained:
+    """Factorise a corpus; ``groups`` (one name a row) says which rows are one workload and are held out together."""
+    values = matrix.transformed()
+    held_out = calibration.hold_out(values, groups or matrix.apps)
+    try:
+        factors = fit(values)
+    except ValueError:  # fewer than two rows with most cells measured
+        return Trained(matrix, None, np.zeros((len(matrix.apps), 0)), held_out)
+    places = np.zeros((len(values), factors.loadings.shape[1]))
+    for at, row in enumerate(values):
+        observed = np.flatnonzero(~np.isnan(row))
+        places[at] = ridge.concept(factors, observed, row[observed])
+    return Trained(matrix, factors, places, held_out)
+
+
+def classify(profile: Profile, corpus: Mapping[Aspect, Trained], options: Options | None = None) -> Estimate:
+    """The estimate of one application, each aspect of the corpus by itself (Quasar §3.2).
+
+    An aspect with too little evidence is missing and has a probe instead. Raises ValueError for a measured value that
+    cannot be.
+    """
+    rows: dict[Aspect, Row] = {}
+    probes: list[Probe] = []
+    for aspect, trained in corpus.items():
+        asked = Asked(profile.app, profile.metric.rising, profile.unmeasurable if aspect.is_interference else ())
+        found = complete(trained, profile.entries.get(aspect, {}), asked, options or Options())
+        if isinstance(found, Row):
+            rows[aspect] = found
+        elif found is not None:
+            probes.append(found)
+    return Estimate(profile.app, rows, tuple(probes))
+
+
+def complete(trained: Trained, entries: Mapping[str, Measured], asked: Asked, options: Options) -> Row | Probe | None:
+    """The completed row, or the next measurement to make (None where no column is left that could be measured)."""
+    evidence = evidence_of(trained.matrix, entries, asked)
+    aspect, limits = trained.matrix.aspect, options.limits
+    prediction = _predict(trained, evidence, options)
+    reason = _lacking(trained, evidence, limits)
+    if not reason and prediction is not None and not prediction.expected_error <= limits.error(aspect):
+        unit = "points" if aspect.is_interference else "of the value"
+        reason = f"an error of {prediction.expected_error:.2g} {unit} is expected, {limits.error(aspect):.2g} allowed"
+    if reason or prediction is None:
+        missing = Missing(trained.matrix, evidence, asked.unmeasurable)
+        return next_probe(missing, trained.factors, options.costs.get(aspect, {}), reason)
+    likely = _neighbours(trained, prediction.concept, asked.app, options.neighbours)
+    return Row(aspect, _entries(trained.matrix, evidence, prediction, entries), likely, prediction.held_out_error)
+
+
+def _lacking(trained: Trained, evidence: Evidence, limits: Limits) -> str:
+    """Why nothing can be said yet; "" where something can."""
+    aspect, apps = trained.matrix.aspect, trained.factors.rows if trained.factors else 0
+    if apps < limits.apps:
+        return f"{apps} applications are profiled, {limits.apps} are needed"
+    if len(evidence.known) < limits.entries(aspect):
+        return f"{len(evidence.known)} of {limits.entries(aspect)} entries are measured"
+    return ""
+
+
+class _Prediction(NamedTuple):
+    """A row and half of its interval, both (columns,) on the row's scale, its place among the concepts, the mean error
+    of held-out rows from the same columns, and what is expected of this one."""
+
+    row: Floats
+    half: Floats
+    concept: Floats
+    held_out_error: float
+    expected_error: float
+
+
+def _predict(trained: Trained, evidence: Evidence, options: Options) -> _Prediction | None:
+    """None where there are no factors to fold into.
+
+    The interval is the posterior's deviation (ridge is the mean of a Gaussian posterior, its variance is known), wider
+    where the entries do not look like the corpus, times the factor that held 95 % of the held-out cells from the same
+    columns. The expected error is the held-out one, larger by the same widening.
+    """
+    if trained.factors is None:
+        return None
+    factors, observed = evidence.factors(trained.factors), evidence.observed
+    row = options.fold(factors, observed, evidence.values)
+    if options.monotone and trained.matrix.aspect in (Aspect.SCALE_UP, Aspect.SCALE_OUT):
+        row = rising_along(trained.matrix.columns, row, evidence.known)
+    left = ridge.covariance(factors, observed)
+    wider = float(calibration.widening(_surprise(factors, evidence), len(observed)))
+    past = calibration.misses(evidence.held_out(trained.held_out), observed, evidence.known)
+    error = _mean_error(past, evidence, len(trained.matrix.columns))
+    half = np.sqrt((np.maximum(np.diag(left), 0.0) + factors.noise) * wider)
+    half *= past.quantile() if np.isfinite(past.errors).any() else np.inf
+    place = ridge.concept(factors, observed, evidence.values)[: trained.concepts.shape[1]]
+    return _Prediction(row, half, place, error, error * wider**0.5)
+
+
+def _surprise(factors: Factors, evidence: Evidence) -> Floats:
+    """Squared deviations that the row's own entries lie off what the corpus expects of them."""
+    off = evidence.values - factors.mean[evidence.observed]
+    kernel = factors.gram[np.ix_(evidence.observed, evidence.observed)]
+    return np.asarray(off @ np.linalg.solve(kernel + factors.noise * np.eye(len(off)), off))
+
+
+def _mean_error(past: Misses, evidence: Evidence, columns: int) -> float:
+    """The mean over held-out rows of their mean error: relative for performance, points for scores; 0 where every
+    column is measured, infinite where too few rows can be compared."""
+    if len(evidence.known) == columns:
+        return 0.0
+    errors = past.errors[np.isfinite(past.errors).any(axis=1)]
+    if len(errors) < LEAST_HELD_OUT:
+        return float("inf")
+    sizes = np.abs(np.expm1(evidence.scale.sign * errors)) if evidence.scale.logarithmic else np.abs(errors)
+    return float(np.nanmean(np.nanmean(sizes, axis=1)))
+
+
+def _neighbours(trained: Trained, place: Floats, app: str, count: int) -> tuple[Neighbour, ...]:
+    """The rows whose concepts point most the same way, by cosine; a row at the origin resembles nothing."""
+    norms = np.linalg.norm(trained.concepts, axis=1) * float(np.linalg.norm(place))
+    likeness = np.divide(trained.concepts @ place, norms, out=np.zeros(len(norms)), where=norms > 0)
+    order = sorted(range(len(norms)), key=lambda i: (-likeness[i], trained.matrix.apps[i]))
+    others = [i for i in order if norms[i] > 0 and trained.matrix.apps[i] != app][:count]
+    return tuple(Neighbour(trained.matrix.apps[i], float(np.clip(likeness[i], -1.0, 1.0))) for i in others)
+
+
+def _entries(
+    matrix: Matrix, evidence: Evidence, found: _Prediction, entries: Mapping[str, Measured]
+) -> dict[str, Predicted]:
+    """Every column of the matrix, measured ones as they were measured; then measured columns it does not have."""
+    scale = evidence.scale
+    values, ends = scale.back(found.row), (scale.back(found.row - found.half), scale.back(found.row + found.half))
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    columns = {
+        name: Predicted(float(values[i]), float(low[i]), float(high[i]), measured=False)
+        for i, name in enumerate(matrix.columns)
+    }
+    return columns | {name: Predicted(m.value, m.low, m.high, measured=True) for name, m in entries.items()}

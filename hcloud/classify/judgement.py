@@ -1,0 +1,103 @@
+"""What follows from an estimate: which type, which size, and what neighbours an application bears and disturbs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hcloud.classify.matrix import natural
+from hcloud.errors import EvidenceError
+from hcloud.model.profile import RESOURCES, Aspect, Estimate, Row
+
+MOST = 99
+"""The largest entry of a vector: two decimal digits, since 100 would carry over in the encoding of quality."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A column of a row with its predicted value in the metric's unit, and what it was ranked by (more is better):
+    performance (the value, or its inverse where less is better), per dollar where prices were given."""
+
+    column: str
+    value: float
+    merit: float
+
+
+def ranking(row: Row, rising: bool, prices: Mapping[str, float] | None = None) -> tuple[Ranked, ...]:
+    """The columns from best to worst by predicted performance, or by performance per dollar of an hour.
+
+    Where the metric is a time, performance per dollar orders by what a job costs. Columns without a price are left
+    out: a missing price is not a free one. Ties go by natural order. Raises ValueError for a price that is not
+    positive.
+    """
+    ranked: list[Ranked] = []
+    for column, predicted in row.columns.items():
+        if prices is not None and column not in prices:
+            continue
+        merit = predicted.value if rising else 1.0 / predicted.value
+        ranked.append(Ranked(column, predicted.value, merit / (1.0 if prices is None else _price(prices, column))))
+    return tuple(sorted(ranked, key=lambda r: (-r.merit, natural(r.column))))
+
+
+def _price(prices: Mapping[str, float], column: str) -> float:
+    price = prices[column]
+    if not (np.isfinite(price) and price > 0):
+        raise ValueError(f"a price of {price} for {column} is not a positive amount")
+    return price
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A performance to reach, in the metric's unit; ``sure`` asks the far end of the interval to reach it, too."""
+
+    value: float
+    rising: bool
+    sure: bool = False
+
+
+def size_for(row: Row, target: Target, prices: Mapping[str, float] | None = None) -> str | None:
+    """The first column that reaches the target: the cheapest where prices are given, else the smallest by natural
+    order; None where no column does."""
+    reaching = []
+    for column, predicted in row.columns.items():
+        if target.rising:
+            reached = (predicted.low if target.sure else predicted.value) >= target.value
+        else:
+            reached = (predicted.high if target.sure else predicted.value) <= target.value
+        if reached and (prices is None or column in prices):
+            reaching.append(column)
+    return min(reaching, key=lambda c: (_price(prices, c) if prices else 0.0, natural(c)), default=None)
+
+
+def tolerated(estimate: Estimate, absent: int | None = None) -> tuple[int, ...]:
+    """The ten tolerated scores in the order of ``RESOURCES``, 0..99; more is easier to place beside others."""
+    return _vector(estimate, Aspect.TOLERATED, absent)
+
+
+def caused(estimate: Estimate, absent: int | None = None) -> tuple[int, ...]:
+    """The ten caused scores in the order of ``RESOURCES``, 0..99; more disturbs neighbours more."""
+    return _vector(estimate, Aspect.CAUSED, absent)
+
+
+def sensitivity(estimate: Estimate, absent: int | None = None) -> tuple[int, ...]:
+    """100 less the tolerated scores, 0..99: the vector of the simulator and of the quality encoding, where high says
+    that a job presses on a resource and suffers from pressure."""
+    tolerance = _vector(estimate, Aspect.TOLERATED, None if absent is None else 100 - absent, most=100)
+    return tuple(min(100 - score, MOST) for score in tolerance)
+
+
+def _vector(estimate: Estimate, aspect: Aspect, absent: int | None, most: int = MOST) -> tuple[int, ...]:
+    """Whole scores, rounded; EvidenceError for resources that are neither measured nor predicted, unless ``absent``
+    says what they count as."""
+    row = estimate.rows.get(aspect)
+    columns = row.columns if row else {}
+    unknown = [name for name in RESOURCES if name not in columns]
+    if unknown and absent is None:
+        raise EvidenceError(
+            f"{aspect} of {estimate.app} is not known for {', '.join(unknown)}",
+            hint="measure what the probes name, or say what an unknown resource counts as",
+        )
+    scores = [columns[name].value if name in columns else float(absent or 0) for name in RESOURCES]
+    return tuple(min(max(round(score), 0), most) for score in scores)
