@@ -40,6 +40,7 @@ def drift(baselines: Sequence[float]) -> float:
     gaps = sorted(
         abs(2 * here / (before + after) - 1)
         for before, here, after in zip(baselines, baselines[1:], baselines[2:], strict=False)
+        if before + after > 0
     )
     if not gaps:
         return 0.0

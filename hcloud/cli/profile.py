@@ -1,0 +1,147 @@
+"""``hcloud profile``: measure what an application needs, bears and causes; show, list and compare profiles."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hcloud.cli.main import INTERRUPTED_EXIT, session
+from hcloud.cli.options import Output
+from hcloud.errors import UsageError
+
+app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
+
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
+
+
+@app.callback()
+def profile() -> None:
+    """What an application needs, bears and causes: measure it here, show, list, compare, import."""
+
+
+@app.command()
+def run(
+    ctx: typer.Context,
+    command: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...", help="What is measured.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", "-f", help="app.yaml; flags override its keys.")] = None,
+    name: Annotated[str | None, typer.Option(help="The application's name, else its program's.")] = None,
+    kind: Annotated[str | None, typer.Option(help="batch (ends by itself) or service.")] = None,
+    vcpus: Annotated[float | None, typer.Option(help="Cores of the shape it is measured in.")] = None,
+    memory_gib: Annotated[float | None, typer.Option(help="Memory of that shape.")] = None,
+    printed: Annotated[str | None, typer.Option(help="Metric: a number it prints; regular expression.")] = None,
+    url: Annotated[str | None, typer.Option(help="Metric: p99 of HTTP load on this URL.")] = None,
+    load: Annotated[str | None, typer.Option(help="Metric: printed by this command, which puts load on it.")] = None,
+    pattern: Annotated[str | None, typer.Option(help="Where --load prints the number; regular expression.")] = None,
+    metric_name: Annotated[str, typer.Option(help="What --printed or --load count.")] = "figure",
+    unit: Annotated[str, typer.Option(help="Its unit.")] = "units",
+    better: Annotated[str, typer.Option(help="higher or lower.")] = "higher",
+    ready_port: Annotated[int | None, typer.Option(help="A service is ready when this port accepts.")] = None,
+    ready_line: Annotated[str | None, typer.Option(help="A service is ready when it prints this.")] = None,
+    warm_up: Annotated[str | None, typer.Option(help="Load before a service is measured, for example 5s.")] = None,
+    time_cap: Annotated[str | None, typer.Option(help="At most so long in all, for example 10min.")] = None,
+    run_cap: Annotated[str | None, typer.Option(help="At most so long for one run.")] = None,
+    budget: Annotated[float | None, typer.Option(help="At most so many dollars, at --price.")] = None,
+    price: Annotated[float | None, typer.Option(help="Dollars an hour of this machine.")] = None,
+    resources: Annotated[list[str] | None, typer.Option(help="Only these, for example membw,llc; or none.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the order of the resources.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="The profile's file, else NAME.profile.yaml.")] = None,
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+) -> None:
+    """Measure an application on this machine: its speed by shape, and by resource the pressure it bears and causes.
+
+    Nothing that is started survives, whatever way the run ends. Ctrl-C keeps what was measured.
+    """
+    from hcloud.readers.app import load_app
+    from hcloud.usecases.profile_run import resources_named, run_profile, target_of
+    from hcloud.views import profile as view
+
+    chosen = resources_named(resources or [])
+    budgeted = {k: v for k, v in (("dollars", budget), ("dollars_per_hour", price)) if v is not None}
+    shape = {k: v for k, v in (("vcpus", vcpus), ("memory_gib", memory_gib)) if v is not None}
+    ready = {k: v for k, v in (("port", ready_port), ("line", ready_line)) if v is not None}
+    stated = {"printed": printed, "url": url, "load": shlex.split(load) if load else None, "pattern": pattern}
+    metric: dict[str, object] = {k: v for k, v in stated.items() if v is not None}
+    if metric and url is None:
+        metric |= {"name": metric_name, "unit": unit, "better": better}
+    words: dict[str, object] = {
+        "command": list(command or []),
+        "name": name,
+        "kind": kind,
+        "shape": shape,
+        "metric": metric,
+    }
+    words |= {"ready": ready, "warm_up": warm_up, "time_cap": time_cap, "run_cap": run_cap, "budget": budgeted}
+    if file is None and not command:
+        raise UsageError("nothing to measure", hint="hcloud profile run -- COMMAND..., or -f app.yaml")
+    described = load_app(file, {k: v for k, v in words.items() if v})
+    target = target_of(described, out)
+    terminal = session(ctx).terminal
+    with terminal.progress(f"measuring {described.name}", 1.0) as advance:
+        outcome = run_profile(described, chosen, seed, target, advance)
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.profile_document(outcome.profile))
+    else:
+        view.show_profile(outcome.profile, terminal)
+    terminal.note(f"profile written to {outcome.path}")
+    if outcome.interrupted:
+        raise typer.Exit(INTERRUPTED_EXIT)
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(help="A profile.")],
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+) -> None:
+    """Show a profile: ten resources with what is tolerated and caused, and the speed by shape."""
+    from hcloud.usecases.profile_show import show_profile
+    from hcloud.views import profile as view
+
+    found, terminal = show_profile(file), session(ctx).terminal
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.profile_document(found))
+    else:
+        view.show_profile(found, terminal)
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    folder: Annotated[Path, typer.Argument(help="A folder of profiles.")] = Path(),
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+) -> None:
+    """List the profiles of a folder."""
+    from hcloud.usecases.profile_list import list_profiles
+    from hcloud.views import profile as view
+
+    found, terminal = list_profiles(folder), session(ctx).terminal
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.list_document(found))
+    else:
+        view.show_list(found, terminal)
+
+
+@app.command()
+def compare(
+    ctx: typer.Context,
+    left: Annotated[Path, typer.Argument(help="A profile.")],
+    right: Annotated[Path, typer.Argument(help="Another one.")],
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+) -> None:
+    """Compare two profiles number by number, and say where their intervals are apart."""
+    from hcloud.usecases.profile_compare import compare_profiles
+    from hcloud.views import profile as view
+
+    found, terminal = compare_profiles(left, right), session(ctx).terminal
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.comparison_document(found))
+    else:
+        view.show_comparison(found, terminal)

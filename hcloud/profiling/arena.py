@@ -1,0 +1,98 @@
+"""The place of one run: its control groups, its cores, and the limits under which some resources come to contend."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hcloud.model.app import Shape
+from hcloud.profiling import cage as cages
+from hcloud.profiling.bench import Stand
+from hcloud.profiling.cage import GIB, Cage, Hierarchy
+from hcloud.profiling.guard import Guard
+from hcloud.profiling.injectors import Ground, Injector, Stressor
+from hcloud.profiling.orphans import PREFIX
+from hcloud.profiling.place import Layout, Place, TrialError, layout, start
+
+NETWORK_RATE = "2gbit"  # ours: slow enough that one core's flows fill it
+_NETWORK = (
+    "ip link set lo up && tc qdisc add dev lo root tbf rate {rate} burst 512kb latency 50ms"
+    " && echo ready && exec sleep 2147483"
+)
+_NETWORK_PATIENCE = 5.0
+_LEAST_PRIORITY = 5  # without a CPU quota stressors give way a little
+
+
+@dataclass(slots=True)
+class Arena:
+    """Everything of a run that programs are placed into."""
+
+    guard: Guard
+    hierarchy: Hierarchy
+    group: Cage
+    app_cage: Cage
+    load_cage: Cage
+    layout: Layout
+    shape: Shape
+
+    @classmethod
+    def open(cls, guard: Guard, cores: tuple[int, ...], shape: Shape, hierarchy: Hierarchy) -> Arena:
+        """Make the groups of a run, after what dead runs left was removed."""
+        cages.remove_strays(hierarchy)
+        group = Cage(hierarchy, f"{PREFIX}{guard.token}")
+        for folder in group.groups:
+            guard.own_group(folder)
+        group.make()
+        arena = cls(guard, hierarchy, group, group.inside("app"), group.inside("load"), layout(cores, 1), shape)
+        arena.fit(shape, cores)
+        return arena
+
+    def fit(self, shape: Shape, cores: tuple[int, ...]) -> None:
+        """Give the application this shape from now on."""
+        self.layout, self.shape = layout(cores, shape.vcpus), shape
+        self.app_cage.keep_to(self.layout.app)
+        whole = shape.vcpus == len(self.layout.app)
+        self.app_cage.set_cpus(None if whole else shape.vcpus)
+        self.app_cage.set_memory(None if shape.memory_gib is None else int(shape.memory_gib * GIB))
+
+    def stand(self, network: str = "") -> Stand:
+        """Where the application and its load run."""
+        app = Place(self.app_cage, self.layout.app, network=network, kill_first=True)
+        return Stand(app, Place(self.load_cage, self.layout.load, network=network))
+
+    def injector(
+        self, stressor: Stressor, cores: tuple[int, ...], *, network: str = "", footprint: int = 0
+    ) -> Injector:
+        """A stressor on some cores, resting."""
+        cage = self.group.inside(f"stress-{'-'.join(map(str, cores))}-{stressor.resource}-{stressor.program}")
+        cage.keep_to(cores)
+        nice = 0 if self.hierarchy.has("cpu") else _LEAST_PRIORITY
+        place = Place(cage, cores, nice, network)
+        return Injector(self.guard, stressor, Ground(cage, place, len(cores), footprint))
+
+    def victim(self, resource: str, *, network: str = "", footprint: int = 0) -> Injector:
+        """A built-in program that needs one resource, where the application would run."""
+        place = replace(self.stand(network).app, cores=self.layout.app[:1])
+        return Injector(self.guard, Stressor(resource, "built-in"), Ground(self.app_cage, place, 1, footprint))
+
+    def private_network(self) -> str:
+        """The handle of a network of its own with a limited loopback; TrialError where that is not permitted."""
+        if not (os.access("/proc/self/ns/net", os.F_OK) and os.geteuid() == 0):
+            raise TrialError("a private network needs root")
+        words = ["sh", "-c", _NETWORK.format(rate=NETWORK_RATE)]
+        holder = start(self.guard, Place(self.load_cage, self.layout.load, network="new"), words, "network.out")
+        until = time.monotonic() + _NETWORK_PATIENCE
+        while "ready" not in holder.printed():
+            if holder.ended or time.monotonic() > until:
+                holder.end()
+                raise TrialError(f"no private network with a limited rate: {' '.join(holder.printed().split())}")
+            time.sleep(0.01)
+        return str(Path(f"/proc/{holder.process.pid}/ns/net"))
+
+    def limit_together(self, amount: int | None) -> None:
+        """Let application and stressors share so much memory; TrialError where memory cannot be limited."""
+        if not self.hierarchy.has("memory"):
+            raise TrialError("no control group for memory can be made here")
+        self.group.set_memory(amount)

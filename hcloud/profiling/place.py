@@ -1,0 +1,132 @@
+"""Where programs of a run stand: the machine, its cores and how they are shared out, and starting one at its place."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from hcloud.errors import HcloudError
+from hcloud.profiling import launcher
+from hcloud.profiling.cage import GIB, Cage
+from hcloud.profiling.guard import Guard
+
+_END_PATIENCE = 5.0
+
+
+class TrialError(HcloudError):
+    """A run of the application gave no figure: it failed, hung, printed none or went into the background."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A control group, cores, a priority and (by the path of its handle) a network; ``kill_first`` makes the kernel
+    choose this program when memory runs out."""
+
+    cage: Cage | None = None
+    cores: tuple[int, ...] = ()
+    nice: int = 0
+    network: str = ""
+    kill_first: bool = False
+
+    def document(self) -> str:
+        """What the launcher is told."""
+        groups = list(self.cage.entrances) if self.cage is not None else []
+        cores, first = list(self.cores), self.kill_first
+        return json.dumps(
+            {"groups": groups, "cores": cores, "nice": self.nice, "network": self.network, "kill_first": first}
+        )
+
+
+@dataclass(slots=True)
+class Running:
+    """A program that was started, and the file that gets what it prints."""
+
+    process: subprocess.Popen[bytes]
+    output: Path = field(default_factory=Path)
+
+    def end(self) -> None:
+        """Kill it with the processes of its group."""
+        self.signal(signal.SIGKILL)
+        self.process.wait(_END_PATIENCE)
+
+    def signal(self, number: int) -> None:
+        """Send a signal to the whole group, unless it ended."""
+        try:
+            os.killpg(self.process.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return
+
+    @property
+    def ended(self) -> bool:
+        """Whether the program is over."""
+        return self.process.poll() is not None
+
+    def printed(self) -> str:
+        """What it printed until now."""
+        return self.output.read_text(encoding="utf-8", errors="replace") if self.output.is_file() else ""
+
+
+def start(guard: Guard, place: Place, command: Sequence[str], output: str = "") -> Running:
+    """Start a command at its place; what it prints goes to a file of that name in the run's folder, or nowhere."""
+    words = [sys.executable, "-I", "-S", launcher.__file__, place.document(), str(os.getpid()), *command]
+    path = guard.folder / output if output else Path(os.devnull)
+    with path.open("wb") as file:
+        return Running(_spawn(words, guard, file), path)
+
+
+def _spawn(words: Sequence[str], guard: Guard, file: IO[bytes]) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        words,
+        stdin=subprocess.DEVNULL,
+        stdout=file,
+        stderr=subprocess.STDOUT,
+        env=guard.environment,
+        start_new_session=True,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Which cores the application, the load on it and the stressors get; no core for stressors on a small machine."""
+
+    app: tuple[int, ...]
+    load: tuple[int, ...]
+    apart: tuple[int, ...]
+
+
+def layout(cores: Sequence[int], vcpus: float) -> Layout:
+    """Share out the cores: the application first, then stressors, then (where cores are left) the load generator."""
+    wanted = max(1, -(-int(vcpus * 1000) // 1000))
+    app, rest = tuple(cores[:wanted]), tuple(cores[wanted:])
+    if len(rest) > 1:
+        return Layout(app, rest[:1], rest[1:])
+    return Layout(app, app, rest)
+
+
+def own_cores() -> tuple[int, ...]:
+    """The cores this process may use."""
+    return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def memory_gib() -> float:
+    """The memory of the machine."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
+
+
+def machine_name() -> str:
+    """The machine in a line: processor, cores, memory, system."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
+    processor = model or platform.processor() or platform.machine()
+    return f"{processor}, {len(own_cores())} cores, {memory_gib():.0f} GiB, {platform.system()} {platform.release()}"

@@ -1,0 +1,213 @@
+"""Whether this machine can tell a resource apart, found by pressing on built-in victims that need just that one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from hcloud.profiling.arena import Arena
+from hcloud.profiling.injectors import Injector, Stressor, Work, stressors
+from hcloud.profiling.noise import drift, spread
+from hcloud.profiling.place import TrialError
+from hcloud.profiling.ramp import FULL, Rules, verdict
+
+WINDOW = 0.2  # ours: seconds of one measurement of a victim
+REPEATS = 4  # ours
+MEMORY_LIMIT = 192 << 20  # ours: small enough to be filled in a moment
+VICTIM_SHARE = 0.6  # of the limit, so that a full stressor has to push it out
+DIAL = (25.0, 50.0, 75.0, 100.0)
+LIMITED = ("memcap", "network", "disk")
+
+
+class Per(Enum):
+    """What the rate of a kernel is taken over: time, CPU time (time where that is not counted), or the time it did not
+    rest by itself."""
+
+    SECOND = "second"
+    CPU_SECOND = "CPU second"
+    BUSY_SECOND = "busy second"
+
+
+class Mode(Enum):
+    """How a resource is told apart: by a stressor on other cores, by one on the same core that counts only beyond what
+    a stressor of nothing but the processor does there, or under a limit that both sides share."""
+
+    APART = "on another core"
+    TOGETHER = "on the same core"
+    LIMITED = "under a shared limit"
+
+    @property
+    def own_rate(self) -> Per:
+        """What the stressor's own rate is taken over."""
+        return {Mode.APART: Per.SECOND, Mode.TOGETHER: Per.CPU_SECOND, Mode.LIMITED: Per.BUSY_SECOND}[self]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """How a resource is to be measured here, with which stressor, and by how much that slowed the victim; or, with no
+    mode, why it cannot be."""
+
+    resource: str
+    mode: Mode | None
+    stressor: Stressor | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What the victim lost, a fraction a repeat, and the drift of its own baselines."""
+
+    losses: Sequence[float]
+    noise: float
+
+    @property
+    def shows(self) -> bool:
+        """Whether more than the limit and the drift was surely lost."""
+        rules = Rules(noise=self.noise, most=len(self.losses) + 1)
+        return verdict(self.losses, rules).is_lost
+
+    @property
+    def mean(self) -> float:
+        """The mean loss."""
+        return spread(self.losses).mean
+
+
+def check(arena: Arena, resource: str) -> Finding:
+    """How a resource can be measured on this machine."""
+    try:
+        if resource in LIMITED:
+            return _check_limited(arena, resource)
+        return _check_cores(arena, resource)
+    except TrialError as error:
+        return Finding(resource, None, None, str(error))
+
+
+def rate(before: Work, after: Work, per: Per) -> float:
+    """Steps between two moments by what they are taken over."""
+    steps, seconds = after.steps - before.steps, after.at - before.at
+    if per is Per.BUSY_SECOND:
+        seconds = after.busy_seconds - before.busy_seconds
+    elif per is Per.CPU_SECOND and before.cpu_seconds is not None and after.cpu_seconds is not None:
+        seconds = after.cpu_seconds - before.cpu_seconds
+    return steps / seconds if seconds > 0 else 0.0
+
+
+def watched(injector: Injector, per: Per = Per.SECOND, seconds: float = WINDOW) -> float:
+    """The rate of a running kernel over a short while."""
+    before = injector.work()
+    time.sleep(seconds)
+    return rate(before, injector.work(), per)
+
+
+def _check_cores(arena: Arena, resource: str) -> Finding:
+    victim = arena.victim(resource)
+    tried: list[tuple[Mode, Response]] = []
+    try:
+        victim.turn(FULL)
+        found: list[tuple[float, Mode, Stressor]] = []
+        for mode, stressor in _candidates(arena, resource):
+            response = _respond(arena, victim, mode, stressor)
+            tried.append((mode, response))
+            if response.shows:
+                found.append((response.mean, mode, stressor))
+        apart = [f for f in found if f[1] is Mode.APART]
+        if found:
+            mean, mode, stressor = max(apart or found, key=lambda f: f[0])
+            return Finding(resource, mode, stressor, f"{stressor.label} {mode.value} cost its victim {mean:.0%}")
+    finally:
+        victim.close()
+    return Finding(resource, None, None, _why_not(resource, tried))
+
+
+def _why_not(resource: str, tried: Sequence[tuple[Mode, Response]]) -> str:
+    if not tried:
+        return "there is no other core for a stressor, and on the same core CPU time is not counted here"
+    most = {mode: max((r for m, r in tried if m is mode), key=lambda r: r.mean) for mode, _ in tried}
+    beyond = {Mode.APART: "", Mode.TOGETHER: " beyond a plain CPU load"}
+    lost = ", ".join(f"{r.mean:.0%} {mode.value}{beyond[mode]} (noise {r.noise:.0%})" for mode, r in most.items())
+    return f"a victim of {resource} pressure lost no more than {lost}"
+
+
+def _candidates(arena: Arena, resource: str) -> list[tuple[Mode, Stressor]]:
+    modes = [Mode.APART] if arena.layout.apart else []
+    if arena.hierarchy.has("cpuacct") and resource != "cpu":
+        modes.append(Mode.TOGETHER)
+    return [(mode, stressor) for mode in modes for stressor in stressors(resource)]
+
+
+def _respond(arena: Arena, victim: Injector, mode: Mode, stressor: Stressor) -> Response:
+    cores = arena.layout.apart if mode is Mode.APART else arena.layout.app[:1]
+    pressing = arena.injector(stressor, cores)
+    control = None if mode is Mode.APART else arena.injector(Stressor("cpu", "built-in"), cores)
+    try:
+        return _response(lambda: watched(victim, Per.CPU_SECOND), pressing, control)
+    finally:
+        for injector in (pressing, control):
+            if injector is not None:
+                injector.close()
+
+
+def _response(measure: Callable[[], float], pressing: Injector, control: Injector | None = None) -> Response:
+    """Undisturbed (or beside the control) and under pressure in turn; each against the two around it."""
+    calm, losses = [_with(control, measure)], []
+    for _ in range(REPEATS):
+        pressed = _with(pressing, measure)
+        calm.append(_with(control, measure))
+        losses.append(1 - 2 * pressed / (calm[-2] + calm[-1]) if calm[-2] + calm[-1] > 0 else 0.0)
+    return Response(losses, drift(calm))
+
+
+def _with(injector: Injector | None, measure: Callable[[], float]) -> float:
+    if injector is None:
+        return measure()
+    injector.turn(FULL)
+    try:
+        return measure()
+    finally:
+        injector.turn(0.0)
+
+
+def _check_limited(arena: Arena, resource: str) -> Finding:
+    stressor = stressors(resource)[0]
+    network, footprint = "", 0
+    if resource == "network":
+        network = arena.private_network()
+    if resource == "memcap":
+        arena.limit_together(MEMORY_LIMIT)
+        footprint = MEMORY_LIMIT
+    cores = arena.layout.apart or arena.layout.app
+    victim = arena.victim(resource, network=network, footprint=int(VICTIM_SHARE * footprint))
+    pressing = arena.injector(stressor, cores, network=network, footprint=footprint)
+    try:
+        victim.turn(FULL)
+        response = _response(lambda: _alive(victim), pressing)
+    finally:
+        victim.close()
+        pressing.close()
+        if resource == "memcap":
+            arena.limit_together(None)
+    if response.shows:
+        return Finding(resource, Mode.LIMITED, stressor, f"{stressor.label} cost its victim {response.mean:.0%}")
+    lost = f"{response.mean:.0%} under a shared limit (noise {response.noise:.0%})"
+    return Finding(resource, None, None, f"a victim of {resource} pressure lost no more than {lost}")
+
+
+def _alive(victim: Injector) -> float:
+    """The victim's rate; none if memory ran out for it, and then it is started again for the next look."""
+    found = watched(victim)
+    if not victim.broken:
+        return found
+    victim.turn(FULL)
+    return 0.0
+
+
+def dial(injector: Injector) -> tuple[float, ...]:
+    """The stressor's own rate over the intensities of DIAL, relative to that at full intensity."""
+    found = []
+    for intensity in DIAL:
+        injector.turn(intensity)
+        found.append(watched(injector))
+    injector.turn(0.0)
+    return tuple(f / found[-1] if found[-1] > 0 else 0.0 for f in found)

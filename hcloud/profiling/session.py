@@ -1,0 +1,252 @@
+"""A whole run: what the machine can tell, how fast the application is in each shape, and what it bears and causes."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from hcloud.errors import UsageError
+from hcloud.model.app import App, Shape
+from hcloud.model.profile import RESOURCES, Aspect, Measured, Profile
+from hcloud.model.workload import Kind
+from hcloud.profiling import place, selfcheck
+from hcloud.profiling.arena import Arena
+from hcloud.profiling.bench import Bench, open_bench
+from hcloud.profiling.cage import Hierarchy, this_machine
+from hcloud.profiling.guard import Guard
+from hcloud.profiling.injectors import Injector, Stressor
+from hcloud.profiling.noise import drift
+from hcloud.profiling.place import TrialError
+from hcloud.profiling.ramp import FULL, Crossing
+from hcloud.profiling.selfcheck import Finding, Mode
+from hcloud.profiling.trial import Clock, Level, OutOfTimeError, Scores, Trial, level
+
+NARROW = 0.03  # ours: repeat until the interval is within 3 % of the mean
+MOST_REPEATS = 6  # ours
+BASELINE_SHARE = 4  # ours: at most a fourth of the time for shapes and baselines
+MEMORY_ROOM = 2.0  # ours: of what the application ever held, where no shape says how much memory there is
+LEAST_LIMIT = 256 << 20
+GIB = 1 << 30
+
+Advance = Callable[[float], None]
+
+
+@dataclass(slots=True)
+class Session:
+    """What was measured until now; at any moment it can be made a profile."""
+
+    app: App
+    resources: Sequence[str]
+    seed: int = 0
+    machine: str = field(default_factory=place.machine_name)
+    hierarchy: Hierarchy = field(default_factory=this_machine)
+    entries: dict[Aspect, dict[str, Measured]] = field(default_factory=dict)
+    unmeasurable: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+    noise: float = 0.0
+
+    @property
+    def stands(self) -> bool:
+        """Whether there is a baseline, and so a profile."""
+        return bool(self.entries.get(Aspect.SCALE_UP))
+
+    def profile(self) -> Profile:
+        """What was measured, as a profile."""
+        command = tuple(w.encode("utf-8", "replace").decode() for w in self.app.command)
+        notes = tuple(self.notes)
+        metric = self.app.measure.metric
+        entries = {a: dict(columns) for a, columns in self.entries.items() if columns}
+        return Profile(self.app.name, self.app.kind, metric, command, entries, dict(self.unmeasurable), notes)
+
+    def run(self, advance: Advance) -> None:
+        """Measure everything that time allows; nothing that was started is there afterwards."""
+        cores = place.own_cores()
+        if self.app.shape.vcpus > len(cores):
+            raise UsageError(f"{self.app.shape.vcpus:g} vCPUs asked for; this machine has {len(cores)}")
+        limits = self.app.limits
+        clock = Clock.start(limits.total_seconds, limits.run_seconds)
+        with Guard() as guard:
+            arena = Arena.open(guard, cores, self.app.shape, self.hierarchy)
+            self._describe()
+            _Run(self, arena, clock, cores).all(advance)
+
+    def record(self, aspect: Aspect, column: str, measured: Measured) -> None:
+        """Remember one number."""
+        self.entries.setdefault(aspect, {})[column] = measured
+
+    def _describe(self) -> None:
+        limits = {1: "control groups (version 1)", 2: "control groups (version 2)"}
+        kept = limits.get(self.hierarchy.version, "core affinity and priority alone: no control group can be made here")
+        self.notes.append(f"kept in shape by {kept}")
+
+
+@dataclass(slots=True)
+class _Run:
+    session: Session
+    arena: Arena
+    clock: Clock
+    cores: tuple[int, ...]
+
+    def all(self, advance: Advance) -> None:
+        """Shapes first, then the resources in an order drawn from the seed."""
+        chosen = [r for r in RESOURCES if r in self.session.resources]
+        random.Random(self.session.seed).shuffle(chosen)
+        steps = 1 + len(chosen)
+        self._shapes()
+        for number, resource in enumerate(chosen):
+            advance((1 + number) / steps)
+            self._resource(resource, len(chosen) - number)
+        advance(1.0)
+
+    def _shapes(self) -> None:
+        """The application's own shape first, then the others; they fall away when time is short."""
+        own = self.session.app.shape
+        clock = self.clock.share(BASELINE_SHARE)
+        self._baseline(own, self.clock)
+        for vcpus in powers(len(self.cores)):
+            if vcpus != own.vcpus and clock.left > 0:
+                try:
+                    self._baseline(replace(own, vcpus=vcpus), clock)
+                except TrialError as error:
+                    self.session.notes.append(f"not measured with {vcpus:g} vCPUs: {error}")
+        self.arena.fit(own, self.cores)
+
+    def _baseline(self, shape: Shape, clock: Clock) -> None:
+        self.arena.fit(shape, self.cores)
+        bench = open_bench(self.arena.guard, self.session.app, self.arena.stand())
+        try:
+            self._warm(bench, clock)
+            found = level(lambda: bench.measure(clock.patience()), NARROW, MOST_REPEATS)
+        finally:
+            bench.close()
+        if shape == self.session.app.shape:
+            self.session.noise = drift([r.figure for r in found.readings])
+        command = " ".join(self.session.app.command)
+        self.session.record(Aspect.SCALE_UP, size_name(shape), self._measured(found, command[:200]))
+
+    def _warm(self, bench: Bench, clock: Clock) -> None:
+        """A batch command's first run is not counted; a service was warmed up when it started."""
+        if self.session.app.kind is Kind.BATCH:
+            bench.measure(clock.patience())
+
+    def _measured(self, found: Level, source: str) -> Measured:
+        low, high = (found.low, found.high) if len(found.readings) > 1 else (found.mean, found.mean)
+        return Measured(found.mean, low, high, len(found.readings), now(), self.session.machine, source)
+
+    def _resource(self, resource: str, left: int) -> None:
+        clock = self.clock.share(left)
+        if clock.left <= 0:
+            self.session.notes.append(f"{resource}: not measured, the time was used up")
+            return
+        finding = selfcheck.check(self.arena, resource)
+        if finding.mode is None or finding.stressor is None:
+            self.session.unmeasurable[resource] = finding.why
+            return
+        self.session.notes.append(f"{resource}: {finding.why}")
+        try:
+            scores = self._scores(finding, clock)
+        except OutOfTimeError:
+            self.session.notes.append(f"{resource}: not measured, the time was used up")
+        except TrialError as error:
+            self.session.unmeasurable[resource] = f"{self.session.app.command[0]} gave no baseline for it: {error}"
+        else:
+            self._keep(resource, finding, scores)
+
+    def _scores(self, finding: Finding, clock: Clock) -> Scores:
+        """Both scores; where the strongest stressor does not count its work, the built-in one is asked for its own."""
+        assert finding.stressor is not None
+        built_in = Stressor(finding.resource, "built-in")
+        if finding.stressor == built_in:
+            return self._against(finding, built_in, clock)
+        strong = self._against(finding, finding.stressor, clock.share(2))
+        return replace(strong, own=self._against(finding, built_in, clock).own)
+
+    def _against(self, finding: Finding, stressor: Stressor, clock: Clock) -> Scores:
+        mode, resource = finding.mode, finding.resource
+        assert mode is not None
+        network = self.arena.private_network() if resource == "network" else ""
+        limit = self._memory_limit(clock) if resource == "memcap" else 0
+        bench = open_bench(self.arena.guard, self.session.app, self.arena.stand(network))
+        cores = self.arena.layout.app if mode is Mode.TOGETHER else self.arena.layout.apart or self.arena.layout.app
+        injectors: list[Injector] = []
+        try:
+            if limit:
+                self.arena.limit_together(limit)
+            injectors.append(self.arena.injector(stressor, cores, network=network, footprint=limit))
+            if mode is Mode.TOGETHER:
+                injectors.append(self.arena.injector(Stressor("cpu", "built-in"), cores))
+            if injectors[0].counts and resource not in selfcheck.LIMITED:
+                self._note_dial(injectors[0])
+            self._warm(bench, clock)
+            control = injectors[1] if len(injectors) > 1 else None
+            metric = self.session.app.measure.metric
+            return Trial(bench, metric, mode, injectors[0], control, clock, self.session.noise).run()
+        finally:
+            bench.close()
+            for injector in injectors:
+                injector.close()
+            if limit:
+                self.arena.limit_together(None)
+
+    def _note_dial(self, injector: Injector) -> None:
+        rates = ", ".join(f"{r:.2f}" for r in selfcheck.dial(injector))
+        steps = ", ".join(f"{x:g}" for x in selfcheck.DIAL)
+        self.session.notes.append(f"{injector.stressor.label}: own rate at {steps} % is {rates} of the full one")
+
+    def _memory_limit(self, clock: Clock) -> int:
+        """What application and stressor share: the shape's memory, or twice what the application holds by itself."""
+        if (stated := self.session.app.shape.memory_gib) is not None:
+            return int(stated * GIB)
+        self.arena.app_cage.forget_peak()
+        bench = open_bench(self.arena.guard, self.session.app, self.arena.stand())
+        try:
+            bench.measure(clock.patience())
+        finally:
+            bench.close()
+        peak = self.arena.app_cage.peak_memory()
+        if peak is None:
+            raise TrialError("the memory it uses is not counted here")
+        limit = max(int(MEMORY_ROOM * peak), LEAST_LIMIT)
+        self.session.notes.append(f"memcap: {limit / GIB:.2f} GiB shared by both sides")
+        return limit
+
+    def _keep(self, resource: str, finding: Finding, scores: Scores) -> None:
+        assert finding.stressor is not None
+        assert finding.mode is not None
+        source = f"{finding.stressor.label}, {finding.mode.value}, {scores.noise:.0%} lost"
+        if scores.app is None:
+            self.session.notes.append(f"{resource}: no score, the time was used up")
+        else:
+            self.session.record(Aspect.TOLERATED, resource, self._score(scores.app, source))
+        if scores.own is not None:
+            own_source = f"{Stressor(resource, 'built-in').label}, {finding.mode.value}"
+            self.session.record(Aspect.CAUSED, resource, self._score(caused(scores.own), own_source))
+
+    def _score(self, found: Crossing, source: str) -> Measured:
+        return Measured(found.value, found.low, found.high, found.samples, now(), self.session.machine, source)
+
+
+def caused(own: Crossing) -> Crossing:
+    """A caused score of where the stressor loses: 100 less that intensity, and 0 where it never does."""
+    if own.never:
+        return replace(own, value=0.0, low=0.0, high=FULL - own.low)
+    return replace(own, value=FULL - own.value, low=FULL - own.high, high=FULL - own.low)
+
+
+def powers(most: int) -> list[float]:
+    """1, 2, 4 and so on up to the whole machine."""
+    sizes = [float(1 << i) for i in range(most.bit_length()) if 1 << i <= most]
+    return sizes if sizes[-1] == most else [*sizes, float(most)]
+
+
+def size_name(shape: Shape) -> str:
+    """The column of a shape: ``2c4g``; without a limit, the memory of the whole machine."""
+    memory = place.memory_gib() if shape.memory_gib is None else shape.memory_gib
+    return f"{shape.vcpus:g}c{memory:.3g}g"
+
+
+def now() -> datetime:
+    """When something was measured."""
+    return datetime.now(UTC).replace(microsecond=0)

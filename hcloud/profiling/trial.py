@@ -1,0 +1,214 @@
+"""One resource against one application: at an intensity and undisturbed in turn, until both scores are known."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from hcloud.model.profile import Metric
+from hcloud.profiling.bench import Bench, Reading
+from hcloud.profiling.injectors import Injector, Work
+from hcloud.profiling.noise import drift, spread
+from hcloud.profiling.place import TrialError
+from hcloud.profiling.ramp import FULL, Crossing, Rules, crossing, next_intensity
+from hcloud.profiling.selfcheck import Mode, rate, watched
+
+TOO_SLOW = 20.0  # ours: a run under pressure that takes so many times as long has lost everything
+LEAST_PATIENCE = 2.0
+NOISE_WINDOWS = 5  # ours: of a stressor alone, to know its own drift
+ALONE_WINDOW = 0.25  # ours: seconds in which a stressor's own rate is read
+
+
+class OutOfTimeError(TrialError):
+    """The time or money that may be spent is used up."""
+
+
+@dataclass(slots=True)
+class Clock:
+    """How long a run may still go on."""
+
+    ends: float
+    run_seconds: float
+
+    @classmethod
+    def start(cls, seconds: float, run_seconds: float) -> Clock:
+        """A clock that runs out after so many seconds."""
+        return cls(time.monotonic() + seconds, run_seconds)
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self.ends - time.monotonic()
+
+    def share(self, parts: int) -> Clock:
+        """A clock that runs out after one of so many equal parts of what is left."""
+        return replace(self, ends=time.monotonic() + max(self.left, 0.0) / parts)
+
+    def patience(self) -> float:
+        """How long one run may take from now."""
+        if self.left <= 0:
+            raise OutOfTimeError("the time that may be spent is used up")
+        return min(self.run_seconds, self.left)
+
+
+@dataclass(slots=True)
+class Samples:
+    """What was lost at each intensity, by repeat, and the undisturbed measurements in between, in order, by what they
+    have in common (the intensity of a control, or of a stressor that is alone)."""
+
+    losses: dict[float, list[float]] = field(default_factory=dict)
+    calm: dict[float, list[float]] = field(default_factory=dict)
+
+    def undisturbed(self, setting: float, found: float) -> None:
+        """Remember a measurement in between."""
+        self.calm.setdefault(setting, []).append(found)
+
+    def add(self, intensity: float, loss: float) -> None:
+        """Remember a repeat."""
+        self.losses.setdefault(intensity, []).append(loss)
+
+    def rules(self, known_noise: float) -> Rules:
+        """The rules under the larger of the drift seen here and the one known before."""
+        return Rules(noise=max([known_noise, *map(drift, self.calm.values())]))
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Where application and stressor lose 5 %, None where time ran out before that was judged; ``noise`` is the loss
+    that could not be told from drift."""
+
+    app: Crossing | None
+    own: Crossing | None
+    noise: float
+
+
+@dataclass(slots=True)
+class Trial:
+    """An application beside a stressor (and, on the same core, beside a control in the pauses)."""
+
+    bench: Bench
+    metric: Metric
+    mode: Mode
+    injector: Injector
+    control: Injector | None
+    clock: Clock
+    noise: float = 0.0
+    app: Samples = field(default_factory=Samples)
+    own: Samples = field(default_factory=Samples)
+    _last: tuple[float, float] | None = None
+
+    def run(self) -> Scores:
+        """Measure until both crossings are known, or the clock runs out."""
+        try:
+            self._learn_own_noise()
+            while (intensity := self._next()) is not None:
+                self._measure(intensity)
+        except OutOfTimeError:
+            pass  # what was measured until now still says something
+        finally:
+            self.injector.turn(0.0)
+        rules = self.app.rules(self.noise)
+        own = crossing(self.own.losses, self.own.rules(0.0)) if self.injector.counts else None
+        return Scores(crossing(self.app.losses, rules), own, rules.threshold)
+
+    def _learn_own_noise(self) -> None:
+        for _ in range(NOISE_WINDOWS if self.injector.counts else 0):
+            self._alone(FULL)
+        self.injector.turn(0.0)
+
+    def _next(self) -> float | None:
+        wanted = next_intensity(self.app.losses, self.app.rules(self.noise))
+        if wanted is None and self.injector.counts:
+            wanted = next_intensity(self.own.losses, self.own.rules(0.0))
+        return wanted
+
+    def _measure(self, intensity: float) -> None:
+        """Undisturbed, under pressure, undisturbed; the last of these serves the next time, too."""
+        before = self._last[1] if self._last is not None and self._keeps(intensity) else self._calm(intensity)
+        alone = self._alone(intensity)
+        self.injector.turn(intensity)
+        began = self.injector.work()
+        pressed = self._pressed(self._patience(before))
+        broken, ended = self.injector.broken, self.injector.work()
+        self.injector.turn(0.0)
+        after = self._calm(intensity)
+        self._last = (intensity, after)
+        self.app.add(intensity, 1 - 2 * pressed / (before + after))
+        if self.injector.counts:
+            self.own.add(intensity, 1.0 if broken else self._own_loss(alone, began, ended))
+
+    def _keeps(self, intensity: float) -> bool:
+        return self.control is None or (self._last is not None and self._last[0] == intensity)
+
+    def _own_loss(self, alone: float, began: Work, ended: Work) -> float:
+        beside = rate(began, ended, self.mode.own_rate)
+        return 1 - beside / alone if alone > 0 else 0.0
+
+    def _alone(self, intensity: float) -> float:
+        """The stressor's own rate while the application rests."""
+        if not self.injector.counts:
+            return 0.0
+        self.injector.turn(intensity)
+        found = watched(self.injector, self.mode.own_rate, ALONE_WINDOW)
+        self.own.undisturbed(intensity, found)
+        return found
+
+    def _calm(self, intensity: float) -> float:
+        """The performance without the stressor; on the same core, beside a control of the same intensity."""
+        if self.control is not None:
+            self.control.turn(intensity)
+        try:
+            found = self._performance(self.bench.measure(self.clock.patience()))
+        except TrialError as error:
+            if self.clock.left <= 0:
+                raise OutOfTimeError(str(error)) from error
+            raise
+        finally:
+            if self.control is not None:
+                self.control.turn(0.0)
+        self.app.undisturbed(0.0 if self.control is None else intensity, found)
+        return found
+
+    def _pressed(self, patience: float) -> float:
+        """The performance under pressure; none where the application does not come through."""
+        try:
+            return self._performance(self.bench.measure(min(patience, self.clock.patience())))
+        except OutOfTimeError:
+            raise
+        except TrialError as error:
+            if self.clock.left <= 0:
+                raise OutOfTimeError(str(error)) from error
+            self.bench.close()
+            return 0.0
+
+    def _patience(self, calm: float) -> float:
+        return max(LEAST_PATIENCE, TOO_SLOW / calm) if self.metric.unit == "s" else self.clock.run_seconds
+
+    def _performance(self, reading: Reading) -> float:
+        if self.mode is Mode.TOGETHER and reading.cpu_cost:
+            return 1 / reading.cpu_cost
+        return reading.performance(self.metric)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A performance with its interval, and the repeats it rests on."""
+
+    mean: float
+    low: float
+    high: float
+    readings: tuple[Reading, ...]
+
+
+def level(measure: Callable[[], Reading], narrow: float, most: int) -> Level:
+    """Repeat until the 95 % interval is narrow enough (half of it, relative to the mean) or there are enough."""
+    readings = [measure()]
+    while True:
+        mean, low, high = spread([r.figure for r in readings])
+        if len(readings) >= most or (len(readings) > 2 and high - mean <= narrow * mean):
+            return Level(mean, max(low, 0.0), high, tuple(readings))
+        try:
+            readings.append(measure())
+        except OutOfTimeError:
+            return Level(mean, max(low, 0.0), min(high, FULL * mean), tuple(readings))

@@ -1,0 +1,58 @@
+"""``hcloud profile run``: measure an application on this machine and keep what was found, also when interrupted."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from hcloud.errors import UsageError
+from hcloud.model.app import App
+from hcloud.model.profile import RESOURCES, Profile
+from hcloud.profiling.session import Session
+from hcloud.store.profiles import check_target, save_profile
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A profile, where it was written, and whether Ctrl-C cut the run short."""
+
+    profile: Profile
+    path: Path
+    interrupted: bool
+
+
+def resources_named(words: Sequence[str]) -> tuple[str, ...]:
+    """The resources in a list of names that may be joined by commas; all without any."""
+    names = [n for word in words for n in word.split(",") if n]
+    for name in names:
+        if name not in (*RESOURCES, "none"):
+            raise UsageError(f"there is no resource {name!r}", hint=f"known: {', '.join(RESOURCES)}, or none")
+    return tuple(r for r in RESOURCES if r in names or not names)
+
+
+def target_of(app: App, out: Path | None) -> Path:
+    """Where a profile goes: what the user says, else a file of the application's name; checked before long work."""
+    path = out or Path(f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', app.name)}.profile.yaml")
+    check_target(path)
+    return path
+
+
+def run_profile(app: App, resources: Sequence[str], seed: int, out: Path, advance: Callable[[float], None]) -> Outcome:
+    """Measure and write the profile; an interrupted run is written too, once its baseline stands."""
+    if sys.platform != "linux":
+        raise UsageError("profile run needs Linux", hint="hcloud profile import reads what other tools measured")
+    session = Session(app, resources, seed)
+    interrupted = False
+    try:
+        session.run(advance)
+    except KeyboardInterrupt:
+        if not session.stands:
+            raise
+        interrupted = True
+        session.notes.append("interrupted; what was not measured is missing")
+    profile = session.profile()
+    save_profile(profile, out)
+    return Outcome(profile, out, interrupted)

@@ -1,0 +1,179 @@
+"""Profiles on one screen: what an application bears and causes by resource, with bars, intervals and reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.text import Text
+
+from hcloud import __version__
+from hcloud.model.profile import RESOURCES, Aspect, Measured, Profile
+from hcloud.views.console import Terminal, plain_table
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hcloud.usecases.profile_compare import Comparison, Line
+
+FORMAT_VERSION = "1.0"
+BAR = 10
+FULL = 100.0
+NOT_HERE = "not measurable here"
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def show_profile(profile: Profile, terminal: Terminal) -> None:
+    """Print a profile on one screen."""
+    terminal.show(_headline(profile), "", _interference(profile))
+    reasons = [(r, profile.unmeasurable[r]) for r in RESOURCES if r in profile.unmeasurable]
+    if reasons:
+        terminal.show("", Text("not measurable here", style="bold"), *(Text(f"  {r}: {why}") for r, why in reasons))
+    terminal.show("", _performance(profile))
+
+
+def show_list(profiles: Sequence[Profile], terminal: Terminal) -> None:
+    """Print a line a profile."""
+    table = plain_table(
+        "app", "kind", "metric", "tolerated", "caused", "shapes", right=(3, 4, 5), wrap=("app", "metric")
+    )
+    for p in profiles:
+        counts = (str(len(p.entries.get(a, {}))) for a in (Aspect.TOLERATED, Aspect.CAUSED, Aspect.SCALE_UP))
+        table.add_row(escape(p.app), p.kind.name.lower(), escape(f"{p.metric.name}, {p.metric.unit}"), *counts)
+    terminal.show(table)
+    terminal.note(f"measured numbers of {len(profiles)} applications; 'hcloud profile show FILE' shows one")
+
+
+def show_comparison(comparison: Comparison, terminal: Terminal) -> None:
+    """Print two profiles side by side."""
+    left, right = comparison.left.app, comparison.right.app
+    table = plain_table("", escape(left), escape(right), "", right=(1, 2), wrap=(escape(left), escape(right)))
+    aspect = None
+    for line in comparison.lines:
+        if line.aspect is not aspect:
+            aspect = line.aspect
+            table.add_row(Text(aspect.value.replace("_", " "), style="bold"), "", "", "")
+        table.add_row(f"  {escape(line.column)}", *_cells(line, comparison), _verdict(line))
+    terminal.show(table)
+
+
+def profile_object(profile: Profile) -> dict[str, object]:
+    """A profile as plain data."""
+    return {
+        "app": profile.app,
+        "kind": profile.kind.name.lower(),
+        "metric": {"name": profile.metric.name, "unit": profile.metric.unit, "rising": profile.metric.rising},
+        "command": list(profile.command),
+        "entries": {
+            a.value: {c: _measured_object(m) for c, m in profile.entries[a].items()}
+            for a in Aspect
+            if a in profile.entries
+        },
+        "unmeasurable": {r: profile.unmeasurable[r] for r in RESOURCES if r in profile.unmeasurable},
+        "notes": list(profile.notes),
+    }
+
+
+def profile_document(profile: Profile) -> dict[str, object]:
+    """The JSON document of one profile."""
+    return {**_head(), "profile": profile_object(profile)}
+
+
+def list_document(profiles: Sequence[Profile]) -> dict[str, object]:
+    """The JSON document of a folder of profiles."""
+    return {**_head(), "profiles": [profile_object(p) for p in profiles]}
+
+
+def comparison_document(comparison: Comparison) -> dict[str, object]:
+    """The JSON document of two profiles side by side."""
+    lines = [
+        {
+            "aspect": line.aspect.value,
+            "column": line.column,
+            "left": None if line.left is None else _measured_object(line.left),
+            "right": None if line.right is None else _measured_object(line.right),
+            "differs": line.differs,
+        }
+        for line in comparison.lines
+    ]
+    return {**_head(), "left": comparison.left.app, "right": comparison.right.app, "lines": lines}
+
+
+def bar(score: float) -> str:
+    """A score as a bar of ten cells."""
+    eighths = round(score / FULL * BAR * 8)
+    whole, part = divmod(eighths, 8)
+    return ("█" * whole + (_EIGHTHS[part] if part else "")).ljust(BAR)
+
+
+def _headline(profile: Profile) -> Text:
+    text = Text()
+    text.append(profile.app, style="bold")
+    better = "higher" if profile.metric.rising else "lower"
+    text.append(
+        f" · {profile.kind.name.lower()} · {profile.metric.name} in {profile.metric.unit}, {better} is better\n"
+    )
+    machines = sorted({m.machine for columns in profile.entries.values() for m in columns.values()})
+    days = sorted({m.at.date().isoformat() for columns in profile.entries.values() for m in columns.values()})
+    text.append(
+        f"{'; '.join(machines)}{' · ' if days else ''}{' to '.join(dict.fromkeys(days[:1] + days[-1:]))}", style="dim"
+    )
+    return text
+
+
+def _interference(profile: Profile) -> Table:
+    table = plain_table("pressure, 0 to 100", "tolerated", "", "caused", "", right=(2, 4))
+    for resource in RESOURCES:
+        if resource in profile.unmeasurable:
+            table.add_row(resource, Text(NOT_HERE, style="dim"), "", "", "")
+            continue
+        cells: list[Text | str] = []
+        for aspect, style in ((Aspect.TOLERATED, "green"), (Aspect.CAUSED, "yellow")):
+            found = profile.entries.get(aspect, {}).get(resource)
+            cells += ["", "-"] if found is None else [Text(bar(found.value), style=style), _score(found)]
+        table.add_row(resource, *cells)
+    return table
+
+
+def _score(found: Measured) -> str:
+    return f"{found.value:.0f} ({found.low:.0f} to {found.high:.0f})"
+
+
+def _performance(profile: Profile) -> Table:
+    table = plain_table("shape", profile.metric.name, "95 % interval", "samples", right=(1, 2, 3))
+    for aspect in (a for a in Aspect if not a.is_interference):
+        for column, found in profile.entries.get(aspect, {}).items():
+            interval = f"{found.low:.4g} to {found.high:.4g}"
+            table.add_row(column, f"{found.value:.4g} {profile.metric.unit}", interval, str(found.samples))
+    return table
+
+
+def _cells(line: Line, comparison: Comparison) -> list[str]:
+    cells = []
+    for found, profile in ((line.left, comparison.left), (line.right, comparison.right)):
+        if found is not None:
+            cells.append(_score(found) if line.aspect.is_interference else f"{found.value:.4g} {profile.metric.unit}")
+        else:
+            cells.append(NOT_HERE if line.column in profile.unmeasurable else "-")
+    return cells
+
+
+def _verdict(line: Line) -> str:
+    return {None: "", True: "differs", False: "may be equal"}[line.differs]
+
+
+def _measured_object(found: Measured) -> dict[str, object]:
+    return {
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "samples": found.samples,
+        "at": found.at.isoformat().replace("+00:00", "Z"),
+        "machine": found.machine,
+        "source": found.source,
+    }
+
+
+def _head() -> dict[str, object]:
+    return {"format_version": FORMAT_VERSION, "tool_version": __version__}
