@@ -19,6 +19,7 @@ from hcloud.cli.flags import (
     OneRegion,
     Picture,
     PriceRatio,
+    Profiles,
     Strategies,
     TraceFormat,
     TraceKeys,
@@ -26,7 +27,7 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, Simulating, moment, opened_study, tell_first_use
+from hcloud.cli.options import Output, Simulating, moment, opened_study, tell_first_use, tell_profiles
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -47,6 +48,7 @@ def compare(
     cloud: Cloud = None,
     price_ratio: PriceRatio = None,
     unprofiled: Unprofiled = False,
+    profiles: Profiles = None,
     seed: FirstSeed = None,
     picture: Picture = None,
     output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
@@ -64,8 +66,11 @@ def compare(
 
         check_picture(picture)
     chosen = strategies_named(strategy or ["all"])
-    asked = Simulating(workload, file, workload_format, tuple(keys or ()), provider, region, tuple(family or ()), vcpus)
+    asked = Simulating(
+        workload, file, workload_format, tuple(keys or ()), provider, region, tuple(family or ()), vcpus, profiles
+    )
     study = opened_study(asked, (cloud, price_ratio, not unprofiled), seed, at)
+    tell_profiles(study.jobs, terminal)
     tell_first_use(terminal)
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: run_all(study, chosen, seeds, advance))

@@ -21,5 +21,6 @@ PriceRatio = Annotated[float | None, typer.Option(help="On-demand over reserved 
 Unprofiled = Annotated[bool, typer.Option("--unprofiled", help="Users' own requests instead of profiles.")]
 FirstSeed = Annotated[int | None, typer.Option(min=0, help="The first seed, of scenario and chance.")]
 Picture = Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")]
+Profiles = Annotated[Path | None, typer.Option("--profiles", help="Folder of profiles of the trace's applications.")]
 AsJson = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
 Now = Annotated[str | None, typer.Option(help="The time to work at (ISO 8601), for reproducible output.")]

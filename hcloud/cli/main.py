@@ -34,6 +34,7 @@ VERBS = {
     "sweep": "What comes out when numbers of a strategy, the cloud or the prices are others",
     "decide": "Decide on a live stream of events where each job goes, and say why",
     "profile": "What an application needs, bears and causes: run, show, list, compare, import",
+    "classify": "What size, type and neighbours applications need, from few measurements",
     "workload": "Traces and utilisation histories: show, validate, convert",
     "pricing": "Offers and their prices: list, show, diff, verify, import, refresh",
     "strategy": "The provisioning strategies and where each of their numbers comes from",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
+    from hcloud.model.workload import Jobs
     from hcloud.usecases.simulation import Study
     from hcloud.views.console import Terminal
 
@@ -41,6 +42,15 @@ def tell_first_use(terminal: Terminal) -> None:
         terminal.note("the simulator is compiled when it is first used for many jobs: half a minute, once")
 
 
+def tell_profiles(jobs: Jobs, terminal: Terminal) -> None:
+    """Say whose jobs were fitted to a profile, and how many were not."""
+    from hcloud.planning.needs import KEY
+
+    for rule in jobs.provenance.modelled:
+        if rule.key == KEY:
+            terminal.note(f"{rule.column}: {rule.rule}")
+
+
 @dataclass(frozen=True, slots=True)
 class Simulating:
     """What the verbs that simulate are told about the workload and where it would run."""
@@ -53,6 +63,7 @@ class Simulating:
     region: str | None
     families: tuple[str, ...]
     vcpus: int | None
+    profiles: Path | None = None
 
 
 def opened_study(
@@ -77,5 +88,6 @@ def opened_study(
         families=asked.families,
         vcpus=asked.vcpus,
         seed=seed,
+        profiles=asked.profiles,
     )
     return open_study(with_flags(load_config(asked.file), flags), Asked(*cloud), at.date())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, Cloud, Configuration, Now, TraceFormat, TraceKeys
+from hcloud.cli.flags import AsJson, Cloud, Configuration, Now, Profiles, TraceFormat, TraceKeys
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
 from hcloud.cli.options import moment, tell_first_use
@@ -51,6 +51,7 @@ def plan(
     horizon: Annotated[str | None, typer.Option(help="How far to plan, for example 1y or 3y.")] = None,
     regret_quantile: Annotated[float | None, typer.Option(help="Size the reserve by regret, for example 0.9.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of scenarios and futures.")] = None,
+    profiles: Profiles = None,
     strategy: Annotated[
         str | None, typer.Option("--strategy", "-s", help="Simulate: auto, SR, OdF, OdM, HF, HM, or a file.")
     ] = None,
@@ -86,6 +87,7 @@ def plan(
         regret_quantile=regret_quantile,
         seed=seed,
         max_price_age=max_price_age,
+        profiles=profiles,
         operation={key: value for key, value in operation.items() if value is not None},
     )
     terminal = session(ctx).terminal

@@ -20,6 +20,7 @@ from hcloud.cli.flags import (
     OneRegion,
     Picture,
     PriceRatio,
+    Profiles,
     Strategies,
     TraceFormat,
     TraceKeys,
@@ -27,7 +28,7 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, Simulating, moment, opened_study, tell_first_use
+from hcloud.cli.options import Output, Simulating, moment, opened_study, tell_first_use, tell_profiles
 from hcloud.errors import UsageError
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -48,6 +49,7 @@ def simulate(
     cloud: Cloud = None,
     price_ratio: PriceRatio = None,
     unprofiled: Unprofiled = False,
+    profiles: Profiles = None,
     seed: FirstSeed = None,
     picture: Picture = None,
     journal: Annotated[
@@ -70,8 +72,11 @@ def simulate(
     _check_journal(journal, len(chosen))
     if price_ratio is not None and price_ratio <= 0:
         raise UsageError(f"--price-ratio {price_ratio:g}: must be above 0")
-    asked = Simulating(workload, file, workload_format, tuple(keys or ()), provider, region, tuple(family or ()), vcpus)
+    asked = Simulating(
+        workload, file, workload_format, tuple(keys or ()), provider, region, tuple(family or ()), vcpus, profiles
+    )
     study = opened_study(asked, (cloud, price_ratio, not unprofiled), seed, at)
+    tell_profiles(study.jobs, terminal)
     tell_first_use(terminal)
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: compare(study, chosen, 1, advance))

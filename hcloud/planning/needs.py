@@ -23,7 +23,7 @@ UNKNOWN = 50
 """The entry of a resource that nothing is known about (ours: the middle of the scale)."""
 HIGHEST = 99
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)c(\d+(?:\.\d+)?)g")
-KEY = "profiles.folder"
+KEY, NO_PROFILE = "profiles.folder", "no profile, so as asked for"
 
 
 class SizePoint(NamedTuple):

@@ -122,6 +122,13 @@ class PlanningSection(Section):
         return self
 
 
+class ProfilesSection(Section):
+    """Profiles of the workload's applications, and the applications seen before that estimates are drawn from."""
+
+    folder: Path | None = None
+    corpus: str = "bundled"
+
+
 class OperationSection(Section):
     """Which strategies run what is bought, and what they have to keep; without one nothing is simulated."""
 
@@ -168,6 +175,7 @@ class Config(Section):
     prices: PricesSection = PricesSection()
     markets: Annotated[tuple[MarketSection, ...], AfterValidator(_at_least_one)] = (MarketSection(),)
     planning: PlanningSection = PlanningSection()
+    profiles: ProfilesSection = ProfilesSection()
     operation: OperationSection = OperationSection()
     owned: tuple[OwnedSection, ...] = ()
 
@@ -294,6 +302,7 @@ def _known_keys(location: tuple[int | str, ...]) -> list[str]:
         "prices": PricesSection,
         "markets": MarketSection,
         "planning": PlanningSection,
+        "profiles": ProfilesSection,
         "operation": OperationSection,
         "owned": OwnedSection,
     }

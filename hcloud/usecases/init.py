@@ -48,6 +48,7 @@ SECTIONS = {
     "prices": "Which prices count",
     "markets": "The offers a plan may choose from; one entry a provider",
     "planning": "How the workload is stretched over the horizon, and how much is reserved",
+    "profiles": "What was measured of the applications: their jobs get the size and the neighbours they need",
     "operation": "Simulate how strategies would run it; without a strategy the plan is arithmetic on the demand alone",
     "owned": "Commitments that are already paid for; they are used first and never bought again",
 }
@@ -90,6 +91,10 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "mix_types": KeyText("whether several instance types may be reserved together"),
         "mix_min_saving": KeyText("mix types only where that saves at least this", "share"),
         "seed": KeyText("seed of scenarios and futures"),
+    },
+    "profiles": {
+        "folder": KeyText("folder of profiles, named as the workload's apps; null: jobs get what they ask for"),
+        "corpus": KeyText("applications seen before: bundled, a folder of profiles, or a matrix file"),
     },
     "operation": {
         "strategy": KeyText("auto, or names as HF,HM, or the file of your own; null: no simulation"),

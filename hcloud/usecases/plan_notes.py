@@ -13,6 +13,7 @@ from hcloud.model.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.candidates import UNPRICED
 from hcloud.planning.decide import Decision
+from hcloud.planning.needs import KEY, NO_PROFILE
 from hcloud.planning.settings import PlanSettings
 from hcloud.readers.config import Loaded
 from hcloud.units import SECONDS_PER_HOUR, counted, format_duration
@@ -54,7 +55,8 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> I
             "planning.spot_share_of_batch", f"{settings.spot_share_of_batch:g}", "batch work that may be interrupted"
         )
     for rule in demand.provenance.modelled:
-        yield Assumption(f"workload.options.{rule.key}", rule.column, rule.rule)
+        key = rule.key if "." in rule.key else f"workload.options.{rule.key}"
+        yield Assumption(key, rule.column, rule.rule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +79,9 @@ def warnings(seen: Seen) -> Iterator[str]:
         yield f"{count:,} rows of the workload are left out: {reason}"
     for reason, count in sorted(origin.repaired.items()):
         yield f"{count:,} rows of the workload were repaired: {reason}"
+    for rule in origin.modelled:
+        if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
+            yield f"{rule.column} of the workload have {rule.rule}"
     if isinstance(seen.workload, Jobs):
         yield from _of_jobs(seen.workload, seen.decision)
     yield from _of_forecast(seen)

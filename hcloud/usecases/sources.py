@@ -18,8 +18,17 @@ SCENARIO_PREFIX = "scenario:"
 
 
 def open_workload(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Workload:
-    """The workload the configuration names; ``progress`` hears the share read so far. Raises UsageError where the
-    configuration names none or two."""
+    """The workload the configuration names, its jobs fitted to their applications' profiles where it names these;
+    ``progress`` hears the share read so far. Raises UsageError where the configuration names none or two."""
+    workload = _read_workload(loaded, progress)
+    if loaded.config.profiles.folder is None:
+        return workload
+    from hcloud.usecases.profiled import with_profiles
+
+    return with_profiles(loaded, workload)
+
+
+def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> Workload:
     section = loaded.config.workload
     if (section.path is None) == (section.scenario is None):
         raise UsageError(
@@ -78,6 +87,7 @@ class Flags:
     seed: int | None = None
     max_price_age: str | None = None
     operation: Mapping[str, str | float] = field(default_factory=dict)
+    profiles: Path | None = None
 
 
 def with_flags(loaded: Loaded, flags: Flags) -> Loaded:
@@ -86,6 +96,8 @@ def with_flags(loaded: Loaded, flags: Flags) -> Loaded:
     _workload_flags(document.setdefault("workload", {}), flags)
     wanted = {"horizon": flags.horizon, "seed": flags.seed, "regret_quantile": flags.regret_quantile}
     document.setdefault("planning", {}).update({k: v for k, v in wanted.items() if v is not None})
+    if flags.profiles is not None:
+        document.setdefault("profiles", {})["folder"] = str(flags.profiles.absolute())
     if flags.operation:
         document.setdefault("operation", {}).update(flags.operation)
     if flags.max_price_age is not None:

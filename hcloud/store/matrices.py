@@ -1,0 +1,71 @@
+"""Matrices of a corpus written as JSON, or as npz of plain numbers and texts, by the suffix."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hcloud import __version__
+from hcloud.classify.matrix import Matrix
+from hcloud.errors import UsageError
+from hcloud.model.profile import Aspect
+
+FORMAT_VERSION = "1.0"
+
+
+def save_matrices(matrices: Mapping[Aspect, Matrix], path: Path) -> None:
+    """Write the matrices whole or not at all; UsageError for a name that is neither .json nor .npz."""
+    if path.suffix.lower() not in (".json", ".npz"):
+        raise UsageError(f"{path}: write to a name that ends in .json or .npz")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {path.parent}")
+    data = _json(matrices) if path.suffix.lower() == ".json" else _npz(matrices)
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def _json(matrices: Mapping[Aspect, Matrix]) -> bytes:
+    document = {
+        "format_version": FORMAT_VERSION,
+        "tool_version": __version__,
+        "matrices": {
+            aspect.value: {
+                "apps": matrix.apps,
+                "columns": matrix.columns,
+                "values": [[None if math.isnan(v) else v for v in row] for row in matrix.values.tolist()],
+                "rising": matrix.rising.tolist(),
+                "reference": matrix.reference,
+            }
+            for aspect, matrix in matrices.items()
+        },
+    }
+    return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+
+
+def _npz(matrices: Mapping[Aspect, Matrix]) -> bytes:
+    arrays: dict[str, Any] = {}
+    for aspect, matrix in matrices.items():
+        arrays[f"{aspect}.apps"] = np.array(matrix.apps, np.str_)
+        arrays[f"{aspect}.columns"] = np.array(matrix.columns, np.str_)
+        arrays[f"{aspect}.values"] = matrix.values
+        arrays[f"{aspect}.rising"] = matrix.rising
+        arrays[f"{aspect}.reference"] = np.array(matrix.reference, np.str_)
+    buffer = io.BytesIO()
+    np.savez(buffer, **arrays)
+    return buffer.getvalue()

@@ -1,0 +1,258 @@
+"""``hcloud classify`` and ``--profiles`` as a user runs them: estimates, abstention, feedback, hostile files."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hcloud.cli.main import run
+from hcloud.model.profile import RESOURCES, Aspect, Measured, Metric, Profile
+from hcloud.model.workload import Kind
+from hcloud.store.profiles import save_profile
+
+NOW = ("--now", "2026-11-21T00:00:00Z")
+SIZES = ("1c4g", "2c8g", "4c16g", "8c32g")
+MOMENT = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def measured(value: float) -> Measured:
+    return Measured(value, value, value, 5, MOMENT, "a machine", "a run")
+
+
+def saved(folder: Path, app: str, entries: Mapping[Aspect, Mapping[str, float]]) -> None:
+    made = {a: {c: measured(v) for c, v in columns.items()} for a, columns in entries.items()}
+    metric = Metric("throughput", "req/s", rising=True)
+    save_profile(Profile(app, Kind.SERVICE, metric, (app,), made), folder / f"{app}.yaml")
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Twelve applications of two families: those that scale and feel memory, those that do neither."""
+    folder = tmp_path / "corpus"
+    folder.mkdir()
+    chance = np.random.default_rng(7)
+    for number in range(12):
+        scales = number % 2 == 0
+        factor = float(chance.uniform(0.95, 1.05))
+        curve = [1, 1.95, 3.8, 7.4] if scales else [1, 1.03, 1.05, 1.06]
+        tolerated = np.where(np.arange(10) < 5, 30 if scales else 90, 95) + chance.uniform(-2, 2, 10)
+        saved(
+            folder,
+            f"app{number:02}",
+            {
+                Aspect.SCALE_UP: dict(zip(SIZES, (1000 * factor * c for c in curve), strict=True)),
+                Aspect.TOLERATED: dict(zip(RESOURCES, tolerated.tolist(), strict=True)),
+                Aspect.CAUSED: dict(zip(RESOURCES, (100 - tolerated).tolist(), strict=True)),
+            },
+        )
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two new applications with two entries each: a flat one and a scaling one."""
+    made = tmp_path / "mine"
+    made.mkdir()
+    flat, steep = {"8c32g": 530.0, "2c8g": 515.0}, {"8c32g": 7400.0, "2c8g": 1950.0}
+    saved(made, "flat", {Aspect.SCALE_UP: flat, Aspect.TOLERATED: {"l1i": 90.0, "llc": 91.0}})
+    saved(
+        made,
+        "steep",
+        {Aspect.SCALE_UP: steep, Aspect.TOLERATED: {"l1i": 30.0, "llc": 31.0}, Aspect.CAUSED: {"llc": 70.0}},
+    )
+    return made
+
+
+def words(folder: Path, corpus: Path, *more: str) -> list[str]:
+    return ["classify", "--profiles", str(folder), "--corpus", str(corpus), *NOW, *more]
+
+
+def test_an_application_is_told_from_two_entries(
+    folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert run(words(folder, corpus, "steep", "--target", "3000")) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    for said in ("steep: service, throughput in req/s", "beside 12 applications", "predicted", "measured", "app0"):
+        assert said in out, said
+    assert "smallest size that reaches the target for sure: 4c16g" in " ".join(out.split())
+
+
+def test_both_solvers_agree(folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = []
+    for solver in ("ridge", "sgd"):
+        assert run(words(folder, corpus, "steep", "--solver", solver, "--json")) == 0
+        found.append(json.loads(capsys.readouterr().out)["applications"][0]["aspects"])
+    for aspect, row in found[0].items():
+        for column, predicted in row["columns"].items():
+            assert found[1][aspect]["columns"][column]["value"] == pytest.approx(predicted["value"], rel=1e-3)
+
+
+def test_too_little_evidence_abstains_and_names_the_next_probe(
+    folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words(folder, corpus, "flat")) == 9  # nothing at all is known of what it causes
+    out = " ".join(capsys.readouterr().out.split())
+    assert "too little is known of caused: measure" in out
+    assert run(words(folder, corpus, "flat", "--aspect", "tolerated", "--aspect", "scale_up")) == 0
+    assert run(words(folder, corpus, "flat", "--aspect", "tolerated", "--largest-error", "0")) == 9
+
+
+def test_an_observation_overwrites_and_a_surprise_is_told(
+    folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = run_json(words(folder, corpus, "steep", "--json"), capsys)
+    after = run_json(
+        words(folder, corpus, "steep", "--json", "--observed", "tolerated.membw=90", "--largest-error", "1"), capsys
+    )
+    told = after["aspects"]["tolerated"]["columns"]["membw"]
+    assert (told["value"], told["measured"]) == (90.0, True)
+    assert before["aspects"]["tolerated"]["columns"]["membw"]["value"] < 50
+    assert "tolerated membw was expected at" in after["surprises"][0]
+
+
+def run_json(line: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert run(line) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)["applications"][0]
+    return found
+
+
+@pytest.mark.parametrize("suffix", ["json", "npz"])
+def test_matrices_are_saved_and_read_again(
+    folder: Path, corpus: Path, tmp_path: Path, suffix: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    target = tmp_path / f"matrices.{suffix}"
+    assert run(words(folder, corpus, "steep", "--json", "--save-matrices", str(target))) == 0
+    first = json.loads(capsys.readouterr().out)["applications"]
+    assert run(words(folder, target, "steep", "--json")) == 0
+    assert json.loads(capsys.readouterr().out)["applications"] == first
+
+
+class Trap:
+    """Would run code if it were ever unpickled."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return (exec, ("raise SystemExit('unpickled')",))
+
+
+def test_a_pickle_in_place_of_a_matrix_is_refused_unread(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = tmp_path / "corpus.npz"
+    plain.write_bytes(pickle.dumps(Trap()))
+    assert run(words(folder, plain, "steep")) == 1
+    assert "not an npz archive" in capsys.readouterr().err
+    hidden = tmp_path / "hidden.npz"
+    np.savez(hidden, **{"tolerated.values": np.array([Trap()], dtype=object)})  # type: ignore[arg-type]
+    assert run(words(folder, hidden, "steep")) == 1
+    assert "not a matrix of plain numbers and texts" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not JSON"),
+        ("[]", "no mapping 'matrices'"),
+        ('{"format_version": "2.0", "matrices": {}}', "cannot be read"),
+        ('{"format_version": "1.0", "matrices": {}}', "holds no matrix"),
+        ('{"format_version": "1.0", "matrices": {"mood": {}}}', "is none of"),
+        ('{"format_version": "1.0", "matrices": {"tolerated": {}}}', "must have apps"),
+        (
+            '{"format_version": "1.0", "matrices": {"tolerated": {"apps": ["a"], "columns": ["llc"], "values": [[101]],'
+            ' "rising": [true], "reference": ""}}}',
+            "is no matrix",
+        ),
+    ],
+)
+def test_bad_matrices_say_what_is_wrong(
+    folder: Path, tmp_path: Path, text: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "corpus.json"
+    path.write_text(text, encoding="utf-8")
+    assert run(words(folder, path, "steep")) == 1
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("nobody",), "no profile of that name"),
+        (("steep", "--aspect", "mood"), "must be one of"),
+        (("steep", "--observed", "tolerated.llc"), "write ASPECT.COLUMN=NUMBER"),
+        (("steep", "--observed", "tolerated.soul=3"), "the resources are"),
+    ],
+)
+def test_bad_flags_say_what_to_do(
+    folder: Path, corpus: Path, more: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(words(folder, corpus, *more)) == 64
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.fixture
+def trace(tmp_path: Path) -> Path:
+    """Two days of services that ask for eight vCPUs each, and jobs nobody has profiled."""
+    rows = ["id,submit,duration,cores,memory,kind,app"]
+    rows += [f"f{i},0,172800,8,32,service,flat" for i in range(10)]
+    rows += [f"s{i},0,172800,8,32,service,steep" for i in range(4)]
+    rows += [f"b{i},{3600 * i},3000,2,8,batch,etl" for i in range(40)]
+    path = tmp_path / "trace.csv"
+    path.write_text("\n".join([*rows, "end,172799,1,1,4,batch,etl"]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def config(tmp_path: Path, trace: Path, corpus: Path) -> Path:
+    path = tmp_path / "hcloud.yaml"
+    path.write_text(
+        f"workload: {{path: {trace}}}\nmarkets: [{{provider: aws, families: [m6i]}}]\n"
+        f"profiles: {{folder: mine, corpus: {corpus}}}\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+def test_a_plan_buys_what_the_profiles_say_is_needed(
+    folder: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = tmp_path / "plain.yaml"
+    plain.write_text(config.read_text(encoding="utf-8").replace("profiles:", "# profiles:"), encoding="utf-8")
+    assert run(["plan", "-f", str(plain), *NOW, "-o", "json"]) == 0
+    asked = json.loads(capsys.readouterr().out)
+    target = tmp_path / "plan.json"
+    assert run(["plan", "-f", str(config), *NOW, "-o", "json", "--out", str(target)]) == 0
+    needed = json.loads(capsys.readouterr().out)
+    saved_vcpus = asked["workload"]["mean_cores"] - needed["workload"]["mean_cores"]
+    assert saved_vcpus == pytest.approx(10 * 6, abs=0.5)  # ten flat services at two vCPUs instead of eight
+    assert float(needed["after"]["monthly"]) < float(asked["after"]["monthly"])
+    assert "41 jobs of the workload have no profile, so as asked for: etl" in needed["warnings"]
+    assert run(["explain", str(target)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "profiles.folder flat 10 from 8 to 2 vCPU (measured)" in told
+    assert "measured until 2026-11-20" in told
+
+
+def test_a_simulation_uses_the_vectors_of_the_profiles(
+    folder: Path, config: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["simulate", "-f", str(config), "-s", "SR", *NOW, "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out)["jobs"] == 55
+    said = " ".join(err.split())
+    assert "flat: 10 from 8 to 2 vCPU (measured)" in said
+    assert "steep: sizes as asked for" in said
+
+
+def test_profiles_of_other_applications_are_an_error(
+    trace: Path, corpus: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["plan", str(trace), "--profiles", str(corpus), *NOW]) == 1
+    assert "holds no profile of an application of this workload (flat, steep, etl)" in capsys.readouterr().err
