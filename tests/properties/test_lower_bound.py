@@ -1,0 +1,100 @@
+"""No run costs less than the lower bound of its work, and the bound agrees with what it should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from simulating import Row, jobs_of, paper_shop, setting_of, tasks_in
+from test_simulation import ROWS, simulated, spread, strategies
+
+from hcloud.catalog.quote import amortised_cost
+from hcloud.model.strategy import Strategy
+from hcloud.planning.program import Column, Loads, solve
+from hcloud.planning.reserve import CommitmentKind, optimal_reserve
+from hcloud.readers.strategies import load_strategy
+from hcloud.sim.bound import Load, arrived, lower_bound, worked
+from hcloud.sim.measure import measure
+from hcloud.sim.run import run
+from hcloud.sim.shop import Shop
+from hcloud.units import SECONDS_PER_HOUR
+
+LOADS = st.lists(
+    st.tuples(st.integers(0, 5000), st.integers(60, 5000), st.integers(100, 40_000), st.integers(100, 200_000)),
+    min_size=1,
+    max_size=25,
+)
+
+
+def load_of(rows: list[tuple[int, int, int, int]]) -> Load:
+    table = np.array(rows, np.int64)
+    begin, length, cores, memory = table.T
+    return Load(begin.astype(np.float64), (begin + length).astype(np.float64), cores, memory)
+
+
+@settings(deadline=None, max_examples=30)
+@given(ROWS, strategies())
+def test_no_run_costs_less_than_the_bound_of_its_work(rows: list[Row], chosen: tuple[Strategy, int]) -> None:
+    outcome = simulated(spread(rows), chosen)
+    cost = measure(outcome).cost
+    paid = cost.ideal_hours * SECONDS_PER_HOUR
+    bound = lower_bound(outcome.setting.shop, worked(outcome), paid, spot=True)
+    assert float(cost.total) >= bound.dollars * (1 - 1e-9) - 1e-9
+    assert bound.dollars >= bound.reserved >= 0
+
+
+@settings(deadline=None, max_examples=40)
+@given(LOADS, st.integers(600, 20_000))
+def test_the_bound_is_the_optimum_of_the_covering_program(rows: list[tuple[int, int, int, int]], paid: int) -> None:
+    """HiGHS on the same program: one reserved column, every type rented at every level."""
+    shop, load = paper_shop(), load_of(rows)
+    found = lower_bound(shop, load, float(paid))
+    assert found.dollars == pytest.approx(_by_program(shop, load, float(paid)), rel=1e-6, abs=1e-9)
+
+
+def _by_program(shop: Shop, load: Load, paid: float) -> float:
+    times = np.unique(np.concatenate([load.begin, load.end]))
+    middles = (times[1:] + times[:-1]) / 2
+    running = (load.begin[None, :] <= middles[:, None]) & (middles[:, None] < load.end[None, :])
+    cores, memory = running @ load.cores / 1000, running @ load.memory / 1024
+    hours = np.diff(times) / SECONDS_PER_HOUR
+    everywhere = np.arange(len(hours))
+    large = shop.types[shop.large].shape
+    fee = float(amortised_cost(shop.reserved, 1)) * paid / SECONDS_PER_HOUR
+    columns = [Column((float(large.vcpus), float(large.memory_gib)), fee, everywhere)]
+    columns += [
+        Column((float(t.shape.vcpus), float(t.shape.memory_gib)), float(t.on_demand.hourly) * h, np.array([row]))
+        for t in shop.types
+        for row, h in enumerate(hours.tolist())
+    ]
+    loads = Loads(np.zeros(len(hours), np.int64), cores, memory, hours)
+    return solve(columns, loads, whole=False).cost
+
+
+def test_of_one_shape_it_is_the_closed_form_of_the_reserve() -> None:
+    """Demand in whole servers: what the planner's exact reserve makes of it is what the bound says."""
+    shop = paper_shop()
+    large = shop.types[shop.large].shape
+    levels = [3, 3, 5, 9, 4, 3, 2, 8]
+    cores = np.array([round(float(large.vcpus) * 1000) * n for n in levels], np.int64)
+    begin = np.arange(len(levels), dtype=np.float64) * SECONDS_PER_HOUR
+    load = Load(
+        begin.astype(np.float64), (begin + SECONDS_PER_HOUR).astype(np.float64), cores, np.zeros(len(levels), np.int64)
+    )
+    fee = float(amortised_cost(shop.reserved, 1)) * len(levels)
+    price = float(shop.types[shop.large].on_demand.hourly)
+    best = optimal_reserve(np.array(levels), price, [CommitmentKind("one", len(levels), fee)])
+    found = lower_bound(shop, load, len(levels) * float(SECONDS_PER_HOUR))
+    assert found.dollars == pytest.approx(best.cost)
+    assert found.servers == pytest.approx(sum(count for _, _, count in best.purchases))
+
+
+def test_jobs_as_they_came_are_a_bound_for_strategies_that_let_nobody_wait() -> None:
+    rows: list[Row] = [(60.0 * i, 900.0, 4.0, 15.0, 0) for i in range(30)]
+    setting = setting_of(load_strategy("OdF"), 0)
+    tasks = tasks_in(setting, jobs_of(rows))
+    cost = measure(run(setting, tasks)).cost
+    bound = lower_bound(setting.shop, arrived(tasks), cost.ideal_hours * SECONDS_PER_HOUR)
+    assert float(cost.total) >= bound.dollars
+    assert bound.servers > 0
