@@ -11,7 +11,7 @@ import numpy as np
 from hcloud.classify import calibration, ridge
 from hcloud.classify.calibration import HeldOut, Misses
 from hcloud.classify.evidence import Asked, Evidence, evidence_of
-from hcloud.classify.factorize import Factors, fit
+from hcloud.classify.factorize import Factors, fit, taught_by
 from hcloud.classify.matrix import Floats, Ints, Matrix
 from hcloud.classify.monotone import rising_along
 from hcloud.classify.probing import Missing, next_probe
@@ -120,7 +120,7 @@ def complete(trained: Trained, entries: Mapping[str, Measured], asked: Asked, op
 
 def _lacking(trained: Trained, evidence: Evidence, limits: Limits) -> str:
     """Why nothing can be said yet; "" where something can."""
-    aspect, apps = trained.matrix.aspect, trained.factors.rows if trained.factors else 0
+    aspect, apps = trained.matrix.aspect, int(taught_by(trained.matrix.transformed()).sum())
     if apps < limits.apps:
         return f"{apps} applications are profiled, {limits.apps} are needed"
     if len(evidence.known) < limits.entries(aspect):
