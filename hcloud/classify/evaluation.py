@@ -142,6 +142,7 @@ def accuracy(rows: Sequence[Held], relative: bool) -> Accuracy:
     """The figures of held-out rows."""
     answered = [row for row in rows if row.row is not None]
     errors = np.array([error(row, relative) for row in answered])
+    errors = errors[~np.isnan(errors)]
     covered = np.concatenate([row.covered() for row in answered]) if answered else np.zeros(0)
     if not len(errors):
         return Accuracy(np.nan, np.nan, np.nan, 1.0, np.nan)
@@ -155,11 +156,12 @@ def accuracy(rows: Sequence[Held], relative: bool) -> Accuracy:
 
 
 def error(held: Held, relative: bool) -> float:
-    """The mean error over the held-out cells of one row."""
+    """The mean error over the held-out cells of one row; NaN where it has none."""
     truth = held.truth.copy()
     truth[held.given] = np.nan
     off = np.abs(held.predicted() - truth)
-    return float(np.nanmean(off / np.abs(truth) if relative else off))
+    cells = (off / np.abs(truth) if relative else off)[~np.isnan(off)]
+    return float(cells.mean()) if len(cells) else float("nan")
 
 
 class Chosen(NamedTuple):

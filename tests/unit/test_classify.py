@@ -147,6 +147,8 @@ def test_the_probe_is_what_narrows_the_row_most_for_its_cost(trained: Trained) -
     assert trained.matrix.columns[int(share.argmax())] == best.column
     dear = Options(costs={Aspect.TYPES: {best.column: 1000.0}})
     assert asked(complete(trained, given, NEW, dear)).column != best.column
+    with pytest.raises(ValueError, match=f"cost of 0 for measuring {best.column}"):
+        complete(trained, given, NEW, Options(costs={Aspect.TYPES: {best.column: 0}}))
 
 
 def test_a_gain_is_the_share_of_variance_that_the_measurement_removes(trained: Trained) -> None:
