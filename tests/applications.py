@@ -8,6 +8,9 @@ family; noise is lognormal and on every measured cell, the reference and the cel
 Two sizes decide every figure and are set by the spec's own rows: the factors together are scaled so that the columns'
 means alone (k = 1) are as far off as the spec's k = 1 row says, and each factor is weaker than the one before by a
 decay with which two entries tell about as much as the spec's k = 2 row says. k = 4, k = 8 and all percentiles follow.
+So the rows of one and two entries say how hard the truth was made, and only the others compare solvers. Answers and
+centres were N(0, 1) at first; columns that then hardly answer at all made two entries tell less than the spec's did
+(3.7 % at rank 1, 17 % at rank 2 with factors of one strength).
 """
 
 from __future__ import annotations

@@ -17,6 +17,9 @@ COVERAGE = 0.95
 DEGREES = 4.0
 """How quickly a row unlike the corpus widens its own interval: a scale mixture of so many degrees of freedom, since
 one application's noise is not another's (ours)."""
+CAUTION = (1.0, 4.0, 16.0, 64.0, 256.0)
+"""Multiples of the noise to choose from (ours). What a factorisation leaves of the rows it was made from is less than
+what it leaves of others, above all where rows are few; the held-out rows tell by how much."""
 OFFSET = 10.0
 """Standard deviation of a row's unknown level where its reference was not measured: next to no prior (ours)."""
 _TINY = 1e-12
@@ -81,22 +84,23 @@ def _stacked(values: Floats, found: Sequence[Factors]) -> HeldOut:
     return HeldOut(values, mean, loadings, np.array([f.noise for f in found]))
 
 
-def misses(held: HeldOut, observed: Ints, known: Ints) -> Misses:
-    """Every held-out row predicted from its ``observed`` columns, all at once; rows not measured there say nothing.
+def misses(held: HeldOut, observed: Ints, known: Ints, caution: float = 1.0) -> Misses:
+    """Every held-out row predicted from its ``observed`` columns, all at once, with ``caution`` times the noise; rows
+    not measured there say nothing.
 
     The ``known`` columns (those observed, and the reference, which is 0 in every row) are no predictions.
     """
     able = ~np.isnan(held.values[:, observed]).any(axis=1)
-    values, mean, loadings = held.values[able], held.mean[able], held.loadings[able]
+    values, mean, loadings, noise = held.values[able], held.mean[able], held.loadings[able], caution * held.noise[able]
     some = loadings[:, observed]
     across = some @ loadings.transpose(0, 2, 1)
-    kernel = across[:, :, observed] + held.noise[able, None, None] * np.eye(len(observed))
+    kernel = across[:, :, observed] + noise[:, None, None] * np.eye(len(observed))
     residual = (values - mean)[:, observed, None]
     weights = np.linalg.solve(kernel, np.concatenate((residual, across), axis=2))
     predicted = mean + np.einsum("hk,hkn->hn", weights[:, :, 0], across)
     left = np.square(loadings).sum(axis=2) - np.einsum("hkn,hkn->hn", across, weights[:, :, 1:])
     surprise = (residual[:, :, 0] * weights[:, :, 0]).sum(axis=1)
-    spread = np.maximum(left, 0.0) + held.noise[able, None]
+    spread = np.maximum(left, 0.0) + noise[:, None]
     expected = np.sqrt(spread * widening(surprise, len(observed))[:, None] + _TINY)
     errors = predicted - values
     errors[:, known] = np.nan

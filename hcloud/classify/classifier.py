@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from hcloud.classify import calibration, ridge
 from hcloud.classify.calibration import HeldOut, Misses
 from hcloud.classify.evidence import Asked, Evidence, evidence_of
-from hcloud.classify.factorize import Factors, fit
+from hcloud.classify.factorize import Factors, fit, taught_by
 from hcloud.classify.matrix import Floats, Ints, Matrix
 from hcloud.classify.monotone import rising_along
 from hcloud.classify.probing import Missing, next_probe
@@ -60,10 +60,11 @@ class Options:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """A corpus ready to classify: its matrix, its factors (None where it is too small for any), the place of each of
-    its rows among the concepts (apps, rank), and its rows held out in turn."""
+    """A corpus ready to classify: its matrix, how many of its rows are profiled well enough to teach, its factors (None
+    where it is too small for any), the place of each row among the concepts (apps, rank), its rows held out in turn."""
 
     matrix: Matrix
+    profiled: int
     factors: Factors | None
     concepts: Floats
     held_out: HeldOut
@@ -72,16 +73,17 @@ class Trained:
 def train(matrix: Matrix, groups: Sequence[str] | None = None) -> Trained:
     """Factorise a corpus; ``groups`` (one name a row) says which rows are one workload and are held out together."""
     values = matrix.transformed()
+    profiled = int(taught_by(values).sum())
     held_out = calibration.hold_out(values, groups or matrix.apps)
     try:
         factors = fit(values)
     except ValueError:  # fewer than two rows with most cells measured
-        return Trained(matrix, None, np.zeros((len(matrix.apps), 0)), held_out)
+        return Trained(matrix, profiled, None, np.zeros((len(matrix.apps), 0)), held_out)
     places = np.zeros((len(values), factors.loadings.shape[1]))
     for at, row in enumerate(values):
         observed = np.flatnonzero(~np.isnan(row))
         places[at] = ridge.concept(factors, observed, row[observed])
-    return Trained(matrix, factors, places, held_out)
+    return Trained(matrix, profiled, factors, places, held_out)
 
 
 def classify(profile: Profile, corpus: Mapping[Aspect, Trained], options: Options | None = None) -> Estimate:
@@ -120,9 +122,9 @@ def complete(trained: Trained, entries: Mapping[str, Measured], asked: Asked, op
 
 def _lacking(trained: Trained, evidence: Evidence, limits: Limits) -> str:
     """Why nothing can be said yet; "" where something can."""
-    aspect, apps = trained.matrix.aspect, trained.factors.rows if trained.factors else 0
-    if apps < limits.apps:
-        return f"{apps} applications are profiled, {limits.apps} are needed"
+    aspect = trained.matrix.aspect
+    if trained.profiled < limits.apps:
+        return f"{trained.profiled} applications are profiled, {limits.apps} are needed"
     if len(evidence.known) < limits.entries(aspect):
         return f"{len(evidence.known)} of {limits.entries(aspect)} entries are measured"
     return ""
@@ -148,18 +150,29 @@ def _predict(trained: Trained, evidence: Evidence, options: Options) -> _Predict
     """
     if trained.factors is None:
         return None
-    factors, observed = evidence.factors(trained.factors), evidence.observed
+    past, error, caution = _past(trained, evidence)
+    cautious = replace(trained.factors, noise=caution * trained.factors.noise)
+    factors, observed = evidence.factors(cautious), evidence.observed
     row = options.fold(factors, observed, evidence.values)
     if options.monotone and trained.matrix.aspect in (Aspect.SCALE_UP, Aspect.SCALE_OUT):
         row = rising_along(trained.matrix.columns, row, evidence.known)
     left = ridge.covariance(factors, observed)
     wider = float(calibration.widening(_surprise(factors, evidence), len(observed)))
-    past = calibration.misses(evidence.held_out(trained.held_out), observed, evidence.known)
-    error = _mean_error(past, evidence, len(trained.matrix.columns))
     half = np.sqrt((np.maximum(np.diag(left), 0.0) + factors.noise) * wider)
     half *= past.quantile() if np.isfinite(past.errors).any() else np.inf
     place = ridge.concept(factors, observed, evidence.values)[: trained.concepts.shape[1]]
     return _Prediction(row, half, place, error, error * wider**0.5)
+
+
+def _past(trained: Trained, evidence: Evidence) -> tuple[Misses, float, float]:
+    """The misses of the held-out rows from the same columns, their mean error, and the multiple of the noise with which
+    that is least: the ridge's lambda is cross-validated for the very columns that were measured."""
+    held, columns = evidence.held_out(trained.held_out), len(trained.matrix.columns)
+    found = []
+    for caution in calibration.CAUTION if len(evidence.observed) else (1.0,):
+        past = calibration.misses(held, evidence.observed, evidence.known, caution)
+        found.append((past, _mean_error(past, evidence, columns), caution))
+    return min(found, key=lambda one: one[1])
 
 
 def _surprise(factors: Factors, evidence: Evidence) -> Floats:

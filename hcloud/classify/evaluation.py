@@ -11,7 +11,7 @@ import numpy as np
 
 from hcloud.classify.classifier import Options, Trained, complete, train
 from hcloud.classify.evidence import Asked, evidence_of
-from hcloud.classify.matrix import Floats, Ints, Matrix
+from hcloud.classify.matrix import Flags, Floats, Ints, Matrix
 from hcloud.classify.probing import Missing, next_probe
 from hcloud.model.profile import Measured, Row
 
@@ -142,6 +142,7 @@ def accuracy(rows: Sequence[Held], relative: bool) -> Accuracy:
     """The figures of held-out rows."""
     answered = [row for row in rows if row.row is not None]
     errors = np.array([error(row, relative) for row in answered])
+    errors = errors[~np.isnan(errors)]
     covered = np.concatenate([row.covered() for row in answered]) if answered else np.zeros(0)
     if not len(errors):
         return Accuracy(np.nan, np.nan, np.nan, 1.0, np.nan)
@@ -155,11 +156,12 @@ def accuracy(rows: Sequence[Held], relative: bool) -> Accuracy:
 
 
 def error(held: Held, relative: bool) -> float:
-    """The mean error over the held-out cells of one row."""
+    """The mean error over the held-out cells of one row; NaN where it has none."""
     truth = held.truth.copy()
     truth[held.given] = np.nan
     off = np.abs(held.predicted() - truth)
-    return float(np.nanmean(off / np.abs(truth) if relative else off))
+    cells = (off / np.abs(truth) if relative else off)[~np.isnan(off)]
+    return float(cells.mean()) if len(cells) else float("nan")
 
 
 class Chosen(NamedTuple):
@@ -182,21 +184,18 @@ def chosen(merit: Floats, costs: Floats) -> Chosen:
     return Chosen(at, 1 + int((costs < costs[at]).sum()), float(costs[at] / np.nanmin(costs) - 1.0))
 
 
-def baselines(matrix: Matrix, at: int, prices: Floats, costs: Floats) -> dict[str, Chosen]:
-    """Choices for row ``at`` that need no measurement of it, and the one that needs all.
+def baselines(others: Floats, prices: Floats, fits: Flags, costs: Floats) -> dict[str, Chosen]:
+    """Choices that need no measurement of a workload, and the one that needs all.
 
-    ``prices`` (columns,) dollars per hour; ``costs`` (columns,) true dollars of the row; rows are of one metric, a
-    time. Cheapest that fits: the lowest price per hour of those not NaN in the row. Mean of the others: the best mean
-    cost over the other rows, each relative to its own cheapest. Exhaustive: after measuring every one.
+    ``others`` (rows, columns) are the dollars other workloads cost, ``prices`` (columns,) dollars per hour, ``fits``
+    (columns,) where this workload runs at all, ``costs`` (columns,) its true dollars. Cheapest that fits: the lowest
+    price per hour. Mean of the others: the least mean cost, each workload's relative to its own cheapest. Exhaustive:
+    after measuring every one.
     """
-    fits = np.where(np.isnan(matrix.values[at]), np.nan, -prices)
-    others = np.delete(matrix.values, at, axis=0) * prices
-    relative = others / np.nanmin(others, axis=1, keepdims=True)
-    counts = (~np.isnan(relative)).sum(axis=0)
-    mean = np.divide(np.nansum(relative, axis=0), counts, out=np.full(len(prices), np.nan), where=counts > 0)
+    relative = others / others.min(axis=1, keepdims=True)
     return {
-        "cheapest that fits": chosen(fits, costs),
-        "mean of the others": chosen(-mean, costs),
+        "cheapest that fits": chosen(np.where(fits, -prices, np.nan), costs),
+        "mean of the others": chosen(-relative.mean(axis=0), costs),
         "exhaustive": chosen(-costs, costs),
     }
 

@@ -50,9 +50,8 @@ def fit(values: Floats, rank: int = MAX_RANK, energy: float = ENERGY) -> Factors
     what the ridge makes of the row's own cells, so that they teach nothing of their own. Raises ValueError where fewer
     than two rows are left.
     """
-    seen = ~np.isnan(values)
-    used = seen.mean(axis=1) >= LEAST_SHARE if values.shape[1] else seen.any(axis=1)
-    values, seen = values[used], seen[used]
+    used = taught_by(values)
+    values, seen = values[used], ~np.isnan(values[used])
     if len(values) < 2:
         raise ValueError(f"{len(values)} applications with most cells measured cannot be factorised")
     filled = np.where(seen, values, column_means(values, seen))
@@ -61,6 +60,12 @@ def fit(values: Floats, rank: int = MAX_RANK, energy: float = ENERGY) -> Factors
         filled = _refilled(values, seen, factors)
         factors = _decompose(filled, seen, rank, energy)
     return factors
+
+
+def taught_by(values: Floats) -> Flags:
+    """(rows,): which rows have enough of their cells to take part."""
+    seen = ~np.isnan(values)
+    return np.asarray(seen.sum(axis=1) >= max(LEAST_SHARE * values.shape[1], 1))
 
 
 def column_means(values: Floats, seen: Flags) -> Floats:

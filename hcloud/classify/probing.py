@@ -48,6 +48,7 @@ def next_probe(missing: Missing, factors: Factors | None, costs: Mapping[str, fl
 
     The reference comes first, since nothing can be compared without a level. Without factors every column tells of
     itself alone and the cheapest is taken. Ties go to the earlier column. ``gain`` of the probe is not divided by cost.
+    Raises ValueError for a cost that is not positive.
     """
     matrix, evidence, open_columns = missing.matrix, missing.evidence, missing.open()
     if not open_columns:
@@ -59,6 +60,13 @@ def next_probe(missing: Missing, factors: Factors | None, costs: Mapping[str, fl
         return Probe(
             matrix.aspect, matrix.reference, float(share[reference]), f"{reason}; the others are compared to it"
         )
-    best = max(open_columns, key=lambda i: (share[i] / costs.get(matrix.columns[i], 1.0), -i))
+    best = max(open_columns, key=lambda i: (share[i] / _cost(costs, matrix.columns[i]), -i))
     why = f"{reason}; it removes {share[best]:.0%} of what is unknown of the row"
     return Probe(matrix.aspect, matrix.columns[best], float(share[best]), f"{why}, the most for its cost")
+
+
+def _cost(costs: Mapping[str, float], column: str) -> float:
+    cost = costs.get(column, 1.0)
+    if not cost > 0:
+        raise ValueError(f"a cost of {cost} for measuring {column} is not positive")
+    return cost

@@ -1,0 +1,290 @@
+"""The classifier: what it answers, when it asks instead, and what feedback changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from applications import performance, profile_of, scores
+
+from hcloud.classify.classifier import Limits, Options, Trained, classify, complete, train
+from hcloud.classify.evaluation import stated
+from hcloud.classify.evidence import Asked, evidence_of
+from hcloud.classify.factorize import fit
+from hcloud.classify.feedback import Observation, misclassified, refitted, with_observation
+from hcloud.classify.matrix import Matrix, matrix_of
+from hcloud.classify.monotone import rising_along
+from hcloud.classify.probing import gains
+from hcloud.model.profile import Aspect, Measured, Predicted, Probe, Row
+
+NEW = Asked("new", rising=True)
+INF = float("inf")
+
+
+@pytest.fixture(scope="module")
+def trained() -> Trained:
+    return train(performance(2, np.random.default_rng(0)).known)
+
+
+def entries(**values: float) -> dict[str, Measured]:
+    return {column: stated(value) for column, value in values.items()}
+
+
+def answered(found: Row | Probe | None) -> Row:
+    assert isinstance(found, Row)
+    return found
+
+
+def asked(found: Row | Probe | None) -> Probe:
+    assert isinstance(found, Probe)
+    return found
+
+
+def of_known(trained: Trained, app: str, *columns: str) -> dict[str, Measured]:
+    row = trained.matrix.values[trained.matrix.apps.index(app)]
+    return {c: stated(float(row[trained.matrix.columns.index(c)])) for c in columns}
+
+
+def test_a_row_is_completed_around_what_was_measured(trained: Trained) -> None:
+    given = {"t9": Measured(3.0, 2.9, 3.2, 5, stated(1).at, "m", "s"), "t1": stated(2.0)}
+    row = answered(complete(trained, given, NEW, Options()))
+    assert tuple(row.columns) == trained.matrix.columns
+    assert row.columns["t9"] == Predicted(3.0, 2.9, 3.2, measured=True)
+    assert not row.columns["t4"].measured
+    assert row.columns["t4"].low < row.columns["t4"].value < row.columns["t4"].high
+    assert 0 < row.held_out_error < 0.25
+
+
+def test_a_copy_of_a_known_application_is_predicted_like_it_and_has_it_for_a_neighbour(trained: Trained) -> None:
+    given = of_known(trained, "known007", "t9", "t1", "t3", "t5", "t7")
+    row = answered(complete(trained, given, NEW, Options()))
+    truth = trained.matrix.values[7]
+    for at, predicted in enumerate(row.columns.values()):
+        assert predicted.value == pytest.approx(truth[at], rel=0.08)
+    assert row.neighbours[0].likeness > 0.95
+    assert len(row.neighbours) == 3
+    assert [n.likeness for n in row.neighbours] == sorted((n.likeness for n in row.neighbours), reverse=True)
+    itself = answered(complete(trained, given, Asked("known007", True), Options(neighbours=99)))
+    assert "known007" not in {n.app for n in itself.neighbours}
+
+
+def test_times_are_predicted_as_the_inverse_of_rates(trained: Trained) -> None:
+    rates = answered(complete(trained, entries(t9=2.0, t1=3.0), NEW, Options()))
+    times = answered(complete(trained, entries(t9=1 / 2.0, t1=1 / 3.0), Asked("new", False), Options()))
+    for column, rate in rates.columns.items():
+        time = times.columns[column]
+        assert (time.value, time.low, time.high) == pytest.approx((1 / rate.value, 1 / rate.high, 1 / rate.low))
+
+
+def test_without_its_reference_a_row_finds_its_own_level(trained: Trained) -> None:
+    columns = ("t0", "t1", "t2", "t5", "t7")
+    truth = trained.matrix.values[4]
+    for factor in (1.0, 1000.0):
+        given = {c: stated(m.value * factor) for c, m in of_known(trained, "known004", *columns).items()}
+        row = answered(complete(trained, given, NEW, Options()))
+        for at, predicted in enumerate(row.columns.values()):
+            assert predicted.value == pytest.approx(truth[at] * factor, rel=0.1)
+
+
+def test_the_reference_alone_is_no_evidence(trained: Trained) -> None:
+    probe = asked(complete(trained, entries(t9=2.0), NEW, Options()))
+    assert probe.aspect is Aspect.TYPES
+    assert probe.column in trained.matrix.columns[:-1]
+    assert 0 < probe.gain < 1
+    assert "1 of 2 entries are measured" in probe.why
+
+
+def test_the_reference_is_asked_for_first(trained: Trained) -> None:
+    assert asked(complete(trained, {}, NEW, Options())).column == "t9"
+    assert asked(complete(trained, entries(t3=2.0), NEW, Options())).column == "t9"
+
+
+def test_one_score_is_evidence_and_none_is_not() -> None:
+    trained = train(scores(1, np.random.default_rng(0)).known)
+    assert asked(complete(trained, {}, NEW, Options())).column in trained.matrix.columns
+    answered(complete(trained, entries(cpu=40.0), NEW, Options()))
+
+
+def test_an_expected_error_above_the_limit_is_no_answer(trained: Trained) -> None:
+    given = entries(t9=2.0, t1=3.0)
+    error = answered(complete(trained, given, NEW, Options())).held_out_error
+    probe = asked(complete(trained, given, NEW, Options(limits=Limits(relative_error=error / 2))))
+    assert "is expected" in probe.why
+
+
+def test_an_application_unlike_the_corpus_is_doubted(trained: Trained) -> None:
+    usual = answered(complete(trained, of_known(trained, "known003", "t9", "t1", "t2"), NEW, Options()))
+    odd = entries(t9=1.0, t1=1e4, t2=1e4)
+    assert isinstance(complete(trained, odd, NEW, Options()), Probe)
+    believed = answered(complete(trained, odd, NEW, Options(limits=Limits(relative_error=INF))))
+    wide, narrow = believed.columns["t4"], usual.columns["t4"]
+    assert wide.high / wide.low > narrow.high / narrow.low
+
+
+def test_a_small_corpus_is_no_evidence() -> None:
+    known = performance(1, np.random.default_rng(0)).known
+    for count in (0, 1, 4):
+        few = train(known.without(known.apps[count:]))
+        probe = asked(complete(few, entries(t9=2.0, t1=3.0), NEW, Options()))
+        assert f"{count} applications are profiled, 5 are needed" in probe.why
+    assert complete(train(matrix_of([], Aspect.TYPES)), entries(t9=2.0), NEW, Options()) is None
+
+
+def test_what_cannot_be_measured_is_not_asked_for() -> None:
+    trained = train(scores(1, np.random.default_rng(0)).known)
+    barred = frozenset(trained.matrix.columns) - {"tlb"}
+    assert asked(complete(trained, {}, Asked("new", True, barred), Options())).column == "tlb"
+    assert complete(trained, {}, Asked("new", True, frozenset(trained.matrix.columns)), Options()) is None
+
+
+def test_the_probe_is_what_narrows_the_row_most_for_its_cost(trained: Trained) -> None:
+    given = entries(t9=2.0)
+    best = asked(complete(trained, given, NEW, Options()))
+    assert trained.factors is not None
+    share = gains(trained.factors, evidence_of(trained.matrix, given, NEW))
+    assert best.gain == pytest.approx(share.max())
+    assert trained.matrix.columns[int(share.argmax())] == best.column
+    dear = Options(costs={Aspect.TYPES: {best.column: 1000.0}})
+    assert asked(complete(trained, given, NEW, dear)).column != best.column
+    with pytest.raises(ValueError, match=f"cost of 0 for measuring {best.column}"):
+        complete(trained, given, NEW, Options(costs={Aspect.TYPES: {best.column: 0}}))
+
+
+def test_a_gain_is_the_share_of_variance_that_the_measurement_removes(trained: Trained) -> None:
+    from hcloud.classify import ridge
+
+    assert trained.factors is not None
+    evidence = evidence_of(trained.matrix, entries(t9=2.0, t3=1.0), NEW)
+    for column in (0, 5):
+        left = [np.diag(ridge.covariance(trained.factors, np.array(o, np.intp))) for o in ([3], [3, column])]
+        before, after = (values + trained.factors.noise for values in left)
+        missing = [i for i in range(9) if i != 3]
+        still = [i for i in missing if i != column]
+        expected = 1 - after[still].sum() / before[missing].sum()
+        assert gains(trained.factors, evidence)[column] == pytest.approx(expected)
+
+
+def test_probing_beats_chance() -> None:
+    truth = performance(3, np.random.default_rng(2))
+    trained = train(truth.known)
+    assert trained.factors is not None
+    evidence = evidence_of(trained.matrix, entries(t9=1.0), NEW)
+    best = int(gains(trained.factors, evidence).argmax())
+    errors = []
+    for column in range(9):
+        off = []
+        for row in truth.new.values[:100]:
+            given = {"t9": stated(row[9]), f"t{column}": stated(row[column])}
+            found = answered(complete(trained, given, NEW, Options(limits=Limits(INF, INF))))
+            off.append(np.mean([abs(p.value / t - 1) for p, t in zip(found.columns.values(), row, strict=True)]))
+        errors.append(np.mean(off))
+    assert errors[best] < np.mean(errors)
+
+
+def test_an_application_measured_everywhere_needs_no_prediction(trained: Trained) -> None:
+    given = of_known(trained, "known000", *trained.matrix.columns)
+    row = answered(complete(trained, given, NEW, Options(limits=Limits(relative_error=0.0))))
+    assert all(p.measured for p in row.columns.values())
+    assert row.held_out_error == 0
+
+
+def test_columns_the_corpus_does_not_have_are_kept(trained: Trained) -> None:
+    row = answered(complete(trained, entries(t9=2.0, t1=3.0, brand_new=9.0), NEW, Options()))
+    assert row.columns["brand_new"] == Predicted(9.0, 9.0, 9.0, measured=True)
+
+
+def test_impossible_measurements_are_refused(trained: Trained) -> None:
+    with pytest.raises(ValueError, match=r"types of new, t1: -3\.0"):
+        complete(trained, entries(t9=2.0, t1=-3.0), NEW, Options())
+
+
+def test_an_estimate_goes_aspect_by_aspect(trained: Trained) -> None:
+    chance = np.random.default_rng(0)
+    corpus = {Aspect.TYPES: trained, Aspect.TOLERATED: train(scores(1, chance).known)}
+    profile = profile_of("new", Aspect.TYPES, {"t9": 2.0, "t1": 3.0})
+    found = classify(profile, corpus)
+    assert (found.app, tuple(found.rows)) == ("new", (Aspect.TYPES,))
+    assert [p.aspect for p in found.probes] == [Aspect.TOLERATED]
+    both = {**profile.entries, Aspect.TOLERATED: {"cpu": stated(40.0)}}
+    found = classify(replace(profile, entries=both, unmeasurable={"tlb": "no counter"}), corpus)
+    assert tuple(found.rows) == (Aspect.TYPES, Aspect.TOLERATED)
+    assert found.probes == ()
+
+
+def test_gaps_of_nearly_dense_rows_teach_nothing_of_their_own() -> None:
+    full = performance(1, np.random.default_rng(1)).known.transformed()
+    gappy = full.copy()
+    gappy[::3, 4] = np.nan
+    gappy[1::4, 2] = np.nan
+    assert np.abs(fit(gappy).gram - fit(full).gram).max() < 0.05 * np.abs(fit(full).gram).max()
+    as_zero = np.where(np.isnan(gappy), 0.0, gappy)
+    assert np.abs(fit(as_zero).gram - fit(full).gram).max() > np.abs(fit(gappy).gram - fit(full).gram).max()
+
+
+def test_sparse_rows_are_placed_but_do_not_teach(trained: Trained) -> None:
+    grown = with_observation(trained.matrix, Observation("arrived", "t9", 2.0, True))
+    grown = with_observation(grown, Observation("arrived", "t1", 3.0, True))
+    again = train(grown)
+    assert again.factors is not None
+    assert trained.factors is not None
+    assert again.factors.rows == trained.factors.rows
+    assert again.concepts.shape == (26, trained.concepts.shape[1])
+    near = answered(complete(again, entries(t9=2.0, t1=3.0), NEW, Options(neighbours=1)))
+    assert near.neighbours[0].likeness > 0.999
+
+
+def test_feedback_overwrites_and_refits(trained: Trained) -> None:
+    before = trained.matrix.values.copy()
+    seen = Observation("known002", "t4", 10 * float(before[2, 4]), rising=True)
+    after = refitted(trained, seen)
+    assert after.matrix.values[2, 4] == seen.value
+    assert np.array_equal(trained.matrix.values, before)
+    given = entries(t9=2.0, t1=3.0)
+    old, new = (answered(complete(t, given, NEW, Options(limits=Limits(INF, INF)))) for t in (trained, after))
+    assert new.columns["t4"].value > old.columns["t4"].value
+
+
+def test_feedback_on_a_new_application_adds_its_row_in_order(trained: Trained) -> None:
+    grown = with_observation(trained.matrix, Observation("known0075", "t4", 2.0, rising=False))
+    at = grown.apps.index("known0075")
+    assert grown.apps == tuple(sorted(grown.apps))
+    assert np.isnan(grown.values[at]).sum() == 9
+    assert not grown.rising[at]
+    with pytest.raises(ValueError, match="'nowhere' is not a column"):
+        with_observation(trained.matrix, Observation("a", "nowhere", 2.0, rising=True))
+    with pytest.raises(ValueError, match="another one than before"):
+        with_observation(grown, Observation("known0075", "t4", 2.0, rising=True))
+    with pytest.raises(ValueError, match="not a positive number"):
+        with_observation(grown, Observation("known0075", "t4", 0.0, rising=False))
+
+
+def test_only_a_large_difference_outside_the_interval_is_a_misclassification() -> None:
+    wide, narrow = Predicted(10.0, 5.0, 15.0, measured=False), Predicted(10.0, 9.0, 11.0, measured=False)
+    assert not misclassified(wide, 14.0)
+    assert not misclassified(narrow, 11.5)
+    assert misclassified(narrow, 12.5)
+    assert misclassified(narrow, 7.5)
+
+
+def test_a_clamped_row_does_not_fall_with_size() -> None:
+    columns = ("1c2g", "1c4g", "2c2g", "2c4g", "m5.large")
+    row = np.array([1.0, 0.5, 3.0, 2.0, -9.0])
+    assert rising_along(columns, row, np.array([], np.intp)).tolist() == [1.0, 1.0, 3.0, 3.0, -9.0]
+    assert rising_along(columns, row, np.array([3], np.intp)).tolist() == [1.0, 1.0, 2.0, 2.0, -9.0]
+
+
+def test_the_clamp_is_for_sizes_and_counts_only() -> None:
+    base = performance(2, np.random.default_rng(0)).known
+    columns = tuple(str(n) for n in range(1, 11))
+    falling = replace(base, aspect=Aspect.SCALE_OUT, columns=columns, reference="10")
+    given = {"10": stated(1.0), "3": stated(0.9)}
+    loose = Options(limits=Limits(INF, INF))
+
+    def values(matrix: Matrix, options: Options) -> list[float]:
+        return [p.value for p in answered(complete(train(matrix), given, NEW, options)).columns.values()]
+
+    assert values(falling, loose) != sorted(values(falling, loose))
+    assert values(falling, replace(loose, monotone=True)) == sorted(values(falling, replace(loose, monotone=True)))
+    types = replace(falling, aspect=Aspect.TYPES)
+    assert values(types, replace(loose, monotone=True)) == values(types, loose)
