@@ -70,7 +70,7 @@ class Arena:
         cage.keep_to(cores)
         nice = 0 if self.hierarchy.has("cpu") else _LEAST_PRIORITY
         place = Place(cage, cores, nice, network)
-        return Injector(self.guard, stressor, Ground(cage, place, len(cores), footprint))
+        return Injector(self.guard, stressor, Ground(cage, place, len(cores), max(footprint, 0)))
 
     def victim(self, resource: str, *, network: str = "", footprint: int = 0) -> Injector:
         """A built-in program that needs one resource, where the application would run."""

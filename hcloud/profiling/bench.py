@@ -21,7 +21,7 @@ from hcloud.model.profile import Metric
 from hcloud.model.workload import Kind
 from hcloud.profiling import load, orphans
 from hcloud.profiling.guard import Guard
-from hcloud.profiling.place import Place, Running, TrialError, start
+from hcloud.profiling.place import Place, Running, TooSlowError, TrialError, start
 
 _LOOK_EVERY = 0.002
 _READY_EVERY = 0.02
@@ -183,7 +183,7 @@ def await_end(running: Running, command: Sequence[str], patience: float) -> None
     until = time.monotonic() + patience
     while not running.ended:
         if time.monotonic() > until:
-            raise TrialError(f"{command[0]} did not end within {patience:.0f} s", hint="--run-cap allows more time")
+            raise TooSlowError(f"{command[0]} did not end within {patience:.0f} s", hint="--run-cap allows more time")
         time.sleep(_LOOK_EVERY)
     code = running.process.returncode
     if code < 0:

@@ -25,6 +25,10 @@ class TrialError(HcloudError):
     """A run of the application gave no figure: it failed, hung, printed none or went into the background."""
 
 
+class TooSlowError(TrialError):
+    """A run did not end within the time it was given."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """A control group, cores, a priority and (by the path of its handle) a network; ``kill_first`` makes the kernel

@@ -25,8 +25,10 @@ from hcloud.profiling.trial import Clock, Level, OutOfTimeError, Scores, Trial, 
 
 NARROW = 0.03  # ours: repeat until the interval is within 3 % of the mean
 MOST_REPEATS = 6  # ours
+MOST_NOISE = 0.25  # ours: beyond, "never lost" would say nothing
 BASELINE_SHARE = 4  # ours: at most a fourth of the time for shapes and baselines
 MEMORY_ROOM = 2.0  # ours: of what the application ever held, where no shape says how much memory there is
+INTERPRETER = 24 << 20  # what a stressor takes besides the memory it holds; with all of it none would fit
 LEAST_LIMIT = 256 << 20
 GIB = 1 << 30
 
@@ -161,7 +163,8 @@ class _Run:
         if finding.stressor == built_in:
             return self._against(finding, built_in, clock)
         strong = self._against(finding, finding.stressor, clock.share(2))
-        return replace(strong, own=self._against(finding, built_in, clock).own)
+        weak = self._against(finding, built_in, clock)
+        return replace(strong, own=weak.own, own_noise=weak.own_noise)
 
     def _against(self, finding: Finding, stressor: Stressor, clock: Clock) -> Scores:
         mode, resource = finding.mode, finding.resource
@@ -174,7 +177,7 @@ class _Run:
         try:
             if limit:
                 self.arena.limit_together(limit)
-            injectors.append(self.arena.injector(stressor, cores, network=network, footprint=limit))
+            injectors.append(self.arena.injector(stressor, cores, network=network, footprint=limit - INTERPRETER))
             if mode is Mode.TOGETHER:
                 injectors.append(self.arena.injector(Stressor("cpu", "built-in"), cores))
             if injectors[0].counts and resource not in selfcheck.LIMITED:
@@ -216,12 +219,20 @@ class _Run:
         assert finding.stressor is not None
         assert finding.mode is not None
         source = f"{finding.stressor.label}, {finding.mode.value}, {scores.noise:.0%} lost"
+        if scores.app is not None and scores.app.never and scores.noise > MOST_NOISE:
+            self.session.unmeasurable[resource] = (
+                f"undisturbed runs beside it differ by {scores.noise:.0%}; losses below cannot be told on this machine"
+            )
+            return
         if scores.app is None:
             self.session.notes.append(f"{resource}: no score, the time was used up")
         else:
             self.session.record(Aspect.TOLERATED, resource, self._score(scores.app, source))
         if scores.own is not None:
             own_source = f"{Stressor(resource, 'built-in').label}, {finding.mode.value}"
+            if scores.own.never and scores.own_noise > MOST_NOISE:
+                self.session.notes.append(f"{resource}: not known what it causes, the stressor's own rate drifts")
+                return
             self.session.record(Aspect.CAUSED, resource, self._score(caused(scores.own), own_source))
 
     def _score(self, found: Crossing, source: str) -> Measured:

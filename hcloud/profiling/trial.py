@@ -10,12 +10,12 @@ from hcloud.model.profile import Metric
 from hcloud.profiling.bench import Bench, Reading
 from hcloud.profiling.injectors import Injector, Work
 from hcloud.profiling.noise import drift, spread
-from hcloud.profiling.place import TrialError
+from hcloud.profiling.place import TooSlowError, TrialError
 from hcloud.profiling.ramp import FULL, Crossing, Rules, crossing, next_intensity
 from hcloud.profiling.selfcheck import Mode, rate, watched
 
-TOO_SLOW = 20.0  # ours: a run under pressure that takes so many times as long has lost everything
-LEAST_PATIENCE = 2.0
+TOO_SLOW = 4.0  # ours: a run under pressure that takes so many times as long need not be waited for
+LEAST_PATIENCE = 1.0
 NOISE_WINDOWS = 5  # ours: of a stressor alone, to know its own drift
 ALONE_WINDOW = 0.25  # ours: seconds in which a stressor's own rate is read
 
@@ -75,12 +75,13 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Where application and stressor lose 5 %, None where time ran out before that was judged; ``noise`` is the loss
-    that could not be told from drift."""
+    """Where application and stressor lose 5 %, None where time ran out before that was judged; the noises
+    are the losses that could not be told from drift."""
 
     app: Crossing | None
     own: Crossing | None
     noise: float
+    own_noise: float
 
 
 @dataclass(slots=True)
@@ -97,6 +98,7 @@ class Trial:
     app: Samples = field(default_factory=Samples)
     own: Samples = field(default_factory=Samples)
     _last: tuple[float, float] | None = None
+    _calm_seconds: float = 0.0
 
     def run(self) -> Scores:
         """Measure until both crossings are known, or the clock runs out."""
@@ -108,9 +110,9 @@ class Trial:
             pass  # what was measured until now still says something
         finally:
             self.injector.turn(0.0)
-        rules = self.app.rules(self.noise)
-        own = crossing(self.own.losses, self.own.rules(0.0)) if self.injector.counts else None
-        return Scores(crossing(self.app.losses, rules), own, rules.threshold)
+        rules, own_rules = self.app.rules(self.noise), self.own.rules(0.0)
+        own = crossing(self.own.losses, own_rules) if self.injector.counts else None
+        return Scores(crossing(self.app.losses, rules), own, rules.threshold, own_rules.threshold)
 
     def _learn_own_noise(self) -> None:
         for _ in range(NOISE_WINDOWS if self.injector.counts else 0):
@@ -129,14 +131,16 @@ class Trial:
         alone = self._alone(intensity)
         self.injector.turn(intensity)
         began = self.injector.work()
-        pressed = self._pressed(self._patience(before))
+        pressed = self._pressed(before)
         broken, ended = self.injector.broken, self.injector.work()
         self.injector.turn(0.0)
         after = self._calm(intensity)
         self._last = (intensity, after)
         self.app.add(intensity, 1 - 2 * pressed / (before + after))
         if self.injector.counts:
-            self.own.add(intensity, 1.0 if broken else self._own_loss(alone, began, ended))
+            # The kernel chooses who goes when memory runs out; that somebody had to is what counts for both
+            no_room = broken or (pressed == 0 and self.injector.stressor.resource == "memcap")
+            self.own.add(intensity, 1.0 if no_room else self._own_loss(alone, began, ended))
 
     def _keeps(self, intensity: float) -> bool:
         return self.control is None or (self._last is not None and self._last[0] == intensity)
@@ -159,7 +163,9 @@ class Trial:
         if self.control is not None:
             self.control.turn(intensity)
         try:
+            began = time.monotonic()
             found = self._performance(self.bench.measure(self.clock.patience()))
+            self._calm_seconds = time.monotonic() - began
         except TrialError as error:
             if self.clock.left <= 0:
                 raise OutOfTimeError(str(error)) from error
@@ -170,20 +176,23 @@ class Trial:
         self.app.undisturbed(0.0 if self.control is None else intensity, found)
         return found
 
-    def _pressed(self, patience: float) -> float:
+    def _pressed(self, calm: float) -> float:
         """The performance under pressure; none where the application does not come through."""
+        patience = max(LEAST_PATIENCE, TOO_SLOW * self._calm_seconds)
         try:
             return self._performance(self.bench.measure(min(patience, self.clock.patience())))
         except OutOfTimeError:
             raise
+        except TooSlowError as error:
+            if self.clock.left <= 0:
+                raise OutOfTimeError(str(error)) from error
+            self.bench.close()
+            return calm / TOO_SLOW
         except TrialError as error:
             if self.clock.left <= 0:
                 raise OutOfTimeError(str(error)) from error
             self.bench.close()
             return 0.0
-
-    def _patience(self, calm: float) -> float:
-        return max(LEAST_PATIENCE, TOO_SLOW / calm) if self.metric.unit == "s" else self.clock.run_seconds
 
     def _performance(self, reading: Reading) -> float:
         if self.mode is Mode.TOGETHER and reading.cpu_cost:
