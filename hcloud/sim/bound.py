@@ -81,7 +81,7 @@ def lower_bound(shop: Shop, load: Load, paid_seconds: float, *, spot: bool = Fal
     worth where no type holds more than its price (linear duality). So the cost is convex in R, and the interval where
     its slope changes sign is halved until floats end it.
     """
-    seconds, sizes = _levels(load)
+    seconds, sizes = levels_of(load)
     worth = _worths(shop, spot)
     server = np.array([float(shop.types[shop.large].shape.vcpus), float(shop.types[shop.large].shape.memory_gib)])
     fee = float(amortised_cost(shop.reserved, 1)) * paid_seconds / SECONDS_PER_HOUR
@@ -103,7 +103,7 @@ def lower_bound(shop: Shop, load: Load, paid_seconds: float, *, spot: bool = Fal
     return LowerBound(dollars, servers, fee * servers)
 
 
-def _levels(load: Load) -> tuple[Reals, Reals]:
+def levels_of(load: Load) -> tuple[Reals, Reals]:
     """How long each level lasts, and the vCPUs and GiB in use in it; summed in whole numbers, hence exact."""
     times, place = np.unique(np.concatenate([load.begin, load.end]), return_inverse=True)
     changes = np.zeros((len(times), 2), np.int64)

@@ -32,6 +32,7 @@ from hcloud.policy.compose import compose
 from hcloud.policy.retention import keep_seconds
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.config import Config
+from hcloud.readers.strategies import strategy_names
 from hcloud.sim.build import mean_of, size_model
 from hcloud.sim.comparison import dollars_per_hour, kept_qos
 from hcloud.sim.interval import Interval
@@ -78,7 +79,7 @@ def operate(ground: Ground, advance: Progress) -> Operation:
     Raises UsageError for a demand series, which has no jobs, and where no strategy can be run at all.
     """
     wish, decision = ground.config.operation, ground.decision
-    strategies = strategies_named(["all" if wish.strategy == AUTO else str(wish.strategy)])
+    strategies = strategies_named(strategy_names() if wish.strategy == AUTO else [str(wish.strategy)])
     study = _study(ground)
     held = _held(decision.owned, study)
     candidates = _candidates(study, strategies, decision, held)

@@ -32,7 +32,7 @@ def test_the_five_are_there_in_the_order_of_the_thesis() -> None:
     assert strategy_names()[:5] == NAMES == ("SR", "OdF", "OdM", "HF", "HM")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", (*NAMES, "HC"))
 def test_every_number_has_origin_source_and_reason(name: str) -> None:
     strategy = load_strategy(name)
     assert [m.name for m in strategy.mechanisms] == list(RULES)
@@ -58,6 +58,14 @@ def test_figures_of_the_thesis() -> None:
     assert hybrid.mechanism("on_demand").names("families") == ("standard", "compute", "memory")
 
 
+def test_ours_differs_from_the_published_hybrid_where_it_says_so() -> None:
+    hybrid, ours = load_strategy("HM"), load_strategy("HC")
+    changed = {m.name for m, o in zip(hybrid.mechanisms, ours.mechanisms, strict=True) if m != o}
+    assert changed == {"reserved", "limits", "queueing", "retention"}
+    assert ours.mechanism("limits").number("hard") == 1.0
+    assert ours.mechanism("retention").parameter("factor").origin is Origin.OURS
+
+
 def test_rules_of_the_table() -> None:
     rules = {s.name: {m.name: m.rule for m in s.mechanisms} for s in list_strategies()}
     assert {n: (r["reserved"], r["on_demand"], r["mapping"], r["retention"]) for n, r in rules.items()} == {
@@ -66,6 +74,7 @@ def test_rules_of_the_table() -> None:
         "OdM": ("none", "smallest-fitting", "on-demand-only", "spin-up-multiple"),
         "HF": ("steady-minimum", "full-servers", "dynamic", "spin-up-multiple"),
         "HM": ("steady-minimum", "smallest-fitting", "dynamic", "spin-up-multiple"),
+        "HC": ("steady-minimum", "smallest-fitting", "dynamic", "spin-up-multiple"),
     }
 
 
@@ -97,7 +106,7 @@ def test_list_as_table_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     listed = json.loads(capsys.readouterr().out)
     assert listed["format_version"] == "1.0"
     assert listed["generated_at"] == "2026-11-20T12:00:00Z"
-    assert [s["name"] for s in listed["strategies"]] == list(NAMES)
+    assert [s["name"] for s in listed["strategies"]] == [*NAMES, "HC"]
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])

@@ -40,7 +40,7 @@ ROWS: st.SearchStrategy[list[Row]] = st.lists(
 @st.composite
 def strategies(draw: st.DrawFn) -> tuple[Strategy, int]:
     """A strategy, some of its keys changed, and a pool."""
-    chosen = load_strategy(draw(st.sampled_from(["SR", "OdF", "OdM", "HF", "HM"])))
+    chosen = load_strategy(draw(st.sampled_from(["SR", "OdF", "OdM", "HF", "HM", "HC"])))
     if chosen.mechanism("retention").rule != "none":
         chosen = changed(chosen, "retention", factor=draw(st.sampled_from([0, 1, 10, 100])))
     if chosen.mechanism("queueing").rule != "none":
