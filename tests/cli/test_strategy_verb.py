@@ -32,7 +32,7 @@ def test_the_five_are_there_in_the_order_of_the_thesis() -> None:
     assert strategy_names()[:5] == NAMES == ("SR", "OdF", "OdM", "HF", "HM")
 
 
-@pytest.mark.parametrize("name", (*NAMES, "HC"))
+@pytest.mark.parametrize("name", [*NAMES, "HC"])
 def test_every_number_has_origin_source_and_reason(name: str) -> None:
     strategy = load_strategy(name)
     assert [m.name for m in strategy.mechanisms] == list(RULES)
