@@ -1,12 +1,12 @@
 """B4: one new application folded into 1,000 known ones on 64 configurations: 4 entries measured, 8 factors.
 
-``OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 python -m benchmarks.b4_classify`` prints
-``name value unit | peer x | limit y | ratio``; it fails if a goal is missed. Peers are implicit's ``recalculate_user``
-(its factors from one user's items, no scores) and LensKit's BiasedMF (fold-in and 64 scores; it brings torch along and
-is not in the lock, so install it by hand); one that is not installed is named and left out. The limit of the time is the
-bare solution of a 4 x 4 system through NumPy; that of the error is the exact ridge on the same factors, solved in primal
-form. The error is over the 60 held-out cells of 200 new applications, in log units; every contender gets the same corpus
-and the same entries. LensKit regularises by its own default and by the best of several values.
+``OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 python -m benchmarks.b4_classify`` prints ``name value
+unit | peer x | limit y | ratio``; it fails if a goal is missed. Peers are implicit's ``recalculate_user`` (its factors
+from one user's items, no scores) and LensKit's BiasedMF (fold-in and 64 scores; it brings torch along and is not in
+the lock, so install it by hand); one that is not installed is named and left out. The limit of the time is the bare
+solution of a 4 x 4 system through NumPy; that of the error is the exact ridge on the same factors, solved in primal
+form. The error is over the 60 held-out cells of 200 new applications, in log units; every contender gets the same
+corpus and the same entries. LensKit regularises by its own default and by the best of several values.
 """
 
 from __future__ import annotations
