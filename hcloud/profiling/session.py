@@ -136,11 +136,9 @@ class _Run:
             timed(bench, clock)
 
     def _measured(self, found: Level, source: str) -> Measured:
-        low, high = found.low, found.high
         if len(found.readings) == 1:
-            low = high = found.mean
             self.session.notes.append(f"one sample alone, so its interval is not known: {found.mean:.4g}")
-        return Measured(found.mean, low, high, len(found.readings), now(), self.session.machine, source)
+        return Measured(found.mean, found.low, found.high, len(found.readings), now(), self.session.machine, source)
 
     def _resource(self, resource: str, left: int) -> None:
         clock = self.clock.share(left)

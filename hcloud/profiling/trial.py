@@ -226,4 +226,5 @@ def level(measure: Callable[[], Reading], narrow: float, most: int) -> Level:
         try:
             readings.append(measure())
         except OutOfTimeError:
-            return Level(mean, max(low, 0.0), min(high, FULL * mean), tuple(readings))
+            known = len(readings) > 1
+            return Level(mean, max(low, 0.0) if known else mean, high if known else mean, tuple(readings))
