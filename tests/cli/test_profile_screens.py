@@ -76,6 +76,27 @@ def test_what_was_not_measurable_is_said_with_its_reason(files: Path, capsys: py
     assert WHY.format("tlb") in " ".join(screen.split())
 
 
+@pytest.mark.parametrize("width", [80, 100])
+def test_no_score_and_no_reason_is_cut_short(
+    files: Path, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    full = measured(100.0, 0.0)
+    untold = ("l1i", "tlb")
+    scores = {r: full for r in RESOURCES if r not in untold}
+    whole = dataclasses.replace(
+        redis(),
+        entries={Aspect.TOLERATED: scores, Aspect.CAUSED: scores},
+        unmeasurable={r: WHY.format(r) for r in untold},
+    )
+    save_profile(whole, files / "whole.yaml")
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert main.run(["profile", "show", str(files / "whole.yaml")]) == 0
+    screen = capsys.readouterr().out
+    assert screen.count("██████████ 100 (100 to 100)") == 2 * len(scores)
+    assert screen.count("not measurable here") == len(untold) + 1
+    assert max(map(len, screen.splitlines())) <= width
+
+
 def test_a_comparison_says_where_intervals_are_apart(files: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["profile", "compare", str(files / "a.yaml"), str(files / "b.yaml"), "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
