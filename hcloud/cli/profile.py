@@ -145,3 +145,35 @@ def compare(
         terminal.write_json(view.comparison_document(found))
     else:
         view.show_comparison(found, terminal)
+
+
+@app.command("import")
+def import_(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(help="Recorded CPU and memory use.")],
+    name: Annotated[str, typer.Option("--app", help="The application's name.")],
+    format_: Annotated[str, typer.Option("--format", help="csv, json, prometheus or cloudwatch.")],
+    kind: Annotated[str, typer.Option(help="batch or service.")] = "service",
+    vcpus: Annotated[float | None, typer.Option(min=0.01, help="Cores that CPU percentages are of.")] = None,
+    memory_gib: Annotated[float | None, typer.Option(min=0.01, help="Memory that percentages are of.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The profile's file, else NAME.profile.yaml.")] = None,
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+) -> None:
+    """Make a profile of recorded use: the size that holds it, marked as imported; no scores."""
+    from hcloud.model.workload import Kind
+    from hcloud.readers.utilisation import Machine
+    from hcloud.usecases.profile_import import import_profile
+    from hcloud.usecases.profile_run import file_name
+    from hcloud.views import profile as view
+
+    if kind.upper() not in Kind.__members__ or not name.strip():
+        raise UsageError(f"--kind {kind} --app {name!r}: batch or service, and a name")
+    target = out or Path(file_name(name))
+    found = import_profile((file, format_), Machine(vcpus, memory_gib), (name.strip(), Kind[kind.upper()]), target)
+    terminal = session(ctx).terminal
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.profile_document(found))
+    else:
+        view.show_profile(found, terminal)
+    terminal.note(f"profile written to {target}")

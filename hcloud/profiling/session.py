@@ -21,7 +21,7 @@ from hcloud.profiling.noise import drift
 from hcloud.profiling.place import TrialError
 from hcloud.profiling.ramp import FULL, Crossing
 from hcloud.profiling.selfcheck import Finding, Mode
-from hcloud.profiling.trial import Clock, Level, OutOfTimeError, Scores, Trial, level
+from hcloud.profiling.trial import Clock, Level, OutOfTimeError, Scores, Trial, level, timed
 
 NARROW = 0.03  # ours: repeat until the interval is within 3 % of the mean
 MOST_REPEATS = 6  # ours
@@ -106,21 +106,23 @@ class _Run:
         """The application's own shape first, then the others; they fall away when time is short."""
         own = self.session.app.shape
         clock = self.clock.share(BASELINE_SHARE)
-        self._baseline(own, self.clock)
+        self._baseline(own, clock, self.clock)
         for vcpus in powers(len(self.cores)):
             if vcpus != own.vcpus and clock.left > 0:
                 try:
-                    self._baseline(replace(own, vcpus=vcpus), clock)
+                    self._baseline(replace(own, vcpus=vcpus), clock, clock)
                 except TrialError as error:
                     self.session.notes.append(f"not measured with {vcpus:g} vCPUs: {error}")
         self.arena.fit(own, self.cores)
 
-    def _baseline(self, shape: Shape, clock: Clock) -> None:
+    def _baseline(self, shape: Shape, clock: Clock, first: Clock) -> None:
+        """Repeats as far as one clock goes; the warm-up and the first run may take as long as the other says."""
         self.arena.fit(shape, self.cores)
         bench = open_bench(self.arena.guard, self.session.app, self.arena.stand())
         try:
-            self._warm(bench, clock)
-            found = level(lambda: bench.measure(clock.patience()), NARROW, MOST_REPEATS)
+            self._warm(bench, first)
+            clocks = iter((first,))
+            found = level(lambda: timed(bench, next(clocks, clock)), NARROW, MOST_REPEATS)
         finally:
             bench.close()
         if shape == self.session.app.shape:
@@ -131,11 +133,12 @@ class _Run:
     def _warm(self, bench: Bench, clock: Clock) -> None:
         """A batch command's first run is not counted; a service was warmed up when it started."""
         if self.session.app.kind is Kind.BATCH:
-            bench.measure(clock.patience())
+            timed(bench, clock)
 
     def _measured(self, found: Level, source: str) -> Measured:
-        low, high = (found.low, found.high) if len(found.readings) > 1 else (found.mean, found.mean)
-        return Measured(found.mean, low, high, len(found.readings), now(), self.session.machine, source)
+        if len(found.readings) == 1:
+            self.session.notes.append(f"one sample alone, so its interval is not known: {found.mean:.4g}")
+        return Measured(found.mean, found.low, found.high, len(found.readings), now(), self.session.machine, source)
 
     def _resource(self, resource: str, left: int) -> None:
         clock = self.clock.share(left)
@@ -205,7 +208,7 @@ class _Run:
         self.arena.app_cage.forget_peak()
         bench = open_bench(self.arena.guard, self.session.app, self.arena.stand())
         try:
-            bench.measure(clock.patience())
+            timed(bench, clock)
         finally:
             bench.close()
         peak = self.arena.app_cage.peak_memory()

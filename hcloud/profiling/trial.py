@@ -52,6 +52,16 @@ class Clock:
         return min(self.run_seconds, self.left)
 
 
+def timed(bench: Bench, clock: Clock) -> Reading:
+    """One measurement; OutOfTimeError where the clock rather than the application is why there is none."""
+    try:
+        return bench.measure(clock.patience())
+    except TrialError as error:
+        if clock.left <= 0:
+            raise OutOfTimeError(str(error)) from error
+        raise
+
+
 @dataclass(slots=True)
 class Samples:
     """What was lost at each intensity, by repeat, and the undisturbed measurements in between, in order, by what they
@@ -164,12 +174,8 @@ class Trial:
             self.control.turn(intensity)
         try:
             began = time.monotonic()
-            found = self._performance(self.bench.measure(self.clock.patience()))
+            found = self._performance(timed(self.bench, self.clock))
             self._calm_seconds = time.monotonic() - began
-        except TrialError as error:
-            if self.clock.left <= 0:
-                raise OutOfTimeError(str(error)) from error
-            raise
         finally:
             if self.control is not None:
                 self.control.turn(0.0)
@@ -220,4 +226,5 @@ def level(measure: Callable[[], Reading], narrow: float, most: int) -> Level:
         try:
             readings.append(measure())
         except OutOfTimeError:
-            return Level(mean, max(low, 0.0), min(high, FULL * mean), tuple(readings))
+            known = len(readings) > 1
+            return Level(mean, max(low, 0.0) if known else mean, high if known else mean, tuple(readings))

@@ -35,9 +35,14 @@ def resources_named(words: Sequence[str]) -> tuple[str, ...]:
 
 def target_of(app: App, out: Path | None) -> Path:
     """Where a profile goes: what the user says, else a file of the application's name; checked before long work."""
-    path = out or Path(f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', app.name)}.profile.yaml")
+    path = out or Path(file_name(app.name))
     check_target(path)
     return path
+
+
+def file_name(app: str) -> str:
+    """The name of a profile's file."""
+    return f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', app)}.profile.yaml"
 
 
 def run_profile(app: App, resources: Sequence[str], seed: int, out: Path, advance: Callable[[float], None]) -> Outcome:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = "1.0"
 BAR = 10
+SCORE = 17  # the longest is a blank and "100 (100 to 100)"
 FULL = 100.0
 NOT_HERE = "not measurable here"
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -123,17 +124,23 @@ def _headline(profile: Profile) -> Text:
 
 
 def _interference(profile: Profile) -> Table:
-    table = plain_table("pressure, 0 to 100", "tolerated", "", "caused", "", right=(2, 4))
+    table = plain_table("0 to 100", "tolerated", "caused")
     for resource in RESOURCES:
         if resource in profile.unmeasurable:
-            table.add_row(resource, Text(NOT_HERE, style="dim"), "", "", "")
+            table.add_row(resource, Text(NOT_HERE, style="dim"), "")
             continue
-        cells: list[Text | str] = []
+        cells = []
         for aspect, style in ((Aspect.TOLERATED, "green"), (Aspect.CAUSED, "yellow")):
             found = profile.entries.get(aspect, {}).get(resource)
-            cells += ["", "-"] if found is None else [Text(bar(found.value), style=style), _score(found)]
+            cells.append(
+                Text("-") if found is None else Text(bar(found.value), style).append(_aligned(found), "default")
+            )
         table.add_row(resource, *cells)
     return table
+
+
+def _aligned(found: Measured) -> str:
+    return f"{_score(found):>{SCORE}}"
 
 
 def _score(found: Measured) -> str:

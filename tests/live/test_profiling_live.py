@@ -91,17 +91,18 @@ def test_a_streaming_program_has_a_score_or_a_reason(tmp_path: Path) -> None:
         assert "membw" in found.unmeasurable or any(n.startswith("membw: no score") for n in found.notes)
 
 
-def test_who_needs_memory_bears_less_pressure_on_it_than_who_does_not(tmp_path: Path) -> None:
+def test_who_holds_more_memory_bears_less_pressure_on_it_and_causes_more(tmp_path: Path) -> None:
     if not this_machine().has("memory"):
         pytest.skip("no control group for memory can be made here")
     scores = []
-    for size in (400 << 20, 4 << 20):
-        words = ("--resources", "memcap", "--memory-gib", "0.5", "--time-cap", "14s")
+    for size in (400 << 20, 200 << 20):  # of 512 MiB: neither fits beside a full stressor
+        words = ("--resources", "memcap", "--memory-gib", "0.5", "--time-cap", "20s")
         found = profiled(tmp_path, *words, "--", sys.executable, "-c", HOLDER.format(size=size))
-        scores.append(found.entries[Aspect.TOLERATED]["memcap"])
-    large, small = scores
-    assert large.high < small.value
-    assert large.value < 50 < small.value
+        scores.append((found.entries[Aspect.TOLERATED]["memcap"], found.entries[Aspect.CAUSED]["memcap"]))
+    (large, larger_cause), (small, smaller_cause) = scores
+    assert large.value < small.value
+    assert larger_cause.value > smaller_cause.value
+    assert large.high <= 50
 
 
 def test_redis_is_measured_under_load(tmp_path: Path) -> None:

@@ -1,0 +1,92 @@
+"""Where control groups can be made and what is written into them, on folders that stand in for the kernel's."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hcloud.profiling import orphans, place
+from hcloud.profiling.cage import PERIOD_US, Cage, Hierarchy, find_hierarchy, remove_strays
+
+
+def version_2(folder: Path, controllers: str = "cpuset cpu io memory pids") -> Hierarchy:
+    (folder / "cgroup.controllers").write_text(controllers)
+    (folder / "cgroup.subtree_control").write_text("")
+    return find_hierarchy(f"cgroup2 {folder} cgroup2 rw 0 0\n", "0::/\n")
+
+
+def test_version_2_is_used_where_it_has_the_controllers(tmp_path: Path) -> None:
+    hierarchy = version_2(tmp_path)
+    assert hierarchy.version == 2
+    assert hierarchy.folders == (tmp_path,)
+    assert all(map(hierarchy.has, ("cpu", "cpuacct", "cpuset", "memory")))
+    assert (tmp_path / "cgroup.subtree_control").read_text() == "+cpu +cpuset +memory"
+
+
+def test_without_the_cpu_controller_there_is_no_version_2(tmp_path: Path) -> None:
+    assert version_2(tmp_path, "hugetlb").version == 0
+    assert find_hierarchy("", "").version == 0
+
+
+def test_version_1_groups_are_made_below_our_own(tmp_path: Path) -> None:
+    mounts = ""
+    for controller in ("cpu,cpuacct", "memory"):
+        (tmp_path / controller / "outer").mkdir(parents=True)
+        mounts += f"cgroup {tmp_path / controller} cgroup rw,relatime,{controller} 0 0\n"
+    found = find_hierarchy(mounts, "5:memory:/outer\n3:cpu,cpuacct:/\n0::/\n")
+    assert found.version == 1
+    assert found.roots["memory"] == tmp_path / "memory" / "outer"
+    assert found.roots["cpu"] == found.roots["cpuacct"] == tmp_path / "cpu,cpuacct"
+
+
+def test_limits_of_version_2(tmp_path: Path) -> None:
+    cage = Cage(version_2(tmp_path), "run")
+    cage.make()
+    child = cage.inside("app")
+    child.set_cpus(0.5)
+    child.set_memory(1 << 20)
+    child.keep_to((0, 3))
+    (tmp_path / "run/app/cpu.stat").write_text("usage_usec 2500000\nuser_usec 1\n")
+    written = {f.name: f.read_text() for f in (tmp_path / "run/app").iterdir()}
+    assert written["cpu.max"] == f"{PERIOD_US // 2} {PERIOD_US}"
+    assert (written["memory.max"], written["cpuset.cpus"]) == ("1048576", "0,3")
+    assert child.cpu_seconds() == 2.5
+    child.set_cpus(None)
+    child.set_memory(None)
+    assert (tmp_path / "run/app/cpu.max").read_text() == f"max {PERIOD_US}"
+    assert (tmp_path / "run/app/memory.max").read_text() == "max"
+
+
+def test_nothing_is_limited_or_counted_without_groups() -> None:
+    cage = Cage(Hierarchy(0), "run")
+    cage.make()
+    cage.set_cpus(0.5)
+    cage.set_memory(1)
+    cage.keep_to((0,))
+    assert (cage.groups, cage.entrances, cage.cpu_seconds(), cage.peak_memory()) == ((), (), None, None)
+
+
+def test_only_groups_of_dead_runs_are_removed(tmp_path: Path) -> None:
+    alive = tmp_path / f"{orphans.PREFIX}{os.getpid()}-{orphans.started_at(os.getpid())}"
+    reused = tmp_path / f"{orphans.PREFIX}{os.getpid()}-7"  # the number lives again as another process
+    foreign = tmp_path / "somebody-else"
+    for group in (alive, reused, foreign):
+        group.mkdir()
+    assert remove_strays(Hierarchy(1, {"cpu": tmp_path})) == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted([alive.name, foreign.name])
+
+
+@pytest.mark.parametrize(
+    ("cores", "vcpus", "expected"),
+    [
+        ((0,), 1.0, place.Layout((0,), (0,), ())),
+        ((0, 1), 1.0, place.Layout((0,), (0,), (1,))),
+        ((0, 1), 0.5, place.Layout((0,), (0,), (1,))),
+        ((0, 1), 1.5, place.Layout((0, 1), (0, 1), ())),
+        ((2, 4, 6, 8), 1.0, place.Layout((2,), (4,), (6, 8))),
+    ],
+)
+def test_cores_are_shared_out(cores: tuple[int, ...], vcpus: float, expected: place.Layout) -> None:
+    assert place.layout(cores, vcpus) == expected

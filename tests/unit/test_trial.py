@@ -1,0 +1,147 @@
+"""A trial of an application whose answer to pressure is known, with a stressor that knows how it is hurt itself."""
+
+from __future__ import annotations
+
+import itertools
+import random
+
+import pytest
+
+from hcloud.model.app import COMPLETION
+from hcloud.profiling.bench import Reading
+from hcloud.profiling.cage import Cage, Hierarchy
+from hcloud.profiling.injectors import Ground, Injector, Stressor, Work
+from hcloud.profiling.place import Place, TooSlowError, TrialError
+from hcloud.profiling.selfcheck import Mode
+from hcloud.profiling.trial import Clock, OutOfTimeError, Trial, level
+
+
+class Known(Injector):
+    """A stressor that is only counted: it loses a share of its rate while the application runs beside it."""
+
+    def __init__(self, resource: str, loses_from: float) -> None:
+        self.stressor = Stressor(resource, "built-in")
+        self.ground = Ground(Cage(Hierarchy(0), ""), Place())
+        self.intensity, self.loses_from = 0.0, loses_from
+        self.beside = False
+        self._looks = itertools.count()
+        self._steps = 0.0
+        self._running = []
+
+    def turn(self, intensity: float) -> None:
+        self.intensity = intensity
+
+    def work(self) -> Work:
+        """Each look is a second later than the last."""
+        slowed = self.beside and self.intensity >= self.loses_from
+        self._steps += 1_000_000 * self.intensity * (0.8 if slowed else 1.0)
+        self.beside = False
+        at = float(next(self._looks))
+        return Work(at, int(self._steps), at, None)
+
+
+class Answer:
+    """An application that takes a second, and longer by the pressure on it."""
+
+    def __init__(self, injector: Known, five_percent_at: float, noise: float = 0.0) -> None:
+        self.injector, self.five_percent_at = injector, five_percent_at
+        self._chance = random.Random(3)
+        self._noise = noise
+        self.runs = 0
+        self.closed = 0
+
+    def measure(self, patience: float) -> Reading:
+        self.runs += 1
+        self.injector.beside = True
+        loss = 0.05 * self.injector.intensity / self.five_percent_at
+        return Reading(max(1 + self._chance.gauss(0, self._noise), 0.1) / (1 - loss), None)
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+class Fails(Answer):
+    """An application that pressure from some intensity on ends with an error."""
+
+    error: type[TrialError] = TrialError
+
+    def measure(self, patience: float) -> Reading:
+        if self.injector.intensity >= self.five_percent_at:
+            self.injector.beside = True
+            raise self.error("gone")
+        return Reading(1.0, None)
+
+
+class Hangs(Fails):
+    error = TooSlowError
+
+
+@pytest.fixture(autouse=True)
+def short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+
+
+def trial(bench: Answer, seconds: float = 60.0) -> Trial:
+    return Trial(bench, COMPLETION, Mode.APART, bench.injector, None, Clock.start(seconds, 60.0))
+
+
+@pytest.mark.parametrize("truth", [7.0, 30.0, 62.0, 95.0])
+def test_both_scores_are_found(truth: float) -> None:
+    bench = Answer(Known("membw", loses_from=40.0), truth)
+    scores = trial(bench).run()
+    assert scores.app is not None
+    assert scores.own is not None
+    assert abs(scores.app.value - truth) < 6.25
+    assert scores.own.low <= 40 <= scores.own.high
+    assert abs(scores.own.value - 40) < 6.25
+    assert bench.injector.intensity == 0
+
+
+def test_what_bears_all_is_said_to() -> None:
+    scores = trial(Answer(Known("membw", loses_from=1000.0), 5000.0)).run()
+    assert scores.app is not None
+    assert scores.own is not None
+    assert scores.app.never
+    assert scores.own.never
+
+
+def test_a_noisy_application_raises_the_loss_that_counts() -> None:
+    scores = trial(Answer(Known("membw", loses_from=1000.0), 100.0, noise=0.2)).run()
+    assert scores.noise > 0.1
+
+
+@pytest.mark.parametrize("kind", [Fails, Hangs])
+def test_who_ends_or_hangs_under_pressure_has_lost(kind: type[Fails]) -> None:
+    bench = kind(Known("membw", loses_from=1000.0), 60.0)
+    scores = trial(bench).run()
+    assert scores.app is not None
+    assert not scores.app.never
+    assert scores.app.low <= 60 <= scores.app.high
+    assert bench.closed > 0
+
+
+def test_memory_that_does_not_fit_both_is_caused_by_both() -> None:
+    scores = trial(Fails(Known("memcap", loses_from=1000.0), 60.0)).run()
+    assert scores.own is not None
+    assert scores.own.low <= 60 <= scores.own.high
+
+
+def test_out_of_time_keeps_what_is_known() -> None:
+    scores = trial(Answer(Known("membw", loses_from=40.0), 30.0), seconds=0.0).run()
+    assert scores.app is None
+
+
+def test_repeats_end_when_the_interval_is_narrow_or_time_is_out() -> None:
+    steady = level(lambda: Reading(2.0, None), 0.03, 6)
+    assert (steady.mean, len(steady.readings)) == (2.0, 3)
+    figures = iter([1.0, 2.0])
+
+    def measure() -> Reading:
+        if (figure := next(figures, None)) is None:
+            raise OutOfTimeError("over")
+        return Reading(figure, None)
+
+    short = level(measure, 0.03, 6)
+    assert (short.mean, len(short.readings)) == (1.5, 2)
+    wild = itertools.cycle([1.0, 5.0])
+    assert len(level(lambda: Reading(next(wild), None), 0.03, 6).readings) == 6
