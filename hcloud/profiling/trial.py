@@ -16,6 +16,7 @@ from hcloud.profiling.selfcheck import Mode, rate, watched
 
 TOO_SLOW = 4.0  # ours: a run under pressure that takes so many times as long need not be waited for
 LEAST_PATIENCE = 1.0
+PUSHED_OUT = 0.5  # ours: of the rate at which held memory is touched
 NOISE_WINDOWS = 5  # ours: of a stressor alone, to know its own drift
 ALONE_WINDOW = 0.25  # ours: seconds in which a stressor's own rate is read
 
@@ -156,8 +157,9 @@ class Trial:
         return self.control is None or (self._last is not None and self._last[0] == intensity)
 
     def _own_loss(self, alone: float, began: Work, ended: Work) -> float:
-        beside = rate(began, ended, self.mode.own_rate)
-        return 1 - beside / alone if alone > 0 else 0.0
+        loss = 1 - rate(began, ended, self.mode.own_rate) / alone if alone > 0 else 0.0
+        # Touching held memory slows a little by caches, too; memory that was pushed out costs far more
+        return loss if self.injector.stressor.resource != "memcap" or loss > PUSHED_OUT else 0.0
 
     def _alone(self, intensity: float) -> float:
         """The stressor's own rate while the application rests."""

@@ -126,6 +126,12 @@ def test_memory_that_does_not_fit_both_is_caused_by_both() -> None:
     assert scores.own.low <= 60 <= scores.own.high
 
 
+def test_slower_touches_alone_are_no_want_of_memory() -> None:
+    scores = trial(Answer(Known("memcap", loses_from=10.0), 5000.0)).run()
+    assert scores.own is not None
+    assert scores.own.never
+
+
 def test_out_of_time_keeps_what_is_known() -> None:
     scores = trial(Answer(Known("membw", loses_from=40.0), 30.0), seconds=0.0).run()
     assert scores.app is None
