@@ -27,7 +27,9 @@ def profile() -> None:
 def run(
     ctx: typer.Context,
     command: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...", help="What is measured.")] = None,
-    file: Annotated[Path | None, typer.Option("--file", "-f", help="app.yaml; flags override its keys.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help="app.yaml, or a folder of them; flags override.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="The application's name, else its program's.")] = None,
     kind: Annotated[str | None, typer.Option(help="batch (ends by itself) or service.")] = None,
     vcpus: Annotated[float | None, typer.Option(help="Cores of the shape it is measured in.")] = None,
@@ -48,7 +50,9 @@ def run(
     price: Annotated[float | None, typer.Option(help="Dollars an hour of this machine.")] = None,
     resources: Annotated[list[str] | None, typer.Option(help="Only these, for example membw,llc; or none.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="Draws the order of the resources.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="The profile's file, else NAME.profile.yaml.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The profile's file, else NAME.profile.yaml; a folder for several.")
+    ] = None,
     output: OutputOption = Output.TABLE,
     json_: JsonOption = False,
 ) -> None:
@@ -57,7 +61,7 @@ def run(
     Nothing that is started survives, whatever way the run ends. Ctrl-C keeps what was measured.
     """
     from hcloud.readers.app import load_app
-    from hcloud.usecases.profile_run import resources_named, run_profile, target_of
+    from hcloud.usecases.profile_run import Probing, app_files, resources_named, run_profile, target_of
     from hcloud.views import profile as view
 
     chosen = resources_named(resources or [])
@@ -78,18 +82,20 @@ def run(
     words |= {"ready": ready, "warm_up": warm_up, "time_cap": time_cap, "run_cap": run_cap, "budget": budgeted}
     if file is None and not command:
         raise UsageError("nothing to measure", hint="hcloud profile run -- COMMAND..., or -f app.yaml")
-    described = load_app(file, {k: v for k, v in words.items() if v})
-    target = target_of(described, out)
-    terminal = session(ctx).terminal
-    with terminal.progress(f"measuring {described.name}", 1.0) as advance:
-        outcome = run_profile(described, chosen, seed, target, advance)
-    if json_ or output is Output.JSON:
-        terminal.write_json(view.profile_document(outcome.profile))
-    else:
-        view.show_profile(outcome.profile, terminal)
-    terminal.note(f"profile written to {outcome.path}")
-    if outcome.interrupted:
-        raise typer.Exit(INTERRUPTED_EXIT)
+    overriding = {k: v for k, v in words.items() if v}
+    described = [load_app(path, overriding) for path in (app_files(file) if file else (None,))]
+    targets = [target_of(one, out, alone=len(described) == 1) for one in described]
+    terminal, probing = session(ctx).terminal, Probing(chosen, seed)
+    for one, target in zip(described, targets, strict=True):
+        with terminal.progress(f"measuring {one.name}", 1.0) as advance:
+            outcome = run_profile(one, probing, target, advance)
+        if json_ or output is Output.JSON:
+            terminal.write_json(view.profile_document(outcome.profile))
+        else:
+            view.show_profile(outcome.profile, terminal)
+        terminal.note(f"profile written to {outcome.path}")
+        if outcome.interrupted:
+            raise typer.Exit(INTERRUPTED_EXIT)
 
 
 @app.command()

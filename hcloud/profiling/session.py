@@ -37,7 +37,8 @@ Advance = Callable[[float], None]
 
 @dataclass(slots=True)
 class Session:
-    """What was measured until now; at any moment it can be made a profile."""
+    """What was measured until now; at any moment it can be made a profile. ``findings`` is what the machine was found
+    to tell of each resource; sessions that follow each other may share it."""
 
     app: App
     resources: Sequence[str]
@@ -48,6 +49,7 @@ class Session:
     unmeasurable: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     noise: float = 0.0
+    findings: dict[str, Finding] = field(default_factory=dict)
 
     @property
     def stands(self) -> bool:
@@ -145,7 +147,9 @@ class _Run:
         if clock.left <= 0:
             self.session.notes.append(f"{resource}: not measured, the time was used up")
             return
-        finding = selfcheck.check(self.arena, resource)
+        if resource not in self.session.findings:
+            self.session.findings[resource] = selfcheck.check(self.arena, resource)
+        finding = self.session.findings[resource]
         if finding.mode is None or finding.stressor is None:
             self.session.unmeasurable[resource] = finding.why
             return

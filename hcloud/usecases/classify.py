@@ -111,7 +111,8 @@ def _asked(request: Request) -> list[Profile]:
 def _file(name: str, folder: Path) -> Path:
     if Path(name).suffix in SUFFIXES or "/" in name:
         return Path(name)
-    found = [folder / f"{name}{suffix}" for suffix in SUFFIXES if (folder / f"{name}{suffix}").is_file()]
+    tried = [folder / f"{name}{part}{suffix}" for part in ("", ".profile") for suffix in SUFFIXES]
+    found = [path for path in tried if path.is_file()]
     if not found:
         raise UsageError(
             f"{name}: no profile of that name in {folder}", hint="'hcloud profile run --name NAME -- COMMAND' makes one"

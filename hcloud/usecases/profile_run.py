@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hcloud.errors import UsageError
 from hcloud.model.app import App
 from hcloud.model.profile import RESOURCES, Profile
+from hcloud.profiling.selfcheck import Finding
 from hcloud.profiling.session import Session
 from hcloud.store.profiles import check_target, save_profile
 
@@ -33,9 +34,10 @@ def resources_named(words: Sequence[str]) -> tuple[str, ...]:
     return tuple(r for r in RESOURCES if r in names or not names)
 
 
-def target_of(app: App, out: Path | None) -> Path:
-    """Where a profile goes: what the user says, else a file of the application's name; checked before long work."""
-    path = out or Path(file_name(app.name))
+def target_of(app: App, out: Path | None, *, alone: bool = True) -> Path:
+    """Where a profile goes: what the user says (of several a folder), else a file of the application's name; checked
+    before long work."""
+    path = (out or Path(file_name(app.name))) if alone else (out or Path()) / file_name(app.name)
     check_target(path)
     return path
 
@@ -45,11 +47,30 @@ def file_name(app: str) -> str:
     return f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', app)}.profile.yaml"
 
 
-def run_profile(app: App, resources: Sequence[str], seed: int, out: Path, advance: Callable[[float], None]) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """Which resources, in the order of which seed, and what the machine was already found to tell of them."""
+
+    resources: tuple[str, ...]
+    seed: int = 0
+    findings: dict[str, Finding] = field(default_factory=dict)
+
+
+def app_files(path: Path) -> tuple[Path, ...]:
+    """The descriptions at a path: a file, or every one of a folder by name."""
+    if not path.is_dir():
+        return (path,)
+    found = tuple(sorted(p for p in path.iterdir() if p.suffix in (".yaml", ".yml") and p.is_file()))
+    if not found:
+        raise UsageError(f"{path}: holds no description of an application")
+    return found
+
+
+def run_profile(app: App, probing: Probing, out: Path, advance: Callable[[float], None]) -> Outcome:
     """Measure and write the profile; an interrupted run is written too, once its baseline stands."""
     if sys.platform != "linux":
         raise UsageError("profile run needs Linux", hint="hcloud profile import reads what other tools measured")
-    session = Session(app, resources, seed)
+    session = Session(app, probing.resources, probing.seed, findings=probing.findings)
     interrupted = False
     try:
         session.run(advance)

@@ -128,8 +128,8 @@ def test_debug_shows_where() -> None:
 COMPLETED = [
     ("hcloud st", ["strategy"]),
     ("hcloud strategy ", ["list", "show"]),
-    ("hcloud strategy show ", ["SR", "OdF", "OdM", "HF", "HM"]),
-    ("hcloud strategy show H", ["HF", "HM"]),
+    ("hcloud strategy show ", ["SR", "OdF", "OdM", "HF", "HM", "HC"]),
+    ("hcloud strategy show H", ["HF", "HM", "HC"]),
     ("hcloud strategy list -o ", ["table", "json"]),
     ("hcloud plan --ho", ["--horizon"]),
     ("hcloud --no-c", ["--no-color"]),
@@ -156,7 +156,7 @@ def test_completion_in_zsh_and_fish(monkeypatch: pytest.MonkeyPatch, capsys: pyt
     monkeypatch.setenv("_TYPER_COMPLETE_FISH_ACTION", "get-args")
     monkeypatch.setenv("_HCLOUD_COMPLETE", "complete_fish")
     assert run([]) == 0
-    assert capsys.readouterr().out.split() == ["HF", "HM"]
+    assert capsys.readouterr().out.split() == ["HF", "HM", "HC"]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
