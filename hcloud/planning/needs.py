@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hcloud.model.profile import RESOURCES, Aspect, Estimate, Predicted, Profile, Row
+from hcloud.model.profile import RESOURCES, Aspect, Estimate, Predicted, Profile
 from hcloud.model.workload import Jobs, Modelled
 
 if TYPE_CHECKING:
@@ -48,15 +48,24 @@ class Need:
 
 
 def need_of(profile: Profile, estimate: Estimate) -> Need:
-    """What follows from an estimate; aspects it abstains from leave the request as it is."""
-    scale_up = estimate.rows.get(Aspect.SCALE_UP)
-    sizes = _sizes(scale_up, rising=profile.metric.rising) if scale_up else ()
-    return Need(profile.app, sizes, _vector(estimate), _because(profile))
+    """What follows from a profile and its estimate; of an aspect the estimate abstains from only what was measured
+    counts."""
+    known = {aspect: _known(profile, estimate, aspect) for aspect in Aspect}
+    sizes = _sizes(known[Aspect.SCALE_UP], rising=profile.metric.rising)
+    vector = _vector(known[Aspect.TOLERATED], known[Aspect.CAUSED])
+    return Need(profile.app, sizes, vector, _because(profile))
 
 
-def _sizes(row: Row, *, rising: bool) -> tuple[SizePoint, ...]:
+def _known(profile: Profile, estimate: Estimate, aspect: Aspect) -> Mapping[str, Predicted]:
+    """The columns of an aspect: what is predicted, and over it what was measured."""
+    row = estimate.rows.get(aspect)
+    measured = {c: Predicted(m.value, m.low, m.high, True) for c, m in profile.entries.get(aspect, {}).items()}
+    return {**(row.columns if row else {}), **measured}
+
+
+def _sizes(columns: Mapping[str, Predicted], *, rising: bool) -> tuple[SizePoint, ...]:
     points = []
-    for name, predicted in row.columns.items():
+    for name, predicted in columns.items():
         if match := _SIZE.fullmatch(name):
             best, least = _performance(predicted, rising=rising)
             points.append(SizePoint(float(match[1]), float(match[2]), best, least, predicted.measured))
@@ -69,15 +78,14 @@ def _performance(predicted: Predicted, *, rising: bool) -> tuple[float, float]:
     return (predicted.value, worse) if rising else (1 / predicted.value, 1 / worse)
 
 
-def _vector(estimate: Estimate) -> tuple[int, ...] | None:
+def _vector(tolerated: Mapping[str, Predicted], caused: Mapping[str, Predicted]) -> tuple[int, ...] | None:
     """What it bears badly or presses on, whichever is more: the vector stands for both (thesis §8.3.3)."""
-    tolerated, caused = (estimate.rows.get(a) for a in (Aspect.TOLERATED, Aspect.CAUSED))
-    if tolerated is None and caused is None:
+    if not tolerated and not caused:
         return None
     entries = []
     for resource in RESOURCES:
-        known = [100 - tolerated.columns[resource].value] if tolerated and resource in tolerated.columns else []
-        known += [caused.columns[resource].value] if caused and resource in caused.columns else []
+        known = [100 - tolerated[resource].value] if resource in tolerated else []
+        known += [caused[resource].value] if resource in caused else []
         entries.append(min(max(round(max(known)), 0), HIGHEST) if known else UNKNOWN)
     return tuple(entries)
 

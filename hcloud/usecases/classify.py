@@ -15,7 +15,7 @@ from hcloud.classify.classifier import Limits, Options, classify, train
 from hcloud.classify.feedback import misclassified
 from hcloud.classify.judgement import Ranked, Target, ranking, size_for
 from hcloud.classify.matrix import Matrix, matrix_of
-from hcloud.errors import InputError, UsageError
+from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.model.profile import RESOURCES, Aspect, Estimate, Measured, Profile
 from hcloud.planning.needs import need_of
 from hcloud.policy.quality import encode, leading
@@ -96,6 +96,11 @@ def classify_apps(request: Request, at: datetime) -> tuple[Answer, ...]:
     Raises UsageError for an application without a profile, InputError for files that cannot be used.
     """
     corpus = open_corpus(request.corpus)
+    if not corpus:
+        raise EvidenceError(
+            f"{request.corpus}: no application is known yet, so nothing can be predicted",
+            hint="name applications seen before with --corpus: a folder of profiles or a matrix file",
+        )
     return tuple(_answer(_observed(p, request, at), p, corpus, request) for p in _asked(request))
 
 

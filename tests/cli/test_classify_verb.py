@@ -136,6 +136,15 @@ def test_matrices_are_saved_and_read_again(
     assert json.loads(capsys.readouterr().out)["applications"] == first
 
 
+def test_without_a_corpus_nothing_is_predicted(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert run(words(folder, empty, "steep")) == 9
+    assert "no application is known yet" in capsys.readouterr().err
+
+
 class Trap:
     """Would run code if it were ever unpickled."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -83,6 +84,15 @@ def test_the_vector_is_what_is_borne_badly_or_caused_and_the_middle_where_nothin
     assert vector[RESOURCES.index("llc")] == 0
     assert vector[RESOURCES.index("disk")] == UNKNOWN
     assert need_of(profile(), estimate()).vector is None
+
+
+def test_what_was_measured_counts_where_the_estimate_abstains() -> None:
+    entries = {"2c8g": 9.9, "8c32g": 10.0}
+    made = {c: Measured(v, v, v, 5, NOW, "a machine", "a run") for c, v in entries.items()}
+    known = replace(profile(), entries={Aspect.SCALE_UP: made})
+    found = size_needed(need_of(known, estimate()), 8, 32)
+    assert found is not None
+    assert (found.vcpus, found.measured) == (2, True)
 
 
 def jobs() -> Jobs:
