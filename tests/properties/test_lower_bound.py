@@ -10,6 +10,7 @@ from simulating import Row, jobs_of, paper_shop, setting_of, tasks_in
 from test_simulation import ROWS, simulated, spread, strategies
 
 from hcloud.catalog.quote import amortised_cost
+from hcloud.model.catalog import Provider
 from hcloud.model.strategy import Strategy
 from hcloud.planning.program import Column, Loads, solve
 from hcloud.planning.reserve import CommitmentKind, optimal_reserve
@@ -17,8 +18,9 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.sim.bound import Load, arrived, lower_bound, worked
 from hcloud.sim.measure import measure
 from hcloud.sim.run import run
-from hcloud.sim.shop import Shop
+from hcloud.sim.shop import Shop, Wanted, open_shop
 from hcloud.units import SECONDS_PER_HOUR
+from hcloud.usecases.pricing import open_book
 
 LOADS = st.lists(
     st.tuples(st.integers(0, 5000), st.integers(60, 5000), st.integers(100, 40_000), st.integers(100, 200_000)),
@@ -53,7 +55,7 @@ def test_the_bound_is_the_optimum_of_the_covering_program(rows: list[tuple[int, 
     assert found.dollars == pytest.approx(_by_program(shop, load, float(paid)), rel=1e-6, abs=1e-9)
 
 
-def _by_program(shop: Shop, load: Load, paid: float) -> float:
+def _by_program(shop: Shop, load: Load, paid: float, *, spot: bool = False) -> float:
     times = np.unique(np.concatenate([load.begin, load.end]))
     middles = (times[1:] + times[:-1]) / 2
     running = (load.begin[None, :] <= middles[:, None]) & (middles[:, None] < load.end[None, :])
@@ -64,8 +66,9 @@ def _by_program(shop: Shop, load: Load, paid: float) -> float:
     fee = float(amortised_cost(shop.reserved, 1)) * paid / SECONDS_PER_HOUR
     columns = [Column((float(large.vcpus), float(large.memory_gib)), fee, everywhere)]
     columns += [
-        Column((float(t.shape.vcpus), float(t.shape.memory_gib)), float(t.on_demand.hourly) * h, np.array([row]))
+        Column((float(t.shape.vcpus), float(t.shape.memory_gib)), float(offer.hourly) * h, np.array([row]))
         for t in shop.types
+        for offer in (t.on_demand, *([t.spot] if spot and t.spot else []))
         for row, h in enumerate(hours.tolist())
     ]
     loads = Loads(np.zeros(len(hours), np.int64), cores, memory, hours)
@@ -98,3 +101,17 @@ def test_jobs_as_they_came_are_a_bound_for_strategies_that_let_nobody_wait() -> 
     bound = lower_bound(setting.shop, arrived(tasks), cost.ideal_hours * SECONDS_PER_HOUR)
     assert float(cost.total) >= bound.dollars
     assert bound.servers > 0
+
+
+@pytest.mark.parametrize("spot", [False, True])
+@pytest.mark.parametrize("patterns", [("m5.*",), ("m5.*", "c5.*", "r5.*")])
+def test_several_shapes_are_mixed_as_the_program_mixes_them(patterns: tuple[str, ...], spot: bool) -> None:
+    shop = open_shop(open_book(), Wanted(Provider.AWS, "us-east-1", patterns))
+    chance = np.random.default_rng(5)
+    rows = [
+        (3600 * hour, 3600, cores, round(cores * chance.uniform(0.5, 14)))
+        for hour, cores in enumerate((chance.integers(1, 40, 40) * 1000).tolist())
+    ]
+    found = lower_bound(shop, load_of(rows), 40 * 3600.0, spot=spot)
+    assert found.dollars == pytest.approx(_by_program(shop, load_of(rows), 40 * 3600.0, spot=spot), rel=1e-9)
+    assert found.dollars == pytest.approx(found.reserved + found.rented)
