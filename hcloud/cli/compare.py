@@ -18,6 +18,7 @@ from hcloud.cli.flags import (
     OneProvider,
     OneRegion,
     Picture,
+    Pool,
     PriceRatio,
     Profiles,
     Strategies,
@@ -27,7 +28,7 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, Simulating, moment, opened_study, tell_first_use, tell_profiles
+from hcloud.cli.options import Output, Simulating, moment, opened_study, tell_first_use, tell_study
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -46,6 +47,7 @@ def compare(
     family: Families = None,
     vcpus: LargeVcpus = None,
     cloud: Cloud = None,
+    pool: Pool = None,
     price_ratio: PriceRatio = None,
     unprofiled: Unprofiled = False,
     profiles: Profiles = None,
@@ -70,10 +72,10 @@ def compare(
         workload, file, workload_format, tuple(keys or ()), provider, region, tuple(family or ()), vcpus, profiles
     )
     study = opened_study(asked, (cloud, price_ratio, not unprofiled), seed, at)
-    tell_profiles(study.jobs, terminal)
+    tell_study(study, terminal, named=bool(cloud or provider))
     tell_first_use(terminal)
     with terminal.progress("simulating", 1.0) as advance:
-        comparison = interruptible(lambda: run_all(study, chosen, seeds, advance))
+        comparison = interruptible(lambda: run_all(study, chosen, seeds, advance, pool))
     if picture is not None:
         from hcloud.views.simulation_charts import save_pictures
 

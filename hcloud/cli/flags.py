@@ -8,7 +8,9 @@ from typing import Annotated
 import typer
 
 JobTrace = Annotated[str | None, typer.Argument(help="A job trace, or scenario:NAME.")]
-Strategies = Annotated[list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM, all, or a file.")]
+Strategies = Annotated[
+    list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM (all of these: all), HC, a file.")
+]
 Configuration = Annotated[Path | None, typer.Option("--file", "-f", "-c", help="The configuration.")]
 TraceFormat = Annotated[str | None, typer.Option("--format", help="See hcloud workload --help.")]
 TraceKeys = Annotated[list[str] | None, typer.Option("--set", help="A key of the workload reader, KEY=VALUE.")]
@@ -17,6 +19,7 @@ OneRegion = Annotated[str | None, typer.Option(help="The region whose prices cou
 Families = Annotated[list[str] | None, typer.Option(help="Family pattern, for example m5.*; may be repeated.")]
 LargeVcpus = Annotated[int | None, typer.Option(min=1, help="vCPUs of the large (reserved) type.")]
 Cloud = Annotated[str | None, typer.Option(help="paper, measured-aws, -gcp, -azure, or a file.")]
+Pool = Annotated[int | None, typer.Option(min=1, help="Reserved servers, instead of each strategy's own rule.")]
 PriceRatio = Annotated[float | None, typer.Option(help="On-demand over reserved price, instead of the book's.")]
 Unprofiled = Annotated[bool, typer.Option("--unprofiled", help="Users' own requests instead of profiles.")]
 FirstSeed = Annotated[int | None, typer.Option(min=0, help="The first seed, of scenario and chance.")]

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
-    from hcloud.model.workload import Jobs
     from hcloud.usecases.simulation import Study
     from hcloud.views.console import Terminal
 
@@ -42,11 +41,13 @@ def tell_first_use(terminal: Terminal) -> None:
         terminal.note("the simulator is compiled when it is first used for many jobs: half a minute, once")
 
 
-def tell_profiles(jobs: Jobs, terminal: Terminal) -> None:
-    """Say whose jobs were fitted to a profile, and how many were not."""
+def tell_study(study: Study, terminal: Terminal, *, named: bool) -> None:
+    """Say in which cloud a trace is run where none was ``named``, and whose jobs were fitted to a profile or not."""
     from hcloud.planning.needs import KEY
 
-    for rule in jobs.provenance.modelled:
+    if not named and study.scenario is None and study.cloud.name == "paper":
+        terminal.note("run in the cloud of the HCloud study, at its prices; --provider names one of today's")
+    for rule in study.jobs.provenance.modelled:
         if rule.key == KEY:
             terminal.note(f"{rule.column}: {rule.rule}")
 

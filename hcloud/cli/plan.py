@@ -53,9 +53,11 @@ def plan(
     seed: Annotated[int | None, typer.Option(help="Seed of scenarios and futures.")] = None,
     profiles: Profiles = None,
     strategy: Annotated[
-        str | None, typer.Option("--strategy", "-s", help="Simulate: auto, SR, OdF, OdM, HF, HM, or a file.")
+        str | None, typer.Option("--strategy", "-s", help="Simulate: auto, SR, OdF, OdM, HF, HM, HC, or a file.")
     ] = None,
-    qos: Annotated[float | None, typer.Option(help="Share of jobs to keep 95% of their performance [0.9].")] = None,
+    qos: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Share of jobs to keep 95% of their performance [0.9].")
+    ] = None,
     budget: Annotated[float | None, typer.Option(help="Most dollars a month.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="Seeds to predict with [3].")] = None,
     cloud: Cloud = None,

@@ -19,6 +19,7 @@ from hcloud.cli.flags import (
     OneProvider,
     OneRegion,
     Picture,
+    Pool,
     PriceRatio,
     Profiles,
     Strategies,
@@ -28,7 +29,7 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, Simulating, moment, opened_study, tell_first_use, tell_profiles
+from hcloud.cli.options import Output, Simulating, moment, opened_study, tell_first_use, tell_study
 from hcloud.errors import UsageError
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -47,6 +48,7 @@ def simulate(
     family: Families = None,
     vcpus: LargeVcpus = None,
     cloud: Cloud = None,
+    pool: Pool = None,
     price_ratio: PriceRatio = None,
     unprofiled: Unprofiled = False,
     profiles: Profiles = None,
@@ -76,10 +78,10 @@ def simulate(
         workload, file, workload_format, tuple(keys or ()), provider, region, tuple(family or ()), vcpus, profiles
     )
     study = opened_study(asked, (cloud, price_ratio, not unprofiled), seed, at)
-    tell_profiles(study.jobs, terminal)
+    tell_study(study, terminal, named=bool(cloud or provider))
     tell_first_use(terminal)
     with terminal.progress("simulating", 1.0) as advance:
-        comparison = interruptible(lambda: compare(study, chosen, 1, advance))
+        comparison = interruptible(lambda: compare(study, chosen, 1, advance, pool))
     if journal is not None:
         from hcloud.usecases.journal import journal_run
 

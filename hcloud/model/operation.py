@@ -48,7 +48,8 @@ class OperatingPoint:
 @dataclass(frozen=True, slots=True)
 class Operation:
     """How to run what is bought: strategy, reserve and the numbers that ``hcloud decide`` works with, and every point
-    that was simulated. ``budget`` is dollars a month."""
+    that was simulated. ``budget`` is dollars a month; ``baseline`` is what to compare with, simulated alike: whole
+    servers on demand, beside what is owned."""
 
     strategy: str
     reserve: int
@@ -66,6 +67,7 @@ class Operation:
     retention_seconds: float | None
     on_demand_types: tuple[str, ...]
     points: tuple[OperatingPoint, ...]
+    baseline: OperatingPoint
     reasons: tuple[str, ...]
 
     @property

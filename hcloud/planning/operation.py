@@ -16,6 +16,7 @@ from hcloud.planning.fleet import instances_needed
 from hcloud.units import format_money
 
 OWN_RULE, PLANNED, STATIC, REFINED = "its own rule", "the plan's optimum", "the static hybrid's", "beside the best"
+BASELINE = "what to compare with"
 SHARES_OF_PEAK = (0.25, 0.5, 0.75, 1.0)
 """Ours: a hybrid is also tried with these parts of the highest demand: arithmetic packs demand perfectly, and where
 jobs leave gaps a larger reserve pays than it says."""
@@ -124,12 +125,15 @@ def why(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target
     """The sentences that carry the choice: what it meets, what the cheaper and the better ones would do instead."""
     who = f"{chosen.strategy} with {chosen.reserve} reserved"
     kept = f"{chosen.kept_qos.mean:.1%} of jobs keep their performance"
+    within = " within the budget" if target.budget is not None else ""
+    good = [p for p in points if meets(p, target) and is_affordable(p, target)]
     if not is_affordable(chosen, target):
         yield f"{who} is the cheapest, and still {format_money(chosen.monthly - _budget(target))}/month over the budget"
-    elif meets(chosen, target):
-        yield f"{who} is the cheapest of {len(points)} that keeps the target: {kept}, {target.qos:.0%} are asked for"
+    elif good:
+        which = f"cheapest of the {len(good)} of {len(points)} that keep" if len(good) > 1 else "only one that keeps"
+        yield f"{who} is the {which} the target{within}: {kept}, {target.qos:.1%} are asked for"
     else:
-        yield f"none of {len(points)} keeps the target of {target.qos:.0%}; {who} comes closest: {kept}"
+        yield f"none of {len(points)}{within} keeps the target of {target.qos:.1%}; {who} comes closest: {kept}"
     if meets(chosen, target) and chosen.kept_qos.low < target.qos:
         yield f"its interval reaches down to {chosen.kept_qos.low:.1%}: more seeds (--seeds) would tell"
     cheaper = [p for p in points if p.on_front and p.hourly < chosen.hourly]

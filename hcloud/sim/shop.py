@@ -81,7 +81,7 @@ def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None) -> Shop:
     alike = [
         t
         for t in _rentables(book, wanted)
-        if t.shape.arch == chosen.arch
+        if (t.shape.arch, t.shape.category) == (chosen.arch, chosen.category)
         and abs(t.shape.memory_gib / t.shape.vcpus - chosen.memory_gib / chosen.vcpus) <= _ALIKE
         and (t.shape.vcpus < chosen.vcpus or t.shape.name == chosen.name)
     ]

@@ -78,6 +78,12 @@ def save_plan(plan: Plan, path: Path) -> None:
         raise
 
 
+def head_of(path: Path) -> str:
+    """The beginning of a file, as far as it is text."""
+    with path.open("rb") as file:
+        return file.read(400).decode("utf-8", "replace")
+
+
 def load_plan(path: Path) -> Plan:
     """Read a plan file; raises InputError where it is no plan or of a version this hcloud cannot read."""
     if not path.is_file():
@@ -87,7 +93,8 @@ def load_plan(path: Path) -> Plan:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise InputError(f"{path}: not JSON: {error}") from None
+        hint = "of a journal, 'hcloud explain --job ID' tells a job's story" if '"journal"' in head_of(path) else ""
+        raise InputError(f"{path}: not JSON: {error}", hint=hint) from None
     version = str(document.get("format_version", "")) if isinstance(document, dict) else ""
     if version.split(".")[0] != FORMAT_VERSION.split(".")[0]:
         raise InputError(f"{path}: format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")

@@ -14,6 +14,7 @@ from hcloud.model.strategy import Mechanism, Strategy
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.decide import Decision
 from hcloud.planning.operation import (
+    BASELINE,
     OWN_RULE,
     REFINED,
     Target,
@@ -32,14 +33,14 @@ from hcloud.policy.compose import compose
 from hcloud.policy.retention import keep_seconds
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.config import Config
-from hcloud.readers.strategies import strategy_names
+from hcloud.readers.strategies import load_strategy, strategy_names
 from hcloud.sim.build import mean_of, size_model
 from hcloud.sim.comparison import dollars_per_hour, kept_qos
 from hcloud.sim.interval import Interval
 from hcloud.sim.measure import Measures, measure
 from hcloud.sim.shop import shop_of
 from hcloud.units import HOURS_PER_MONTH, cents, rate
-from hcloud.usecases.progress import Progress, part_of
+from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.simulate import strategies_named
 from hcloud.usecases.simulation import Study, pool_for, simulate_once, strategy_for, with_seed
 
@@ -90,7 +91,9 @@ def operate(ground: Ground, advance: Progress) -> Operation:
     more = refined(runs.points(), target)
     candidates += [Candidate(s, n, REFINED) for s in strategies for n in more.get(s.name, ())]
     runs.add(candidates, seeds, part_of(advance, 1 / (1 + wish.seeds), 1.0))
+    baseline = _baseline(held)
     points = with_front(runs.points())
+    runs.add([baseline], seeds, unheard)
     chosen = choose(points, target)
     strategy = strategy_for(study, next(s for s in strategies if s.name == chosen.strategy))
     commitment = main_commitment(decision)
@@ -109,6 +112,7 @@ def operate(ground: Ground, advance: Progress) -> Operation:
         **_retention(study, strategy),
         on_demand_types=_on_demand_types(study, strategy.mechanism("on_demand")),
         points=judged(points, chosen, target),
+        baseline=runs.points()[-1],
         reasons=tuple(why(points, chosen, target)),
     )
 
@@ -134,6 +138,11 @@ def _held(owned: Sequence[Owned], study: Study) -> Held:
     vcpus = sum((o.shape.vcpus * o.count for o in usable), Decimal(0))
     hourly = sum((o.offer.effective_hourly * o.count for o in usable), Decimal(0))
     return Held(int(vcpus / large.vcpus), hourly)
+
+
+def _baseline(held: Held) -> Candidate:
+    """What to compare with: whole servers rented for everything, or for what the owned ones do not hold."""
+    return Candidate(load_strategy("HF" if held.servers else "OdF"), held.servers, BASELINE)
 
 
 def _candidates(study: Study, strategies: Sequence[Strategy], decision: Decision, held: Held) -> list[Candidate]:

@@ -23,16 +23,22 @@ def strategies_named(names: Sequence[str]) -> tuple[Strategy, ...]:
 
 
 def compare(
-    study: Study, strategies: Sequence[Strategy], seeds: int = 1, advance: Callable[[float], None] = lambda done: None
+    study: Study,
+    strategies: Sequence[Strategy],
+    seeds: int = 1,
+    advance: Callable[[float], None] = lambda done: None,
+    pool: int | None = None,
 ) -> Comparison:
-    """Every strategy at so many seeds from the study's own on: of a scenario other seeds are other jobs, too."""
+    """Every strategy at so many seeds from the study's own on: of a scenario other seeds are other jobs, too. Those
+    that reserve have ``pool`` servers, or what their own rule says."""
     runs: list[list[Measures]] = [[] for _ in strategies]
     firsts: list[Simulated] = []
     chosen = tuple(range(study.seed, study.seed + seeds))
     for at, seed in enumerate(chosen):
         seeded = study if seed == study.seed else with_seed(study, seed)
         for place, strategy in enumerate(strategies):
-            outcome = simulate_once(seeded, strategy)
+            reserve = pool if strategy.mechanism("reserved").rule != "none" else None
+            outcome = simulate_once(seeded, strategy, pool=reserve)
             runs[place].append(measure(outcome))
             if at == 0:
                 firsts.append(_kept(outcome, runs[place][0]))

@@ -33,7 +33,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A finished sweep: its grid, the digest of its inputs, its cells in the order of the grid, and what to know."""
+    """A finished sweep: its grid, the digest of its inputs, its cells in the order of the grid, notes, the place."""
 
     grid: Grid
     workload: str
@@ -41,6 +41,7 @@ class Sweep:
     figures: tuple[str, ...]
     cells: tuple[Cell, ...]
     notes: tuple[str, ...]
+    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +74,9 @@ class Prepared:
         """The sweep with its results."""
         names = tuple(dict.fromkeys(name for cell in cells for name in cell.figures))
         workload = self.bench.study.jobs.provenance.name
-        return Sweep(self.grid, workload, self.bench.digest, names, cells, self.notes)
+        key, cloud = self.bench.study.shop.reserved.key, self.bench.study.cloud.name
+        place = f"{key.provider} {key.region}, {key.instance_type} reserved, cloud {cloud}"
+        return Sweep(self.grid, workload, self.bench.digest, names, cells, self.notes, place)
 
 
 def prepare(loaded: Loaded, at: datetime, request: Request, jobs: Jobs | None = None) -> Prepared:

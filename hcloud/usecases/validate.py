@@ -20,7 +20,7 @@ from hcloud.usecases.checks import Check, Status, from_error, guarded
 from hcloud.usecases.sources import open_prices, open_workload
 
 DAY = 86_400
-LATER = ("workload", "prices", "overlay")
+LATER = ("workload", "prices", "overlay", "profiles", "operation")
 SHOWN = 10
 
 Progress = Callable[[float], None]
@@ -36,7 +36,8 @@ def validate(file: Path | None, now: datetime, progress: Progress | None = None)
     if not loaded.files:
         raise UsageError("there is no hcloud.yaml here", hint="write one with 'hcloud init', or name a file")
     workload = guarded("workload", lambda: _workload(loaded, progress))
-    return (_configuration(loaded), workload, *_prices(loaded, now))
+    later = (guarded("profiles", lambda: _profiles(loaded)), guarded("operation", lambda: _operation(loaded)))
+    return (_configuration(loaded), workload, *_prices(loaded, now), *later)
 
 
 def _configuration(loaded: Loaded) -> Check:
@@ -91,6 +92,29 @@ def _prices(loaded: Loaded, now: datetime) -> Iterator[Check]:
         if loaded.config.owned:
             yield _owned(loaded, book, now)
     yield guarded("overlay", lambda: _overlay(loaded, now))
+
+
+def _operation(loaded: Loaded) -> Check:
+    """Whether the strategies and the cloud that are named are there, and can be read."""
+    from hcloud.readers.clouds import load_cloud
+    from hcloud.usecases.operate import AUTO
+    from hcloud.usecases.simulate import strategies_named
+
+    section = loaded.config.operation
+    names = [s.name for s in strategies_named([section.strategy])] if section.strategy not in (None, AUTO) else []
+    cloud = load_cloud(section.cloud).name if section.cloud else "the market's own"
+    if section.strategy is None:
+        return Check("operation", Status.OK, "no strategy is named, so nothing is simulated")
+    return Check("operation", Status.OK, f"{', '.join(names) or 'every strategy'} in the cloud {cloud}")
+
+
+def _profiles(loaded: Loaded) -> Check:
+    from hcloud.readers.profiles import load_corpus
+
+    folder = loaded.config.profiles.folder
+    if folder is None:
+        return Check("profiles", Status.OK, "none are named, so jobs get what they ask for")
+    return Check("profiles", Status.OK, f"{folder}: {counted(len(load_corpus(loaded.resolve(folder))), 'profile')}")
 
 
 def _without_overlay(loaded: Loaded) -> Config:

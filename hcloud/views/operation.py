@@ -34,12 +34,6 @@ def _telling(operation: Operation) -> list[OperatingPoint]:
     return list(best.values())
 
 
-def all_rented(operation: Operation) -> OperatingPoint | None:
-    """The point to compare with that reserves nothing: the cheapest that meets the target, else the best."""
-    rented = [p for p in operation.points if not p.reserve]
-    return min(rented, key=lambda p: _rank(p, operation.qos_target), default=None)
-
-
 def _rank(point: OperatingPoint, target: float) -> tuple[bool, float]:
     good = point.kept_qos.mean >= target
     return not good, float(point.hourly) if good else -point.kept_qos.mean
@@ -72,14 +66,14 @@ def _band(band: Band, factor: float, digits: int) -> str:
 def said_of(operation: Operation) -> Iterator[str]:
     """Why the point was chosen, and the numbers it is to be run with."""
     yield from operation.reasons
-    yield (
-        f"simulated, it costs {format_money(operation.chosen.monthly)}/month; the mix above is arithmetic that packs"
-        " demand without gaps, starts or idle instances"
-    )
     yield f"operate it as {operation.strategy}: {', '.join(_numbers(operation))}"
     seeds = len(operation.seeds)
     about = f"{seeds} seeds, ± half of the 95% interval" if seeds > 1 else "one seed, so no interval"
     yield f"cloud {operation.cloud}, {about}; kept: jobs with 95% of their performance in isolation"
+    yield (
+        f"simulated, that costs {format_money(operation.chosen.monthly)}/month; the mix above and the points below are"
+        " arithmetic, which packs demand without gaps, starts or idle instances"
+    )
 
 
 def _numbers(operation: Operation) -> Iterator[str]:
@@ -147,7 +141,7 @@ def _front(operation: Operation, name: str) -> Any:
     )
     words = [
         base.transform_filter(f"datum.told && {chosen}datum.chosen")
-        .mark_text(align="left", dx=8, dy=below, fontSize=11)
+        .mark_text(align="left", dx=9, dy=below, fontSize=11)
         .encode(x=cost, y=kept, text="label:N")
         for chosen, below in (("", 18), ("!", -9))
     ]

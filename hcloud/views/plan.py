@@ -14,7 +14,7 @@ from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal
 from hcloud.units import HOURS_PER_YEAR, format_age, format_money
 from hcloud.views.console import Terminal, plain_table
-from hcloud.views.operation import all_rented, markdown_points, points_table, said_of, verdicts
+from hcloud.views.operation import markdown_points, points_table, said_of, verdicts
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SHOWN_REFUSALS = 3
@@ -51,9 +51,9 @@ def _headline(plan: Plan) -> Text:
     owned = any(line.address.startswith(OWNED) for line in plan.mix)
     before, after, said, how = plan.now.monthly, plan.after.monthly, "all on demand", ""
     if plan.operation is not None:
-        chosen, rented = plan.operation.chosen, all_rented(plan.operation)
+        chosen, baseline = plan.operation.chosen, plan.operation.baseline
         after, how = chosen.monthly, f" as {chosen.strategy}"
-        before, said = (rented.monthly, f"as {rented.strategy}, all on demand") if rented else (before, said)
+        before, said = baseline.monthly, f"as {baseline.strategy}, all on demand"
     saved = before - after
     share = saved / before if before else Decimal(0)
     text = Text()

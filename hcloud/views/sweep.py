@@ -61,7 +61,7 @@ def show_sweep(sweep: Sweep, terminal: Terminal, limit: int = SHOWN_ROWS) -> Non
     ]
     numbers = frozenset(range(len(heads), len(heads) + len(columns)))
     terminal.show(fitted(Figures((*_short(heads), *columns.values()), rows, numbers), terminal.out.width))
-    terminal.show("", Text(_legend(sweep), style="dim"))
+    terminal.show("", Text(_legend(sweep), style="dim"), Text(sweep.place, style="dim"))
     if len(sweep.cells) > limit:
         terminal.note(f"{len(sweep.cells) - limit:,} more rows: --csv FILE or -o json has them all")
     for note in sweep.notes:
@@ -98,7 +98,7 @@ def sweep_csv(sweep: Sweep) -> str:
     """Every cell with mean, half of its interval and count of seeds, in the order of the grid."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    names = sweep.figures
+    names = [n for n in sweep.figures if n not in sweep.grid.keys]
     writer.writerow(["strategy", *sweep.grid.keys, "seeds", *(c for n in names for c in (n, f"{n}_half"))])
     for cell in sweep.cells:
         values = [v for n in names for v in _pair(cell.figures[n])]
@@ -173,7 +173,9 @@ def sweep_chart(sweep: Sweep) -> alt.VConcatChart:
         _panel(sweep, cells, cost, "dollars" if cost == "dollars" else "dollars an hour"),
         _panel(sweep, cells, *performance),
     ]
-    title = alt.TitleParams(f"{sweep.workload}: {' × '.join(keys[:2])}", subtitle=_subtitle(sweep), anchor="start")
+    title = alt.TitleParams(
+        f"{sweep.workload.rpartition('/')[2]}: {' × '.join(keys[:2])}", subtitle=_subtitle(sweep), anchor="start"
+    )
     picture: alt.VConcatChart = (
         alt.vconcat(*panels)
         .properties(title=title)

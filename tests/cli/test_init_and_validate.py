@@ -131,6 +131,22 @@ markets: [{provider: aws, families: [m6i], vcpus: 4}]
 """
 
 
+@pytest.mark.parametrize(
+    ("section", "said"),
+    [
+        ("operation: {strategy: 'HF,HX'}", "there is no strategy 'HX'"),
+        ("operation: {strategy: HF, cloud: measured-awz}", "did you mean measured-aws?"),
+        ("profiles: {folder: nowhere}", "no such folder of profiles"),
+    ],
+)
+def test_what_a_plan_would_trip_over_is_found(
+    home: Path, section: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config(home, f"{SOUND}\n{section}\n")
+    assert run(["validate", *NOW]) == 1
+    assert said in " ".join(capsys.readouterr().out.split())
+
+
 def test_a_sound_configuration(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config(home, SOUND)
     assert run(["validate", *NOW]) == 0
@@ -141,7 +157,9 @@ def test_a_sound_configuration(home: Path, capsys: pytest.CaptureFixture[str]) -
     assert run(["validate", "hcloud.yaml", "--json", *NOW]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["generated_at"] == "2026-11-20T12:00:00Z"
-    assert [c["name"] for c in document["checks"]] == ["configuration", "workload", "prices", "market", "overlay"]
+    assert [c["name"] for c in document["checks"]] == [
+        *("configuration", "workload", "prices", "market", "overlay", "profiles", "operation")
+    ]
     assert run(["validate", "--file", "hcloud.yaml", "-o", "json", *NOW]) == 0
     assert json.loads(capsys.readouterr().out) == document
 

@@ -111,6 +111,16 @@ def test_owned_instances_are_part_of_the_reserve_and_not_bought_again(
     assert document["operation"]["points"][0]["kept_qos"]["half"] is None
 
 
+def test_the_first_line_compares_what_was_simulated_alike(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(planned(trace, "-s", "HM", "-o", "json")) == 0
+    operation = json.loads(capsys.readouterr().out)["operation"]
+    assert {p["strategy"] for p in operation["points"]} == {"HM"}
+    assert (operation["baseline"]["strategy"], operation["baseline"]["reserve"]) == ("OdF", 0)
+    assert run(planned(trace, "-s", "HM")) == 0
+    first = capsys.readouterr().out.splitlines()[0]
+    assert f"now ${float(operation['baseline']['monthly']):,.0f}/month as OdF, all on demand" in first
+
+
 def test_the_front_is_drawn(trace: Path, tmp_path: Path) -> None:
     for suffix in ("svg", "png", "html"):
         target = tmp_path / f"front.{suffix}"
@@ -134,7 +144,7 @@ def test_the_same_flags_give_the_same_bytes(trace: Path, capsys: pytest.CaptureF
         (("--frontier",), "--frontier is about simulated strategies"),
         (("--picture", "x.png"), "--picture is about simulated strategies"),
         (("--strategy", "HX"), "there is no strategy 'HX'"),
-        (("--strategy", "HF", "--qos", "2"), "operation.qos"),
+        (("--strategy", "HF", "--qos", "2"), "Invalid value for '--qos'"),
         (("--strategy", "HF", "--budget", "0"), "operation.budget"),
         (("--strategy", "HF", "--cloud", "mars"), "there is no cloud"),
         (("--strategy", "HF", "--picture", "front.gif"), "write to a name that ends in"),

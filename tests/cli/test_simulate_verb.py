@@ -51,6 +51,15 @@ def test_the_document_holds_money_as_text(tmp_path: Path, capsys: pytest.Capture
     assert run_of["utilisation"] is None  # OdM reserves nothing
 
 
+def test_a_stated_pool_is_for_those_that_reserve(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = str(write_jobs(tmp_path / "jobs.csv"))
+    assert run("compare", name, "--seeds", "1", "--pool", "3", "-s", "HF,OdF,HC", "-o", "json") == 0
+    captured = capsys.readouterr()
+    runs = {s["name"]: s["runs"][0]["reserved_servers"] for s in json.loads(captured.out)["strategies"]}
+    assert runs == {"HF": 3, "OdF": 0, "HC": 3}
+    assert "run in the cloud of the HCloud study" in captured.err
+
+
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     name = str(write_jobs(tmp_path / "jobs.csv"))
     outputs = []

@@ -201,6 +201,14 @@ def test_what_cannot_be_swept_is_refused_before_anything_runs(
     assert not captured.out
 
 
+def test_a_pool_is_only_varied_for_those_that_reserve(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(swept(trace, "--vary", "pool=1,2", "--workers", "1")) == 0
+    captured = capsys.readouterr()
+    assert "OdF is left out: OdF reserves nothing" in captured.err
+    assert "OdM" not in captured.out
+    assert "reserved, cloud measured-gcp" in captured.out
+
+
 def test_strategies_without_the_rule_are_left_out_with_a_note(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(swept(trace, "--vary", "limits.hard=0.8", "--workers", "1")) == 0
     captured = capsys.readouterr()

@@ -41,6 +41,11 @@ def test_where_none_is_within_the_budget_the_cheapest_is() -> None:
     assert "$50/month over the budget" in said
 
 
+def test_a_budget_too_small_for_the_target_is_not_taken_for_a_target_too_high() -> None:
+    said = " ".join(why(POINTS, GOOD, Target(0.985, Decimal(250))))
+    assert "none of 3 within the budget keeps the target of 98.5%; good with 1 reserved comes closest: 92.0%" in said
+
+
 def test_every_other_point_is_refused_with_its_margin() -> None:
     verdicts = [p.verdict for p in judged(POINTS, GOOD, Target(0.9, Decimal(250)))]
     assert verdicts == [
@@ -53,7 +58,7 @@ def test_every_other_point_is_refused_with_its_margin() -> None:
 
 def test_the_sentences_name_what_would_flip_the_choice() -> None:
     said = " ".join(why(with_front(POINTS), with_front(POINTS)[1], Target(0.9, None)))
-    assert "cheapest of 3" in said
+    assert "cheapest of the 2 of 3 that keep the target" in said
     assert "cheap with 1 would save $100/month and keep 50.0%: --qos 0.500 or less takes it" in said
     assert "best with 1 would keep 99.0% for $100/month more" in said
 
