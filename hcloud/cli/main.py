@@ -187,14 +187,19 @@ def split_flags(arguments: Sequence[str]) -> tuple[list[str], frozenset[str]]:
     return words, frozenset(FLAGS[a] for a in arguments[:end] if a in FLAGS)
 
 
+def harmless(text: str) -> str:
+    """Text without what would steer a terminal: names in files may hold escape sequences."""
+    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
+
+
 def report_error(error: Exception, *, debug: bool) -> int:
     """Print an error in full sentences on stderr and return the exit code it stands for."""
     if debug:
         raise error
     if isinstance(error, HcloudError):
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(harmless(f"error: {error}\n"))
         if error.hint:
-            sys.stderr.write(f"hint: {error.hint}\n")
+            sys.stderr.write(harmless(f"hint: {error.hint}\n"))
         return error.exit_code
     if isinstance(error, typer.Exit):
         return error.exit_code
@@ -208,7 +213,7 @@ def report_error(error: Exception, *, debug: bool) -> int:
         show()
         return USAGE_EXIT
     if isinstance(error, OSError):
-        sys.stderr.write(f"error: {error}\n")
+        sys.stderr.write(harmless(f"error: {error}\n"))
         return 1
     sys.stderr.write(f"error: this is a bug in hcloud: {type(error).__name__}: {error}\nhint: --debug shows where\n")
     return 1

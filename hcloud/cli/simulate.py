@@ -72,8 +72,6 @@ def simulate(
         check_picture(picture)
     chosen = strategies_named(strategy or ["all"])
     _check_journal(journal, len(chosen))
-    if price_ratio is not None and price_ratio <= 0:
-        raise UsageError(f"--price-ratio {price_ratio:g}: must be above 0")
     asked = Simulating(
         workload, file, workload_format, tuple(keys or ()), provider, region, tuple(family or ()), vcpus, profiles
     )

@@ -78,6 +78,8 @@ def sweep(
         raise UsageError("--scheduler goes with --engine dask")
     if picture is not None:
         view.check_picture(picture)
+    if csv is not None and not csv.absolute().parent.is_dir():
+        raise UsageError(f"--csv {csv}: there is no folder {csv.parent}")
     sold_by = tuple(map(_provider, provider or ()))
     flags = Flags(workload, providers=sold_by, regions=tuple(region or ()), families=tuple(family or ()), seed=seed)
     names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())

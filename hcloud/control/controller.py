@@ -155,7 +155,7 @@ def _sit_down(c: Control, number: int, server: int, cores: int) -> None:
 def _rent(c: Control, number: int, verdict: tuple[int, int, float], avoid: int) -> None:
     """Reuse a rented instance that suits the job, else launch one."""
     job = c.jobs[number]
-    kind = c.rules.large if verdict[0] == LARGE else job.kind
+    kind = c.rules.large if verdict[0] == LARGE and _fits_large(c, number) else job.kind
     cores, server = job.ask, -1
     if c.rules.shared and kind == c.rules.large and verdict[0] != SPOT:
         cores = min(int(cores * (1.0 + c.rules.headroom)), c.kinds[kind].cores)
@@ -174,6 +174,12 @@ def _rent(c: Control, number: int, verdict: tuple[int, int, float], avoid: int) 
     server = open_server(c, kind, paid, c.kinds[kind].spin_up)
     _sit_down(c, number, server, cores)
     command(c, LAUNCH, number, server, verdict)
+
+
+def _fits_large(c: Control, number: int) -> bool:
+    """Whether an empty instance of the large type holds what the job asks for."""
+    job, large = c.jobs[number], c.kinds[c.rules.large]
+    return job.ask <= large.cores and job.memory <= large.memory
 
 
 def ready(c: Control, number: int, spin_up: float) -> None:
@@ -208,7 +214,7 @@ def leave(c: Control, number: int, performance: float, now: float) -> None:
 
 def _retain_or_release(c: Control, number: int, place: int, performance: float, now: float) -> None:
     server, job = c.servers[place], c.jobs[number]
-    good = reaches(server.high, server.low, job.high, job.low)
+    good = server.high < 0 or reaches(server.high, server.low, job.high, job.low)  # never measured: not known bad
     keep = keep_seconds(c.rules, server.spin_up, c.desk.mean_gap)
     satisfied = behaved(c.rules, performance, good)
     if server.paid == INTERRUPTIBLE or not satisfied or keep <= 0.0:

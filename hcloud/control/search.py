@@ -77,7 +77,7 @@ def find_idle(c: Control, kind: int, job: Job) -> int:
     number, looked = c.shelves[2 * SHELF + kind].tail, 0
     while number >= 0 and looked < c.rules.examined:
         server = c.servers[number]
-        if not c.rules.needs_quality or reaches(server.high, server.low, job.high, job.low):
+        if not c.rules.needs_quality or server.high < 0 or reaches(server.high, server.low, job.high, job.low):
             return number
         number = server.before
         looked += 1

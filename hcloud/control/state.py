@@ -143,11 +143,11 @@ class Control(NamedTuple):
 
 
 COMMANDS = 4096
-"""Commands between two reads."""
+"""Commands between two reads that there is room for at first."""
 
 
-def new_control(rules: Rules, kinds: Table[Kind], jobs: Table[Job], servers: int) -> Control:
-    """A controller that has seen nothing, with room for so many servers at a time."""
+def new_control(rules: Rules, kinds: Table[Kind], jobs: Table[Job], servers: int, commands: int = COMMANDS) -> Control:
+    """A controller that has seen nothing, with room for so many servers at a time and commands an event."""
     count = len(kinds)
     made = Control(
         record(rules),
@@ -158,7 +158,7 @@ def new_control(rules: Rules, kinds: Table[Kind], jobs: Table[Job], servers: int
         table(Server, servers),
         table(Shelf, 2 * SHELF + count),
         table(Desk, 1)[0],
-        table(Command, COMMANDS),
+        table(Command, commands),
     )
     for shelf in range(2 * SHELF + count):
         made.shelves[shelf].head = made.shelves[shelf].tail = -1

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from hcloud.control.decode import Setup
 from hcloud.control.state import Command, Desk, Job, Kind, new_control
 from hcloud.model.event import Arrival
+from hcloud.policy.codes import MAP_RESERVED
 from hcloud.policy.records import Table, column, numpy_type, table
 from hcloud.policy.rules import Rules
 
@@ -92,12 +93,20 @@ class Tables:
         high, low = encoded(vector)
         types = enumerate(self._setup.types)
         size = next((i for i, t in types if event.ask <= t.cores and event.memory <= t.memory), -1)
-        kind = self._setup.rules.large if size >= 0 and self._setup.whole_servers else size
+        kind = self._kind(event, size)
         restartable = int(event.restartable and self._setup.rules.spot)
         given = (event.ask, event.memory, high, low, kind, max(size, 0), restartable, event.coin)
         self._jobs[row] = (*given, vector, -1, 0, -1, -1, -1, 0, 0, event.at)
         self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
         return row
+
+    def _kind(self, event: Arrival, size: int) -> int:
+        """The type a job is rented: the large one where servers are rented whole and it fits; -1 where none is."""
+        setup = self._setup
+        large = setup.types[setup.rules.large]
+        if setup.whole_servers and event.ask <= large.cores and event.memory <= large.memory:
+            return setup.rules.large
+        return -1 if setup.rules.mapping == MAP_RESERVED else size
 
     def forget(self, row: int) -> None:
         """A job ended: its row is free, and the controller's note on the head of the queue does not mean the next."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -142,7 +143,7 @@ def why(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target
         saved = format_money(chosen.monthly - best.monthly)
         yield (
             f"{best.strategy} with {best.reserve} would save {saved}/month and keep {best.kept_qos.mean:.1%}: "
-            f"--qos {best.kept_qos.mean:.3f} or less takes it"
+            f"--qos {math.floor(1000 * best.kept_qos.mean) / 1000:.3f} or less takes it"
         )
     better = [p for p in points if p.on_front and p.kept_qos.mean > chosen.kept_qos.mean]
     if better:

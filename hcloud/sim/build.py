@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hcloud.control.controller import open_pool
-from hcloud.control.state import Job, Kind, new_control
+from hcloud.control.state import COMMANDS, Job, Kind, new_control
 from hcloud.model.cloud import CloudModel, Quantiles, SizeModel
 from hcloud.model.profile import RESOURCES
 from hcloud.model.strategy import Strategy
@@ -40,7 +40,7 @@ class Setting:
 def usual_capacity(tasks: int, pool: int, *, journal: bool) -> world.Capacity:
     """Room that is nearly always enough."""
     lines = 24 * tasks + _SPARE if journal else 0
-    return world.Capacity(pool + tasks + _SPARE, 4 * (tasks + _SPARE), 2 * tasks + _SPARE, lines)
+    return world.Capacity(pool + tasks + _SPARE, 4 * (tasks + _SPARE), 2 * tasks + _SPARE, lines, COMMANDS)
 
 
 def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.World:
@@ -48,7 +48,7 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Wor
     kinds = rental_kinds(setting)
     jobs = job_table(setting, tasks, kinds)
     rules = compose(setting.strategy, setting.shop.large, (column(jobs, "high") // (HALF // SCALE)).tolist())
-    control = new_control(rules, kinds, jobs, capacity.servers)
+    control = new_control(rules, kinds, jobs, capacity.servers, capacity.commands)
     open_pool(control, setting.pool)
     series = np.zeros((setting.samples, 4 + 3 * len(kinds)))
     series[:, 0] = sample_times(tasks, setting.samples)
@@ -159,10 +159,12 @@ def job_table(setting: Setting, tasks: Tasks, kinds: Table[Kind]) -> Table[Job]:
     informed = setting.strategy.mechanism("information").rule == "profiled"
     known = tasks.vector if informed else np.full_like(tasks.vector, UNKNOWN)
     size = smallest_fitting(tasks, kinds)
-    whole_servers = setting.strategy.mechanism("on_demand").rule != "smallest-fitting"
+    rule, large = setting.strategy.mechanism("on_demand").rule, kinds[setting.shop.large]
+    in_large = (tasks.ask <= large.cores) & (tasks.memory <= large.memory)
+    whole = in_large if rule != "smallest-fitting" else np.zeros(len(tasks), np.bool_)
     column(made, "high")[:], column(made, "low")[:] = encoded(known)
     column(made, "size_class")[:] = np.maximum(size, 0)
-    column(made, "kind")[:] = np.where((size >= 0) & whole_servers, setting.shop.large, size)
+    column(made, "kind")[:] = np.where(whole, setting.shop.large, size if rule != "none" else -1)
     if setting.strategy.mechanism("spot").rule != "none":
         column(made, "restartable")[:] = 1 - tasks.service
     for field in ("ask", "memory", "vector", "coin"):

@@ -158,9 +158,11 @@ def _finish(w: World, number: int, now: float) -> None:
         return
     settle(task, now)
     if task.left > DONE and not task.service:
-        task.due = now + task.left / task.rate
-        push(w, task.due, FINISH, number, 0)
-        return
+        due = now + task.left / task.rate
+        if due > now:  # late in a long run what is left may be less than the clock can tell
+            task.due = due
+            push(w, due, FINISH, number, 0)
+            return
     _advance(w, now)
     task.left, task.running, task.ended = 0.0, 0, now
     task.version += 1
@@ -257,13 +259,20 @@ def _obey(w: World, now: float) -> None:
             w.hosts[order.server].calm = 0
             review(w, order.server, now, -1)
         elif what == MOVE:
-            w.tally.moved += 1
-            halt(w, order.job, now)
+            _move(w, order, now)
         elif what == WAIT:
             _hold(w, order)
         elif what == TURN_AWAY:
             w.tally.refused += 1
     w.control.desk.commands = 0
+
+
+def _move(w: World, order: Command, now: float) -> None:
+    """A job leaves its server; those that stay feel it."""
+    w.tally.moved += 1
+    halt(w, order.job, now)
+    if not w.hosts[order.server].calm:
+        review(w, order.server, now, -1)
 
 
 def _remember(w: World, order: Command) -> None:

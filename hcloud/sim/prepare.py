@@ -46,14 +46,15 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     so that the order of the file does not matter.
     """
     keep, left_out = _usable(jobs)
-    rows, copies = _pieces(jobs, keep, largest)
+    rank = _ranks(jobs)
+    rows, copies = _pieces(jobs, keep[_canonical(jobs, keep, rank)], largest)
     need = np.maximum(np.rint(jobs.cores[rows] * 1000 / copies), 1).astype(np.int64)
     memory = np.ceil(jobs.memory[rows] * 1024 / copies - 1e-9).astype(np.int64)
     service = (jobs.kind[rows] == workload.Kind.SERVICE).astype(np.int64)
     submit, work = jobs.submit[rows] - (jobs.submit[rows].min() if len(rows) else 0.0), jobs.duration[rows]
     information = plan.mechanism("information")
     decide = submit + _delays(jobs, rows, information)
-    order = np.lexsort((jobs.app[rows], memory, need, service, work, submit, decide))
+    order = np.lexsort((rank[rows], memory, need, service, work, submit, decide))
     chosen = rows[order]
     vector = vectors(service[order], model, stream(seed, "job sensitivity"))
     _put_known(vector, jobs, chosen)
@@ -72,6 +73,18 @@ def _usable(jobs: workload.Jobs) -> tuple[Ints, dict[str, int]]:
     gpus, empty = jobs.gpus > 0, (jobs.duration <= 0) | (jobs.cores <= 0)
     counts = {"asks for GPUs": int(gpus.sum()), "no duration or no vCPUs": int((empty & ~gpus).sum())}
     return np.flatnonzero(~gpus & ~empty), {reason: n for reason, n in counts.items() if n}
+
+
+def _ranks(jobs: workload.Jobs) -> Ints:
+    """Each job's application as its place by name (-1: none): codes follow the file, names do not."""
+    places = np.argsort(np.argsort(np.array(jobs.apps, np.str_), kind="stable"), kind="stable")
+    return np.where(jobs.app >= 0, np.append(places, -1)[jobs.app], -1)
+
+
+def _canonical(jobs: workload.Jobs, keep: Ints, rank: Ints) -> Ints:
+    """The order of rows by their own content, so that the first of an application is the same in any file."""
+    columns = (rank, jobs.memory, jobs.cores, jobs.kind, jobs.duration, jobs.submit)
+    return np.lexsort(tuple(c[keep] for c in columns))
 
 
 def _pieces(jobs: workload.Jobs, keep: Ints, largest: int) -> tuple[Ints, Ints]:

@@ -23,6 +23,7 @@ from hcloud.units import HOURS_PER_YEAR
 
 _ALIKE = Decimal("0.01")
 """GiB per vCPU by which types of one shape may differ."""
+LEAST_RATIO, MOST_RATIO = 1e-6, 1e6
 COMMITMENTS = (PurchaseOption.RESERVED, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION)
 
 
@@ -131,8 +132,10 @@ def _rentables(book: PriceBook, wanted: Wanted) -> tuple[Rentable, ...]:
 
 def _by_ratio(on_demand: Offer, ratio: float) -> Offer:
     """A one-year commitment paid upfront at the on-demand price divided by a ratio (thesis §8.5.1: 2.74)."""
-    if ratio <= 0:
-        raise UsageError(f"a price ratio of {ratio:g} is not possible; on-demand over reserved is above 0")
+    if not LEAST_RATIO <= ratio <= MOST_RATIO:
+        raise UsageError(
+            f"a price ratio of {ratio:g} is not possible; write one from {LEAST_RATIO:g} to {MOST_RATIO:g}"
+        )
     upfront = on_demand.hourly * HOURS_PER_YEAR / Decimal(repr(ratio))
     key = replace(on_demand.key, option=PurchaseOption.RESERVED, term_years=1, payment=Payment.ALL)
     note = f"on-demand price over {ratio:g}"

@@ -199,12 +199,13 @@ class World(NamedTuple):
 
 
 class Capacity(NamedTuple):
-    """How much a run has room for: servers at a time, coming events, rentals, lines of journal."""
+    """How much a run has room for: servers at a time, coming events, rentals, lines of journal, commands an event."""
 
     servers: int
     events: int
     rentals: int
     lines: int
+    commands: int
 
     def doubled(self) -> Capacity:
         """Twice the room."""

@@ -45,7 +45,7 @@ def from_line(text: str) -> Document:
     """The object a line holds; raises EventError where it holds none."""
     try:
         document = _decode(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
         raise EventError(f"not JSON: {error}") from None
     if not isinstance(document, dict):
         raise EventError("not a JSON object")
@@ -70,7 +70,7 @@ def parse_event(document: Document) -> Event:
     if unknown := [k for k in document if k not in keys]:
         near = get_close_matches(unknown[0], keys, 1)
         guess = f" (did you mean {near[0]}?)" if near else ""
-        raise EventError(f"{unknown[0]}: unknown key{guess}; {name} knows {', '.join(keys)}")
+        raise EventError(f"{_shown(unknown[0])[1:-1]}: unknown key{guess}; {name} knows {', '.join(keys)}")
     return read(document)
 
 
@@ -105,7 +105,7 @@ def parse_decision(document: Document) -> Decision:
 
 
 def _shown(value: object) -> str:
-    return "missing" if value is None else json.dumps(value, ensure_ascii=False)[:60]
+    return "missing" if value is None else json.dumps(value)[:60]
 
 
 def _number(document: Document, key: str, least: float, most: float, usual: float | None = None) -> float:

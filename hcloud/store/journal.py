@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -20,6 +21,7 @@ from hcloud.store.events import decision_document, event_document, from_line, pa
 FORMAT_VERSION = "1.0"
 _TYPE = ("name", "cores", "memory", "spin_up", "prior")
 LONGEST_LINE = 1 << 20
+MOST_POOL = 1_000_000
 
 Entry = Event | Decision
 
@@ -114,7 +116,8 @@ def read_journal(path: Path) -> Journal:
             raise InputError(f"{path}: line {number} is damaged: {error}") from None
         whole += len(raw)
     if setup is None:
-        raise InputError(f"{path}: holds no journal, not even the first line of one")
+        hint = "a crash may have left it like that: remove it, and start anew"
+        raise InputError(f"{path}: holds no journal, not even the first line of one", hint=hint)
     return Journal(setup, tuple(entries), whole, torn)
 
 
@@ -143,10 +146,22 @@ def _setup(document: dict[str, Any]) -> Setup:
         whole = bool(document["whole_servers"])
         start = cast("float | None", head["start"])
         made = Setup(str(head["strategy"]), str(head["digest"]), Rules(**rules), whole, int(head["pool"]), start, types)
-        return made if 0 <= made.rules.large < len(types) else _no_setup("large")
+        _check(made)
+        return made
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise EventError(f"not the first line of a journal: {error}") from None
 
 
-def _no_setup(what: str) -> Setup:
-    raise EventError(f"not the first line of a journal: {what}")
+def _check(made: Setup) -> None:
+    """EventError for numbers that no controller was ever told."""
+    numbers = [
+        *made.rules,
+        made.start or 0.0,
+        *(n for t in made.types for n in (t.cores, t.memory, t.spin_up, t.prior)),
+    ]
+    if any(isinstance(n, bool) or not isinstance(n, int | float) or not math.isfinite(n) for n in numbers):
+        raise EventError("not the first line of a journal: a number is none")
+    if not (0 <= made.rules.large < len(made.types) and 0 <= made.pool <= MOST_POOL and made.rules.period > 0):
+        raise EventError("not the first line of a journal: large, pool or period is out of range")
+    if not all(name.isprintable() for name in (made.strategy, *(t.name for t in made.types))):
+        raise EventError("not the first line of a journal: a name that cannot be printed")

@@ -69,6 +69,8 @@ def open_rows(folder: Path | None, inputs: str) -> Iterator[RowFile]:
     if folder is None:
         yield RowFile({}, inputs)
         return
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: is not a directory", hint="--out names a folder for the rows")
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / ROWS
     with path.open("a+b") as file:

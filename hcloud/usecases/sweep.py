@@ -139,7 +139,7 @@ def _rows(bench: Bench, grid: Grid, engine: Engine, file: RowFile) -> Iterator[R
                 rows = next(answers)
                 file.append(row for row in rows if row.what_if not in file.found)
             else:
-                rows = tuple(file.found[what_if.digest] for what_if in batch.what_ifs)
+                rows = tuple(replace(file.found[w.digest], changes=w.labels) for w in batch.what_ifs)
             yield from rows
 
 

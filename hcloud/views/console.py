@@ -43,11 +43,11 @@ class Terminal:
     def show(self, *results: RenderableType) -> None:
         """Print results for people on stdout."""
         if self.out.is_terminal or not results:
-            for result in results:
+            for result in map(_harmless, results):
                 self.out.print(result)
             return
         with self.out.capture() as printed:
-            for result in results:
+            for result in map(_harmless, results):
                 self.out.print(result)
         # Cells are padded to their columns; what reads a pipe has no use for blanks at the ends of lines
         self.out.file.writelines(f"{line.rstrip()}\n" for line in printed.get().removesuffix("\n").split("\n"))
@@ -62,12 +62,12 @@ class Terminal:
 
     def warn(self, message: str) -> None:
         """Say on stderr what needs attention; also when quiet."""
-        self.err.print("[yellow]warning:[/] ", message, sep="", markup=True)
+        self.err.print("[yellow]warning:[/] ", _harmless(message), sep="", markup=True)
 
     def note(self, message: str) -> None:
         """Say on stderr what was done; silent when quiet."""
         if not self.quiet:
-            self.err.print(message, markup=False)
+            self.err.print(_harmless(message), markup=False)
 
     @contextmanager
     def progress(self, title: str, total: float) -> Iterator[Advance]:
@@ -106,3 +106,10 @@ def _width(is_terminal: bool) -> int | None:
     if columns.isdecimal():
         return int(columns)
     return None if is_terminal else PIPE_WIDTH
+
+
+def _harmless(shown: RenderableType) -> RenderableType:
+    """Text without what would steer a terminal: names in a trace may hold escape sequences."""
+    if isinstance(shown, str):
+        return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in shown)
+    return shown
