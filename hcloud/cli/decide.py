@@ -40,6 +40,9 @@ def decide(
         float | None, typer.Option(min=0, help="When control periods begin to count; else with the first event.")
     ] = None,
     journal: Annotated[Path | None, typer.Option(help="Keep the state here, and go on from it.")] = None,
+    retell: Annotated[
+        int, typer.Option(min=0, help="Going on, tell the decisions of the last N events again: a crash may hide them.")
+    ] = 0,
     durable: Annotated[bool, typer.Option("--durable", help="Wait for the disk after every line.")] = False,
     compiled: Annotated[
         bool, typer.Option("--compiled/--plain", help="Plain starts faster and decides slower.")
@@ -61,7 +64,7 @@ def decide(
     setup = make_setup(strategy, pool, market, start) if strategy is not None else None
     if compiled:
         tell_first_use(terminal)
-    opened = open_stream(setup, compile_all() if compiled else plain(), journal, durable=durable)
+    opened = open_stream(setup, compile_all() if compiled else plain(), journal, durable=durable, retell=retell)
     try:
         show_opened(opened, terminal)
         wrong = tell_lines(cast("BufferedIOBase", sys.stdin.buffer), opened.stream, terminal)

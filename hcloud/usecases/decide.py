@@ -126,15 +126,19 @@ class Opened:
     torn: bool
 
 
-def open_stream(setup: Setup | None, kernels: Kernels, path: Path | None, *, durable: bool = False) -> Opened:
-    """A fresh stream, or the one that the journal at ``path`` holds.
+def open_stream(
+    setup: Setup | None, kernels: Kernels, path: Path | None, *, durable: bool = False, retell: int = 0
+) -> Opened:
+    """A fresh stream, or the one that the journal at ``path`` holds; of that the decisions of the last ``retell`` events
+    are told again, since a crash may have kept them from being read.
 
     Raises UsageError where the journal is of another set-up, InputError where it cannot be read or replayed.
     """
     if path is not None:
         check_target(path)
         if path.exists() and path.stat().st_size > 0:
-            return _claimed(path, lambda file: _resume(setup, kernels, file, path, durable=durable))
+            opened = _claimed(path, lambda file: _resume(setup, kernels, file, path, durable=durable))
+            return replace(opened, untold=_told_last(read_journal(path), retell)) if retell else opened
     if setup is None:
         raise UsageError("a new stream needs --strategy", hint="SR, OdF, OdM, HF, HM or the path of a file")
     session = Session(setup, kernels)
@@ -181,6 +185,14 @@ def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, 
     events = journal.events
     stream = Stream(session, file, durable=durable)
     return Opened(stream, untold, len(events), events[-1].at if events else 0.0, journal.torn)
+
+
+def _told_last(journal: Journal, events: int) -> str:
+    """The lines of the decisions that the last so many events brought."""
+    places = [at for at, entry in enumerate(journal.entries) if not isinstance(entry, Decision)]
+    first = places[max(len(places) - events, 0)] if places else 0
+    told = (e for e in journal.entries[first:] if isinstance(e, Decision))
+    return "".join(to_line(decision_document(decision)) for decision in told)
 
 
 def replay(journal: Journal, kernels: Kernels) -> tuple[Session, list[Decision]]:

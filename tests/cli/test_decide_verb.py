@@ -159,6 +159,15 @@ def test_bad_types(text: str, said: str, feed: Feed, tmp_path: Path) -> None:
     assert said in err
 
 
+def test_what_a_crash_may_have_hidden_is_told_again(feed: Feed, tmp_path: Path) -> None:
+    words = ("--strategy", "HM", "--pool", "1", *PLAIN, "--journal", str(tmp_path / "live.journal"))
+    _, first, _ = feed([ARRIVAL, {**ARRIVAL, "at": 5, "job": "b"}], *words)
+    assert [d["job"] for d in first] == ["a", "b"]
+    code, again, _ = feed([{**ARRIVAL, "at": 10, "job": "c"}], *words, "--retell", "1")
+    assert (code, [d["job"] for d in again]) == (0, ["b", "c"])
+    assert [d["job"] for d in feed([], *words, "--retell", "99")[1]] == ["a", "b", "c"]
+
+
 def test_a_journal_belongs_to_one_process(feed: Feed, tmp_path: Path) -> None:
     path = tmp_path / "live.journal"
     words = ("--strategy", "HM", "--pool", "1", *PLAIN, "--journal", str(path))
