@@ -129,8 +129,8 @@ class Opened:
 def open_stream(
     setup: Setup | None, kernels: Kernels, path: Path | None, *, durable: bool = False, retell: int = 0
 ) -> Opened:
-    """A fresh stream, or the one that the journal at ``path`` holds; of that the decisions of the last ``retell`` events
-    are told again, since a crash may have kept them from being read.
+    """A fresh stream, or the one that the journal at ``path`` holds; of that the decisions of the last ``retell``
+    events are told again, since a crash may have kept them from being read.
 
     Raises UsageError where the journal is of another set-up, InputError where it cannot be read or replayed.
     """
