@@ -119,7 +119,7 @@ def test_a_job_no_type_holds_is_refused_and_said(tmp_path: Path, capsys: pytest.
         (("scenario:static", "-s", "XX"), "there is no strategy"),
         (("scenario:static", "--cloud", "mars"), "mars"),
         (("scenario:static", "--provider", "ibm"), "must be one of"),
-        (("scenario:static", "--price-ratio", "0"), "must be above 0"),
+        (("scenario:static", "--price-ratio", "0"), "write one from"),
         (("scenario:static", "--provider", "aws", "--family", "nope*"), "no priced type"),
         (("scenario:static", "--picture", "x.gif"), ".png"),
     ],
