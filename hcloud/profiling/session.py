@@ -35,10 +35,18 @@ GIB = 1 << 30
 Advance = Callable[[float], None]
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was found out about the machine: what it can tell of each resource, and how straight each dial is."""
+
+    findings: dict[str, Finding] = field(default_factory=dict)
+    dials: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+
 @dataclass(slots=True)
 class Session:
-    """What was measured until now; at any moment it can be made a profile. ``findings`` is what the machine was found
-    to tell of each resource; sessions that follow each other may share it."""
+    """What was measured until now; at any moment it can be made a profile. ``known`` is what was found out about the
+    machine; sessions that follow each other may share it."""
 
     app: App
     resources: Sequence[str]
@@ -49,7 +57,7 @@ class Session:
     unmeasurable: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     noise: float = 0.0
-    findings: dict[str, Finding] = field(default_factory=dict)
+    known: Known = field(default_factory=Known)
 
     @property
     def stands(self) -> bool:
@@ -147,9 +155,10 @@ class _Run:
         if clock.left <= 0:
             self.session.notes.append(f"{resource}: not measured, the time was used up")
             return
-        if resource not in self.session.findings:
-            self.session.findings[resource] = selfcheck.check(self.arena, resource)
-        finding = self.session.findings[resource]
+        findings = self.session.known.findings
+        if resource not in findings:
+            findings[resource] = selfcheck.check(self.arena, resource)
+        finding = findings[resource]
         if finding.mode is None or finding.stressor is None:
             self.session.unmeasurable[resource] = finding.why
             return
@@ -201,9 +210,12 @@ class _Run:
                 self.arena.limit_together(None)
 
     def _note_dial(self, injector: Injector) -> None:
-        rates = ", ".join(f"{r:.2f}" for r in selfcheck.dial(injector))
+        dials, label = self.session.known.dials, injector.stressor.label
+        if label not in dials:
+            dials[label] = tuple(selfcheck.dial(injector))
+        rates = ", ".join(f"{r:.2f}" for r in dials[label])
         steps = ", ".join(f"{x:g}" for x in selfcheck.DIAL)
-        self.session.notes.append(f"{injector.stressor.label}: own rate at {steps} % is {rates} of the full one")
+        self.session.notes.append(f"{label}: own rate at {steps} % is {rates} of the full one")
 
     def _memory_limit(self, clock: Clock) -> int:
         """What application and stressor share: the shape's memory, or twice what the application holds by itself."""

@@ -11,8 +11,7 @@ from pathlib import Path
 from hcloud.errors import UsageError
 from hcloud.model.app import App
 from hcloud.model.profile import RESOURCES, Profile
-from hcloud.profiling.selfcheck import Finding
-from hcloud.profiling.session import Session
+from hcloud.profiling.session import Known, Session
 from hcloud.store.profiles import check_target, save_profile
 
 
@@ -49,11 +48,11 @@ def file_name(app: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Probing:
-    """Which resources, in the order of which seed, and what the machine was already found to tell of them."""
+    """Which resources, in the order of which seed, and what was already found out about the machine."""
 
     resources: tuple[str, ...]
     seed: int = 0
-    findings: dict[str, Finding] = field(default_factory=dict)
+    known: Known = field(default_factory=Known)
 
 
 def app_files(path: Path) -> tuple[Path, ...]:
@@ -70,7 +69,7 @@ def run_profile(app: App, probing: Probing, out: Path, advance: Callable[[float]
     """Measure and write the profile; an interrupted run is written too, once its baseline stands."""
     if sys.platform != "linux":
         raise UsageError("profile run needs Linux", hint="hcloud profile import reads what other tools measured")
-    session = Session(app, probing.resources, probing.seed, findings=probing.findings)
+    session = Session(app, probing.resources, probing.seed, known=probing.known)
     interrupted = False
     try:
         session.run(advance)
