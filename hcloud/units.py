@@ -89,3 +89,8 @@ def format_money(amount: Decimal, places: int = 0) -> str:
 def format_age(days: int) -> str:
     """The age of a price in words."""
     return "today" if days == 0 else f"{days} {'day' if days == 1 else 'days'} old"
+
+
+def harmless(text: str) -> str:
+    """Text without what would steer a terminal: names in files may hold escape sequences."""
+    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)

@@ -187,13 +187,10 @@ def split_flags(arguments: Sequence[str]) -> tuple[list[str], frozenset[str]]:
     return words, frozenset(FLAGS[a] for a in arguments[:end] if a in FLAGS)
 
 
-def harmless(text: str) -> str:
-    """Text without what would steer a terminal: names in files may hold escape sequences."""
-    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
-
-
 def report_error(error: Exception, *, debug: bool) -> int:
     """Print an error in full sentences on stderr and return the exit code it stands for."""
+    from hcloud.units import harmless
+
     if debug:
         raise error
     if isinstance(error, HcloudError):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-ENTRIES = 10
+from hcloud.model.profile import RESOURCES, UNKNOWN_SCORE
+
+ENTRIES = len(RESOURCES)
 """Shared resources in a vector of pressure or sensitivity, 0..99 each."""
-UNKNOWN = (50,) * ENTRIES
+UNKNOWN = (UNKNOWN_SCORE,) * ENTRIES
 """What is assumed of a job about which nothing is known: the middle of the scale."""
 
 

@@ -13,6 +13,9 @@ RESOURCES = ("l1i", "l1d", "llcbw", "llc", "membw", "memcap", "cpu", "tlb", "net
 """The ten shared resources an interference vector has an entry for, in this order: caches by capacity and the last
 level by bandwidth, too; memory by bandwidth and capacity; cores; address translation; network; storage."""
 
+UNKNOWN_SCORE = 50
+"""The entry of a resource that nothing is known about (ours: the middle of the scale)."""
+
 
 class Aspect(StrEnum):
     """What a profile tells of an application: four classifications, interference counted as the two it is made of.

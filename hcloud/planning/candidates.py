@@ -16,7 +16,6 @@ from hcloud.planning.settings import Market
 
 BURSTABLE = "burstable"
 UNPRICED = "not used: "
-SHOWN_REGIONS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +66,9 @@ def _check_names(book: PriceBook, market: Market) -> None:
     priced = {k.region for k in book.offers if k.provider == market.provider}
     for region in market.regions:
         if region not in priced:
-            close = get_close_matches(region, priced, n=1)
             raise UsageError(
-                f"{market.provider}: the price book has no prices for region {region!r} and {market.os}"
-                + (f"; did you mean {close[0]}?" if close else ""),
-                hint=f"it knows {', '.join(sorted(priced)[:SHOWN_REGIONS])}; 'hcloud pricing import' brings more",
+                f"{market.provider}: the price book has no prices for region {region!r} and {market.os}",
+                hint=f"'hcloud pricing list --provider {market.provider}' shows the regions it knows",
             )
     sold = {k.option for k in book.offers if k.provider == market.provider}
     for option in market.options:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hcloud.model.profile import RESOURCES, Aspect, Estimate, Predicted, Profile
+from hcloud.model.profile import RESOURCES, UNKNOWN_SCORE, Aspect, Estimate, Predicted, Profile
 from hcloud.model.workload import Jobs, Modelled
 
 if TYPE_CHECKING:
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 KEPT = 0.95
 """Share of the performance at the size asked for that a smaller one must keep (the thesis' quality of service)."""
-UNKNOWN = 50
-"""The entry of a resource that nothing is known about (ours: the middle of the scale)."""
 HIGHEST = 99
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)c(\d+(?:\.\d+)?)g")
 KEY, NO_PROFILE = "profiles.folder", "no profile, so as asked for"
@@ -86,7 +84,7 @@ def _vector(tolerated: Mapping[str, Predicted], caused: Mapping[str, Predicted])
     for resource in RESOURCES:
         known = [100 - tolerated[resource].value] if resource in tolerated else []
         known += [caused[resource].value] if resource in caused else []
-        entries.append(min(max(round(max(known)), 0), HIGHEST) if known else UNKNOWN)
+        entries.append(min(max(round(max(known)), 0), HIGHEST) if known else UNKNOWN_SCORE)
     return tuple(entries)
 
 

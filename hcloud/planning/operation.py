@@ -68,18 +68,15 @@ def refined(points: Sequence[OperatingPoint], target: Target) -> Mapping[str, tu
     return found
 
 
+def unbeaten(points: Sequence[tuple[float, float]]) -> list[bool]:
+    """Of (cost, quality) pairs whether no other one is both cheaper and better."""
+    return [not any((c <= cost and q >= kept) and (c < cost or q > kept) for c, q in points) for cost, kept in points]
+
+
 def with_front(points: Sequence[OperatingPoint]) -> list[OperatingPoint]:
     """The points, each told whether no other one is both cheaper and better in the mean."""
-
-    def beaten(p: OperatingPoint) -> bool:
-        return any(
-            q.hourly <= p.hourly
-            and q.kept_qos.mean >= p.kept_qos.mean
-            and (q.hourly < p.hourly or q.kept_qos.mean > p.kept_qos.mean)
-            for q in points
-        )
-
-    return [replace(p, on_front=not beaten(p)) for p in points]
+    front = unbeaten([(float(p.hourly), p.kept_qos.mean) for p in points])
+    return [replace(p, on_front=told) for p, told in zip(points, front, strict=True)]
 
 
 def choose(points: Sequence[OperatingPoint], target: Target) -> OperatingPoint:

@@ -41,6 +41,8 @@ def read_document(path: Path, what: str) -> object:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text: {error.reason}") from None
+    if not text.strip():
+        raise InputError(f"{path}: is empty, and no {what}")
     return load_yaml(text, str(path))
 
 

@@ -9,14 +9,14 @@ import numpy as np
 from hcloud.control.controller import open_pool
 from hcloud.control.state import COMMANDS, Job, Kind, new_control
 from hcloud.model.cloud import CloudModel, Quantiles, SizeModel
-from hcloud.model.profile import RESOURCES
+from hcloud.model.profile import RESOURCES, UNKNOWN_SCORE
 from hcloud.model.strategy import Strategy
 from hcloud.policy.compose import compose
 from hcloud.policy.quality import HALF, SCALE, complement, encode, leading
 from hcloud.policy.records import Ints, Reals, Table, column, record, table
 from hcloud.sim import world
 from hcloud.sim.engine import open_host
-from hcloud.sim.prepare import UNKNOWN, Tasks
+from hcloud.sim.prepare import Tasks
 from hcloud.sim.shop import Shop
 from hcloud.sim.streams import stream
 
@@ -157,7 +157,7 @@ def job_table(setting: Setting, tasks: Tasks, kinds: Table[Kind]) -> Table[Job]:
     """What the controller is told about the jobs."""
     made = table(Job, len(tasks))
     informed = setting.strategy.mechanism("information").rule == "profiled"
-    known = tasks.vector if informed else np.full_like(tasks.vector, UNKNOWN)
+    known = tasks.vector if informed else np.full_like(tasks.vector, UNKNOWN_SCORE)
     size = smallest_fitting(tasks, kinds)
     rule, large = setting.strategy.mechanism("on_demand").rule, kinds[setting.shop.large]
     in_large = (tasks.ask <= large.cores) & (tasks.memory <= large.memory)

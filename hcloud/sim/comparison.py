@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from hcloud.planning.operation import unbeaten
 from hcloud.policy.records import Reals
 from hcloud.sim.interval import Interval
 from hcloud.sim.measure import Measures
@@ -84,9 +85,5 @@ def kept_qos(run: Measures) -> float:
 
 def with_front(made: Sequence[Compared]) -> list[Compared]:
     """The strategies, each told whether no other one is both cheaper and better in the mean."""
-    points = [(c.interval(dollars_per_hour).mean, c.interval(kept_qos).mean) for c in made]
-    marked = []
-    for compared, (cost, quality) in zip(made, points, strict=True):
-        beaten = any((c <= cost and q >= quality) and (c < cost or q > quality) for c, q in points)
-        marked.append(replace(compared, on_front=not beaten))
-    return marked
+    front = unbeaten([(c.interval(dollars_per_hour).mean, c.interval(kept_qos).mean) for c in made])
+    return [replace(compared, on_front=told) for compared, told in zip(made, front, strict=True)]

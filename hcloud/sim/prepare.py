@@ -11,9 +11,6 @@ from hcloud.policy.quality import DIGITS
 from hcloud.policy.records import Ints, Reals
 from hcloud.sim.streams import stream
 
-UNKNOWN = 50
-"""Every entry of the vector of a job about which nothing is known (ours: the middle of the scale)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Tasks:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +15,7 @@ from hcloud.model.decision import Decision
 from hcloud.model.event import Event, EventError
 from hcloud.policy.rules import Rules
 from hcloud.store.events import decision_document, event_document, from_line, parse_decision, parse_event, to_line
+from hcloud.store.whole import write_whole
 
 FORMAT_VERSION = "1.0"
 _TYPE = ("name", "cores", "memory", "spin_up", "prior")
@@ -72,17 +71,7 @@ def save_journal(setup: Setup, entries: Iterable[Entry], path: Path) -> None:
     A journal may replace a journal, and nothing else.
     """
     check_target(path)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(header_line(setup))
-            file.writelines(map(entry_line, entries))
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, [header_line(setup), *map(entry_line, entries)])
 
 
 def check_target(path: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import io
 import json
 import math
-import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ from hcloud import __version__
 from hcloud.classify.matrix import Matrix
 from hcloud.errors import UsageError
 from hcloud.model.profile import Aspect
+from hcloud.store.whole import write_whole
 
 FORMAT_VERSION = "1.0"
 
@@ -28,16 +27,7 @@ def save_matrices(matrices: Mapping[Aspect, Matrix], path: Path) -> None:
     if not path.parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}")
     data = _json(matrices) if path.suffix.lower() == ".json" else _npz(matrices)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, [data])
 
 
 def _json(matrices: Mapping[Aspect, Matrix]) -> bytes:

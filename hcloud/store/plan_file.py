@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -13,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from hcloud.errors import InputError, Problem
 from hcloud.model.plan import FORMAT_VERSION, Plan
+from hcloud.store.whole import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,16 +66,7 @@ def save_plan(plan: Plan, path: Path) -> None:
     """
     check_target(path)
     text = json.dumps(plan_document(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, [text])
 
 
 def head_of(path: Path) -> str:

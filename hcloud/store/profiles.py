@@ -14,6 +14,7 @@ import yaml
 
 from hcloud.errors import InputError
 from hcloud.model.profile import RESOURCES, Aspect, Measured, Profile
+from hcloud.store.whole import write_whole
 
 FORMAT_VERSION = "1.0"
 _MARK = b"format_version"
@@ -62,16 +63,7 @@ def save_profile(profile: Profile, path: Path) -> None:
     """
     check_target(path)
     text = profile_text(profile)
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    write_whole(path, [text])
 
 
 def check_target(path: Path) -> None:

@@ -29,7 +29,7 @@ from hcloud.readers.config import Loaded, OwnedSection
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
 from hcloud.usecases.plan_notes import Seen, assumptions, warnings
 from hcloud.usecases.progress import Progress, part_of, unheard
-from hcloud.usecases.sources import open_prices, open_workload
+from hcloud.usecases.sources import check_regions, open_prices, open_workload
 
 DAY = 86_400
 SPLITTABLE = frozenset({"swim"})  # MapReduce tasks run on any machine: a job need not fit on one
@@ -55,6 +55,7 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
     simulated = loaded.config.operation.strategy is not None
     workload = without_gpu_jobs(open_workload(loaded, part_of(progress, 0.0, READING if simulated else 1.0)))
     book, notes = open_prices(loaded, now.date())
+    check_regions(loaded, book)
     settings = loaded.config.settings()
     if simulated:
         settings = replace(settings, mix_types=False)

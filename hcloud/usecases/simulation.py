@@ -22,7 +22,7 @@ from hcloud.sim.prepare import Tasks, tasks_of
 from hcloud.sim.run import Outcome, run
 from hcloud.sim.scenarios import scenario
 from hcloud.sim.shop import Shop, Wanted, open_shop
-from hcloud.usecases.sources import open_prices, open_workload
+from hcloud.usecases.sources import check_regions, open_prices, open_workload
 
 PAPER = "paper"
 LARGE_VCPUS = 16
@@ -85,6 +85,7 @@ def _market(loaded: Loaded, asked: Asked, today: date) -> tuple[Shop, CloudModel
         wanted = replace(wanted, price_ratio=asked.price_ratio)
     if named:
         book, _ = open_prices(loaded, today)
+        check_regions(loaded, book)
     else:
         from hcloud.readers.prices.bundled import load_bundled
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from hcloud.model.catalog import Provider
 from hcloud.model.workload import Workload
 from hcloud.readers.config import Loaded, parse_config
 
+SHOWN_REGIONS = 8
 SCENARIO_PREFIX = "scenario:"
 
 
@@ -69,6 +71,21 @@ def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]
 
     rules = read_overlay(loaded.resolve(section.overlay))
     return apply_overlay(book, rules, today), tuple(str(w) for w in idle_rules(book, rules, today))
+
+
+def check_regions(loaded: Loaded, book: PriceBook) -> None:
+    """UsageError for a region without prices, with those that have some and the one that may be meant."""
+    priced = {(key.provider, key.region) for key in book.offers}
+    for market in loaded.config.settings().markets:
+        for region in market.regions:
+            if (market.provider, region) not in priced:
+                known = sorted({k.region for k in _whole_book(loaded, market.provider).offers})
+                close = get_close_matches(region, known, n=1)
+                raise UsageError(
+                    f"{market.provider}: the price book has no prices for region {region!r}"
+                    + (f"; did you mean {close[0]}?" if close else ""),
+                    hint=f"it knows {', '.join(known[:SHOWN_REGIONS])}; 'hcloud pricing import' brings more",
+                )
 
 
 @dataclass(frozen=True, slots=True)

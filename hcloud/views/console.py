@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Literal, Protocol, TextIO
 
 from rich.console import Console, RenderableType
 
+from hcloud.units import harmless
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -62,12 +64,12 @@ class Terminal:
 
     def warn(self, message: str) -> None:
         """Say on stderr what needs attention; also when quiet."""
-        self.err.print("[yellow]warning:[/] ", _harmless(message), sep="", markup=True)
+        self.err.print("[yellow]warning:[/] ", harmless(message), sep="", markup=True)
 
     def note(self, message: str) -> None:
         """Say on stderr what was done; silent when quiet."""
         if not self.quiet:
-            self.err.print(_harmless(message), markup=False)
+            self.err.print(harmless(message), markup=False)
 
     @contextmanager
     def progress(self, title: str, total: float) -> Iterator[Advance]:
@@ -109,7 +111,4 @@ def _width(is_terminal: bool) -> int | None:
 
 
 def _harmless(shown: RenderableType) -> RenderableType:
-    """Text without what would steer a terminal: names in a trace may hold escape sequences."""
-    if isinstance(shown, str):
-        return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in shown)
-    return shown
+    return harmless(shown) if isinstance(shown, str) else shown

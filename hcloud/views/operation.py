@@ -86,7 +86,12 @@ def _numbers(operation: Operation) -> Iterator[str]:
         yield "nothing on demand"
     if operation.retention_factor is not None and operation.retention_seconds is not None:
         kept = format_duration(round(operation.retention_seconds))
-        yield f"idle instances kept for {operation.retention_factor:g} times their start, {kept} for the largest"
+        times = (
+            "as long as they start"
+            if operation.retention_factor == 1
+            else f"{operation.retention_factor:g} times their start"
+        )
+        yield f"idle instances kept {times}, {kept} for the largest"
 
 
 def verdicts(operation: Operation) -> Iterator[str]:

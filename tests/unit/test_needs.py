@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulating import jobs_of
 
-from hcloud.model.profile import RESOURCES, Aspect, Estimate, Measured, Metric, Predicted, Profile, Row
+from hcloud.model.profile import RESOURCES, UNKNOWN_SCORE, Aspect, Estimate, Measured, Metric, Predicted, Profile, Row
 from hcloud.model.workload import Jobs, Kind
-from hcloud.planning.needs import KEPT, UNKNOWN, Need, SizePoint, fit_jobs, need_of, size_needed
+from hcloud.planning.needs import KEPT, Need, SizePoint, fit_jobs, need_of, size_needed
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -82,7 +82,7 @@ def test_the_vector_is_what_is_borne_badly_or_caused_and_the_middle_where_nothin
     assert vector is not None
     assert dict(zip(RESOURCES, vector, strict=True))["membw"] == 80
     assert vector[RESOURCES.index("llc")] == 0
-    assert vector[RESOURCES.index("disk")] == UNKNOWN
+    assert vector[RESOURCES.index("disk")] == UNKNOWN_SCORE
     assert need_of(profile(), estimate()).vector is None
 
 
