@@ -61,7 +61,7 @@ def run(
     Nothing that is started survives, whatever way the run ends. Ctrl-C keeps what was measured.
     """
     from hcloud.readers.app import load_app
-    from hcloud.usecases.profile_run import Probing, app_files, resources_named, run_profile, target_of
+    from hcloud.usecases.profile_run import Probing, app_files, look_at_machine, resources_named, run_profile, target_of
     from hcloud.views import profile as view
 
     chosen = resources_named(resources or [])
@@ -86,6 +86,9 @@ def run(
     described = [load_app(path, overriding) for path in (app_files(file) if file else (None,))]
     targets = [target_of(one, out, alone=len(described) == 1) for one in described]
     terminal, probing = session(ctx).terminal, Probing(chosen, seed)
+    if len(described) > 1:
+        with terminal.progress("looking at this machine", 1.0) as advance:
+            look_at_machine(probing, described, advance)
     for one, target in zip(described, targets, strict=True):
         with terminal.progress(f"measuring {one.name}", 1.0) as advance:
             outcome = run_profile(one, probing, target, advance)

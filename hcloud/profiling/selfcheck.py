@@ -11,10 +11,12 @@ from hcloud.profiling.arena import Arena
 from hcloud.profiling.injectors import Injector, Stressor, Work, stressors
 from hcloud.profiling.noise import drift, spread
 from hcloud.profiling.place import TrialError
-from hcloud.profiling.ramp import FULL, Rules, verdict
+from hcloud.profiling.ramp import FULL, Rules, Verdict, verdict
 
 WINDOW = 0.2  # ours: seconds of one measurement of a victim
-REPEATS = 4  # ours
+REPEATS = 4  # ours: at least so many
+QUICK = 8  # ours: at most so many where one program alone is measured and its time is short
+THOROUGH = 24  # ours: where the machine is looked at for many programs
 MEMORY_LIMIT = 192 << 20  # ours: small enough to be filled in a moment
 VICTIM_SHARE = 0.6  # of the limit, so that a full stressor has to push it out
 DIAL = (25.0, 50.0, 75.0, 100.0)
@@ -63,10 +65,14 @@ class Response:
     noise: float
 
     @property
+    def verdict(self) -> Verdict:
+        """What the repeats say of the limit and the drift; open as long as that is not sure."""
+        return verdict(self.losses, Rules(noise=self.noise, most=len(self.losses) + 1))
+
+    @property
     def shows(self) -> bool:
         """Whether more than the limit and the drift was surely lost."""
-        rules = Rules(noise=self.noise, most=len(self.losses) + 1)
-        return verdict(self.losses, rules).is_lost
+        return self.verdict.is_lost
 
     @property
     def mean(self) -> float:
@@ -74,12 +80,12 @@ class Response:
         return spread(self.losses).mean
 
 
-def check(arena: Arena, resource: str) -> Finding:
-    """How a resource can be measured on this machine."""
+def check(arena: Arena, resource: str, most: int = QUICK) -> Finding:
+    """How a resource can be measured on this machine, by so many repeats at most; fewer when they are sure before."""
     try:
         if resource in LIMITED:
-            return _check_limited(arena, resource)
-        return _check_cores(arena, resource)
+            return _check_limited(arena, resource, most)
+        return _check_cores(arena, resource, most)
     except TrialError as error:
         return Finding(resource, None, None, str(error))
 
@@ -101,14 +107,14 @@ def watched(injector: Injector, per: Per = Per.SECOND, seconds: float = WINDOW) 
     return rate(before, injector.work(), per)
 
 
-def _check_cores(arena: Arena, resource: str) -> Finding:
+def _check_cores(arena: Arena, resource: str, most: int) -> Finding:
     victim = arena.victim(resource)
     tried: list[tuple[Mode, Response]] = []
     try:
         victim.turn(FULL)
         found: list[tuple[float, Mode, Stressor]] = []
         for mode, stressor in _candidates(arena, resource):
-            response = _respond(arena, victim, mode, stressor)
+            response = _respond(arena, victim, mode, stressor, most)
             tried.append((mode, response))
             if response.shows:
                 found.append((response.mean, mode, stressor))
@@ -137,26 +143,29 @@ def _candidates(arena: Arena, resource: str) -> list[tuple[Mode, Stressor]]:
     return [(mode, stressor) for mode in modes for stressor in stressors(resource)]
 
 
-def _respond(arena: Arena, victim: Injector, mode: Mode, stressor: Stressor) -> Response:
+def _respond(arena: Arena, victim: Injector, mode: Mode, stressor: Stressor, most: int) -> Response:
     cores = arena.layout.apart if mode is Mode.APART else arena.layout.app[:1]
     pressing = arena.injector(stressor, cores)
     control = None if mode is Mode.APART else arena.injector(Stressor("cpu", "built-in"), cores)
     try:
-        return _response(lambda: watched(victim, Per.CPU_SECOND), pressing, control)
+        return _response(lambda: watched(victim, Per.CPU_SECOND), pressing, control, most)
     finally:
         for injector in (pressing, control):
             if injector is not None:
                 injector.close()
 
 
-def _response(measure: Callable[[], float], pressing: Injector, control: Injector | None = None) -> Response:
-    """Undisturbed (or beside the control) and under pressure in turn; each against the two around it."""
-    calm, losses = [_with(control, measure)], []
-    for _ in range(REPEATS):
+def _response(measure: Callable[[], float], pressing: Injector, control: Injector | None, most: int) -> Response:
+    """Undisturbed (or beside the control) and under pressure in turn; each against the two around it, until the losses
+    are sure."""
+    calm, losses = [_with(control, measure)], list[float]()
+    while True:
         pressed = _with(pressing, measure)
         calm.append(_with(control, measure))
         losses.append(1 - 2 * pressed / (calm[-2] + calm[-1]) if calm[-2] + calm[-1] > 0 else 0.0)
-    return Response(losses, drift(calm))
+        found = Response(losses, drift(calm))
+        if len(losses) >= most or (len(losses) >= REPEATS and found.verdict is not Verdict.OPEN):
+            return found
 
 
 def _with(injector: Injector | None, measure: Callable[[], float]) -> float:
@@ -169,7 +178,7 @@ def _with(injector: Injector | None, measure: Callable[[], float]) -> float:
         injector.turn(0.0)
 
 
-def _check_limited(arena: Arena, resource: str) -> Finding:
+def _check_limited(arena: Arena, resource: str, most: int) -> Finding:
     stressor = stressors(resource)[0]
     network, footprint = "", 0
     if resource == "network":
@@ -182,7 +191,7 @@ def _check_limited(arena: Arena, resource: str) -> Finding:
     pressing = arena.injector(stressor, cores, network=network, footprint=footprint)
     try:
         victim.turn(FULL)
-        response = _response(lambda: _alive(victim), pressing)
+        response = _response(lambda: _alive(victim), pressing, None, most)
     finally:
         victim.close()
         pressing.close()

@@ -43,6 +43,16 @@ class Known:
     dials: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
 
+def learn(known: Known, shape: Shape, resources: Sequence[str], advance: Advance) -> None:
+    """Find out thoroughly what this machine can tell of some resources, before several programs are measured."""
+    cores = place.own_cores()
+    with Guard() as guard:
+        arena = Arena.open(guard, cores, shape, this_machine())
+        for number, resource in enumerate(resources):
+            known.findings[resource] = selfcheck.check(arena, resource, selfcheck.THOROUGH)
+            advance((1 + number) / len(resources))
+
+
 @dataclass(slots=True)
 class Session:
     """What was measured until now; at any moment it can be made a profile. ``known`` is what was found out about the

@@ -11,7 +11,7 @@ from pathlib import Path
 from hcloud.errors import UsageError
 from hcloud.model.app import App
 from hcloud.model.profile import RESOURCES, Profile
-from hcloud.profiling.session import Known, Session
+from hcloud.profiling.session import Known, Session, learn
 from hcloud.store.profiles import check_target, save_profile
 
 
@@ -65,10 +65,15 @@ def app_files(path: Path) -> tuple[Path, ...]:
     return found
 
 
+def look_at_machine(probing: Probing, apps: Sequence[App], advance: Callable[[float], None]) -> None:
+    """Find out once, before several programs are measured and outside of their time, what can be told here."""
+    _need_linux()
+    learn(probing.known, apps[0].shape, probing.resources, advance)
+
+
 def run_profile(app: App, probing: Probing, out: Path, advance: Callable[[float], None]) -> Outcome:
     """Measure and write the profile; an interrupted run is written too, once its baseline stands."""
-    if sys.platform != "linux":
-        raise UsageError("profile run needs Linux", hint="hcloud profile import reads what other tools measured")
+    _need_linux()
     session = Session(app, probing.resources, probing.seed, known=probing.known)
     interrupted = False
     try:
@@ -81,3 +86,8 @@ def run_profile(app: App, probing: Probing, out: Path, advance: Callable[[float]
     profile = session.profile()
     save_profile(profile, out)
     return Outcome(profile, out, interrupted)
+
+
+def _need_linux() -> None:
+    if sys.platform != "linux":
+        raise UsageError("profile run needs Linux", hint="hcloud profile import reads what other tools measured")
