@@ -7,7 +7,23 @@
     ├── InputError         exit 1   a file cannot be used; carries every problem found in it
     ├── EvidenceError      exit 9   a price (or another figure) that is needed is missing, quarantined or too old
     ├── UnreachableError   exit 1   a provider's endpoint did not answer; nothing was changed
-    └── MissingExtraError  exit 1   an optional dependency is not installed; names the install command
+    ├── MissingExtraError  exit 1   an optional dependency is not installed; names the install command
+    ├── DeniedByGuardError exit 3   a budget, a limit or a protection of the user's own forbids it
+    ├── StaleError         exit 4   the plan was made from a state, prices or an account that are not there any more
+    ├── LockedError        exit 5   another hcloud works on the same state; says who, where and since when
+    ├── PartialError       exit 6   a part was done, or it is not known what was; the state is saved
+    ├── ConfirmationError  exit 7   a confirmation is needed and there is nobody to ask
+    └── CloudError         exit 1   a cloud said no; carries cloud, region, operation and the cloud's own code
+        ├── NotFoundError        exit 1   what was asked about is not there (or not yet)
+        ├── NoCapacityError      exit 8   sold out here; another zone or type may have some; repeating does not help
+        ├── QuotaError           exit 8   a limit of the account; only a higher limit helps
+        ├── ThrottledError       exit 1   too many requests; come back later
+        ├── DeniedError          exit 1   these credentials may not do this
+        ├── CredentialsError     exit 1   the credentials are missing, expired or wrong; nothing will work with them
+        ├── MismatchError        exit 1   the idempotency key was used for another order before
+        ├── RefusedError         exit 1   the request itself is wrong
+        ├── UnavailableError     exit 1   no answer that could be understood to a request that changes nothing
+        └── UnknownOutcomeError  exit 6   the same to a request that does: the cloud may have acted
 """
 
 from __future__ import annotations
@@ -79,3 +95,104 @@ class MissingExtraError(HcloudError):
         super().__init__(
             f"{package} is not installed", hint=f"install it with: python -m pip install 'hcloud-hybrid[{extra}]'"
         )
+
+
+class DeniedByGuardError(HcloudError):
+    """A budget, a limit or a protection of the user's own forbids what was asked."""
+
+    exit_code = 3
+
+
+class StaleError(HcloudError):
+    """What a plan was made from is not there any more: nothing was done."""
+
+    exit_code = 4
+
+
+class LockedError(HcloudError):
+    """Another hcloud works on the same state."""
+
+    exit_code = 5
+
+
+class PartialError(HcloudError):
+    """A part was done, or it is not known what was; the state says what is known."""
+
+    exit_code = 6
+
+
+class ConfirmationError(HcloudError):
+    """A confirmation is needed and there is nobody to ask."""
+
+    exit_code = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request to a cloud, for messages: cloud, region and operation, and the code it was answered with."""
+
+    cloud: str
+    region: str
+    operation: str
+    code: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.cloud} {self.region} {self.operation}" + (f": {self.code}" if self.code else "")
+
+
+class CloudError(HcloudError):
+    """A cloud said no."""
+
+    def __init__(self, message: str, call: Call, *, hint: str = "") -> None:
+        super().__init__(f"{call}: {message}", hint=hint)
+        self.call = call
+
+
+class NotFoundError(CloudError):
+    """What was asked about is not there, or not yet."""
+
+
+class NoCapacityError(CloudError):
+    """The cloud has none left of a type in a zone; repeating the same order does not help."""
+
+    exit_code = 8
+
+
+class QuotaError(CloudError):
+    """A limit of the account is reached; the message names it, what is needed and what is allowed."""
+
+    exit_code = 8
+
+
+class ThrottledError(CloudError):
+    """Too many requests; ``retry_after`` is what the cloud says, in seconds, None where it does not."""
+
+    def __init__(self, message: str, call: Call, retry_after: float | None = None) -> None:
+        super().__init__(message, call)
+        self.retry_after = retry_after
+
+
+class DeniedError(CloudError):
+    """These credentials may not do this."""
+
+
+class CredentialsError(CloudError):
+    """The credentials are missing, expired or wrong; nothing will work with them."""
+
+
+class MismatchError(CloudError):
+    """The idempotency key was used for another order before."""
+
+
+class RefusedError(CloudError):
+    """The request itself is wrong."""
+
+
+class UnavailableError(CloudError):
+    """No answer that could be understood to a request that changes nothing."""
+
+
+class UnknownOutcomeError(CloudError):
+    """No answer that could be understood to a request that changes something: the cloud may have acted."""
+
+    exit_code = 6

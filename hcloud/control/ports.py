@@ -1,0 +1,84 @@
+"""What the live half needs of the world: a cloud, a clock, and a place to note what is about to be done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from hcloud.model.live import (
+    Commitment,
+    CommitmentOrder,
+    CommitmentQuote,
+    Launch,
+    Launched,
+    Machine,
+    Quota,
+    Scope,
+    Terminated,
+)
+
+
+class Clock(Protocol):
+    """Time as it is told, time as it passes, and waiting."""
+
+    def now(self) -> float:
+        """Seconds since 1970 in UTC; may jump. Nothing that has to be unique is derived from it."""
+
+    def passed(self) -> float:
+        """Seconds since some moment; never goes back."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+
+class Cloud(Protocol):
+    """One account in one region of one cloud.
+
+    A provider makes each request once: it never retries, so that one place decides about patience for all threads.
+    Every method raises, of hcloud.errors, CredentialsError (expired, missing, of no account), DeniedError,
+    ThrottledError (with what the cloud says about when to come back) and RefusedError (the request itself is wrong).
+    Those that only read raise UnavailableError where no answer came that could be understood; those that change
+    something raise UnknownOutcomeError there, since the cloud may have acted. Unknown fields, states and enums in
+    answers are tolerated; an unknown state is not an ended machine.
+    """
+
+    def scope(self) -> Scope:
+        """Who and where we are, asked of the cloud itself (one call, then remembered)."""
+
+    def launch(self, order: Launch) -> Launched:
+        """Start what is ordered, with its tags, in one call; sent again with the same key it gives the same machines.
+
+        Fewer than ordered are returned with ``missing``. Raises NoCapacityError where there is not one,
+        QuotaError with the quota's name, MismatchError where the key was used for another order before.
+        """
+
+    def terminate(self, ids: Sequence[str]) -> Terminated:
+        """End machines and everything that was made for them, in as few calls as the cloud allows."""
+
+    def machines(self, lineage: str) -> tuple[Machine, ...]:
+        """All machines with this tag of ours, every page of them, ended ones too as long as the cloud tells of them.
+
+        An empty lineage asks for those of any. Raises rather than returning a part.
+        """
+
+    def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """These machines, tagged or not; those the cloud does not know are left out."""
+
+    def zones(self, instance_type: str) -> tuple[str, ...]:
+        """The zones of the region where a type is offered, sorted; NotFoundError for a type there is not."""
+
+    def quotas(self, instance_type: str) -> tuple[Quota, ...]:
+        """The limits that a launch of this type counts against."""
+
+    def quote(self, order: CommitmentOrder) -> CommitmentQuote:
+        """What a commitment costs now. Raises NotFoundError where it is not sold; buys nothing."""
+
+    def buy(self, quote: CommitmentQuote) -> Commitment:
+        """Buy exactly what was quoted, at no higher price. Never sent twice by itself; UnknownOutcomeError where the
+        answer is lost. Where the provider takes a key, the same key again gives the same purchase."""
+
+    def commitments(self) -> tuple[Commitment, ...]:
+        """All commitments of the account that count in this region, ended ones too as long as the cloud tells."""
+
+    def cancel(self, commitment: str) -> None:
+        """Give back or dequeue a commitment where the provider allows it; RefusedError with its words where not."""

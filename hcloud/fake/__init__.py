@@ -1,0 +1,1 @@
+"""Fake clouds: stateful HTTP endpoints on this machine that the real SDK clients talk to, with a ledger that judges."""

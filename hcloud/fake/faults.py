@@ -1,0 +1,205 @@
+"""Fault plans: a YAML file that says what a fake cloud gets wrong, when, and how often; drawn from a seed."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from hcloud.errors import InputError, Problem
+from hcloud.units import parse_duration
+
+
+class Kind(StrEnum):
+    """What a rule makes of a request. Those after which the cloud has acted are said so; every server knows how its
+    cloud says each of them on the wire."""
+
+    THROTTLED = "throttled"
+    NO_CAPACITY = "no-capacity"
+    QUOTA = "quota"
+    DENIED = "denied"
+    EXPIRED = "expired-credentials"
+    SKEWED = "clock-skew"
+    SERVER_ERROR = "server-error"
+    UNAVAILABLE = "unavailable"
+    DROPPED_BEFORE = "dropped-before"  # the connection ends, nothing was done
+    DROPPED_AFTER = "dropped-after"  # it was done, the connection ends without an answer
+    NONSENSE = "nonsense"  # it was done, the answer is HTML, or cut off
+    NONSENSE_BEFORE = "nonsense-before"  # it was not done, the answer is the same
+    SLOW = "slow"  # it is done after ``seconds``
+    TWICE = "twice"  # it is done as if the request had come twice
+    EMPTY = "empty"  # a list is answered with nothing in it
+    NOT_FOUND = "not-found"
+    PARTIAL = "partial"  # of what was ordered only ``share`` comes
+    OPERATION_FAILS = "operation-fails"  # accepted; the long-running operation ends in no capacity
+    UNKNOWN_WORDS = "unknown-words"  # answers carry fields and states no client knows
+    REDIRECT = "redirect"  # to another host
+
+
+Seconds = Annotated[
+    float, BeforeValidator(lambda v: float(parse_duration(v)) if isinstance(v, str) else v), Field(ge=0)
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Rule(_Strict):
+    """One thing that goes wrong: on which operations (the cloud's own names, with * and ?), and which of them.
+
+    Calls of a rule are counted from 1 over the operations it names. All conditions given must hold. ``principals``
+    names roles; none: all. ``after`` and ``until`` are seconds since the fake started.
+    """
+
+    on: str = "*"
+    answer: Kind
+    calls: tuple[Annotated[int, Field(ge=1)], ...] = ()
+    first: Annotated[int, Field(ge=1)] | None = None
+    from_call: Annotated[int, Field(ge=1)] | None = None
+    probability: Annotated[float, Field(ge=0, le=1)] = 1.0
+    after: Seconds = 0.0
+    until: Seconds | None = None
+    types: tuple[str, ...] = ()
+    zones: tuple[str, ...] = ()
+    principals: tuple[str, ...] = ()
+    retry_after: Seconds | None = None
+    seconds: Seconds = 0.0
+    share: Annotated[float, Field(ge=0, le=1)] = 0.5
+    code: str = ""
+    mutating: bool | None = None
+
+
+class ClockPlan(_Strict):
+    """When the fake's clock starts (now, where nothing is said) and how fast it goes."""
+
+    start: datetime | None = None
+    speed: Annotated[float, Field(ge=0)] = 1.0
+
+
+class FaultPlan(_Strict):
+    """Everything that a fake cloud is told: how slow and how full it is, who may do what, and what goes wrong.
+
+    ``stock`` is machines by ``type``, ``zone`` or ``type@zone`` (``*`` matches), ``quotas`` by the name of the cloud,
+    ``roles`` the operations (with * and ?) by the name of a credential; a name that is not there may do everything.
+    ``price_factor`` multiplies every price that the fake tells, ``spot_notices`` are seconds after the start at which
+    all spot machines get notice, two minutes before they end.
+    """
+
+    format_version: Literal["1.0"] = "1.0"
+    seed: Annotated[int, Field(ge=0)] = 0
+    clock: ClockPlan = ClockPlan()
+    visibility_delay: Seconds = 0.0
+    tag_delay: Seconds = 0.0
+    spin_up: Seconds = 0.0
+    end_delay: Seconds = 0.0
+    linger: Seconds = 3600.0
+    operation_delay: Seconds = 0.0
+    tokens: bool = True
+    stock: Mapping[str, Annotated[int, Field(ge=0)]] = {}
+    quotas: Mapping[str, Annotated[int, Field(ge=0)]] = {}
+    roles: Mapping[str, tuple[str, ...]] = {}
+    price_factor: Annotated[float, Field(gt=0)] = 1.0
+    spot_notices: tuple[Seconds, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request as rules see it."""
+
+    operation: str
+    mutating: bool
+    principal: str = ""
+    instance_type: str = ""
+    zone: str = ""
+
+
+@dataclass(slots=True)
+class Faults:
+    """A fault plan at work: counts calls and draws chances, both in the order in which requests arrive."""
+
+    plan: FaultPlan
+    started: float
+    _counts: dict[int, int] = field(default_factory=dict)
+    _chance: random.Random = field(init=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def __post_init__(self) -> None:
+        self._chance = random.Random(self.plan.seed)
+
+    def strike(self, asked: Asked, now: float) -> Rule | None:
+        """The first rule that applies to a request; every rule that names its operation counts it."""
+        with self._lock:
+            struck = None
+            for number, rule in enumerate(self.plan.rules):
+                if not _names(rule, asked):
+                    continue
+                count = self._counts[number] = self._counts.get(number, 0) + 1
+                drawn = rule.probability >= 1 or self._chance.random() < rule.probability
+                if struck is None and drawn and _counts(rule, count) and self._in_time(rule, now):
+                    struck = rule
+            return struck
+
+    def allows(self, asked: Asked) -> bool:
+        """Whether the role of a request may do it."""
+        allowed = self.plan.roles.get(asked.principal)
+        return allowed is None or any(fnmatchcase(asked.operation, pattern) for pattern in allowed)
+
+    def stock(self, instance_type: str, zone: str) -> int | None:
+        """How many machines of a type a zone holds in all, by the most exact entry; None without a limit."""
+        for name in (f"{instance_type}@{zone}", instance_type, zone, "*"):
+            if name in self.plan.stock:
+                return self.plan.stock[name]
+        return None
+
+    def _in_time(self, rule: Rule, now: float) -> bool:
+        age = now - self.started
+        return age >= rule.after and (rule.until is None or age < rule.until)
+
+
+def _names(rule: Rule, asked: Asked) -> bool:
+    return (
+        fnmatchcase(asked.operation, rule.on)
+        and (rule.mutating is None or rule.mutating == asked.mutating)
+        and (not rule.types or asked.instance_type in rule.types)
+        and (not rule.zones or asked.zone in rule.zones)
+        and (not rule.principals or asked.principal in rule.principals)
+    )
+
+
+def _counts(rule: Rule, count: int) -> bool:
+    stated = [
+        not rule.calls or count in rule.calls,
+        rule.first is None or count <= rule.first,
+        rule.from_call is None or count >= rule.from_call,
+    ]
+    return all(stated)
+
+
+def fault_plan(document: object, where: str) -> FaultPlan:
+    """A fault plan from what a YAML file holds; raises InputError with every problem."""
+    try:
+        return FaultPlan.model_validate(document if document is not None else {})
+    except ValidationError as error:
+        problems = [
+            Problem(where, ".".join(map(str, e["loc"])) or "top", repr(e.get("input"))[:60], e["msg"])
+            for e in error.errors()
+        ]
+        raise InputError(f"{where}: not a fault plan", problems) from None
+
+
+def read_text(path: Path) -> str:
+    """The text of a fault plan file; InputError where there is none."""
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read: {error}") from None

@@ -1,0 +1,192 @@
+"""The HTTP side that all fake clouds share: a threaded server on 127.0.0.1, faults on the wire, and a control path."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Protocol
+from urllib.parse import parse_qsl, urlsplit
+
+from hcloud.fake.clock import FakeClock
+from hcloud.fake.faults import FaultPlan, Faults, fault_plan
+from hcloud.fake.ledger import Ledger
+
+CONTROL = "/_hcloud/"
+LARGEST_BODY = 16 << 20
+NONSENSE = b"<html><body><h1>502 Bad Gateway</h1>"
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request as it came in; header names are lower case."""
+
+    method: str
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: bytes
+    raw_query: str = ""
+
+    def json(self) -> dict[str, object]:
+        """The body as a JSON object; empty where there is none."""
+        found = json.loads(self.body) if self.body else {}
+        return found if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What goes back; ``dropped`` ends the connection without a word."""
+
+    status: int = 200
+    body: bytes = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    dropped: bool = False
+
+
+def json_answer(document: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
+    """A JSON answer."""
+    body = json.dumps(document).encode()
+    return Answer(status, body, {"content-type": "application/json; charset=utf-8", **(headers or {})})
+
+
+class FakeCloud(Protocol):
+    """What a cloud's own half of a fake is."""
+
+    name: str
+    ledger: Ledger
+    clock: FakeClock
+    faults: Faults
+
+    def answer(self, received: Received) -> Answer:
+        """What the cloud says to a request; applies faults and notes everything in the ledger."""
+
+    def edit(self, change: Mapping[str, object]) -> object:
+        """A person's change behind hcloud's back: ``{"terminate": ID}``, ``{"retag": ID, "tags": {...}}``,
+        ``{"resize": ID, "type": T}`` or ``{"launch": TYPE, "tags": {...}}``; returns what it did as JSON."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = -1
+    disable_nagle_algorithm = True
+    server: _Server
+
+    def do_GET(self) -> None:
+        """Read, ask the cloud, write."""
+        length = int(self.headers.get("content-length") or 0)
+        if length > LARGEST_BODY:
+            self.close_connection = True
+            return
+        parts = urlsplit(self.path)
+        headers = {k.lower(): v for k, v in self.headers.items()}
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        received = Received(self.command, parts.path, query, headers, self.rfile.read(length), parts.query)
+        self._write(self.server.answer(received))
+
+    do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_GET  # noqa: N815
+
+    def _write(self, answer: Answer) -> None:
+        if answer.dropped:
+            self.close_connection = True
+            self.connection.shutdown(socket.SHUT_RDWR)
+            return
+        self.send_response(answer.status)
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
+        self.send_header("content-length", str(len(answer.body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(answer.body)
+        self.wfile.flush()
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Say nothing: the ledger has it."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self, cloud: FakeCloud, port: int) -> None:
+        self.cloud = cloud
+        super().__init__(("127.0.0.1", port), _Handler)
+
+    def answer(self, received: Received) -> Answer:
+        if received.path.startswith(CONTROL):
+            return control(self.cloud, received)
+        return self.cloud.answer(received)
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A client that went away is no news."""
+
+
+class Running:
+    """A fake cloud that listens; use as a context."""
+
+    def __init__(self, cloud: FakeCloud, port: int = 0) -> None:
+        self.cloud = cloud
+        self._server = _Server(cloud, port)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
+
+    @property
+    def url(self) -> str:
+        """Where it listens."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def __enter__(self) -> Running:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+
+def control(cloud: FakeCloud, received: Received) -> Answer:
+    """The way by which tests and people look into a fake and turn its clock; no cloud has anything like it.
+
+    GET ledger; POST clock {"advance": S} or {"speed": X}; POST faults PLAN; POST edit CHANGE.
+    """
+    what = received.path.removeprefix(CONTROL)
+    if what == "ledger":
+        return json_answer(ledger_document(cloud))
+    body = received.json()
+    if what == "clock":
+        advance, speed = body.get("advance", 0), body.get("speed")
+        if isinstance(speed, int | float):
+            cloud.clock.speed = float(speed)
+        cloud.clock.advance(float(advance) if isinstance(advance, int | float) else 0.0)
+        return json_answer({"now": cloud.clock.now()})
+    if what == "faults":
+        cloud.faults = Faults(fault_plan(body, "request"), cloud.clock.now())
+        return json_answer({"rules": len(cloud.faults.plan.rules)})
+    if what == "edit":
+        return json_answer(cloud.edit(body))
+    return json_answer({"error": f"there is no {what}"}, 404)
+
+
+def ledger_document(cloud: FakeCloud) -> dict[str, object]:
+    """The ledger as JSON, sorted by id."""
+    with cloud.ledger.held():
+        return {
+            "cloud": cloud.name,
+            "now": cloud.clock.now(),
+            "machines": [asdict(m) for _, m in sorted(cloud.ledger.machines.items())],
+            "purchases": [
+                {**asdict(p), "hourly": str(p.hourly), "upfront": str(p.upfront)}
+                for _, p in sorted(cloud.ledger.purchases.items())
+            ],
+            "requests": [asdict(r) for r in cloud.ledger.requests],
+            "extras": cloud.ledger.extras,
+        }
+
+
+def started(plan: FaultPlan) -> tuple[FakeClock, Faults]:
+    """A clock and faults as a plan says."""
+    start = plan.clock.start.timestamp() if plan.clock.start else time.time()
+    return FakeClock(start, plan.clock.speed), Faults(plan, start)

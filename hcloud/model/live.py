@@ -1,0 +1,200 @@
+"""What stands in a cloud and what is ordered there: scopes, machines, launches and commitments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from hcloud.model.catalog import Payment, PurchaseOption
+
+CLOUDS = ("aws", "gcp", "azure", "local")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Scope:
+    """Where something stands: ``account`` is the AWS account, Google project or Azure subscription; ``endpoint`` is
+    empty for the cloud's own."""
+
+    cloud: str
+    account: str
+    region: str
+    endpoint: str = ""
+
+    def __str__(self) -> str:
+        at = f" at {self.endpoint}" if self.endpoint else ""
+        return f"{self.cloud} {self.account} {self.region}{at}"
+
+
+class MachineState(StrEnum):
+    """How a machine is; UNKNOWN stands for every word of a provider that is not known here, and is not ended."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    STOPPING = "stopping"
+    STOPPED = "stopped"
+    ENDED = "ended"
+    UNKNOWN = "unknown"
+
+    @property
+    def is_live(self) -> bool:
+        """Whether it is there to stay; what is on its way out, or gone, is not."""
+        return self not in (MachineState.STOPPING, MachineState.ENDED)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """The tags (labels) that every machine gets in the call that creates it.
+
+    ``lineage`` is the state's, ``plan`` the digest of the plan (first 12 hex digits), ``expires`` an hour in UTC as
+    ``20261121t10z`` or empty. All values consist of lower-case letters, digits, ``-`` and ``_`` (63 at most), which
+    every cloud takes as they are.
+    """
+
+    lineage: str
+    project: str
+    plan: str
+    expires: str = ""
+
+
+TAG_LINEAGE = "hcloud-lineage"
+TAG_PROJECT = "hcloud-project"
+TAG_PLAN = "hcloud-plan"
+TAG_EXPIRES = "hcloud-expires"
+TAG_ADDRESS = "hcloud-address"
+TAG_KEY = "hcloud-key"
+PROTECTED_TAG = "hcloud-protected"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """An order of ``count`` machines of one type in one zone, made once however often it is sent.
+
+    ``key`` (32 lower-case hex digits) is derived from lineage, generation and address: it is what the cloud's own
+    idempotency handle is made of, and is a tag of each machine. ``option`` is on-demand or spot. ``address`` is the
+    place in the plan (lower-case letters, digits, ``-``). ``start_up`` is a script the machine runs when it starts.
+    """
+
+    key: str
+    address: str
+    instance_type: str
+    zone: str
+    count: int
+    owner: Owner
+    option: PurchaseOption = PurchaseOption.ON_DEMAND
+    start_up: str = ""
+
+    def tags(self) -> dict[str, str]:
+        """The tags of its machines, in a fixed order."""
+        found = {
+            TAG_LINEAGE: self.owner.lineage,
+            TAG_PROJECT: self.owner.project,
+            TAG_PLAN: self.owner.plan,
+            TAG_ADDRESS: self.address,
+            TAG_KEY: self.key,
+        }
+        return {**found, TAG_EXPIRES: self.owner.expires} if self.owner.expires else found
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine as the cloud tells it. ``id`` is what it is ended by; ``launched`` is the cloud's own time."""
+
+    id: str
+    instance_type: str
+    zone: str
+    state: MachineState
+    option: PurchaseOption
+    launched: datetime | None
+    tags: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def lineage(self) -> str:
+        """Whose it is; empty where it bears no tag of ours."""
+        return self.tags.get(TAG_LINEAGE, "")
+
+    @property
+    def key(self) -> str:
+        """The order it came from; empty where it bears no such tag."""
+        return self.tags.get(TAG_KEY, "")
+
+    @property
+    def address(self) -> str:
+        """Its place in the plan; empty where it bears no such tag."""
+        return self.tags.get(TAG_ADDRESS, "")
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """What an order came to: the machines there are of it, how many are missing, and why in the cloud's words."""
+
+    machines: tuple[Machine, ...]
+    missing: int = 0
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Terminated:
+    """Which machines the cloud agreed to end, and which it did not know any more."""
+
+    ending: tuple[str, ...]
+    gone: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """A limit of the account that a launch counts against, in the unit of its name; None where it has none."""
+
+    name: str
+    limit: Decimal | None
+    used: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class CommitmentOrder:
+    """A commitment to buy: ``count`` instances, or ``dollars_per_hour`` for what is spend-based.
+
+    ``key`` is the client's handle where the provider takes one, and is noted in the ledger of purchases in any case.
+    """
+
+    key: str
+    option: PurchaseOption
+    instance_type: str
+    term_years: int
+    payment: Payment
+    count: int = 0
+    dollars_per_hour: Decimal | None = None
+    starts: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CommitmentQuote:
+    """What a commitment costs now, for all of it; ``offering`` is the provider's id of what is bought."""
+
+    order: CommitmentOrder
+    offering: str
+    upfront: Decimal
+    hourly: Decimal
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class Commitment:
+    """A commitment that the cloud says is held. ``state`` is pending, queued, active, ended or unknown; ``key`` is
+    empty where the provider keeps none."""
+
+    id: str
+    option: PurchaseOption
+    offering: str
+    instance_type: str
+    count: int
+    term_years: int
+    payment: Payment
+    state: str
+    starts: datetime | None
+    ends: datetime | None
+    upfront: Decimal
+    hourly: Decimal
+    currency: str
+    key: str = ""
