@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from hcloud.model.live import (
@@ -16,6 +17,11 @@ from hcloud.model.live import (
     Scope,
     Terminated,
 )
+from hcloud.model.state import Conclusion, Intent, LockInfo, State
+
+Crash = Callable[[str], None]
+"""Called at every point at which a crash would be interesting, with its name (``apply.intent.fsynced``): tests end the
+process there, in life it does nothing."""
 
 
 class Clock(Protocol):
@@ -82,3 +88,42 @@ class Cloud(Protocol):
 
     def cancel(self, commitment: str) -> None:
         """Give back or dequeue a commitment where the provider allows it; RefusedError with its words where not."""
+
+
+class Journal(Protocol):
+    """Intents and their conclusions since the state was last written."""
+
+    def intend(self, intent: Intent) -> None:
+        """Note what is about to be asked; returns when it will outlast a crash, raises HcloudError where it will not:
+        then nothing may be asked."""
+
+    def conclude(self, conclusion: Conclusion) -> None:
+        """Note what came of it, as lastingly."""
+
+    def entries(self) -> tuple[Intent | Conclusion, ...]:
+        """All of it in order. A torn last line is left out (what it would have said was not asked yet); damage
+        anywhere else raises InputError."""
+
+    def next_number(self) -> int:
+        """A number that no intent of this journal has."""
+
+    def trim(self, upto: int) -> None:
+        """Forget intents up to a number that are concluded and contained in a state that was written; open ones stay."""
+
+
+class StateStore(Protocol):
+    """Where the state is kept: a file, or an object in a bucket."""
+
+    def load(self) -> State | None:
+        """The state; None where there never was one (no file, no copy, no journal). InputError where there was and it
+        cannot be read, is empty or damaged, or is of a later version: never taken for a new beginning."""
+
+    def save(self, state: State) -> State:
+        """Write ``state`` as the successor of the stored one and return it with its new serial; StaleError where the
+        stored serial is not ``state.serial`` any more."""
+
+    def locked(self, purpose: str) -> AbstractContextManager[LockInfo]:
+        """Hold it; LockedError names the one who does. A holder that is dead (of this machine) is replaced."""
+
+    def journal(self) -> Journal:
+        """The journal beside it."""
