@@ -108,7 +108,7 @@ class Journal(Protocol):
         """A number that no intent of this journal has."""
 
     def trim(self, upto: int) -> None:
-        """Forget intents up to a number that are concluded and contained in a state that was written; open ones stay."""
+        """Forget intents up to a number that are concluded and in a state that was written; open ones stay."""
 
 
 class StateStore(Protocol):
