@@ -34,7 +34,7 @@ def config_schema() -> Mapping[str, object]:
 
 _WRITTEN = {
     section: {k for k, t in texts.items() if t.unit == DURATION}
-    | {k for k in texts if k in ("terms", "term_years", "dollars_per_hour", "count")}
+    | {k for k in texts if k in ("terms", "term_years", "dollars_per_hour") or (section, k) == ("owned", "count")}
     for section, texts in KEYS.items()
 }
 
