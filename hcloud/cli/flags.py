@@ -18,7 +18,9 @@ OneProvider = Annotated[str | None, typer.Option(help="aws, gcp or azure; else t
 OneRegion = Annotated[str | None, typer.Option(help="The region whose prices count.")]
 Families = Annotated[list[str] | None, typer.Option(help="Family pattern, for example m5.*; may be repeated.")]
 LargeVcpus = Annotated[int | None, typer.Option(min=1, help="vCPUs of the large (reserved) type.")]
-Cloud = Annotated[str | None, typer.Option(help="paper, measured-aws, -gcp, -azure, or a file.")]
+CloudModel = Annotated[
+    str | None, typer.Option("--cloud-model", help="Model of the cloud: paper, measured-aws, -gcp, -azure, a file.")
+]
 Pool = Annotated[int | None, typer.Option(min=1, help="Reserved servers, instead of each strategy's own rule.")]
 PriceRatio = Annotated[float | None, typer.Option(help="On-demand over reserved price, instead of the book's.")]
 Unprofiled = Annotated[bool, typer.Option("--unprofiled", help="Users' own requests instead of profiles.")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, Cloud, Configuration, Now, Profiles, TraceFormat, TraceKeys
+from hcloud.cli.flags import AsJson, CloudModel, Configuration, Now, Profiles, TraceFormat, TraceKeys
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
 from hcloud.cli.options import moment, tell_first_use
@@ -60,7 +60,7 @@ def plan(
     ] = None,
     budget: Annotated[float | None, typer.Option(help="Most dollars a month.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="Seeds to predict with [3].")] = None,
-    cloud: Cloud = None,
+    cloud: CloudModel = None,
     frontier: Annotated[bool, typer.Option("--frontier", help="Show every point that was simulated.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Draw dollars against quality to FILE.png, .svg, .html.")] = None,
     max_price_age: Annotated[str | None, typer.Option(help="Refuse older prices, for example 30d.")] = None,
