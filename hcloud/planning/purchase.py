@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import Decimal
 
@@ -187,8 +187,3 @@ def price_digest(quotes: Iterable[CommitmentQuote]) -> str:
         for q in quotes
     )
     return hashlib.sha256("\n".join(rows).encode()).hexdigest()
-
-
-def only(plan: PurchasePlan, keys: frozenset[str]) -> PurchasePlan:
-    """The same plan with some of its items."""
-    return replace(plan, items=tuple(item for item in plan.items if item.key in keys))
