@@ -50,6 +50,7 @@ SECTIONS = {
     "planning": "How the workload is stretched over the horizon, and how much is reserved",
     "profiles": "What was measured of the applications: their jobs get the size and the neighbours they need",
     "operation": "Simulate how strategies would run it; without a strategy the plan is arithmetic on the demand alone",
+    "commitments": "What 'hcloud commit apply' may buy; HYC_ALLOW_PURCHASE=1 has to be set as well",
     "owned": "Commitments that are already paid for; they are used first and never bought again",
 }
 KEYS: Mapping[str, Mapping[str, KeyText]] = {
@@ -102,6 +103,14 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "budget": KeyText("most a month may cost; null: no limit", "$/month"),
         "seeds": KeyText("seeds that predictions are made with", "count"),
         "cloud": KeyText("model of the cloud: paper, measured-aws, a file; null: the market's own, as measured"),
+    },
+    "commitments": {
+        "enabled": KeyText("whether anything may be bought at all"),
+        "ceiling": KeyText("most that all purchases together may commit; null: nothing is bought", "$"),
+        "price_tolerance": KeyText("how far a price may move between plan and purchase", "share"),
+        "valid_for": KeyText("how long a purchase plan may be used, once", DURATION),
+        "max_plan_age": KeyText("older plans are not turned into purchases", DURATION),
+        "max_price_age": KeyText("nor are plans made with older prices", DURATION),
     },
     "owned": {
         "provider": KeyText("aws, gcp or azure"),
