@@ -33,6 +33,7 @@ VERBS = {
     "compare": "The strategies side by side over several seeds: cost, quality, and which are on the front",
     "sweep": "What comes out when numbers of a strategy, the cloud or the prices are others",
     "decide": "Decide on a live stream of events where each job goes, and say why",
+    "commit": "Commitments: what to buy and why, buy it once, list and cancel",
     "profile": "What an application needs, bears and causes: run, show, list, compare, import",
     "classify": "What size, type and neighbours applications need, from few measurements",
     "workload": "Traces and utilisation histories: show, validate, convert",
@@ -100,7 +101,7 @@ def root(
     quiet: bool = typer.Option(False, "--quiet", "-q", help="Only results, warnings and errors."),
     verbose: bool = typer.Option(False, "--verbose", "-v", help="Say what a plan assumes."),
     no_color: bool = typer.Option(False, "--no-color", help="No colour (as NO_COLOR=1)."),
-    no_input: bool = typer.Option(False, "--no-input", help="Never ask; fail instead (nothing asks yet)."),
+    no_input: bool = typer.Option(False, "--no-input", help="Never ask; fail instead."),
     debug: bool = typer.Option(False, "--debug", help="Show stack traces."),
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:

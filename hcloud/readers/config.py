@@ -135,6 +135,17 @@ class OperationSection(Section):
     cloud: str | None = None
 
 
+class CommitmentsSection(Section):
+    """What ``hcloud commit`` may buy; only a file can say so, never the environment."""
+
+    enabled: bool = False
+    ceiling: Annotated[Decimal, Field(gt=0)] | None = None
+    price_tolerance: Annotated[Decimal, Field(ge=0, le=Decimal("0.25"))] = Decimal(0)
+    valid_for: Annotated[int, BeforeValidator(_seconds), Field(gt=0)] = parse_duration("1d")
+    max_plan_age: Annotated[int, BeforeValidator(_seconds), Field(gt=0)] = parse_duration("7d")
+    max_price_age: Annotated[int, BeforeValidator(_seconds), Field(gt=0)] = parse_duration("30d")
+
+
 class OwnedSection(Section):
     """A commitment that is already paid for: instances, or dollars an hour for a savings plan."""
 
@@ -176,6 +187,7 @@ class Config(Section):
     live: LiveSection = LiveSection()
     limits: LimitsSection = LimitsSection()
     fleet: tuple[FleetSection, ...] = ()
+    commitments: CommitmentsSection = CommitmentsSection()
     owned: tuple[OwnedSection, ...] = ()
 
     def settings(self) -> PlanSettings:
@@ -269,6 +281,8 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, obj
     for name, text in sorted(environment.items()):
         if name.startswith(ENVIRONMENT) and "__" in name:
             section, key = name.removeprefix(ENVIRONMENT).lower().split("__", 1)
+            if section == "commitments":
+                raise InputError(f"{name}: what may be bought is said in a file, not in the environment")
             if section not in Config.model_fields or key not in _known_keys((section,)):
                 raise InputError(f"{name}: the configuration has no key {section}.{key}")
             sections.setdefault(section, {})[key] = load_yaml(text, name)
@@ -306,6 +320,7 @@ def _known_keys(location: tuple[int | str, ...]) -> list[str]:
         "live": LiveSection,
         "limits": LimitsSection,
         "fleet": FleetSection,
+        "commitments": CommitmentsSection,
         "owned": OwnedSection,
     }
     section = sections.get(str(location[0]), Config) if location else Config

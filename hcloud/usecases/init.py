@@ -54,6 +54,7 @@ SECTIONS = {
     "live": "The account that apply acts on; without a cloud a plan changes nothing",
     "limits": "How far one apply may go; null: no limit (ended: a fifth of the machines, 20 at most)",
     "fleet": "Machines that should stand, instead of those that the plan decides on",
+    "commitments": "What 'hcloud commit apply' may buy; HYC_ALLOW_PURCHASE=1 has to be set as well",
     "owned": "Commitments that are already paid for; they are used first and never bought again",
 }
 KEYS: Mapping[str, Mapping[str, KeyText]] = {
@@ -131,6 +132,14 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "option": KeyText("on-demand or spot"),
         "zones": KeyText("allowed zones, the preferred one first; none: those of live.zones"),
         "fallbacks": KeyText("types to take, in this order, where the wanted one is sold out"),
+    },
+    "commitments": {
+        "enabled": KeyText("whether anything may be bought at all"),
+        "ceiling": KeyText("most that all purchases together may commit; null: nothing is bought", "$"),
+        "price_tolerance": KeyText("how far a price may move between plan and purchase", "share"),
+        "valid_for": KeyText("how long a purchase plan may be used, once", DURATION),
+        "max_plan_age": KeyText("older plans are not turned into purchases", DURATION),
+        "max_price_age": KeyText("nor are plans made with older prices", DURATION),
     },
     "owned": {
         "provider": KeyText("aws, gcp or azure"),

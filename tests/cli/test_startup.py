@@ -39,8 +39,8 @@ def test_completing_loads_nothing_heavy() -> None:
     assert done.returncode == 0
     assert done.stderr.splitlines()[-1] in ("heavy:", "heavy: pydantic")
     assert done.stdout.split() == [
-        "plan", "explain", "simulate", "compare", "sweep", "decide", "profile", "classify", "workload", "pricing",
-        "strategy", "reproduce", "init", "validate", "doctor",
+        "plan", "explain", "simulate", "compare", "sweep", "decide", "commit", "profile", "classify", "workload",
+        "pricing", "strategy", "reproduce", "init", "validate", "doctor",
     ]  # fmt: skip
 
 
