@@ -26,9 +26,9 @@ class Place:
 def slots_of(plan: Plan, place: Place) -> tuple[Slot, ...]:
     """The slots of a plan in one region, by address, without zones: where a type is offered only the cloud knows.
 
-    What is committed (owned already, or to be bought) runs as whole machines at its amortised price; where it is dollars
-    an hour, as many as these cover. Of what is rented on demand the whole machines of the mean stand (ours: what comes
-    and goes with demand is the controller's). Spot machines do not stand.
+    What is committed (owned already, or to be bought) runs as whole machines at its amortised price; where it is
+    dollars an hour, as many as these cover. Of what is rented on demand the whole machines of the mean stand (ours:
+    what comes and goes with demand is the controller's). Spot machines do not stand.
     """
     return tuple(sorted((*_reserved(plan, place), *_standing(plan, place)), key=lambda slot: slot.address))
 

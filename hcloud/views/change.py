@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from hcloud import __version__
 from hcloud.model.change import Action, Change, ChangeSet, How
 from hcloud.units import counted
 from hcloud.views.console import Terminal
+
+if TYPE_CHECKING:
+    from hcloud.live.outcome import Outcome
 
 COLOURS = {Action.LAUNCH: "green", Action.TERMINATE: "red", Action.REPLACE: "yellow", Action.COMMIT: "cyan"}
 NAMED = 3
@@ -66,3 +72,39 @@ def _named(ids: tuple[str, ...]) -> str:
 def dollars(amount: Decimal) -> str:
     """An amount as people read it."""
     return f"${amount:,.4f}"
+
+
+def show_outcome(outcome: Outcome, terminal: Terminal) -> None:
+    """What came of it: never better than it is."""
+    colour = {"converged": "green", "partial": "yellow", "unknown": "red"}[outcome.result]
+    said = f"{len(outcome.launched)} launched, {len(outcome.ended)} ended, {counted(outcome.calls, 'request')}"
+    terminal.out.print(Text.assemble((str(outcome.result), colour), f": {said}"))
+    for shortfall in outcome.shortfalls:
+        terminal.warn(f"{shortfall.address}: {shortfall.missing} missing; tried {', '.join(shortfall.tried)}")
+    for problem in outcome.problems:
+        terminal.warn(problem)
+    if outcome.error is not None:
+        terminal.warn(str(outcome.error))
+        if outcome.error.hint:
+            terminal.note(f"hint: {outcome.error.hint}")
+    if outcome.exit_code and outcome.left is None:
+        terminal.note("what stands now is not known; the journal has what was asked for: hcloud apply goes on from it")
+
+
+def outcome_document(outcome: Outcome, at: datetime) -> Mapping[str, object]:
+    """What came of it, as JSON."""
+    return {
+        "format_version": "1.0",
+        "tool_version": __version__,
+        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "result": str(outcome.result),
+        "exit_code": outcome.exit_code,
+        "launched": list(outcome.launched),
+        "ended": list(outcome.ended),
+        "wanted": outcome.wanted,
+        "missing": [{"address": s.address, "missing": s.missing, "tried": list(s.tried)} for s in outcome.shortfalls],
+        "problems": list(outcome.problems),
+        "error": None if outcome.error is None else str(outcome.error),
+        "calls": outcome.calls,
+        "serial": outcome.serial,
+    }
