@@ -43,13 +43,17 @@ EVERYTHING = frozenset(Ability)
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """How the cloud calls the operations that rules are about. ``reads`` are patterns of all that change nothing."""
+    """How the cloud calls the operations that rules are about. ``reads`` are patterns of all that change nothing.
+
+    ``buy_by_key`` is what buys ``commitment_by_key``, where that is not ``buy``.
+    """
 
     launch: str
     terminate: str
     list: str
     reads: tuple[str, ...]
     buy: str = ""
+    buy_by_key: str = ""
     commitments: str = ""
 
 
@@ -97,6 +101,10 @@ class Rig(ABC):
     def commitment(self, key: str) -> CommitmentOrder:
         """A commitment that the fake sells."""
         raise NotImplementedError
+
+    def commitment_by_key(self, key: str) -> CommitmentOrder:
+        """One whose purchase takes the key, where not all do."""
+        return self.commitment(key)
 
     def cancellable(self, key: str) -> CommitmentOrder:
         """One that can be given back at once."""

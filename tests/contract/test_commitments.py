@@ -46,7 +46,7 @@ def test_nothing_is_held_at_first(rig: Rig) -> None:
 
 @pytest.mark.needs(Ability.PURCHASE_KEYS)
 def test_I2_the_same_purchase_again_is_the_same_commitment(rig: Rig) -> None:
-    quote = rig.cloud().quote(rig.commitment(KEY))
+    quote = rig.cloud().quote(rig.commitment_by_key(KEY))
     assert rig.cloud().buy(quote).id == rig.cloud().buy(quote).id
     assert len(rig.fake.ledger.purchases) == 1
 
@@ -73,8 +73,8 @@ def test_I1_a_purchase_without_an_answer_is_unknown_and_made_once(rig: Rig, answ
 @pytest.mark.needs(Ability.FAULTS, Ability.PURCHASE_KEYS)
 def test_I2_a_purchase_whose_answer_was_lost_is_settled_by_its_key(rig: Rig) -> None:
     cloud = rig.cloud()
-    quote = cloud.quote(rig.commitment(KEY))
-    rig.fault("dropped-after", rig.words.buy, first=1)
+    quote = cloud.quote(rig.commitment_by_key(KEY))
+    rig.fault("dropped-after", rig.words.buy_by_key or rig.words.buy, first=1)
     with pytest.raises(UnknownOutcomeError):
         cloud.buy(quote)
     bought = cloud.buy(quote)

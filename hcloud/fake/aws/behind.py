@@ -43,7 +43,7 @@ def ask_moto(received: Received) -> Answer:
 def _call(environ: dict[str, Any]) -> Answer:
     told: dict[str, Any] = {}
 
-    def start(status: str, headers: list[tuple[str, str]], exc_info: object = None) -> None:
+    def start(status: str, headers: list[tuple[str, str]], _: object = None) -> None:
         told["status"], told["headers"] = int(status.split(maxsplit=1)[0]), headers
 
     pieces = _application()(environ, start)

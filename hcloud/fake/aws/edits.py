@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hcloud.fake.aws.machines import end
 from hcloud.fake.aws.world import World
@@ -25,27 +25,13 @@ def edited(world: World, change: Mapping[str, object]) -> dict[str, object]:
     return {"error": "there is no such machine or change"}
 
 
-def _terminate(world: World, machine: Rented, change: Mapping[str, object]) -> None:
-    end(world, machine, world.clock.now(), "User initiated")
-
-
-def _retag(world: World, machine: Rented, change: Mapping[str, object]) -> None:
-    machine.tags = _tags(change)
-
-
-def _resize(world: World, machine: Rented, change: Mapping[str, object]) -> None:
-    machine.instance_type = str(change["type"])
-
-
-def _stop(world: World, machine: Rented, change: Mapping[str, object]) -> None:
-    machine.detail["stopped"] = True
-
-
-def _keep(world: World, machine: Rented, change: Mapping[str, object]) -> None:
-    machine.detail["kept"] = True
-
-
-_ACTS = {"terminate": _terminate, "retag": _retag, "resize": _resize, "stop": _stop, "keep": _keep}
+_ACTS: Mapping[str, Callable[[World, Rented, Mapping[str, object]], None]] = {
+    "terminate": lambda world, machine, _: end(world, machine, world.clock.now(), "User initiated"),
+    "retag": lambda _, machine, change: setattr(machine, "tags", _tags(change)),
+    "resize": lambda _, machine, change: setattr(machine, "instance_type", str(change["type"])),
+    "stop": lambda _, machine, __: machine.detail.update(stopped=True),
+    "keep": lambda _, machine, __: machine.detail.update(kept=True),
+}
 
 
 def _tags(change: Mapping[str, object]) -> dict[str, str]:

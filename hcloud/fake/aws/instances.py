@@ -122,7 +122,7 @@ def delete_tags(ask: Ask) -> Wire:
 
 def describe_spot_instance_requests(ask: Ask) -> Wire:
     """The requests behind spot machines; one that got notice says so."""
-    found = [spot_request(m, ask.now) for m in _listed(ask) if m.spot]
+    found = [spot_request(m) for m in _listed(ask) if m.spot]
     wanted = ask.wire.get("SpotInstanceRequestIds")
     page, token = ask.page([r for r in found if not wanted or r["SpotInstanceRequestId"] in wanted], LARGEST_PAGE)
     return {"SpotInstanceRequests": page, "NextToken": token}

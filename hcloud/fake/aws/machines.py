@@ -148,7 +148,7 @@ def _spot_request(machine: Rented) -> str:
     return "sir-" + machine.id.removeprefix("i-")[-8:]
 
 
-def spot_request(machine: Rented, now: float) -> Wire:
+def spot_request(machine: Rented) -> Wire:
     """The request behind a spot machine, which tells of notices."""
     noticed = machine.detail.get("notice_at")
     code = "fulfilled" if noticed is None else "marked-for-termination"

@@ -61,7 +61,7 @@ def _quotas(ask: Ask) -> list[Wire]:
             "ServiceCode": "ec2",
             "ServiceName": "Amazon Elastic Compute Cloud (Amazon EC2)",
             "QuotaCode": code,
-            "QuotaName": f"{'All' if spot else 'Running On-Demand'} {group} {'Spot Instance Requests' if spot else 'instances'}",
+            "QuotaName": f"All {group} Spot Instance Requests" if spot else f"Running On-Demand {group} instances",
             "Value": float(ask.world.faults.plan.quotas.get(code, USUAL_LIMIT)),
             "Unit": "None",
             "Adjustable": True,

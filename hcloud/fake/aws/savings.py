@@ -58,6 +58,7 @@ def _filters(wire: Wire) -> dict[str, list[str]]:
 def describe_savings_plans_offerings(ask: Ask) -> Wire:
     """What is on sale."""
     regions = _filters(ask.wire).get("region", [ask.region])
+    ask.world.regions.update(regions)
     found = list({o.id: o for r in regions for o in _on_sale(ask, r) if _wanted(ask.wire, o)}.values())
     page, token = ask.page([] if ask.struck(Kind.EMPTY) else found, OFFERINGS_PAGE)
     return {"searchResults": [_offering(o) for o in page], **({"nextToken": token} if token else {})}
@@ -140,14 +141,9 @@ def _bought(ask: Ask, token: str) -> Purchase:
 
 
 def _everything(ask: Ask) -> Iterator[Offering]:
-    """Offerings of all regions that are known; a savings plan is bought in no region of its own."""
-    regions = {o.key.region for o in ask.world.shop.offers} or _sample_regions()
-    for region in sorted({*regions, ask.region}):
+    """Offerings of all regions that were ever asked about; a savings plan is bought in no region of its own."""
+    for region in sorted({*ask.world.regions, ask.region}):
         yield from _on_sale(ask, region)
-
-
-def _sample_regions() -> set[str]:
-    return {"us-east-1", "us-east-2", "us-west-2", "eu-west-1", "eu-central-1", "ap-southeast-1"}
 
 
 def _amount(text: object) -> Decimal:

@@ -230,9 +230,10 @@ def refuse(asking: Asking, denial: DenialError) -> Answer:
         told = {"content-type": "application/x-amz-json-1.1", "x-amzn-errortype": denial.code}
         return Answer(denial.status, body.encode(), {**told, "x-amzn-requestid": asked, **headers})
     error = f"<Code>{escape(denial.code)}</Code><Message>{escape(denial.message)}</Message>"
+    named = f"<RequestId>{asked}</RequestId>"
     shape = {
-        "s3": f"<Error>{error}<RequestId>{asked}</RequestId></Error>",
-        "sts": f"<ErrorResponse><Error><Type>Sender</Type>{error}</Error><RequestId>{asked}</RequestId></ErrorResponse>",
+        "s3": f"<Error>{error}{named}</Error>",
+        "sts": f"<ErrorResponse><Error><Type>Sender</Type>{error}</Error>{named}</ErrorResponse>",
     }
     of_ec2 = f"<Response><Errors><Error>{error}</Error></Errors><RequestID>{asked}</RequestID></Response>"
     body = '<?xml version="1.0" encoding="UTF-8"?>\n' + shape.get(asking.service, of_ec2)

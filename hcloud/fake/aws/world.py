@@ -40,6 +40,7 @@ class World:
         self.shop = shop or sample_shop()
         self.account = account
         self.largest_page: int | None = None
+        self.regions: set[str] = set()
         self.tokens: dict[tuple[str, str, str], Told] = {}
 
     def price(self, amount: Decimal) -> Decimal:
