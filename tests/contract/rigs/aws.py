@@ -53,6 +53,7 @@ class AwsRig(Rig):
 
     def reset(self) -> None:
         self._fake = FakeAws(FaultPlan(clock=ClockPlan(speed=0)))
+        self._fake.home = REGION
         self._running.exchange(self._fake)
 
     def cloud(self, principal: str = "") -> Cloud:
