@@ -8,6 +8,7 @@ from hcloud.fake.aws.machines import end
 from hcloud.fake.aws.world import World
 from hcloud.fake.ledger import Rented
 
+
 def edited(world: World, change: Mapping[str, object]) -> dict[str, object]:
     """Carry out a change and say what was done; a machine that there is not is said so."""
     if "launch" in change:
