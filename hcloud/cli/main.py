@@ -39,6 +39,7 @@ VERBS = {
     "pricing": "Offers and their prices: list, show, diff, verify, import, refresh",
     "strategy": "The provisioning strategies and where each of their numbers comes from",
     "reproduce": "The published studies run again with the frozen model: what holds and what does not",
+    "state": "What is remembered of a cloud: list, show, pull, push, force-unlock",
     "init": "Write a commented hcloud.yaml to start from",
     "validate": "Check a configuration and everything it points to",
     "doctor": "Check this installation",

@@ -40,7 +40,7 @@ def test_completing_loads_nothing_heavy() -> None:
     assert done.stderr.splitlines()[-1] in ("heavy:", "heavy: pydantic")
     assert done.stdout.split() == [
         "plan", "explain", "simulate", "compare", "sweep", "decide", "profile", "classify", "workload", "pricing",
-        "strategy", "reproduce", "init", "validate", "doctor",
+        "strategy", "reproduce", "state", "init", "validate", "doctor",
     ]  # fmt: skip
 
 
