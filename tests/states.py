@@ -7,11 +7,17 @@ import os
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
+import pytest
+
+from hcloud.control.ports import StateStore
+from hcloud.errors import InputError
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.live import CommitmentOrder, CommitmentQuote, Launch, Machine, MachineState, Owner, Scope
 from hcloud.model.state import Conclusion, Deed, Intent, Record, Result, State
 from hcloud.store.disk import Disk
+from hcloud.store.state_file import FileStateStore
 
 LINEAGE = "0123456789abcdef" * 2
 OTHER_LINEAGE = "fedcba9876543210" * 2
@@ -70,6 +76,36 @@ def several() -> list[Intent | Conclusion]:
     """One entry of each kind."""
     bought = replace(a_conclusion(3), machines=(), ids=("ri-1",))
     return [an_intent(1), an_end(2), a_conclusion(1), a_purchase(3), bought]
+
+
+def written_twice(directory: Path) -> Path:
+    """A directory with a state that was written twice and a journal with one entry of each kind."""
+    store = FileStateStore(directory)
+    store.save(replace(a_state(), serial=store.save(State(LINEAGE)).serial))
+    for entry in several():
+        note(store, entry)
+    return directory
+
+
+def note(store: StateStore, entry: Intent | Conclusion) -> None:
+    journal = store.journal()
+    if isinstance(entry, Intent):
+        journal.intend(entry)
+    else:
+        journal.conclude(entry)
+
+
+def refusal(directory: Path) -> InputError:
+    """The error that every use of a damaged state meets."""
+    store = FileStateStore(directory)
+    with pytest.raises(InputError) as loading:
+        store.load()
+    for serial in (0, 2):
+        with pytest.raises(InputError):
+            store.save(a_state(serial=serial))
+    assert str(directory) in str(loading.value)
+    assert "hcloud recover" in loading.value.hint
+    return loading.value
 
 
 class BrokenDisk(Disk):
