@@ -28,4 +28,8 @@ FirstSeed = Annotated[int | None, typer.Option(min=0, help="The first seed, of s
 Picture = Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")]
 Profiles = Annotated[Path | None, typer.Option("--profiles", help="Folder of profiles of the trace's applications.")]
 AsJson = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
+StatePlace = Annotated[
+    str | None,
+    typer.Option("--state", envvar="HYC_STATE", help="A directory or s3://BUCKET/PREFIX; else .hcloud by hcloud.yaml."),
+]
 Now = Annotated[str | None, typer.Option(help="The time to work at (ISO 8601), for reproducible output.")]
