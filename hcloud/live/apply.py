@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from hcloud.errors import HcloudError
+from hcloud.errors import CredentialsError, HcloudError
 from hcloud.live.book import Book, Came
 from hcloud.live.crash_points import RUN_BEGUN, RUN_ENDED
 from hcloud.live.ending import ask_to_end, confirm_ends
@@ -23,7 +23,7 @@ from hcloud.model.change import Bar, Change, ChangeSet, How, Observed
 from hcloud.model.live import Machine
 from hcloud.model.state import Deed, State
 from hcloud.planning.diff import Terms, changes
-from hcloud.planning.recall import adopted, record_of, with_records
+from hcloud.planning.recall import adopted, record_of, unresolved, with_records
 
 
 def apply(site: Site, found: ChangeSet, approval: Approval | None = None, terms: Terms | None = None) -> Outcome:
@@ -57,7 +57,7 @@ def _carry_out(site: Site, found: ChangeSet, agreed: tuple[Approval, Terms], pur
         if not found.to_do and not observed.open and not observed.state.records and not stored.records:
             return Outcome(Result.CONVERGED, left=found, calls=patience.calls, serial=stored.serial)
         run = _begun(site, patience, (found, approval, terms), observed)
-        _work(run, observed)
+        _work(run, _jobs(found, observed))
         return _told(run)
 
 
@@ -114,10 +114,9 @@ def _conclude_seen(run: Run, observed: Observed) -> None:
             run.book.done(intent, Came(ids=tuple(i for i in intent.ids if i not in live)), lambda s: s)
 
 
-def _work(run: Run, observed: Observed) -> None:
+def _work(run: Run, jobs: Sequence[Job]) -> None:
     """Launch, wait, end, confirm. What goes wrong ends it early and is told; what was done is noted already."""
     try:
-        jobs = _jobs(run.found, observed)
         _launch(run, jobs)
         if run.halted is None:
             _make_ready(run, jobs)
@@ -160,33 +159,35 @@ def _make_ready(run: Run, jobs: Sequence[Job]) -> None:
     """Wait for what came; what stays pending is ended and replaced, once."""
     if run.site.waits.ready <= 0:
         return
-    late = wait_until_ready(run)
-    if not late.pending:
+    replacements = _end_late(run, jobs)
+    if not replacements:
         return
-    run.problem(f"pending for more than {run.site.waits.ready:.0f} s, ended: {', '.join(late.pending)}")
-    ask_to_end(run, late.pending)
-    replacements = []
-    for job in jobs:
-        lost = [i for i in job.came if i in late.pending]
-        job.came = [i for i in job.came if i not in late.pending]
-        if lost and job.slot is not None:
-            replacements.append(Job(job.address, job.slot, len(lost)))
-    for i in late.pending:
-        run.launched.pop(i, None)
     _launch(run, replacements)
-    if run.halted is not None or not replacements:
+    if run.halted is not None:
         return
-    again = wait_until_ready(run)
-    ask_to_end(run, again.pending)
-    for job in replacements:
-        lost = [i for i in job.came if i in again.pending]
-        job.came = [i for i in job.came if i not in again.pending]
-        if lost:
-            run.fall_short(Shortfall(job.address, len(lost), ("pending again after one replacement",), False))
-    for i in again.pending:
+    for job in _end_late(run, replacements):
+        run.fall_short(Shortfall(job.address, job.count, ("pending again after one replacement",), False))
+    by_address = {job.address: job for job in jobs}
+    for replacement in replacements:
+        by_address[replacement.address].came += replacement.came
+
+
+def _end_late(run: Run, jobs: Sequence[Job]) -> list[Job]:
+    """End what is still pending when the time is up; returns what it would take to replace it."""
+    late = wait_until_ready(run).pending
+    if not late:
+        return []
+    run.problem(f"pending for more than {run.site.waits.ready:.0f} s, ended: {', '.join(late)}")
+    ask_to_end(run, late)
+    found = []
+    for job in jobs:
+        lost = [i for i in job.came if i in late]
+        job.came = [i for i in job.came if i not in late]
+        if lost and job.slot is not None:
+            found.append(Job(job.address, job.slot, len(lost)))
+    for i in late:
         run.launched.pop(i, None)
-    for job, replacement in ((j, r) for j in jobs for r in replacements if j.address == r.address):
-        job.came += replacement.came
+    return found
 
 
 def _end(run: Run, jobs: Sequence[Job]) -> None:
@@ -203,9 +204,8 @@ def _end(run: Run, jobs: Sequence[Job]) -> None:
 
 def _told(run: Run) -> Outcome:
     """How it came out, judged by the same comparison that made the plan."""
-    left = None
-    if run.halted is None or not isinstance(run.halted, StoppedError):
-        left = _what_is_left(run)
+    blind = isinstance(run.halted, (StoppedError, CredentialsError))
+    left = None if blind else _what_is_left(run)
     result = _judge(run, left)
     return Outcome(
         result=result,
@@ -224,7 +224,7 @@ def _told(run: Run) -> Outcome:
 def _what_is_left(run: Run) -> ChangeSet | None:
     """What a plan would show now; None where the cloud cannot be looked at any more."""
     try:
-        seen = run.look()
+        seen = run.seen if run.seen is not None and run.seen.serial == run.book.state.serial else run.look()
         if replace(seen.state, serial=0) != replace(run.book.state, serial=0):
             run.book.save(lambda _: seen.state, RUN_ENDED)
         now = replace(seen, serial=run.book.state.serial)
@@ -236,7 +236,8 @@ def _what_is_left(run: Run) -> ChangeSet | None:
 
 def _judge(run: Run, left: ChangeSet | None) -> Result:
     if left is None:
-        return Result.UNKNOWN
+        unsure = bool(run.launched or run.ended or unresolved(run.book.entries()))
+        return Result.UNKNOWN if unsure else Result.PARTIAL
     unseen = any(r.bar is Bar.UNSEEN for r in left.refusals)
     unsure = any(c.how is How.RESOLVE for c in left.changes)
     ending = run.seen is not None and any(r.ending for r in run.seen.state.records)
