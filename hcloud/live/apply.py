@@ -16,7 +16,7 @@ from hcloud.live.launching import Job, work_off
 from hcloud.live.observe import observe
 from hcloud.live.outcome import Outcome, Result, Shortfall
 from hcloud.live.patience import Patience, StoppedError
-from hcloud.live.ready import wait_until_ready
+from hcloud.live.ready import observe_until_told, wait_until_ready
 from hcloud.live.run import Run
 from hcloud.live.site import Site
 from hcloud.model.change import Bar, Change, ChangeSet, How, Observed
@@ -36,9 +36,16 @@ def apply(site: Site, found: ChangeSet, approval: Approval | None = None, terms:
     return _carry_out(site, found, (approval or Approval(), terms or Terms()), "apply")
 
 
-def destroy(site: Site, approval: Approval | None = None, terms: Terms | None = None) -> Outcome:
-    """End everything that this state holds; ``approval.ends`` is the number of machines, typed on purpose."""
-    found = changes((), observe(site), terms)
+def ends_of_all(site: Site, terms: Terms | None = None) -> ChangeSet:
+    """What destroy would do: end everything that this state holds.
+
+    Machines that were ordered so short a while ago that the cloud does not tell of them yet are waited for.
+    """
+    return changes((), observe_until_told(site), terms)
+
+
+def destroy(site: Site, found: ChangeSet, approval: Approval | None = None, terms: Terms | None = None) -> Outcome:
+    """Carry out the end of everything; ``approval.ends`` is the number of machines, typed on purpose."""
     return _carry_out(site, found, (approval or Approval(), terms or Terms()), "destroy")
 
 
@@ -196,8 +203,9 @@ def _end(run: Run, jobs: Sequence[Job]) -> None:
     ids = [i for c in run.found.changes if c.how is How.TERMINATE for i in c.ids]
     for job in jobs:
         ids += job.replaces[: len(job.came)]
-    ids = [i for i in [*ids, *run.surplus] if i not in protected and i not in run.ended]
+    ids = [i for i in ids if i not in protected and i not in run.ended]
     ask_to_end(run, ids)
+    ask_to_end(run, run.surplus, insist=True)
     if any(r.ending for r in run.book.state.records):
         confirm_ends(run)
 
@@ -238,8 +246,8 @@ def _judge(run: Run, left: ChangeSet | None) -> Result:
     if left is None:
         unsure = bool(run.launched or run.ended or unresolved(run.book.entries()))
         return Result.UNKNOWN if unsure else Result.PARTIAL
+    unsure = any(i.deed in (Deed.LAUNCH, Deed.TERMINATE) for i in unresolved(run.book.entries()))
     unseen = any(r.bar is Bar.UNSEEN for r in left.refusals)
-    unsure = any(c.how is How.RESOLVE for c in left.changes)
     ending = run.seen is not None and any(r.ending for r in run.seen.state.records)
     if unseen or unsure or ending:
         return Result.UNKNOWN
