@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from hcloud.errors import HcloudError
+from hcloud.errors import CredentialsError, HcloudError
 from hcloud.live.book import Book, Came
 from hcloud.live.crash_points import RUN_BEGUN, RUN_ENDED
 from hcloud.live.ending import ask_to_end, confirm_ends
@@ -16,14 +16,14 @@ from hcloud.live.launching import Job, work_off
 from hcloud.live.observe import observe
 from hcloud.live.outcome import Outcome, Result, Shortfall
 from hcloud.live.patience import Patience, StoppedError
-from hcloud.live.ready import wait_until_ready
+from hcloud.live.ready import observe_until_told, wait_until_ready
 from hcloud.live.run import Run
 from hcloud.live.site import Site
 from hcloud.model.change import Bar, Change, ChangeSet, How, Observed
 from hcloud.model.live import Machine
 from hcloud.model.state import Deed, State
 from hcloud.planning.diff import Terms, changes
-from hcloud.planning.recall import adopted, record_of, with_records
+from hcloud.planning.recall import adopted, record_of, unresolved, with_records
 
 
 def apply(site: Site, found: ChangeSet, approval: Approval | None = None, terms: Terms | None = None) -> Outcome:
@@ -36,9 +36,16 @@ def apply(site: Site, found: ChangeSet, approval: Approval | None = None, terms:
     return _carry_out(site, found, (approval or Approval(), terms or Terms()), "apply")
 
 
-def destroy(site: Site, approval: Approval | None = None, terms: Terms | None = None) -> Outcome:
-    """End everything that this state holds; ``approval.ends`` is the number of machines, typed on purpose."""
-    found = changes((), observe(site), terms)
+def ends_of_all(site: Site, terms: Terms | None = None) -> ChangeSet:
+    """What destroy would do: end everything that this state holds.
+
+    Machines that were ordered so short a while ago that the cloud does not tell of them yet are waited for.
+    """
+    return changes((), observe_until_told(site), terms)
+
+
+def destroy(site: Site, found: ChangeSet, approval: Approval | None = None, terms: Terms | None = None) -> Outcome:
+    """Carry out the end of everything; ``approval.ends`` is the number of machines, typed on purpose."""
     return _carry_out(site, found, (approval or Approval(), terms or Terms()), "destroy")
 
 
@@ -57,7 +64,7 @@ def _carry_out(site: Site, found: ChangeSet, agreed: tuple[Approval, Terms], pur
         if not found.to_do and not observed.open and not observed.state.records and not stored.records:
             return Outcome(Result.CONVERGED, left=found, calls=patience.calls, serial=stored.serial)
         run = _begun(site, patience, (found, approval, terms), observed)
-        _work(run, observed)
+        _work(run, _jobs(found, observed))
         return _told(run)
 
 
@@ -114,10 +121,9 @@ def _conclude_seen(run: Run, observed: Observed) -> None:
             run.book.done(intent, Came(ids=tuple(i for i in intent.ids if i not in live)), lambda s: s)
 
 
-def _work(run: Run, observed: Observed) -> None:
+def _work(run: Run, jobs: Sequence[Job]) -> None:
     """Launch, wait, end, confirm. What goes wrong ends it early and is told; what was done is noted already."""
     try:
-        jobs = _jobs(run.found, observed)
         _launch(run, jobs)
         if run.halted is None:
             _make_ready(run, jobs)
@@ -160,33 +166,35 @@ def _make_ready(run: Run, jobs: Sequence[Job]) -> None:
     """Wait for what came; what stays pending is ended and replaced, once."""
     if run.site.waits.ready <= 0:
         return
-    late = wait_until_ready(run)
-    if not late.pending:
+    replacements = _end_late(run, jobs)
+    if not replacements:
         return
-    run.problem(f"pending for more than {run.site.waits.ready:.0f} s, ended: {', '.join(late.pending)}")
-    ask_to_end(run, late.pending)
-    replacements = []
-    for job in jobs:
-        lost = [i for i in job.came if i in late.pending]
-        job.came = [i for i in job.came if i not in late.pending]
-        if lost and job.slot is not None:
-            replacements.append(Job(job.address, job.slot, len(lost)))
-    for i in late.pending:
-        run.launched.pop(i, None)
     _launch(run, replacements)
-    if run.halted is not None or not replacements:
+    if run.halted is not None:
         return
-    again = wait_until_ready(run)
-    ask_to_end(run, again.pending)
-    for job in replacements:
-        lost = [i for i in job.came if i in again.pending]
-        job.came = [i for i in job.came if i not in again.pending]
-        if lost:
-            run.fall_short(Shortfall(job.address, len(lost), ("pending again after one replacement",), False))
-    for i in again.pending:
+    for job in _end_late(run, replacements):
+        run.fall_short(Shortfall(job.address, job.count, ("pending again after one replacement",), False))
+    by_address = {job.address: job for job in jobs}
+    for replacement in replacements:
+        by_address[replacement.address].came += replacement.came
+
+
+def _end_late(run: Run, jobs: Sequence[Job]) -> list[Job]:
+    """End what is still pending when the time is up; returns what it would take to replace it."""
+    late = wait_until_ready(run).pending
+    if not late:
+        return []
+    run.problem(f"pending for more than {run.site.waits.ready:.0f} s, ended: {', '.join(late)}")
+    ask_to_end(run, late)
+    found = []
+    for job in jobs:
+        lost = [i for i in job.came if i in late]
+        job.came = [i for i in job.came if i not in late]
+        if lost and job.slot is not None:
+            found.append(Job(job.address, job.slot, len(lost)))
+    for i in late:
         run.launched.pop(i, None)
-    for job, replacement in ((j, r) for j in jobs for r in replacements if j.address == r.address):
-        job.came += replacement.came
+    return found
 
 
 def _end(run: Run, jobs: Sequence[Job]) -> None:
@@ -195,17 +203,17 @@ def _end(run: Run, jobs: Sequence[Job]) -> None:
     ids = [i for c in run.found.changes if c.how is How.TERMINATE for i in c.ids]
     for job in jobs:
         ids += job.replaces[: len(job.came)]
-    ids = [i for i in [*ids, *run.surplus] if i not in protected and i not in run.ended]
+    ids = [i for i in ids if i not in protected and i not in run.ended]
     ask_to_end(run, ids)
+    ask_to_end(run, run.surplus, insist=True)
     if any(r.ending for r in run.book.state.records):
         confirm_ends(run)
 
 
 def _told(run: Run) -> Outcome:
     """How it came out, judged by the same comparison that made the plan."""
-    left = None
-    if run.halted is None or not isinstance(run.halted, StoppedError):
-        left = _what_is_left(run)
+    blind = isinstance(run.halted, (StoppedError, CredentialsError))
+    left = None if blind else _what_is_left(run)
     result = _judge(run, left)
     return Outcome(
         result=result,
@@ -224,7 +232,7 @@ def _told(run: Run) -> Outcome:
 def _what_is_left(run: Run) -> ChangeSet | None:
     """What a plan would show now; None where the cloud cannot be looked at any more."""
     try:
-        seen = run.look()
+        seen = run.seen if run.seen is not None and run.seen.serial == run.book.state.serial else run.look()
         if replace(seen.state, serial=0) != replace(run.book.state, serial=0):
             run.book.save(lambda _: seen.state, RUN_ENDED)
         now = replace(seen, serial=run.book.state.serial)
@@ -236,9 +244,10 @@ def _what_is_left(run: Run) -> ChangeSet | None:
 
 def _judge(run: Run, left: ChangeSet | None) -> Result:
     if left is None:
-        return Result.UNKNOWN
+        unsure = bool(run.launched or run.ended or unresolved(run.book.entries()))
+        return Result.UNKNOWN if unsure else Result.PARTIAL
+    unsure = any(i.deed in (Deed.LAUNCH, Deed.TERMINATE) for i in unresolved(run.book.entries()))
     unseen = any(r.bar is Bar.UNSEEN for r in left.refusals)
-    unsure = any(c.how is How.RESOLVE for c in left.changes)
     ending = run.seen is not None and any(r.ending for r in run.seen.state.records)
     if unseen or unsure or ending:
         return Result.UNKNOWN

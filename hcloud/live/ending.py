@@ -30,6 +30,7 @@ def ask_to_end(run: Run, ids: Sequence[str], *, insist: bool = False) -> None:
         return
     intent = run.book.ending(wanted)
     run.patience.expect(1)
+    run.seen = None
     try:
         ending = _accepted(run, wanted, insist=insist)
     except (NotFoundError, RefusedError, DeniedError) as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from hcloud.errors import DeniedByGuardError, EvidenceError, HcloudError, InputError, PartialError, StaleError
-from hcloud.model.change import Bar, ChangeSet, Observed, Shape
+from hcloud.model.change import Bar, ChangeSet, How, Observed, Shape
 from hcloud.planning.change_digest import change_digest, observed_digest
 from hcloud.units import HOURS_PER_MONTH, format_money
 
@@ -93,7 +93,8 @@ class Purse:
 
     def __init__(self, found: ChangeSet, approval: Approval) -> None:
         rates = {shape.instance_type: shape.hourly for slot in found.slots for shape in slot.shapes}
-        coming = sum((rates.get(c.instance_type, Decimal(0)) * c.count for c in found.to_do), Decimal(0))
+        ordered = [c for c in found.to_do if c.how in (How.LAUNCH, How.REPLACE)]
+        coming = sum((rates[c.instance_type] * c.count for c in ordered), Decimal(0))
         ceilings = [approval.ceiling]
         if approval.increase is not None:
             ceilings.append(found.hourly_before + approval.increase)

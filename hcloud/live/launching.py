@@ -167,6 +167,7 @@ def _ask(run: Run, order: Launch, *, doubt: bool) -> Launched:
     """What the cloud made of an order. After an unknown outcome the cloud is looked at; the order is sent again, with
     the same key, while not all of its machines are seen."""
     seen: dict[str, Machine] = {}
+    run.seen = None
     lost: HcloudError | None = None
     run.patience.expect(1)
     for _ in range(REISSUES):

@@ -11,6 +11,7 @@ from hcloud.model.change import Observed
 from hcloud.model.live import TAG_PROJECT, Machine, Scope
 from hcloud.model.state import Conclusion, Intent, State
 from hcloud.planning.recall import replayed, unresolved, up_to_date
+from hcloud.planning.standing import GRACE
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
         m for m in told if m.lineage != state.lineage and m.tags.get(TAG_PROJECT) == state.project and m.state.is_live
     ]
     expected = [r for r in state.records if not r.ending]
+    settled = any(at - r.intended >= GRACE for r in expected)
     return Observed(
         at=at,
         scope=scope,
@@ -63,7 +65,7 @@ def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
         state=replace(state, scope=scope),
         machines=tuple(ours[i] for i in sorted(ours)),
         open=opened,
-        told_none=bool(expected) and not any(r.id in ours for r in state.records),
+        told_none=settled and not any(r.id in ours for r in state.records),
         strangers=tuple(strangers) if unused else (),
     )
 

@@ -34,8 +34,8 @@ class Shortfall:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run did and what is left. ``error`` is what ended it early; ``left`` what a plan would show now, None where
-    the cloud could not be looked at any more; ``calls`` are requests made."""
+    """What a run did and what is left. ``error`` is what ended it early; ``left`` what a plan would show now, None
+    where the cloud could not be looked at any more; ``calls`` are requests made."""
 
     result: Result
     launched: tuple[str, ...] = ()

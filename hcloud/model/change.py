@@ -53,8 +53,9 @@ class Observed:
     """What was seen at a moment. ``state`` is what is remembered, brought up to date with what was seen; ``machines``
     are those the cloud told of, listed by tag or looked up by id; ``open`` the intents whose outcome is not known.
 
-    ``told_none`` says that the cloud told of none of the machines that are remembered; ``strangers`` are machines of
-    this project under another lineage, looked for only while the state has never been applied.
+    ``told_none`` says that the cloud told of none of the machines that are remembered, though not all of them are so
+    young that it may not know them yet; ``strangers`` are machines of this project under another lineage, looked for
+    only while the state has never been applied.
     """
 
     at: datetime
