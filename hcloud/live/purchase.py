@@ -168,25 +168,17 @@ def _check_whose(plan: PurchasePlan, ground: Ground) -> None:
         raise StaleError(f"this purchase plan is for {plan.scope}, and these credentials are for {scope}")
 
 
-def settle(ground: Ground, own: frozenset[str] = frozenset()) -> tuple[Recorded, ...]:
+def settle(ground: Ground, own: str = "") -> None:
     """Look up every purchase of which it is not known whether it took place, and note what is found.
 
-    Raises PartialError where that cannot be told, except of a purchase among ``own`` that may be sent again under its
-    key: those are returned.
+    Raises PartialError where that cannot be told, except of a purchase of the plan ``own`` that may be sent again under
+    its key.
     """
-    resent = []
     for recorded in ground.history().open:
-        judgement = _look(recorded.intent, ground)
-        if not _noted(recorded.intent, judgement, ground):
-            intent = recorded.intent
-            if (
-                intent.key not in own
-                or not takes_key(intent.quote.order.option)
-                or not may_resend(intent, ground.now())
-            ):
-                _block(intent, judgement.why)
-            resent.append(recorded)
-    return tuple(resent)
+        intent = recorded.intent
+        judgement = _look(intent, ground)
+        if not _noted(intent, judgement, ground) and not (intent.plan == own and may_resend(intent, ground.now())):
+            _block(intent, judgement.why)
 
 
 def _look(intent: PurchaseIntent, ground: Ground) -> Judgement:
