@@ -43,7 +43,7 @@ from hcloud.planning.purchase_gates import (
     check_quote,
     check_still_held,
 )
-from hcloud.planning.purchase_history import History, Recorded, history
+from hcloud.planning.purchase_history import History, history
 from hcloud.planning.unknown_purchase import Judgement, Verdict, judge, may_resend
 
 VARIABLE = "HYC_ALLOW_PURCHASE"
@@ -144,14 +144,14 @@ def execute(plan: PurchasePlan, gates: Gates, approve: Approve, ground: Ground) 
     check_items(plan.items)
     with ground.ledger.held("commit apply"):
         _check_whose(plan, ground)
-        settle(ground, frozenset(item.key for item in plan.items))
+        settle(ground, plan.digest)
         past = ground.history()
-        left = tuple(item for item in plan.items if not _is_bought(past, item))
+        left = tuple(i for i in plan.items if not ((found := past.of(i.key, plan.digest)) and found.is_bought))
         if left:
             fresh = _checked(replace(plan, items=left), past, gates, ground)
             check_approval(approve(fresh), fresh, fresh.amount)
             # What may have been bought already counts as past, and is not counted twice where it is asked for again
-            again = sum((r.intent.amount for i in left if (r := _open(past, i))), Decimal(0))
+            again = sum((r.intent.amount for r in past.open if r.intent.plan == plan.digest), Decimal(0))
             check_ceiling(past.committed(ground.now()) - again, fresh.amount, gates.ceiling)
             _buy_all(fresh, past, ground)
         return _results(plan, frozenset(i.key for i in left), ground.history())
@@ -168,25 +168,17 @@ def _check_whose(plan: PurchasePlan, ground: Ground) -> None:
         raise StaleError(f"this purchase plan is for {plan.scope}, and these credentials are for {scope}")
 
 
-def settle(ground: Ground, own: frozenset[str] = frozenset()) -> tuple[Recorded, ...]:
+def settle(ground: Ground, own: str = "") -> None:
     """Look up every purchase of which it is not known whether it took place, and note what is found.
 
-    Raises PartialError where that cannot be told, except of a purchase among ``own`` that may be sent again under its
-    key: those are returned.
+    Raises PartialError where that cannot be told, except of a purchase of the plan ``own`` that may be sent again under
+    its key.
     """
-    resent = []
     for recorded in ground.history().open:
-        judgement = _look(recorded.intent, ground)
-        if not _noted(recorded.intent, judgement, ground):
-            intent = recorded.intent
-            if (
-                intent.key not in own
-                or not takes_key(intent.quote.order.option)
-                or not may_resend(intent, ground.now())
-            ):
-                _block(intent, judgement.why)
-            resent.append(recorded)
-    return tuple(resent)
+        intent = recorded.intent
+        judgement = _look(intent, ground)
+        if not _noted(intent, judgement, ground) and not (intent.plan == own and may_resend(intent, ground.now())):
+            _block(intent, judgement.why)
 
 
 def _look(intent: PurchaseIntent, ground: Ground) -> Judgement:
@@ -221,16 +213,6 @@ def _block(intent: PurchaseIntent, why: str) -> NoReturn:
     )
 
 
-def _is_bought(past: History, item: PurchaseItem) -> bool:
-    found = past.of(item.key)
-    return found is not None and found.is_bought
-
-
-def _open(past: History, item: PurchaseItem) -> Recorded | None:
-    found = past.of(item.key)
-    return found if found is not None and found.is_open else None
-
-
 def _checked(plan: PurchasePlan, past: History, gates: Gates, ground: Ground) -> PurchasePlan:
     """The plan at what its items cost now, where it still holds."""
     check_fresh(plan, ground.now())
@@ -252,8 +234,8 @@ def _checked(plan: PurchasePlan, past: History, gates: Gates, ground: Ground) ->
 def _buy_all(plan: PurchasePlan, past: History, ground: Ground) -> None:
     for number, item in enumerate(plan.items):
         try:
-            again = _open(past, item)
-            if again is not None:
+            again = past.of(item.key, plan.digest)
+            if again is not None and again.is_open:
                 _ask(again.intent, ground, asked_before=True)
             else:
                 _buy(item, plan, ground)
@@ -334,5 +316,5 @@ def _conclude(
 
 
 def _results(plan: PurchasePlan, now: frozenset[str], past: History) -> tuple[Purchased, ...]:
-    found = [(item, past.of(item.key)) for item in plan.items]
+    found = [(item, past.of(item.key, plan.digest)) for item in plan.items]
     return tuple(Purchased(i, r.outcome, r.id, i.key not in now) for i, r in found if r is not None)

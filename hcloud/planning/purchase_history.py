@@ -85,9 +85,9 @@ class History:
         """Commitments that a purchase accounts for."""
         return frozenset(p.id for p in self.purchases if p.is_bought)
 
-    def of(self, key: str) -> Recorded | None:
-        """The last purchase under a key."""
-        return next((p for p in reversed(self.purchases) if p.intent.key == key), None)
+    def of(self, key: str, plan: str) -> Recorded | None:
+        """The last purchase under a key for a purchase plan."""
+        return next((p for p in reversed(self.purchases) if (p.intent.key, p.intent.plan) == (key, plan)), None)
 
     def committed(self, at: datetime) -> Decimal:
         """Dollars that all purchases bind over their terms; exact."""

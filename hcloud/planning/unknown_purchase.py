@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from hcloud.model.live import Commitment
-from hcloud.model.purchase import PurchaseIntent, committed
+from hcloud.model.purchase import PurchaseIntent, committed, takes_key
 from hcloud.units import HOURS_PER_YEAR, cents
 
-GRACE = timedelta(minutes=5)  # ours: how long a cloud may take to list what was bought
+GRACE = timedelta(minutes=15)  # ours: how long a cloud may take to list what was bought
 CLOCK_SKEW = timedelta(minutes=15)  # ours: how far our clock may be from the cloud's
 RESEND_WITHIN = timedelta(minutes=30)  # ours: how long after a purchase its key is surely still known
 
@@ -41,8 +41,12 @@ def judge(intent: PurchaseIntent, held: Sequence[Commitment], known: frozenset[s
     the cloud has had time to list it and still lists all it listed before. Everything else cannot be told.
     """
     keyed = [c for c in held if c.key and c.key == intent.key]
-    if len(keyed) == 1:
+    if len(keyed) == 1 and keyed[0].state != "ended":
         return Judgement(Verdict.BOUGHT, keyed[0])
+    if keyed:
+        return _cannot(
+            f"{', '.join(sorted(c.id for c in keyed))}: bears its key, and it has ended or there are several"
+        )
     before = {h.id for h in intent.before} | known
     new = [c for c in held if c.id not in before]
     alike = [c for c in new if is_like(intent, c)]
@@ -87,5 +91,5 @@ def _begun_since(commitment: Commitment, intent: PurchaseIntent) -> bool:
 
 
 def may_resend(intent: PurchaseIntent, at: datetime) -> bool:
-    """Whether the cloud surely still knows the key, so that sending the order again cannot buy twice."""
-    return timedelta(0) <= at - intent.at <= RESEND_WITHIN
+    """Whether the cloud takes a key and surely still knows this one: sending the order again cannot buy twice."""
+    return takes_key(intent.quote.order.option) and timedelta(0) <= at - intent.at <= RESEND_WITHIN

@@ -2,145 +2,115 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
-import os
-import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from hcloud.errors import HcloudError, InputError
+from hcloud.store.intent_codec import LONGEST_LINE, NO_SUM, sealed
+from hcloud.store.place import Place, UnsyncedError
 
-LONGEST_LINE = 4 << 20  # ours: a snapshot of some thousand commitments fits many times
-PRIVATE = 0o600
-_CHECK, _ENTRY = "check", "entry"
-_CHECK_DIGITS = 32
+_BEGINNING = b'{"sum":"'
+HINT = "restore the file from a copy; it is never repaired by guessing"
+
+Content = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """What the file holds: the entries of its whole lines, how many bytes these are, the checksum of the last one, and
-    whether a further line was begun and not ended, as a crash leaves it."""
+    """What the file holds: the content of its whole lines, how many bytes these are out of ``size``, and the checksum
+    of the last one. What stands behind them was begun by a write that a crash cut short."""
 
-    entries: tuple[Mapping[str, object], ...] = ()
-    whole_bytes: int = 0
-    check: str = ""
-    torn: bool = False
+    contents: tuple[Content, ...] = ()
+    whole: int = 0
+    size: int = 0
+    sum: str = NO_SUM
+
+    @property
+    def torn(self) -> bool:
+        """Whether a last line was begun and not ended."""
+        return self.whole < self.size
 
 
 class DurableLines:
-    """Lines at a path. Every line's checksum covers the one before it too, so that a line can be neither changed nor
-    taken out unseen; what an interrupted write left behind the last whole line is cut off by the next one."""
+    """Lines of a file at a place, sealed as those of the journal of intents are: no line can be changed, left out or
+    moved unseen. ``what`` is how messages call the file."""
 
-    def __init__(self, path: Path, what: str) -> None:
-        self.path = path
-        self.what = what
-        self._broken = False
+    def __init__(self, place: Place, name: str, what: str) -> None:
+        self._place = place
+        self._name = name
+        self._what = what
+        self._refused = ""
+
+    def __str__(self) -> str:
+        return f"{self._place}/{self._name}"
 
     def read(self) -> Lines:
-        """All whole lines; empty where there is no file. InputError where it is another's or damaged."""
-        try:
-            handle = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-        except FileNotFoundError:
-            return Lines()
-        except OSError as error:
-            raise InputError(f"{self.path}: the {self.what} cannot be opened: {error.strerror}") from None
-        with os.fdopen(handle, "rb") as file:
-            self._check_file(os.fstat(file.fileno()))
-            return self._parse(file.read())
+        """All whole lines; none where there is no file. InputError where it is another's, or damaged."""
+        data = self._place.read(self._name)
+        return Lines() if data is None else self._parse(data)
 
-    def append(self, entry: Mapping[str, object]) -> None:
-        """Add a line; returns when it will outlast a crash. Raises HcloudError where it will not, and leaves the file
-        as it was as far as that can be done."""
-        if self._broken:
-            raise HcloudError(f"{self.path}: the {self.what} could not be written before, and is not written any more")
-        lines = self.read()
-        check = _checksum(lines.check, entry)
-        line = json.dumps({_CHECK: check, _ENTRY: entry}, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-        try:
-            self._write(line.encode() + b"\n", lines.whole_bytes)
-        except OSError as error:
-            self._broken = True
+    def append(self, content: Content) -> None:
+        """Add a line; returns when it will outlast a crash. HcloudError where it may not: then nothing is to be done
+        that it would have told of, and this file is not written any more."""
+        if self._refused:
             raise HcloudError(
-                f"{self.path}: the {self.what} cannot be written so that it lasts: {error.strerror or error}",
-                hint="make room on the disk, or put it on another one; nothing was asked of the cloud after this",
-            ) from error
-
-    def _write(self, line: bytes, at: int) -> None:
-        is_new = not self.path.exists()
-        flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-        handle = os.open(self.path, flags, PRIVATE)
+                f"{self}: is not used any more: {self._refused}", hint="see to the disk, then start again"
+            )
+        lines = self.read()
+        line, _ = sealed(lines.sum, content)
         try:
-            os.fchmod(handle, PRIVATE)
-            os.ftruncate(handle, at)
-            try:
-                _write_all(handle, line, at)
-                os.fsync(handle)
-            except OSError:
-                os.ftruncate(handle, at)
-                raise
-        finally:
-            os.close(handle)
-        if is_new:
-            sync_directory(self.path.parent)
+            if lines.size:
+                self._place.append(self._name, line, lines.whole, lines.size)
+            else:
+                self._place.exchange(self._name, line)
+        except UnsyncedError as error:
+            self._refused = str(error)
+            raise
 
-    def _check_file(self, found: os.stat_result) -> None:
-        if not stat.S_ISREG(found.st_mode):
-            raise InputError(f"{self.path}: is no plain file, and no {self.what}")
-        if found.st_uid != os.geteuid():
-            raise InputError(f"{self.path}: belongs to another user (uid {found.st_uid}); it is not believed")
-        if found.st_nlink > 1:
-            raise InputError(f"{self.path}: has a second name (a hard link); it is not believed")
+    def _parse(self, data: bytes) -> Lines:
+        contents: list[Content] = []
+        whole, before = 0, NO_SUM
+        for number, line in _split(data):
+            if not line.endswith(b"\n"):
+                if not _may_be_torn(line):
+                    raise self._damaged(number, "it neither ends nor begins as a line does")
+                break
+            content, before = self._opened(line, before, number)
+            contents.append(content)
+            whole += len(line)
+        if not contents:
+            raise self._damaged(1, "it is not there, and it is never missing")
+        return Lines(tuple(contents), whole, len(data), before)
 
-    def _parse(self, content: bytes) -> Lines:
-        entries: list[Mapping[str, object]] = []
-        whole, check = 0, ""
-        for number, raw in enumerate(io.BytesIO(content), start=1):
-            if not raw.endswith(b"\n"):
-                return Lines(tuple(entries), whole, check, torn=True)
-            entry, stated = self._line(raw, number)
-            check = _checksum(check, entry)
-            if check != stated:
-                raise self._damaged(number, "its checksum is wrong, or a line before it is missing")
-            entries.append(entry)
-            whole += len(raw)
-        return Lines(tuple(entries), whole, check)
-
-    def _line(self, raw: bytes, number: int) -> tuple[Mapping[str, object], str]:
-        if len(raw) > LONGEST_LINE:
-            raise self._damaged(number, "it is longer than any")
+    def _opened(self, line: bytes, before: str, number: int) -> tuple[Content, str]:
+        if len(line) > LONGEST_LINE:
+            raise self._damaged(number, f"longer than any ({LONGEST_LINE} bytes)")
         try:
-            document = json.loads(raw.decode())
-        except (UnicodeDecodeError, ValueError, RecursionError) as error:
+            content = json.loads(line)
+        except (ValueError, RecursionError) as error:
             raise self._damaged(number, str(error)) from None
-        if not isinstance(document, dict) or not isinstance(document.get(_ENTRY), dict):
-            raise self._damaged(number, "it is no entry")
-        return document[_ENTRY], str(document.get(_CHECK))
+        if not isinstance(content, dict) or "sum" not in content:
+            raise self._damaged(number, "no checksum")
+        del content["sum"]
+        again, digest = sealed(before, content)
+        if again != line:
+            raise self._damaged(number, "its checksum does not fit, or a line before it is missing")
+        return content, digest
 
     def _damaged(self, number: int, why: str) -> InputError:
-        return InputError(
-            f"{self.path}: line {number} of the {self.what} is damaged: {why}",
-            hint="restore the file from a copy; it is never repaired by guessing",
-        )
+        return InputError(f"{self}: line {number} of the {self._what} is damaged: {why}", hint=HINT)
 
 
-def _checksum(before: str, entry: Mapping[str, object]) -> str:
-    text = json.dumps(entry, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(f"{before}\n{text}".encode()).hexdigest()[:_CHECK_DIGITS]
+def _split(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines with their line feeds; no other byte ends a line."""
+    *whole, rest = data.split(b"\n")
+    yield from ((number, line + b"\n") for number, line in enumerate(whole, start=1))
+    if rest:
+        yield len(whole) + 1, rest
 
 
-def _write_all(handle: int, data: bytes, at: int) -> None:
-    while data:
-        written = os.pwrite(handle, data, at)
-        data, at = data[written:], at + written
-
-
-def sync_directory(directory: Path) -> None:
-    """Make the names in a directory last."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _may_be_torn(line: bytes) -> bool:
+    """Whether a write that was cut short can have left this: the beginning of a line, then nothing or NULs."""
+    told = line.rstrip(b"\0")
+    return told.startswith(_BEGINNING) or _BEGINNING.startswith(told)

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
-import getpass
-import json
-import os
-import socket
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,53 +9,57 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from hcloud.errors import HcloudError, InputError, LockedError
+from hcloud.control.ports import Crash
+from hcloud.errors import InputError
 from hcloud.model.purchase import FORMAT_VERSION, CancelIntent, Entry, PurchaseConclusion, PurchaseIntent
-from hcloud.store.durable_lines import PRIVATE, DurableLines, sync_directory
+from hcloud.store.crash import go_on
+from hcloud.store.durable_lines import Content, DurableLines
+from hcloud.store.lock import FileLock
+from hcloud.store.private_directory import PrivateDirectory
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
-FILE_NAME, LOCK_NAME = "purchases.jsonl", "purchases.lock"
+    from hcloud.store.disk import Disk
+
+FILE_NAME = "purchases.jsonl"
 WHAT = "ledger of purchases"
 _KINDS: Mapping[str, type[Entry]] = {"buy": PurchaseIntent, "cancel": CancelIntent, "conclusion": PurchaseConclusion}
 _HEAD = "ledger"
 
 
 class PurchaseLedger:
-    """The ledger in a directory. Its first line names its lineage, which is drawn when it is made: plans are bound to
-    it, so that a plan is not bought against a ledger that has forgotten (or never knew) its purchases."""
+    """The ledger in a directory, which is also the state's; whoever holds the state's lock there holds the ledger.
 
-    def __init__(self, directory: Path, lineage: str = "") -> None:
-        self.directory = directory
-        self._wanted_lineage = lineage
-        self._lines = DurableLines(directory / FILE_NAME, WHAT)
+    Its first line names its lineage, which is drawn when it is made: plans are bound to it, so that none is bought
+    beside a ledger that has forgotten (or never knew) its purchases.
+    """
 
-    @property
-    def path(self) -> Path:
-        """The file."""
-        return self.directory / FILE_NAME
+    def __init__(self, directory: Path, crash: Crash = go_on, disk: Disk | None = None) -> None:
+        place = PrivateDirectory(directory, crash, disk)
+        self._lock = FileLock(place, crash)
+        self._lines = DurableLines(place, FILE_NAME, WHAT)
+
+    def __str__(self) -> str:
+        return str(self._lines)
 
     def lineage(self) -> str:
         """Whose purchases these are; empty where there is no ledger yet."""
-        entries = self._lines.read().entries
-        return str(entries[0].get("lineage", "")) if entries else ""
+        contents = self._lines.read().contents
+        return str(self._head(contents[0]).get("lineage", "")) if contents else ""
 
     def begin(self) -> str:
         """Make the ledger where there is none yet, and give its lineage."""
-        if found := self.lineage():
-            return found
-        lineage = self._wanted_lineage or uuid.uuid4().hex
-        self._make_directory()
-        self._lines.append({"kind": _HEAD, "format_version": FORMAT_VERSION, "lineage": lineage})
-        return lineage
+        if not self.lineage():
+            self._lines.append({_HEAD: {"format_version": FORMAT_VERSION, "lineage": uuid.uuid4().hex}})
+        return self.lineage()
 
     def entries(self) -> tuple[Entry, ...]:
         """All entries in order; InputError where one cannot be understood or the file is damaged."""
-        lines = self._lines.read().entries
-        if lines:
-            self._check_head(lines[0])
-        return tuple(self._entry(number, line) for number, line in enumerate(lines[1:], start=2))
+        contents = self._lines.read().contents
+        if contents:
+            self._head(contents[0])
+        return tuple(self._entry(number, content) for number, content in enumerate(contents[1:], start=2))
 
     def next_number(self) -> int:
         """A number that no intent of this ledger has."""
@@ -78,65 +77,35 @@ class PurchaseLedger:
 
     @contextmanager
     def held(self, purpose: str) -> Iterator[None]:
-        """Be the only one who buys: LockedError names another who does. A holder that ended, however, holds nothing."""
-        self._make_directory()
-        path = self.directory / LOCK_NAME
-        try:
-            handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, PRIVATE)
-        except OSError as error:
-            raise HcloudError(f"{path}: cannot be locked: {error.strerror}; nothing was asked of the cloud") from None
-        try:
-            self._take(handle, path)
-            _tell(handle, purpose)
+        """Be the only one who changes clouds from here; LockedError names another who does."""
+        with self._lock.hold(purpose):
             yield
-        finally:
-            os.close(handle)
-
-    def _take(self, handle: int, path: Path) -> None:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            who = os.pread(handle, 1000, 0).decode(errors="replace").strip() or "another hcloud"
-            raise LockedError(f"{path}: held by {who}", hint="wait until it has ended, and try again") from None
-        except OSError as error:
-            raise HcloudError(
-                f"{path}: this file system cannot lock files ({error.strerror}); nothing was asked of the cloud",
-                hint="keep the state on a local disk",
-            ) from None
-
-    def _make_directory(self) -> None:
-        try:
-            if not self.directory.is_dir():
-                self.directory.mkdir(mode=0o700)
-                sync_directory(self.directory.parent)
-        except OSError as error:
-            raise HcloudError(
-                f"{self.directory}: cannot be made: {error.strerror}; nothing was asked of the cloud"
-            ) from None
 
     def _append(self, entry: Entry) -> None:
+        self._lock.check()
         kind = next(k for k, c in _KINDS.items() if isinstance(entry, c))
-        self._lines.append({"kind": kind, **_document(entry)})
+        self._lines.append({kind: _adapter(type(entry)).dump_python(entry, mode="json")})
 
-    def _check_head(self, line: Mapping[str, object]) -> None:
-        version = str(line.get("format_version", ""))
-        if line.get("kind") != _HEAD or version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
-            raise InputError(
-                f"{self.path}: format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}"
-            )
+    def _head(self, content: Content) -> Content:
+        head = content.get(_HEAD)
+        version = str(head.get("format_version", "")) if isinstance(head, dict) else ""
+        if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
+            raise InputError(f"{self}: format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
+        return cast("Content", head)
 
-    def _entry(self, number: int, line: Mapping[str, object]) -> Entry:
+    def _entry(self, number: int, content: Content) -> Entry:
         from pydantic import ValidationError
 
-        kind = _KINDS.get(str(line.get("kind")))
+        ((name, document),) = content.items() if len(content) == 1 else ((None, None),)
+        kind = _KINDS.get(str(name))
         if kind is None:
-            raise InputError(f"{self.path}: line {number}: {line.get('kind')!r} is an entry of a later version")
+            raise InputError(f"{self}: line {number}: {name!r} is an entry of a later version")
         try:
-            return _adapter(kind).validate_json(json.dumps({k: v for k, v in line.items() if k != "kind"}))
+            return _adapter(kind).validate_python(document)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
-            raise InputError(f"{self.path}: line {number}: {where}: {first['msg']}") from None
+            raise InputError(f"{self}: line {number}: {where}: {first['msg']}") from None
 
 
 @cache
@@ -144,18 +113,3 @@ def _adapter(kind: type[Entry]) -> TypeAdapter[Entry]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)
-
-
-def _document(entry: Entry) -> Mapping[str, object]:
-    return cast("Mapping[str, object]", _adapter(type(entry)).dump_python(entry, mode="json"))
-
-
-def _tell(handle: int, purpose: str) -> None:
-    """Leave word of who holds the lock; it is for people only, the lock itself is the system's."""
-    try:
-        user = getpass.getuser()
-    except (KeyError, OSError):
-        user = str(os.geteuid())
-    text = f"{purpose} by {user} on {socket.gethostname()}, pid {os.getpid()}\n".encode()
-    os.ftruncate(handle, 0)
-    os.pwrite(handle, text, 0)

@@ -13,6 +13,7 @@ from hcloud.errors import UsageError
 from hcloud.live.purchase import VARIABLE, Gates, Ground
 from hcloud.model.plan import Plan
 from hcloud.readers.config import DEFAULT_REGIONS, Loaded
+from hcloud.store.crash import crash_from, go_on
 from hcloud.store.purchases import PurchaseLedger
 from hcloud.usecases.connect import FAKE, CloudSettings, connect
 
@@ -74,20 +75,17 @@ class SystemClock:
         time.sleep(seconds)
 
 
-def go_on(name: str) -> None:
-    """What happens at a crash point in life: nothing."""
-
-
-def ledger_of(loaded: Loaded, where: Where) -> PurchaseLedger:
+def ledger_of(loaded: Loaded, where: Where, crash: Crash = go_on) -> PurchaseLedger:
     """The ledger beside the state."""
-    return PurchaseLedger(where.state or loaded.base / STATE_DIRECTORY)
+    return PurchaseLedger(where.state or loaded.base / STATE_DIRECTORY, crash)
 
 
 def opened(loaded: Loaded, where: Where, settings: CloudSettings) -> CommitGround:
     """Connect to the cloud; a fake brings its own clock along."""
     cloud = connect(where.cloud or settings.cloud, settings)
     clock: Clock = getattr(cloud, "clock", None) or SystemClock()
-    return CommitGround(loaded, cloud, ledger_of(loaded, where), clock, go_on)
+    crash = crash_from()
+    return CommitGround(loaded, cloud, ledger_of(loaded, where, crash), clock, crash)
 
 
 def settings_of(loaded: Loaded, where: Where, plan: Plan | None) -> CloudSettings:

@@ -109,7 +109,8 @@ def _is_in(need: Need, scope: Scope) -> bool:
 
 
 def _basis(plan: Plan, ground: CommitGround, scope: Scope, at: datetime) -> Basis:
-    lineage = ground.ledger.begin()
+    with ground.ledger.held("commit plan"):
+        lineage = ground.ledger.begin()
     return Basis(
         lineage=lineage,
         scope=scope,
