@@ -108,9 +108,7 @@ def _fill(world: World, call: Call, order: _Order) -> tuple[int, Ending]:
 
 def _check(world: World, order: _Order) -> None:
     properties = order.properties
-    if not any(
-        d.boot and (d.source or (d.initialize_params and d.initialize_params.source_image)) for d in properties.disks
-    ):
+    if not any(d.boot and d.has_origin for d in properties.disks):
         raise invalid("resource.disks", "", "A boot disk with a source or a source image is required.")
     if not properties.network_interfaces:
         raise invalid("resource.networkInterfaces", "", "At least one network interface is required.")
