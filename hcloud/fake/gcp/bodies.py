@@ -57,6 +57,11 @@ class Disk(_Strict):
     disk_size_gb: Int64 = 10
     initialize_params: DiskParams | None = None
 
+    @property
+    def has_origin(self) -> bool:
+        """Whether it is there already or made from an image."""
+        return bool(self.source or (self.initialize_params and self.initialize_params.source_image))
+
 
 class AccessConfig(_Strict):
     """A way in from outside."""

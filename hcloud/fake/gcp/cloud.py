@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from hcloud.fake.faults import Asked, Kind, Rule
+from hcloud.fake.faults import Asked, Kind
 from hcloud.fake.gcp import documents, instances, listing, purchases
 from hcloud.fake.gcp.catalog import region_of
 from hcloud.fake.gcp.operations import LONGEST_WAIT_SECONDS, check_request_id
 from hcloud.fake.gcp.refusals import RefusalError, after_acting, before_acting, forbidden, unknown_resource
-from hcloud.fake.gcp.routes import Route, find_route
+from hcloud.fake.gcp.routes import find_route
 from hcloud.fake.gcp.world import Call, NewMachine, World
 from hcloud.fake.ledger import Rented, Request
 from hcloud.fake.server import Answer, Received, json_answer
@@ -87,7 +87,7 @@ class FakeGoogle(World):
         """Let time pass, with nothing held: a wait lasts until its operation is done, or as long as Google waits."""
         if call.rule and call.rule.answer is Kind.SLOW:
             self.clock.sleep(call.rule.seconds)
-        if not call.route.operation.endswith(".wait") or (call.rule and call.rule.answer is not Kind.SLOW):
+        if not call.route.operation.endswith(".wait") or self._refused(call):
             return
         path = call.route.path
         scope = f"zones/{path['zone']}" if "zone" in path else f"regions/{path['region']}"
@@ -99,12 +99,15 @@ class FakeGoogle(World):
         if left > 0:
             self.clock.sleep(min(left, LONGEST_WAIT_SECONDS))
 
+    def _refused(self, call: Call) -> Answer | None:
+        route = call.route
+        return before_acting(call.rule, route.operation, ordering=route.ordering) if call.rule else None
+
     def _outcome(self, call: Call, asked: Asked) -> tuple[Answer, str]:
         struck = call.rule.answer.value if call.rule else "ok"
-        if call.rule:
-            refused = before_acting(call.rule, call.route.operation, ordering=call.route.ordering)
-            if refused is not None:
-                return refused, struck
+        refused = self._refused(call)
+        if refused is not None:
+            return refused, struck
         try:
             if not self.faults.allows(asked):
                 raise forbidden(call.route.operation, f"projects/{self.place.project}")
@@ -176,6 +179,3 @@ def _wanted_type(raw: bytes) -> str:
 
 def _texts(value: object) -> dict[str, str]:
     return {str(k): str(v) for k, v in value.items()} if isinstance(value, Mapping) else {}
-
-
-__all__ = ["FakeGoogle", "Route", "Rule", "principal"]

@@ -11,7 +11,7 @@ from hcloud.fake.gcp import documents, quotas
 from hcloud.fake.gcp.bodies import BulkInsert, Instance, Properties, SetLabels, read_body
 from hcloud.fake.gcp.catalog import Shape
 from hcloud.fake.gcp.operations import BASE
-from hcloud.fake.gcp.refusals import STOCK_OUT, RefusalError, invalid
+from hcloud.fake.gcp.refusals import STOCK_OUT, RefusalError, already_there, invalid
 from hcloud.fake.gcp.world import Call, Ending, NewMachine, World
 
 _LONGEST_NAME = 63
@@ -81,7 +81,7 @@ def _names(world: World, zone: str, body: BulkInsert) -> tuple[str, ...]:
 
 def _numbered(world: World, zone: str, pattern: str) -> Iterator[str]:
     """Names of a pattern, counted from behind the highest that is taken."""
-    before, digits = pattern.split("#", maxsplit=1)[0], pattern.count("#")
+    before, digits = pattern.partition("#")[0], pattern.count("#")
     after = pattern[len(before) + digits :]
     names = [str(m.detail["name"]) for m in world.standing() if m.zone == zone]
     middles = [n[len(before) : len(n) - len(after)] for n in names if n.startswith(before) and n.endswith(after)]
@@ -117,8 +117,7 @@ def _check(world: World, order: _Order) -> None:
         raise invalid("resource.scheduling", "", "Spot machines are not restarted and not migrated.")
     for name in order.names:
         if world.taken(order.zone, name):
-            resource = f"projects/{world.place.project}/zones/{order.zone}/instances/{name}"
-            raise RefusalError(409, "alreadyExists", f"The resource '{resource}' already exists")
+            raise already_there(f"projects/{world.place.project}/zones/{order.zone}/instances/{name}")
 
 
 def _stock_out(world: World, zone: str, code: str = "") -> Ending:
@@ -135,9 +134,18 @@ def _make(world: World, call: Call, order: _Order, made: int) -> None:
             "end": properties.scheduling.instance_termination_action,
             "image": next((d.initialize_params.source_image for d in properties.disks if d.initialize_params), ""),
         }
-        new = NewMachine(order.zone, name, order.shape.name, properties.spot, dict(properties.labels))
-        new = NewMachine(new.zone, name, new.instance_type, new.spot, new.tags, call.request_id, call.principal, detail)
-        world.put(new)
+        world.put(
+            NewMachine(
+                zone=order.zone,
+                name=name,
+                instance_type=order.shape.name,
+                spot=properties.spot,
+                tags=dict(properties.labels),
+                token=call.request_id,
+                principal=call.principal,
+                detail=detail,
+            )
+        )
 
 
 def get(world: World, call: Call) -> dict[str, object]:

@@ -81,7 +81,9 @@ def all_machine_types(world: World, call: Call) -> dict[str, object]:
 
 
 def _types(world: World, zone: str) -> list[dict[str, object]]:
-    return [documents.machine_type(world, s, zone) for _, s in sorted(world.place.shapes.items())]
+    if zone not in world.types:
+        world.types[zone] = [documents.machine_type(world, s, zone) for _, s in sorted(world.place.shapes.items())]
+    return world.types[zone]
 
 
 def machine_type(world: World, call: Call) -> dict[str, object]:

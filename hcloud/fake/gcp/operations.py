@@ -85,7 +85,7 @@ class Operations:
         self._by_request: dict[str, _Remembered] = {}
 
     def replayed(self, request_id: str, about: str, now: float) -> Operation | None:
-        """The operation that a requestId led to before; raises RefusalError where it was for something else, or is none.
+        """The operation that a requestId led to before; raises RefusalError where it was for another.
 
         What Google does with a requestId that comes back with another body is not published; refusing is the strictest.
         """

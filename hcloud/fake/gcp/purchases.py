@@ -8,7 +8,7 @@ from hcloud.fake.faults import Kind
 from hcloud.fake.gcp import catalog, listing
 from hcloud.fake.gcp.bodies import Commitment, Reservation, read_body
 from hcloud.fake.gcp.operations import BASE, stamp
-from hcloud.fake.gcp.refusals import STOCK_OUT, RefusalError, invalid, unknown_resource
+from hcloud.fake.gcp.refusals import STOCK_OUT, already_there, invalid, unknown_resource
 from hcloud.fake.gcp.world import Call, Ending, World
 from hcloud.fake.ledger import Purchase
 from hcloud.model.catalog import PurchaseOption
@@ -28,9 +28,7 @@ def insert_commitment(world: World, call: Call) -> dict[str, object]:
         raise invalid("resource.resources", amounts, "vCPUs and memory in steps of 256 MB are needed.")
     target = f"regions/{region}/commitments/{body.name}"
     if body.name in world.ledger.purchases:
-        raise RefusalError(
-            409, "alreadyExists", f"The resource 'projects/{world.place.project}/{target}' already exists"
-        )
+        raise already_there(f"projects/{world.place.project}/{target}")
     if call.rule and call.rule.answer in (Kind.OPERATION_FAILS, Kind.NO_CAPACITY):
         error = {"code": call.rule.code or STOCK_OUT, "message": "The commitment could not be created."}
         return world.begin(call, "insert", target, Ending((error,), 503))
@@ -108,9 +106,7 @@ def insert_reservation(world: World, call: Call) -> dict[str, object]:
     world.shape(body.specific_reservation.instance_properties.machine_type, zone)
     target = f"zones/{zone}/reservations/{body.name}"
     if target in world.reservations:
-        raise RefusalError(
-            409, "alreadyExists", f"The resource 'projects/{world.place.project}/{target}' already exists"
-        )
+        raise already_there(f"projects/{world.place.project}/{target}")
     if call.rule and call.rule.answer in (Kind.OPERATION_FAILS, Kind.NO_CAPACITY):
         error = {"code": call.rule.code or STOCK_OUT, "message": "The zone does not have enough resources."}
         return world.begin(call, "insert", target, Ending((error,), 503))

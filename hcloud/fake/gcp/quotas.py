@@ -52,7 +52,8 @@ def _needs(world: World, shape: Shape, spot: bool) -> dict[str, int]:
 
 def _used(world: World, machines: Iterable[Rented], metric: str) -> int:
     shapes = world.place.shapes
-    return sum(_needs(world, shapes[m.instance_type], m.spot).get(metric, 0) for m in machines)
+    known = [(shapes[m.instance_type], m.spot) for m in machines if m.instance_type in shapes]
+    return sum(_needs(world, shape, spot).get(metric, 0) for shape, spot in known)
 
 
 def _ending(metric: str, most: int, where: str) -> Ending:

@@ -22,6 +22,8 @@ _STATUS_WORDS = {
     503: "UNAVAILABLE",
 }
 _DOMAINS = {"rateLimitExceeded": "usageLimits", "quotaExceeded": "usageLimits"}
+_SOLD_OUT = "The zone does not have enough resources."
+_EXPIRED = "Invalid Credentials: the token has expired."
 STOCK_OUT = "ZONE_RESOURCE_POOL_EXHAUSTED"
 
 
@@ -45,6 +47,11 @@ class RefusalError(Exception):
 def unknown_resource(what: str) -> RefusalError:
     """What is asked for is not there."""
     return RefusalError(404, "notFound", f"The resource '{what}' was not found")
+
+
+def already_there(what: str) -> RefusalError:
+    """The name is in use."""
+    return RefusalError(409, "alreadyExists", f"The resource '{what}' already exists")
 
 
 def invalid(where: str, value: object, why: str) -> RefusalError:
@@ -73,16 +80,12 @@ def _skewed(_rule: Rule, _operation: str) -> RefusalError:
 
 _FORMS: Mapping[Kind, Callable[[Rule, str], RefusalError]] = {
     Kind.THROTTLED: _throttled,
-    Kind.NO_CAPACITY: lambda _rule, _operation: RefusalError(
-        503, STOCK_OUT, "The zone does not have enough resources."
-    ),
+    Kind.NO_CAPACITY: lambda _rule, _operation: RefusalError(503, STOCK_OUT, _SOLD_OUT),
     Kind.QUOTA: lambda rule, _operation: RefusalError(
         403, "quotaExceeded", f"Quota '{rule.code or 'CPUS'}' exceeded. Limit: 24.0 in region."
     ),
     Kind.DENIED: lambda _rule, operation: forbidden(operation, "projects/hcloud-fake"),
-    Kind.EXPIRED: lambda _rule, _operation: RefusalError(
-        401, "authError", "Invalid Credentials: the token has expired."
-    ),
+    Kind.EXPIRED: lambda _rule, _operation: RefusalError(401, "authError", _EXPIRED),
     Kind.SKEWED: _skewed,
     Kind.SERVER_ERROR: lambda rule, _operation: RefusalError(500, rule.code or "internalError", "Internal error."),
     Kind.UNAVAILABLE: lambda rule, _operation: RefusalError(503, rule.code or "backendError", "Backend error."),

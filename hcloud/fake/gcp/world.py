@@ -75,6 +75,7 @@ class World:
         self.ledger = Ledger()
         self.operations = Operations()
         self.reservations: dict[str, dict[str, object]] = {}
+        self.types: dict[str, list[dict[str, object]]] = {}
         self.largest_page = LARGEST_PAGE
 
     @property
