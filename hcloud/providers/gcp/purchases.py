@@ -12,6 +12,7 @@ from hcloud.providers.gcp import translate
 from hcloud.providers.gcp.errors import EXISTS, operation_error
 from hcloud.providers.gcp.outcome import names_were_taken
 from hcloud.providers.gcp.settings import GoogleSettings
+from hcloud.providers.gcp.translate import Ended
 from hcloud.providers.gcp.wire import Wire
 
 _BUY = "regionCommitments.insert"
@@ -55,16 +56,15 @@ class Purchases:
         return committed.resources(order, kind.guest_cpus, kind.memory_mb), price
 
     def buy(self, quote: CommitmentQuote) -> Commitment:
-        """One insert under a name and a handle of the order's, where the price did not rise since the quote."""
+        """One insert under a name and a handle of the order's, where the price did not rise since the quote. What is
+        held under that name already is given back instead, whatever it costs by now."""
         wanted, price = self._wanted(quote.order)
-        count = quote.order.count
-        if (
-            price.hourly * count > quote.hourly
-            or price.upfront * count > quote.upfront
-            or price.currency != quote.currency
-        ):
-            words = f"it costs {price.hourly * count} {price.currency} an hour now and was quoted at {quote.hourly}"
-            raise RefusedError(words, self._wire.call(_BUY))
+        if not quote.offering.startswith(str(wanted)):
+            raise RefusedError(f"quoted was {quote.offering}, and it is {wanted} now", self._wire.call(_BUY))
+        try:
+            return self._as_wanted(self._commitment(committed.name_of(quote.order.key)), wanted)
+        except NotFoundError:
+            self._check_price(quote, price)
         request = self._types.InsertRegionCommitmentRequest(
             project=self._settings.project,
             region=self._settings.region,
@@ -77,26 +77,35 @@ class Purchases:
         except RefusedError as error:
             if error.call.code not in EXISTS:
                 raise
-        return self._bought(quote, wanted, operation)
+        ended, found = self._outcome(quote, operation)
+        if found is None:
+            raise operation_error(ended.errors if ended else (), self._wire.call(_BUY))
+        return self._as_wanted(found, wanted)
 
-    def _bought(self, quote: CommitmentQuote, wanted: committed.Resources, operation: Any) -> Commitment:
-        """The commitment that an insert which was taken led to; no operation means that its name is in use."""
-        call = self._wire.call(_BUY)
+    def _check_price(self, quote: CommitmentQuote, price: committed.CommitmentPrice) -> None:
+        hourly, upfront = price.hourly * quote.order.count, price.upfront * quote.order.count
+        if hourly > quote.hourly or upfront > quote.upfront or price.currency != quote.currency:
+            words = f"it costs {hourly} {price.currency} an hour and {upfront} at once now, and was quoted at"
+            raise RefusedError(f"{words} {quote.hourly} and {quote.upfront} {quote.currency}", self._wire.call(_BUY))
+
+    def _outcome(self, quote: CommitmentQuote, operation: Any) -> tuple[Ended | None, Any]:
+        """How an insert that was taken ended, and the commitment where it did not fail. No operation means that the
+        name is in use; whatever stands in the way, the outcome is not known then."""
         try:
             ended = None if operation is None else self._wire.wait(operation, "", _BUY)
             if ended is not None and ended.errors and not names_were_taken(ended):
-                failure: CloudError | None = operation_error(ended.errors, call)
-            else:
-                failure, found = None, self._commitment(committed.name_of(quote.order.key))
+                return ended, None
+            return ended, self._commitment(committed.name_of(quote.order.key))
         except UnknownOutcomeError:
             raise
         except CloudError as error:
             words = f"the purchase was taken, and what came of it cannot be seen: {error}"
-            raise UnknownOutcomeError(words, call) from error
-        if failure is not None:
-            raise failure
+            raise UnknownOutcomeError(words, self._wire.call(_BUY)) from error
+
+    def _as_wanted(self, found: Any, wanted: committed.Resources) -> Commitment:
         if committed.held(found) != wanted:
-            raise MismatchError(f"{found.name} was bought before, for {committed.held(found)}", call)
+            words = f"{found.name} was bought before, for {committed.held(found)}"
+            raise MismatchError(words, self._wire.call(_BUY))
         return committed.commitment(found)
 
     def _commitment(self, name: str) -> Any:
