@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan, Rule, started
+from hcloud.fake.faults import FaultPlan, Rule
 from hcloud.fake.gcp.catalog import Place, Shape, region_of
 from hcloud.fake.gcp.operations import Operation, Operations, about
 from hcloud.fake.gcp.refusals import unknown_resource
 from hcloud.fake.gcp.routes import Route
 from hcloud.fake.ledger import Ledger, Rented
+from hcloud.fake.server import started
 from hcloud.model.catalog import PurchaseOption
 
 SPOT_NOTICE_SECONDS = 120.0

@@ -131,7 +131,7 @@ def _retry_after(response: Any) -> float | None:
 
 def operation_error(errors: Sequence[tuple[str, str]], call: Call) -> CloudError:
     """What the errors inside an operation mean; one that is not known leaves open what was done."""
-    words = "; ".join(f"{code}: {text}" if text else code for code, text in errors)
+    words = "; ".join(text or code for code, text in errors)
     for code, _ in errors:
         kind = _BY_REASON.get(code)
         if kind is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hcloud.errors import Call, MismatchError, NoCapacityError, UnknownOutcomeError
+from hcloud.errors import Call, MismatchError, NoCapacityError, QuotaError, UnknownOutcomeError
 from hcloud.model.live import Launch, Launched, Machine
 from hcloud.providers.gcp.errors import EXISTS, operation_error
 from hcloud.providers.gcp.translate import Ended, identity, names, unseen
@@ -13,6 +13,12 @@ from hcloud.providers.gcp.translate import Ended, identity, names, unseen
 def names_were_taken(ended: Ended | None) -> bool:
     """Whether an operation failed since machines of these names are there already."""
     return ended is not None and any(code in EXISTS for code, _ in ended.errors)
+
+
+def beyond_quota(order: Launch, error: QuotaError) -> QuotaError:
+    """The same with what was asked for: Google names the quota and its limit only."""
+    words = str(error).removeprefix(f"{error.call}: ")
+    return QuotaError(f"{words} Asked for: {order.count} x {order.instance_type}.", error.call)
 
 
 def identities(order: Launch) -> tuple[str, ...]:
@@ -46,7 +52,8 @@ def judge(order: Launch, ended: Ended | None, found: Sequence[Machine], call: Ca
     if ended.errors:
         if shown:
             return Launched(shown, missing, ended.why)
-        raise operation_error(ended.errors, call)
+        error = operation_error(ended.errors, call)
+        raise beyond_quota(order, error) if isinstance(error, QuotaError) else error
     if ended.made == 0 and not shown:
         raise NoCapacityError(ended.why, call)
     if ended.made == len(shown):

@@ -11,6 +11,7 @@ from typing import Any
 from hcloud.errors import (
     CloudError,
     NotFoundError,
+    QuotaError,
     RefusedError,
     UnavailableError,
     UnknownOutcomeError,
@@ -30,7 +31,7 @@ from hcloud.providers.gcp import translate
 from hcloud.providers.gcp.commitments import Prices, no_prices
 from hcloud.providers.gcp.ending import Batch
 from hcloud.providers.gcp.errors import EXISTS
-from hcloud.providers.gcp.outcome import identities, judge, names_were_taken
+from hcloud.providers.gcp.outcome import beyond_quota, identities, judge, names_were_taken
 from hcloud.providers.gcp.purchases import Purchases
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.translate import Ended
@@ -121,6 +122,8 @@ class GoogleCloud:
             operation = self._wire.change("InstancesClient", "bulk_insert_unary", request, _BULK_INSERT)
         except NotFoundError as error:
             raise RefusedError(f"there is no such zone or project: {error}", error.call) from error
+        except QuotaError as error:
+            raise beyond_quota(order, error) from error
         except RefusedError as error:
             if error.call.code not in EXISTS:
                 raise

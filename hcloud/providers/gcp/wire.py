@@ -54,7 +54,7 @@ class Wire:
             if name not in self._clients:
                 options = ClientOptions(api_endpoint=self._settings.endpoint) if self._settings.endpoint else None
                 made = getattr(self.types, name)(credentials=self._signed(), client_options=options)
-                made.transport._session.max_redirects = 0  # there is no public way to say so
+                _send_once(made.transport._session)
                 self._clients[name] = made
             return self._clients[name]
 
@@ -145,3 +145,10 @@ class Wire:
             hint = "run 'gcloud auth application-default login', or set GOOGLE_APPLICATION_CREDENTIALS"
             raise CredentialsError(str(error), self.call("credentials"), hint=hint) from error
         return credentials
+
+
+def _send_once(session: Any) -> None:
+    """Keep an SDK's session from following a redirect with our credentials, and from asking again after a 401, which
+    would hide Google's words; it still gets a new token before an old one ends. There is no public way to say so."""
+    session.max_redirects = 0
+    session._refresh_status_codes = ()
