@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+
 from azure.core import MatchConditions
 
 from hcloud.control.ports import Clock

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from hcloud.errors import NotFoundError, UnknownOutcomeError
+from hcloud.model.live import TAG_LINEAGE
 from hcloud.providers.azure.arm import Arm
-from hcloud.providers.azure.documents import Document, branch, items, text
+from hcloud.providers.azure.documents import Document, branch, items, tags_of, text
 from hcloud.providers.azure.operations import GONE, Follower
 from hcloud.providers.azure.translate import set_name_in, short_id, state_word
 
@@ -16,15 +17,21 @@ MOST_NAMED = 5  # ours: in a message
 
 @dataclass(frozen=True, slots=True)
 class Dependants:
-    """By what leftovers are known: names of scale sets of ours that theirs begin with, and ids (``group/name``)."""
+    """By what leftovers are known: names of scale sets of ours that theirs begin with, ids (``group/name``), or the tag
+    of a lineage where the scale set that they are named after is not ``standing`` any more."""
 
     sets: frozenset[str] = frozenset()
     ids: frozenset[str] = frozenset()
+    lineages: frozenset[str] = frozenset()
+    standing: frozenset[str] = frozenset()
 
     def has(self, resource: Document) -> bool:
         """Whether a resource is one of them."""
-        known = set_name_in(text(resource, "name"))
-        return bool(known and known in self.sets) or short_id(text(resource, "id")) in self.ids
+        home = set_name_in(text(resource, "name"))
+        if home and home in self.sets:
+            return True
+        earlier = bool(home) and home not in self.standing and tags_of(resource).get(TAG_LINEAGE) in self.lineages
+        return earlier or short_id(text(resource, "id")) in self.ids
 
 
 def made_for(machine: Document) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from hcloud.errors import NotFoundError, RefusedError
 from hcloud.model.live import TAG_LINEAGE, Machine, Terminated
@@ -16,7 +16,13 @@ from hcloud.providers.azure.operations import GONE, Follower, State
 from hcloud.providers.azure.translate import machine_from, set_name_in, set_of, short_id, state_word
 
 ASKED_ONE_BY_ONE = 5  # ours: so few machines are asked for by name rather than all of the location
-END_PATIENCE_SECONDS = 120.0  # ours: an end that takes longer goes on by itself
+# ours: with a set everything goes that was made for its machines, so an end that takes longer goes on by itself; what a
+# machine that stands alone leaves behind has to be removed afterwards
+SET_PATIENCE_SECONDS = 20.0
+ALONE_PATIENCE_SECONDS = 300.0
+
+Wait = tuple[Reply, State]
+"""What was said when an end was asked for, and how what is to end is asked about."""
 
 
 @dataclass(slots=True)
@@ -71,22 +77,23 @@ class Machines:
         waits += [self._end_alone(document) for document in ends.alone]
         lineages = {tags_of(documents[i]).get(TAG_LINEAGE, "") for i in ids if i in documents}
         waits += [self._end_empty(name, sets[name]) for name in self._empty(sets, ends, lineages)]
+        standing = {set_name_in(text(d, "name")) for d in sets.values()}
         with self.arm.once_accepted("VirtualMachineScaleSets_DeleteInstances"):
-            self._see_off(ends, waits)
+            self._see_off(ends, waits, Dependants(lineages=frozenset(lineages - {""}), standing=frozenset(standing)))
         gone = set(ends.gone)
         return Terminated(tuple(i for i in sorted(set(ids)) if i not in gone), tuple(sorted(gone)))
 
-    def _see_off(self, ends: _Ends, waits: Sequence[tuple[Reply | None, State]]) -> None:
+    def _see_off(self, ends: _Ends, waits: Sequence[Wait], known: Dependants) -> None:
         """Wait for the ends for a while; when all are over, look for what they left."""
         clock = self.follower.clock
-        until = clock.passed() + END_PATIENCE_SECONDS
+        until = clock.passed() + (ALONE_PATIENCE_SECONDS if ends.alone else SET_PATIENCE_SECONDS)
         over = [self.follower.follow(reply, state, until - clock.passed()).over for reply, state in waits]
         if not waits or not all(over):
             return
         made = frozenset(name for document in ends.alone for name in made_for(document))
         names = frozenset(name.split("/")[1] for name in ends.sets)
         groups = {i.split("/")[0] for i in (*ends.sets, *(short_id(text(d, "id")) for d in ends.alone))}
-        self.leftovers.remove(groups, Dependants(names, made))
+        self.leftovers.remove(groups, replace(known, sets=names, ids=made))
 
     def _documents(self) -> tuple[Document, ...]:
         machines = self.arm.compute.virtual_machines
@@ -128,7 +135,7 @@ class Machines:
         shown = sum(1 for d in documents.values() if set_of(d).lower() == home.lower())
         return whole(sets[home.lower()], "sku", "capacity") > shown
 
-    def _end_of_set(self, home: str, ends: _Ends, document: Document) -> tuple[Reply | None, State]:
+    def _end_of_set(self, home: str, ends: _Ends, document: Document) -> Wait:
         """The whole set where all its machines are to end, counted by the set itself: a list may not show all."""
         group, name = home.split("/")
         names = ends.sets[home]
@@ -144,13 +151,13 @@ class Machines:
             seen = [n for n in names if n not in missing]
             return self._end_members(group, name, seen) if seen else (Reply(200), lambda: GONE)
 
-    def _end_members(self, group: str, name: str, names: list[str]) -> tuple[Reply | None, State]:
+    def _end_members(self, group: str, name: str, names: list[str]) -> Wait:
         sets = self.arm.compute.virtual_machine_scale_sets
         operation = "VirtualMachineScaleSets_DeleteInstances"
         accepted = self.arm.change(operation, sets.begin_delete_instances, group, name, {"instanceIds": names})
         return accepted, lambda: self.fleets.state(group, name)
 
-    def _end_empty(self, home: str, _document: Document) -> tuple[Reply | None, State]:
+    def _end_empty(self, home: str, _document: Document) -> Wait:
         group, name = home.split("/")
         sets = self.arm.compute.virtual_machine_scale_sets
         try:
@@ -172,7 +179,7 @@ class Machines:
             and document_is_empty(document)
         ]
 
-    def _end_alone(self, document: Document) -> tuple[Reply | None, State]:
+    def _end_alone(self, document: Document) -> Wait:
         group, name = short_id(text(document, "id")).split("/")
         machines = self.arm.compute.virtual_machines
         try:

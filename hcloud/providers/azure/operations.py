@@ -7,14 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from hcloud.control.ports import Clock
-from hcloud.errors import (
-    CloudError,
-    CredentialsError,
-    DeniedError,
-    NotFoundError,
-    UnavailableError,
-    UnknownOutcomeError,
-)
+from hcloud.errors import NotFoundError, ThrottledError, UnavailableError
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, branch, text
 from hcloud.providers.azure.errors import BY_CODE, Reply, lost, refusal
@@ -87,7 +80,7 @@ class Follower:
             missed = 0
             if ending is not None:
                 return ending
-            pause = wait if wait is not None else pause
+            pause = max(wait, FIRST_PAUSE_SECONDS) if wait is not None else pause
         return Ending(over=False)
 
     def _begin(self, accepted: Reply | None) -> tuple[Way, str]:
@@ -122,7 +115,8 @@ def _by_result(reply: Reply) -> Ending | None:
     if reply.status == 202:
         return None
     if reply.status in (200, 201, 204) and reply.understood:
-        return _by_state(text(reply.document, "properties", "provisioningState").lower() or "succeeded")
+        # That the result is there says that it is over, whatever word its state has
+        return _by_state(text(reply.document, "properties", "provisioningState").lower()) or Ending()
     error = branch(reply.document, "error")
     if text(error, "code") in BY_CODE and not issubclass(BY_CODE[text(error, "code")], NotFoundError):
         return Ending(error=error)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import NoReturn
 
-from hcloud.errors import CloudError, MismatchError, NotFoundError, RefusedError, StaleError, UnknownOutcomeError
+from hcloud.errors import CloudError, MismatchError, NotFoundError, RefusedError, UnknownOutcomeError
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote
 from hcloud.providers.azure.arm import Arm
@@ -152,7 +152,7 @@ class Reservations:
         dearer = now.upfront + now.hourly * hours - quote.upfront - quote.hourly * hours
         if now.currency != quote.currency or dearer > TOLERANCE:
             said = f"the reservation costs {dearer:.2f} {now.currency} more than was quoted; nothing was bought"
-            raise StaleError(said, hint="ask for a quote again")
+            raise RefusedError(said, self.arm.call("ReservationOrder_Calculate"), hint="ask for a quote again")
 
     def _check_same(self, quote: CommitmentQuote, found: Document) -> None:
         properties = branch(found, "properties")
