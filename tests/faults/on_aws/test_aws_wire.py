@@ -182,3 +182,8 @@ def test_F4_who_may_not_tag_may_not_launch(rig: AwsRig) -> None:
     with pytest.raises(DeniedError, match="CreateTags"):
         rig.cloud("launcher").launch(order(rig))
     assert not rig.rented()
+
+
+def test_F4_dropped_tags_are_seen_in_the_answer(rig: AwsRig) -> None:
+    rig.fault("untagged", "RunInstances")
+    assert {m.lineage for m in rig.cloud().launch(order(rig)).machines} == {""}
