@@ -54,6 +54,7 @@ def work(store: MendableStore, tell: Tell) -> None:
         state = store.save(replace(state, records=(a_record(1), a_record(2))))
         tell("saved", state.serial)
         journal.conclude(replace(a_conclusion(second), machines=()))
+        tell("concluded", second)
         journal.trim(second)
         tell("trimmed", second)
         tell("outside", os.getpid())

@@ -90,6 +90,8 @@ class PlacedJournal:
 
     def trim(self, upto: int) -> None:
         """Write the journal anew without the intents up to a number that are concluded for good."""
+        if self._read() is None:
+            return
         with self._writing():
             lines = self._read()
             if lines is None:

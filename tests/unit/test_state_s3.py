@@ -86,6 +86,7 @@ def test_a_state_and_its_journal_come_back(s3: Any, store: S3StateStore) -> None
     assert other.load() == second
     assert list(other.journal().entries()) == [e for e in several() if e.number != 1]
     assert decode_state(body(s3, "state.json.previous"), "x") == first
+    assert not [n for n in ("journal.jsonl", "state.json", "lineage") if b"canary" in body(s3, n)]
     keys = [e["Key"] for e in s3.list_objects_v2(Bucket=BUCKET)["Contents"]]
     assert keys == [f"{PREFIX}/{n}" for n in ("journal.jsonl", "lineage", "state.json", "state.json.previous")]
 
