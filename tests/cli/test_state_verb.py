@@ -217,3 +217,4 @@ def test_names_cannot_steer_a_terminal(place: Path, capsys: pytest.CaptureFixtur
     shown = capsys.readouterr().out
     assert "[red]shop[/]" in shown
     assert "[bold]" in shown
+    assert "\u202e" not in shown
