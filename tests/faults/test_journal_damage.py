@@ -73,7 +73,7 @@ def test_A8_no_byte_of_a_journal_can_be_another(directory: Path) -> None:
     path = directory / "journal.jsonl"
     data, entries = path.read_bytes(), several()
     last = data[:-1].rindex(b"\n") + 1
-    for at in range(0, len(data), 2):
+    for at in range(0, len(data), 5):
         for wrong in (data[at] ^ 1, 0x0A, 0x00):
             if wrong == data[at]:
                 continue

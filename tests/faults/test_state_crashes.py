@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import re
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -184,11 +184,12 @@ def test_A7_after_a_sync_that_failed_the_journal_is_not_used_any_more(tmp_path: 
     journal.intend(an_intent(1))
     with pytest.raises(HcloudError, match="not certain that it lasts"):
         journal.intend(an_end(2))
-    for again in (
+    attempts: list[Callable[[], None]] = [
         lambda: journal.intend(an_end(2)),
         lambda: journal.conclude(a_conclusion(1)),
         lambda: journal.trim(1),
-    ):
+    ]
+    for again in attempts:
         with pytest.raises(HcloudError, match="is not used any more"):
             again()
     later = FileStateStore(tmp_path / "state").journal()

@@ -57,7 +57,8 @@ def test_G1_two_that_start_together_are_never_both_inside(tmp_path: Path) -> Non
 
 def test_G2_a_holder_that_was_killed_is_replaced_and_its_intents_come_first(tmp_path: Path) -> None:
     (run,) = driven("hold", tmp_path / "state")
-    check_refused(*run["while"], run["pid"], told=True)
+    refused, lines = run["while"]
+    check_refused(refused, lines, run["pid"], told=True)
     assert run["exit"] == -9
     code, lines = run["after"]
     assert code == 0

@@ -14,7 +14,7 @@ from hcloud.model.state import Conclusion, Deed, Intent, Record, Result, State
 from hcloud.store.intent_codec import Entry, Head, read_lines, written
 from hcloud.store.state_codec import decode_state, encode_state
 
-letters = st.characters(exclude_categories=("C",))
+letters = st.characters(exclude_categories=("Cc", "Cs"))
 texts = st.text(letters, max_size=40)
 names = st.text(letters, min_size=1, max_size=40)
 hexes = st.text("0123456789abcdef", min_size=32, max_size=32)
