@@ -105,9 +105,8 @@ def v8_calls_are_bounded(calls: int, fault_free: int) -> None:
     assert calls <= 3 * fault_free + SPARE_CALLS, f"V8: {calls} calls, {fault_free} without faults"
 
 
-def nothing_asked_before_it_was_noted(cloud: MemoryCloud, disk: Disk) -> None:
+def nothing_asked_before_it_was_noted(cloud: MemoryCloud, disk: Disk, lineage: str) -> None:
     """Every machine that bears a token of ours came from an order that the disk was told of before."""
     noted = {e.order.key for e in disk.entries if isinstance(e, Intent) and e.deed is Deed.LAUNCH and e.order}
     remembered = {r.key for r in disk.state.records} if disk.state else set()
-    live = [m for m in cloud.ledger.live(cloud.clock.now()) if m.token]
-    assert all(m.token in noted | remembered for m in live)
+    assert all(m.token in noted | remembered for m in ours(cloud, lineage) if m.token)

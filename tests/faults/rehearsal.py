@@ -121,7 +121,7 @@ class Rehearsal:
         oracle.v1_nothing_is_orphaned(self.cloud, self.disk, LINEAGE)
         oracle.v2_nothing_is_doubled(self.cloud, LINEAGE, self.most)
         oracle.v6_disk_is_readable(self.disk)
-        oracle.nothing_asked_before_it_was_noted(self.cloud, self.disk)
+        oracle.nothing_asked_before_it_was_noted(self.cloud, self.disk, LINEAGE)
 
     def allow(self, *slots: Slot) -> None:
         for slot in slots:
