@@ -224,6 +224,7 @@ def _told(run: Run) -> Outcome:
         problems=tuple(run.problems),
         error=run.halted,
         left=left,
+        acted=run.acted,
         calls=run.patience.calls,
         serial=run.book.state.serial,
     )

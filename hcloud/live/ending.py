@@ -34,6 +34,7 @@ def ask_to_end(run: Run, ids: Sequence[str], *, insist: bool = False) -> None:
     intent = run.book.ending(wanted)
     run.patience.expect(1)
     run.seen = None
+    run.acted = True
     try:
         ending = _accepted(run, wanted, insist=insist)
     except (NotFoundError, RefusedError, DeniedError) as error:
