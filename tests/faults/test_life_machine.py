@@ -17,6 +17,8 @@ from rehearsal import rule as fault
 from hcloud.errors import HcloudError, LockedError, StaleError
 from hcloud.fake.faults import Kind
 from hcloud.model.change import ChangeSet, Slot
+from hcloud.model.state import Deed
+from hcloud.planning.recall import unresolved
 
 MOST_CALLS = 400
 """Of one process: twenty calls where all goes well, polls of ten minutes, and three times that."""
@@ -117,8 +119,9 @@ class Life(RuleBasedStateMachine):
     def lists_are_empty(self) -> None:
         self.r.faults(fault("machines", Kind.EMPTY), fault("look", Kind.EMPTY), **self.world)
         before = self.r.calls("terminate")
+        unsure = any(i.deed is Deed.TERMINATE for i in unresolved(self.r.disk.entries))
         self._run(self.r.destroy)
-        assert self.r.calls("terminate") == before, "an empty list authorised an end"
+        assert unsure or self.r.calls("terminate") == before, "an empty list authorised an end"
         self.r.heal(**self.world)
 
     @rule(seconds=st.sampled_from([1, 20, 61, 299, 301, 3600]))
