@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from hcloud.errors import CredentialsError, HcloudError
+from hcloud.errors import CredentialsError, HcloudError, ThrottledError
 from hcloud.live.book import Book, Came
 from hcloud.live.crash_points import RUN_BEGUN, RUN_ENDED
 from hcloud.live.ending import ask_to_end, confirm_ends
@@ -227,6 +227,8 @@ def _told(run: Run) -> Outcome:
     blind = isinstance(run.halted, (StoppedError, CredentialsError))
     left = None if blind else _what_is_left(run)
     result = _judge(run, left)
+    if isinstance(run.halted, ThrottledError):
+        run.problem(f"throttled, {len(run.launched)} of {run.found.coming} launched")
     return Outcome(
         result=result,
         launched=tuple(sorted(run.launched)),

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from oracle import foreign, v3_foreign_is_untouched
+from oracle import foreign, untagged_of_ours, v3_foreign_is_untouched
 from rehearsal import LINEAGE, Crasher, Rehearsal, crashing
 from rehearsal import rule as fault
 
@@ -96,6 +96,10 @@ class Life(RuleBasedStateMachine):
                 Kind.QUOTA,
                 Kind.DENIED,
                 Kind.OPERATION_FAILS,
+                Kind.NONSENSE_BEFORE,
+                Kind.UNKNOWN_WORDS,
+                Kind.UNTAGGED,
+                Kind.SLOW,
             ]
         ),
         share=st.sampled_from([0.3, 0.6, 0.95]),
@@ -190,6 +194,7 @@ class Life(RuleBasedStateMachine):
             self._run(lambda: self.r.apply(*self.slots))
             self.r.cloud.clock.advance(400)
         self.r.converges(*self.slots)
+        assert not untagged_of_ours(self.r.cloud)
 
     def _missing(self) -> bool:
         state = self.r.disk.state
