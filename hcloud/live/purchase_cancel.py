@@ -44,6 +44,8 @@ def cancel(asked: Cancelling, ledger: CancelLedger, ground: Ground) -> Commitmen
     """
     with ledger.held("commit cancel"):
         found = _find(asked.id, ground)
+        if _settled(found, ledger, ground):
+            return found
         way = way_out(found, asked.terms(found), ground.history(), ground.now())
         if not way.is_open:
             raise DeniedByGuardError(f"{found.id} cannot be given back: {way.why}")
@@ -54,6 +56,18 @@ def cancel(asked: Cancelling, ledger: CancelLedger, ground: Ground) -> Commitmen
         ground.crash("commit.cancel.intended")
         _ask(intent, ledger, ground)
         return found
+
+
+def _settled(found: Commitment, ledger: Ledger, ground: Ground) -> bool:
+    """Whether an earlier cancellation, whose answer was lost, turns out to have been heard; if so it is noted."""
+    lost = [
+        c for c in ground.history().cancellations if c.intent.commitment == found.id and c.outcome is Outcome.UNKNOWN
+    ]
+    if found.state != "ended":
+        return False
+    for one in lost:
+        ledger.conclude(PurchaseConclusion(one.intent.number, ground.now(), Outcome.CANCELLED))
+    return bool(lost)
 
 
 def _find(commitment: str, ground: Ground) -> Commitment:

@@ -62,7 +62,8 @@ def judge(intent: PurchaseIntent, held: Sequence[Commitment], known: frozenset[s
 
 def _absent(intent: PurchaseIntent, held: Sequence[Commitment], at: datetime) -> Judgement:
     listed = {c.id for c in held}
-    gone = sorted(h.id for h in intent.before if h.id not in listed and (h.ends is None or h.ends > at))
+    standing = (h for h in intent.before if h.state != "ended" and (h.ends is None or h.ends > at))
+    gone = sorted(h.id for h in standing if h.id not in listed)
     if gone:
         return _cannot(f"the cloud does not list {', '.join(gone[:3])} either, which was held before")
     if not intent.at + GRACE <= at:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hcloud.errors import DeniedByGuardError, InputError
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
-from hcloud.model.purchase import Outcome, PurchaseConclusion, PurchaseIntent, committed
+from hcloud.model.purchase import Outcome, PurchaseConclusion, PurchaseIntent, committed, snapshot
 from hcloud.planning.purchase_gates import check_ceiling, checked_count, checked_dollars, typed_amount
 from hcloud.planning.purchase_history import history
 from hcloud.planning.unknown_purchase import GRACE, Verdict, judge
@@ -108,8 +108,6 @@ holdings = st.lists(commitments, max_size=4, unique_by=lambda c: c.id)
 
 @given(before=holdings, now=holdings, seconds=st.integers(0, 4000))
 def test_I1_a_judgement_rests_on_what_is_listed(before: list[Commitment], now: list[Commitment], seconds: int) -> None:
-    from hcloud.model.purchase import snapshot
-
     asked = replace(intent(1, quote(Decimal(100), Decimal("0.1"))), before=snapshot(tuple(before)))
     at = AT + timedelta(seconds=seconds)
     found = judge(asked, now, frozenset(), at)
@@ -117,7 +115,7 @@ def test_I1_a_judgement_rests_on_what_is_listed(before: list[Commitment], now: l
     new = [c for c in now if c.id not in known]
     if found.verdict is Verdict.NOT_BOUGHT:
         assert seconds >= GRACE.total_seconds()
-        assert known <= {c.id for c in now}
+        assert {c.id for c in before if c.state != "ended"} <= {c.id for c in now}
         assert not any(c.instance_type == "m5.large" or c.key == asked.key for c in new)
     if found.verdict is Verdict.BOUGHT:
         assert found.commitment in now
