@@ -114,9 +114,7 @@ def test_the_same_plan_at_the_same_time_gives_the_same_bytes(plan: Path, home: P
 
 
 @pytest.mark.parametrize("verb", ["recommend", "plan", "list"])
-def test_I6_looking_is_allowed_to_somebody_who_may_change_nothing(
-    verb: str, plan: Path, home: Path, said: Said
-) -> None:
+def test_I6_who_may_change_nothing_may_look(verb: str, plan: Path, home: Path, said: Said) -> None:
     more = [str(plan)] if verb != "list" else []
     more += ["--out", "buy.json", *OLD_PRICES] if verb == "plan" else []
     assert run(["commit", verb, *more, "--cloud", "fake:readers.yaml", *NOW]) == 0
