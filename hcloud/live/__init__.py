@@ -1,1 +1,1 @@
-"""Executors and timers that change clouds, one request at a time, with every step noted before it is taken."""
+"""Changing a cloud and losing neither a machine nor a dollar: look, note, ask, note again, remember."""
