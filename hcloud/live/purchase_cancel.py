@@ -71,7 +71,7 @@ def _settled(found: Commitment, ledger: Ledger, ground: Ground) -> bool:
 
 
 def _find(commitment: str, ground: Ground) -> Commitment:
-    held = {c.id: c for c in ground.cloud.commitments()}
+    held = {c.id: c for c in ground.ask(ground.cloud.commitments)}
     if commitment not in held:
         hint = f"held are: {', '.join(sorted(held)[:10])}" if held else "none is held"
         raise UsageError(f"there is no commitment {commitment} in {ground.cloud.scope()}", hint=hint)
@@ -98,7 +98,7 @@ def _ask(intent: CancelIntent, ledger: Ledger, ground: Ground) -> None:
 
 def _looked_up(intent: CancelIntent, ground: Ground) -> Outcome:
     try:
-        held = {c.id: c for c in ground.cloud.commitments()}
+        held = {c.id: c for c in ground.ask(ground.cloud.commitments)}
     except CloudError:
         return Outcome.UNKNOWN
     found = held.get(intent.commitment)

@@ -37,8 +37,8 @@ def list_commitments(loaded: Loaded, where: Where, at: datetime) -> Holdings:
     """What is recorded and what is held; a cloud is asked where one is named."""
     past = history(ledger_of(loaded, where).entries())
     ground = _asked(loaded, where)
-    scope = ground.cloud.scope() if ground else None
-    held = {c.id: c for c in ground.cloud.commitments()} if ground else {}
+    scope = ground.live.ask(ground.cloud.scope) if ground else None
+    held = {c.id: c for c in ground.live.ask(ground.cloud.commitments)} if ground else {}
     pairs = [Pair(p, held.pop(p.id, None)) for p in past.purchases]
     pairs += [Pair(None, held[i]) for i in sorted(held)]
     everything = [p.commitment for p in pairs if p.commitment is not None]

@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from hcloud import __version__
@@ -58,7 +59,7 @@ def plan_purchases(loaded: Loaded, asked: Asked, where: Where, at: datetime) -> 
     check_age(plan, loaded.config.commitments, at)
     ground = opened(loaded, where, settings_of(loaded, where, plan))
     _check_settled(ground)
-    scope, held = ground.cloud.scope(), ground.cloud.commitments()
+    scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
     needs = still_to_buy(plan, held, at)
     here = tuple(n for n in needs if _is_in(n, scope))
     elsewhere = tuple(sorted({f"{n.wanted.cloud} {n.wanted.region}" for n in needs if not _is_in(n, scope)}))
@@ -126,7 +127,7 @@ def quoted(needs: tuple[Need, ...], basis: Basis, ground: CommitGround) -> list[
     """Each need that is not met with the cloud's quote for it; EvidenceError for one that is not to be believed."""
     found = []
     for need, order in orders(needs, basis):
-        quote = ground.cloud.quote(order)
+        quote = ground.live.ask(partial(ground.cloud.quote, order))
         check_against_plan(need, quote)
         found.append((need, quote))
     return found

@@ -47,7 +47,7 @@ def recommend(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> 
     scope = None
     if where.cloud is not None:
         ground = opened(loaded, where, settings_of(loaded, where, plan))
-        scope, held = ground.cloud.scope(), ground.cloud.commitments()
+        scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
     needs = tuple(
         n
         for n in still_to_buy(plan, held, at)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
     from hcloud.fake.memory import MemoryCloud
 
 FAKE = "fake"
+ACCOUNTS = {
+    "gcp": ("project", ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT")),
+    "azure": ("subscription", ("AZURE_SUBSCRIPTION_ID",)),
+}
+"""What an account is called, and the variables that name it."""
 CLASSES = {"aws": "Aws", "gcp": "Google", "azure": "Azure"}
 _PACKAGES = {"aws": ("boto3", "aws"), "gcp": ("google-cloud-compute", "gcp"), "azure": ("azure-mgmt-compute", "azure")}
 
@@ -84,7 +90,14 @@ def _provider(name: str, settings: CloudSettings) -> Cloud:
 
 
 def _fields(name: str, settings: CloudSettings) -> dict[str, object]:
+    """The fields of a provider's own settings; the account is AWS's own business, and else what is named, or what the
+    environment of the provider's own tools says."""
     place = {"aws": "region", "gcp": "region", "azure": "location"}[name]
-    account = {"aws": "", "gcp": "project", "azure": "subscription"}[name]
     found: dict[str, object] = {place: settings.region, "endpoint": settings.endpoint, **settings.options}
-    return {**found, account: settings.account} if account else found
+    if name not in ACCOUNTS:
+        return found
+    account, variables = ACCOUNTS[name]
+    named = settings.account or next((os.environ[v] for v in variables if os.environ.get(v)), "")
+    if not named:
+        raise UsageError(f"--cloud {name}: no {account} is named", hint=f"set {variables[0]} in the environment")
+    return {**found, account: named}
