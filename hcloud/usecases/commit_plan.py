@@ -55,7 +55,7 @@ def plan_purchases(loaded: Loaded, asked: Asked, where: Where, at: datetime) -> 
     whether something was bought before.
     """
     check_target(asked.out)
-    plan = plan_of(loaded, asked.plan, at)
+    plan = plan_of(loaded, asked.plan, where, at)
     check_age(plan, loaded.config.commitments, at)
     ground = opened(loaded, where, settings_of(loaded, where, plan))
     _check_settled(ground)

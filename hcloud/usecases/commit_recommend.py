@@ -15,6 +15,7 @@ from hcloud.readers.exit_terms import exit_terms
 from hcloud.store.plan_file import load_plan
 from hcloud.units import counted
 from hcloud.usecases.commit_ground import Where, opened, settings_of
+from hcloud.usecases.commit_held import with_held
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +32,18 @@ class Recommendation:
     warnings: tuple[str, ...]
 
 
-def plan_of(loaded: Loaded, file: Path | None, at: datetime) -> Plan:
-    """The plan in a file, else one made from the configuration now."""
+def plan_of(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Plan:
+    """The plan in a file, else one made from the configuration now, with what the cloud holds used up first."""
     if file is not None:
         return load_plan(file)
     from hcloud.usecases.plan import make_plan
 
-    return make_plan(loaded, at).plan
+    return make_plan(with_held(loaded, where, at), at).plan
 
 
 def recommend(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Recommendation:
     """What to commit to; a cloud is asked (and only asked) where one is named."""
-    plan = plan_of(loaded, file, at)
+    plan = plan_of(loaded, file, where, at)
     held: tuple[Commitment, ...] = ()
     scope = None
     if where.cloud is not None:

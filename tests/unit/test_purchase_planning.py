@@ -14,7 +14,7 @@ from purchasing import Shop, wanted
 
 from hcloud.errors import EvidenceError, InputError
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
-from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote
+from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
 from hcloud.model.plan import OWNED, MixLine, Plan
 from hcloud.model.purchase import Need, PurchaseConclusion, Refund
 from hcloud.planning.purchase import expiring, held_quantity, still_to_buy, unplanned, wanted_of
@@ -22,6 +22,7 @@ from hcloud.planning.purchase_exit import way_out
 from hcloud.planning.purchase_gates import check_against_plan
 from hcloud.planning.purchase_history import History, history
 from hcloud.readers.exit_terms import exit_terms
+from hcloud.usecases.commit_held import owned_sections
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOTHING = History((), ())
@@ -135,6 +136,13 @@ def test_K8_reserved_that_is_no_cheaper_than_on_demand_is_refused() -> None:
 def quoted(hourly: str) -> CommitmentQuote:
     order = CommitmentOrder("k" * 32, RI, "m5.large", 1, Payment.NONE, 1)
     return CommitmentQuote(order, "o", Decimal(0), Decimal(hourly), "USD")
+
+
+def test_what_the_cloud_holds_can_be_stated_as_owned() -> None:
+    scope = Scope("aws", "111122223333", "us-east-1")
+    (section,) = owned_sections([held(RI, 4), held(RI, 3, state="ended"), held(COMPUTE, 0)], scope, AT)
+    assert str(section.key) == "aws/us-east-1/m5.large/reserved-instance-1y-no-upfront"
+    assert (section.count, section.expires) == (4, (AT + timedelta(days=364)).date())
 
 
 # ---- ways out
