@@ -90,7 +90,7 @@ commitments = st.builds(
     Commitment,
     id=st.sampled_from([f"c{n}" for n in range(6)]),
     option=st.just(PurchaseOption.RESERVED),
-    offering=st.sampled_from(["offering", "another"]),
+    offering=st.sampled_from(["offering", "another", ""]),
     instance_type=st.sampled_from(["m5.large", "c5.large"]),
     count=st.sampled_from([3, 4]),
     term_years=st.just(1),
@@ -121,3 +121,15 @@ def test_I1_a_judgement_rests_on_what_is_listed(before: list[Commitment], now: l
         assert found.commitment in now
         assert found.commitment is not None
         assert found.commitment.key in ("", asked.key)
+
+
+def test_I1_a_cloud_that_does_not_tell_the_offering_is_judged_by_terms_and_price() -> None:
+    asked = intent(1, quote(Decimal(100), Decimal("0.1")))
+    mine = Commitment(
+        id="c1", option=PurchaseOption.RESERVED, offering="", instance_type="m5.large", count=3, term_years=1,
+        payment=Payment.PARTIAL, state="active", starts=AT, ends=None, upfront=Decimal("100.0"),
+        hourly=Decimal("0.10"), currency="USD",
+    )  # fmt: skip
+    assert judge(asked, [mine], frozenset(), AT).verdict is Verdict.BOUGHT
+    for other in (replace(mine, term_years=3), replace(mine, payment=Payment.ALL), replace(mine, upfront=Decimal(90))):
+        assert judge(asked, [other], frozenset(), AT + GRACE).verdict is Verdict.CANNOT_TELL
