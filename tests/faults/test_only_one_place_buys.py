@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
+
+import pytest
+from rehearsal import CLOUDS, Rehearsal, rule
+
+from hcloud.errors import HcloudError
+from hcloud.fake.faults import Kind
 
 ROOT = Path(__file__).resolve().parents[2] / "hcloud"
 BUYER = "hcloud.live.purchase"
@@ -97,3 +104,26 @@ def test_no_other_verb_leads_to_the_module_that_buys() -> None:
 def test_the_graph_sees_what_it_should() -> None:
     assert BUYER in reachable("hcloud.cli.commit")
     assert "hcloud.store.plan_file" in reachable("hcloud.cli.plan")
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+@pytest.mark.parametrize("fault", [None, Kind.DROPPED_AFTER, Kind.THROTTLED, Kind.NO_CAPACITY])
+def test_apply_plan_and_destroy_neither_buy_nor_give_back_whatever_happens(cloud: str, fault: Kind | None) -> None:
+    r = Rehearsal(cloud)
+    if fault:
+        r.faults(rule("launch", fault, first=2), rule("terminate", fault, first=1))
+    with suppress(HcloudError):
+        r.apply(r.slot(3))
+    r.plan(r.slot(5))
+    with suppress(HcloudError):
+        r.destroy()
+    assert r.calls("launch") > 0
+    assert r.calls("quote", "buy", "cancel") == 0
+    assert not r.cloud.ledger.purchases
+
+
+@pytest.mark.parametrize("cloud", CLOUDS)
+def test_a_plan_changes_nothing(cloud: str) -> None:
+    r = Rehearsal(cloud)
+    r.plan(r.slot(5))
+    assert not [q for q in r.cloud.ledger.requests if q.mutating]
