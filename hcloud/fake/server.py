@@ -138,6 +138,10 @@ class Running:
         """Where it listens."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
+    def exchange(self, cloud: FakeCloud) -> None:
+        """Put another cloud behind the same address."""
+        self.cloud = self._server.cloud = cloud
+
     def __enter__(self) -> Running:
         self._thread.start()
         return self

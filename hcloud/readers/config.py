@@ -11,13 +11,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from hcloud.errors import InputError, Problem, UsageError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
+from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection
 from hcloud.readers.safe_yaml import load_yaml
+from hcloud.readers.section import Section
 from hcloud.units import SECONDS_PER_HOUR, counted, parse_duration
 
 FILE_NAME = "hcloud.yaml"
@@ -47,19 +49,13 @@ Seconds = Annotated[int, BeforeValidator(_seconds), Field(ge=0)]
 Years = Annotated[Literal[1, 3], BeforeValidator(_years)]
 
 
-class Section(BaseModel):
-    """A section of the configuration: unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 class WorkloadSection(Section):
     """What ran: a file, or a generated scenario; ``options`` are the keys of its reader."""
 
     path: Path | None = None
     scenario: str | None = None
     format: str = "auto"
-    options: dict[str, str | float | bool] = {}
+    options: dict[str, str | float | bool] = Field(default_factory=dict)
 
 
 class PricesSection(Section):
@@ -188,6 +184,9 @@ class Config(Section):
     planning: PlanningSection = PlanningSection()
     profiles: ProfilesSection = ProfilesSection()
     operation: OperationSection = OperationSection()
+    live: LiveSection = LiveSection()
+    limits: LimitsSection = LimitsSection()
+    fleet: tuple[FleetSection, ...] = ()
     commitments: CommitmentsSection = CommitmentsSection()
     owned: tuple[OwnedSection, ...] = ()
 
@@ -318,6 +317,9 @@ def _known_keys(location: tuple[int | str, ...]) -> list[str]:
         "planning": PlanningSection,
         "profiles": ProfilesSection,
         "operation": OperationSection,
+        "live": LiveSection,
+        "limits": LimitsSection,
+        "fleet": FleetSection,
         "commitments": CommitmentsSection,
         "owned": OwnedSection,
     }

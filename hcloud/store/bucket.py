@@ -146,7 +146,7 @@ class Bucket:
             return found
         if refused:
             raise self._changed(name) from None
-        self._fail("PutObject", error, unknown=True)
+        raise self._meant("PutObject", error, unknown=True) from None
 
     def _look(self, name: str) -> _Object | None:
         try:
@@ -171,8 +171,8 @@ class Bucket:
         except (ClientError, BotoCoreError) as error:
             self._fail(operation, error)
 
-    def _fail(self, operation: str, error: Exception, *, unknown: bool = False) -> NoReturn:
-        raise self._meant(operation, error, unknown=unknown) from None
+    def _fail(self, operation: str, error: Exception) -> NoReturn:
+        raise self._meant(operation, error, unknown=False) from None
 
     def _meant(self, operation: str, error: Exception, *, unknown: bool) -> HcloudError:
         """What the SDK's exception means to a caller."""

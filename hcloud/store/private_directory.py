@@ -109,6 +109,7 @@ class PrivateDirectory:
         with self._failing("", "made"):
             with suppress(FileExistsError):  # another hcloud was faster
                 self.path.mkdir(mode=0o700)
+                self.path.chmod(0o700)  # a umask may have taken the owner's own bits
             parent = os.open(self.path.parent, _READ | os.O_DIRECTORY)
             try:
                 self.disk.sync(parent)
@@ -122,6 +123,8 @@ class PrivateDirectory:
             handle = os.open(name, flags | os.O_CLOEXEC | _NO_LINK, 0o600, dir_fd=directory)
             try:
                 self._check_file(name, os.fstat(handle))
+                if flags & os.O_CREAT:
+                    os.fchmod(handle, 0o600)
             except BaseException:
                 os.close(handle)
                 raise
@@ -139,7 +142,7 @@ class PrivateDirectory:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | _NO_LINK
         handle = os.open(fresh, flags, 0o600, dir_fd=directory)
         try:
-            os.fchmod(handle, 0o600)  # a umask may have taken the owner's own bits
+            os.fchmod(handle, 0o600)  # whatever the umask
             self.disk.write_all(handle, data)
             self._crash("store.file.written")
             self.disk.sync(handle)

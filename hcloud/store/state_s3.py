@@ -34,7 +34,7 @@ _ADDRESS = re.compile(r"s3://([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(.*))?", re.A
 
 
 class S3StateStore(PlacedStore):
-    """The MendableStore port on a bucket; ``client`` is boto3's for S3, made from the environment where none is given."""
+    """The MendableStore port on a bucket; ``client`` is boto3's for S3, made from the environment without one."""
 
     def __init__(self, address: str, client: Any = None, crash: Crash = go_on) -> None:
         found = _ADDRESS.fullmatch(address)

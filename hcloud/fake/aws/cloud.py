@@ -1,0 +1,164 @@
+"""The fake AWS account: understands a request, lets faults strike, acts on the ledger and answers."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from hcloud.fake.aws import capacity, catalogue, instances, launching, quotas, reserved, savings, subnets
+from hcloud.fake.aws.behind import ask_moto, forget
+from hcloud.fake.aws.denial import DenialError, denial_of
+from hcloud.fake.aws.edits import edited
+from hcloud.fake.aws.machines import settle_spot
+from hcloud.fake.aws.models import Wire
+from hcloud.fake.aws.shop import Shop
+from hcloud.fake.aws.wire import Asking, parameters, refuse, understand, write
+from hcloud.fake.aws.world import ACCOUNT, Ask, World
+from hcloud.fake.faults import Asked, FaultPlan, Kind, Rule
+from hcloud.fake.ledger import Request
+from hcloud.fake.server import NONSENSE, Answer, Received
+
+ELSEWHERE = "http://203.0.113.1/"
+READING = ("Describe", "Get", "List", "Head")
+
+
+def get_caller_identity(ask: Ask) -> Wire:
+    """Whose credentials these are."""
+    account = ask.world.account
+    return {"Account": account, "UserId": ask.principal, "Arn": f"arn:aws:iam::{account}:user/{ask.principal}"}
+
+
+_HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
+    ("sts", "GetCallerIdentity"): get_caller_identity,
+    ("ec2", "RunInstances"): launching.run_instances,
+    ("ec2", "CreateFleet"): launching.create_fleet,
+    ("ec2", "DescribeInstances"): instances.describe_instances,
+    ("ec2", "DescribeInstanceStatus"): instances.describe_instance_status,
+    ("ec2", "DescribeTags"): instances.describe_tags,
+    ("ec2", "TerminateInstances"): instances.terminate_instances,
+    ("ec2", "CreateTags"): instances.create_tags,
+    ("ec2", "DeleteTags"): instances.delete_tags,
+    ("ec2", "DescribeSpotInstanceRequests"): instances.describe_spot_instance_requests,
+    ("ec2", "DescribeInstanceTypeOfferings"): catalogue.describe_instance_type_offerings,
+    ("ec2", "DescribeInstanceTypes"): catalogue.describe_instance_types,
+    ("ec2", "DescribeAvailabilityZones"): catalogue.describe_availability_zones,
+    ("ec2", "DescribeSpotPriceHistory"): catalogue.describe_spot_price_history,
+    ("ec2", "DescribeSubnets"): subnets.describe_subnets,
+    ("ec2", "DescribeReservedInstancesOfferings"): reserved.describe_reserved_instances_offerings,
+    ("ec2", "PurchaseReservedInstancesOffering"): reserved.purchase_reserved_instances_offering,
+    ("ec2", "DescribeReservedInstances"): reserved.describe_reserved_instances,
+    ("ec2", "DeleteQueuedReservedInstances"): reserved.delete_queued_reserved_instances,
+    ("ec2", "CreateCapacityReservation"): capacity.create_capacity_reservation,
+    ("ec2", "DescribeCapacityReservations"): capacity.describe_capacity_reservations,
+    ("ec2", "CancelCapacityReservation"): capacity.cancel_capacity_reservation,
+    ("savingsplans", "DescribeSavingsPlansOfferings"): savings.describe_savings_plans_offerings,
+    ("savingsplans", "CreateSavingsPlan"): savings.create_savings_plan,
+    ("savingsplans", "DescribeSavingsPlans"): savings.describe_savings_plans,
+    ("savingsplans", "DeleteQueuedSavingsPlan"): savings.delete_queued_savings_plan,
+    ("savingsplans", "ReturnSavingsPlan"): savings.return_savings_plan,
+    ("pricing", "GetProducts"): catalogue.get_products,
+    ("servicequotas", "GetServiceQuota"): quotas.get_service_quota,
+    ("servicequotas", "ListServiceQuotas"): quotas.list_service_quotas,
+}
+
+
+class FakeAws(World):
+    """One account with all its regions. The role of a request is the access key id that signed it."""
+
+    def __init__(self, plan: FaultPlan | None = None, shop: Shop | None = None, account: str = ACCOUNT) -> None:
+        super().__init__(plan, shop, account)
+        forget()
+
+    def answer(self, received: Received) -> Answer:
+        """What AWS says to a request."""
+        asking = understand(received)
+        asked = _as_rules_see_it(asking)
+        now = self.clock.now()
+        rule = self.faults.strike(asked, now)
+        if rule is not None and rule.answer is Kind.SLOW:
+            self.clock.sleep(rule.seconds)
+        with self.ledger.held():
+            answer, outcome, acted = self._answered(received, asking, asked, rule)
+            self.ledger.requests.append(
+                Request(now, asking.operation, asked.mutating, asking.principal, outcome, acted)
+            )
+        return answer
+
+    def edit(self, change: Mapping[str, object]) -> object:
+        """A person's change behind hcloud's back."""
+        with self.ledger.held():
+            return edited(self, change)
+
+    def _answered(
+        self, received: Received, asking: Asking, asked: Asked, rule: Rule | None
+    ) -> tuple[Answer, str, bool]:
+        """The answer, what came of the request in a word, and whether it changed something."""
+        refused = self._refused(asking, asked, rule)
+        if refused is not None:
+            return refused
+        try:
+            answer = self._acted(received, asking, rule)
+            if rule is not None and rule.answer is Kind.TWICE:
+                answer = self._acted(received, asking, rule)
+        except DenialError as denial:
+            return refuse(asking, denial), denial.code, False
+        acted = asked.mutating and answer.status < 400
+        if rule is not None and rule.answer is Kind.DROPPED_AFTER:
+            return Answer(dropped=True), rule.answer, acted
+        if rule is not None and rule.answer is Kind.NONSENSE:
+            return nonsense(rule.code, answer), rule.answer, acted
+        return answer, "ok" if answer.status < 400 else str(answer.status), acted
+
+    def _refused(self, asking: Asking, asked: Asked, rule: Rule | None) -> tuple[Answer, str, bool] | None:
+        """The answer to a request that is not carried out, for a fault or for its role."""
+        if rule is not None:
+            if rule.answer is Kind.DROPPED_BEFORE:
+                return Answer(dropped=True), rule.answer, False
+            if rule.answer is Kind.NONSENSE_BEFORE:
+                return nonsense(rule.code, Answer(body=b"<a/>" * 9)), rule.answer, False
+            if rule.answer is Kind.REDIRECT:
+                return Answer(307, b"", {"location": rule.code or ELSEWHERE}), rule.answer, False
+            denial = denial_of(rule.answer, asking.service, rule.code, rule.retry_after)
+            if denial is not None:
+                return refuse(asking, denial), rule.answer, False
+        if not asking.principal and asking.service != "s3":
+            return refuse(asking, DenialError("AuthFailure", "The request is not signed.", 401)), "AuthFailure", False
+        denied = denial_of(Kind.DENIED, asking.service)
+        if denied is not None and not self.faults.allows(asked):
+            return refuse(asking, denied), Kind.DENIED, False
+        return None
+
+    def _acted(self, received: Received, asking: Asking, rule: Rule | None) -> Answer:
+        handler = _HANDLERS.get((asking.service, asking.operation))
+        if handler is None:
+            return ask_moto(received)
+        now = self.clock.now()
+        settle_spot(self, now)
+        ask = Ask(self, asking.region, asking.principal, asking.operation, now, rule)
+        result = handler(replace(ask, wire=parameters(asking)))
+        unknown = "never heard of" if ask.struck(Kind.UNKNOWN_WORDS) else ""
+        return write(asking, {k: v for k, v in result.items() if v is not None}, unknown)
+
+
+def _as_rules_see_it(asking: Asking) -> Asked:
+    form = asking.form
+    return Asked(
+        operation=asking.operation,
+        mutating=not asking.operation.startswith(READING),
+        principal=asking.principal,
+        instance_type=form.get("InstanceType", ""),
+        zone=form.get("Placement.AvailabilityZone", ""),
+    )
+
+
+def nonsense(kind: str, answer: Answer) -> Answer:
+    """An answer that nobody can read; ``kind`` says in which way."""
+    page = {"content-type": "text/html"}
+    return {
+        "html": Answer(200, b"<html><body>It works!</body></html>", page),
+        "truncated": replace(answer, body=answer.body[: len(answer.body) // 2]),
+        "empty": Answer(200, b"", page),
+        "json": Answer(200, b'{"ok": true}', {"content-type": "application/json"}),
+        "gzip": Answer(200, gzip.compress(answer.body)[:-9] + b"???", {"content-encoding": "gzip"}),
+    }.get(kind, Answer(502, NONSENSE, page))

@@ -1,0 +1,178 @@
+"""Machines of the fake EC2: what they look like now, by the clock and the delays of the fault plan."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from fnmatch import fnmatchcase
+
+from hcloud.fake.aws.denial import DenialError
+from hcloud.fake.aws.models import Wire
+from hcloud.fake.aws.world import Ask, World, moment, region_of
+from hcloud.fake.faults import Kind
+from hcloud.fake.ledger import Rented
+
+CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
+NOTICE_SECONDS = 120.0
+_ID_LENGTH = (8, 17)
+_FIXED_FILTERS = {
+    "instance-state-name",
+    "instance-type",
+    "instance-id",
+    "availability-zone",
+    "client-token",
+    "reservation-id",
+    "instance-lifecycle",
+    "tag-key",
+}
+
+
+def state_of(machine: Rented, now: float) -> str:
+    """The state at a moment."""
+    if machine.ended_at is not None and now >= machine.ended_at:
+        return "terminated"
+    if machine.asked_to_end is not None and now >= machine.asked_to_end:
+        return "shutting-down"
+    if machine.detail.get("stopped"):
+        return "stopped"
+    if machine.running_at is None or now < machine.running_at:
+        return "pending"
+    return "running"
+
+
+def seen_state(world: World, machine: Rented, now: float) -> str:
+    """The state that lists show: they lag behind by the visibility delay."""
+    return state_of(machine, max(now - world.faults.plan.visibility_delay, machine.made_at))
+
+
+def is_listed(world: World, machine: Rented, now: float) -> bool:
+    """Whether lists show it: not yet at first, not any more some time after its end."""
+    gone = machine.ended_at is not None and now > machine.ended_at + world.faults.plan.linger
+    return machine.visible_at <= now and not gone
+
+
+def settle_spot(world: World, now: float) -> None:
+    """Give notice to spot machines and end them, as the fault plan says, up to now."""
+    for notice in world.faults.plan.spot_notices:
+        at = world.faults.started + notice
+        for machine in world.ledger.live(now):
+            if machine.spot and machine.made_at <= at <= now:
+                machine.detail.setdefault("notice_at", at)
+            if machine.detail.get("notice_at") == at and now >= at + NOTICE_SECONDS:
+                end(world, machine, at + NOTICE_SECONDS, "Server.SpotInstanceTermination")
+
+
+def end(world: World, machine: Rented, at: float, reason: str) -> None:
+    """Begin the end of a machine; one that is ending already stays as it is."""
+    if machine.asked_to_end is None:
+        machine.asked_to_end = at
+        machine.ended_at = at + world.faults.plan.end_delay
+        machine.detail["reason"] = reason
+
+
+def of_ids(ask: Ask, ids: list[str], *, listed: bool = True) -> list[Rented]:
+    """The machines of these ids; refuses all where one is malformed or not known here."""
+    for given in ids:
+        kind, _, digits = given.partition("-")
+        if kind != "i" or len(digits) not in _ID_LENGTH or not all(c in "0123456789abcdef" for c in digits):
+            raise DenialError("InvalidInstanceID.Malformed", f'Invalid id: "{given}"')
+    found = {m.id: m for m in ask.world.ledger.machines.values() if region_of(m) == ask.region}
+    missing = [i for i in ids if i not in found or (listed and not is_listed(ask.world, found[i], ask.now))]
+    if missing:
+        text = f"The instance ID '{missing[0]}' does not exist"
+        if len(missing) > 1:
+            text = f"The instance IDs '{', '.join(missing)}' do not exist"
+        raise DenialError("InvalidInstanceID.NotFound", text)
+    return [found[i] for i in ids]
+
+
+def matching(ask: Ask, machines: list[Rented]) -> list[Rented]:
+    """Those that all filters of the request let through."""
+    found = machines
+    for each in ask.wire.get("Filters", []):
+        name, wanted = str(each.get("Name", "")), [str(v) for v in each.get("Values", [])]
+        if name not in _FIXED_FILTERS and not name.startswith("tag:"):
+            raise DenialError("InvalidParameterValue", f"The filter '{name}' is invalid")
+        if len(wanted) > 200:
+            raise DenialError("FilterLimitExceeded", "The maximum number of filter values is 200")
+        found = [m for m in found if any(fnmatchcase(v, w) for v in _told(ask, m, name) for w in wanted)]
+    return found
+
+
+def _told(ask: Ask, machine: Rented, name: str) -> list[str]:
+    tags = seen_tags(machine, ask.now)
+    if name.startswith("tag:"):
+        key = name.removeprefix("tag:")
+        return [tags[key]] if key in tags else []
+    return {
+        "instance-state-name": [seen_state(ask.world, machine, ask.now)],
+        "instance-type": [machine.instance_type],
+        "instance-id": [machine.id],
+        "availability-zone": [machine.zone],
+        "client-token": [machine.token],
+        "reservation-id": [str(machine.detail.get("reservation", ""))],
+        "instance-lifecycle": ["spot"] if machine.spot else [],
+        "tag-key": list(tags),
+    }[name]
+
+
+def seen_tags(machine: Rented, now: float) -> dict[str, str]:
+    """The tags that lists show."""
+    return machine.tags if machine.tagged_at <= now else {}
+
+
+def described(ask: Ask, machine: Rented, *, fresh: bool = False) -> Wire:
+    """A machine as EC2 tells of it; ``fresh`` is the answer to its launch, which is never late."""
+    state = state_of(machine, ask.now) if fresh else seen_state(ask.world, machine, ask.now)
+    tags = machine.tags if fresh else seen_tags(machine, ask.now)
+    told: Wire = {
+        "InstanceId": machine.id,
+        "ImageId": machine.detail.get("image"),
+        "State": {"Code": CODES[state], "Name": state},
+        "InstanceType": machine.instance_type,
+        "LaunchTime": moment(machine.made_at),
+        "Placement": {"AvailabilityZone": machine.zone, "Tenancy": "default", "GroupName": ""},
+        "ClientToken": machine.token,
+        "Monitoring": {"State": "disabled"},
+        "SubnetId": machine.detail.get("subnet"),
+        "Tags": [{"Key": k, "Value": v} for k, v in sorted(tags.items())],
+        "InstanceLifecycle": "spot" if machine.spot else None,
+        "SpotInstanceRequestId": _spot_request(machine) if machine.spot else None,
+        "StateTransitionReason": machine.detail.get("reason", ""),
+    }
+    if ask.struck(Kind.UNKNOWN_WORDS):
+        told["State"] = {"Code": 999, "Name": "hibernating-deeply"}
+    return told
+
+
+def _spot_request(machine: Rented) -> str:
+    return "sir-" + machine.id.removeprefix("i-")[-8:]
+
+
+def spot_request(machine: Rented) -> Wire:
+    """The request behind a spot machine, which tells of notices."""
+    noticed = machine.detail.get("notice_at")
+    code = "fulfilled" if noticed is None else "marked-for-termination"
+    ended = machine.asked_to_end is not None
+    if ended:
+        code = "instance-terminated-no-capacity" if noticed else "instance-terminated-by-user"
+    changed: datetime = moment(noticed if isinstance(noticed, float) else machine.made_at)
+    return {
+        "SpotInstanceRequestId": _spot_request(machine),
+        "InstanceId": machine.id,
+        "State": "closed" if ended else "active",
+        "Status": {"Code": code, "Message": code, "UpdateTime": changed},
+        "Type": "one-time",
+        "CreateTime": moment(machine.made_at),
+    }
+
+
+def reservations(ask: Ask, machines: list[Rented]) -> list[Wire]:
+    """Machines by the launch that they came with."""
+    groups: dict[str, list[Rented]] = {}
+    for machine in machines:
+        groups.setdefault(str(machine.detail.get("reservation", "r-0")), []).append(machine)
+    owner = ask.world.account
+    return [
+        {"ReservationId": name, "OwnerId": owner, "Groups": [], "Instances": [described(ask, m) for m in group]}
+        for name, group in groups.items()
+    ]

@@ -1,0 +1,96 @@
+"""What the parts of the fake AWS share: the ledger, the clock, the faults, the shop, and the request at hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TypeVar
+
+from hcloud.fake.aws.denial import DenialError
+from hcloud.fake.aws.models import Wire
+from hcloud.fake.aws.shop import Shop, sample_shop
+from hcloud.fake.clock import FakeClock
+from hcloud.fake.faults import FaultPlan, Faults, Kind, Rule
+from hcloud.fake.ledger import Ledger, Rented
+from hcloud.fake.server import started
+
+ACCOUNT = "123456789012"
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Told:
+    """What was answered to a client token, and for which parameters."""
+
+    asked: str
+    ids: tuple[str, ...]
+
+
+class World:
+    """One account. ``home`` is the region where a person launches; ``largest_page`` limits the pages of every list
+    below what is asked for, None does not."""
+
+    name = "aws"
+
+    def __init__(self, plan: FaultPlan | None = None, shop: Shop | None = None, account: str = ACCOUNT) -> None:
+        self.clock: FakeClock
+        self.faults: Faults
+        self.clock, self.faults = started(plan or FaultPlan())
+        self.ledger = Ledger()
+        self.shop = shop or sample_shop()
+        self.account = account
+        self.home = "us-east-1"
+        self.largest_page: int | None = None
+        self.regions: set[str] = set()
+        self.tokens: dict[tuple[str, str, str], Told] = {}
+
+    def price(self, amount: Decimal) -> Decimal:
+        """A price as it is told now."""
+        return amount * Decimal(str(self.faults.plan.price_factor))
+
+    def hourly(self, machine: Rented) -> Decimal:
+        """What a machine costs an hour, for the ledger's bill."""
+        return self.price(self.shop.hourly(region_of(machine), machine.instance_type, spot=machine.spot))
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request at hand: its world and region, who asks, when, and the fault that struck it."""
+
+    world: World
+    region: str
+    principal: str
+    operation: str
+    now: float
+    rule: Rule | None = None
+    wire: Wire = field(default_factory=dict)
+
+    def struck(self, kind: Kind) -> Rule | None:
+        """The fault at hand where it is of this kind."""
+        return self.rule if self.rule is not None and self.rule.answer is kind else None
+
+    def page(self, items: list[T], most: int | None = None) -> tuple[list[T], str | None]:
+        """The page that is asked for, and the token of the next one.
+
+        ``most`` is the largest page that the operation knows of.
+        """
+        asked = self.wire.get("MaxResults", self.wire.get("maxResults"))
+        sizes = [int(asked) if asked else None, self.world.largest_page, most]
+        size = min((s for s in sizes if s), default=len(items) or 1)
+        token = self.wire.get("NextToken", self.wire.get("nextToken"))
+        if token and not str(token).startswith("page-"):
+            raise DenialError("InvalidNextToken", f"The token {token!r} is invalid")
+        start = int(str(token).removeprefix("page-")) if token else 0
+        following = start + size
+        return items[start:following], f"page-{following}" if following < len(items) else None
+
+
+def moment(seconds: float) -> datetime:
+    """A time of the fake as AWS tells it, in whole seconds."""
+    return datetime.fromtimestamp(int(seconds), UTC)
+
+
+def region_of(machine: Rented) -> str:
+    """The region of a machine: its zone without the letter."""
+    return machine.zone[:-1]

@@ -1,0 +1,1 @@
+"""A fake Azure: what azure-mgmt-compute, -network and -reservations speak, over the shared ledger and clock."""

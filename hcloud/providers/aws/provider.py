@@ -1,0 +1,174 @@
+"""AWS as hcloud's live half sees it: one account in one region, over the client of boto3."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from decimal import Decimal
+
+from hcloud.errors import NotFoundError
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.live import (
+    Commitment,
+    CommitmentOrder,
+    CommitmentQuote,
+    Launch,
+    Launched,
+    Machine,
+    MachineState,
+    Quota,
+    Scope,
+    Terminated,
+)
+from hcloud.providers.aws import translate
+from hcloud.providers.aws.buying import Buyer
+from hcloud.providers.aws.caller import Caller
+from hcloud.providers.aws.errors import without_answer
+from hcloud.providers.aws.settings import AwsSettings
+
+MOST_IDS = 1000
+MOST_TYPES = 100
+
+
+class AwsCloud:
+    """Implements hcloud.control.ports.Cloud; may be used from many threads."""
+
+    def __init__(self, settings: AwsSettings) -> None:
+        self._settings = settings
+        self._caller = Caller(settings)
+        self._buyer = Buyer(self._caller)
+        self._scope: Scope | None = None
+        self._lock = threading.Lock()
+
+    def scope(self) -> Scope:
+        """The account that the credentials belong to, in this region at this endpoint."""
+        with self._lock:
+            if self._scope is None:
+                account = str(self._caller.ask("sts", "GetCallerIdentity", {}).get("Account") or "")
+                if not account:
+                    raise without_answer("no account came back", self._caller.call("GetCallerIdentity"), mutating=False)
+                self._scope = Scope("aws", account, self._settings.region, self._caller.endpoint())
+            return self._scope
+
+    def launch(self, order: Launch) -> Launched:
+        """One RunInstances, however many are ordered."""
+        request = translate.launch_request(order, self._settings)
+        answer = self._caller.ask("ec2", "RunInstances", request, mutating=True)
+        machines = translate.machines_of([answer])
+        if not machines:
+            raise without_answer("success without a machine", self._caller.call("RunInstances"), mutating=True)
+        missing = max(order.count - len(machines), 0)
+        why = f"EC2 had {len(machines)} of {order.count} at once in {order.zone}" if missing else ""
+        return Launched(machines, missing, why)
+
+    def terminate(self, ids: Sequence[str]) -> Terminated:
+        """One TerminateInstances for up to 1,000; one more where some are not known, since they fail them all."""
+        wanted = list(dict.fromkeys(ids))
+        ending: list[str] = []
+        gone: list[str] = []
+        for start in range(0, len(wanted), MOST_IDS):
+            left = wanted[start : start + MOST_IDS]
+            while left:
+                try:
+                    ending += self._end(left)
+                    break
+                except NotFoundError as error:
+                    named = translate.named_ids(str(error)) & set(left)
+                    if not named:
+                        raise
+                    gone += [i for i in left if i in named]
+                    left = [i for i in left if i not in named]
+        return Terminated(tuple(ending), tuple(gone))
+
+    def _end(self, ids: list[str]) -> list[str]:
+        answer = self._caller.ask("ec2", "TerminateInstances", {"InstanceIds": ids}, mutating=True)
+        told = {str(t.get("InstanceId")) for t in answer.get("TerminatingInstances") or []}
+        if not told.issuperset(ids):
+            raise without_answer(
+                f"{len(set(ids) - told)} of {len(ids)} machines are not in the answer",
+                self._caller.call("TerminateInstances"),
+                mutating=True,
+            )
+        return ids
+
+    def machines(self, lineage: str) -> tuple[Machine, ...]:
+        """DescribeInstances by tag, a thousand a page."""
+        return self._described(translate.listing_request(lineage))
+
+    def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """DescribeInstances by id, as a filter."""
+        found = [m for request in translate.look_requests(ids) for m in self._described(request)]
+        return tuple(sorted(found, key=lambda m: m.id))
+
+    def _described(self, request: translate.Document) -> tuple[Machine, ...]:
+        names = ("Reservations", "NextToken")
+        return translate.machines_of(self._caller.pages("ec2", "DescribeInstances", request, names))
+
+    def zones(self, instance_type: str) -> tuple[str, ...]:
+        """The zones where a type is offered."""
+        operation = "DescribeInstanceTypeOfferings"
+        request = {
+            "LocationType": "availability-zone",
+            "Filters": [{"Name": "instance-type", "Values": [instance_type]}],
+        }
+        offered = self._caller.pages("ec2", operation, request, ("InstanceTypeOfferings", "NextToken"))
+        found = {str(o.get("Location")) for o in offered if o.get("InstanceType") == instance_type}
+        if not found:
+            raise NotFoundError(
+                f"{instance_type} is not offered in {self._settings.region}", self._caller.call(operation)
+            )
+        return tuple(sorted(found))
+
+    def quotas(self, instance_type: str) -> tuple[Quota, ...]:
+        """The vCPUs of the type's class that may run at once, on-demand and spot."""
+        kind = translate.quota_class(instance_type)
+        if not kind:
+            return ()
+        used = self._vcpus_in_use(kind)
+        options = (PurchaseOption.ON_DEMAND, PurchaseOption.SPOT)
+        return tuple(self._quota(code, used[o]) for code, o in zip(translate.QUOTA_CODES[kind], options, strict=True))
+
+    def _quota(self, code: str, used: Decimal) -> Quota:
+        try:
+            answer = self._caller.ask("service-quotas", "GetServiceQuota", {"ServiceCode": "ec2", "QuotaCode": code})
+        except NotFoundError:
+            return Quota(code, None, used)
+        told = answer.get("Quota") or {}
+        limit = translate.exact(told["Value"]) if told.get("Value") is not None else None
+        return Quota(f"{told.get('QuotaName') or 'vCPUs'} ({code})", limit, used)
+
+    def _vcpus_in_use(self, kind: str) -> dict[PurchaseOption, Decimal]:
+        running = {"Name": "instance-state-name", "Values": ["pending", "running"]}
+        request = {"Filters": [running], "MaxResults": translate.LARGEST_PAGE}
+        counted = [m for m in self._described(request) if translate.quota_class(m.instance_type) == kind]
+        vcpus = self._vcpus({m.instance_type for m in counted})
+        used = dict.fromkeys((PurchaseOption.ON_DEMAND, PurchaseOption.SPOT), Decimal(0))
+        for machine in counted:
+            if machine.state in (MachineState.PENDING, MachineState.RUNNING):
+                used[machine.option] += vcpus.get(machine.instance_type, Decimal(0))
+        return used
+
+    def _vcpus(self, types: set[str]) -> dict[str, Decimal]:
+        names, found = sorted(types), {}
+        for start in range(0, len(names), MOST_TYPES):
+            request = {"InstanceTypes": names[start : start + MOST_TYPES]}
+            for told in self._caller.pages("ec2", "DescribeInstanceTypes", request, ("InstanceTypes", "NextToken")):
+                vcpus = (told.get("VCpuInfo") or {}).get("DefaultVCpus")
+                found[str(told.get("InstanceType"))] = translate.exact(vcpus)
+        return found
+
+    def quote(self, order: CommitmentOrder) -> CommitmentQuote:
+        """What a commitment costs now."""
+        return self._buyer.quote(order)
+
+    def buy(self, quote: CommitmentQuote) -> Commitment:
+        """Buy what was quoted, once."""
+        return self._buyer.buy(quote)
+
+    def commitments(self) -> tuple[Commitment, ...]:
+        """Reserved instances of the region, and savings plans that count in it."""
+        return self._buyer.held()
+
+    def cancel(self, commitment: str) -> None:
+        """Return a savings plan, or dequeue what is queued."""
+        self._buyer.cancel(commitment)

@@ -1,0 +1,137 @@
+"""Orders in the words of EC2, and its answers as model values; pure, and tolerant of words that are not known."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.live import TAG_LINEAGE, Launch, Machine, MachineState
+from hcloud.providers.aws.settings import AwsSettings
+
+Document = Mapping[str, Any]
+
+LARGEST_PAGE = 1000
+MOST_FILTER_VALUES = 200
+TAGGED = ("instance", "volume")
+LATEST_IMAGE = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-{arch}"
+STATES: Mapping[str, MachineState] = {
+    "pending": MachineState.PENDING,
+    "running": MachineState.RUNNING,
+    "shutting-down": MachineState.STOPPING,
+    "stopping": MachineState.STOPPED,  # on its way to stopped, not to its end: it stays, and can be started
+    "stopped": MachineState.STOPPED,
+    "terminated": MachineState.ENDED,
+}
+_ARM = re.compile(r"a1\.|[a-z]+\d+[a-z]*g[a-z]*\.")
+STANDARD = "acdhimrtz"
+# Quota codes of vCPUs that run at once, on-demand and spot, by the family's letters.
+QUOTA_CODES: Mapping[str, tuple[str, str]] = {
+    "standard": ("L-1216C47A", "L-34B43A08"),
+    "g": ("L-DB2E81BA", "L-3819A6DF"),
+    "vt": ("L-DB2E81BA", "L-3819A6DF"),
+    "p": ("L-417A185B", "L-7212CCBC"),
+    "f": ("L-74FC7D96", "L-88CF9481"),
+    "x": ("L-7295265B", "L-E3A00192"),
+}
+
+
+def launch_request(order: Launch, settings: AwsSettings) -> dict[str, Any]:
+    """RunInstances for an order: its key is the client token, so that it is made once however often it is sent."""
+    tags = [{"Key": k, "Value": v} for k, v in order.tags().items()]
+    request: dict[str, Any] = {
+        "ImageId": settings.image or LATEST_IMAGE.format(arch=arch_of(order.instance_type)),
+        "InstanceType": order.instance_type,
+        "MinCount": 1,
+        "MaxCount": order.count,
+        "ClientToken": order.key,
+        "Placement": {"AvailabilityZone": order.zone},
+        "TagSpecifications": [{"ResourceType": kind, "Tags": tags} for kind in TAGGED],
+        "MetadataOptions": {"HttpTokens": "required"},
+    }
+    request.update({name: value for name, value in _optional(order, settings).items() if value})
+    return request
+
+
+def _optional(order: Launch, settings: AwsSettings) -> dict[str, Any]:
+    spot = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
+    is_spot = order.option is PurchaseOption.SPOT
+    return {
+        "SubnetId": settings.subnets.get(order.zone),
+        "SecurityGroupIds": list(settings.security_groups),
+        "KeyName": settings.key_name,
+        "IamInstanceProfile": {"Name": settings.instance_profile} if settings.instance_profile else None,
+        "UserData": order.start_up,
+        "InstanceMarketOptions": {"MarketType": "spot", "SpotOptions": spot} if is_spot else None,
+        # one-time spot machines end by themselves; EC2 refuses to be told so
+        "InstanceInitiatedShutdownBehavior": None if is_spot else "terminate",
+    }
+
+
+def arch_of(instance_type: str) -> str:
+    """The architecture of a type, by its name: Graviton families have a g behind the number."""
+    return "arm64" if _ARM.match(instance_type) else "x86_64"
+
+
+def listing_request(lineage: str) -> dict[str, Any]:
+    """DescribeInstances for a lineage, or for all that bear one."""
+    name, value = (f"tag:{TAG_LINEAGE}", lineage) if lineage else ("tag-key", TAG_LINEAGE)
+    return {"Filters": [{"Name": name, "Values": [value]}], "MaxResults": LARGEST_PAGE}
+
+
+def look_requests(ids: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """DescribeInstances for ids, as a filter: asked for by id, one that is unknown would fail them all."""
+    wanted = list(dict.fromkeys(ids))
+    for start in range(0, len(wanted), MOST_FILTER_VALUES):
+        values = wanted[start : start + MOST_FILTER_VALUES]
+        yield {"Filters": [{"Name": "instance-id", "Values": values}], "MaxResults": LARGEST_PAGE}
+
+
+def machines_of(reservations: Iterable[Document]) -> tuple[Machine, ...]:
+    """The machines of an answer, by id; one that is on two pages is told once."""
+    told = (i for r in reservations for i in r.get("Instances") or [])
+    found = {m.id: m for m in (machine_of(i) for i in told) if m.id}
+    return tuple(found[i] for i in sorted(found))
+
+
+def machine_of(told: Document) -> Machine:
+    """A machine as EC2 tells of it."""
+    state = str((told.get("State") or {}).get("Name", ""))
+    launched = told.get("LaunchTime")
+    return Machine(
+        id=str(told.get("InstanceId", "")),
+        instance_type=str(told.get("InstanceType", "")),
+        zone=str((told.get("Placement") or {}).get("AvailabilityZone", "")),
+        state=STATES.get(state, MachineState.UNKNOWN),
+        option=PurchaseOption.SPOT if told.get("InstanceLifecycle") == "spot" else PurchaseOption.ON_DEMAND,
+        launched=launched.astimezone(UTC) if isinstance(launched, datetime) else None,
+        tags={str(t.get("Key", "")): str(t.get("Value", "")) for t in told.get("Tags") or []},
+    )
+
+
+def named_ids(message: str) -> set[str]:
+    """The instance ids that a message names."""
+    return set(re.findall(r"\bi-[0-9a-f]{8,17}\b", message))
+
+
+def quota_class(instance_type: str) -> str:
+    """The class of quotas that a type counts against; empty for one that is not known here."""
+    letters = re.match(r"[a-z]+", instance_type)
+    family = letters.group() if letters else ""
+    if family in ("inf", "trn", "hpc", "dl", "mac", "u", "vt"):
+        return family if family in QUOTA_CODES else ""
+    if family[:1] in STANDARD:
+        return "standard"
+    return family[:1] if family[:1] in QUOTA_CODES else ""
+
+
+def exact(value: object) -> Decimal:
+    """A figure of an answer without the noise of a binary float; zero where there is none."""
+    try:
+        found = Decimal(str(value)) if value is not None else Decimal(0)
+    except ArithmeticError:
+        return Decimal(0)
+    return found if found.is_finite() else Decimal(0)
