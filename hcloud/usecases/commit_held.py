@@ -11,7 +11,7 @@ from hcloud.model.catalog import Provider
 from hcloud.model.live import Commitment, Scope
 from hcloud.planning.purchase import is_standing
 from hcloud.readers.config import Loaded, OwnedSection
-from hcloud.usecases.commit_ground import Where, opened, settings_of
+from hcloud.usecases.commit_ground import Where, opened
 
 
 def owned_sections(held: Iterable[Commitment], scope: Scope, at: datetime) -> Iterator[OwnedSection]:
@@ -33,10 +33,10 @@ def owned_sections(held: Iterable[Commitment], scope: Scope, at: datetime) -> It
 def with_held(loaded: Loaded, where: Where, at: datetime) -> Loaded:
     """The configuration with what the cloud says is held as owned; unchanged where no cloud is named, or where a person
     has stated already what is owned there."""
-    if where.cloud is None:
+    if where.cloud_in(loaded) is None:
         return loaded
-    ground = opened(loaded, where, settings_of(loaded, where, None))
-    scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
+    with opened(loaded, where, None, at.date()) as ground:
+        scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
     if any((o.provider, o.region) == (scope.cloud, scope.region) for o in loaded.config.owned):
         return loaded
     owned = (*loaded.config.owned, *owned_sections(held, scope, at))

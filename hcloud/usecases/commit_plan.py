@@ -20,7 +20,7 @@ from hcloud.readers.config import CommitmentsSection, Loaded
 from hcloud.store.plan_file import plan_document
 from hcloud.store.purchase_file import check_target, save_purchase_plan, sealed
 from hcloud.units import counted, format_span
-from hcloud.usecases.commit_ground import CommitGround, Where, opened, settings_of
+from hcloud.usecases.commit_ground import CommitGround, Where, opened, place_in
 from hcloud.usecases.commit_recommend import plan_of
 
 CLOCK_SLACK = timedelta(minutes=15)
@@ -57,7 +57,11 @@ def plan_purchases(loaded: Loaded, asked: Asked, where: Where, at: datetime) -> 
     check_target(asked.out)
     plan = plan_of(loaded, asked.plan, where, at)
     check_age(plan, loaded.config.commitments, at)
-    ground = opened(loaded, where, settings_of(loaded, where, plan))
+    with opened(loaded, where, place_in(plan, loaded, where), at.date()) as ground:
+        return _planned(plan, asked, ground, at)
+
+
+def _planned(plan: Plan, asked: Asked, ground: CommitGround, at: datetime) -> Planned:
     _check_settled(ground)
     scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
     needs = still_to_buy(plan, held, at)

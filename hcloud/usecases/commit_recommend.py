@@ -14,7 +14,7 @@ from hcloud.readers.config import Loaded
 from hcloud.readers.exit_terms import exit_terms
 from hcloud.store.plan_file import load_plan
 from hcloud.units import counted
-from hcloud.usecases.commit_ground import Where, opened, settings_of
+from hcloud.usecases.commit_ground import Where, opened, place_in
 from hcloud.usecases.commit_held import with_held
 
 
@@ -46,9 +46,9 @@ def recommend(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> 
     plan = plan_of(loaded, file, where, at)
     held: tuple[Commitment, ...] = ()
     scope = None
-    if where.cloud is not None:
-        ground = opened(loaded, where, settings_of(loaded, where, plan))
-        scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
+    if where.cloud_in(loaded) is not None:
+        with opened(loaded, where, place_in(plan, loaded, where), at.date()) as ground:
+            scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
     needs = tuple(
         n
         for n in still_to_buy(plan, held, at)

@@ -102,8 +102,11 @@ def test_plan_apply_list_in_a_pipeline(plan: Path, home: Path, said: Said) -> No
     document = json.loads(said()[0])
     assert document["committed"] == str(round(made.amount, 2)).rstrip("0").rstrip(".")
     assert [c["ledger"]["outcome"] for c in document["commitments"]] == ["bought"] * len(made.items)
+    assert [c["cloud"]["state"] for c in document["commitments"]] == ["active"] * len(made.items)
     assert run(["commit", "list", *NOW]) == 0
     assert "not asked" in said()[0]
+    assert run(["commit", "plan", str(plan), "--out", "more.json", "--cloud", "fake:fake.yaml", *OLD_PRICES, *NOW]) == 0
+    assert "nothing is left to buy" in said()[0]
     ledger = home / ".hcloud" / "purchases.jsonl"
     assert stat.S_IMODE(ledger.stat().st_mode) == 0o600
 
