@@ -16,6 +16,8 @@ from hcloud.views.plan import SHORT
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from hcloud.model.live import Commitment, CommitmentOrder
     from hcloud.model.plan import Plan
     from hcloud.model.purchase import ExitTerms, Need, PurchaseItem, PurchasePlan
@@ -40,7 +42,7 @@ def show_recommendation(found: Recommendation, terminal: Terminal) -> None:
     _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
 
 
-def _needs_table(needs: Sequence[Need], width: int) -> object:
+def _needs_table(needs: Sequence[Need], width: int) -> RenderableType:
     names = ("commitment", "wanted", "held", "to buy", "upfront", "in all", "pays above", "begins")
     rows = [
         (
@@ -149,7 +151,7 @@ def show_planned(found: Planned, out: str, terminal: Terminal) -> None:
     terminal.note(f"then: HYC_ALLOW_PURCHASE=1 hcloud commit apply {out}")
 
 
-def purchase_table(plan: PurchasePlan, width: int) -> object:
+def purchase_table(plan: PurchasePlan, width: int) -> RenderableType:
     """The purchases of a plan with their sum."""
     names = ("purchase", "how much", "upfront", "$/h", "in all", "key")
     rows = [_item(i) for i in plan.items]
