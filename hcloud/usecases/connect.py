@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hcloud.errors import MissingExtraError, UsageError
+from hcloud.live.clock import SystemClock
 from hcloud.model.catalog import Offer
 from hcloud.model.live import CommitmentOrder
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.usecases.system_clock import SystemClock
 
 if TYPE_CHECKING:
     from hcloud.control.ports import Cloud

@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import StaleError, UsageError
+from hcloud.live.clock import SystemClock
 from hcloud.live.guards import Approval
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
@@ -29,7 +30,6 @@ from hcloud.store.crash import crash_from
 from hcloud.usecases.connect import CloudSettings, connect
 from hcloud.usecases.sources import open_prices
 from hcloud.usecases.state import open_store
-from hcloud.usecases.system_clock import SystemClock
 
 if TYPE_CHECKING:
     from hcloud.control.ports import Clock, Cloud, MendableStore

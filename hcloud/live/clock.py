@@ -1,4 +1,4 @@
-"""The machine's own clock."""
+"""Time as the machine has it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 
 class SystemClock:
-    """Time as this machine tells it."""
+    """The machine's own clock."""
 
     def now(self) -> float:
         """Seconds since 1970."""
