@@ -32,7 +32,6 @@ def send(
     method: str,
     path: str,
     body: object = None,
-    *,
     headers: Mapping[str, str] | None = None,
     **query: str,
 ) -> Answer:
@@ -55,12 +54,11 @@ def refused(fake: FakeGoogle, method: str, path: str, body: object = None, **que
     return answer.status, error["errors"][0]["reason"]
 
 
+IMAGE = "projects/debian-cloud/global/images/family/debian-12"
 PROPERTIES: dict[str, Any] = {
     "machineType": "n2-standard-4",
     "labels": {"team": "shop"},
-    "disks": [
-        {"boot": True, "initializeParams": {"sourceImage": "projects/debian-cloud/global/images/family/debian-12"}}
-    ],
+    "disks": [{"boot": True, "initializeParams": {"sourceImage": IMAGE}}],
     "networkInterfaces": [{"network": "global/networks/default"}],
 }
 

@@ -25,6 +25,11 @@ from hcloud.providers.gcp.provider import GoogleCloud
 from hcloud.providers.gcp.settings import GoogleSettings
 
 Schema = dict[str, Any]
+ZONE = "us-central1-a"
+PATHS = {
+    "instances.bulkInsert": f"zones/{ZONE}/instances/bulkInsert",
+    "regionCommitments.insert": "regions/us-central1/commitments",
+}
 BODIES = {
     "instances.bulkInsert": "BulkInsertInstanceResource",
     "regionCommitments.insert": "Commitment",
@@ -139,7 +144,7 @@ def test_a_wrong_body_is_noticed_here_and_by_the_fake(planted: str, sent: list[t
     place[path[-1]] = value
     assert list(validator(BODIES[operation]).iter_errors(body))
     fake = FakeGoogle()
-    where = (
+    where = PATHS[operation]
         "zones/us-central1-a/instances/bulkInsert" if "instances" in operation else "regions/us-central1/commitments"
     )
     received = Received("POST", f"/compute/v1/projects/hcloud-fake/{where}", {}, {}, json.dumps(body).encode())
