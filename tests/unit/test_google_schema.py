@@ -145,8 +145,6 @@ def test_a_wrong_body_is_noticed_here_and_by_the_fake(planted: str, sent: list[t
     assert list(validator(BODIES[operation]).iter_errors(body))
     fake = FakeGoogle()
     where = PATHS[operation]
-        "zones/us-central1-a/instances/bulkInsert" if "instances" in operation else "regions/us-central1/commitments"
-    )
     received = Received("POST", f"/compute/v1/projects/hcloud-fake/{where}", {}, {}, json.dumps(body).encode())
     assert fake.answer(received).status == 400
 
