@@ -17,6 +17,7 @@ from hcloud.fake.gcp.operations import ZERO_UUID
 from hcloud.fake.gcp.refusals import RefusalError
 from hcloud.fake.server import Answer, Received
 from hcloud.model.catalog import PurchaseOption
+from hcloud.readers.prices.gcp_skus import component_of, unit_price
 
 ZONE = "us-central1-a"
 START = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -410,6 +411,37 @@ def test_reservations_are_held_and_given_up() -> None:
     assert [r["status"] for r in ask(fake, "GET", path)["items"]] == ["READY"]
     ask(fake, "DELETE", f"{path}/ready")
     assert refused(fake, "GET", f"{path}/ready") == (404, "notFound")
+
+
+def price_list(fake: FakeGoogle, **query: str) -> dict[str, Any]:
+    answer = fake.answer(Received("GET", "/v1/services/6F81-5844-456A/skus", query, {}, b""))
+    found: dict[str, Any] = json.loads(answer.body)
+    return found
+
+
+def test_the_price_list_is_one_that_hcloud_reads_and_says_what_commitments_cost() -> None:
+    fake = cloud(price_factor=1.25)
+    prices = {}
+    for sku in price_list(fake)["skus"]:
+        found = component_of(sku)
+        assert found is not None
+        prices[found] = unit_price(sku, found[2])
+    for option, usage, years in (
+        (PurchaseOption.ON_DEMAND, "OnDemand", 0),
+        (PurchaseOption.SPOT, "Preemptible", 0),
+        (PurchaseOption.COMMITTED_USE, "Commit3Yr", 3),
+    ):
+        composed = 4 * prices["n2", usage, "cpu"] + 16 * prices["n2", usage, "ram"]
+        assert composed == fake.hourly("n2-standard-4", option, years)
+
+
+def test_the_price_list_comes_in_pages() -> None:
+    fake = cloud()
+    whole = price_list(fake)
+    first = price_list(fake, pageSize="100")
+    second = price_list(fake, pageSize="100", pageToken=first["nextPageToken"])
+    assert first["skus"] + second["skus"] == whole["skus"]
+    assert (whole["nextPageToken"], second["nextPageToken"]) == ("", "")
 
 
 # who asks, and what goes wrong

@@ -17,7 +17,7 @@ from hcloud.fake.server import started
 from hcloud.model.catalog import PurchaseOption
 
 SPOT_NOTICE_SECONDS = 120.0
-LARGEST_PAGE = 500  # Google's own
+LARGEST_PAGE, LARGEST_PRICE_PAGE = 500, 5000  # Google's own
 
 
 @dataclass(slots=True)
@@ -78,6 +78,7 @@ class World:
         self.reservations: dict[str, dict[str, object]] = {}
         self.types: dict[str, list[dict[str, object]]] = {}
         self.largest_page = LARGEST_PAGE
+        self.largest_price_page = LARGEST_PRICE_PAGE
 
     @property
     def now(self) -> float:
