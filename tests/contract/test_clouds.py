@@ -84,7 +84,8 @@ def test_machines_are_listed_by_their_lineage(rig: Rig) -> None:
 
 
 def test_an_empty_lineage_lists_those_of_any(rig: Rig) -> None:
-    assert listed(rig, "") == launch(rig)
+    made = launch(rig)
+    assert listed(rig, "") == made
 
 
 def test_V3_foreign_machines_are_not_listed(rig: Rig) -> None:

@@ -8,8 +8,6 @@ from hcloud.fake.aws.machines import end
 from hcloud.fake.aws.world import World
 from hcloud.fake.ledger import Rented
 
-HOME = "us-east-1"
-
 
 def edited(world: World, change: Mapping[str, object]) -> dict[str, object]:
     """Carry out a change and say what was done; a machine that there is not is said so."""
@@ -41,7 +39,7 @@ def _tags(change: Mapping[str, object]) -> dict[str, str]:
 
 def _made(world: World, change: Mapping[str, object]) -> Rented:
     now, number = world.clock.now(), world.ledger.next_number()
-    zone = str(change.get("zone") or world.shop.zones(str(change.get("region", HOME)))[0])
+    zone = str(change.get("zone") or world.shop.zones(str(change.get("region", world.home)))[0])
     return Rented(
         id=f"i-{number:017x}",
         instance_type=str(change["launch"]),

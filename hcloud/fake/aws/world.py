@@ -28,7 +28,8 @@ class Told:
 
 
 class World:
-    """One account. ``largest_page`` limits the pages of every list below what is asked for; None does not."""
+    """One account. ``home`` is the region where a person launches; ``largest_page`` limits the pages of every list
+    below what is asked for, None does not."""
 
     name = "aws"
 
@@ -39,6 +40,7 @@ class World:
         self.ledger = Ledger()
         self.shop = shop or sample_shop()
         self.account = account
+        self.home = "us-east-1"
         self.largest_page: int | None = None
         self.regions: set[str] = set()
         self.tokens: dict[tuple[str, str, str], Told] = {}

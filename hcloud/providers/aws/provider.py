@@ -1,4 +1,4 @@
-"""AWS as hcloud's live half sees it: one account in one region, over boto3."""
+"""AWS as hcloud's live half sees it: one account in one region, over the client of boto3."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from typing import Any
 
 from contract.rig import EVERYTHING, Ability, Rig, Words
 from hcloud.control.ports import Cloud
@@ -53,10 +54,28 @@ class AwsRig(Rig):
 
     def reset(self) -> None:
         self._fake = FakeAws(FaultPlan(clock=ClockPlan(speed=0)))
+        self._fake.home = REGION
         self._running.exchange(self._fake)
 
     def cloud(self, principal: str = "") -> Cloud:
         return AwsCloud(AwsSettings(REGION, self._running.url, access_key=(principal or "anybody", "secret")))
+
+    @property
+    def fake_url(self) -> str:
+        """Where the fake listens."""
+        return self._running.url
+
+    def client(self, service: str) -> Any:
+        """A plain client of boto3, for what the provider never asks."""
+        import boto3
+
+        return boto3.client(
+            service,
+            region_name=REGION,
+            endpoint_url=self._running.url,
+            aws_access_key_id="tester",
+            aws_secret_access_key="secret",
+        )
 
     def page(self, size: int) -> None:
         self._fake.largest_page = size

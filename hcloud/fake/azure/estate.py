@@ -1,0 +1,254 @@
+"""Everything that stands in the fake Azure: resources by their id, and the machines among them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import uuid
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from hcloud.fake.azure.wire import Asked, Document, Refused, branch, text
+from hcloud.fake.clock import FakeClock
+from hcloud.fake.faults import FaultPlan, Faults
+from hcloud.fake.ledger import Ledger, Rented
+from hcloud.fake.server import Answer, json_answer, started
+
+LOCATION = "eastus"
+NAME = "hcloud"  # of the resource group and the network that each subscription has from the first
+MACHINES = "Microsoft.Compute/virtualMachines"
+SETS = "Microsoft.Compute/virtualMachineScaleSets"
+INTERFACES = "Microsoft.Network/networkInterfaces"
+ADDRESSES = "Microsoft.Network/publicIPAddresses"
+DISKS = "Microsoft.Compute/disks"
+NETWORKS = "Microsoft.Network/virtualNetworks"
+GROUPS = "Microsoft.Resources/resourceGroups"
+NOTICE_SECONDS = 120.0  # before a spot machine that got notice ends
+PAGE_SIZE = 250  # ours: Azure does not say how long its pages are
+_PARTS = re.compile(r"/subscriptions/([^/]+)(?:/resourceGroups/([^/]+))?", re.IGNORECASE)
+
+
+@dataclass(slots=True)
+class Resource:
+    """One resource: ``document`` is what its owner sent, ``ready_at`` when it leaves Creating, ``failed`` the code it
+    ends up with then, ``gone_at`` when its end is over. ``home`` is the id of the scale set it belongs to."""
+
+    id: str
+    kind: str
+    document: Document
+    made_at: float
+    ready_at: float
+    visible_at: float = 0.0
+    tagged_at: float = 0.0
+    failed: str = ""
+    gone_at: float | None = None
+    etag: int = 1
+    home: str = ""
+    uniform: bool = False
+    power: str = "running"
+    rented: Rented | None = None
+    uid: str = ""
+
+    @property
+    def name(self) -> str:
+        """The last part of its id."""
+        return self.id.rsplit("/", 1)[-1]
+
+    @property
+    def group(self) -> str:
+        """Its resource group, in lower case."""
+        found = _PARTS.match(self.id)
+        return (found.group(2) or "").lower() if found else ""
+
+    @property
+    def short_id(self) -> str:
+        """``group/name``."""
+        return f"{self.group}/{self.name}"
+
+    @property
+    def properties(self) -> Document:
+        """What it is made of."""
+        found = self.document.setdefault("properties", {})
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """Its tags."""
+        return {str(k): str(v) for k, v in branch(self.document, "tags").items()}
+
+    def state(self, now: float) -> str:
+        """Its provisioning state."""
+        if self.gone_at is not None:
+            return "Deleting"
+        if now < self.ready_at:
+            return "Creating"
+        return "Failed" if self.failed else "Succeeded"
+
+    def shown(self, now: float, *, in_list: bool = False) -> Document:
+        """How it is answered: lists show tags late, and write groups in capitals as Azure's do."""
+        made = datetime.fromtimestamp(self.made_at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f") + "1+00:00"
+        state = {"provisioningState": self.state(now), "timeCreated": made}
+        found = {
+            **self.document,
+            "id": _capitals(self.id) if in_list else self.id,
+            "name": self.name,
+            "type": self.kind,
+            "properties": {**self.properties, **state},
+            "etag": f'"{self.etag}"',
+        }
+        if in_list and now < self.tagged_at:
+            found.pop("tags", None)
+        return found
+
+
+def _capitals(resource_id: str) -> str:
+    return re.sub(r"(?<=/resourceGroups/)[^/]+", lambda m: m.group().upper(), resource_id)
+
+
+class Estate:
+    """The resources, the ledger beside them, and what the plan says about time."""
+
+    name = "azure"
+
+    def __init__(self, plan: FaultPlan | None = None) -> None:
+        self.clock: FakeClock
+        self.faults: Faults
+        self.clock, self.faults = started(plan or FaultPlan())
+        self.ledger = Ledger()
+        self.resources: dict[str, Resource] = {}
+        self.page_size = PAGE_SIZE
+
+    def settle(self, now: float) -> None:
+        """Let happen what was due: ends that are over, and spot machines that had notice."""
+        for after in sorted(self.faults.plan.spot_notices):
+            self._notice(self.faults.started + after, now)
+        for resource in [r for r in self.resources.values() if r.gone_at is not None and r.gone_at <= now]:
+            self.forget(resource)
+
+    def _notice(self, at: float, now: float) -> None:
+        if now < at:
+            return
+        for machine in list(self.of_kind(MACHINES)):
+            rented = machine.rented
+            if rented and rented.spot and rented.made_at <= at and machine.gone_at is None:
+                rented.detail["notice"] = at
+                if now >= at + NOTICE_SECONDS:
+                    self.end(machine, at + NOTICE_SECONDS, 0.0)
+
+    def add(self, resource: Resource) -> Resource:
+        """Put up a resource."""
+        resource.uid = resource.uid or str(uuid.uuid5(uuid.NAMESPACE_URL, f"{resource.id}#{self.ledger.next_number()}"))
+        self.resources[resource.id.lower()] = resource
+        if resource.kind != MACHINES:
+            self.ledger.extras.setdefault(resource.kind.rsplit("/", 1)[-1], {})[resource.id] = resource.document
+        return resource
+
+    def forget(self, resource: Resource) -> None:
+        """Take a resource away."""
+        self.resources.pop(resource.id.lower(), None)
+        self.ledger.extras.get(resource.kind.rsplit("/", 1)[-1], {}).pop(resource.id, None)
+        if resource.kind == MACHINES:
+            self._detach(resource)
+
+    def end(self, machine: Resource, at: float, delay: float) -> None:
+        """Ask for the end of a machine; what goes with it goes when it is over."""
+        if machine.gone_at is None:
+            machine.gone_at = at + delay
+            if machine.rented and machine.rented.asked_to_end is None:
+                machine.rented.asked_to_end, machine.rented.ended_at = at, at + delay
+
+    def _detach(self, machine: Resource) -> None:
+        nics = branch(machine.properties, "networkProfile").get("networkInterfaces")
+        for nic in nics if isinstance(nics, list) else []:
+            self._let_go(text(nic, "id"), text(nic, "properties", "deleteOption") == "Delete")
+        disk = branch(machine.properties, "storageProfile", "osDisk")
+        self._let_go(text(disk, "managedDisk", "id"), text(disk, "deleteOption") == "Delete")
+
+    def _let_go(self, resource_id: str, with_it: bool) -> None:
+        found = self.resources.get(resource_id.lower())
+        if found is None:
+            return
+        if with_it:
+            self.forget(found)
+        found.properties.pop("virtualMachine", None)
+        found.document.pop("managedBy", None)
+
+    def of_kind(self, kind: str, under: str = "") -> Iterator[Resource]:
+        """Resources of a kind, those under a path only where one is given, by id."""
+        for key in sorted(self.resources):
+            found = self.resources[key]
+            if found.kind == kind and key.startswith(under.lower()):
+                yield found
+
+    def members(self, home: Resource) -> list[Resource]:
+        """The machines of a scale set, ending ones too."""
+        return [m for m in self.of_kind(MACHINES) if m.home.lower() == home.id.lower()]
+
+    def find(self, resource_id: str) -> Resource | None:
+        """A resource by its id, in whatever case."""
+        return self.resources.get(resource_id.lower())
+
+    def at(self, path: str, now: float) -> Resource:
+        """A resource that is there for all to see; raises Refused."""
+        found = self.find(path)
+        if found is None or now < found.visible_at:
+            raise Refused(404, "ResourceNotFound", f"The Resource '{path}' was not found.")
+        return found
+
+    def prepare(self, path: str) -> None:
+        """Give a subscription that is asked about its group and network; raises Refused where the group is missing."""
+        subscription, group = (_PARTS.match(path) or re.fullmatch("()()", "")).groups()  # type: ignore[union-attr]
+        if not subscription:
+            return
+        try:
+            uuid.UUID(subscription)
+        except ValueError:
+            said = f"The provided subscription identifier '{subscription}' is malformed or invalid."
+            raise Refused(400, "InvalidSubscriptionId", said) from None
+        home = f"/subscriptions/{subscription}/resourceGroups/{NAME}"
+        if self.find(f"/subscriptions/{subscription}") is None:
+            self._found(subscription, home)
+        if group and self.find(f"/subscriptions/{subscription}/resourceGroups/{group}") is None:
+            raise Refused(404, "ResourceGroupNotFound", f"Resource group '{group}' could not be found.")
+
+    def _found(self, subscription: str, home: str) -> None:
+        subnet = f"{home}/providers/{NETWORKS}/{NAME}/subnets/default"
+        for resource_id, kind in (
+            (f"/subscriptions/{subscription}", "Microsoft.Resources/subscriptions"),
+            (home, GROUPS),
+            (f"{home}/providers/{NETWORKS}/{NAME}", NETWORKS),
+            (subnet, f"{NETWORKS}/subnets"),
+        ):
+            self.resources[resource_id.lower()] = Resource(resource_id, kind, {"location": LOCATION}, 0.0, 0.0)
+
+    def page(self, asked: Asked, found: Sequence[Document]) -> Answer:
+        """One page of a list, with the address of the next."""
+        start = int(asked.query.get("$skiptoken") or 0)
+        page = list(itertools.islice(found, start, start + self.page_size))
+        answer: Document = {"value": page}
+        if start + self.page_size < len(found):
+            query = "&".join(f"{k}={v}" for k, v in asked.query.items() if k != "$skiptoken").replace(" ", "%20")
+            answer["nextLink"] = f"{asked.base}{asked.path}?{query}&$skiptoken={start + self.page_size}"
+        return json_answer(answer)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a request makes something."""
+
+    subscription: str
+    group: str
+    location: str
+    zone: str = ""
+    extra: Document = field(default_factory=dict)
+
+    @property
+    def home(self) -> str:
+        """The id of its resource group."""
+        return f"/subscriptions/{self.subscription}/resourceGroups/{self.group}"
+
+    @property
+    def zone_name(self) -> str:
+        """Its zone as plans and the ledger call it: ``eastus-1``."""
+        return f"{self.location}-{self.zone}" if self.zone else self.location

@@ -1,0 +1,116 @@
+"""The fake Azure's resources that only have to be kept: groups, networks, interfaces, disks, capacity reservations."""
+
+from __future__ import annotations
+
+import copy
+
+from hcloud.fake.azure.estate import NETWORKS, Estate, Place, Resource
+from hcloud.fake.azure.machines import limits
+from hcloud.fake.azure.operations import Operations
+from hcloud.fake.azure.scale_sets import conditions, scope_of
+from hcloud.fake.azure.shapes import ZONES, Shape, shapes
+from hcloud.fake.azure.wire import Asked, Document, Refused, branch, listed, text
+from hcloud.fake.server import Answer, json_answer
+
+
+class Plain:
+    """The requests of one kind of them."""
+
+    def __init__(self, estate: Estate, operations: Operations, kind: str) -> None:
+        self._estate = estate
+        self._operations = operations
+        self._kind = kind
+
+    def put(self, asked: Asked) -> Answer:
+        """Make or replace one."""
+        existing = self._estate.find(asked.path)
+        conditions(existing, asked)
+        if parent := self._parent(asked.path):
+            self._estate.at(parent, asked.now)
+        body = copy.deepcopy(asked.body)
+        made = Resource(asked.path, self._kind, body, asked.now, asked.now, etag=existing.etag + 1 if existing else 1)
+        self._estate.add(made)
+        if self._kind == NETWORKS:
+            self._add_subnets(made, asked)
+        status = 200 if existing else 201
+        return json_answer(made.shown(asked.now), status)
+
+    def get(self, asked: Asked) -> Answer:
+        """One of them."""
+        return json_answer(self._estate.at(asked.path, asked.now).shown(asked.now))
+
+    def listed(self, asked: Asked) -> Answer:
+        """Those of a group or a subscription, or under another resource."""
+        under = self._parent(asked.path + "/-") or scope_of(asked)
+        return self._estate.page(asked, [r.shown(asked.now) for r in self._estate.of_kind(self._kind, under)])
+
+    def delete(self, asked: Asked) -> Answer:
+        """Remove one that nothing is attached to."""
+        found = self._estate.find(asked.path)
+        if found is None:
+            return Answer(204)
+        if branch(found.properties, "virtualMachine") or text(found.document, "managedBy"):
+            code = "NicInUse" if "networkInterfaces" in self._kind else "OperationNotAllowed"
+            raise Refused(409, code, f"{found.id} is attached to a machine.")
+        for inside in [r for k, r in self._estate.resources.items() if k.startswith(f"{found.id.lower()}/")]:
+            self._estate.forget(inside)
+        found.gone_at = asked.now + self._estate.faults.plan.operation_delay
+        return self._operations.accept(asked, self._operations.begin(found.id, found.gone_at))
+
+    def _parent(self, path: str) -> str:
+        """The path of the resource that one of a nested kind belongs to."""
+        return path.rsplit("/", 2)[0] if self._kind.count("/") > 1 else ""
+
+    def _add_subnets(self, network: Resource, asked: Asked) -> None:
+        for subnet in listed(network.document, "properties", "subnets"):
+            path = f"{network.id}/subnets/{text(subnet, 'name')}"
+            self._estate.add(Resource(path, f"{NETWORKS}/subnets", dict(branch(subnet)), asked.now, asked.now))
+
+
+class Lists:
+    """What Azure tells about a subscription and a location."""
+
+    def __init__(self, estate: Estate) -> None:
+        self._estate = estate
+
+    def subscription(self, asked: Asked) -> Answer:
+        """A subscription itself."""
+        number = asked.params["subscription"]
+        home = f"/subscriptions/{number}"
+        return json_answer({"id": home, "subscriptionId": number, "displayName": "fake", "state": "Enabled"})
+
+    def usages(self, asked: Asked) -> Answer:
+        """The limits on cores."""
+        place = Place(asked.params["subscription"], "", asked.params["location"].lower())
+        known = limits(self._estate, place, asked.now)
+        names = [*known, *(n for n in {s.family: 0 for s in shapes()} if n not in known)]
+        found: list[Document] = []
+        for name in names:
+            used, limit = known.get(name, (0, self._limit(name)))
+            value = {"value": name, "localizedValue": name}
+            found.append({"name": value, "currentValue": used, "limit": limit, "unit": "Count"})
+        return self._estate.page(asked, found)
+
+    def skus(self, asked: Asked) -> Answer:
+        """The sizes there are; the location is that of the filter."""
+        location = asked.query.get("$filter", "").partition("'")[2].rstrip("'").lower()
+        return self._estate.page(asked, [_sku(shape, location or "eastus") for shape in shapes()])
+
+    def _limit(self, name: str) -> int:
+        allowed = {n.lower(): limit for n, limit in self._estate.faults.plan.quotas.items()}
+        return allowed.get(name.lower(), 100_000)
+
+
+def _sku(shape: Shape, location: str) -> Document:
+    capabilities = {"vCPUs": str(shape.vcpus), "MemoryGB": str(shape.memory_gib)}
+    return {
+        "resourceType": "virtualMachines",
+        "name": shape.name,
+        "tier": "Standard",
+        "size": shape.name.removeprefix("Standard_"),
+        "family": shape.family,
+        "locations": [location],
+        "locationInfo": [{"location": location, "zones": list(reversed(ZONES))}],
+        "capabilities": [{"name": name, "value": value} for name, value in capabilities.items()],
+        "restrictions": [],
+    }

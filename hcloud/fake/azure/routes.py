@@ -1,0 +1,138 @@
+"""Which path of the Resource Manager is which operation of the fake Azure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from hcloud.fake.azure.estate import ADDRESSES, DISKS, GROUPS, INTERFACES, MACHINES, NETWORKS, SETS, Estate
+from hcloud.fake.azure.operations import Operations
+from hcloud.fake.azure.plain import Lists, Plain
+from hcloud.fake.azure.reservations import Reservations
+from hcloud.fake.azure.scale_sets import ScaleSets
+from hcloud.fake.azure.virtual_machines import POWER, VirtualMachines
+from hcloud.fake.azure.wire import Asked
+from hcloud.fake.server import Answer
+
+Handler = Callable[[Asked], Answer]
+SUBSCRIPTION = "/subscriptions/{subscription}"
+GROUP = f"{SUBSCRIPTION}/resourceGroups/{{group}}"
+CAPACITY = "/providers/Microsoft.Capacity"
+CAPACITY_GROUPS = "Microsoft.Compute/capacityReservationGroups"
+_PLAIN = {
+    NETWORKS: "VirtualNetworks",
+    INTERFACES: "NetworkInterfaces",
+    ADDRESSES: "PublicIPAddresses",
+    DISKS: "Disks",
+    CAPACITY_GROUPS: "CapacityReservationGroups",
+}
+_NESTED = {
+    (NETWORKS, "subnets"): "Subnets",
+    (CAPACITY_GROUPS, "capacityReservations"): "CapacityReservations",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A method and a path: ``operation`` is the name in Azure's specification, ``right`` what a role has to hold."""
+
+    method: str
+    path: re.Pattern[str]
+    operation: str
+    right: str
+    handler: Handler
+    mutating: bool
+
+
+def routes(estate: Estate, operations: Operations) -> tuple[Route, ...]:
+    """All of them."""
+    return (
+        *_machines(VirtualMachines(estate, operations)),
+        *_sets(ScaleSets(estate, operations)),
+        *_resources(estate, operations),
+        *_reservations(Reservations(estate, operations)),
+        *_lists(Lists(estate), operations),
+    )
+
+
+def route(method: str, path: str, operation: str, handler: Handler, right: str = "") -> Route:
+    """One of them; only a GET changes nothing, but for prices that are asked for by POST."""
+    named = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path.replace(".", r"\."))
+    mutating = method != "GET" and "alculate" not in operation
+    verb = {"GET": "read", "PUT": "write", "PATCH": "write", "DELETE": "delete", "POST": "action"}[method]
+    kind = path.partition("/providers/")[2] or path.lstrip("/")
+    right = right or f"{re.sub(r'/?{[^}]*}', '', kind)}/{verb}"
+    return Route(method, re.compile(named, re.IGNORECASE), operation, right, handler, mutating)
+
+
+def _machines(machines: VirtualMachines) -> Iterator[Route]:
+    kind, prefix = f"{GROUP}/providers/{MACHINES}", "VirtualMachines_"
+    yield route("GET", f"{SUBSCRIPTION}/providers/{MACHINES}", f"{prefix}ListAll", machines.listed)
+    location = f"{SUBSCRIPTION}/providers/Microsoft.Compute/locations/{{location}}/virtualMachines"
+    yield route("GET", location, f"{prefix}ListByLocation", machines.listed, f"{MACHINES}/read")
+    yield route("GET", kind, f"{prefix}List", machines.listed)
+    yield route("PUT", f"{kind}/{{name}}", f"{prefix}CreateOrUpdate", machines.put)
+    yield route("PATCH", f"{kind}/{{name}}", f"{prefix}Update", machines.patch)
+    yield route("GET", f"{kind}/{{name}}", f"{prefix}Get", machines.get)
+    yield route("DELETE", f"{kind}/{{name}}", f"{prefix}Delete", machines.delete)
+    yield route("GET", f"{kind}/{{name}}/instanceView", f"{prefix}InstanceView", machines.instance_view)
+    for verb in POWER:
+        yield route("POST", f"{kind}/{{name}}/{verb}", f"{prefix}{verb[0].upper()}{verb[1:]}", machines.power)
+
+
+def _sets(sets: ScaleSets) -> Iterator[Route]:
+    kind, prefix = f"{GROUP}/providers/{SETS}", "VirtualMachineScaleSets_"
+    yield route("GET", f"{SUBSCRIPTION}/providers/{SETS}", f"{prefix}ListAll", sets.listed)
+    location = f"{SUBSCRIPTION}/providers/Microsoft.Compute/locations/{{location}}/virtualMachineScaleSets"
+    yield route("GET", location, f"{prefix}ListByLocation", sets.listed, f"{SETS}/read")
+    yield route("GET", kind, f"{prefix}List", sets.listed)
+    yield route("PUT", f"{kind}/{{name}}", f"{prefix}CreateOrUpdate", sets.put)
+    yield route("PATCH", f"{kind}/{{name}}", f"{prefix}Update", sets.patch)
+    yield route("GET", f"{kind}/{{name}}", f"{prefix}Get", sets.get)
+    yield route("DELETE", f"{kind}/{{name}}", f"{prefix}Delete", sets.delete)
+    yield route("POST", f"{kind}/{{name}}/delete", f"{prefix}DeleteInstances", sets.delete_instances)
+    yield route("GET", f"{kind}/{{name}}/virtualMachines", "VirtualMachineScaleSetVMs_List", sets.members)
+
+
+def _resources(estate: Estate, operations: Operations) -> Iterator[Route]:
+    for kind, prefix in _PLAIN.items():
+        plain = Plain(estate, operations, kind)
+        yield route("GET", f"{SUBSCRIPTION}/providers/{kind}", f"{prefix}_ListAll", plain.listed)
+        name = "ListByResourceGroup" if "Compute" in kind else "List"
+        yield route("GET", f"{GROUP}/providers/{kind}", f"{prefix}_{name}", plain.listed)
+        yield from _plain(f"{GROUP}/providers/{kind}/{{name}}", prefix, plain)
+    for (kind, child), prefix in _NESTED.items():
+        plain = Plain(estate, operations, f"{kind}/{child}")
+        yield route("GET", f"{GROUP}/providers/{kind}/{{parent}}/{child}", f"{prefix}_List", plain.listed)
+        yield from _plain(f"{GROUP}/providers/{kind}/{{parent}}/{child}/{{name}}", prefix, plain)
+    yield from _plain(f"{SUBSCRIPTION}/resourceGroups/{{name}}", "ResourceGroups", Plain(estate, operations, GROUPS))
+
+
+def _plain(path: str, prefix: str, plain: Plain) -> Iterator[Route]:
+    yield route("PUT", path, f"{prefix}_CreateOrUpdate", plain.put)
+    yield route("GET", path, f"{prefix}_Get", plain.get)
+    yield route("DELETE", path, f"{prefix}_Delete", plain.delete)
+
+
+def _reservations(found: Reservations) -> Iterator[Route]:
+    orders = f"{CAPACITY}/reservationOrders"
+    yield route("POST", f"{CAPACITY}/calculatePrice", "ReservationOrder_Calculate", found.calculate)
+    yield route("GET", f"{CAPACITY}/reservations", "Reservation_ListAll", found.held)
+    yield route("GET", orders, "ReservationOrder_List", found.orders)
+    yield route("PUT", f"{orders}/{{order}}", "ReservationOrder_Purchase", found.purchase)
+    yield route("GET", f"{orders}/{{order}}", "ReservationOrder_Get", found.order)
+    yield route("GET", f"{orders}/{{order}}/reservations", "Reservation_List", found.held)
+    yield route("POST", f"{orders}/{{order}}/calculateRefund", "CalculateRefund_Post", found.refund)
+    yield route("POST", f"{orders}/{{order}}/return", "Return_Post", found.give_back)
+    yield route("GET", f"{SUBSCRIPTION}{CAPACITY}/catalogs", "GetCatalog", found.catalog)
+
+
+def _lists(lists: Lists, operations: Operations) -> Iterator[Route]:
+    home = f"{SUBSCRIPTION}/providers/Microsoft.Compute"
+    yield route("GET", SUBSCRIPTION, "Subscriptions_Get", lists.subscription, "Microsoft.Resources/subscriptions/read")
+    yield route("GET", f"{home}/skus", "ResourceSkus_List", lists.skus)
+    yield route("GET", f"{home}/locations/{{location}}/usages", "Usage_List", lists.usages)
+    right = "Microsoft.Compute/locations/operations/read"
+    yield route("GET", f"{home}/locations/-/operations/{{number}}", "Operations_Get", operations.status, right)
+    yield route("GET", f"{home}/locations/-/operationResults/{{number}}", "Operations_Get", operations.result, right)

@@ -1,0 +1,121 @@
+"""The fake Azure's machines, each by its own name."""
+
+from __future__ import annotations
+
+from hcloud.fake.azure.estate import MACHINES, Estate, Resource
+from hcloud.fake.azure.machines import granted, make, put_up, wanted_from
+from hcloud.fake.azure.operations import Operations
+from hcloud.fake.azure.scale_sets import conditions, in_location, scope_of
+from hcloud.fake.azure.wire import Asked, Document, Refused, branch, text
+from hcloud.fake.server import Answer, json_answer
+
+POWER = {"deallocate": "deallocated", "powerOff": "stopped", "start": "running"}
+
+
+class VirtualMachines:
+    """Their requests."""
+
+    def __init__(self, estate: Estate, operations: Operations) -> None:
+        self._estate = estate
+        self._operations = operations
+
+    def put(self, asked: Asked) -> Answer:
+        """Make one, or change one."""
+        existing = self._estate.find(asked.path)
+        conditions(existing, asked)
+        if existing is not None:
+            return self._changed(existing, asked)
+        profile = branch(asked.body, "properties")
+        if not branch(profile, "networkProfile"):
+            raise Refused(400, "InvalidParameter", "Required parameter 'networkProfile' is missing (null).")
+        wanted = wanted_from(asked, text(profile, "hardwareProfile", "vmSize"), 1, profile)
+        given = granted(self._estate, wanted, asked)
+        name = asked.params["name"]
+        # A machine that could not be allocated stays as a failed resource, and its interface stays attached to it
+        into = make if given.count else put_up
+        made = into(self._estate, wanted, name, None, asked.now)
+        over = asked.now + self._estate.faults.plan.operation_delay
+        if not given.count:
+            made.failed, made.ready_at = "AllocationFailed", over
+        operation = self._operations.begin(made.id, over, given.error)
+        return self._operations.accept(asked, operation, made.shown(asked.now), 201)
+
+    def patch(self, asked: Asked) -> Answer:
+        """Change tags, size, or what goes with it when it ends."""
+        found = self._estate.at(asked.path, asked.now)
+        conditions(found, asked)
+        return self._changed(found, asked)
+
+    def get(self, asked: Asked) -> Answer:
+        """One of them."""
+        found = self._estate.at(asked.path, asked.now)
+        view = {"instanceView": self._view(found, asked.now)} if asked.query.get("$expand") == "instanceView" else {}
+        shown = found.shown(asked.now)
+        return json_answer({**shown, "properties": {**branch(shown, "properties"), **view}})
+
+    def instance_view(self, asked: Asked) -> Answer:
+        """How it runs."""
+        return json_answer(self._view(self._estate.at(asked.path.rsplit("/", 1)[0], asked.now), asked.now))
+
+    def listed(self, asked: Asked) -> Answer:
+        """Those of a group, a subscription or a location; machines of uniform sets are not among them."""
+        home = asked.query.get("$filter", "").partition("'")[2].rstrip("'").lower()
+        found = []
+        for machine in self._estate.of_kind(MACHINES, scope_of(asked)):
+            inside = not home or machine.home.lower() == home
+            if inside and not machine.uniform and asked.now >= machine.visible_at and in_location(machine, asked):
+                found.append(machine.shown(asked.now, in_list=True))
+        return self._estate.page(asked, found)
+
+    def delete(self, asked: Asked) -> Answer:
+        """End one; what does not go with it stays behind, attached to nothing."""
+        found = self._estate.find(asked.path)
+        if found is None:
+            return Answer(204)
+        plan = self._estate.faults.plan
+        self._estate.end(found, asked.now, plan.end_delay)
+        over = asked.now + max(plan.end_delay, plan.operation_delay)
+        return self._operations.accept(asked, self._operations.begin(found.id, over))
+
+    def power(self, asked: Asked) -> Answer:
+        """Start or stop one."""
+        path, _, verb = asked.path.rpartition("/")
+        found = self._estate.at(path, asked.now)
+        found.power = {k.lower(): v for k, v in POWER.items()}[verb.lower()]
+        over = asked.now + self._estate.faults.plan.operation_delay
+        return self._operations.accept(asked, self._operations.begin(found.id, over))
+
+    def _changed(self, found: Resource, asked: Asked) -> Answer:
+        if "tags" in asked.body:
+            retag(found, {str(k): str(v) for k, v in branch(asked.body, "tags").items()})
+        size = text(asked.body, "properties", "hardwareProfile", "vmSize")
+        if size:
+            resize(found, size)
+        for name in ("networkProfile", "storageProfile"):
+            if given := branch(asked.body, "properties", name):
+                found.properties[name] = {**branch(found.properties, name), **given}
+        found.etag += 1
+        operation = self._operations.begin(found.id, asked.now + self._estate.faults.plan.operation_delay)
+        return self._operations.accept(asked, operation, found.shown(asked.now), 200)
+
+    def _view(self, machine: Resource, now: float) -> Document:
+        state = machine.state(now)
+        code = f"ProvisioningState/{state.lower()}"
+        if state == "Failed":
+            return {"statuses": [{"code": f"{code}/{machine.failed}", "message": "Allocation failed."}]}
+        power = "starting" if state == "Creating" else machine.power
+        return {"statuses": [{"code": code}, {"code": f"PowerState/{power}"}]}
+
+
+def retag(machine: Resource, tags: dict[str, str]) -> None:
+    """Give a machine other tags."""
+    machine.document["tags"] = dict(tags)
+    if machine.rented:
+        machine.rented.tags = dict(tags)
+
+
+def resize(machine: Resource, size: str) -> None:
+    """Make a machine another size."""
+    machine.properties["hardwareProfile"] = {"vmSize": size}
+    if machine.rented:
+        machine.rented.instance_type = size

@@ -1,0 +1,131 @@
+"""How the fake Azure says things on the wire: its errors, and each fault of a plan in Azure's form."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from hcloud.fake.faults import Kind, Rule
+from hcloud.fake.server import NONSENSE, Answer, json_answer
+
+Document = dict[str, object]
+
+OTHER_HOST = "https://management.example.invalid/"
+UNKNOWN_STATE = "Reticulating"
+
+# What a fault answers instead of acting: status, code and message
+_ANSWERS: Mapping[Kind, tuple[int, str, str]] = {
+    Kind.THROTTLED: (429, "TooManyRequests", "The request is being throttled as the limit has been reached."),
+    Kind.NO_CAPACITY: (409, "SkuNotAvailable", "The requested size is currently not available in this location."),
+    Kind.QUOTA: (
+        409,
+        "QuotaExceeded",
+        "Operation could not be completed as it results in exceeding approved Total Regional Cores quota.",
+    ),
+    Kind.DENIED: (403, "AuthorizationFailed", "The client does not have authorization to perform this action."),
+    Kind.EXPIRED: (401, "ExpiredAuthenticationToken", "The access token expiry is in the past."),
+    Kind.SKEWED: (401, "InvalidAuthenticationToken", "The access token is not valid yet: its 'nbf' is in the future."),
+    Kind.SERVER_ERROR: (500, "InternalServerError", "The server encountered an error; try again."),
+    Kind.UNAVAILABLE: (503, "ServiceUnavailable", "The service is temporarily unavailable."),
+    Kind.NOT_FOUND: (404, "ResourceNotFound", "The resource was not found."),
+}
+AFTERWARDS = (Kind.DROPPED_AFTER, Kind.NONSENSE, Kind.UNKNOWN_WORDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A request on its way through the fake: ``params`` are the named parts of its path, ``rule`` the fault that
+    struck it, ``base`` the address of the fake."""
+
+    method: str
+    path: str
+    params: Mapping[str, str]
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+    body: Document
+    now: float
+    principal: str
+    base: str
+    rule: Rule | None = None
+
+    @property
+    def fault(self) -> Kind | None:
+        """The kind of that fault."""
+        return self.rule.answer if self.rule else None
+
+
+@dataclass(slots=True)
+class Refused(Exception):  # noqa: N818
+    """The fake says no."""
+
+    status: int
+    code: str
+    message: str
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+    def answer(self) -> Answer:
+        """The same on the wire."""
+        return json_answer({"error": {"code": self.code, "message": self.message}}, self.status, self.headers)
+
+
+def branch(document: object, *path: str) -> Document:
+    """The object at a path of a document; empty where there is none."""
+    for name in path:
+        document = document.get(name) if isinstance(document, dict) else None
+    return document if isinstance(document, dict) else {}
+
+
+def listed(document: object, *path: str) -> list[object]:
+    """The list at a path; empty where there is none."""
+    found = branch(document, *path[:-1]).get(path[-1])
+    return found if isinstance(found, list) else []
+
+
+def text(document: object, *path: str) -> str:
+    """The text at a path; empty where there is none."""
+    found = branch(document, *path[:-1]).get(path[-1])
+    return found if isinstance(found, str) else ""
+
+
+def before(rule: Rule) -> Answer | None:
+    """What a fault answers without anything being done; None where something is done."""
+    if rule.answer is Kind.DROPPED_BEFORE:
+        return Answer(dropped=True)
+    if rule.answer is Kind.NONSENSE_BEFORE:
+        return _nonsense()
+    if rule.answer is Kind.REDIRECT:
+        return Answer(307, headers={"location": OTHER_HOST})
+    if rule.answer not in _ANSWERS:
+        return None
+    status, code, message = _ANSWERS[rule.answer]
+    wait = {} if rule.retry_after is None else {"Retry-After": str(math.ceil(rule.retry_after))}
+    return Refused(status, rule.code or code, message, wait).answer()
+
+
+def after(rule: Rule, answer: Answer) -> Answer:
+    """What a fault makes of an answer after everything was done."""
+    if rule.answer is Kind.DROPPED_AFTER:
+        return Answer(dropped=True)
+    if rule.answer is Kind.NONSENSE:
+        return _nonsense()
+    if rule.answer is Kind.UNKNOWN_WORDS:
+        return _unknown_words(answer)
+    return answer
+
+
+def _nonsense() -> Answer:
+    return Answer(200, NONSENSE, {"content-type": "text/html"})
+
+
+def _unknown_words(answer: Answer) -> Answer:
+    if not answer.body or not answer.body.startswith(b"{"):
+        return answer
+    document = json.loads(answer.body)
+    for item in [document, *listed(document, "value")]:
+        if isinstance(item, dict):
+            item["hyperdrive"] = {"engaged": True}
+            if "provisioningState" in branch(item, "properties"):
+                branch(item, "properties")["provisioningState"] = UNKNOWN_STATE
+    return Answer(answer.status, json.dumps(document).encode(), answer.headers)

@@ -1,0 +1,229 @@
+"""Azure's SDK clients on one endpoint: one attempt a request, nothing followed, and every failure told in our words."""
+
+from __future__ import annotations
+
+import urllib.parse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any
+
+from azure.core.exceptions import AzureError, ClientAuthenticationError, DecodeError, HttpResponseError
+from azure.core.pipeline import policies
+from azure.core.pipeline.transport import RequestsTransport
+from azure.core.rest import HttpRequest
+from azure.mgmt.core import ARMPipelineClient
+from azure.mgmt.core.policies import ARMChallengeAuthenticationPolicy
+
+from hcloud import __version__
+from hcloud.errors import (
+    Call,
+    CloudError,
+    CredentialsError,
+    DeniedError,
+    NotFoundError,
+    ThrottledError,
+    UnavailableError,
+    UnknownOutcomeError,
+)
+from hcloud.providers.azure.documents import Document, text
+from hcloud.providers.azure.errors import Reply, failure, lost, refusal, reply_from
+from hcloud.providers.azure.settings import AzureSettings
+
+CONNECT_SECONDS = 10.0  # ours
+READ_SECONDS = 60.0  # ours: longer than Azure lets a request last
+SUBSCRIPTIONS_VERSION = "2022-12-01"
+PRINCIPAL_HEADER = "x-hcloud-principal"
+_TOKEN = "{}/.default"
+
+
+class Arm:
+    """The clients for compute, network and reservations, and plain requests for what no client does.
+
+    ``credential`` is any token credential of the SDK; without one, the usual chain of them is tried. An unencrypted
+    endpoint, which can only be one on this machine, never gets one.
+    """
+
+    def __init__(self, settings: AzureSettings, credential: object | None = None) -> None:
+        self.settings = settings
+        self._given = credential
+
+    @cached_property
+    def compute(self) -> Any:
+        """Machines, scale sets, disks, sizes and limits."""
+        from azure.mgmt.compute import ComputeManagementClient
+
+        return ComputeManagementClient(self._credential, self.settings.subscription, **self._wiring())
+
+    @cached_property
+    def network(self) -> Any:
+        """Network interfaces and addresses."""
+        from azure.mgmt.network import NetworkManagementClient
+
+        return NetworkManagementClient(self._credential, self.settings.subscription, **self._wiring())
+
+    @cached_property
+    def reservations(self) -> Any:
+        """Reservations and what they cost."""
+        from azure.mgmt.reservations import ReservationsMgmtClient
+
+        return ReservationsMgmtClient(self._credential, **self._wiring())
+
+    @cached_property
+    def _plain(self) -> Any:
+        return ARMPipelineClient(self.settings.base_url, policies=self._policies(), transport=self._transport)
+
+    @cached_property
+    def _credential(self) -> Any:
+        if self._given is not None:
+            return self._given
+        if self.settings.is_fake:
+            return _NoCredential()
+        from azure.identity import DefaultAzureCredential
+
+        return DefaultAzureCredential()
+
+    @cached_property
+    def _transport(self) -> Any:
+        checked = {"connection_verify": self.settings.ca_file} if self.settings.ca_file else {}
+        return RequestsTransport(connection_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, **checked)
+
+    def _wiring(self) -> dict[str, Any]:
+        return {"base_url": self.settings.base_url, "policies": self._policies(), "transport": self._transport}
+
+    def _policies(self) -> list[Any]:
+        """What each request goes through, made anew for each client as a chain cannot be shared.
+
+        Named one by one because the usual chain retries, follows redirects with the token, and registers missing
+        resource providers by itself (a change nobody planned, with a wait of ten seconds a round).
+        """
+        principal = {PRINCIPAL_HEADER: self.settings.principal} if self.settings.principal else {}
+        return [
+            policies.RequestIdPolicy(),
+            policies.HeadersPolicy(principal),
+            policies.UserAgentPolicy(base_user_agent=f"hcloud-hybrid/{__version__}"),
+            policies.ContentDecodePolicy(),
+            policies.RedirectPolicy.no_redirects(),
+            policies.RetryPolicy.no_retries(),
+            self._authentication(),
+        ]
+
+    def _authentication(self) -> Any:
+        if self.settings.is_fake:
+            return policies.SansIOHTTPPolicy()
+        return ARMChallengeAuthenticationPolicy(self._credential, _TOKEN.format(self.settings.base_url))
+
+    def call(self, operation: str) -> Call:
+        """The name of a request, for messages."""
+        return Call("azure", self.settings.location, operation)
+
+    @contextmanager
+    def asking(self, operation: str, *, mutating: bool = False) -> Iterator[None]:
+        """Whatever goes wrong inside is raised as what it means."""
+        try:
+            yield
+        except CloudError:
+            raise
+        # Broken answers surface as whatever the parser stumbles over; none of it says that nothing was done
+        except Exception as error:
+            raise meaning(error, self.call(operation), mutating=mutating) from error
+
+    @contextmanager
+    def once_accepted(self, operation: str) -> Iterator[None]:
+        """Inside, a refusal to be told more is no refusal of what was accepted before: the outcome is unknown."""
+        try:
+            yield
+        except (UnavailableError, ThrottledError, DeniedError, CredentialsError, NotFoundError) as error:
+            said = f"accepted, then {error}"
+            raise UnknownOutcomeError(said, self.call(operation), hint=error.hint) from error
+
+    def read(self, operation: str, ask: Callable[..., Any], *args: object, **more: object) -> Document:
+        """One resource."""
+        with self.asking(operation):
+            found = ask(*args, **more)
+            if not hasattr(found, "get"):
+                raise ValueError("the answer is not an object")
+            return found  # type: ignore[no-any-return]
+
+    def pages(self, operation: str, ask: Callable[..., Any], *args: object, **more: object) -> tuple[Document, ...]:
+        """All of a list, every page of it."""
+        with self.asking(operation):
+            return tuple(ask(*args, **more))
+
+    def change(self, operation: str, begin: Callable[..., Any], *args: object, **more: object) -> Reply:
+        """What Azure says at once to a request that changes something; nothing is waited for."""
+        with self.asking(operation, mutating=True):
+            response = begin(*args, polling=_Accepted(), **more).result().http_response
+            reply = reply_from(response.status_code, response.headers, response.text())
+            if not reply.understood:
+                raise lost(self.call(operation), f"answered {reply.status} with what is no JSON", mutating=True)
+            return reply
+
+    def get(self, operation: str, url: str) -> Reply:
+        """The answer to a plain GET, whatever its status; UnavailableError where none came."""
+        with self.asking(operation):
+            response = self._plain.send_request(HttpRequest("GET", url))
+            return reply_from(response.status_code, response.headers, response.text())
+
+    def is_own(self, url: str) -> bool:
+        """Whether an address is one of the endpoint: no other is ever asked, the token would go along."""
+        ours, theirs = urllib.parse.urlsplit(self.settings.base_url), urllib.parse.urlsplit(url)
+        return (ours.scheme, ours.netloc.lower()) == (theirs.scheme, theirs.netloc.lower())
+
+    def account(self) -> str:
+        """The subscription, as Azure knows it."""
+        operation = "Subscriptions_Get"
+        url = f"{self.settings.base_url}/subscriptions/{self.settings.subscription}?api-version={SUBSCRIPTIONS_VERSION}"
+        reply = self.get(operation, url)
+        if reply.status != 200 or not reply.understood:
+            raise refusal(self.call(operation), reply, mutating=False)
+        if (state := text(reply.document, "state")) in ("Disabled", "Deleted"):
+            raise CredentialsError(f"the subscription is {state.lower()}", self.call(operation))
+        return text(reply.document, "subscriptionId") or self.settings.subscription
+
+
+def meaning(error: Exception, call: Call, *, mutating: bool) -> CloudError:
+    """What an exception of the SDK means; one that does not say so is an outcome nobody knows."""
+    if isinstance(error, HttpResponseError) and error.response is not None and not isinstance(error, DecodeError):
+        response = error.response
+        return refusal(call, reply_from(response.status_code, response.headers, _body(response)), mutating=mutating)
+    # Without a response it was raised where the token is fetched, before anything was sent
+    if isinstance(error, ClientAuthenticationError):
+        return failure(call, {"code": "AuthenticationFailed", "message": str(error)})
+    said = " ".join(str(error).split()) if isinstance(error, AzureError | OSError) else "the answer makes no sense"
+    return lost(call, f"{type(error).__name__}: {said}", mutating=mutating)
+
+
+def _body(response: Any) -> str:
+    try:
+        return str(response.text())
+    except Exception:
+        return "?"  # a body that cannot be read is no JSON
+
+
+class _Accepted:
+    """Stands where the SDK expects a way of polling, and takes the first answer for the last."""
+
+    def initialize(self, _client: object, initial_response: object, _callback: object) -> None:
+        """Keep the first answer."""
+        self._first = initial_response
+
+    def finished(self) -> bool:
+        """Nothing is left to wait for."""
+        return True
+
+    def status(self) -> str:
+        """The same in the SDK's word."""
+        return "Succeeded"
+
+    def resource(self) -> object:
+        """The first answer."""
+        return self._first
+
+
+class _NoCredential:
+    """What an unencrypted endpoint gets: never asked, since the policy that would is replaced."""
+
+    def get_token(self, *_scopes: str, **_more: object) -> object:
+        """Refuse."""
+        raise ValueError("no token is ever sent to an unencrypted endpoint")

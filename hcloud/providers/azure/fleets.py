@@ -1,0 +1,166 @@
+"""Orders as scale sets: each is one flexible set whose name is the order's key, so one request makes its machines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from azure.core import MatchConditions
+
+from hcloud.control.ports import Clock
+from hcloud.errors import MismatchError, NoCapacityError, NotFoundError, UnknownOutcomeError
+from hcloud.model.live import Launch, Launched, Machine
+from hcloud.providers.azure.arm import Arm
+from hcloud.providers.azure.documents import Document, items, text, whole
+from hcloud.providers.azure.errors import failure
+from hcloud.providers.azure.leftovers import Dependants, Leftovers
+from hcloud.providers.azure.operations import GONE, Ending, Follower
+from hcloud.providers.azure.translate import (
+    FAILED,
+    differences,
+    member_from,
+    set_body,
+    set_name,
+    state_word,
+)
+
+CREATE = "VirtualMachineScaleSets_CreateOrUpdate"
+VISIBLE_SECONDS = 300.0  # ours: so long a list may lag behind what was made
+LOOK_AGAIN_SECONDS = 5.0  # ours
+
+Made = tuple[tuple[Machine, ...], Document]
+"""The machines there are of an order, and Azure's error where some are missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fleets:
+    """Makes scale sets, and takes up those that an earlier try made."""
+
+    arm: Arm
+    clock: Clock
+    follower: Follower
+    leftovers: Leftovers
+
+    @property
+    def group(self) -> str:
+        """The resource group machines are made in."""
+        return self.arm.settings.resource_group
+
+    def launch(self, order: Launch) -> Launched:
+        """Make the set of an order, or take up the one that stands under its key."""
+        name = set_name(order.key)
+        sets = self.arm.compute.virtual_machine_scale_sets
+        try:
+            accepted = self.arm.change(
+                CREATE,
+                sets.begin_create_or_update,
+                self.group,
+                name,
+                set_body(order, self.arm.settings),
+                match_condition=MatchConditions.IfMissing,
+            )
+        except MismatchError:
+            return self._concluded(order, *self._taken_up(order, name))
+        with self.arm.once_accepted(CREATE):
+            ending = self.follower.follow(accepted, lambda: self.state(self.group, name))
+            made = self._made(order, name, ending)
+        return self._concluded(order, *made)
+
+    def state(self, group: str, name: str) -> str:
+        """The provisioning state of a set; GONE without one."""
+        try:
+            return state_word(self.document(group, name))
+        except NotFoundError:
+            return GONE
+
+    def document(self, group: str, name: str) -> Document:
+        """A set as it stands."""
+        sets = self.arm.compute.virtual_machine_scale_sets
+        return self.arm.read("VirtualMachineScaleSets_Get", sets.get, group, name)
+
+    def delete(self, group: str, name: str) -> Ending:
+        """End a set with every machine in it, and wait for it."""
+        sets = self.arm.compute.virtual_machine_scale_sets
+        try:
+            accepted = self.arm.change("VirtualMachineScaleSets_Delete", sets.begin_delete, group, name)
+        except NotFoundError:
+            return Ending()
+        return self.follower.follow(accepted, lambda: self.state(group, name))
+
+    def _taken_up(self, order: Launch, name: str) -> Made:
+        """Go on with a set that is there already, whatever became of the request that made it."""
+        call = self.arm.call(CREATE)
+        with self.arm.once_accepted(CREATE):
+            document = self.document(self.group, name)
+            if found := differences(order, document):
+                raise MismatchError(f"scale set {name} is of another order: {', '.join(found)}", call)
+            ending = self.follower.follow(None, lambda: self.state(self.group, name))
+            if state_word(document) == "deleting":
+                said = f"the order came to nothing before, and scale set {name} was being removed"
+                raise NoCapacityError(said, call)
+            return self._made(order, name, ending)
+
+    def _concluded(self, order: Launch, machines: tuple[Machine, ...], error: Document) -> Launched:
+        """The machines there are; where there is none, why not."""
+        call = self.arm.call(CREATE)
+        missing = order.count - len(machines)
+        if machines:
+            return Launched(machines, missing, str(failure(call, error)) if missing else "")
+        if not text(error, "code"):
+            raise NoCapacityError(text(error, "message") or f"none of {order.count} was made", call)
+        raise failure(call, error)
+
+    def _made(self, order: Launch, name: str, ending: Ending) -> Made:
+        """What machines the set has in the end, and nothing else: whatever failed is removed."""
+        if not ending.over:
+            raise UnknownOutcomeError(f"scale set {name} is still being made", self.arm.call(CREATE))
+        members = self._members(name) if ending.error else self._all_members(order, name)
+        failed = [m for m in members if state_word(m) in FAILED]
+        machines = tuple(sorted((member_from(m, order) for m in members if m not in failed), key=lambda m: m.id))
+        if len(machines) >= order.count and not failed:
+            return machines, {}
+        error = self._cause(ending, failed)
+        if not machines and not self.delete(self.group, name).over:
+            said = f"scale set {name} failed and is still being removed"
+            raise UnknownOutcomeError(said, self.arm.call(CREATE))
+        if machines and failed:
+            self._end_failed(name, failed)
+        self.leftovers.remove([self.group], Dependants(sets=frozenset({name})))
+        return machines, error
+
+    def _cause(self, ending: Ending, failed: list[Document]) -> Document:
+        """Why machines are missing: what the operation ended with, or else what a failed machine says of itself."""
+        if text(ending.error, "code") or not failed:
+            return ending.error or {"code": "", "message": "Azure made fewer machines than were ordered"}
+        machines = self.arm.compute.virtual_machines
+        name = text(failed[0], "name")
+        view = self.arm.read("VirtualMachines_InstanceView", machines.instance_view, self.group, name)
+        for status in items(view, "statuses"):
+            told = text(status, "code").split("/")
+            if told[:2] == ["ProvisioningState", "failed"] and len(told) == 3:
+                return {"code": told[2], "message": text(status, "message") or f"{name} failed"}
+        return ending.error
+
+    def _end_failed(self, name: str, failed: list[Document]) -> None:
+        sets = self.arm.compute.virtual_machine_scale_sets
+        ids = {"instanceIds": sorted(text(m, "instanceId") or text(m, "name") for m in failed)}
+        operation = "VirtualMachineScaleSets_DeleteInstances"
+        accepted = self.arm.change(operation, sets.begin_delete_instances, self.group, name, ids)
+        self.follower.follow(accepted, lambda: self.state(self.group, name))
+
+    def _members(self, name: str) -> tuple[Document, ...]:
+        members = self.arm.compute.virtual_machine_scale_set_vms
+        found = self.arm.pages("VirtualMachineScaleSetVMs_List", members.list, self.group, name)
+        return tuple(m for m in found if state_word(m) != "deleting")
+
+    def _all_members(self, order: Launch, name: str) -> tuple[Document, ...]:
+        """The members once there are as many as the set says it has: lists lag behind, and one that is behind must not
+        be taken for machines that were not made."""
+        until = self.clock.passed() + VISIBLE_SECONDS
+        while True:
+            members = self._members(name)
+            if len(members) >= order.count or len(members) >= whole(self.document(self.group, name), "sku", "capacity"):
+                return members
+            if self.clock.passed() >= until:
+                said = f"scale set {name} says that it has more machines than the {len(members)} that are listed"
+                raise UnknownOutcomeError(said, self.arm.call(CREATE))
+            self.clock.sleep(LOOK_AGAIN_SECONDS)

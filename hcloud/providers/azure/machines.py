@@ -1,0 +1,199 @@
+"""Listing machines in a location, whoever made them, and ending them with everything that was made for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from hcloud.errors import NotFoundError, RefusedError
+from hcloud.model.live import TAG_LINEAGE, Machine, Terminated
+from hcloud.providers.azure.arm import Arm
+from hcloud.providers.azure.documents import Document, tags_of, text, whole
+from hcloud.providers.azure.errors import Reply
+from hcloud.providers.azure.fleets import Fleets
+from hcloud.providers.azure.leftovers import Dependants, Leftovers, made_for
+from hcloud.providers.azure.operations import GONE, Follower, State
+from hcloud.providers.azure.translate import machine_from, set_name_in, set_of, short_id, state_word
+
+ASKED_ONE_BY_ONE = 5  # ours: so few machines are asked for by name rather than all of the location
+# ours: with a set everything goes that was made for its machines, so an end that takes longer goes on by itself; what a
+# machine that stands alone leaves behind has to be removed afterwards
+SET_PATIENCE_SECONDS = 20.0
+ALONE_PATIENCE_SECONDS = 300.0
+
+Wait = tuple[Reply, State]
+"""What was said when an end was asked for, and how what is to end is asked about."""
+
+
+@dataclass(slots=True)
+class _Ends:
+    """What is to be ended, sorted by how: ``sets`` holds names of machines by the ``group/name`` of their set."""
+
+    sets: dict[str, list[str]] = field(default_factory=dict)
+    alone: list[Document] = field(default_factory=list)
+    unseen: set[str] = field(default_factory=set)
+    under_way: list[str] = field(default_factory=list)
+    gone: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Machines:
+    """The machines of a subscription in one location."""
+
+    arm: Arm
+    follower: Follower
+    fleets: Fleets
+    leftovers: Leftovers
+
+    def listed(self, lineage: str) -> tuple[Machine, ...]:
+        """All machines with a lineage's tag, or with any. A machine of a set may show its tags late, or never: its
+        set's stand in."""
+        documents = self._documents()
+        bare = any(set_of(d) and TAG_LINEAGE not in tags_of(d) for d in documents)
+        tags = {name: tags_of(document) for name, document in self._sets().items()} if bare else {}
+        machines = (machine_from(d, tags.get(set_of(d).lower())) for d in documents)
+        found = (m for m in machines if (m.lineage == lineage if lineage else m.lineage))
+        return tuple(sorted(found, key=lambda m: m.id))
+
+    def looked_at(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """These machines, by name where they are few."""
+        wanted = sorted(set(ids))
+        if len(wanted) > ASKED_ONE_BY_ONE:
+            documents = self._documents()
+        else:
+            documents = tuple(d for d in map(self._document, wanted) if d is not None)
+        sets = self._sets() if any(set_of(d) and TAG_LINEAGE not in tags_of(d) for d in documents) else {}
+        found = [machine_from(d, tags_of(sets.get(set_of(d).lower(), {}))) for d in documents]
+        return tuple(sorted((m for m in found if m.id in wanted), key=lambda m: m.id))
+
+    def end(self, ids: Sequence[str]) -> Terminated:
+        """End machines: one request for each set, one for each that stands alone; then nothing of theirs is left."""
+        if not ids:
+            return Terminated(())
+        documents = {short_id(text(d, "id")): d for d in self._documents()}
+        sets = self._sets()
+        ends = self._sorted(sorted(set(ids)), documents, sets)
+        waits = [self._end_of_set(name, ends, sets[name.lower()]) for name in sorted(ends.sets)]
+        waits += [self._end_alone(document) for document in ends.alone]
+        lineages = {tags_of(documents[i]).get(TAG_LINEAGE, "") for i in ids if i in documents}
+        waits += [self._end_empty(name, sets[name]) for name in self._empty(sets, ends, lineages)]
+        standing = {set_name_in(text(d, "name")) for d in sets.values()}
+        with self.arm.once_accepted("VirtualMachineScaleSets_DeleteInstances"):
+            self._see_off(ends, waits, Dependants(lineages=frozenset(lineages - {""}), standing=frozenset(standing)))
+        gone = set(ends.gone)
+        return Terminated(tuple(i for i in sorted(set(ids)) if i not in gone), tuple(sorted(gone)))
+
+    def _see_off(self, ends: _Ends, waits: Sequence[Wait], known: Dependants) -> None:
+        """Wait for the ends for a while; when all are over, look for what they left."""
+        clock = self.follower.clock
+        until = clock.passed() + (ALONE_PATIENCE_SECONDS if ends.alone else SET_PATIENCE_SECONDS)
+        over = [self.follower.follow(reply, state, until - clock.passed()).over for reply, state in waits]
+        if not waits or not all(over):
+            return
+        made = frozenset(name for document in ends.alone for name in made_for(document))
+        names = frozenset(name.split("/")[1] for name in ends.sets)
+        groups = {i.split("/")[0] for i in (*ends.sets, *(short_id(text(d, "id")) for d in ends.alone))}
+        self.leftovers.remove(groups, replace(known, sets=names, ids=made))
+
+    def _documents(self) -> tuple[Document, ...]:
+        machines = self.arm.compute.virtual_machines
+        return self.arm.pages("VirtualMachines_ListByLocation", machines.list_by_location, self.arm.settings.location)
+
+    def _sets(self) -> dict[str, Document]:
+        sets = self.arm.compute.virtual_machine_scale_sets
+        operation = "VirtualMachineScaleSets_ListByLocation"
+        found = self.arm.pages(operation, sets.list_by_location, self.arm.settings.location)
+        return {short_id(text(d, "id")).lower(): d for d in found}
+
+    def _document(self, machine_id: str) -> Document | None:
+        group, _, name = machine_id.partition("/")
+        try:
+            return self.arm.read("VirtualMachines_Get", self.arm.compute.virtual_machines.get, group, name)
+        except NotFoundError:
+            return None
+
+    def _sorted(self, ids: Sequence[str], documents: dict[str, Document], sets: dict[str, Document]) -> _Ends:
+        """A machine that no list shows may only be too new: its name tells its set, and the set how many it has."""
+        ends = _Ends()
+        for machine_id in ids:
+            group, _, name = machine_id.partition("/")
+            document = documents.get(machine_id)
+            home = set_of(document) if document else f"{group}/{set_name_in(name)}"
+            if document is not None and state_word(document) == "deleting":
+                ends.under_way.append(machine_id)
+            elif home.lower() in sets and (document is not None or self._has_more(home, documents, sets)):
+                ends.sets.setdefault(home, []).append(name)
+                if document is None:
+                    ends.unseen.add(machine_id)
+            elif document is not None:
+                ends.alone.append(document)
+            else:
+                ends.gone.append(machine_id)
+        return ends
+
+    def _has_more(self, home: str, documents: dict[str, Document], sets: dict[str, Document]) -> bool:
+        shown = sum(1 for d in documents.values() if set_of(d).lower() == home.lower())
+        return whole(sets[home.lower()], "sku", "capacity") > shown
+
+    def _end_of_set(self, home: str, ends: _Ends, document: Document) -> Wait:
+        """The whole set where all its machines are to end, counted by the set itself: a list may not show all."""
+        group, name = home.split("/")
+        names = ends.sets[home]
+        if len(names) >= whole(document, "sku", "capacity") and not ends.unseen:
+            return self._end_empty(home, document)
+        try:
+            return self._end_members(group, name, names)
+        except (NotFoundError, RefusedError):
+            missing = [n for n in names if f"{group}/{n}" in ends.unseen]
+            if not missing:
+                raise
+            ends.gone.extend(f"{group}/{n}" for n in missing)
+            seen = [n for n in names if n not in missing]
+            return self._end_members(group, name, seen) if seen else (Reply(200), lambda: GONE)
+
+    def _end_members(self, group: str, name: str, names: list[str]) -> Wait:
+        sets = self.arm.compute.virtual_machine_scale_sets
+        operation = "VirtualMachineScaleSets_DeleteInstances"
+        accepted = self.arm.change(operation, sets.begin_delete_instances, group, name, {"instanceIds": names})
+        return accepted, lambda: self.fleets.state(group, name)
+
+    def _end_empty(self, home: str, _document: Document) -> Wait:
+        group, name = home.split("/")
+        sets = self.arm.compute.virtual_machine_scale_sets
+        try:
+            accepted = self.arm.change("VirtualMachineScaleSets_Delete", sets.begin_delete, group, name)
+        except NotFoundError:
+            return Reply(204), lambda: GONE
+        return accepted, lambda: self.fleets.state(group, name)
+
+    def _empty(self, sets: dict[str, Document], ends: _Ends, lineages: set[str]) -> list[str]:
+        """Sets of the same lineage whose machines others have ended: they cost nothing and are never used again."""
+        busy = {name.lower() for name in ends.sets}
+        return [
+            name
+            for name, document in sorted(sets.items())
+            if name not in busy
+            and set_name_in(text(document, "name"))
+            and tags_of(document).get(TAG_LINEAGE, "-") in lineages
+            and state_word(document) in ("succeeded", "failed")
+            and document_is_empty(document)
+        ]
+
+    def _end_alone(self, document: Document) -> Wait:
+        group, name = short_id(text(document, "id")).split("/")
+        machines = self.arm.compute.virtual_machines
+        try:
+            accepted = self.arm.change("VirtualMachines_Delete", machines.begin_delete, group, name)
+        except NotFoundError:
+            return Reply(204), lambda: GONE
+        return accepted, lambda: self._state(group, name)
+
+    def _state(self, group: str, name: str) -> str:
+        document = self._document(f"{group}/{name}")
+        return GONE if document is None else state_word(document)
+
+
+def document_is_empty(document: Document) -> bool:
+    """Whether a set says that it has no machine; one that does not say how many has some."""
+    sku = document.get("sku")
+    return hasattr(sku, "get") and sku.get("capacity") == 0

@@ -1,0 +1,114 @@
+"""Azure, as hcloud asks it: one subscription in one location."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from hcloud.control.ports import Clock
+from hcloud.errors import NotFoundError
+from hcloud.model.live import (
+    Commitment,
+    CommitmentOrder,
+    CommitmentQuote,
+    Launch,
+    Launched,
+    Machine,
+    Quota,
+    Scope,
+    Terminated,
+)
+from hcloud.providers.azure.arm import Arm
+from hcloud.providers.azure.documents import Document, exact, text
+from hcloud.providers.azure.fleets import Fleets
+from hcloud.providers.azure.leftovers import Leftovers
+from hcloud.providers.azure.machines import Machines
+from hcloud.providers.azure.operations import Follower
+from hcloud.providers.azure.reservations import Reservations
+from hcloud.providers.azure.settings import AzureSettings
+from hcloud.providers.azure.translate import zones_of
+
+ZERO = Decimal(0)
+ALL_CORES = "cores"  # Azure's name of the limit on all cores of a location
+
+
+class AzureCloud:
+    """Implements hcloud.control.ports.Cloud over Azure's SDK clients."""
+
+    def __init__(self, settings: AzureSettings, clock: Clock, credential: object | None = None) -> None:
+        self.settings = settings
+        self._arm = Arm(settings, credential)
+        follower = Follower(self._arm, clock)
+        leftovers = Leftovers(self._arm, follower)
+        self._fleets = Fleets(self._arm, clock, follower, leftovers)
+        self._machines = Machines(self._arm, follower, self._fleets, leftovers)
+        self._reservations = Reservations(self._arm, follower)
+        self._scope: Scope | None = None
+        self._skus: dict[str, Document] = {}
+
+    def scope(self) -> Scope:
+        """The subscription as Azure knows it, and the location."""
+        if self._scope is None:
+            self._scope = Scope("azure", self._arm.account(), self.settings.location, self.settings.endpoint)
+        return self._scope
+
+    def launch(self, order: Launch) -> Launched:
+        """One scale set with all machines of the order; waits until Azure has made them or says why not."""
+        return self._fleets.launch(order)
+
+    def terminate(self, ids: Sequence[str]) -> Terminated:
+        """One request for each scale set, or for each machine that is in none."""
+        return self._machines.end(ids)
+
+    def machines(self, lineage: str) -> tuple[Machine, ...]:
+        """All machines of a lineage in the location, in any resource group."""
+        return self._machines.listed(lineage)
+
+    def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """These machines, tagged or not."""
+        return self._machines.looked_at(ids)
+
+    def zones(self, instance_type: str) -> tuple[str, ...]:
+        """Zones as ``eastus-1``, or the location where a type has none."""
+        found = zones_of(self._sku(instance_type), self.settings.location)
+        if not found:
+            call = self._arm.call("ResourceSkus_List")
+            raise NotFoundError(f"{instance_type} is closed to this subscription in {self.settings.location}", call)
+        return found
+
+    def quotas(self, instance_type: str) -> tuple[Quota, ...]:
+        """The limits on cores of the type's family and of the location."""
+        names = (text(self._sku(instance_type), "family"), ALL_CORES)
+        usages = self._arm.pages("Usage_List", self._arm.compute.usage.list, self.settings.location)
+        by_name = {text(usage, "name", "value").lower(): usage for usage in usages}
+        found = [(name, by_name[name.lower()]) for name in names if name.lower() in by_name]
+        return tuple(Quota(n, exact(usage, "limit"), exact(usage, "currentValue") or ZERO) for n, usage in found)
+
+    def quote(self, order: CommitmentOrder) -> CommitmentQuote:
+        """What a reservation costs now."""
+        return self._reservations.quote(order)
+
+    def buy(self, quote: CommitmentQuote) -> Commitment:
+        """Buy a reservation under an id made of the order's key."""
+        return self._reservations.buy(quote)
+
+    def commitments(self) -> tuple[Commitment, ...]:
+        """The reservations that count in the location."""
+        return self._reservations.held()
+
+    def cancel(self, commitment: str) -> None:
+        """Always refused, with how it is done by hand."""
+        self._reservations.cancel(commitment)
+
+    def _sku(self, instance_type: str) -> Document:
+        """The entry of a type; types do not change while a process lasts, and the list is long."""
+        if not self._skus:
+            wanted = f"location eq '{self.settings.location}'"
+            skus = self._arm.pages("ResourceSkus_List", self._arm.compute.resource_skus.list, filter=wanted)
+            machines = [sku for sku in skus if text(sku, "resourceType") == "virtualMachines"]
+            self._skus = {text(sku, "name").lower(): sku for sku in machines}
+        found = self._skus.get(instance_type.lower())
+        if found is None:
+            call = self._arm.call("ResourceSkus_List")
+            raise NotFoundError(f"there is no {instance_type} in {self.settings.location}", call)
+        return found

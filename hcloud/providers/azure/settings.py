@@ -1,0 +1,69 @@
+"""What hcloud has to be told of a place in Azure, and how the names of its zones, images and subnets are read."""
+
+from __future__ import annotations
+
+import urllib.parse
+from dataclasses import dataclass
+
+from hcloud.errors import UsageError
+from hcloud.providers.http import LOOPBACK
+
+PUBLIC_ENDPOINT = "https://management.azure.com"
+DEFAULT_NAME = "hcloud"  # ours: of the resource group and the virtual network where none is named
+DEFAULT_IMAGE = "Canonical:ubuntu-24_04-lts:server:latest"
+
+
+@dataclass(frozen=True, slots=True)
+class AzureSettings:
+    """Where machines are made and what of. ``image`` is publisher:offer:sku:version or the id of an image; ``subnet``
+    the id of a subnet, or empty for ``hcloud/default`` in the resource group; ``principal`` names a role of a fake;
+    ``ca_file`` holds the authorities to trust where the endpoint's are not the usual ones."""
+
+    subscription: str
+    location: str
+    resource_group: str = DEFAULT_NAME
+    endpoint: str = ""
+    image: str = DEFAULT_IMAGE
+    subnet: str = ""
+    admin_user: str = DEFAULT_NAME
+    ssh_public_key: str = ""
+    principal: str = ""
+    ca_file: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("subscription", "location", "resource_group"):
+            if not getattr(self, name):
+                raise UsageError(f"azure needs a {name.replace('_', ' ')}", hint="name it in the configuration")
+        parts = urllib.parse.urlsplit(self.base_url)
+        if parts.scheme not in ("https", "http") or not parts.hostname or parts.username:
+            raise UsageError(f"{self.endpoint!r} is no endpoint", hint="write https://host")
+        if parts.scheme == "http" and parts.hostname not in LOOPBACK:
+            raise UsageError(f"{self.endpoint!r} is not encrypted", hint="plain http is for this machine only")
+
+    @property
+    def base_url(self) -> str:
+        """Where requests go."""
+        return (self.endpoint or PUBLIC_ENDPOINT).rstrip("/")
+
+    @property
+    def is_fake(self) -> bool:
+        """Whether the endpoint is unencrypted, and so one on this machine: no credential is ever sent there."""
+        return self.base_url.startswith("http://")
+
+    @property
+    def subnet_id(self) -> str:
+        """The subnet machines are put into."""
+        network = "Microsoft.Network/virtualNetworks/hcloud/subnets/default"
+        return (
+            self.subnet
+            or f"/subscriptions/{self.subscription}/resourceGroups/{self.resource_group}/providers/{network}"
+        )
+
+    def image_reference(self) -> dict[str, str]:
+        """The image as a request body has it."""
+        if self.image.startswith("/"):
+            return {"id": self.image}
+        parts = self.image.split(":")
+        if len(parts) != 4 or not all(parts):
+            raise UsageError(f"{self.image!r} is no image", hint=f"write publisher:offer:sku:version ({DEFAULT_IMAGE})")
+        return dict(zip(("publisher", "offer", "sku", "version"), parts, strict=True))
