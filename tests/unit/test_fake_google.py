@@ -267,12 +267,14 @@ def test_C1_C4_a_machine_is_shown_late_and_its_labels_later() -> None:
 def test_spot_machines_get_notice_and_are_taken_two_minutes_later() -> None:
     fake = cloud(spot_notices=[60])
     spot = {"provisioningModel": "SPOT", "automaticRestart": False, "onHostMaintenance": "TERMINATE"}
-    ask(fake, "POST", INSTANCES, single("spot", scheduling=spot))
+    ask(fake, "POST", INSTANCES, single("kept", scheduling=spot))
+    ask(fake, "POST", INSTANCES, single("spot", scheduling={**spot, "instanceTerminationAction": "DELETE"}))
     ask(fake, "POST", INSTANCES, single("firm"))
     fake.clock.advance(61)
     assert ask(fake, "GET", f"{INSTANCES}/spot")["status"] == "RUNNING"
     fake.clock.advance(120)
-    assert names(fake) == ["firm"]
+    assert names(fake) == ["firm", "kept"]
+    assert ask(fake, "GET", f"{INSTANCES}/kept")["status"] == "TERMINATED"
     kinds = [o["operationType"] for o in ask(fake, "GET", f"zones/{ZONE}/operations")["items"]]
     assert "compute.instances.preempted" in kinds
 

@@ -161,9 +161,17 @@ class World:
                 continue
             for machine in self.ledger.machines.values():
                 if machine.spot and machine.made_at <= at and machine.asked_to_end is None:
-                    machine.detail["notice_at"] = at
-                    machine.asked_to_end = at + SPOT_NOTICE_SECONDS
-                    machine.ended_at = machine.asked_to_end + self.faults.plan.end_delay
+                    self._notice(machine, at)
+
+    def _notice(self, machine: Rented, at: float) -> None:
+        """Take a machine away two minutes later: for good, or stopped where it was ordered so."""
+        if machine.detail.setdefault("notice_at", at) != at:
+            return
+        if machine.detail.get("end") == "STOP":
+            machine.detail["stopped_at"] = at + SPOT_NOTICE_SECONDS
+            return
+        machine.asked_to_end = at + SPOT_NOTICE_SECONDS
+        machine.ended_at = machine.asked_to_end + self.faults.plan.end_delay
 
     def stock_left(self, instance_type: str, zone: str) -> int | None:
         """How many more of a type a zone has; None without a limit."""
