@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -43,6 +45,12 @@ def order(count: int = 3, **changes: object) -> Launch:
 def shown(number: int, **changes: object) -> Machine:
     made = translate.unseen(order(), translate.names(KEY, number)[-1])
     return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def test_the_sdk_is_loaded_when_a_provider_is_made_and_not_before() -> None:
+    words = "import sys, hcloud.providers.gcp.provider; print([m for m in sys.modules if m.startswith('google')])"
+    found = subprocess.run([sys.executable, "-c", words], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"
 
 
 # names and handles
