@@ -42,7 +42,7 @@ def destroy(
         if found.to_do:
             confirm(session(ctx), f"end {len(found.going)} machines?", yes=yes)
         with stopping(terminal) as stop, told(terminal, "ending", len(found.going)) as progress:
-            outcome = end_all(here, ends, progress, stop)
+            outcome = end_all(here, found, ends, progress, stop)
         if quiet:
             terminal.write_json(outcome_document(outcome, at))
         else:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from hcloud.live.apply import apply, destroy
-from hcloud.live.observe import observe
+from hcloud.live.apply import apply, destroy, ends_of_all
 from hcloud.live.outcome import Outcome
 from hcloud.live.site import Progress
 from hcloud.model.change import ChangeSet
-from hcloud.planning.diff import changes
 from hcloud.store.plan_file import load_changes
 from hcloud.usecases.live_ground import LiveGround
 
@@ -27,16 +25,20 @@ def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
 
 def ending(ground: LiveGround) -> ChangeSet:
     """What destroying would do."""
-    return changes((), observe(ground.site()), ground.terms())
+    return ends_of_all(ground.site(), ground.terms())
 
 
 def carry_out(
     ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
 ) -> Outcome:
     """Apply exactly these changes; raises as :func:`hcloud.live.apply.apply` does, with nothing done."""
-    return apply(ground.site(progress, stop), found, ground.approval(ends), ground.terms())
+    site = ground.site(progress, stop, found.base.lineage)
+    return apply(site, found, ground.approval(ends), ground.terms())
 
 
-def end_all(ground: LiveGround, ends: int | None, progress: Progress, stop: Callable[[], bool]) -> Outcome:
+def end_all(
+    ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
+) -> Outcome:
     """End everything that the state holds; the number of machines has to be said on purpose."""
-    return destroy(ground.site(progress, stop), ground.approval(ends), ground.terms())
+    site = ground.site(progress, stop, found.base.lineage)
+    return destroy(site, found, ground.approval(ends), ground.terms())

@@ -64,9 +64,11 @@ class LiveGround:
         """The prices of the region that is acted on."""
         return open_prices(_only(self.loaded, self.place), self.today)[0]
 
-    def site(self, progress: Progress = lambda step: None, stop: Callable[[], bool] = lambda: False) -> Site:
-        """What the live half needs of it."""
-        beginning = State(lineage=uuid4().hex, project=self.loaded.config.live.project)
+    def site(
+        self, progress: Progress = lambda step: None, stop: Callable[[], bool] = lambda: False, lineage: str = ""
+    ) -> Site:
+        """What the live half needs of it; ``lineage`` is that of a plan which was made before there was a state."""
+        beginning = State(lineage=lineage or uuid4().hex, project=self.loaded.config.live.project)
         crash = crash_from(os.environ)
         site = Site(self.cloud, self.store, self.clock, stop, progress, crash, beginning=beginning)
         is_rehearsal = self.selection.startswith(FAKE)

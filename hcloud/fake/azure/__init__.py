@@ -1,1 +1,1 @@
-"""The fake Azure: the Resource Manager's REST API for machines, networks and reservations, as its SDK clients speak it."""
+"""A fake Azure: what azure-mgmt-compute, -network and -reservations speak, over the shared ledger and clock."""

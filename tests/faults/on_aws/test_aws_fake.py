@@ -77,7 +77,7 @@ def test_an_instant_fleet_tells_its_errors_and_is_made_once_for_a_token(rig: Aws
         "TargetCapacitySpecification": {"TotalTargetCapacity": 3, "DefaultTargetCapacityType": "on-demand"},
         "LaunchTemplateConfigs": [
             {
-                "LaunchTemplateSpecification": {"LaunchTemplateName": "x", "Version": "1"},
+                "LaunchTemplateSpecification": {"LaunchTemplateName": "template", "Version": "1"},
                 "Overrides": overrides,
             }
         ],
