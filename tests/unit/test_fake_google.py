@@ -33,23 +33,23 @@ def send(
     method: str,
     path: str,
     body: object = None,
+    query: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
-    **query: str,
 ) -> Answer:
     raw = json.dumps(body).encode() if body is not None else b""
     whole = f"/compute/v1/projects/{fake.place.project}{'/' + path if path else ''}"
-    return fake.answer(Received(method, urlsplit(whole).path, query, headers or {}, raw))
+    return fake.answer(Received(method, urlsplit(whole).path, query or {}, headers or {}, raw))
 
 
 def ask(fake: FakeGoogle, method: str, path: str, body: object = None, **query: str) -> dict[str, Any]:
-    answer = send(fake, method, path, body, **query)
+    answer = send(fake, method, path, body, query)
     found: dict[str, Any] = json.loads(answer.body)
     assert answer.status == 200, found
     return found
 
 
 def refused(fake: FakeGoogle, method: str, path: str, body: object = None, **query: str) -> tuple[int, str]:
-    answer = send(fake, method, path, body, **query)
+    answer = send(fake, method, path, body, query)
     error = json.loads(answer.body)["error"]
     assert error["code"] == answer.status
     return answer.status, error["errors"][0]["reason"]

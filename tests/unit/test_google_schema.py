@@ -61,7 +61,8 @@ def validator(name: str) -> Draft202012Validator:
 def converted(schema: Schema) -> Schema:
     if "$ref" in schema:
         return {"$ref": f"#/$defs/{schema['$ref']}"}
-    kind, kept = schema.get("type", "any"), {}
+    kind: str = schema.get("type", "any")
+    kept: Schema = {}
     if kind == "any":
         return {}
     if schema.get("format") in ("int64", "uint64"):
@@ -120,7 +121,7 @@ def test_every_body_that_is_sent_is_one_of_googles(sent: list[tuple[str, Any]]) 
         assert list(validator(BODIES[operation]).iter_errors(body)) == []
 
 
-PLANTED = {
+PLANTED: dict[str, tuple[str, list[Any], Any]] = {
     "an unknown name": ("instances.bulkInsert", ["instanceProperties", "machineTyp"], "n2-standard-4"),
     "a misspelt model": ("instances.bulkInsert", ["instanceProperties", "scheduling"], {"provisioningModel": "SPOTTY"}),
     "a text for a truth": ("instances.bulkInsert", ["instanceProperties", "disks", 0, "boot"], "yes"),
@@ -138,7 +139,7 @@ PLANTED = {
 def test_a_wrong_body_is_noticed_here_and_by_the_fake(planted: str, sent: list[tuple[str, Any]]) -> None:
     operation, path, value = PLANTED[planted]
     body = copy.deepcopy(next(b for o, b in sent if o == operation))
-    place = body
+    place: Any = body
     for step in path[:-1]:
         place = place[step]
     place[path[-1]] = value
