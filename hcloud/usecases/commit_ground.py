@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hcloud.errors import UsageError
+from hcloud.live.clock import SystemClock
 from hcloud.live.purchase import VARIABLE, Gates, Ground
 from hcloud.model.plan import Plan
 from hcloud.readers.config import DEFAULT_REGIONS, Loaded
@@ -57,22 +57,6 @@ def gates_of(loaded: Loaded, environment: Mapping[str, str] = os.environ) -> Gat
     """What the configuration and the environment have opened."""
     section = loaded.config.commitments
     return Gates(section.enabled, environment.get(VARIABLE) == "1", section.ceiling, section.price_tolerance)
-
-
-class SystemClock:
-    """The machine's own clock."""
-
-    def now(self) -> float:
-        """Seconds since 1970."""
-        return time.time()
-
-    def passed(self) -> float:
-        """Seconds that passed since some moment."""
-        return time.monotonic()
-
-    def sleep(self, seconds: float) -> None:
-        """Wait."""
-        time.sleep(seconds)
 
 
 def ledger_of(loaded: Loaded, where: Where, crash: Crash = go_on) -> PurchaseLedger:

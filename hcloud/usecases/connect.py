@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hcloud.errors import MissingExtraError, UsageError
+from hcloud.live.clock import SystemClock
 from hcloud.readers.safe_yaml import load_yaml
 
 if TYPE_CHECKING:
@@ -80,7 +81,9 @@ def _provider(name: str, settings: CloudSettings) -> Cloud:
             raise UsageError(f"--cloud {name}: this hcloud has no provider for it") from None
         raise MissingExtraError(*_PACKAGES[name]) from None
     own = getattr(values, f"{CLASSES[name]}Settings")
-    return cast("Cloud", getattr(module, f"{CLASSES[name]}Cloud")(own(**_fields(name, settings))))
+    provider = getattr(module, f"{CLASSES[name]}Cloud")
+    known = own(**_fields(name, settings))
+    return cast("Cloud", provider(known, SystemClock()) if name == "azure" else provider(known))
 
 
 def _fields(name: str, settings: CloudSettings) -> dict[str, object]:

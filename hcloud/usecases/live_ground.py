@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import StaleError, UsageError
+from hcloud.live.clock import SystemClock
 from hcloud.live.guards import Approval
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
@@ -26,7 +27,6 @@ from hcloud.planning.diff import Terms, changes
 from hcloud.planning.slots import Place, in_zones, slots_of
 from hcloud.readers.config import DEFAULT_REGIONS, FleetSection, Loaded, MarketSection
 from hcloud.store.crash import crash_from
-from hcloud.usecases.commit_ground import SystemClock
 from hcloud.usecases.connect import CloudSettings, connect
 from hcloud.usecases.sources import open_prices
 from hcloud.usecases.state import open_store
