@@ -1,1 +1,1 @@
-"""The fake Azure: the Resource Manager's REST API for machines, networks and reservations, as its SDK clients speak it."""
+"""The fake Azure: the Resource Manager's REST API for machines, networks and reservations, as its SDKs speak it."""

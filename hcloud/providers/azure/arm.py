@@ -88,6 +88,11 @@ class Arm:
         checked = {"connection_verify": self.settings.ca_file} if self.settings.ca_file else {}
         return RequestsTransport(connection_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, **checked)
 
+    def close(self) -> None:
+        """Let go of the connections."""
+        if "_transport" in self.__dict__:
+            self._transport.close()
+
     def _wiring(self) -> dict[str, Any]:
         return {"base_url": self.settings.base_url, "policies": self._policies(), "transport": self._transport}
 

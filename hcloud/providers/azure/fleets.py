@@ -11,7 +11,7 @@ from hcloud.errors import MismatchError, NoCapacityError, NotFoundError, Unknown
 from hcloud.model.live import Launch, Launched, Machine
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, items, text, whole
-from hcloud.providers.azure.errors import failure
+from hcloud.providers.azure.errors import Reply, failure
 from hcloud.providers.azure.leftovers import Dependants, Leftovers
 from hcloud.providers.azure.operations import GONE, Ending, Follower
 from hcloud.providers.azure.translate import (
@@ -93,7 +93,8 @@ class Fleets:
             document = self.document(self.group, name)
             if found := differences(order, document):
                 raise MismatchError(f"scale set {name} is of another order: {', '.join(found)}", call)
-            ending = self.follower.follow(None, lambda: self.state(self.group, name))
+            here = Reply(200, document=document)
+            ending = self.follower.follow(here, lambda: self.state(self.group, name))
             if state_word(document) == "deleting":
                 said = f"the order came to nothing before, and scale set {name} was being removed"
                 raise NoCapacityError(said, call)
