@@ -159,7 +159,7 @@ class FakeAzure(Estate):
             self.prepare(asked.path)
         else:
             self.prepare(asked.path.partition("/resourceGroups")[0])
-        if asked.fault is Kind.EMPTY and route.method == "GET":
+        if asked.fault is Kind.EMPTY and "_List" in route.operation:
             return json_answer({"value": []})
         return None
 

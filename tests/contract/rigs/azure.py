@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contract.rig import EVERYTHING, Ability, Rig, Words
-from hcloud.control.ports import Cloud
 from hcloud.fake.azure.server import FIRST_SUBSCRIPTION, FakeAzure
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.server import Running
@@ -53,7 +52,7 @@ class AzureRig(Rig):
     def fake(self) -> FakeAzure:
         return self._fake
 
-    def cloud(self, principal: str = "") -> Cloud:
+    def cloud(self, principal: str = "") -> AzureCloud:
         assert self._running is not None
         settings = AzureSettings(FIRST_SUBSCRIPTION, "eastus", endpoint=self._running.url, principal=principal)
         self._clouds.append(AzureCloud(settings, self._fake.clock))
