@@ -328,6 +328,7 @@ def test_a_reservation_is_read_with_the_amounts_of_its_order() -> None:
         {"endpoint": "https://user:word@127.0.0.1"},
         {"subscription": ""},
         {"location": ""},
+        {"location": "East US"},
     ],
 )
 def test_L8_settings_that_would_send_a_token_in_the_clear_are_refused(changes: dict[str, str]) -> None:
