@@ -7,13 +7,16 @@ import ssl
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from typing import ClassVar
 
 import pytest
 import trustme
+from azure.core.exceptions import ClientAuthenticationError
 from contract.rig import KEY, LINEAGE, OTHER_KEY, order
 from contract.rigs.azure import AzureRig
 
 from hcloud.errors import (
+    Call,
     CloudError,
     CredentialsError,
     DeniedError,
@@ -25,12 +28,13 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
+from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION, FakeAzure
 from hcloud.fake.azure.operations import Style
-from hcloud.fake.azure.server import FIRST_SUBSCRIPTION, FakeAzure
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Faults, fault_plan
 from hcloud.fake.server import Running
 from hcloud.model.live import TAG_LINEAGE
+from hcloud.providers.azure.arm import meaning
 from hcloud.providers.azure.provider import AzureCloud
 from hcloud.providers.azure.settings import AzureSettings
 
@@ -431,7 +435,65 @@ def test_F3_what_may_not_be_listed_is_denied(rig: AzureRig) -> None:
         rig.cloud("blind").machines(LINEAGE)
 
 
-def test_roles_may_hold_the_rights_that_Azure_names(rig: AzureRig) -> None:
-    rights = ["Microsoft.Compute/virtualMachineScaleSets/*", "Microsoft.Compute/locations/operations/read"]
-    rig.faults({"roles": {"maker": rights}})
-    assert len(rig.cloud("maker").launch(order(rig)).machines) == 3
+LOOKING = (
+    "Microsoft.Resources/subscriptions/read",
+    "Microsoft.Compute/virtualMachines/read",
+    "Microsoft.Compute/virtualMachineScaleSets/read",
+    "Microsoft.Compute/skus/read",
+    "Microsoft.Compute/locations/usages/read",
+)
+LAUNCHING = (
+    "Microsoft.Compute/virtualMachineScaleSets/write",
+    "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read",
+    "Microsoft.Compute/locations/operations/read",
+)
+ENDING = (
+    "Microsoft.Compute/virtualMachineScaleSets/delete",
+    "Microsoft.Compute/virtualMachineScaleSets/delete/action",
+    "Microsoft.Network/networkInterfaces/read",
+    "Microsoft.Network/networkInterfaces/delete",
+    "Microsoft.Compute/disks/read",
+    "Microsoft.Compute/disks/delete",
+)
+BUYING = (
+    "Microsoft.Capacity/calculatePrice/action",
+    "Microsoft.Capacity/reservationOrders/read",
+    "Microsoft.Capacity/reservationOrders/write",
+    "Microsoft.Capacity/reservations/read",
+    "Microsoft.Compute/locations/operations/read",
+)
+
+
+def test_the_rights_that_are_needed_are_few(rig: AzureRig) -> None:
+    rig.faults({"roles": {"hand": [*LOOKING, *LAUNCHING, *ENDING], "purse": BUYING}, "stock": {rig.type_name: 2}})
+    hand, purse = rig.cloud("hand"), rig.cloud("purse")
+    hand.scope()
+    assert hand.zones(rig.type_name)
+    assert hand.quotas(rig.type_name)
+    made = [m.id for m in hand.launch(order(rig)).machines]
+    hand.terminate(made[:1])
+    hand.terminate(made[1:])
+    assert nothing_is_left(rig)
+    purse.buy(purse.quote(rig.commitment(KEY)))
+    assert len(purse.commitments()) == 1
+    with pytest.raises(DeniedError):
+        hand.buy(hand.quote(rig.commitment(OTHER_KEY)))
+
+
+class Asked:
+    """An answer of those who hand out tokens."""
+
+    status_code = 400
+    reason = "Bad Request"
+    headers: ClassVar[dict[str, str]] = {}
+
+    def text(self) -> str:
+        return '{"error": "invalid_client", "error_description": "AADSTS7000222: the client secret is expired."}'
+
+
+@pytest.mark.parametrize("response", [None, Asked()])
+def test_F1_a_token_that_cannot_be_had_is_a_matter_of_credentials(response: object) -> None:
+    error = ClientAuthenticationError("AADSTS7000222: the client secret is expired.", response=response)
+    found = meaning(error, Call("azure", "eastus", LAUNCH), mutating=True)
+    assert isinstance(found, CredentialsError)
+    assert "expired" in str(found)

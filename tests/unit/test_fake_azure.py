@@ -12,7 +12,7 @@ import pytest
 from azure.core import MatchConditions
 from azure.core.exceptions import HttpResponseError, ResourceExistsError, ResourceNotFoundError
 
-from hcloud.fake.azure.server import FIRST_SUBSCRIPTION, FakeAzure
+from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION, FakeAzure
 from hcloud.fake.azure.shapes import shape, shapes
 from hcloud.fake.faults import FaultPlan, Faults, Kind, fault_plan
 from hcloud.fake.server import Running
@@ -75,10 +75,10 @@ def interface(world: World, name: str = "nic-1") -> str:
     return str(done(nics.begin_create_or_update(GROUP, name, body, polling_interval=0)).id)
 
 
-def machine_body(nic: str, **options: str) -> dict[str, object]:
+def machine_body(nic_id: str, **options: str) -> dict[str, object]:
     image = {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server", "version": "latest"}
     disk = {"createOption": "FromImage", **({"deleteOption": options["disk"]} if "disk" in options else {})}
-    attached = {"id": nic, **({"properties": {"deleteOption": options["nic"]}} if "nic" in options else {})}
+    attached = {"id": nic_id, **({"properties": {"deleteOption": options["nic"]}} if "nic" in options else {})}
     return {
         "location": "eastus",
         "zones": ["1"],

@@ -60,7 +60,7 @@ def route(method: str, path: str, operation: str, handler: Handler, right: str =
     named = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path.replace(".", r"\."))
     mutating = method != "GET" and "alculate" not in operation
     verb = {"GET": "read", "PUT": "write", "PATCH": "write", "DELETE": "delete", "POST": "action"}[method]
-    kind = path.partition("/providers/")[2] or path.lstrip("/")
+    kind = path.partition("/providers/")[2] or f"Microsoft.Resources{path}"
     right = right or f"{re.sub(r'/?{[^}]*}', '', kind)}/{verb}"
     return Route(method, re.compile(named, re.IGNORECASE), operation, right, handler, mutating)
 

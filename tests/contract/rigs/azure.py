@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contract.rig import EVERYTHING, Ability, Rig, Words
-from hcloud.fake.azure.server import FIRST_SUBSCRIPTION, FakeAzure
+from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION, FakeAzure
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.server import Running
 from hcloud.model.catalog import Payment, PurchaseOption
