@@ -460,7 +460,8 @@ BUYING = (
     "Microsoft.Capacity/reservationOrders/read",
     "Microsoft.Capacity/reservationOrders/write",
     "Microsoft.Capacity/reservations/read",
-    "Microsoft.Compute/locations/operations/read",
+    "Microsoft.Capacity/operations/read",
+    "Microsoft.Capacity/operationResults/read",
 )
 
 
