@@ -33,6 +33,7 @@ from hcloud.fake.azure.operations import Style
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Faults, fault_plan
 from hcloud.fake.server import Running
+from hcloud.model.catalog import Payment
 from hcloud.model.live import TAG_LINEAGE
 from hcloud.providers.azure.arm import meaning
 from hcloud.providers.azure.provider import AzureCloud
@@ -353,7 +354,7 @@ def test_I1_a_purchase_that_cannot_be_looked_up_first_is_not_made(rig: AzureRig)
 
 
 def test_I2_the_price_of_a_reservation_paid_by_the_month_is_told_by_the_hour(rig: AzureRig) -> None:
-    monthly = replace(rig.commitment(KEY), payment="no-upfront")
+    monthly = replace(rig.commitment(KEY), payment=Payment.NONE)
     quote = rig.cloud().quote(monthly)
     whole = rig.cloud().quote(rig.commitment(KEY))
     assert quote.upfront == 0

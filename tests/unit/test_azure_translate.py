@@ -31,7 +31,7 @@ from hcloud.errors import (
 )
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.live import CommitmentOrder, Launch, MachineState, Owner
-from hcloud.providers.azure.documents import branch, exact, moment, text, whole
+from hcloud.providers.azure.documents import branch, exact, items, moment, text, whole
 from hcloud.providers.azure.errors import Reply, failure, refusal, reply_from
 from hcloud.providers.azure.reservations import body_of, commitment_from, order_id
 from hcloud.providers.azure.settings import AzureSettings
@@ -120,8 +120,8 @@ def test_a_set_is_named_by_its_key_and_carries_the_tags_of_its_machines() -> Non
     tags = branch(body, "tags")
     assert set_name(KEY) == f"hc-{KEY}"
     assert ORDER.tags().items() <= tags.items()
-    profile = branch(body, "properties", "virtualMachineProfile", "networkProfile")
-    [nic] = profile["networkInterfaceConfigurations"]  # type: ignore[misc]
+    network = branch(body, "properties", "virtualMachineProfile", "networkProfile")
+    [nic] = items(network, "networkInterfaceConfigurations")
     assert branch(nic, "tags") == tags
     assert text(nic, "properties", "deleteOption") == "Delete"
 
