@@ -23,6 +23,7 @@ bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b2_sweep
 	$(BIN)/python -m benchmarks.b3_decide
 	$(BIN)/python -m benchmarks.b4_classify
+	$(BIN)/python -m benchmarks.b4_accuracy
 	$(BIN)/python -m benchmarks.b5_commitments
 	$(BIN)/python -m benchmarks.b6_cost_gap
 	$(BIN)/python -m benchmarks.b8_startup

@@ -8,7 +8,7 @@ import typer
 
 from hcloud.cli.flags import (
     AsJson,
-    Cloud,
+    CloudModel,
     Configuration,
     Families,
     FirstSeed,
@@ -46,7 +46,7 @@ def compare(
     region: OneRegion = None,
     family: Families = None,
     vcpus: LargeVcpus = None,
-    cloud: Cloud = None,
+    cloud: CloudModel = None,
     pool: Pool = None,
     price_ratio: PriceRatio = None,
     unprofiled: Unprofiled = False,

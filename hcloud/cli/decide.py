@@ -34,7 +34,9 @@ def decide(
     provider: Annotated[str | None, typer.Option(help="aws, gcp or azure; else the types of the thesis.")] = None,
     region: Annotated[str | None, typer.Option(help="The provider's region.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
-    cloud: Annotated[str | None, typer.Option(help="Cloud model for expected starts and quality.")] = None,
+    cloud: Annotated[
+        str | None, typer.Option("--cloud-model", help="Cloud model for expected starts and quality.")
+    ] = None,
     types: Annotated[Path | None, typer.Option(help="A file of your own instance types instead.")] = None,
     start: Annotated[
         float | None, typer.Option(min=0, help="When control periods begin to count; else with the first event.")
@@ -58,7 +60,7 @@ def decide(
     if provider is not None and provider not in tuple(Provider):
         raise UsageError(f"--provider {provider}: must be one of {', '.join(Provider)}")
     if types is not None and (provider or region or family or cloud):
-        raise UsageError("--types stands instead of --provider, --region, --family and --cloud")
+        raise UsageError("--types stands instead of --provider, --region, --family and --cloud-model")
     terminal = session(ctx).terminal
     market = Market(Provider(provider) if provider else None, region, tuple(family or ()), cloud, types)
     setup = make_setup(strategy, pool, market, start) if strategy is not None else None

@@ -18,7 +18,9 @@ OneProvider = Annotated[str | None, typer.Option(help="aws, gcp or azure; else t
 OneRegion = Annotated[str | None, typer.Option(help="The region whose prices count.")]
 Families = Annotated[list[str] | None, typer.Option(help="Family pattern, for example m5.*; may be repeated.")]
 LargeVcpus = Annotated[int | None, typer.Option(min=1, help="vCPUs of the large (reserved) type.")]
-Cloud = Annotated[str | None, typer.Option(help="paper, measured-aws, -gcp, -azure, or a file.")]
+CloudModel = Annotated[
+    str | None, typer.Option("--cloud-model", help="Model of the cloud: paper, measured-aws, -gcp, -azure, a file.")
+]
 Pool = Annotated[int | None, typer.Option(min=1, help="Reserved servers, instead of each strategy's own rule.")]
 PriceRatio = Annotated[float | None, typer.Option(help="On-demand over reserved price, instead of the book's.")]
 Unprofiled = Annotated[bool, typer.Option("--unprofiled", help="Users' own requests instead of profiles.")]
@@ -26,4 +28,8 @@ FirstSeed = Annotated[int | None, typer.Option(min=0, help="The first seed, of s
 Picture = Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")]
 Profiles = Annotated[Path | None, typer.Option("--profiles", help="Folder of profiles of the trace's applications.")]
 AsJson = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
+StatePlace = Annotated[
+    str | None,
+    typer.Option("--state", envvar="HYC_STATE", help="A directory or s3://BUCKET/PREFIX; else .hcloud by hcloud.yaml."),
+]
 Now = Annotated[str | None, typer.Option(help="The time to work at (ISO 8601), for reproducible output.")]

@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, Cloud, Configuration, Now, Profiles, TraceFormat, TraceKeys
+from hcloud.cli.flags import AsJson, CloudModel, Configuration, Now, Profiles, TraceFormat, TraceKeys
 from hcloud.cli.interruptible import interruptible
+from hcloud.cli.live import StatePlace, WhichCloud
 from hcloud.cli.main import session
 from hcloud.cli.options import moment, tell_first_use
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from hcloud.model.change import ChangeSet
     from hcloud.model.plan import Plan
-    from hcloud.views.console import Terminal
+    from hcloud.readers.config import Loaded
+    from hcloud.views.console import Advance, Terminal
 
 CHANGES = 2
 
@@ -60,23 +65,27 @@ def plan(
     ] = None,
     budget: Annotated[float | None, typer.Option(help="Most dollars a month.")] = None,
     seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="Seeds to predict with [3].")] = None,
-    cloud: Cloud = None,
+    cloud_model: CloudModel = None,
     frontier: Annotated[bool, typer.Option("--frontier", help="Show every point that was simulated.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Draw dollars against quality to FILE.png, .svg, .html.")] = None,
     max_price_age: Annotated[str | None, typer.Option(help="Refuse older prices, for example 30d.")] = None,
+    cloud: WhichCloud = None,
+    state: StatePlace = None,
     now: Now = None,
     detailed_exitcode: Annotated[
-        bool, typer.Option("--detailed-exitcode", help="Exit 2 when it would buy something.")
+        bool, typer.Option("--detailed-exitcode", help="Exit 2 when it would change or buy something.")
     ] = False,
 ) -> None:
-    """How much to reserve, where and for which term, and what stays on demand."""
+    """How much to reserve, where and for which term, and what stays on demand.
+
+    With --cloud it is compared with what stands there, and the changes are shown that 'hcloud apply' would make.
+    """
     from hcloud.model.catalog import Provider
     from hcloud.readers.config import load_config
-    from hcloud.usecases.plan import make_plan
     from hcloud.usecases.sources import Flags, with_flags
 
     _check_providers(provider or ())
-    operation = {"strategy": strategy, "qos": qos, "budget": budget, "seeds": seeds, "cloud": cloud}
+    operation = {"strategy": strategy, "qos": qos, "budget": budget, "seeds": seeds, "cloud": cloud_model}
     flags = Flags(
         workload=workload,
         format=workload_format,
@@ -100,14 +109,48 @@ def plan(
     if loaded.config.operation.strategy is not None:
         tell_first_use(terminal)
     with terminal.progress("planning", 1.0) as advance:
-        made = interruptible(lambda: make_plan(loaded, at, advance)).plan
-    if "verbose" in session(ctx).flags:
-        for assumption in made.assumptions:
-            terminal.note(f"{assumption.key} = {assumption.value}: {assumption.why}")
-    _save(made, out, picture, terminal)
-    _print(made, PlanFormat.JSON if json_ else output, terminal, frontier=frontier)
-    if detailed_exitcode and made.purchases:
+        made, changes = interruptible(lambda: _planned(loaded, (cloud, state), at, advance))
+    if made is None:
+        assert changes is not None
+        _tell_changes(changes, out, PlanFormat.JSON if json_ else output, terminal)
+    else:
+        if "verbose" in session(ctx).flags:
+            for assumption in made.assumptions:
+                terminal.note(f"{assumption.key} = {assumption.value}: {assumption.why}")
+        _save(made, out, picture, terminal)
+        _print(made, PlanFormat.JSON if json_ else output, terminal, frontier=frontier)
+    if detailed_exitcode and ((made and made.purchases) or (changes and changes.to_do)):
         raise typer.Exit(CHANGES)
+
+
+def _planned(
+    loaded: Loaded, where: tuple[str | None, str | None], at: datetime, advance: Advance
+) -> tuple[Plan | None, ChangeSet | None]:
+    """The plan, and where a cloud is named the changes in it; no plan where the fleet is the configuration's own."""
+    cloud, state = where
+    if cloud is None and loaded.config.live.cloud is None:
+        from hcloud.usecases.plan import make_plan
+
+        return make_plan(loaded, at, advance).plan, None
+    from hcloud.usecases.live_ground import Where, opened
+    from hcloud.usecases.live_plan import plan_live
+
+    with opened(loaded, Where(cloud, state), at.date()) as here:
+        planned = plan_live(here, at, advance)
+        return planned.plan, planned.changes
+
+
+def _tell_changes(changes: ChangeSet, out: Path | None, output: PlanFormat, terminal: Terminal) -> None:
+    from hcloud.store.plan_file import changes_document, save_changes
+    from hcloud.views.change import show_changes
+
+    if out is not None:
+        save_changes(changes, out)
+        terminal.note(f"changes written to {out}")
+    if output is PlanFormat.JSON:
+        terminal.write_json(changes_document(changes))
+    else:
+        show_changes(changes, terminal)
 
 
 def _refuse(given: Mapping[str, object]) -> None:
@@ -156,6 +199,7 @@ def _save(made: Plan, out: Path | None, picture: Path | None, terminal: Terminal
 
 def _print(made: Plan, output: PlanFormat, terminal: Terminal, *, frontier: bool) -> None:
     from hcloud.store.plan_file import plan_document
+    from hcloud.views.change import show_changes
     from hcloud.views.plan import markdown, show_plan
 
     if output is PlanFormat.JSON:
@@ -164,3 +208,5 @@ def _print(made: Plan, output: PlanFormat, terminal: Terminal, *, frontier: bool
         terminal.write(markdown(made))
     else:
         show_plan(made, terminal, frontier=frontier)
+        if made.changes is not None:
+            show_changes(made.changes, terminal)

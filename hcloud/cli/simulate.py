@@ -9,7 +9,7 @@ import typer
 
 from hcloud.cli.flags import (
     AsJson,
-    Cloud,
+    CloudModel,
     Configuration,
     Families,
     FirstSeed,
@@ -47,7 +47,7 @@ def simulate(
     region: OneRegion = None,
     family: Families = None,
     vcpus: LargeVcpus = None,
-    cloud: Cloud = None,
+    cloud: CloudModel = None,
     pool: Pool = None,
     price_ratio: PriceRatio = None,
     unprofiled: Unprofiled = False,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, Cloud, Configuration, FirstSeed, Now, Picture
+from hcloud.cli.flags import AsJson, CloudModel, Configuration, FirstSeed, Now, Picture
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
 from hcloud.cli.options import Output, moment, tell_first_use
@@ -52,7 +52,7 @@ def sweep(
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Region.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Family pattern; may be repeated.")] = None,
-    cloud: Cloud = None,
+    cloud: CloudModel = None,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="So many seeds each, for intervals.")] = 1,
     seed: FirstSeed = None,
     out: Annotated[Path | None, typer.Option(help="Keep finished rows in this directory, and resume there.")] = None,

@@ -17,7 +17,7 @@ from hcloud.model.live import (
     Scope,
     Terminated,
 )
-from hcloud.model.state import Conclusion, Intent, LockInfo, State
+from hcloud.model.state import Conclusion, Intent, LockInfo, Remains, State
 
 Crash = Callable[[str], None]
 """Called at every point at which a crash would be interesting, with its name (``apply.intent.fsynced``): tests end the
@@ -127,3 +127,21 @@ class StateStore(Protocol):
 
     def journal(self) -> Journal:
         """The journal beside it."""
+
+
+class MendableStore(StateStore, Protocol):
+    """A store that a person can also set right: what ``recover`` and ``state push|force-unlock`` need."""
+
+    def overwrite(self, state: State) -> State:
+        """Write ``state`` whatever stands there, damaged or of another lineage, with a serial above all before it; what
+        it replaces is kept beside it, a journal that cannot be read or is of another lineage too."""
+
+    def remains(self) -> Remains:
+        """What can still be made out of what stands there; never raises for damage."""
+
+    def holder(self) -> LockInfo | None:
+        """Who holds it now; None where nobody does."""
+
+    def unlock(self, lock: str) -> LockInfo:
+        """Take the lock with this id away from its holder, who is refused whatever it does with the state from then on;
+        UsageError where that is not the lock's id."""

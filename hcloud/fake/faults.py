@@ -39,6 +39,7 @@ class Kind(StrEnum):
     EMPTY = "empty"  # a list is answered with nothing in it
     NOT_FOUND = "not-found"
     PARTIAL = "partial"  # of what was ordered only ``share`` comes
+    UNTAGGED = "untagged"  # machines are made, their tags are dropped
     OPERATION_FAILS = "operation-fails"  # accepted; the long-running operation ends in no capacity
     UNKNOWN_WORDS = "unknown-words"  # answers carry fields and states no client knows
     REDIRECT = "redirect"  # to another host

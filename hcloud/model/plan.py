@@ -7,6 +7,7 @@ from datetime import date, datetime
 from decimal import Decimal
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.change import ChangeSet
 from hcloud.model.operation import Operation
 
 FORMAT_VERSION = "1.0"
@@ -144,7 +145,7 @@ class Assumption:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Everything ``hcloud plan`` decides, with what it was decided from; ``operation`` only where strategies were
-    simulated."""
+    simulated, ``changes`` only where it was made for a cloud."""
 
     format_version: str
     tool_version: str
@@ -169,6 +170,7 @@ class Plan:
     assumptions: tuple[Assumption, ...]
     warnings: tuple[str, ...]
     operation: Operation | None = None
+    changes: ChangeSet | None = None
 
     @property
     def purchases(self) -> tuple[MixLine, ...]:

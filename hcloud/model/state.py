@@ -103,3 +103,14 @@ class LockInfo:
 
     def __str__(self) -> str:
         return f"{self.purpose} by {self.user} on {self.host}, pid {self.pid}, since {self.since:%Y-%m-%d %H:%M:%S} UTC"
+
+
+@dataclass(frozen=True, slots=True)
+class Remains:
+    """What can still be made out where a state is kept, however damaged: every lineage that is named there, the highest
+    serial and generation, and the latest version that can be read (None where there is none)."""
+
+    lineages: tuple[str, ...]
+    serial: int
+    generation: int
+    latest: State | None

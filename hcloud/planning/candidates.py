@@ -20,13 +20,20 @@ UNPRICED = "not used: "
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One instance type in one region with every offer the plan may use for it."""
+    """One instance type in one region with every offer the plan may use for it; ``speed`` is how much work one of its
+    vCPUs does, where 1 is what demand was counted in."""
 
     shape: InstanceType
     on_demand: Offer
     commitments: tuple[Offer, ...]
     spot: Offer | None
     sustained: SustainedUse | None
+    speed: Decimal = Decimal(1)
+
+    @property
+    def capacity(self) -> tuple[Decimal, Decimal]:
+        """The vCPUs of demand and the GiB that one instance serves."""
+        return self.shape.vcpus * self.speed, self.shape.memory_gib
 
     @property
     def address(self) -> str:

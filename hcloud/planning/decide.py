@@ -110,7 +110,7 @@ def decide(
     demanded = stretch(demand, settings.outlook)
     parts = _divide(demanded, settings, owned)
     found = [find_candidates(book, m, settings.outlook.horizon_hours) for m in settings.markets]
-    candidates = tuple(c for kept, _ in found for c in kept)
+    candidates = tuple(_paced(c, settings) for kept, _ in found for c in kept)
     if not candidates:
         raise EvidenceError(
             "no instance type is left to plan with",
@@ -151,6 +151,11 @@ class _Parts:
     whole: Forecast
     planned: Forecast
     spot: Forecast
+
+
+def _paced(candidate: Candidate, settings: PlanSettings) -> Candidate:
+    speed = settings.speed(candidate.shape.provider, candidate.shape.family)
+    return candidate if speed == candidate.speed else replace(candidate, speed=speed)
 
 
 def _divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> _Parts:

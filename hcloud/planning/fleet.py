@@ -87,8 +87,8 @@ class Fleet:
 
 def instances_needed(cores: Floats, memory: Floats, candidate: Candidate) -> Counts:
     """Whole instances of one type that cover vCPUs and GiB at every step."""
-    shape = candidate.shape
-    load = np.maximum(cores / float(shape.vcpus), memory / float(shape.memory_gib))
+    vcpus, gib = map(float, candidate.capacity)
+    load = np.maximum(cores / vcpus, memory / gib)
     return np.ceil(np.maximum(load, 0.0) - SLACK).astype(np.int64)
 
 
@@ -113,14 +113,14 @@ def _choices(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> 
     """Every single type, then every pair with the first type's fractional share rounded down and up."""
     choices = [{i: instances_needed(cores, memory, c)} for i, c in enumerate(candidates)]
     for i, j in itertools.combinations(range(len(candidates)), 2):
-        a, b = candidates[i].shape, candidates[j].shape
-        determinant = float(a.vcpus * b.memory_gib - b.vcpus * a.memory_gib)
+        (a, a_gib), (b, b_gib) = candidates[i].capacity, candidates[j].capacity
+        determinant = float(a * b_gib - b * a_gib)
         if determinant == 0:
             continue
-        share = (cores * float(b.memory_gib) - memory * float(b.vcpus)) / determinant
+        share = (cores * float(b_gib) - memory * float(b)) / determinant
         for first in (np.floor(share), np.ceil(share)):
             n = np.maximum(first, 0).astype(np.int64)
-            left_cores, left_memory = cores - n * float(a.vcpus), memory - n * float(a.memory_gib)
+            left_cores, left_memory = cores - n * float(a), memory - n * float(a_gib)
             choices.append({i: n, j: instances_needed(left_cores, left_memory, candidates[j])})
     return choices
 
@@ -163,8 +163,9 @@ def serve(forecast: Forecast, candidates: Sequence[Candidate], holdings: Sequenc
         held[holding.offer.key.instance_type][holding.steps(forecast)] += holding.count
     cores, memory = forecast.cores.copy(), forecast.memory.copy()
     for candidate in candidates:
-        cores -= held[candidate.shape.name] * float(candidate.shape.vcpus)
-        memory -= held[candidate.shape.name] * float(candidate.shape.memory_gib)
+        vcpus, gib = candidate.capacity
+        cores -= held[candidate.shape.name] * float(vcpus)
+        memory -= held[candidate.shape.name] * float(gib)
     counts = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)
     rentals = tuple(rent(c, n, forecast) for c, n in zip(candidates, counts, strict=True) if n.any())
     return Fleet(tuple(holdings), rentals)

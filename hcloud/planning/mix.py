@@ -60,7 +60,7 @@ def _dominates(better: Candidate, worse: Candidate) -> bool:
 
 
 def _serves(this: Candidate, that: Candidate) -> bool:
-    large_enough = this.shape.vcpus >= that.shape.vcpus and this.shape.memory_gib >= that.shape.memory_gib
+    large_enough = all(mine >= its for mine, its in zip(this.capacity, that.capacity, strict=True))
     if not large_enough or _cheapest_on_demand(this) > _cheapest_on_demand(that):
         return False
     unlimited = [o for o in this.commitments if o.remaining is None]
@@ -107,7 +107,8 @@ def _best_by_term(candidate: Candidate) -> list[Offer]:
 
 
 def _shape(candidate: Candidate) -> tuple[float, float]:
-    return float(candidate.shape.vcpus), float(candidate.shape.memory_gib)
+    vcpus, gib = candidate.capacity
+    return float(vcpus), float(gib)
 
 
 def _purchase(candidate: Candidate, offer: Offer, loads: Loads, start: int, horizon: int) -> Column:

@@ -11,6 +11,7 @@ import numpy as np
 
 from hcloud.model.profile import RESOURCES, UNKNOWN_SCORE, Aspect, Estimate, Predicted, Profile
 from hcloud.model.workload import Jobs, Modelled
+from hcloud.policy.quality import SCALE, encode, leading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,12 +38,19 @@ class SizePoint(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Need:
     """What one application's jobs need: its sizes by rising vCPUs, its interference vector (0..99 in the order of
-    RESOURCES; None where nothing is known), and what each rests on, for people."""
+    RESOURCES; None where nothing is known), its performance by instance type (more is better), and what each rests on,
+    for people."""
 
     app: str
     sizes: tuple[SizePoint, ...]
     vector: tuple[int, ...] | None
+    types: Mapping[str, float]
     because: str
+
+    @property
+    def quality(self) -> int | None:
+        """Q_T, the quality of resources it needs, by its two leading digits (0..9999; thesis §8.3.3)."""
+        return None if self.vector is None else leading(encode(np.array(self.vector))[0])
 
 
 def need_of(profile: Profile, estimate: Estimate) -> Need:
@@ -51,7 +59,8 @@ def need_of(profile: Profile, estimate: Estimate) -> Need:
     known = {aspect: _known(profile, estimate, aspect) for aspect in Aspect}
     sizes = _sizes(known[Aspect.SCALE_UP], rising=profile.metric.rising)
     vector = _vector(known[Aspect.TOLERATED], known[Aspect.CAUSED])
-    return Need(profile.app, sizes, vector, _because(profile))
+    types = {c: _performance(p, rising=profile.metric.rising)[0] for c, p in known[Aspect.TYPES].items()}
+    return Need(profile.app, sizes, vector, types, _because(profile))
 
 
 def _known(profile: Profile, estimate: Estimate, aspect: Aspect) -> Mapping[str, Predicted]:
@@ -138,11 +147,14 @@ def fit_jobs(jobs: Jobs, needs: Sequence[Need]) -> Fitted:
             rows = np.flatnonzero(jobs.app == code)
             changes = list(_resized(by_name[name], jobs, rows, (cores, memory)))
             said = ", ".join(changes) if changes else "sizes as asked for"
+            if (quality := by_name[name].quality) is not None:
+                said += f", Q_T {quality / SCALE:.2f}"
             modelled.append(Modelled(name, f"{said}; from {by_name[name].because}", KEY))
     known = np.isin(jobs.app, [c for c, n in enumerate(jobs.apps) if n in by_name])
     vectors = {n.app: n.vector for n in needs if n.vector is not None and n.app in jobs.apps}
     origin = replace(jobs.provenance, modelled=(*jobs.provenance.modelled, *modelled))
-    fitted = replace(jobs, cores=cores, memory=memory, vectors=vectors, provenance=origin)
+    types = {n.app: n.types for n in needs if n.types and n.app in jobs.apps}
+    fitted = replace(jobs, cores=cores, memory=memory, vectors=vectors, performance=types, provenance=origin)
     return Fitted(fitted, int(known.sum()), tuple(n for n in jobs.apps if n not in by_name))
 
 

@@ -15,12 +15,13 @@ from hcloud.units import SECONDS_PER_HOUR
 
 @dataclass(frozen=True, slots=True)
 class Owned:
-    """``count`` instances of a commitment bought before, with the hours until it expires."""
+    """``count`` instances of a commitment bought before, the hours until it expires, and a candidate's ``speed``."""
 
     offer: Offer
     shape: InstanceType
     count: Decimal
     hours_left: int
+    speed: Decimal = Decimal(1)
 
     def cost(self, horizon_hours: int) -> Decimal:
         """Amortised dollars of what is left of it inside the horizon: sunk, and the same for every alternative."""
@@ -32,7 +33,7 @@ def use_first(forecast: Forecast, owned: Sequence[Owned]) -> Forecast:
     cores, memory = forecast.cores.copy(), forecast.memory.copy()
     for pool in owned:
         end = pool.hours_left * SECONDS_PER_HOUR // forecast.step_seconds
-        cores[:end] -= float(pool.shape.vcpus * pool.count)
+        cores[:end] -= float(pool.shape.vcpus * pool.speed * pool.count)
         memory[:end] -= float(pool.shape.memory_gib * pool.count)
     left = np.maximum(cores, 0.0)
     batch = np.minimum(forecast.batch_cores, left)

@@ -79,9 +79,9 @@ def _day_costs(
     candidates: Sequence[Candidate], holdings: Sequence[Holding], pattern: Forecast, rates: Sequence[float]
 ) -> Floats:
     """On-demand dollars of every step of the pattern beside the holdings."""
-    shapes = {c.shape.name: c.shape for c in candidates}
-    cores = pattern.cores - sum(h.count * float(shapes[h.offer.key.instance_type].vcpus) for h in holdings)
-    memory = pattern.memory - sum(h.count * float(shapes[h.offer.key.instance_type].memory_gib) for h in holdings)
+    holds = {c.shape.name: c.capacity for c in candidates}
+    cores = pattern.cores - sum(h.count * float(holds[h.offer.key.instance_type][0]) for h in holdings)
+    memory = pattern.memory - sum(h.count * float(holds[h.offer.key.instance_type][1]) for h in holdings)
     counts = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)
     dollars = np.zeros(len(cores))
     for needed, rate in zip(counts, rates, strict=True):
@@ -103,11 +103,11 @@ def changed(forecast: Forecast, change: float) -> Forecast:
 def unused_share(fleet: Fleet, candidates: Sequence[Candidate], forecast: Forecast) -> float:
     """The share of the commitments inside the horizon that demand does not use: at each step that of the resource,
     vCPUs or GiB, which it uses more of."""
-    shapes = {c.shape.name: c.shape for c in candidates}
+    capacities = {c.shape.name: c.capacity for c in candidates}
     held = np.zeros((2, len(forecast)))
     for holding in fleet.holdings:
-        shape = shapes[holding.offer.key.instance_type]
-        held[:, holding.steps(forecast)] += holding.count * np.array([[float(shape.vcpus)], [float(shape.memory_gib)]])
+        one = capacities[holding.offer.key.instance_type]
+        held[:, holding.steps(forecast)] += holding.count * np.array([[float(x)] for x in one])
     if not held.any():
         return 0.0
     idle = np.maximum(held - np.stack([forecast.cores, forecast.memory]), 0.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.units import HOURS_PER_YEAR
@@ -65,12 +66,22 @@ class RiskSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class Speed:
+    """How much work a vCPU of a family does for this workload, where 1 is what demand was counted in."""
+
+    provider: Provider
+    family: str
+    factor: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class PlanSettings:
     """All the keys of the ``planning`` and ``markets`` sections.
 
     ``peak_overprovision`` is HCloud's 15 % for reserving the peak (section 8.5.4). ``mix_min_saving`` (ours): several
     types are only mixed where that saves at least this fraction. ``spot_share_of_batch`` (ours) is the part of the
-    batch demand that may be interrupted.
+    batch demand that may be interrupted. ``speeds`` is how much work a vCPU of a family does, by provider and family,
+    where profiles say so; 1 for the others.
     """
 
     markets: tuple[Market, ...] = (Market(),)
@@ -81,3 +92,8 @@ class PlanSettings:
     mix_min_saving: float = 0.03
     mix_types: bool = True
     seed: int = 42
+    speeds: tuple[Speed, ...] = ()
+
+    def speed(self, provider: Provider, family: str) -> Decimal:
+        """How much work a vCPU of a family does."""
+        return next((s.factor for s in self.speeds if (s.provider, s.family) == (provider, family)), Decimal(1))

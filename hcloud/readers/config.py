@@ -11,13 +11,15 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from hcloud.errors import InputError, Problem, UsageError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
+from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection
 from hcloud.readers.safe_yaml import load_yaml
+from hcloud.readers.section import Section
 from hcloud.units import SECONDS_PER_HOUR, counted, parse_duration
 
 FILE_NAME = "hcloud.yaml"
@@ -47,19 +49,13 @@ Seconds = Annotated[int, BeforeValidator(_seconds), Field(ge=0)]
 Years = Annotated[Literal[1, 3], BeforeValidator(_years)]
 
 
-class Section(BaseModel):
-    """A section of the configuration: unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
 class WorkloadSection(Section):
     """What ran: a file, or a generated scenario; ``options`` are the keys of its reader."""
 
     path: Path | None = None
     scenario: str | None = None
     format: str = "auto"
-    options: dict[str, str | float | bool] = {}
+    options: dict[str, str | float | bool] = Field(default_factory=dict)
 
 
 class PricesSection(Section):
@@ -139,6 +135,17 @@ class OperationSection(Section):
     cloud: str | None = None
 
 
+class CommitmentsSection(Section):
+    """What ``hcloud commit`` may buy; only a file can say so, never the environment."""
+
+    enabled: bool = False
+    ceiling: Annotated[Decimal, Field(gt=0)] | None = None
+    price_tolerance: Annotated[Decimal, Field(ge=0, le=Decimal("0.25"))] = Decimal(0)
+    valid_for: Annotated[int, BeforeValidator(_seconds), Field(gt=0)] = parse_duration("1d")
+    max_plan_age: Annotated[int, BeforeValidator(_seconds), Field(gt=0)] = parse_duration("7d")
+    max_price_age: Annotated[int, BeforeValidator(_seconds), Field(gt=0)] = parse_duration("30d")
+
+
 class OwnedSection(Section):
     """A commitment that is already paid for: instances, or dollars an hour for a savings plan."""
 
@@ -177,6 +184,10 @@ class Config(Section):
     planning: PlanningSection = PlanningSection()
     profiles: ProfilesSection = ProfilesSection()
     operation: OperationSection = OperationSection()
+    live: LiveSection = LiveSection()
+    limits: LimitsSection = LimitsSection()
+    fleet: tuple[FleetSection, ...] = ()
+    commitments: CommitmentsSection = CommitmentsSection()
     owned: tuple[OwnedSection, ...] = ()
 
     def settings(self) -> PlanSettings:
@@ -270,6 +281,8 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, obj
     for name, text in sorted(environment.items()):
         if name.startswith(ENVIRONMENT) and "__" in name:
             section, key = name.removeprefix(ENVIRONMENT).lower().split("__", 1)
+            if section == "commitments":
+                raise InputError(f"{name}: what may be bought is said in a file, not in the environment")
             if section not in Config.model_fields or key not in _known_keys((section,)):
                 raise InputError(f"{name}: the configuration has no key {section}.{key}")
             sections.setdefault(section, {})[key] = load_yaml(text, name)
@@ -304,6 +317,10 @@ def _known_keys(location: tuple[int | str, ...]) -> list[str]:
         "planning": PlanningSection,
         "profiles": ProfilesSection,
         "operation": OperationSection,
+        "live": LiveSection,
+        "limits": LimitsSection,
+        "fleet": FleetSection,
+        "commitments": CommitmentsSection,
         "owned": OwnedSection,
     }
     section = sections.get(str(location[0]), Config) if location else Config

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 from pydantic import TypeAdapter, ValidationError
 
 from hcloud.errors import InputError, Problem
+from hcloud.model.change import ChangeSet
 from hcloud.model.plan import FORMAT_VERSION, Plan
 from hcloud.store.whole import write_whole
 
@@ -25,11 +26,18 @@ def _adapter() -> TypeAdapter[Plan]:
     return TypeAdapter(Plan)
 
 
+@cache
+def _changes_adapter() -> TypeAdapter[ChangeSet]:
+    return TypeAdapter(ChangeSet)
+
+
 def plan_document(plan: Plan) -> Mapping[str, object]:
     """The JSON document of a plan: money as decimal strings, times in UTC, keys in a fixed order."""
     document = cast("dict[str, object]", _adapter().dump_python(plan, mode="json"))
     if plan.operation is None:  # what no strategy was asked for says nothing about operation
         del document["operation"]
+    if plan.changes is None:
+        del document["changes"]
     return document
 
 
@@ -69,6 +77,33 @@ def save_plan(plan: Plan, path: Path) -> None:
     write_whole(path, [text])
 
 
+def changes_document(changes: ChangeSet) -> Mapping[str, object]:
+    """The JSON document of changes that no plan was needed for."""
+    return cast("dict[str, object]", _changes_adapter().dump_python(changes, mode="json"))
+
+
+def save_changes(changes: ChangeSet, path: Path) -> None:
+    """Write changes alone to a file, whole or not at all; raises InputError as :func:`check_target` does."""
+    check_target(path)
+    text = json.dumps({"format_version": changes.format_version, **changes_document(changes)}, indent=2) + "\n"
+    write_whole(path, [text])
+
+
+def load_changes(path: Path) -> ChangeSet:
+    """The changes of a plan file, or of a file of changes alone; InputError where there are none."""
+    document = _read(path)
+    if "slots" not in document:
+        plan = load_plan(path)
+        if plan.changes is None:
+            hint = "make it for one: hcloud plan --cloud aws --out FILE"
+            raise InputError(f"{path}: this plan was made for no cloud, so it changes nothing", hint=hint)
+        return plan.changes
+    try:
+        return _changes_adapter().validate_python(document)
+    except ValidationError as error:
+        raise InputError(f"{path}: no changes of this version", _problems(path, error)) from None
+
+
 def head_of(path: Path) -> str:
     """The beginning of a file, as far as it is text."""
     with path.open("rb") as file:
@@ -77,6 +112,20 @@ def head_of(path: Path) -> str:
 
 def load_plan(path: Path) -> Plan:
     """Read a plan file; raises InputError where it is no plan or of a version this hcloud cannot read."""
+    try:
+        return _adapter().validate_python(_read(path))
+    except ValidationError as error:
+        raise InputError(f"{path}: not a plan of this version", _problems(path, error)) from None
+
+
+def _problems(path: Path, error: ValidationError) -> list[Problem]:
+    return [
+        Problem(str(path), ".".join(str(p) for p in e["loc"]), repr(e["input"])[:60], e["msg"]) for e in error.errors()
+    ]
+
+
+def _read(path: Path) -> dict[str, object]:
+    """The JSON object of a file of this format version; InputError for anything else."""
     if not path.is_file():
         raise InputError(f"{path}: no such plan file", hint="write one with 'hcloud plan --out FILE'")
     if path.stat().st_size > LARGEST:
@@ -87,13 +136,6 @@ def load_plan(path: Path) -> Plan:
         hint = "of a journal, 'hcloud explain --job ID' tells a job's story" if '"journal"' in head_of(path) else ""
         raise InputError(f"{path}: not JSON: {error}", hint=hint) from None
     version = str(document.get("format_version", "")) if isinstance(document, dict) else ""
-    if version.split(".")[0] != FORMAT_VERSION.split(".")[0]:
+    if not isinstance(document, dict) or version.split(".")[0] != FORMAT_VERSION.split(".")[0]:
         raise InputError(f"{path}: format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
-    try:
-        return _adapter().validate_python(document)
-    except ValidationError as error:
-        problems = [
-            Problem(str(path), ".".join(str(p) for p in e["loc"]), repr(e["input"])[:60], e["msg"])
-            for e in error.errors()
-        ]
-        raise InputError(f"{path}: not a plan of this version", problems) from None
+    return document

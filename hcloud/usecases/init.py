@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from hcloud.errors import HcloudError, UsageError
 from hcloud.readers.config import FILE_NAME, Config, MarketSection, OwnedSection
+from hcloud.readers.live_sections import FleetSection
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.units import format_duration
 from hcloud.usecases.sources import SCENARIO_PREFIX
@@ -50,6 +51,10 @@ SECTIONS = {
     "planning": "How the workload is stretched over the horizon, and how much is reserved",
     "profiles": "What was measured of the applications: their jobs get the size and the neighbours they need",
     "operation": "Simulate how strategies would run it; without a strategy the plan is arithmetic on the demand alone",
+    "live": "The account that apply acts on; without a cloud a plan changes nothing",
+    "limits": "How far one apply may go; null: no limit (ended: a fifth of the machines, 20 at most)",
+    "fleet": "Machines that should stand, instead of those that the plan decides on",
+    "commitments": "What 'hcloud commit apply' may buy; HYC_ALLOW_PURCHASE=1 has to be set as well",
     "owned": "Commitments that are already paid for; they are used first and never bought again",
 }
 KEYS: Mapping[str, Mapping[str, KeyText]] = {
@@ -103,6 +108,39 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "seeds": KeyText("seeds that predictions are made with", "count"),
         "cloud": KeyText("model of the cloud: paper, measured-aws, a file; null: the market's own, as measured"),
     },
+    "live": {
+        "cloud": KeyText("aws, gcp, azure, local, or fake and fake:PLAN.yaml to rehearse; null: none"),
+        "region": KeyText("its region; null: the first of the market"),
+        "account": KeyText("AWS account, Google project or Azure subscription; another one is refused"),
+        "endpoint": KeyText("where its interface is, if not where the cloud has it"),
+        "project": KeyText("tag of all machines: lower-case letters, digits, - and _"),
+        "state": KeyText("where is remembered what is ours: a directory, or s3://BUCKET/PREFIX"),
+        "zones": KeyText("allowed zones, the preferred one first; none: all of the region"),
+        "settings": KeyText("image, network and the like, as {image: ami-1}; all: docs/live.md"),
+        "max_plan_age": KeyText("apply refuses older plans", DURATION),
+    },
+    "limits": {
+        "hourly": KeyText("most dollars an hour afterwards", "$/h"),
+        "monthly": KeyText("most dollars a month afterwards", "$/month"),
+        "increase": KeyText("most by which dollars an hour may rise", "$/h"),
+        "ended": KeyText("most machines that may be ended in one go", "machines"),
+    },
+    "fleet": {
+        "address": KeyText("its name in plans: lower-case letters, digits, - and _"),
+        "instance_type": KeyText("the type that is wanted"),
+        "count": KeyText("how many of it", "machines"),
+        "option": KeyText("on-demand or spot"),
+        "zones": KeyText("allowed zones, the preferred one first; none: those of live.zones"),
+        "fallbacks": KeyText("types to take, in this order, where the wanted one is sold out"),
+    },
+    "commitments": {
+        "enabled": KeyText("whether anything may be bought at all"),
+        "ceiling": KeyText("most that all purchases together may commit; null: nothing is bought", "$"),
+        "price_tolerance": KeyText("how far a price may move between plan and purchase", "share"),
+        "valid_for": KeyText("how long a purchase plan may be used, once", DURATION),
+        "max_plan_age": KeyText("older plans are not turned into purchases", DURATION),
+        "max_price_age": KeyText("nor are plans made with older prices", DURATION),
+    },
     "owned": {
         "provider": KeyText("aws, gcp or azure"),
         "region": KeyText("region it holds in"),
@@ -117,15 +155,22 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "expires": KeyText("the last day it is paid for"),
     },
 }
-_OWNED_EXAMPLE = {
-    "provider": "aws",
-    "region": "us-east-1",
-    "instance_type": "m6i.4xlarge",
-    "option": "reserved-instance",
-    "term_years": 1,
-    "count": 10,
-    "expires": "2027-06-30",
+EXAMPLES: Mapping[str, tuple[type[BaseModel], Mapping[str, object]]] = {
+    "owned": (
+        OwnedSection,
+        {
+            "provider": "aws",
+            "region": "us-east-1",
+            "instance_type": "m6i.4xlarge",
+            "option": "reserved-instance",
+            "term_years": 1,
+            "count": 10,
+            "expires": "2027-06-30",
+        },
+    ),
+    "fleet": (FleetSection, {"address": "web", "instance_type": "m6i.4xlarge", "count": 4}),
 }
+"""Lists that are empty by default, with an entry to start from."""
 
 
 def write_config(directory: Path, workload: str | None, *, force: bool) -> Path:
@@ -159,8 +204,8 @@ def config_text(workload: Mapping[str, str] | None = None) -> str:
         lines += ["", f"# {SECTIONS[name]}"]
         if name == "markets":
             lines += ["markets:", *_entry(MarketSection(), KEYS[name])]
-        elif name == "owned":
-            lines += ["owned: []", "# owned:", *_owned()]
+        elif name in EXAMPLES:
+            lines += [f"{name}: []", f"# {name}:", *_example(name)]
         else:
             given = workload if name == "workload" and workload else {}
             lines += [f"{name}:", *_section(getattr(config, name), given, KEYS[name])]
@@ -178,12 +223,13 @@ def _entry(section: BaseModel, texts: Mapping[str, KeyText]) -> Iterator[str]:
     yield from lines[1:]
 
 
-def _owned() -> Iterator[str]:
+def _example(name: str) -> Iterator[str]:
     """The keys of a list that is empty by default, as an example that only has to be uncommented."""
-    fields = OwnedSection.model_fields
+    section, example = EXAMPLES[name]
+    fields = section.model_fields
     indent = "#   - "
-    for key, text in KEYS["owned"].items():
-        value = _OWNED_EXAMPLE.get(key, None if fields[key].is_required() else fields[key].default)
+    for key, text in KEYS[name].items():
+        value = example.get(key, None if fields[key].is_required() else fields[key].default)
         yield from _key(key, value, text, indent)
         indent = "#     "
 

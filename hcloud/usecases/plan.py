@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
@@ -14,7 +14,7 @@ import numpy as np
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, InputError, UsageError
-from hcloud.model.catalog import OfferKey
+from hcloud.model.catalog import OfferKey, Provider
 from hcloud.model.operation import Operation
 from hcloud.model.plan import Digests, Plan
 from hcloud.model.workload import Demand, Jobs, Workload
@@ -23,7 +23,8 @@ from hcloud.planning.demand import demand_of
 from hcloud.planning.forecast import choose_step
 from hcloud.planning.operation import planned_reserve
 from hcloud.planning.owned import Owned
-from hcloud.planning.settings import Market, PlanSettings, fitting_vcpus
+from hcloud.planning.settings import Market, PlanSettings, Speed, fitting_vcpus
+from hcloud.planning.speeds import family_speeds, fleet_speeds
 from hcloud.planning.statement import Circumstances, state
 from hcloud.readers.config import Loaded, OwnedSection
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
@@ -60,8 +61,9 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
     if simulated:
         settings = replace(settings, mix_types=False)
     demand = _demand(workload, settings)
-    settings = replace(settings, markets=tuple(_sized(m, workload, demand) for m in settings.markets))
-    owned = tuple(_owned(section, book, now) for section in loaded.config.owned)
+    markets = tuple(_sized(m, workload, demand) for m in settings.markets)
+    settings = replace(settings, markets=markets, speeds=tuple(speeds_of(workload, book)))
+    owned = tuple(_owned(section, book, now, settings.speed) for section in loaded.config.owned)
     decision, operation = decide(book, demand, settings, owned), None
     if simulated:
         from hcloud.usecases.operate import Ground, operate
@@ -162,7 +164,20 @@ def _sized(market: Market, workload: Jobs | Demand, demand: Demand) -> Market:
     return replace(market, vcpus=fitting_vcpus(float(np.mean(demand.cores)), largest))
 
 
-def _owned(section: OwnedSection, book: PriceBook, now: datetime) -> Owned:
+def speeds_of(workload: Workload, book: PriceBook) -> Iterator[Speed]:
+    """How much work a vCPU of each family does for this workload, as far as its applications' profiles say."""
+    if not isinstance(workload, Jobs) or not workload.performance:
+        return
+    work = np.bincount(workload.app + 1, workload.cores * workload.duration, len(workload.apps) + 1)
+    for provider in sorted({p for p, _ in book.types}):
+        shapes = {name: shape for (p, name), shape in book.types.items() if p == provider}
+        by_app = {app: family_speeds(known, shapes) for app, known in workload.performance.items()}
+        named = [(float(work[1 + code]), by_app.get(app, {})) for code, app in enumerate(workload.apps)]
+        for family, factor in fleet_speeds([(float(work[0]), {}), *named]).items():
+            yield Speed(provider, family, factor)
+
+
+def _owned(section: OwnedSection, book: PriceBook, now: datetime, speed: Callable[[Provider, str], Decimal]) -> Owned:
     offer = book.offer(section.key)
     if (section.count is None) == (section.dollars_per_hour is None):
         raise UsageError(f"owned: {section.key}: give either count or dollars_per_hour")
@@ -170,7 +185,7 @@ def _owned(section: OwnedSection, book: PriceBook, now: datetime) -> Owned:
     count = section.count if dollars is None else dollars / offer.effective_hourly
     hours = (datetime.combine(section.expires, time(), UTC) - now) / timedelta(hours=1)
     shape = book.instance_type(section.provider, section.instance_type)
-    return Owned(offer, shape, count or Decimal(0), max(int(hours), 0))
+    return Owned(offer, shape, count or Decimal(0), max(int(hours), 0), speed(section.provider, shape.family))
 
 
 def _considered(decision: Decision) -> Iterator[OfferKey]:

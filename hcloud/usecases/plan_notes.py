@@ -41,11 +41,15 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> I
     )
     for market in settings.markets:
         yield Assumption("markets.vcpus", str(market.vcpus), f"{market.provider}: whole instances of this many vCPUs")
-    yield Assumption(
-        "markets.families",
-        "a vCPU is a vCPU",
-        "types differ in speed; name the families you trust until one is profiled",
-    )
+    if settings.speeds:
+        listed = ", ".join(f"{s.family} {s.factor:.2f}" for s in sorted(settings.speeds, key=lambda s: -s.factor))
+        yield Assumption(KEY, f"work a vCPU does: {listed}", "profiles say so; 1 for every other family")
+    else:
+        yield Assumption(
+            "markets.families",
+            "a vCPU is a vCPU",
+            "types differ in speed; name the families you trust until one is profiled",
+        )
     if decision.owned:
         yield Assumption(
             "owned", f"{len(decision.owned)}", "owned capacity serves demand first, whatever type is planned"
@@ -136,6 +140,8 @@ def _of_forecast(seen: Seen) -> Iterator[str]:
 
 def _of_operation(seen: Seen, operation: Operation) -> Iterator[str]:
     """What was not met, and where what was simulated is not what is planned for."""
+    if any(c.speed != 1 for c in seen.decision.types):
+        yield "the simulation takes a vCPU for a vCPU; that types differ in speed is in the arithmetic alone"
     if not operation.meets_target:
         yield f"no strategy keeps the target of {operation.qos_target:.0%} of jobs: the best one found is shown"
     if not operation.within_budget:

@@ -1,4 +1,4 @@
-"""The published JSON schemas of hcloud.yaml and of plan files; ``python -m`` this module rewrites docs/schemas."""
+"""The published JSON schemas of hcloud.yaml, plans and states; ``python -m`` this module rewrites docs/schemas."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 
 from hcloud.readers.config import Config
 from hcloud.store.plan_file import plan_schema
+from hcloud.store.state_codec import state_schema
 from hcloud.usecases.init import DURATION, KEYS, SECTIONS
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "docs" / "schemas"
@@ -34,7 +35,7 @@ def config_schema() -> Mapping[str, object]:
 
 _WRITTEN = {
     section: {k for k, t in texts.items() if t.unit == DURATION}
-    | {k for k in texts if k in ("terms", "term_years", "dollars_per_hour", "count")}
+    | {k for k in texts if k in ("terms", "term_years", "dollars_per_hour") or (section, k) == ("owned", "count")}
     for section, texts in KEYS.items()
 }
 
@@ -70,9 +71,48 @@ def _bounds(derived: Mapping[str, Any]) -> dict[str, Any]:
     return kept | {name: derived[short] for short, name in names.items() if short in derived}
 
 
+def state_screen_schema() -> Mapping[str, object]:
+    """The JSON schema of what ``hcloud state list|show|push|force-unlock`` print as JSON."""
+    stored: Any = state_schema()
+    time, text = {"type": "string", "format": "date-time"}, {"type": "string"}
+    lock = _object({"id": text, "user": text, "host": text, "pid": {"type": "integer"}, "since": time, "purpose": text})
+    deed = {"enum": ["launch", "terminate", "buy", "cancel"]}
+    intent = _object({"number": {"type": "integer"}, "deed": deed, "at": time, "plan": text})
+    head = {"format_version": {"const": "1.0"}, "tool_version": text, "generated_at": time, "where": text}
+    kept = {name: stored["properties"][name] for name in ("serial", "generation", "project", "scope", "records")}
+    screen = {
+        **head,
+        "lineage": {"anyOf": [stored["properties"]["lineage"], {"type": "null"}]},
+        **kept,
+        "lock": {"anyOf": [lock, {"type": "null"}]},
+        "open_intents": {"type": "array", "items": intent},
+    }
+    return {
+        "$schema": DIALECT,
+        "title": "hcloud state, as printed",
+        "oneOf": [_object(screen), _object({**head, "unlocked": lock})],
+        "$defs": stored["$defs"],
+    }
+
+
+def _object(properties: Mapping[str, object]) -> dict[str, object]:
+    """An object with exactly these properties."""
+    return {
+        "type": "object",
+        "properties": dict(properties),
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
 def documents() -> Mapping[str, str]:
     """File name and content of every published schema."""
-    schemas = {"hcloud.schema.json": config_schema(), "plan.schema.json": plan_schema()}
+    schemas = {
+        "hcloud.schema.json": config_schema(),
+        "plan.schema.json": plan_schema(),
+        "state.schema.json": state_schema(),
+        "state-screen.schema.json": state_screen_schema(),
+    }
     return {name: json.dumps(s, indent=2, ensure_ascii=False) + "\n" for name, s in schemas.items()}
 
 

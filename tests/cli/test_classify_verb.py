@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -265,3 +266,21 @@ def test_profiles_of_other_applications_are_an_error(
 ) -> None:
     assert run(["plan", str(trace), "--profiles", str(corpus), *NOW]) == 1
     assert "holds no profile of an application of this workload (flat, steep, etl)" in capsys.readouterr().err
+
+
+def test_a_plan_takes_the_family_that_the_profiles_say_is_fast(
+    folder: Path, config: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fast = {"m5.large": 1500.0, "m6i.large": 1000.0}
+    for app, size in (("flat", "8c32g"), ("steep", "8c32g")):
+        saved(folder, app, {Aspect.SCALE_UP: {size: 100.0}, Aspect.TYPES: fast, Aspect.TOLERATED: {"llc": 40.0}})
+    both = config.read_text(encoding="utf-8").replace("[m6i]", "[m5, m6i]")
+    config.write_text(both, encoding="utf-8")
+    target = tmp_path / "plan.json"
+    assert run(["plan", "-f", str(config), *NOW, "-o", "json", "--out", str(target)]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert {line["instance_type"].split(".")[0] for line in plan["mix"]} == {"m5"}
+    assert run(["explain", str(target)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "work a vCPU does: m5 1.2" in told
+    assert re.search(r"Q_T 0\.\d\d", told)

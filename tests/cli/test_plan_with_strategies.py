@@ -147,7 +147,7 @@ def test_the_same_flags_give_the_same_bytes(trace: Path, capsys: pytest.CaptureF
         (("--strategy", "HF", "--qos", "2"), "Invalid value for '--qos'"),
         (("--strategy", "HF", "--budget", "0"), "operation.budget"),
         (("--region", "us-est-1"), "did you mean us-east-1?"),
-        (("--strategy", "HF", "--cloud", "mars"), "there is no cloud"),
+        (("--strategy", "HF", "--cloud-model", "mars"), "there is no cloud"),
         (("--strategy", "HF", "--picture", "front.gif"), "write to a name that ends in"),
     ],
 )

@@ -117,7 +117,7 @@ def test_a_job_no_type_holds_is_refused_and_said(tmp_path: Path, capsys: pytest.
         (("scenario:unknown",), "is not a scenario"),
         (("missing.csv",), "missing.csv"),
         (("scenario:static", "-s", "XX"), "there is no strategy"),
-        (("scenario:static", "--cloud", "mars"), "mars"),
+        (("scenario:static", "--cloud-model", "mars"), "mars"),
         (("scenario:static", "--provider", "ibm"), "must be one of"),
         (("scenario:static", "--price-ratio", "0"), "write one from"),
         (("scenario:static", "--provider", "aws", "--family", "nope*"), "no priced type"),

@@ -78,8 +78,16 @@ def test_F6_the_request_of_an_order_is_the_same_whenever_it_is_made() -> None:
 
 @pytest.mark.parametrize(
     ("name", "arch"),
-    [("m5.large", "x86_64"), ("g4dn.xlarge", "x86_64"), ("m6g.large", "arm64"), ("c7gn.xlarge", "arm64")]
-    + [("t4g.nano", "arm64"), ("a1.large", "arm64"), ("im4gn.large", "arm64"), ("r7i.large", "x86_64")],
+    [
+        ("m5.large", "x86_64"),
+        ("g4dn.xlarge", "x86_64"),
+        ("m6g.large", "arm64"),
+        ("c7gn.xlarge", "arm64"),
+        ("t4g.nano", "arm64"),
+        ("a1.large", "arm64"),
+        ("im4gn.large", "arm64"),
+        ("r7i.large", "x86_64"),
+    ],
 )
 def test_the_image_fits_the_architecture_of_the_type(name: str, arch: str) -> None:
     assert translate.arch_of(name) == arch
@@ -92,8 +100,17 @@ def test_a_look_asks_for_two_hundred_at_a_time() -> None:
 
 @pytest.mark.parametrize(
     ("name", "kind"),
-    [("m5.large", "standard"), ("i4i.large", "standard"), ("g5.xlarge", "g"), ("p4d.24xlarge", "p")]
-    + [("inf1.xlarge", ""), ("trn1.2xlarge", ""), ("x1.16xlarge", "x"), ("mac1.metal", ""), ("", "")],
+    [
+        ("m5.large", "standard"),
+        ("i4i.large", "standard"),
+        ("g5.xlarge", "g"),
+        ("p4d.24xlarge", "p"),
+        ("inf1.xlarge", ""),
+        ("trn1.2xlarge", ""),
+        ("x1.16xlarge", "x"),
+        ("mac1.metal", ""),
+        ("", ""),
+    ],
 )
 def test_a_type_counts_against_the_quota_of_its_class(name: str, kind: str) -> None:
     assert translate.quota_class(name) == kind

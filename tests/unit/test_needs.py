@@ -35,7 +35,7 @@ def exact(value: float) -> Predicted:
 
 
 def need(*sizes: tuple[float, float, float]) -> Need:
-    return Need("web", tuple(SizePoint(c, g, p, p, True) for c, g, p in sizes), None, "a run")
+    return Need("web", tuple(SizePoint(c, g, p, p, True) for c, g, p in sizes), None, {}, "a run")
 
 
 def test_a_flat_curve_is_cut_to_where_it_becomes_flat() -> None:

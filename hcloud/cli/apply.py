@@ -1,0 +1,76 @@
+"""``hcloud apply``: carry out what was shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.flags import AsJson, Configuration, Now
+from hcloud.cli.live import Ends, StatePlace, WhichCloud, Yes, confirm, ground, stopping, told
+from hcloud.cli.main import session
+from hcloud.cli.options import Output, moment
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from hcloud.model.change import ChangeSet
+    from hcloud.usecases.live_ground import LiveGround
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command()
+def apply(
+    ctx: typer.Context,
+    plan: Annotated[
+        Path | None, typer.Argument(help="A plan made with --cloud; else one is made and shown first.")
+    ] = None,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    state: StatePlace = None,
+    yes: Yes = False,
+    ends: Ends = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Finish a plan that was begun: what is left of it.")] = False,
+    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
+    json_: AsJson = False,
+    now: Now = None,
+) -> None:
+    """Launch and end machines exactly as a plan shows; never buys a commitment.
+
+    Every request is noted before it is made, so that a run that is killed is taken up by the next one. Ctrl-C once ends
+    cleanly, twice at once.
+    """
+    from hcloud.usecases.apply import carry_out
+    from hcloud.views.change import outcome_document, show_changes, show_outcome
+
+    terminal, at = session(ctx).terminal, moment(now)
+    with ground(file, cloud, state, at) as here:
+        found = _changes(here, plan, resume=resume, at=at)
+        quiet = json_ or output is Output.JSON
+        if not quiet:
+            show_changes(found, terminal)
+        if found.to_do:
+            confirm(session(ctx), "apply these changes?", yes=yes)
+        steps = found.coming + len(found.going)
+        with stopping(terminal) as stop, told(terminal, "applying", steps) as progress:
+            outcome = carry_out(here, found, ends, progress, stop)
+        if quiet:
+            terminal.write_json(outcome_document(outcome, at))
+        else:
+            show_outcome(outcome, terminal)
+        code = stop.exit_code if stop.signal else outcome.exit_code
+    if code:
+        raise typer.Exit(code)
+
+
+def _changes(here: LiveGround, plan: Path | None, *, resume: bool, at: datetime) -> ChangeSet:
+    from hcloud.usecases.apply import changes_of, resumed
+
+    if plan is None:
+        from hcloud.usecases.live_plan import plan_live
+
+        return plan_live(here, at).changes
+    found = changes_of(plan)
+    return resumed(here, found) if resume else found

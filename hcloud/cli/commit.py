@@ -1,0 +1,249 @@
+"""``hcloud commit``: recommend, plan, apply, list, cancel and resolve commitments."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.flags import AsJson, Configuration, Now
+from hcloud.cli.main import session
+from hcloud.cli.options import Output, moment
+from hcloud.errors import ConfirmationError, UsageError
+
+if TYPE_CHECKING:
+    from hcloud.live.purchase import Approve
+    from hcloud.model.purchase import PurchasePlan
+    from hcloud.planning.purchase_gates import Approval
+    from hcloud.readers.config import Loaded
+    from hcloud.usecases.commit_cancel import Agree
+    from hcloud.usecases.commit_ground import Where
+
+app = typer.Typer(
+    help="Reserved instances, savings plans and committed use: what to buy and why, bought once",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+PlanFile = Annotated[Path | None, typer.Argument(help="A plan of 'hcloud plan --out'; else one is made now.")]
+WhichCloud = Annotated[str | None, typer.Option("--cloud", help="aws, gcp, azure, fake or fake:FAULTPLAN.yaml.")]
+Region = Annotated[str | None, typer.Option(help="The region, where a plan has several.")]
+StateDirectory = Annotated[Path | None, typer.Option("--state", help="Where the ledger is kept [.hcloud].")]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
+
+
+@app.command()
+def recommend(
+    ctx: typer.Context,
+    plan: PlanFile = None,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    region: Region = None,
+    output: OutputOption = Output.TABLE,
+    json_: AsJson = False,
+    now: Now = None,
+) -> None:
+    """What to commit to and why; with --cloud less what is held there already. Buys nothing."""
+    from hcloud.usecases.commit_recommend import recommend as find
+    from hcloud.views.commit import show_recommendation
+    from hcloud.views.commit_documents import recommendation_document
+
+    terminal, at = session(ctx).terminal, moment(now)
+    found = find(_loaded(file), plan, _where(cloud, region, None), at)
+    if json_ or output is Output.JSON:
+        terminal.write_json(recommendation_document(found, at))
+    else:
+        show_recommendation(found, terminal)
+
+
+@app.command("plan")
+def plan_(
+    ctx: typer.Context,
+    out: Annotated[Path, typer.Option(help="Write the purchase plan to this file.")],
+    plan: PlanFile = None,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    region: Region = None,
+    state: StateDirectory = None,
+    later: Annotated[bool, typer.Option("--later", help="Also queue what begins later.")] = False,
+    max_plan_age: Annotated[str | None, typer.Option(help="Accept older plans, for example 14d.")] = None,
+    max_price_age: Annotated[str | None, typer.Option(help="Accept older prices, for example 90d.")] = None,
+    output: OutputOption = Output.TABLE,
+    json_: AsJson = False,
+    now: Now = None,
+) -> None:
+    """Ask the cloud what is held and what the rest costs now, and write a purchase plan. Buys nothing."""
+    from hcloud.store.purchase_file import purchase_document
+    from hcloud.usecases.commit_plan import Asked, plan_purchases
+    from hcloud.views.commit import show_planned
+
+    terminal = session(ctx).terminal
+    loaded = _allowing(_loaded(file), {"max_plan_age": max_plan_age, "max_price_age": max_price_age})
+    found = plan_purchases(loaded, Asked(plan, out, later), _where(cloud, region, state), moment(now))
+    if (json_ or output is Output.JSON) and found.purchases is not None:
+        terminal.write_json(purchase_document(found.purchases))
+    else:
+        show_planned(found, str(out), terminal)
+
+
+@app.command("apply")
+def apply_(
+    ctx: typer.Context,
+    plan: Annotated[Path, typer.Argument(help="A purchase plan of 'hcloud commit plan'.")],
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    state: StateDirectory = None,
+    approve_commit: Annotated[str | None, typer.Option(help="The digest of the purchase plan, without asking.")] = None,
+    amount: Annotated[str | None, typer.Option(help="The dollars it commits, without asking.")] = None,
+    output: OutputOption = Output.TABLE,
+    json_: AsJson = False,
+) -> None:
+    """Buy a purchase plan, once: needs commitments.enabled, HYC_ALLOW_PURCHASE=1 and the amount typed by a person."""
+    from hcloud.usecases.commit_apply import apply_purchases
+    from hcloud.views.commit import show_applied
+    from hcloud.views.commit_documents import applied_document
+
+    terminal = session(ctx).terminal
+    approve = _approval(ctx, approve_commit, amount)
+    found = apply_purchases(_loaded(file), plan, _where(cloud, None, state), approve)
+    if json_ or output is Output.JSON:
+        terminal.write_json(applied_document(found, moment(None)))
+    else:
+        show_applied(found, terminal)
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    region: Region = None,
+    state: StateDirectory = None,
+    output: OutputOption = Output.TABLE,
+    json_: AsJson = False,
+    now: Now = None,
+) -> None:
+    """The ledger of purchases and, with --cloud, what the cloud holds, side by side."""
+    from hcloud.usecases.commit_list import list_commitments
+    from hcloud.views.commit import show_holdings
+    from hcloud.views.commit_documents import holdings_document
+
+    terminal, at = session(ctx).terminal, moment(now)
+    found = list_commitments(_loaded(file), _where(cloud, region, state), at)
+    if json_ or output is Output.JSON:
+        terminal.write_json(holdings_document(found, at))
+    else:
+        show_holdings(found, terminal)
+
+
+@app.command()
+def cancel(
+    ctx: typer.Context,
+    commitment: Annotated[str, typer.Argument(help="The commitment's id, as 'hcloud commit list' shows it.")],
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    region: Region = None,
+    state: StateDirectory = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Give a commitment back, or dequeue one that has not begun, where the published terms allow it."""
+    from hcloud.usecases.commit_cancel import cancel_commitment
+
+    terminal = session(ctx).terminal
+    where = _where(cloud, region, state)
+    found, _ = cancel_commitment(_loaded(file), commitment, where, _agreement(ctx, yes=yes))
+    terminal.show(f"given back: {found.id}")
+
+
+@app.command()
+def resolve(
+    ctx: typer.Context,
+    key: Annotated[str | None, typer.Argument(help="The key of a purchase; all that are unknown without it.")] = None,
+    bought: Annotated[str | None, typer.Option(help="The id of the commitment that came of it.")] = None,
+    not_bought: Annotated[bool, typer.Option("--not-bought", help="Nothing came of it.")] = False,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    state: StateDirectory = None,
+) -> None:
+    """Settle purchases whose outcome is unknown: look again, or note what you found out."""
+    from hcloud.usecases.commit_apply import Word
+    from hcloud.usecases.commit_apply import resolve as settle
+    from hcloud.views.commit import show_resolved
+
+    if (bought is not None and not_bought) or (key is None) != (bought is None and not not_bought):
+        raise UsageError("a KEY goes with either --bought ID or --not-bought; without all three hcloud looks itself")
+    word = Word(key, bought) if key is not None else None
+    show_resolved(settle(_loaded(file), _where(cloud, None, state), word), session(ctx).terminal)
+
+
+def _loaded(file: Path | None) -> Loaded:
+    from hcloud.readers.config import load_config
+
+    return load_config(file)
+
+
+def _where(cloud: str | None, region: str | None, state: Path | None) -> Where:
+    from hcloud.usecases.commit_ground import Where
+
+    return Where(cloud, region, state)
+
+
+def _allowing(loaded: Loaded, ages: dict[str, str | None]) -> Loaded:
+    """The configuration with the ages that flags allow."""
+    from dataclasses import replace
+
+    from hcloud.units import parse_duration
+
+    try:
+        given = {name: parse_duration(text) for name, text in ages.items() if text is not None}
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    section = loaded.config.commitments.model_copy(update=given)
+    return replace(loaded, config=loaded.config.model_copy(update={"commitments": section}))
+
+
+def _approval(ctx: typer.Context, digest: str | None, amount: str | None) -> Approve:
+    """Ask a person to type the amount; take it from the command line where it says both what and how much."""
+
+    def approve(plan: PurchasePlan) -> Approval:
+        from hcloud.planning.purchase_gates import Approval
+        from hcloud.units import cents, plain
+        from hcloud.views.commit import show_approval
+
+        terminal = session(ctx).terminal
+        show_approval(plan, terminal)
+        if digest is not None and amount is not None:
+            return Approval(digest, amount)
+        if digest is not None or amount is not None or not _somebody_there(ctx):
+            raise ConfirmationError(
+                "a purchase needs its amount typed by a person, and there is nobody to ask; nothing was bought",
+                hint=f"--approve-commit {plan.digest} --amount {plain(cents(plan.amount))} approves exactly this",
+            )
+        typed = typer.prompt(
+            "type the amount over the term in dollars to buy", default="", show_default=False, err=True
+        )
+        return Approval(plan.digest, typed)
+
+    return approve
+
+
+def _agreement(ctx: typer.Context, *, yes: bool) -> Agree:
+    from hcloud.views.commit import show_cancellable
+
+    def agree(found: object, way: object) -> None:
+        show_cancellable(found, way, session(ctx).terminal)  # type: ignore[arg-type]
+        if yes:
+            return
+        if not _somebody_there(ctx):
+            raise ConfirmationError("nobody is there to agree; nothing was given back", hint="--yes agrees")
+        if not typer.confirm("give it back?", default=False, err=True):
+            raise ConfirmationError("not agreed; nothing was given back")
+
+    return agree
+
+
+def _somebody_there(ctx: typer.Context) -> bool:
+    return sys.stdin.isatty() and "no_input" not in session(ctx).flags

@@ -1,0 +1,52 @@
+"""``hcloud destroy``: end everything that a state holds."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hcloud.cli.flags import AsJson, Configuration, Now
+from hcloud.cli.live import Ends, StatePlace, WhichCloud, Yes, confirm, ground, stopping, told
+from hcloud.cli.main import session
+from hcloud.cli.options import Output, moment
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command()
+def destroy(
+    ctx: typer.Context,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    state: StatePlace = None,
+    yes: Yes = False,
+    ends: Ends = None,
+    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
+    json_: AsJson = False,
+    now: Now = None,
+) -> None:
+    """End every machine that this state holds, and nothing else; commitments stay.
+
+    The number of machines has to be said on purpose: --ends 12.
+    """
+    from hcloud.usecases.apply import end_all, ending
+    from hcloud.views.change import outcome_document, show_changes, show_outcome
+
+    terminal, at = session(ctx).terminal, moment(now)
+    with ground(file, cloud, state, at) as here:
+        found = ending(here)
+        quiet = json_ or output is Output.JSON
+        if not quiet:
+            show_changes(found, terminal)
+        if found.to_do:
+            confirm(session(ctx), f"end {len(found.going)} machines?", yes=yes)
+        with stopping(terminal) as stop, told(terminal, "ending", len(found.going)) as progress:
+            outcome = end_all(here, found, ends, progress, stop)
+        if quiet:
+            terminal.write_json(outcome_document(outcome, at))
+        else:
+            show_outcome(outcome, terminal)
+        code = stop.exit_code if stop.signal else outcome.exit_code
+    if code:
+        raise typer.Exit(code)

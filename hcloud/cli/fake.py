@@ -1,0 +1,40 @@
+"""``hcloud fake``: clouds to rehearse against."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hcloud.cli.main import session
+
+app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
+
+
+@app.callback()
+def fake() -> None:
+    """Clouds on this machine to rehearse against: stateful, with a ledger of their own and with faults on demand."""
+
+
+@app.command()
+def up(
+    ctx: typer.Context,
+    clouds: Annotated[list[str] | None, typer.Argument(help="aws, gcp, azure; all without any.")] = None,
+    port: Annotated[list[int] | None, typer.Option(help="Port of each, in order; any without.")] = None,
+    faults: Annotated[Path | None, typer.Option(help="A fault plan (docs/rehearsing.md).")] = None,
+) -> None:
+    """Listen on 127.0.0.1 until Ctrl-C; prints what to export, one assignment a line."""
+    from hcloud.usecases import fake as usecase
+
+    terminal = session(ctx).terminal
+    names = clouds or list(usecase.CLASSES)
+    with usecase.up(names, port or [], faults) as found:
+        for one in found:
+            terminal.note(f"{one.cloud} at {one.url} (ledger: {one.url}/_hcloud/ledger)")
+            for name, value in one.environment.items():
+                terminal.write(f"export {name}={value}\n")
+        terminal.out.file.flush()
+        while True:
+            time.sleep(3600)

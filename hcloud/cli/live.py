@@ -1,0 +1,105 @@
+"""What the verbs that act on a cloud share: their flags, one answer to Ctrl-C, and one way to ask for a yes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.main import Session
+from hcloud.errors import ConfirmationError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from hcloud.live.site import Progress, Step
+    from hcloud.usecases.live_ground import LiveGround
+    from hcloud.views.console import Terminal
+
+WhichCloud = Annotated[
+    str | None, typer.Option("--cloud", help="aws, gcp, azure; to rehearse fake, fake:aws or fake:FAULTS.yaml.")
+]
+StatePlace = Annotated[str | None, typer.Option("--state", help="Directory or s3://BUCKET/PREFIX of the state.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; within budgets and limits. Never buys.")]
+Ends = Annotated[int | None, typer.Option("--ends", min=0, help="How many machines may end, said on purpose.")]
+TERMINATED_EXIT = 143
+INTERRUPTED_EXIT = 130
+
+
+@dataclass(slots=True)
+class Stop:
+    """Whether somebody asked for an end, by which signal."""
+
+    signal: int = 0
+
+    def __call__(self) -> bool:
+        """Whether to begin nothing new."""
+        return self.signal != 0
+
+    @property
+    def exit_code(self) -> int:
+        """What the process ends with then."""
+        return 128 + self.signal
+
+
+@contextmanager
+def stopping(terminal: Terminal) -> Iterator[Stop]:
+    """Ctrl-C (or SIGTERM) once ends cleanly: what is under way is waited for and noted. Twice ends at once; what was
+    intended is in the journal, and the next run looks after it."""
+    stop = Stop()
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        if stop.signal:
+            sys.stderr.write("\nstopped at once; what was asked for and not answered is in the journal\n")
+            sys.stderr.flush()
+            os._exit(128 + number)
+        stop.signal = number
+        terminal.note("stopping: what is under way is waited for; once more stops at once")
+
+    before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def confirm(session: Session, question: str, *, yes: bool) -> None:
+    """Ask for a yes, No being what Enter means; ConfirmationError where nobody can be asked."""
+    if yes:
+        return
+    if "no_input" in session.flags or os.environ.get("CI") or not sys.stdin.isatty():
+        raise ConfirmationError("a yes is needed and there is nobody to ask", hint="--yes says it beforehand")
+    typer.confirm(question, default=False, abort=True, err=True)
+
+
+@contextmanager
+def ground(file: Path | None, cloud: str | None, state: str | None, at: datetime) -> Iterator[LiveGround]:
+    """The cloud that flags and configuration name, opened."""
+    from hcloud.readers.config import load_config
+    from hcloud.usecases.live_ground import Where, opened
+
+    with opened(load_config(file), Where(cloud, state), at.date()) as found:
+        yield found
+
+
+@contextmanager
+def told(terminal: Terminal, title: str, total: int) -> Iterator[Progress]:
+    """A progress bar for steps that are told; in a pipe nothing."""
+    with terminal.progress(title, max(total, 1)) as advance:
+
+        def tell(step: Step) -> None:
+            advance(min(step.done, total))
+
+        yield tell
+
+
+Stopped = Callable[[], bool]

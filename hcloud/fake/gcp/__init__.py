@@ -1,0 +1,1 @@
+"""Compute Engine as far as hcloud speaks to it: REST with JSON, asynchronous operations, and Google's own refusals."""

@@ -1,0 +1,181 @@
+"""The fake Google as a whole: takes a request, lets go wrong what the plan says, acts, notes it, and answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+
+from hcloud.fake.faults import Asked, Kind
+from hcloud.fake.gcp import documents, instances, listing, purchases
+from hcloud.fake.gcp.catalog import region_of
+from hcloud.fake.gcp.operations import LONGEST_WAIT_SECONDS, check_request_id
+from hcloud.fake.gcp.refusals import RefusalError, after_acting, before_acting, forbidden, unknown_resource
+from hcloud.fake.gcp.routes import find_route
+from hcloud.fake.gcp.world import Call, NewMachine, World
+from hcloud.fake.ledger import Rented, Request
+from hcloud.fake.server import Answer, Received, json_answer
+
+PRINCIPAL_HEADER = "x-hcloud-principal"
+Handler = Callable[[World, Call], dict[str, object]]
+_HANDLERS: Mapping[str, Handler] = {
+    "projects.get": listing.project,
+    "regions.list": listing.regions,
+    "regions.get": listing.region,
+    "zones.list": listing.zones,
+    "zones.get": listing.zone,
+    "machineTypes.aggregatedList": listing.all_machine_types,
+    "machineTypes.list": listing.machine_types,
+    "machineTypes.get": listing.machine_type,
+    "instances.aggregatedList": listing.all_instances,
+    "instances.list": listing.instances,
+    "instances.insert": instances.insert,
+    "instances.bulkInsert": instances.bulk_insert,
+    "instances.get": instances.get,
+    "instances.delete": instances.delete,
+    "instances.setLabels": instances.set_labels,
+    "instances.stop": instances.stop,
+    "instances.start": instances.start,
+    "instances.getSerialPortOutput": instances.serial_port,
+    "zoneOperations.list": listing.zone_operations,
+    "zoneOperations.get": listing.operation,
+    "zoneOperations.wait": listing.operation,
+    "regionOperations.list": listing.region_operations,
+    "regionOperations.get": listing.operation,
+    "regionOperations.wait": listing.operation,
+    "reservations.list": purchases.reservations,
+    "reservations.insert": purchases.insert_reservation,
+    "reservations.get": purchases.reservation,
+    "reservations.delete": purchases.delete_reservation,
+    "regionCommitments.list": purchases.commitments,
+    "regionCommitments.insert": purchases.insert_commitment,
+    "regionCommitments.get": purchases.commitment,
+}
+
+
+class FakeGoogle(World):
+    """Compute Engine for one project, as ``hcloud.fake.server`` runs it."""
+
+    name = "gcp"
+
+    def answer(self, received: Received) -> Answer:
+        """What Google says to a request."""
+        route = find_route(received.method, received.path)
+        if route is None:
+            return unknown_resource(received.path).answer()
+        call = Call(route, received.path, received.query, received.body, principal(received.headers))
+        asked = _asked(call)
+        call.rule = self.faults.strike(asked, self.now)
+        self._dawdle(call)
+        with self.ledger.held():
+            self.notice_spots()
+            answer, outcome = self._outcome(call, asked)
+            request = Request(self.now, route.operation, route.mutating, call.principal, outcome, call.acted)
+            self.ledger.requests.append(request)
+        return after_acting(call.rule, answer)
+
+    def edit(self, change: Mapping[str, object]) -> object:
+        """What a person does behind hcloud's back; machines go by zone/name, or by name alone."""
+        with self.ledger.held():
+            if "launch" in change:
+                return {"launched": self._launched(change).id}
+            for verb in ("terminate", "retag", "resize"):
+                if verb in change:
+                    return self._changed(verb, str(change[verb]), change)
+        return {"error": "nothing to do"}
+
+    def _dawdle(self, call: Call) -> None:
+        """Let time pass, with nothing held: a wait lasts until its operation is done, or as long as Google waits."""
+        if call.rule and call.rule.answer is Kind.SLOW:
+            self.clock.sleep(call.rule.seconds)
+        if not call.route.operation.endswith(".wait") or self._refused(call):
+            return
+        path = call.route.path
+        scope = f"zones/{path['zone']}" if "zone" in path else f"regions/{path['region']}"
+        try:
+            with self.ledger.held():
+                left = self.operations.get(scope, path["name"], self.now).done_at - self.now
+        except RefusalError:
+            return
+        if left > 0:
+            self.clock.sleep(min(left, LONGEST_WAIT_SECONDS))
+
+    def _refused(self, call: Call) -> Answer | None:
+        route = call.route
+        return before_acting(call.rule, route.operation, ordering=route.ordering) if call.rule else None
+
+    def _outcome(self, call: Call, asked: Asked) -> tuple[Answer, str]:
+        struck = call.rule.answer.value if call.rule else "ok"
+        refused = self._refused(call)
+        if refused is not None:
+            return refused, struck
+        try:
+            if not self.faults.allows(asked):
+                raise forbidden(call.route.operation, f"projects/{self.place.project}")
+            for _ in range(2 if struck == Kind.TWICE else 1):
+                found = self._acted(call)
+        except RefusalError as refusal:
+            return refusal.answer(), refusal.reason
+        return json_answer(documents.strange(found) if struck == Kind.UNKNOWN_WORDS else found), struck
+
+    def _acted(self, call: Call) -> dict[str, object]:
+        """Do it, or give the operation of the same request that came before."""
+        if call.route.path["project"] != self.place.project:
+            raise unknown_resource(f"projects/{call.route.path['project']}")
+        if call.route.mutating and call.request_id:
+            check_request_id(call.request_id)
+            before = self.operations.replayed(call.request_id, call.about, self.now)
+            if before is not None:
+                return before.document(self.place.project, self.now)
+        return _HANDLERS[call.route.operation](self, call)
+
+    def _find(self, identity: str) -> Rented | None:
+        found = self.ledger.machines.get(identity)
+        named = [m for m in self.standing() if m.detail["name"] == identity]
+        return found or (named[0] if named else None)
+
+    def _changed(self, verb: str, identity: str, change: Mapping[str, object]) -> object:
+        machine = self._find(identity)
+        if machine is None:
+            return {"error": f"there is no {identity}"}
+        if verb == "terminate":
+            self.end(machine)
+        elif verb == "retag":
+            machine.tags = _texts(change.get("tags"))
+        else:
+            machine.instance_type = str(change.get("type", machine.instance_type))
+        return {verb: machine.id}
+
+    def _launched(self, change: Mapping[str, object]) -> Rented:
+        zone = str(change.get("zone") or self.place.zones(self.place.region)[0])
+        name = str(change.get("name") or f"by-hand-{self.ledger.next_number()}")
+        spot = bool(change.get("spot"))
+        detail: dict[str, object] = {"by_hand": True, "region": region_of(zone)}
+        return self.put(
+            NewMachine(zone, name, str(change["launch"]), spot, _texts(change.get("tags")), "", "a person", detail)
+        )
+
+
+def principal(headers: Mapping[str, str]) -> str:
+    """Who asks: the bearer token where there is one, else what the header says."""
+    kind, _, token = headers.get("authorization", "").partition(" ")
+    return token.strip() if kind.lower() == "bearer" and token.strip() else headers.get(PRINCIPAL_HEADER, "")
+
+
+def _asked(call: Call) -> Asked:
+    route = call.route
+    wanted = _wanted_type(call.raw) if route.ordering else ""
+    return Asked(route.operation, route.mutating, call.principal, wanted, route.path.get("zone", ""))
+
+
+def _wanted_type(raw: bytes) -> str:
+    try:
+        body = json.loads(raw or b"{}")
+    except ValueError:
+        return ""
+    properties = body.get("instanceProperties", body) if isinstance(body, dict) else {}
+    found = properties.get("machineType", "") if isinstance(properties, dict) else ""
+    return str(found).rsplit("/", 1)[-1]
+
+
+def _texts(value: object) -> dict[str, str]:
+    return {str(k): str(v) for k, v in value.items()} if isinstance(value, Mapping) else {}

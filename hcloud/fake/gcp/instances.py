@@ -1,0 +1,207 @@
+"""Machines of the fake Google: inserted one by one or many at once, relabelled, stopped, deleted, listened to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import count, islice
+
+from hcloud.fake.faults import Kind
+from hcloud.fake.gcp import documents, quotas
+from hcloud.fake.gcp.bodies import BulkInsert, Instance, Properties, SetLabels, read_body
+from hcloud.fake.gcp.catalog import Shape
+from hcloud.fake.gcp.operations import BASE
+from hcloud.fake.gcp.refusals import STOCK_OUT, RefusalError, already_there, invalid
+from hcloud.fake.gcp.world import Call, Ending, NewMachine, World
+
+_LONGEST_NAME = 63
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """What is asked for once its body was understood."""
+
+    zone: str
+    shape: Shape
+    names: tuple[str, ...]
+    minimum: int
+    properties: Properties
+
+
+def insert(world: World, call: Call) -> dict[str, object]:
+    """One machine."""
+    zone, body = world.zone(call), read_body(Instance, call.raw)
+    prefix = f"zones/{zone}/machineTypes/"
+    if prefix not in body.machine_type:
+        raise invalid("resource.machineType", body.machine_type, f"It must be a URL with {prefix}.")
+    shape = _shape(world, body.machine_type.partition(prefix)[2])
+    order = _Order(zone, shape, (body.name,), 1, body)
+    made, ending = _fill(world, call, order)
+    _make(world, call, order, made)
+    return world.begin(call, "insert", f"zones/{zone}/instances/{body.name}", ending)
+
+
+def bulk_insert(world: World, call: Call) -> dict[str, object]:
+    """As many machines as there are, the minimum at least, or none."""
+    zone, body = world.zone(call), read_body(BulkInsert, call.raw)
+    shape = _shape(world, body.instance_properties.machine_type, "resource.instanceProperties.machineType")
+    minimum = body.count if body.min_count is None else body.min_count
+    if minimum > body.count:
+        raise invalid("resource.minCount", minimum, "It must not be more than count.")
+    order = _Order(zone, shape, _names(world, zone, body), minimum, body.instance_properties)
+    made, ending = _fill(world, call, order)
+    _make(world, call, order, made)
+    status = {
+        "status": "DONE",
+        "targetVmCount": body.count,
+        "createdVmCount": made,
+        "failedToCreateVmCount": body.count - made,
+        "deletedVmCount": 0,
+    }
+    extra = {"instancesBulkInsertOperationMetadata": {"perLocationStatus": {f"zones/{zone}": status}}}
+    return world.begin(call, "bulkInsert", f"zones/{zone}", Ending(ending.errors, ending.status, extra))
+
+
+def _shape(world: World, name: str, where: str = "resource.machineType") -> Shape:
+    shape = world.place.shapes.get(name)
+    if shape is None:
+        raise invalid(where, name, "The referenced machine type does not exist.")
+    return shape
+
+
+def _names(world: World, zone: str, body: BulkInsert) -> tuple[str, ...]:
+    if bool(body.per_instance_properties) == bool(body.name_pattern):
+        raise invalid("resource.namePattern", body.name_pattern, "Give a pattern or per-instance properties.")
+    if body.per_instance_properties:
+        if len(body.per_instance_properties) != body.count:
+            raise invalid("resource.count", body.count, "It must be the number of per-instance properties.")
+        return tuple(body.per_instance_properties)
+    return tuple(islice(_numbered(world, zone, body.name_pattern or ""), body.count))
+
+
+def _numbered(world: World, zone: str, pattern: str) -> Iterator[str]:
+    """Names of a pattern, counted from behind the highest that is taken."""
+    before, digits = pattern.partition("#")[0], pattern.count("#")
+    after = pattern[len(before) + digits :]
+    names = [str(m.detail["name"]) for m in world.standing() if m.zone == zone]
+    middles = [n[len(before) : len(n) - len(after)] for n in names if n.startswith(before) and n.endswith(after)]
+    highest = max((int(m) for m in middles if m.isdecimal()), default=0)
+    for number in count(highest + 1):
+        yield f"{before}{number:0{digits}d}{after}"[:_LONGEST_NAME]
+
+
+def _fill(world: World, call: Call, order: _Order) -> tuple[int, Ending]:
+    """How many of an order are made, and how its operation ends."""
+    _check(world, order)
+    wanted = len(order.names)
+    answer = call.rule.answer if call.rule else None
+    if answer in (Kind.NO_CAPACITY, Kind.OPERATION_FAILS):
+        return 0, _stock_out(world, order.zone, call.rule.code if call.rule else "")
+    if too_many := quotas.exceeded(world, order.zone, order.shape, wanted, order.properties.spot):
+        return 0, too_many
+    left = world.stock_left(order.shape.name, order.zone)
+    made = wanted if left is None else min(wanted, left)
+    if answer is Kind.PARTIAL and call.rule:
+        made = min(made, int(wanted * call.rule.share))
+    return (made, Ending()) if made >= order.minimum else (0, _stock_out(world, order.zone))
+
+
+def _check(world: World, order: _Order) -> None:
+    properties = order.properties
+    if not any(d.boot and d.has_origin for d in properties.disks):
+        raise invalid("resource.disks", "", "A boot disk with a source or a source image is required.")
+    if not properties.network_interfaces:
+        raise invalid("resource.networkInterfaces", "", "At least one network interface is required.")
+    scheduling = properties.scheduling
+    if properties.spot and (scheduling.automatic_restart or scheduling.on_host_maintenance != "TERMINATE"):
+        raise invalid("resource.scheduling", "", "Spot machines are not restarted and not migrated.")
+    for name in order.names:
+        if world.taken(order.zone, name):
+            raise already_there(f"projects/{world.place.project}/zones/{order.zone}/instances/{name}")
+
+
+def _stock_out(world: World, zone: str, code: str = "") -> Ending:
+    where = f"projects/{world.place.project}/zones/{zone}"
+    words = f"The zone '{where}' does not have enough resources available to fulfill the request."
+    return Ending(({"code": code or STOCK_OUT, "message": words},), 503)
+
+
+def _make(world: World, call: Call, order: _Order, made: int) -> None:
+    properties = order.properties
+    for name in order.names[:made]:
+        detail: dict[str, object] = {
+            "start_up": properties.start_up(),
+            "end": properties.scheduling.instance_termination_action,
+            "image": next((d.initialize_params.source_image for d in properties.disks if d.initialize_params), ""),
+        }
+        world.put(
+            NewMachine(
+                zone=order.zone,
+                name=name,
+                instance_type=order.shape.name,
+                spot=properties.spot,
+                tags=dict(properties.labels),
+                token=call.request_id,
+                principal=call.principal,
+                detail=detail,
+            )
+        )
+
+
+def get(world: World, call: Call) -> dict[str, object]:
+    """A machine."""
+    return documents.instance(world, world.machine(world.zone(call), call.route.path["name"]))
+
+
+def delete(world: World, call: Call) -> dict[str, object]:
+    """Its end."""
+    machine = world.machine(world.zone(call), call.route.path["name"])
+    target = f"zones/{machine.zone}/instances/{machine.detail['name']}"
+    if call.rule and call.rule.answer is Kind.OPERATION_FAILS:
+        error = {"code": call.rule.code or "INTERNAL_ERROR", "message": "Internal error: the machine was not deleted."}
+        return world.begin(call, "delete", target, Ending((error,), 500))
+    world.end(machine)
+    return world.begin(call, "delete", target)
+
+
+def set_labels(world: World, call: Call) -> dict[str, object]:
+    """Other labels, for one who has seen the present ones."""
+    machine = world.machine(world.zone(call), call.route.path["name"])
+    body = read_body(SetLabels, call.raw)
+    if body.label_fingerprint != documents.fingerprint(machine):
+        raise RefusalError(412, "conditionNotMet", "Labels fingerprint either invalid or resource labels have changed")
+    machine.tags = dict(body.labels)
+    return world.begin(call, "setLabels", f"zones/{machine.zone}/instances/{machine.detail['name']}")
+
+
+def stop(world: World, call: Call) -> dict[str, object]:
+    """Let it stand still; its disk stays, and so does the machine."""
+    machine = world.machine(world.zone(call), call.route.path["name"])
+    machine.detail["stopped"] = True
+    return world.begin(call, "stop", f"zones/{machine.zone}/instances/{machine.detail['name']}")
+
+
+def start(world: World, call: Call) -> dict[str, object]:
+    """Let it run again."""
+    machine = world.machine(world.zone(call), call.route.path["name"])
+    machine.detail.pop("stopped", None)
+    machine.running_at = world.now + world.faults.plan.spin_up
+    return world.begin(call, "start", f"zones/{machine.zone}/instances/{machine.detail['name']}")
+
+
+def serial_port(world: World, call: Call) -> dict[str, object]:
+    """What it wrote to its console, from a byte on."""
+    machine = world.machine(world.zone(call), call.route.path["name"])
+    written = str(machine.detail.get("console", "")).encode()
+    start_at = call.query.get("start", "0")
+    if not start_at.lstrip("-").isdecimal():
+        raise invalid("start", start_at, "It must be a number.")
+    first = min(max(int(start_at), 0), len(written))
+    place = f"{BASE}/projects/{world.place.project}/zones/{machine.zone}/instances/{machine.detail['name']}"
+    return {
+        "kind": "compute#serialPortOutput",
+        "contents": written[first:].decode(errors="replace"),
+        "start": str(first),
+        "next": str(len(written)),
+        "selfLink": f"{place}/serialPort",
+    }

@@ -1,0 +1,210 @@
+"""The fake Google's state: what stands in its zones, what is reserved there, and how both look at a moment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from hcloud.fake.clock import FakeClock
+from hcloud.fake.faults import FaultPlan, Rule
+from hcloud.fake.gcp.catalog import Place, Shape, region_of
+from hcloud.fake.gcp.operations import Operation, Operations, about
+from hcloud.fake.gcp.refusals import unknown_resource
+from hcloud.fake.gcp.routes import Route
+from hcloud.fake.ledger import Ledger, Rented
+from hcloud.fake.server import started
+from hcloud.model.catalog import PurchaseOption
+
+SPOT_NOTICE_SECONDS = 120.0
+LARGEST_PAGE = 500  # Google's own
+
+
+@dataclass(slots=True)
+class Call:
+    """A request on its way: what it asks for, by whom, what goes wrong with it, and whether it changed something."""
+
+    route: Route
+    path: str
+    query: Mapping[str, str]
+    raw: bytes
+    principal: str
+    rule: Rule | None = None
+    acted: bool = False
+
+    @property
+    def about(self) -> str:
+        """What it is about, so that it is known when it comes again."""
+        return about(self.route.operation, self.path, self.raw)
+
+    @property
+    def request_id(self) -> str:
+        """Its idempotency handle."""
+        return self.query.get("requestId", "")
+
+
+@dataclass(frozen=True, slots=True)
+class NewMachine:
+    """A machine about to stand; ``detail`` goes into the ledger as it is."""
+
+    zone: str
+    name: str
+    instance_type: str
+    spot: bool
+    tags: dict[str, str]
+    token: str = ""
+    principal: str = ""
+    detail: dict[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How an operation will end: not at all badly, or with these errors and this HTTP status."""
+
+    errors: tuple[Mapping[str, object], ...] = ()
+    status: int = 0
+    extra: Mapping[str, object] = field(default_factory=dict)
+
+
+class World:
+    """Everything that the handlers of requests share; all of it is touched with the ledger's lock held."""
+
+    def __init__(self, plan: FaultPlan | None = None, place: Place | None = None) -> None:
+        self.place = place or Place()
+        self.clock: FakeClock
+        self.clock, self.faults = started(plan or FaultPlan())
+        self.ledger = Ledger()
+        self.operations = Operations()
+        self.reservations: dict[str, dict[str, object]] = {}
+        self.types: dict[str, list[dict[str, object]]] = {}
+        self.largest_page = LARGEST_PAGE
+
+    @property
+    def now(self) -> float:
+        """The fake's time."""
+        return self.clock.now()
+
+    def zone(self, call: Call) -> str:
+        """The zone in a request's path; raises RefusalError where there is none of that name."""
+        zone = call.route.path["zone"]
+        if zone not in self.place.zones():
+            raise unknown_resource(f"projects/{self.place.project}/zones/{zone}")
+        return zone
+
+    def region(self, call: Call) -> str:
+        """The same for a region."""
+        region = call.route.path["region"]
+        if region not in self.place.regions:
+            raise unknown_resource(f"projects/{self.place.project}/regions/{region}")
+        return region
+
+    def standing(self) -> tuple[Rented, ...]:
+        """All machines that are not over, by zone and name, seen or not."""
+        now = self.now
+        found = (m for m in self.ledger.machines.values() if m.is_there(now))
+        return tuple(sorted(found, key=lambda m: (m.zone, str(m.detail["name"]))))
+
+    def seen(self) -> tuple[Rented, ...]:
+        """Those that lists and look-ups show by now."""
+        now = self.now
+        return tuple(m for m in self.standing() if now >= m.visible_at)
+
+    def machine(self, zone: str, name: str) -> Rented:
+        """A machine that is shown; raises RefusalError where there is none."""
+        found = self.ledger.machines.get(f"{zone}/{name}")
+        if found is None or not found.is_there(self.now) or self.now < found.visible_at:
+            raise unknown_resource(f"projects/{self.place.project}/zones/{zone}/instances/{name}")
+        return found
+
+    def taken(self, zone: str, name: str) -> bool:
+        """Whether a name is in use, seen or not."""
+        found = self.ledger.machines.get(f"{zone}/{name}")
+        return found is not None and found.is_there(self.now)
+
+    def put(self, new: NewMachine) -> Rented:
+        """Let a machine stand. One that is over and had its name stays in the ledger under another."""
+        plan, now, identity = self.faults.plan, self.now, f"{new.zone}/{new.name}"
+        number = self.ledger.next_number()
+        before = self.ledger.machines.pop(identity, None)
+        if before is not None:
+            before.id = f"{identity}#{number}"
+            self.ledger.machines[before.id] = before
+        made = Rented(
+            id=identity,
+            instance_type=new.instance_type,
+            zone=new.zone,
+            spot=new.spot,
+            tags=dict(new.tags),
+            token=new.token,
+            principal=new.principal,
+            made_at=now,
+            visible_at=now + plan.visibility_delay,
+            tagged_at=now + plan.tag_delay,
+            running_at=now + plan.spin_up,
+            detail={"name": new.name, "number": number, **new.detail},
+        )
+        self.ledger.machines[identity] = made
+        return made
+
+    def end(self, machine: Rented) -> None:
+        """Begin its end; it stays STOPPING for as long as the plan says."""
+        if machine.asked_to_end is None or machine.asked_to_end > self.now:
+            machine.asked_to_end = self.now
+            machine.ended_at = self.now + self.faults.plan.end_delay
+
+    def notice_spots(self) -> None:
+        """Give the spot machines the notices that are due."""
+        for seconds in self.faults.plan.spot_notices:
+            at = self.faults.started + seconds
+            if self.now < at:
+                continue
+            for machine in self.ledger.machines.values():
+                if machine.spot and machine.made_at <= at and machine.asked_to_end is None:
+                    machine.detail["notice_at"] = at
+                    machine.asked_to_end = at + SPOT_NOTICE_SECONDS
+                    machine.ended_at = machine.asked_to_end + self.faults.plan.end_delay
+
+    def stock_left(self, instance_type: str, zone: str) -> int | None:
+        """How many more of a type a zone has; None without a limit."""
+        stock = self.faults.stock(instance_type, zone)
+        if stock is None:
+            return None
+        return max(stock - sum(1 for m in self.standing() if (m.instance_type, m.zone) == (instance_type, zone)), 0)
+
+    def shape(self, name: str, zone: str) -> Shape:
+        """A machine type; raises RefusalError where there is none."""
+        found = self.place.shapes.get(name)
+        if found is None:
+            raise unknown_resource(f"projects/{self.place.project}/zones/{zone}/machineTypes/{name}")
+        return found
+
+    def begin(self, call: Call, kind: str, target: str, ending: Ending | None = None) -> dict[str, object]:
+        """Start an operation in the zone or region of a request and answer with it."""
+        ending = ending or Ending()
+        path, number, now = call.route.path, self.ledger.next_number(), self.now
+        scope = f"zones/{path['zone']}" if "zone" in path else f"regions/{path['region']}"
+        operation = Operation(
+            name=f"operation-{int(now * 1000)}-{number:012x}",
+            number=number,
+            kind=kind,
+            scope=scope,
+            target=target,
+            user=call.principal or "hcloud@fake",
+            begun=now,
+            done_at=now + self.faults.plan.operation_delay,
+            request_id=call.request_id,
+            errors=ending.errors,
+            status=ending.status,
+            extra=ending.extra,
+        )
+        self.operations.add(operation, call.about, remember=self.faults.plan.tokens)
+        call.acted = True
+        return operation.document(self.place.project, now, fresh=True)
+
+    def hourly(self, instance_type: str, option: PurchaseOption, years: int = 0) -> Decimal:
+        """What this cloud asks for a machine now, in dollars an hour."""
+        return self.place.hourly(instance_type, option, years) * Decimal(str(self.faults.plan.price_factor))
+
+    def is_in(self, region: str, machine: Rented) -> bool:
+        """Whether a machine stands in a region."""
+        return region_of(machine.zone) == region

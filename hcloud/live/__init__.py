@@ -1,0 +1,1 @@
+"""Changing a cloud and losing neither a machine nor a dollar: look, note, ask, note again, remember."""

@@ -1,0 +1,99 @@
+"""Ending what nobody remembers: machines with this project's tags that no state of ours holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from hcloud.errors import DeniedByGuardError, HcloudError, PartialError
+from hcloud.live.guards import Approval
+from hcloud.live.observe import check_scope, observe
+from hcloud.live.site import Site
+from hcloud.model.live import PROTECTED_TAG, TAG_EXPIRES, TAG_PROJECT, Machine
+from hcloud.model.state import Conclusion, Deed, Intent, Result
+from hcloud.planning.standing import GRACE
+
+EXPIRY_FORM = "%Y%m%dt%Hz"
+
+
+@dataclass(frozen=True, slots=True)
+class Orphan:
+    """A machine that no record of this state is about, and why it may be ended; or with ``kept``, why it is not."""
+
+    machine: Machine
+    why: str
+    kept: str = ""
+
+
+def orphans(site: Site, lineages: Sequence[str] = ()) -> tuple[Orphan, ...]:
+    """Machines of this project that nobody seems to hold, by id; reads only.
+
+    Ours are those of this state's lineage that it neither remembers nor is about to (an order that is open), and that
+    have been there for longer than lists may lag. Those of another lineage are only named: another state may hold them,
+    unless ``lineages`` says that it does not, or their own tag says that their time is over.
+    """
+    seen = observe(site)
+    known = {r.id for r in seen.state.records}
+    opened = {i.order.key for i in seen.open if i.order is not None}
+    patience = site.patience()
+    patience.expect(1)
+    every = patience.ask(lambda: site.cloud.machines(""))
+    found = []
+    for machine in sorted(every, key=lambda m: m.id):
+        if machine.tags.get(TAG_PROJECT) != seen.state.project or not machine.state.is_live or machine.id in known:
+            continue
+        if machine.key in opened:
+            continue
+        found.append(_judged(machine, seen.state.lineage, lineages, seen.at))
+    return tuple(found)
+
+
+def _judged(machine: Machine, lineage: str, lineages: Sequence[str], at: datetime) -> Orphan:
+    if PROTECTED_TAG in machine.tags:
+        return Orphan(machine, "nobody remembers it", "it is protected")
+    if machine.launched is None or at - machine.launched < GRACE:
+        return Orphan(machine, "nobody remembers it", "it is too young to be sure")
+    if machine.lineage == lineage:
+        return Orphan(machine, "bears this state's tag, and the state does not know it")
+    if _is_over(machine.tags.get(TAG_EXPIRES, ""), at):
+        return Orphan(machine, f"of the state {machine.lineage[:8]}, and its time is over")
+    if machine.lineage in lineages:
+        return Orphan(machine, f"of the state {machine.lineage[:8]}, which was said to be gone")
+    return Orphan(machine, f"of the state {machine.lineage[:8]}", "another state may hold it: --lineage if it is gone")
+
+
+def _is_over(expires: str, at: datetime) -> bool:
+    try:
+        return datetime.strptime(expires, EXPIRY_FORM).replace(tzinfo=at.tzinfo) <= at
+    except ValueError:
+        return False
+
+
+def collect(site: Site, found: Sequence[Orphan], approval: Approval) -> tuple[str, ...]:
+    """End orphans, noted before it is asked for; returns those the cloud agreed to end.
+
+    Raises DeniedByGuardError unless ``approval.ends`` is their number, and LockedError where somebody works here.
+    """
+    ids = tuple(o.machine.id for o in found if not o.kept)
+    if not ids:
+        return ()
+    if approval.ends != len(ids):
+        raise DeniedByGuardError(f"{len(ids)} machines would end", hint=f"say how many on purpose: --ends {len(ids)}")
+    with site.store.locked("gc"):
+        patience = site.patience()
+        patience.expect(2)
+        state = site.remembered()
+        check_scope(state, patience.ask(site.cloud.scope))
+        if state.scope is None:
+            state = site.store.save(state)
+        journal = site.store.journal()
+        number = journal.next_number()
+        journal.intend(Intent(number, Deed.TERMINATE, site.now(), "gc", state.generation, ids=ids))
+        try:
+            answer = patience.ask(lambda: site.cloud.terminate(ids), again=True)
+        except HcloudError as error:
+            journal.conclude(Conclusion(number, Result.UNKNOWN, site.now(), why=str(error)))
+            raise PartialError(f"not known whether {len(ids)} machines end: {error}", hint="hcloud gc again") from error
+        journal.conclude(Conclusion(number, Result.DONE, site.now(), ids=answer.ending))
+        return answer.ending

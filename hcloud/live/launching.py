@@ -1,0 +1,219 @@
+"""Orders: noted, asked for, and remembered; elsewhere where there are none left."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from hcloud.errors import (
+    DeniedByGuardError,
+    DeniedError,
+    HcloudError,
+    MismatchError,
+    NoCapacityError,
+    NotFoundError,
+    QuotaError,
+    RefusedError,
+    ThrottledError,
+    UnavailableError,
+    UnknownOutcomeError,
+)
+from hcloud.live.book import Came
+from hcloud.live.ending import ask_to_end
+from hcloud.live.outcome import Shortfall
+from hcloud.live.run import Run
+from hcloud.model.change import Shape, Slot
+from hcloud.model.live import Launch, Launched, Machine, Owner
+from hcloud.model.state import Intent, State
+from hcloud.planning.recall import record_of, with_records
+
+REISSUES = 6  # ours: how often an order is sent again whose outcome stays unknown
+_NO = (NoCapacityError, QuotaError, MismatchError, RefusedError, NotFoundError, DeniedError)
+_OPEN = (ThrottledError, UnavailableError, UnknownOutcomeError)
+
+
+@dataclass(slots=True)
+class Job:
+    """What comes at one address: ``count`` machines in all, of which open orders bring what they can. ``replaces`` are
+    machines that go when as many came."""
+
+    address: str
+    slot: Slot | None
+    count: int
+    replaces: tuple[str, ...] = ()
+    orders: tuple[Intent, ...] = ()
+    came: list[str] = field(default_factory=list)
+    tried: list[str] = field(default_factory=list)
+    capacity: bool = True
+
+
+def work_off(run: Run, job: Job) -> None:
+    """Bring what a job wants: open orders first, the rest by its offerings in order. What ends it early is noted."""
+    try:
+        for intent in job.orders:
+            _settle(run, job, intent)
+        if job.slot is not None:
+            _fill(run, job, job.slot)
+    except HcloudError as error:
+        run.halt(error)
+    missing = job.count - len(job.came)
+    if missing > 0:
+        run.fall_short(Shortfall(job.address, missing, tuple(job.tried), job.capacity and bool(job.tried)))
+
+
+def _settle(run: Run, job: Job, intent: Intent) -> None:
+    """Ask again, with the same key, for an order whose outcome is not known."""
+    order = intent.order
+    if order is None:
+        return
+    try:
+        machines = _carry_out(run, intent, doubt=True)
+    except _NO as error:
+        _note_no(run, job, order, error)
+        return
+    _take(run, job, machines)
+
+
+def _fill(run: Run, job: Job, slot: Slot) -> None:
+    spent_types: set[str] = set()
+    for shape, zone in slot.offerings:
+        missing = job.count - len(job.came)
+        if missing <= 0 or run.halted is not None:
+            return
+        name = f"{shape.instance_type} in {zone}"
+        offering = (shape.instance_type, zone, slot.option)
+        if shape.instance_type in spent_types:
+            continue
+        if run.site.sold_out.holds(offering, run.site.clock.passed()):
+            job.tried.append(f"{name}: sold out a short while ago")
+            continue
+        try:
+            _place_order(run, job, slot, (shape, zone), missing)
+        except QuotaError as error:
+            spent_types.add(shape.instance_type)
+            job.tried.append(f"{name}: {error}")
+
+
+def _place_order(run: Run, job: Job, slot: Slot, where: tuple[Shape, str], missing: int) -> None:
+    shape, zone = where
+    order = Launch("", job.address, shape.instance_type, zone, missing, Owner("", "", "", slot.expires))
+    order = run.new_order(replace(order, option=slot.option, start_up=slot.start_up))
+    try:
+        run.purse.take(shape, missing)
+    except DeniedByGuardError as error:
+        job.capacity = False
+        job.tried.append(str(error))
+        return
+    before = len(job.came)
+    try:
+        machines = _carry_out(run, run.book.order(order), doubt=False)
+        _take(run, job, machines)
+        if len(machines) < missing:
+            job.tried.append(f"{shape.instance_type} in {zone}: {len(machines)} of {missing} came")
+    except QuotaError:
+        raise
+    except _NO as error:
+        _note_no(run, job, order, error)
+    finally:
+        run.purse.give_back(shape, missing - (len(job.came) - before))
+
+
+def _note_no(run: Run, job: Job, order: Launch, error: HcloudError) -> None:
+    job.tried.append(str(error))
+    if isinstance(error, NoCapacityError):
+        _remember_sold_out(run, order)
+        return
+    if isinstance(error, QuotaError):
+        return
+    job.capacity = False
+    run.problem(str(error))
+    if isinstance(error, DeniedError):
+        run.halt(error)
+
+
+def _remember_sold_out(run: Run, order: Launch) -> None:
+    run.site.sold_out.note((order.instance_type, order.zone, order.option), run.site.clock.passed())
+
+
+def _take(run: Run, job: Job, machines: tuple[Machine, ...]) -> None:
+    """What is wanted of the machines that came; the rest is ended before the run is over."""
+    wanted = max(job.count - len(job.came), 0)
+    for machine in machines[:wanted]:
+        job.came.append(machine.id)
+    run.came(machines[:wanted], job.address)
+    run.surplus += [m.id for m in machines[wanted:]]
+
+
+def _carry_out(run: Run, intent: Intent, *, doubt: bool) -> tuple[Machine, ...]:
+    """The machines of a noted order, remembered; ``doubt`` says that it may have been asked for before.
+
+    Where nobody can say what came of it the intent stays open, and so it does where the credentials are bad.
+    """
+    order = intent.order
+    if order is None:
+        return ()
+    try:
+        answer = _ask(run, order, doubt=doubt)
+    except _NO as error:
+        run.book.refused(intent, str(error))
+        raise
+    except _OPEN as error:
+        run.book.unknown(intent, str(error))
+        raise
+    return _remember(run, intent, answer)
+
+
+def _ask(run: Run, order: Launch, *, doubt: bool) -> Launched:
+    """What the cloud made of an order. After an unknown outcome the cloud is looked at; the order is sent again, with
+    the same key, while not all of its machines are seen."""
+    seen: dict[str, Machine] = {}
+    run.seen = None
+    lost: HcloudError | None = None
+    run.patience.expect(1)
+    for _ in range(REISSUES):
+        try:
+            return _joined(order, seen, run.patience.ask(lambda: run.cloud.launch(order)))
+        except UnknownOutcomeError as error:
+            lost = error
+            seen |= _of_key(run, order)
+        except _NO as error:
+            seen |= _of_key(run, order) if doubt or lost else {}
+            if not seen:
+                raise
+            return _joined(order, seen, Launched((), 0, str(error)))
+        if len(seen) >= order.count:
+            return _joined(order, seen, Launched(()))
+    raise lost or RuntimeError("an order was never sent")
+
+
+def _of_key(run: Run, order: Launch) -> dict[str, Machine]:
+    return {m.id: m for m in run.list_machines() if m.key == order.key and m.state.is_live}
+
+
+def _joined(order: Launch, seen: dict[str, Machine], answer: Launched) -> Launched:
+    """What was answered and what was seen are machines of one order; where the cloud knows no keys there may be more
+    of them than were ordered."""
+    live = {m.id: m for m in answer.machines if m.state.is_live} | seen
+    return Launched(tuple(live[i] for i in sorted(live)), max(order.count - len(live), 0), answer.why)
+
+
+def _remember(run: Run, intent: Intent, answer: Launched) -> tuple[Machine, ...]:
+    lineage = run.book.state.lineage
+    tagged = tuple(m for m in answer.machines if m.lineage == lineage)
+    bare = tuple(m.id for m in answer.machines if m.lineage != lineage)
+    if bare:
+        ask_to_end(run, bare, insist=True)
+    came = Came(machines=tagged, missing=answer.missing + len(bare), why=answer.why)
+    run.book.done(intent, came, _with(tagged, intent))
+    if bare:
+        raise HcloudError(
+            f"{len(bare)} machines were made without the tags they were ordered with, and were ended at once",
+            hint="see whether a policy of the account drops tags: hcloud could not find such machines again",
+        )
+    if answer.missing and intent.order is not None:
+        _remember_sold_out(run, intent.order)
+    return tagged
+
+
+def _with(machines: tuple[Machine, ...], intent: Intent) -> Callable[[State], State]:
+    return lambda state: with_records(state, [record_of(m, intent) for m in machines])

@@ -1,0 +1,79 @@
+"""Looking: the cloud first, what is remembered second. Nothing is changed, here or there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from hcloud.errors import StaleError
+from hcloud.live.patience import Patience
+from hcloud.live.site import Site
+from hcloud.model.change import Observed
+from hcloud.model.live import TAG_PROJECT, Machine, Scope
+from hcloud.model.state import Conclusion, Intent, State
+from hcloud.planning.recall import replayed, unresolved, up_to_date
+from hcloud.planning.standing import GRACE
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the cloud listed, and what was stored when it had."""
+
+    scope: Scope
+    told: tuple[Machine, ...]
+    stored: State
+    entries: tuple[Intent | Conclusion, ...]
+
+
+def observe(site: Site, patience: Patience | None = None) -> Observed:
+    """What is there and what is remembered of it, brought together; reads only, and needs no lock.
+
+    Raises StaleError where the state belongs to another account, region or endpoint, and whatever a cloud raises that
+    does not let itself be looked at: then nothing may be made there, either.
+    """
+    patience = patience or site.patience()
+    patience.expect(3)
+    scope = patience.ask(site.cloud.scope)
+    before = site.remembered()
+    check_scope(before, scope)
+    unused = before.scope is None and not before.records
+    told = patience.ask(lambda: site.cloud.machines("" if unused else before.lineage))
+    stored = site.remembered()
+    check_scope(stored, scope)
+    return brought_together(site, patience, Seen(scope, told, stored, site.store.journal().entries()))
+
+
+def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
+    """What was listed and what is remembered; what is remembered and was not listed is looked up by id."""
+    scope, told, stored = seen.scope, seen.told, seen.stored
+    state, opened = replayed(stored, seen.entries), unresolved(seen.entries)
+    ours = {m.id: m for m in told if m.lineage == state.lineage}
+    missed = sorted(r.id for r in state.records if r.id not in ours)
+    if missed:
+        ours |= {m.id: m for m in patience.ask(lambda: site.cloud.look(missed))}
+    at = site.now()
+    state = up_to_date(state, opened, ours, at)
+    unused = stored.scope is None and not stored.records
+    strangers = [
+        m for m in told if m.lineage != state.lineage and m.tags.get(TAG_PROJECT) == state.project and m.state.is_live
+    ]
+    expected = [r for r in state.records if not r.ending]
+    settled = any(at - r.intended >= GRACE for r in expected)
+    return Observed(
+        at=at,
+        scope=scope,
+        serial=stored.serial,
+        state=replace(state, scope=scope),
+        machines=tuple(ours[i] for i in sorted(ours)),
+        open=opened,
+        told_none=settled and not any(r.id in ours for r in state.records),
+        strangers=tuple(strangers) if unused else (),
+    )
+
+
+def check_scope(state: State, scope: Scope) -> None:
+    """Refuse to work on a state from another account, region or endpoint."""
+    if state.scope is not None and state.scope != scope:
+        raise StaleError(
+            f"this state belongs to {state.scope}, and these credentials to {scope}",
+            hint="use the credentials, region and endpoint of the state, or another state",
+        )

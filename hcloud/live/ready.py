@@ -1,0 +1,68 @@
+"""Waiting for machines to run; one that never does is ended, and replaced once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hcloud.live.ending import GROWTH
+from hcloud.live.observe import observe
+from hcloud.live.run import Run
+from hcloud.live.site import Site, Step
+from hcloud.model.change import Observed
+from hcloud.model.live import MachineState
+from hcloud.planning.standing import GRACE
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """What does not run when the time is up: ``pending`` by what the cloud says, ``untold`` because it says nothing."""
+
+    pending: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
+
+
+def wait_until_ready(run: Run) -> Late:
+    """Look until all machines that came run, or time is up; what somebody else ended meanwhile is not waited for.
+
+    What came in an earlier run, and so short a while ago that the cloud may not tell of it yet, is waited for, too.
+    """
+    if not run.launched and not _young(run.seen or run.look()):
+        return Late()
+    delay = run.site.waits.first_poll
+    until = run.site.clock.passed() + run.site.waits.ready
+    while True:
+        late = _late(run, run.look())
+        running = len([i for i in run.launched if i not in late.pending and i not in late.untold])
+        run.site.progress(Step("running", running, len(run.launched)))
+        if not (late.pending or late.untold) or run.site.clock.passed() >= until:
+            return late
+        run.patience.pause(delay)
+        delay = min(delay * GROWTH, run.site.waits.longest_poll)
+
+
+def _late(run: Run, seen: Observed) -> Late:
+    told = {m.id: m for m in seen.machines}
+    ids = sorted(i for i in run.launched if i not in run.ended)
+    untold = {i for i in ids if i not in told} | _young(seen)
+    pending = [i for i in ids if i in told and told[i].state is MachineState.PENDING]
+    return Late(tuple(pending), tuple(sorted(untold)))
+
+
+def _young(seen: Observed) -> set[str]:
+    """Machines not told of that were ordered so short a while ago that this says nothing."""
+    return {
+        r.id for r in seen.state.records if r.missed_since is not None and not r.ending and seen.at - r.intended < GRACE
+    }
+
+
+def observe_until_told(site: Site) -> Observed:
+    """What is there, once the cloud tells of everything that was ordered lately, or five minutes have passed."""
+    patience = site.patience()
+    delay = site.waits.first_poll
+    until = site.clock.passed() + GRACE.total_seconds()
+    while True:
+        seen = observe(site, patience)
+        if not _young(seen) or site.clock.passed() >= until:
+            return seen
+        patience.pause(delay)
+        delay = min(delay * GROWTH, site.waits.longest_poll)

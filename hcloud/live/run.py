@@ -1,0 +1,94 @@
+"""One run: what its steps share, and the looks at the cloud between them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from hcloud.control.ports import Cloud
+from hcloud.errors import HcloudError
+from hcloud.live.book import Book
+from hcloud.live.guards import Purse
+from hcloud.live.observe import Seen, brought_together
+from hcloud.live.outcome import Shortfall
+from hcloud.live.patience import Patience
+from hcloud.live.site import Site, Step, order_key
+from hcloud.model.change import ChangeSet, Observed
+from hcloud.model.live import Launch, Machine, Owner, Scope
+from hcloud.planning.diff import Terms
+
+
+@dataclass(slots=True)
+class Run:
+    """An apply or destroy under way. ``launched`` are machines that came by id, with the address they came for;
+    ``surplus`` ids that came and are not wanted; ``halted`` is what ended it early."""
+
+    site: Site
+    patience: Patience
+    book: Book
+    purse: Purse
+    found: ChangeSet
+    terms: Terms
+    scope: Scope
+    launched: dict[str, str] = field(default_factory=dict)
+    ended: list[str] = field(default_factory=list)
+    surplus: list[str] = field(default_factory=list)
+    shortfalls: list[Shortfall] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    halted: HcloudError | None = None
+    seen: Observed | None = None
+    _attempts: dict[str, int] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def cloud(self) -> Cloud:
+        """The cloud."""
+        return self.site.cloud
+
+    def halt(self, error: HcloudError) -> None:
+        """Begin nothing new: what ends a run first is what it is ended by."""
+        with self._lock:
+            self.halted = self.halted or error
+
+    def problem(self, text: str) -> None:
+        """Something to tell at the end."""
+        with self._lock:
+            self.problems.append(text)
+
+    def fall_short(self, shortfall: Shortfall) -> None:
+        """Machines that could not be had."""
+        with self._lock:
+            self.shortfalls.append(shortfall)
+
+    def came(self, machines: Iterable[Machine], address: str) -> None:
+        """Machines that came."""
+        with self._lock:
+            self.launched |= {m.id: address for m in machines}
+            done = len(self.launched)
+        self.site.progress(Step(f"{address}: launched", done, self.found.coming))
+
+    def new_order(self, order: Launch) -> Launch:
+        """An order with its key: the attempt is counted by address, type and zone."""
+        place = "\n".join([order.address, order.instance_type, order.zone])
+        with self._lock:
+            attempt = self._attempts[place] = self._attempts.get(place, 0) + 1
+        state = self.book.state
+        owner = Owner(state.lineage, state.project, self.found.digest[:12], order.owner.expires)
+        offering = (order.instance_type, order.zone)
+        key = order_key(state.lineage, state.generation, order.address, offering, attempt)
+        return replace(order, key=key, owner=owner)
+
+    def list_machines(self) -> tuple[Machine, ...]:
+        """What the cloud tells of this state's machines now."""
+        lineage = self.book.state.lineage
+        self.patience.expect(1)
+        return self.patience.ask(lambda: self.cloud.machines(lineage))
+
+    def look(self) -> Observed:
+        """What is there now, brought together with what is remembered; nothing is written."""
+        told = self.list_machines()
+        self.patience.expect(1)
+        seen = Seen(self.scope, told, self.book.state, self.book.entries())
+        self.seen = brought_together(self.site, self.patience, seen)
+        return self.seen

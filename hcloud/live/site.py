@@ -1,0 +1,79 @@
+"""Where work is done: a cloud, a state, a clock, and how to stop, tell and rehearse crashes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from hcloud.control.ports import Clock, Cloud, Crash, StateStore
+from hcloud.errors import HcloudError
+from hcloud.live.patience import Limits, Patience
+from hcloud.live.sold_out import SoldOut
+from hcloud.model.state import State
+
+WORKERS = 4  # ours: orders of different addresses under way at the same time
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Something to tell people: what happened, and how far the work is."""
+
+    text: str
+    done: int = 0
+    of: int = 0
+
+
+Progress = Callable[[Step], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """How long things are waited for, in seconds: machines to run, ends to be confirmed. 0 does not wait."""
+
+    ready: float = 600.0  # ours
+    ended: float = 300.0  # ours
+    first_poll: float = 2.0  # ours
+    longest_poll: float = 20.0  # ours
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Everything that work needs of the world. ``stop`` says whether somebody asked for an end; ``workers`` 1 does one
+    thing after the other, the same way every time; ``beginning`` is the state where there never was one."""
+
+    cloud: Cloud
+    store: StateStore
+    clock: Clock
+    stop: Callable[[], bool] = field(default=lambda: False)
+    progress: Progress = field(default=lambda step: None)
+    crash: Crash = field(default=lambda name: None)
+    limits: Limits = field(default_factory=Limits)
+    waits: Waits = field(default_factory=Waits)
+    beginning: State | None = None
+    workers: int = WORKERS
+    sold_out: SoldOut = field(default_factory=SoldOut)
+
+    def now(self) -> datetime:
+        """The time as it is told, in UTC."""
+        return datetime.fromtimestamp(self.clock.now(), UTC)
+
+    def remembered(self) -> State:
+        """The state as it is stored, or the one to begin with; HcloudError where there is neither."""
+        state = self.store.load() or self.beginning
+        if state is None:
+            raise HcloudError(
+                "there is no state here", hint="hcloud apply makes the first one, hcloud recover rebuilds"
+            )
+        return state
+
+    def patience(self) -> Patience:
+        """Patience for one run."""
+        return Patience(self.clock, self.limits, self.stop)
+
+
+def order_key(lineage: str, generation: int, address: str, offering: tuple[str, str], attempt: int) -> str:
+    """The key of an order: 32 hex digits of what it is, never of time or chance."""
+    words = "\n".join([lineage, str(generation), address, *offering, str(attempt)])
+    return hashlib.sha256(words.encode()).hexdigest()[:32]

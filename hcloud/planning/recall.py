@@ -1,0 +1,105 @@
+"""What is remembered, brought up to date: by the journal with what was done, by the cloud with what it tells."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from hcloud.model.live import PROTECTED_TAG, Machine, MachineState
+from hcloud.model.state import Conclusion, Deed, Intent, Record, Result, State
+from hcloud.planning.standing import is_overdue
+
+Entries = Sequence[Intent | Conclusion]
+
+
+def record_of(machine: Machine, intent: Intent) -> Record:
+    """How a machine of an order is remembered."""
+    order = intent.order
+    if order is None:
+        raise ValueError(f"intent {intent.number} orders nothing")
+    return Record(
+        id=machine.id,
+        address=order.address,
+        key=order.key,
+        instance_type=machine.instance_type,
+        zone=machine.zone,
+        option=machine.option,
+        generation=intent.generation,
+        intended=intent.at,
+        protected=PROTECTED_TAG in machine.tags,
+    )
+
+
+def adopted(machine: Machine, state: State, at: datetime) -> Record:
+    """How a machine is remembered of which only its tags tell."""
+    return Record(
+        id=machine.id,
+        address=machine.address,
+        key=machine.key,
+        instance_type=machine.instance_type,
+        zone=machine.zone,
+        option=machine.option,
+        generation=state.generation,
+        intended=machine.launched or at,
+        protected=PROTECTED_TAG in machine.tags,
+    )
+
+
+def with_records(state: State, records: Iterable[Record]) -> State:
+    """The state with these records, in place of those of the same ids; sorted by id."""
+    found = {r.id: r for r in state.records} | {r.id: r for r in records}
+    return replace(state, records=tuple(found[i] for i in sorted(found)))
+
+
+def with_endings(state: State, ids: Iterable[str]) -> State:
+    """The state with these machines marked as asked to end."""
+    ending = set(ids)
+    return replace(state, records=tuple(replace(r, ending=r.ending or r.id in ending) for r in state.records))
+
+
+def replayed(state: State, entries: Entries) -> State:
+    """The state with everything that the journal says was done and that may not have been written to it yet."""
+    intents = {e.number: e for e in entries if isinstance(e, Intent)}
+    generation = max([state.generation, *(i.generation for i in intents.values())])
+    found = replace(state, generation=generation)
+    for entry in entries:
+        intent = intents.get(entry.number)
+        if isinstance(entry, Intent) or intent is None:
+            continue
+        if intent.deed is Deed.LAUNCH and entry.result is Result.DONE:
+            known = {r.id for r in found.records}
+            found = with_records(found, [record_of(m, intent) for m in entry.machines if m.id not in known])
+        if intent.deed is Deed.TERMINATE and entry.result is Result.DONE:
+            found = with_endings(found, entry.ids)
+    return found
+
+
+def unresolved(entries: Entries) -> tuple[Intent, ...]:
+    """Intents without a conclusion, or with one that says that nobody knows."""
+    known = {e.number: e.result for e in entries if isinstance(e, Conclusion)}
+    return tuple(e for e in entries if isinstance(e, Intent) and known.get(e.number, Result.UNKNOWN) is Result.UNKNOWN)
+
+
+def up_to_date(state: State, opened: Sequence[Intent], told: Mapping[str, Machine], at: datetime) -> State:
+    """The state after the cloud was asked, by tag and by id, what it tells of each record.
+
+    An ended machine is forgotten, and so is one whose end was asked for and of which nothing is told by tag or by id.
+    Any other one of which nothing is told is remembered as missed, and forgotten when it was missed before and long
+    enough ago.
+    """
+    to_end = {i for intent in opened if intent.deed is Deed.TERMINATE for i in intent.ids}
+    kept = (_kept(r, told.get(r.id), r.ending or r.id in to_end, at) for r in state.records)
+    return replace(state, records=tuple(r for r in kept if r is not None))
+
+
+def _kept(record: Record, machine: Machine | None, to_end: bool, at: datetime) -> Record | None:
+    if machine is None:
+        if to_end or is_overdue(record, at):
+            return None
+        return replace(record, missed_since=record.missed_since or at)
+    if machine.state is MachineState.ENDED:
+        return None
+    stopping = machine.state is MachineState.STOPPING
+    protected = record.protected or PROTECTED_TAG in machine.tags
+    return replace(record, missed_since=None, ending=record.ending or stopping, protected=protected)

@@ -1,0 +1,75 @@
+"""What should stand in a cloud for a plan: the reserved pool and the on-demand machines that are always needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Decimal
+
+from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.change import Slot
+from hcloud.model.plan import MixLine, Plan
+
+RESERVED, STANDING = "reserved", "standing"
+_OTHERS = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The cloud and region that slots are for; what a plan wants elsewhere is left out."""
+
+    provider: Provider
+    region: str
+
+
+def slots_of(plan: Plan, place: Place) -> tuple[Slot, ...]:
+    """The slots of a plan in one region, by address, without zones: where a type is offered only the cloud knows.
+
+    What is committed (owned already, or to be bought) runs as whole machines at its amortised price; where it is
+    dollars an hour, as many as these cover. Of what is rented on demand the whole machines of the mean stand (ours:
+    what comes and goes with demand is the controller's). Spot machines do not stand.
+    """
+    return tuple(sorted((*_reserved(plan, place), *_standing(plan, place)), key=lambda slot: slot.address))
+
+
+def left_out(plan: Plan, place: Place) -> tuple[MixLine, ...]:
+    """Lines of the mix that are for another cloud or region."""
+    return tuple(line for line in plan.mix if not _is_here(line, place))
+
+
+def _is_here(line: MixLine, place: Place) -> bool:
+    return (line.provider, line.region) == (place.provider, place.region)
+
+
+def _reserved(plan: Plan, place: Place) -> Iterator[Slot]:
+    by_type: dict[str, list[MixLine]] = {}
+    for line in plan.mix:
+        if line.option.is_commitment and _is_here(line, place) and not line.starts_hour:
+            by_type.setdefault(line.instance_type, []).append(line)
+    for instance_type, lines in sorted(by_type.items()):
+        held = sum((line.count for line in lines), Decimal(0))
+        count = int(held.to_integral_value(ROUND_FLOOR))
+        if count:
+            hourly = sum((line.hourly for line in lines), Decimal(0)) / held
+            yield Slot(f"{RESERVED}-{slug(instance_type)}", instance_type, (), count, hourly)
+
+
+def _standing(plan: Plan, place: Place) -> Iterator[Slot]:
+    for line in plan.mix:
+        if line.option is PurchaseOption.ON_DEMAND and _is_here(line, place):
+            count = int(line.count.to_integral_value(ROUND_FLOOR))
+            if count:
+                address = f"{STANDING}-{slug(line.instance_type)}"
+                hourly = line.hourly / line.count
+                yield Slot(address, line.instance_type, (), count, hourly)
+
+
+def slug(name: str) -> str:
+    """A name as tags and labels take it."""
+    return _OTHERS.sub("-", name.lower()).strip("-")
+
+
+def in_zones(slots: Sequence[Slot], zones: Mapping[str, Sequence[str]]) -> tuple[Slot, ...]:
+    """The slots with the zones of their type, in order of preference, where they name none themselves."""
+    return tuple(slot if slot.zones else replace(slot, zones=tuple(zones[slot.instance_type])) for slot in slots)

@@ -1,0 +1,47 @@
+"""Deletes of many machines, several at a time."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from hcloud.errors import CloudError, UnknownOutcomeError
+
+DELETES_AT_ONCE = 8  # ours: below the ten connections that the SDK keeps
+
+
+class Batch:
+    """Ends machines several at a time, and begins no more once one of them met an error."""
+
+    def __init__(self, end: Callable[[str], bool]) -> None:
+        self._end = end
+        self._lock = threading.Lock()
+        self.ending: set[str] = set()
+        self.errors: list[CloudError] = []
+
+    def run(self, identities: Sequence[str]) -> None:
+        """End these."""
+        if len(identities) < 2:
+            for identity in identities:
+                self._one(identity)
+            return
+        with ThreadPoolExecutor(min(DELETES_AT_ONCE, len(identities))) as pool:
+            list(pool.map(self._one, identities))
+
+    def worst(self) -> CloudError:
+        """The error that matters most: an outcome that is not known before one that is."""
+        return min(self.errors, key=lambda e: not isinstance(e, UnknownOutcomeError))
+
+    def _one(self, identity: str) -> None:
+        if self.errors:
+            return
+        try:
+            accepted = self._end(identity)
+        except CloudError as error:
+            with self._lock:
+                self.errors.append(error)
+            return
+        if accepted:
+            with self._lock:
+                self.ending.add(identity)

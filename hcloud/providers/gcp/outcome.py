@@ -1,0 +1,87 @@
+"""What an order came to, judged by how its operation ended and by the machines that are shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hcloud.errors import Call, MismatchError, NoCapacityError, QuotaError, UnknownOutcomeError
+from hcloud.model.live import Launch, Launched, Machine
+from hcloud.providers.gcp.errors import EXISTS, operation_error
+from hcloud.providers.gcp.translate import Ended, identity, names, unseen
+
+
+def names_were_taken(ended: Ended | None) -> bool:
+    """Whether an operation failed since machines of these names are there already."""
+    return ended is not None and any(code in EXISTS for code, _ in ended.errors)
+
+
+def beyond_quota(order: Launch, error: QuotaError) -> QuotaError:
+    """The same with what was asked for: Google names the quota and its limit only."""
+    words = str(error).removeprefix(f"{error.call}: ")
+    return QuotaError(f"{words} Asked for: {order.count} x {order.instance_type}.", error.call)
+
+
+def identities(order: Launch) -> tuple[str, ...]:
+    """The ids of all machines of an order."""
+    return tuple(identity(order.zone, name) for name in names(order.key, order.count))
+
+
+def judge(order: Launch, ended: Ended | None, found: Sequence[Machine], call: Call) -> Launched:
+    """The machines of an order; ``ended`` is None where Google does not know the operation any more.
+
+    ========== ================ ======================================================================
+    operation  shown            what it means
+    ========== ================ ======================================================================
+    any        of another order the key was used before
+    any        all              done
+    unknown    some             that is what there is
+    unknown    none             not known: they may not be shown yet
+    failed     some             that is what there is
+    failed     none             why it failed; where the names were taken, not known
+    succeeded  as many as made  that is what there is; none made is no capacity
+    succeeded  fewer than made  all were made: they are known by their names; else not known
+    ========== ================ ======================================================================
+    """
+    _check_same(order, ended, found, call)
+    shown = tuple(sorted(found, key=lambda m: m.id))
+    missing = order.count - len(shown)
+    if missing <= 0:
+        return Launched(shown)
+    if ended is None or names_were_taken(ended):
+        return _what_is_there(order, shown, "Google no longer tells how the order ended", call)
+    if ended.errors:
+        if shown:
+            return Launched(shown, missing, ended.why)
+        error = operation_error(ended.errors, call)
+        raise beyond_quota(order, error) if isinstance(error, QuotaError) else error
+    if ended.made == 0 and not shown:
+        raise NoCapacityError(ended.why, call)
+    if ended.made == len(shown):
+        return Launched(shown, missing, ended.why)
+    if ended.made == order.count:
+        return Launched(_with_unseen(order, shown))
+    raise UnknownOutcomeError(f"{ended.made} of {order.count} were made, and {len(shown)} are shown yet", call)
+
+
+def _what_is_there(order: Launch, shown: tuple[Machine, ...], why: str, call: Call) -> Launched:
+    if not shown:
+        raise UnknownOutcomeError(f"{why}, and no machine of {order.address} is shown yet", call)
+    return Launched(shown, order.count - len(shown), why)
+
+
+def _with_unseen(order: Launch, shown: tuple[Machine, ...]) -> tuple[Machine, ...]:
+    known = {m.id for m in shown}
+    rest = [n for n in names(order.key, order.count) if identity(order.zone, n) not in known]
+    return tuple(sorted([*shown, *(unseen(order, n) for n in rest)], key=lambda m: m.id))
+
+
+def _check_same(order: Launch, ended: Ended | None, found: Sequence[Machine], call: Call) -> None:
+    """Raise MismatchError where what stands under the key is not what is ordered now."""
+    wanted = (order.instance_type, order.zone, order.option)
+    other = [m for m in found if (m.instance_type, m.zone, m.option) != wanted or m.key not in ("", order.key)]
+    if other:
+        raise MismatchError(f"{other[0].id} stands under the key of {order.address} and is another order's", call)
+    counted = ended.wanted if ended is not None else None
+    if len(found) > order.count or counted not in (None, order.count):
+        words = f"the key of {order.address} was used for {counted or len(found)} machines, not {order.count}"
+        raise MismatchError(words, call)

@@ -1,0 +1,243 @@
+"""Google Cloud as hcloud's live half wants it: one project in one region, each request made once."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from hcloud.errors import (
+    CloudError,
+    NotFoundError,
+    QuotaError,
+    RefusedError,
+    UnavailableError,
+    UnknownOutcomeError,
+)
+from hcloud.model.live import (
+    Commitment,
+    CommitmentOrder,
+    CommitmentQuote,
+    Launch,
+    Launched,
+    Machine,
+    Quota,
+    Scope,
+    Terminated,
+)
+from hcloud.providers.gcp import translate
+from hcloud.providers.gcp.commitments import Prices, no_prices
+from hcloud.providers.gcp.ending import Batch
+from hcloud.providers.gcp.errors import EXISTS
+from hcloud.providers.gcp.outcome import beyond_quota, identities, judge, names_were_taken
+from hcloud.providers.gcp.purchases import Purchases
+from hcloud.providers.gcp.settings import GoogleSettings
+from hcloud.providers.gcp.translate import Ended
+from hcloud.providers.gcp.wire import Wire
+
+MOST_REPLAYS = 4  # ours: how many ended deletes of the same machine are stepped over
+ALL_REGIONS = "CPUS_ALL_REGIONS"
+_BULK_INSERT, _DELETE = "instances.bulkInsert", "instances.delete"
+
+
+class GoogleCloud:
+    """One project in one region of Google Cloud. ``prices`` says what a commitment costs, since Google does not."""
+
+    def __init__(
+        self,
+        settings: GoogleSettings,
+        prices: Prices = no_prices,
+        pause: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self._settings = settings
+        self._wire = Wire(settings, pause)
+        self._types = self._wire.types
+        self._purchases = Purchases(self._wire, settings, prices, self._machine_types)
+        self._scope: Scope | None = None
+        self._accepted: set[str] = set()
+        self._lock = threading.Lock()
+
+    # who and where
+
+    def scope(self) -> Scope:
+        """The project and region, as the region itself says."""
+        if self._scope is None:
+            region = self._region("regions.get")
+            parts = region.self_link.split("/")
+            named = parts[parts.index("projects") + 1] if "projects" in parts[:-1] else self._settings.project
+            self._scope = Scope("gcp", named, self._settings.region, self._settings.endpoint)
+        return self._scope
+
+    def _region(self, operation: str) -> Any:
+        request = self._types.GetRegionRequest(project=self._settings.project, region=self._settings.region)
+        return self._wire.read("RegionsClient", "get", request, operation)
+
+    def zones(self, instance_type: str) -> tuple[str, ...]:
+        """The zones that offer a type, of those that are allowed."""
+        found = {translate.last(t.zone) for t in self._machine_types(instance_type)}
+        allowed = self._settings.zones
+        return tuple(sorted(z for z in found if not allowed or z in allowed))
+
+    def _machine_types(self, instance_type: str) -> tuple[Any, ...]:
+        """A type in each zone of the region that has it; raises NotFoundError where none does."""
+        request = self._types.AggregatedListMachineTypesRequest(
+            project=self._settings.project, filter=f'name = "{instance_type}"', max_results=translate.PAGE
+        )
+        pages = self._wire.pages("MachineTypesClient", "aggregated_list", request, "machineTypes.aggregatedList")
+        found = [t for page in pages for scope in page.items.values() for t in scope.machine_types]
+        here = tuple(t for t in found if t.name == instance_type and self._is_here(translate.last(t.zone)))
+        if not here:
+            call = self._wire.call("machineTypes.aggregatedList")
+            raise NotFoundError(f"no zone offers {instance_type}", call)
+        return here
+
+    def _is_here(self, zone: str) -> bool:
+        return translate.region_of(zone) == self._settings.region
+
+    def quotas(self, instance_type: str) -> tuple[Quota, ...]:
+        """The quotas of region and project that a machine of a type counts against."""
+        family = instance_type.partition("-")[0].upper()
+        region = {q.metric: q for q in self._region("regions.get").quotas}
+        cpus = f"{family}_CPUS" if f"{family}_CPUS" in region else "CPUS"
+        request = self._types.GetProjectRequest(project=self._settings.project)
+        project = self._wire.read("ProjectsClient", "get", request, "projects.get")
+        found = [region[m] for m in ("INSTANCES", cpus) if m in region]
+        found += [q for q in project.quotas if q.metric == ALL_REGIONS]
+        return tuple(Quota(q.metric, Decimal(str(q.limit)), Decimal(str(q.usage))) for q in found)
+
+    # machines
+
+    def launch(self, order: Launch) -> Launched:
+        """One bulkInsert, its end, and a look at what stands under the key."""
+        request = self._types.BulkInsertInstanceRequest(
+            project=self._settings.project,
+            zone=order.zone,
+            request_id=translate.request_id("launch", order.key),
+            bulk_insert_instance_resource_resource=translate.bulk_insert(order, self._settings),
+        )
+        operation = None
+        try:
+            operation = self._wire.change("InstancesClient", "bulk_insert_unary", request, _BULK_INSERT)
+        except NotFoundError as error:
+            raise RefusedError(f"there is no such zone or project: {error}", error.call) from error
+        except QuotaError as error:
+            raise beyond_quota(order, error) from error
+        except RefusedError as error:
+            if error.call.code not in EXISTS:
+                raise
+        ended, found = self._outcome(order, operation)
+        return judge(order, ended, found, self._wire.call(_BULK_INSERT))
+
+    def _outcome(self, order: Launch, operation: Any) -> tuple[Ended | None, tuple[Machine, ...]]:
+        """How an order that was taken ended, and what is shown of it. Whatever stands in the way, its outcome is not
+        known then; sent again it settles itself. No operation means that the names are in use already."""
+        try:
+            ended = None if operation is None else self._wire.wait(operation, order.zone, _BULK_INSERT)
+            if operation is None or names_were_taken(ended):
+                return ended, self.look(identities(order))
+            return ended, self._of_key(order)
+        except UnknownOutcomeError:
+            raise
+        except CloudError as error:
+            words = f"the order for {order.address} was taken, and what came of it cannot be seen: {error}"
+            raise UnknownOutcomeError(words, self._wire.call(_BULK_INSERT)) from error
+
+    def _of_key(self, order: Launch) -> tuple[Machine, ...]:
+        request = self._types.ListInstancesRequest(
+            project=self._settings.project,
+            zone=order.zone,
+            filter=translate.filter_of_key(order.key),
+            max_results=translate.PAGE,
+        )
+        pages = self._wire.pages("InstancesClient", "list", request, "instances.list")
+        return tuple(translate.machine(i) for page in pages for i in page.items)
+
+    def terminate(self, ids: Sequence[str]) -> Terminated:
+        """One delete for each machine, several at a time: Google has none for many. What is not sent after an error
+        is left for the next call; what was accepted before it is not sent again then."""
+        wanted = tuple(dict.fromkeys(ids))
+        places = {i: translate.place(i) for i in wanted}
+        for identity, place in places.items():
+            if place is None:
+                raise RefusedError(f"{identity!r} is not the zone/name of a machine", self._wire.call(_DELETE))
+        with self._lock:
+            before = self._accepted & set(wanted)
+        batch = Batch(self._end)
+        batch.run([i for i in wanted if i not in before])
+        done = batch.ending | before
+        with self._lock:
+            self._accepted = (self._accepted | batch.ending) if batch.errors else (self._accepted - set(wanted))
+        if batch.errors:
+            raise batch.worst()
+        return Terminated(tuple(i for i in wanted if i in done), tuple(i for i in wanted if i not in done))
+
+    def _end(self, identity: str) -> bool:
+        """Whether Google agreed to end a machine, rather than not know it.
+
+        A delete that is over when it is answered is an earlier one told again, which may have failed, or have been of
+        another machine of this name: it is stepped over by a handle that follows from it.
+        """
+        zone, name = translate.place(identity) or ("", "")
+        told = ""
+        for _ in range(MOST_REPLAYS):
+            request = self._types.DeleteInstanceRequest(
+                project=self._settings.project,
+                zone=zone,
+                instance=name,
+                request_id=translate.request_id("delete", identity, told),
+            )
+            try:
+                operation = self._wire.change("InstancesClient", "delete_unary", request, _DELETE)
+            except NotFoundError:
+                return False
+            if not translate.is_done(operation):
+                return True
+            told = operation.name
+        raise UnknownOutcomeError(f"deletes of {identity} end without ending it", self._wire.call(_DELETE))
+
+    def machines(self, lineage: str) -> tuple[Machine, ...]:
+        """All machines of a lineage that stand in the region."""
+        found = self._aggregated(translate.filter_of_lineage(lineage))
+        return tuple(m for m in found if self._is_here(m.zone))
+
+    def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """Machines by their ids, some dozens at a time."""
+        wanted = set(ids)
+        bundles = translate.bundles(wanted)
+        found = (m for bundle in bundles for m in self._aggregated(translate.filter_of_names(bundle)))
+        return tuple(sorted((m for m in found if m.id in wanted), key=lambda m: m.id))
+
+    def _aggregated(self, wanted: str) -> tuple[Machine, ...]:
+        """Machines of all zones that a filter accepts; raises UnavailableError where a zone could not be asked."""
+        operation = "instances.aggregatedList"
+        request = self._types.AggregatedListInstancesRequest(
+            project=self._settings.project, filter=wanted, max_results=translate.PAGE
+        )
+        pages = self._wire.pages("InstancesClient", "aggregated_list", request, operation)
+        scopes = [(place, scope) for page in pages for place, scope in page.items.items()]
+        lost = [place for place, scope in scopes if scope.warning.code == "UNREACHABLE"]
+        lost += [place for page in pages for place in page.unreachables]
+        if lost:
+            raise UnavailableError(f"Google could not ask {', '.join(sorted(lost))}", self._wire.call(operation))
+        return tuple(sorted((translate.machine(i) for _, s in scopes for i in s.instances), key=lambda m: m.id))
+
+    # commitments
+
+    def quote(self, order: CommitmentOrder) -> CommitmentQuote:
+        """What the price table says of a commitment."""
+        return self._purchases.quote(order)
+
+    def buy(self, quote: CommitmentQuote) -> Commitment:
+        """Buy it, at no higher price."""
+        return self._purchases.buy(quote)
+
+    def commitments(self) -> tuple[Commitment, ...]:
+        """Those of the region."""
+        return self._purchases.commitments()
+
+    def cancel(self, commitment: str) -> None:
+        """Google takes no commitment back."""
+        words = f"{commitment}: Google cancels no commitment; it runs until its term ends, and is not renewed by itself"
+        raise RefusedError(words, self._wire.call("regionCommitments.cancel"))

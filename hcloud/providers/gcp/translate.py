@@ -1,0 +1,208 @@
+"""Between hcloud's values and Compute Engine's, both ways, with names and handles that follow from the order alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID, uuid5
+
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.live import TAG_KEY, TAG_LINEAGE, Launch, Machine, MachineState
+from hcloud.providers.gcp.settings import GoogleSettings
+
+PAGE = 500  # Google's largest
+NAMES_A_LOOK = 40  # ours: keeps the address of the request under 4 kB
+_NAMESPACE = UUID("9e0b4c57-5f53-4b3c-9a53-2f0d6d3a7c11")  # ours: drawn once, so that our handles are nobody else's
+_SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
+_NAME = re.compile(r"hc-([0-9a-f]{32})-\d+")
+_STATES: Mapping[str, MachineState] = {
+    "PROVISIONING": MachineState.PENDING,
+    "STAGING": MachineState.PENDING,
+    "PENDING": MachineState.PENDING,
+    "RUNNING": MachineState.RUNNING,
+    "REPAIRING": MachineState.RUNNING,
+    "STOPPING": MachineState.STOPPING,
+    "PENDING_STOP": MachineState.STOPPING,
+    "DEPROVISIONING": MachineState.STOPPING,
+    # what is stopped or suspended keeps its disk and can start again: Google's TERMINATED is not an end
+    "TERMINATED": MachineState.STOPPED,
+    "STOPPED": MachineState.STOPPED,
+    "SUSPENDING": MachineState.STOPPED,
+    "SUSPENDED": MachineState.STOPPED,
+}
+
+
+def request_id(*about: str) -> str:
+    """A handle that is the same for the same words, and never the zero UUID."""
+    return str(uuid5(_NAMESPACE, "\n".join(about)))
+
+
+def names(key: str, count: int) -> tuple[str, ...]:
+    """The names of the machines of an order."""
+    return tuple(f"hc-{key}-{number:04d}" for number in range(1, count + 1))
+
+
+def key_of_name(name: str) -> str:
+    """The order that a name was made for; empty for a name that is not ours."""
+    found = _NAME.fullmatch(name)
+    return found[1] if found else ""
+
+
+def identity(zone: str, name: str) -> str:
+    """What a machine goes by here: Google's names are unique in a zone only."""
+    return f"{zone}/{name}"
+
+
+def place(identity_: str) -> tuple[str, str] | None:
+    """The zone and name of a machine's id; None for what is no such id."""
+    zone, sign, name = identity_.partition("/")
+    return (zone, name) if sign and zone and name and "/" not in name else None
+
+
+def bundles(identities: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """Ids in bundles of which a single request can ask for."""
+    known = sorted({i for i in identities if place(i)})
+    for start in range(0, len(known), NAMES_A_LOOK):
+        yield tuple(known[start : start + NAMES_A_LOOK])
+
+
+def filter_of_names(identities: Sequence[str]) -> str:
+    """A filter for machines of these names, in whatever zone."""
+    found = sorted({i.partition("/")[2] for i in identities})
+    return " OR ".join(f'(name = "{name}")' for name in found)
+
+
+def filter_of_lineage(lineage: str) -> str:
+    """A filter for machines of a lineage; of any where it is empty."""
+    return f'labels.{TAG_LINEAGE} = "{lineage}"' if lineage else f"labels.{TAG_LINEAGE}:*"
+
+
+def filter_of_key(key: str) -> str:
+    """A filter for the machines of an order."""
+    return f'labels.{TAG_KEY} = "{key}"'
+
+
+def bulk_insert(order: Launch, settings: GoogleSettings) -> dict[str, object]:
+    """The body that orders machines: as many as there are, one at least, each by its name."""
+    return {
+        "count": order.count,
+        "min_count": 1,
+        "per_instance_properties": {name: {} for name in names(order.key, order.count)},
+        "instance_properties": _properties(order, settings),
+    }
+
+
+def _properties(order: Launch, settings: GoogleSettings) -> dict[str, object]:
+    disk = {"boot": True, "auto_delete": True, "initialize_params": {"source_image": settings.image}}
+    found: dict[str, object] = {
+        "machine_type": order.instance_type,
+        "labels": order.tags(),
+        "disks": [disk],
+        "network_interfaces": [_network(settings)],
+    }
+    if order.start_up:
+        found["metadata"] = {"items": [{"key": "startup-script", "value": order.start_up}]}
+    if settings.service_account:
+        found["service_accounts"] = [{"email": settings.service_account, "scopes": list(_SCOPES)}]
+    if order.option is PurchaseOption.SPOT:
+        found["scheduling"] = {
+            "provisioning_model": "SPOT",
+            "instance_termination_action": "DELETE",
+            "on_host_maintenance": "TERMINATE",
+            "automatic_restart": False,
+        }
+    return found
+
+
+def _network(settings: GoogleSettings) -> dict[str, object]:
+    """The subnetwork alone where one is named: its network follows from it."""
+    found: dict[str, object] = (
+        {"subnetwork": settings.subnetwork} if settings.subnetwork else {"network": settings.network}
+    )
+    if settings.external_address:
+        found["access_configs"] = [{"name": "External NAT", "type_": "ONE_TO_ONE_NAT"}]
+    return found
+
+
+def machine(instance: Any) -> Machine:
+    """A machine as Compute Engine tells it."""
+    zone, name = last(instance.zone), instance.name
+    scheduling = instance.scheduling
+    spot = scheduling.provisioning_model == "SPOT" or scheduling.preemptible
+    return Machine(
+        id=identity(zone, name),
+        instance_type=last(instance.machine_type),
+        zone=zone,
+        state=_STATES.get(instance.status, MachineState.UNKNOWN),
+        option=PurchaseOption.SPOT if spot else PurchaseOption.ON_DEMAND,
+        launched=moment(instance.creation_timestamp),
+        tags=dict(instance.labels),
+    )
+
+
+def unseen(order: Launch, name: str) -> Machine:
+    """A machine that Compute Engine says it has made and does not show yet."""
+    return Machine(
+        id=identity(order.zone, name),
+        instance_type=order.instance_type,
+        zone=order.zone,
+        state=MachineState.PENDING,
+        option=order.option,
+        launched=None,
+        tags=order.tags(),
+    )
+
+
+def last(url: str) -> str:
+    """What Google's addresses end in: the name of the thing."""
+    return url.rsplit("/", 1)[-1]
+
+
+def region_of(zone: str) -> str:
+    """The region that a zone is in."""
+    return zone.rsplit("-", 1)[0]
+
+
+def moment(text: str) -> datetime | None:
+    """A time as Google writes it; None where there is none that can be read."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return found if found.tzinfo else None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What an operation came to: errors by code and words, and for an order of many how many it was for and got."""
+
+    errors: tuple[tuple[str, str], ...] = ()
+    status: int = 0
+    wanted: int | None = None
+    made: int | None = None
+
+    @property
+    def why(self) -> str:
+        """Google's words for what went wrong; its figures where it has none."""
+        if self.errors:
+            return "; ".join(f"{code}: {words}" if words else code for code, words in self.errors)
+        return f"Google made {self.made} of {self.wanted} and gives no reason" if self.wanted is not None else ""
+
+
+def is_done(operation: Any) -> bool:
+    """Whether an operation is over; a status that is not known here is not the end."""
+    return getattr(operation.status, "name", "") == "DONE"
+
+
+def ended(operation: Any) -> Ended:
+    """What an operation that is over came to."""
+    counts = list(operation.instances_bulk_insert_operation_metadata.per_location_status.values())
+    return Ended(
+        errors=tuple((e.code, e.message) for e in operation.error.errors),
+        status=operation.http_error_status_code,
+        wanted=sum(c.target_vm_count for c in counts) if counts else None,
+        made=sum(c.created_vm_count - c.deleted_vm_count for c in counts) if counts else None,
+    )

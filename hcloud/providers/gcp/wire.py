@@ -1,0 +1,154 @@
+"""The SDK's clients, all on one endpoint; each request is sent once, with a time limit, and no redirect is followed."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from hcloud.errors import Call, CloudError, CredentialsError, MissingExtraError, NotFoundError, UnknownOutcomeError
+from hcloud.providers.gcp.errors import cloud_error
+from hcloud.providers.gcp.settings import GoogleSettings
+from hcloud.providers.gcp.translate import Ended, ended, is_done
+
+PRINCIPAL_HEADER = "x-hcloud-principal"
+READ_SECONDS, CHANGE_SECONDS = 30.0, 60.0  # ours
+WAIT_SECONDS = 150.0  # ours: a wait of Google's takes up to two minutes
+MOST_WAITS = 15  # ours: about half an hour
+LONGEST_PAUSE_SECONDS = 30.0  # ours
+MOST_PAGES = 2000  # ours: a million machines; a list that has more is taken for one without an end
+METADATA_SECONDS = 0.5  # ours: how long a machine outside of Google looks for Google's metadata server, per try
+_SCOPES = ("https://www.googleapis.com/auth/compute",)
+
+
+class Wire:
+    """Compute Engine as the SDK speaks to it. ``pause`` waits between looks at an operation that takes long."""
+
+    def __init__(self, settings: GoogleSettings, pause: Callable[[float], None]) -> None:
+        try:
+            from google.cloud import compute_v1
+        except ImportError as error:
+            raise MissingExtraError("google-cloud-compute", "gcp") from error
+        self.types: Any = compute_v1
+        self._settings = settings
+        self._pause = pause
+        self._local = settings.is_local
+        self._credentials: Any = None
+        self._clients: dict[str, Any] = {}
+        self._lock = threading.Lock()
+        self._metadata = ((PRINCIPAL_HEADER, settings.principal),) if self._local and settings.principal else ()
+
+    def call(self, operation: str) -> Call:
+        """A request, for messages."""
+        return Call("gcp", self._settings.region, operation)
+
+    def client(self, name: str) -> Any:
+        """A client of the SDK by the name of its class, made when it is first needed.
+
+        The operations that calls like ``insert`` hand back make clients of their own, which ignore the endpoint and
+        go to Google with whatever credentials there are: so only the ``_unary`` calls are used, and these clients.
+        """
+        from google.api_core.client_options import ClientOptions
+
+        with self._lock:
+            if name not in self._clients:
+                options = ClientOptions(api_endpoint=self._settings.endpoint) if self._settings.endpoint else None
+                made = getattr(self.types, name)(credentials=self._signed(), client_options=options)
+                _send_once(made.transport._session)
+                self._clients[name] = made
+            return self._clients[name]
+
+    def read(self, client: str, method: str, request: Any, operation: str) -> Any:
+        """Ask for something."""
+        return self._ask((client, method), request, operation, READ_SECONDS)
+
+    def change(self, client: str, method: str, request: Any, operation: str) -> Any:
+        """Ask for something to be done."""
+        return self._ask((client, method), request, operation, CHANGE_SECONDS, mutating=True)
+
+    def pages(self, client: str, method: str, request: Any, operation: str) -> tuple[Any, ...]:
+        """All pages of a list, or an error."""
+        call, found = self.call(operation), []
+        try:
+            pager = getattr(self.client(client), method)(
+                request=request, retry=None, timeout=READ_SECONDS, metadata=self._metadata
+            )
+            for page in pager.pages:
+                found.append(page)
+                if len(found) > MOST_PAGES:
+                    raise ValueError("a list without an end")
+        except CloudError:
+            raise
+        except Exception as error:  # whatever the SDK stands on raises its own
+            raise cloud_error(error, call, mutating=False) from error
+        return tuple(found)
+
+    def wait(self, operation: Any, zone: str, name: str) -> Ended | None:
+        """What an operation of a zone (of the region, where none is given) came to; None where the cloud does not
+        know it any more. Raises UnknownOutcomeError where it does not end."""
+        for number in range(MOST_WAITS):
+            if is_done(operation):
+                return ended(operation)
+            if number > 1:
+                self._pause(min(2.0**number, LONGEST_PAUSE_SECONDS))
+            try:
+                operation = self._waited(operation.name, zone)
+            except NotFoundError:
+                return None
+        if is_done(operation):
+            return ended(operation)
+        raise UnknownOutcomeError("it was accepted and is not over after a long time", self.call(name))
+
+    def _waited(self, operation: str, zone: str) -> Any:
+        project, types = self._settings.project, self.types
+        if zone:
+            client, name = "ZoneOperationsClient", "zoneOperations.wait"
+            request = types.WaitZoneOperationRequest(project=project, zone=zone, operation=operation)
+        else:
+            client, name, region = "RegionOperationsClient", "regionOperations.wait", self._settings.region
+            request = types.WaitRegionOperationRequest(project=project, region=region, operation=operation)
+        return self._ask((client, "wait"), request, name, WAIT_SECONDS)
+
+    def _ask(
+        self, method: tuple[str, str], request: Any, operation: str, seconds: float, *, mutating: bool = False
+    ) -> Any:
+        client, name = method
+        try:
+            asking = getattr(self.client(client), name)
+            return asking(request=request, retry=None, timeout=seconds, metadata=self._metadata)
+        except CloudError:
+            raise
+        except Exception as error:  # whatever the SDK stands on raises its own: requests, urllib3, protobuf
+            raise cloud_error(error, self.call(operation), mutating=mutating) from error
+
+    def _signed(self) -> Any:
+        """Credentials: none on this machine; elsewhere those that Google's libraries find."""
+        from google.auth.credentials import AnonymousCredentials
+
+        if self._credentials is None:
+            self._credentials = AnonymousCredentials() if self._local else self._found()
+        return self._credentials
+
+    def _found(self) -> Any:
+        import google.auth
+        from google.auth.exceptions import GoogleAuthError
+        from google.auth.transport.requests import Request
+
+        plain = Request()
+
+        def quick(*args: Any, **more: Any) -> Any:
+            return plain(*args, **{**more, "timeout": METADATA_SECONDS})
+
+        try:
+            credentials, _ = google.auth.default(scopes=list(_SCOPES), request=quick)
+        except GoogleAuthError as error:
+            hint = "run 'gcloud auth application-default login', or set GOOGLE_APPLICATION_CREDENTIALS"
+            raise CredentialsError(str(error), self.call("credentials"), hint=hint) from error
+        return credentials
+
+
+def _send_once(session: Any) -> None:
+    """Keep an SDK's session from following a redirect with our credentials, and from asking again after a 401, which
+    would hide Google's words; it still gets a new token before an old one ends. There is no public way to say so."""
+    session.max_redirects = 0
+    session._refresh_status_codes = ()

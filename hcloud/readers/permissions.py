@@ -1,0 +1,40 @@
+"""The permissions that each cloud asks for hcloud's requests, read from the bundled tables."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from hcloud.readers.bundle import bundled
+from hcloud.readers.safe_yaml import load_yaml
+from hcloud.readers.section import Section
+
+Purpose = Literal["read", "launch", "terminate", "commitments", "buy"]
+PURPOSES: tuple[Purpose, ...] = ("read", "launch", "terminate", "commitments", "buy")
+
+
+class Permission(Section):
+    """One permission: what it is for, what it can be limited to, and why it is needed. ``tagged`` ones are limited to
+    machines with the state's own tag, ``when`` holds further conditions in the cloud's own words."""
+
+    name: str
+    purposes: tuple[Purpose, ...] = Field(alias="for")
+    where: str
+    why: str
+    tagged: bool = False
+    when: dict[str, str] = Field(default_factory=dict)
+
+
+class PermissionTable(Section):
+    """All permissions of one cloud."""
+
+    format_version: Literal["1.0"]
+    cloud: Literal["aws", "gcp", "azure"]
+    permissions: tuple[Permission, ...]
+
+
+def load_permissions(cloud: str) -> PermissionTable:
+    """The table of a cloud; InputError where the installation lacks it."""
+    path = bundled("policies") / "permissions" / f"{cloud}.yaml"
+    return PermissionTable.model_validate(load_yaml(path.read_text(encoding="utf-8"), str(path)))

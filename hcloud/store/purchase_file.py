@@ -1,0 +1,117 @@
+"""Purchase plans as files: sealed with a digest over every byte, so that what is bought is what was shown."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from hcloud.errors import InputError, Problem
+from hcloud.model.purchase import FORMAT_VERSION, PurchasePlan
+from hcloud.planning.purchase_gates import check_items
+from hcloud.store.whole import write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import TypeAdapter
+
+LARGEST = 4 << 20
+_MARK = '"purchase_plan"'
+
+
+@cache
+def _adapter() -> TypeAdapter[PurchasePlan]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(PurchasePlan)
+
+
+def purchase_document(plan: PurchasePlan) -> Mapping[str, object]:
+    """The JSON document of a purchase plan: money as decimal strings, times in UTC, keys in a fixed order."""
+    content = cast("dict[str, object]", _adapter().dump_python(plan, mode="json"))
+    head = {name: content.pop(name) for name in ("format_version", "tool_version", "digest")}
+    return {**head, "purchase_plan": content}
+
+
+def rendered(plan: PurchasePlan) -> str:
+    """The text of the file."""
+    return json.dumps(purchase_document(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def sealed(plan: PurchasePlan) -> PurchasePlan:
+    """The plan with its digest: sha256 over the file's text without one."""
+    text = rendered(replace(plan, digest=""))
+    return replace(plan, digest=hashlib.sha256(text.encode()).hexdigest())
+
+
+def check_target(path: Path) -> None:
+    """Refuse, with InputError, to write where no purchase plan can or should be (one may replace another)."""
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise InputError(f"{path}: the directory {path.parent} does not exist or cannot be written to")
+    if path.is_symlink() or path.is_dir():
+        raise InputError(f"{path}: is {'a symbolic link' if path.is_symlink() else 'a directory'}, not a file")
+    if path.exists() and _MARK not in path.read_text(encoding="utf-8", errors="replace")[:400]:
+        raise InputError(f"{path}: exists and is not a purchase plan; it is not overwritten")
+
+
+def save_purchase_plan(plan: PurchasePlan, path: Path) -> None:
+    """Write a sealed plan, whole or not at all."""
+    check_target(path)
+    write_whole(path, [rendered(plan)])
+
+
+def load_purchase_plan(path: Path) -> PurchasePlan:
+    """Read a purchase plan. InputError where it is none, is of another version, holds quantities or prices that cannot
+    be, or where one byte of it is not as it was written."""
+    text = _text(path)
+    try:
+        document = json.loads(text, parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not JSON: {error}") from None
+    content = document.get("purchase_plan") if isinstance(document, dict) else None
+    if not isinstance(content, dict):
+        hint = "'hcloud commit plan PLAN --out FILE' writes one"
+        raise InputError(f"{path}: is no purchase plan", hint=hint)
+    version = str(document.get("format_version", ""))
+    if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
+        raise InputError(f"{path}: format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
+    plan = _plan({**content, **{k: v for k, v in document.items() if k != "purchase_plan"}}, path)
+    check_items(plan.items)
+    if rendered(sealed(plan)) != text:
+        raise InputError(
+            f"{path}: is not as it was written: its digest does not fit its content; nothing was bought",
+            hint="make a new one with 'hcloud commit plan'; these files are not edited",
+        )
+    return plan
+
+
+def _text(path: Path) -> str:
+    if not path.is_file():
+        raise InputError(f"{path}: no such purchase plan", hint="'hcloud commit plan PLAN --out FILE' writes one")
+    if path.stat().st_size > LARGEST:
+        raise InputError(f"{path}: larger than any purchase plan ({LARGEST} bytes)")
+    try:
+        return path.read_bytes().decode()
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text: {error.reason}") from None
+
+
+def _plan(content: dict[str, object], path: Path) -> PurchasePlan:
+    from pydantic import ValidationError
+
+    try:
+        return _adapter().validate_json(json.dumps(content))
+    except ValidationError as error:
+        problems = [
+            Problem(str(path), ".".join(map(str, e["loc"])), repr(e["input"])[:60], e["msg"]) for e in error.errors()
+        ]
+        raise InputError(f"{path}: not a purchase plan of this version", problems) from None
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number")

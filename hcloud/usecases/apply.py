@@ -1,0 +1,44 @@
+"""``hcloud apply`` and ``hcloud destroy``: what was shown is carried out, and told as it came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from hcloud.live.apply import apply, destroy, ends_of_all
+from hcloud.live.outcome import Outcome
+from hcloud.live.site import Progress
+from hcloud.model.change import ChangeSet
+from hcloud.store.plan_file import load_changes
+from hcloud.usecases.live_ground import LiveGround
+
+
+def changes_of(path: Path) -> ChangeSet:
+    """The changes that a plan file holds; InputError where it holds none."""
+    return load_changes(path)
+
+
+def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
+    """What is left of a plan after it was begun: its slots compared anew with what stands now."""
+    return ground.changes(planned.slots)
+
+
+def ending(ground: LiveGround) -> ChangeSet:
+    """What destroying would do."""
+    return ends_of_all(ground.site(), ground.terms())
+
+
+def carry_out(
+    ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
+) -> Outcome:
+    """Apply exactly these changes; raises as :func:`hcloud.live.apply.apply` does, with nothing done."""
+    site = ground.site(progress, stop, found.base.lineage)
+    return apply(site, found, ground.approval(ends), ground.terms())
+
+
+def end_all(
+    ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
+) -> Outcome:
+    """End everything that the state holds; the number of machines has to be said on purpose."""
+    site = ground.site(progress, stop, found.base.lineage)
+    return destroy(site, found, ground.approval(ends), ground.terms())

@@ -1,0 +1,88 @@
+"""``hcloud commit apply`` and ``resolve``: buy a purchase plan once, and settle what is unknown."""
+
+from __future__ import annotations
+
+import getpass
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hcloud.errors import UsageError
+from hcloud.live.purchase import Approve, Purchased, check_open, execute, settle
+from hcloud.model.purchase import Outcome, PurchaseConclusion, PurchasePlan
+from hcloud.planning.purchase_history import Recorded, history
+from hcloud.readers.config import Loaded
+from hcloud.store.purchase_file import load_purchase_plan
+from hcloud.usecases.commit_ground import CommitGround, Where, gates_of, ledger_of, opened
+from hcloud.usecases.connect import CloudSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A purchase plan with what came of each of its items."""
+
+    plan: PurchasePlan
+    purchased: tuple[Purchased, ...]
+
+
+def apply_purchases(loaded: Loaded, file: Path, where: Where, approve: Approve) -> Applied:
+    """Buy what a purchase plan says; see :func:`hcloud.live.purchase.execute` for what it raises."""
+    gates = gates_of(loaded)
+    check_open(gates)
+    plan = load_purchase_plan(file)
+    ground = _ground(loaded, where, plan)
+    return Applied(plan, execute(plan, gates, approve, ground.live))
+
+
+def _ground(loaded: Loaded, where: Where, plan: PurchasePlan) -> CommitGround:
+    settings = CloudSettings(plan.scope.cloud, plan.scope.region, plan.scope.account, plan.scope.endpoint)
+    if where.is_fake:
+        from hcloud.usecases.commit_rehearsal import quoted_in
+
+        settings = replace(settings, hourly=quoted_in(plan))
+    return opened(loaded, where, settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a person found out about a purchase: the commitment's id, or none where nothing was bought."""
+
+    key: str
+    bought: str | None
+
+
+def resolve(loaded: Loaded, where: Where, word: Word | None) -> tuple[Recorded, ...]:
+    """Settle what is unknown, by looking or (``word``) by what a person found; returns the purchases that it was about.
+
+    Raises PartialError where looking cannot tell, UsageError for a word about a purchase that is not open.
+    """
+    ledger = ledger_of(loaded, where)
+    with ledger.held("commit resolve"):
+        pending = history(ledger.entries()).open
+        if not pending and word is None:
+            return ()
+        chosen = next((p for p in pending if word and p.intent.key == word.key), None)
+        if word is not None and chosen is None:
+            raise UsageError(f"{word.key}: is not the key of a purchase of which the outcome is unknown")
+        scope = (chosen or pending[0]).intent.scope
+        settings = CloudSettings(scope.cloud, scope.region, scope.account, scope.endpoint)
+        ground = opened(loaded, where, settings)
+        if word is None or chosen is None:
+            settle(ground.live)
+        else:
+            _note(chosen, word, ground)
+        keys = {p.intent.key for p in pending}
+        return tuple(p for p in ground.live.history().purchases if p.intent.key in keys)
+
+
+def _note(chosen: Recorded, word: Word, ground: CommitGround) -> None:
+    """Note a person's word; a commitment that they name has to be one that the cloud lists."""
+    outcome, ends = Outcome.NOT_BOUGHT, None
+    if word.bought is not None:
+        held = {c.id: c for c in ground.cloud.commitments()}
+        if word.bought not in held:
+            raise UsageError(f"--bought {word.bought}: the cloud lists no such commitment")
+        outcome, ends = Outcome.FOUND, held[word.bought].ends
+    why = f"as {getpass.getuser()} says"
+    ground.ledger.conclude(
+        PurchaseConclusion(chosen.intent.number, ground.live.now(), outcome, word.bought or "", ends, why)
+    )

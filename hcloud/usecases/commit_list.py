@@ -1,0 +1,51 @@
+"""``hcloud commit list``: the ledger of purchases and what the cloud holds, side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from hcloud.model.live import Commitment, Scope
+from hcloud.planning.purchase import expiring
+from hcloud.planning.purchase_history import Recorded, history
+from hcloud.readers.config import Loaded
+from hcloud.usecases.commit_ground import CommitGround, Where, ledger_of, opened, settings_of
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A purchase of the ledger, a commitment of the cloud, or both where they are the same."""
+
+    recorded: Recorded | None
+    commitment: Commitment | None
+
+
+@dataclass(frozen=True, slots=True)
+class Holdings:
+    """All pairs, what the ledger binds against the ceiling, and which commitments end soon; ``scope`` is None where no
+    cloud was asked."""
+
+    pairs: tuple[Pair, ...]
+    scope: Scope | None
+    committed: Decimal
+    ceiling: Decimal | None
+    expiring: tuple[Commitment, ...]
+
+
+def list_commitments(loaded: Loaded, where: Where, at: datetime) -> Holdings:
+    """What is recorded and what is held; a cloud is asked where one is named."""
+    past = history(ledger_of(loaded, where).entries())
+    ground = _asked(loaded, where)
+    scope = ground.cloud.scope() if ground else None
+    held = {c.id: c for c in ground.cloud.commitments()} if ground else {}
+    pairs = [Pair(p, held.pop(p.id, None)) for p in past.purchases]
+    pairs += [Pair(None, held[i]) for i in sorted(held)]
+    everything = [p.commitment for p in pairs if p.commitment is not None]
+    return Holdings(
+        tuple(pairs), scope, past.committed(at), loaded.config.commitments.ceiling, expiring(everything, at)
+    )
+
+
+def _asked(loaded: Loaded, where: Where) -> CommitGround | None:
+    return opened(loaded, where, settings_of(loaded, where, None)) if where.cloud is not None else None

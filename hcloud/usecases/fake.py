@@ -1,0 +1,69 @@
+"""``hcloud fake up``: clouds on this machine that the real SDKs talk to, until somebody ends them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from hcloud.errors import MissingExtraError, UsageError
+from hcloud.fake.faults import FaultPlan, fault_plan, read_text
+from hcloud.fake.server import FakeCloud, Running
+from hcloud.readers.safe_yaml import load_yaml
+
+CLASSES = {"aws": "FakeAws", "gcp": "FakeGoogle", "azure": "FakeAzure"}
+_EXTRAS = {"moto": "fake", "boto3": "aws", "botocore": "aws", "werkzeug": "fake"}
+
+
+@dataclass(frozen=True, slots=True)
+class Up:
+    """A fake cloud that listens, and the environment that sends its SDK there."""
+
+    cloud: str
+    url: str
+    environment: Mapping[str, str]
+
+
+def made(name: str, plan: FaultPlan) -> FakeCloud:
+    """A fake cloud under a fault plan; UsageError for a name that is none, MissingExtraError without its parts."""
+    if name not in CLASSES:
+        raise UsageError(f"there is no fake {name!r}", hint=f"fakes: {', '.join(CLASSES)}")
+    try:
+        module: Any = importlib.import_module(f"hcloud.fake.{name}.cloud")
+    except ModuleNotFoundError as error:
+        root = (error.name or "").partition(".")[0]
+        raise MissingExtraError(root, _EXTRAS.get(root, "fake")) from None
+    return cast("FakeCloud", getattr(module, CLASSES[name])(plan))
+
+
+def plan_of(path: Path | None) -> FaultPlan:
+    """The fault plan of a file; a cloud that gets everything right without one."""
+    return FaultPlan() if path is None else fault_plan(load_yaml(read_text(path), str(path)), str(path))
+
+
+@contextmanager
+def up(names: Sequence[str], ports: Sequence[int], faults: Path | None) -> Iterator[tuple[Up, ...]]:
+    """Fakes that listen as long as the context lasts, each on the port of its place (0 and missing: any)."""
+    plan = plan_of(faults)
+    with ExitStack() as stack:
+        found = []
+        for number, name in enumerate(names):
+            port = ports[number] if number < len(ports) else 0
+            try:
+                running = stack.enter_context(Running(made(name, plan), port))
+            except OSError as error:
+                raise UsageError(f"port {port} of this machine cannot be listened on: {error.strerror}") from None
+            found.append(Up(name, running.url, environment(name, running.url)))
+        yield tuple(found)
+
+
+def environment(name: str, url: str) -> Mapping[str, str]:
+    """What has to be in the environment for the SDK, and for hcloud, to go there."""
+    common = {"HYC_LIVE__CLOUD": name, "HYC_LIVE__ENDPOINT": url}
+    if name == "aws":
+        keys = {"AWS_ACCESS_KEY_ID": "rehearsal", "AWS_SECRET_ACCESS_KEY": "rehearsal"}
+        return {**common, "AWS_ENDPOINT_URL": url, **keys}
+    return common

@@ -1,0 +1,80 @@
+"""``hcloud iam print``: the least permissions for one plan, in the form that its cloud takes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from hcloud.errors import UsageError
+from hcloud.model.change import ChangeSet
+from hcloud.model.live import TAG_LINEAGE, Scope
+from hcloud.readers.permissions import PURPOSES, Permission, Purpose, load_permissions
+
+WITH_POLICIES = ("aws", "gcp", "azure")
+ROLE = "hcloud"
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The permissions for some purposes in one account, and whose machines may be ended (the state's lineage)."""
+
+    scope: Scope
+    lineage: str
+    purposes: tuple[Purpose, ...]
+    permissions: tuple[Permission, ...]
+
+
+def purposes_of(changes: ChangeSet) -> tuple[Purpose, ...]:
+    """What carrying out a plan takes: always reading, launching and ending only where the plan does."""
+    needed: list[Purpose] = ["read"]
+    if changes.coming:
+        needed.append("launch")
+    if changes.going or changes.coming:  # what comes without its tags is ended at once
+        needed.append("terminate")
+    return tuple(needed)
+
+
+def granted(scope: Scope, lineage: str, purposes: Collection[str]) -> Granted:
+    """The permissions of a cloud for some purposes; UsageError for a purpose there is not, or a cloud without any."""
+    unknown = sorted(set(purposes) - set(PURPOSES))
+    if unknown:
+        raise UsageError(f"there is no purpose {unknown[0]!r}", hint=f"purposes: {', '.join(PURPOSES)}")
+    if scope.cloud not in WITH_POLICIES:
+        raise UsageError(f"{scope.cloud} has no permissions to grant", hint=f"clouds: {', '.join(WITH_POLICIES)}")
+    chosen = tuple(p for p in PURPOSES if p in purposes)
+    table = load_permissions(scope.cloud).permissions
+    return Granted(scope, lineage, chosen, tuple(p for p in table if set(p.purposes) & set(chosen)))
+
+
+def policy_document(grant: Granted) -> Mapping[str, object]:
+    """An IAM policy (AWS), a custom role (Google) or a role definition (Azure), ready to be given to the cloud."""
+    if grant.scope.cloud == "aws":
+        return {"Version": "2012-10-17", "Statement": [_statement(p, grant) for p in grant.permissions]}
+    names = [p.name for p in grant.permissions]
+    why = f"what hcloud needs to {', '.join(grant.purposes)}"
+    if grant.scope.cloud == "gcp":
+        return {"title": ROLE, "description": why, "stage": "GA", "includedPermissions": names}
+    return {
+        "Name": ROLE,
+        "IsCustom": True,
+        "Description": why,
+        "Actions": names,
+        "NotActions": [],
+        "AssignableScopes": [f"/subscriptions/{grant.scope.account}"],
+    }
+
+
+def _statement(permission: Permission, grant: Granted) -> dict[str, object]:
+    words = "".join(c for c in permission.name.title() if c.isalnum())
+    scope = grant.scope
+    resource = f"arn:aws:ec2:{scope.region}:*:*" if permission.where == "{region}" else permission.where
+    statement: dict[str, object] = {"Sid": words, "Effect": "Allow", "Action": permission.name, "Resource": resource}
+    conditions: dict[str, str] = dict(permission.when)
+    if permission.tagged:
+        conditions[f"ec2:ResourceTag/{TAG_LINEAGE}"] = grant.lineage
+    return {**statement, "Condition": {"StringEquals": conditions}} if conditions else statement
+
+
+def reasons(grant: Granted) -> Sequence[tuple[str, str]]:
+    """Each permission with why it is needed."""
+    return [(p.name, p.why) for p in grant.permissions]

@@ -1,0 +1,199 @@
+"""What every verb that looks at a cloud stands on: the cloud, what is remembered of it, prices and a clock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import StaleError, UsageError
+from hcloud.live.guards import Approval
+from hcloud.live.site import Progress, Site
+from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
+from hcloud.model.change import ChangeSet, Shape, Slot
+from hcloud.model.live import CLOUDS
+from hcloud.model.plan import Plan
+from hcloud.model.state import State
+from hcloud.planning.diff import Terms, changes
+from hcloud.planning.slots import Place, in_zones, slots_of
+from hcloud.readers.config import DEFAULT_REGIONS, FleetSection, Loaded, MarketSection
+from hcloud.store.crash import crash_from
+from hcloud.usecases.commit_ground import SystemClock
+from hcloud.usecases.connect import CloudSettings, connect
+from hcloud.usecases.sources import open_prices
+from hcloud.usecases.state import open_store
+
+if TYPE_CHECKING:
+    from hcloud.control.ports import Clock, Cloud, MendableStore
+
+FAKE = "fake"
+FAKE_FILE = "fake-{}.json"
+"""Where a rehearsal in memory is kept between two verbs, beside the state."""
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What the command line says: which cloud, and where its state is; else what the configuration says."""
+
+    cloud: str | None = None
+    state: str | None = None
+
+
+@dataclass
+class LiveGround:
+    """A cloud that was opened, with everything around it."""
+
+    loaded: Loaded
+    selection: str
+    place: Place
+    cloud: Cloud
+    store: MendableStore
+    clock: Clock
+    today: date
+
+    @cached_property
+    def book(self) -> PriceBook:
+        """The prices of the region that is acted on."""
+        return open_prices(_only(self.loaded, self.place), self.today)[0]
+
+    def site(
+        self, progress: Progress = lambda step: None, stop: Callable[[], bool] = lambda: False, lineage: str = ""
+    ) -> Site:
+        """What the live half needs of it; ``lineage`` is that of a plan which was made before there was a state."""
+        beginning = State(lineage=lineage or uuid4().hex, project=self.loaded.config.live.project)
+        crash = crash_from(os.environ)
+        site = Site(self.cloud, self.store, self.clock, stop, progress, crash, beginning=beginning)
+        is_rehearsal = self.selection.startswith(FAKE)
+        return replace(site, waits=replace(site.waits, ready=0.0, ended=0.0)) if is_rehearsal else site
+
+    def approval(self, ends: int | None) -> Approval:
+        """How far an apply may go; ``ends`` is the number of machines to end that was typed."""
+        limits, live = self.loaded.config.limits, self.loaded.config.live
+        typed = ends if ends is not None else limits.ended
+        return Approval(limits.hourly, limits.monthly, limits.increase, typed, float(live.max_plan_age))
+
+    def terms(self) -> Terms:
+        """Dollars an hour on demand of everything that may stand here."""
+        offers = self.book.select(self.place.provider, PurchaseOption.ON_DEMAND)
+        return Terms({o.key.instance_type: o.hourly for o in offers if o.key.region == self.place.region})
+
+    def slots(self, plan: Plan | None) -> tuple[Slot, ...]:
+        """What should stand: the configuration's own fleet, else what the plan decides."""
+        config = self.loaded.config
+        if config.fleet:
+            found: Sequence[Slot] = [self._slot(section) for section in config.fleet]
+        elif plan is not None:
+            found = slots_of(plan, self.place)
+        else:
+            raise UsageError("nothing says what should stand", hint="a plan, or section fleet of hcloud.yaml")
+        _check_addresses(found)
+        types = sorted({slot.instance_type for slot in found if not slot.zones})
+        return in_zones(found, {t: config.live.zones or self.cloud.zones(t) for t in types})
+
+    def changes(self, slots: Sequence[Slot]) -> ChangeSet:
+        """What has to change for these slots to stand; reads only."""
+        from hcloud.live.observe import observe
+
+        site = self.site()
+        return changes(slots, observe(site), self.terms())
+
+    def _slot(self, section: FleetSection) -> Slot:
+        hourly = self._price(section.instance_type, section.option)
+        fallbacks = tuple(Shape(name, self._price(name, section.option)) for name in section.fallbacks)
+        fields = (section.address, section.instance_type, section.zones, section.count, hourly)
+        return Slot(*fields, option=section.option, fallbacks=fallbacks)
+
+    def _price(self, instance_type: str, option: PurchaseOption) -> Decimal:
+        """Dollars an hour; EvidenceError where there is no price: nothing is launched at a price nobody knows."""
+        return self.book.offer(OfferKey(self.place.provider, self.place.region, instance_type, option)).hourly
+
+
+def _check_addresses(slots: Sequence[Slot]) -> None:
+    addresses = [slot.address for slot in slots]
+    for address in addresses:
+        if addresses.count(address) > 1:
+            raise UsageError(f"fleet: two entries have the address {address!r}", hint="give each a name of its own")
+
+
+@contextmanager
+def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
+    """Open the cloud that the command line or the configuration names.
+
+    Raises UsageError where none is named, StaleError where it is another account than the configuration's.
+    """
+    selection = where.cloud or loaded.config.live.cloud
+    if selection is None:
+        raise UsageError("no cloud is named", hint="--cloud aws, gcp, azure or fake; or live.cloud in hcloud.yaml")
+    place = place_of(loaded, selection)
+    directory = where.state or loaded.config.live.state
+    local = directory if "://" in directory or Path(directory).is_absolute() else str(loaded.base / directory)
+    store = open_store(where.state or local)
+    settings = _settings(loaded, place)
+    if not selection.startswith(FAKE):
+        cloud = connect(selection, settings)
+        _check_account(loaded, cloud)
+        yield LiveGround(loaded, selection, place, cloud, store, SystemClock(), today)
+        return
+    from hcloud.fake.memory_file import go_on_from, keep
+    from hcloud.usecases.connect import in_memory
+
+    named = selection.partition(":")[2]
+    memory = in_memory(settings, "" if named in CLOUDS else named)
+    kept = Path(local if "://" not in local else ".hcloud") / FAKE_FILE.format(settings.cloud)
+    go_on_from(memory.world, kept)
+    try:
+        yield LiveGround(loaded, selection, place, memory, store, memory.clock, today)
+    finally:
+        keep(memory.world, kept)
+
+
+def place_of(loaded: Loaded, selection: str) -> Place:
+    """The cloud and region that are acted on: ``fake`` stands for the first market's, ``fake:gcp`` for Google's."""
+    name, _, named = selection.partition(":")
+    markets = {m.provider: m for m in reversed(loaded.config.markets)}
+    wanted = named if name == FAKE and named in CLOUDS else "" if name == FAKE else name
+    known = [p.value for p in Provider]
+    if wanted and wanted not in known:
+        raise UsageError(f"--cloud {selection}: there is no such cloud", hint=f"{', '.join(known)}, or fake")
+    provider = Provider(wanted) if wanted else loaded.config.markets[0].provider
+    market = markets.get(provider, MarketSection(provider=provider))
+    region = loaded.config.live.region or (market.regions or (DEFAULT_REGIONS[provider],))[0]
+    return Place(provider, region)
+
+
+def _settings(loaded: Loaded, place: Place) -> CloudSettings:
+    live = loaded.config.live
+    known = open_prices(_only(loaded, place), date.today())[0].select(place.provider, PurchaseOption.ON_DEMAND)
+    hourly = {o.key.instance_type: o.hourly for o in known if o.key.region == place.region}
+    return CloudSettings(
+        cloud=place.provider,
+        region=place.region,
+        account=live.account or "",
+        endpoint=live.endpoint or "",
+        hourly=hourly,
+        options=live.settings,
+    )
+
+
+def _only(loaded: Loaded, place: Place) -> Loaded:
+    """The configuration with the market of one place alone."""
+    market = next((m for m in loaded.config.markets if m.provider == place.provider), MarketSection())
+    only = market.model_copy(update={"provider": place.provider, "regions": (place.region,)})
+    return replace(loaded, config=loaded.config.model_copy(update={"markets": (only,)}))
+
+
+def _check_account(loaded: Loaded, cloud: Cloud) -> None:
+    wanted = loaded.config.live.account
+    if wanted is None:
+        return
+    scope = cloud.scope()
+    if scope.account != wanted:
+        raise StaleError(f"live.account is {wanted}, and these credentials belong to {scope.account}")

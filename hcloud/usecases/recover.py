@@ -1,0 +1,17 @@
+"""``hcloud recover``: a lost or damaged state rebuilt from what the cloud and the remains tell."""
+
+from __future__ import annotations
+
+from hcloud.live.recover import Found, put_back, rebuild
+from hcloud.model.state import State
+from hcloud.usecases.live_ground import LiveGround
+
+
+def look(ground: LiveGround, lineage: str | None) -> Found:
+    """What the state would be rebuilt to; changes nothing."""
+    return rebuild(ground.site(), ground.store, lineage)
+
+
+def write(ground: LiveGround, found: Found) -> State:
+    """Put it in place; what stood there is kept."""
+    return put_back(ground.store, found)

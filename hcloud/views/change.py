@@ -1,0 +1,110 @@
+"""What a plan changes in a cloud, and what an apply came to: one line a change, dollars before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hcloud import __version__
+from hcloud.model.change import Action, Change, ChangeSet, How
+from hcloud.units import counted
+from hcloud.views.console import Terminal
+
+if TYPE_CHECKING:
+    from hcloud.live.outcome import Outcome
+
+COLOURS = {Action.LAUNCH: "green", Action.TERMINATE: "red", Action.REPLACE: "yellow", Action.COMMIT: "cyan"}
+NAMED = 3
+"""Ids of machines that are named in a line; of the others only the number is."""
+
+
+def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
+    """The changes, what is refused, and what it costs."""
+    base = changes.base
+    terminal.out.print(Text.assemble(("changes", "bold"), f" in {base.scope}, state {base.lineage[:8]} #{base.serial}"))
+    for change in changes.changes:
+        terminal.out.print(_line(change), soft_wrap=True)
+    for refusal in changes.refusals:
+        where = f"{refusal.address}: " if refusal.address else ""
+        terminal.out.print(Text.assemble(("! ", "red"), f"{where}{refusal.why}{_named(refusal.ids)}"), soft_wrap=True)
+    for note in changes.notes:
+        terminal.out.print(Text(f"  {note}", style="dim"), soft_wrap=True)
+    for line in totals(changes):
+        terminal.out.print(Text(line), soft_wrap=True)
+
+
+def totals(changes: ChangeSet) -> Iterator[str]:
+    """How many come and go, and dollars an hour before and after."""
+    if changes.is_empty:
+        yield f"nothing to change: {counted(changes.standing, 'machine')} as wanted, {dollars(changes.hourly_before)}/h"
+        return
+    come, go = changes.coming, len(changes.going)
+    more = changes.hourly_after - changes.hourly_before
+    yield (
+        f"{counted(come, 'machine')} to launch, {go} to end, {changes.standing} standing; "
+        f"{dollars(changes.hourly_before)}/h -> {dollars(changes.hourly_after)}/h ({more:+,.4f})"
+    )
+    if changes.unpriced:
+        yield f"without the price of {', '.join(changes.unpriced)}, which is not known"
+
+
+def _line(change: Change) -> Text:
+    what = f"{change.count} x {change.instance_type}" if change.count else f"{len(change.ids)} x {change.instance_type}"
+    money = f"{change.hourly:+,.4f} $/h"
+    how = "" if change.how in (How.LAUNCH, How.TERMINATE) else f"{change.how}: "
+    return Text.assemble(
+        (f"{change.action.value} ", COLOURS[change.action]),
+        f"{change.address:<24} {what:<26} {money:>16}  {how}{change.reason}{_named(change.ids)}",
+    )
+
+
+def _named(ids: tuple[str, ...]) -> str:
+    if not ids:
+        return ""
+    more = f" and {len(ids) - NAMED} more" if len(ids) > NAMED else ""
+    return f" ({', '.join(ids[:NAMED])}{more})"
+
+
+def dollars(amount: Decimal) -> str:
+    """An amount as people read it."""
+    return f"${amount:,.4f}"
+
+
+def show_outcome(outcome: Outcome, terminal: Terminal) -> None:
+    """What came of it: never better than it is."""
+    colour = {"converged": "green", "partial": "yellow", "unknown": "red"}[outcome.result]
+    said = f"{len(outcome.launched)} launched, {len(outcome.ended)} ended, {counted(outcome.calls, 'request')}"
+    terminal.out.print(Text.assemble((str(outcome.result), colour), f": {said}"))
+    for shortfall in outcome.shortfalls:
+        terminal.warn(f"{shortfall.address}: {shortfall.missing} missing; tried {', '.join(shortfall.tried)}")
+    for problem in outcome.problems:
+        terminal.warn(problem)
+    if outcome.error is not None:
+        terminal.warn(str(outcome.error))
+        if outcome.error.hint:
+            terminal.note(f"hint: {outcome.error.hint}")
+    if outcome.exit_code and outcome.left is None:
+        terminal.note("what stands now is not known; the journal has what was asked for: hcloud apply goes on from it")
+
+
+def outcome_document(outcome: Outcome, at: datetime) -> Mapping[str, object]:
+    """What came of it, as JSON."""
+    return {
+        "format_version": "1.0",
+        "tool_version": __version__,
+        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "result": str(outcome.result),
+        "exit_code": outcome.exit_code,
+        "launched": list(outcome.launched),
+        "ended": list(outcome.ended),
+        "wanted": outcome.wanted,
+        "missing": [{"address": s.address, "missing": s.missing, "tried": list(s.tried)} for s in outcome.shortfalls],
+        "problems": list(outcome.problems),
+        "error": None if outcome.error is None else str(outcome.error),
+        "calls": outcome.calls,
+        "serial": outcome.serial,
+    }

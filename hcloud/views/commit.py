@@ -1,0 +1,234 @@
+"""Commitments on a terminal: what to buy and why, what was bought, and what is held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hcloud.model.purchase import Refund
+from hcloud.units import cents, format_money, harmless, plain
+from hcloud.views.console import Terminal
+from hcloud.views.tables import Figures, fitted
+
+if TYPE_CHECKING:
+    from hcloud.model.live import Commitment, CommitmentOrder
+    from hcloud.model.plan import Plan
+    from hcloud.model.purchase import ExitTerms, Need, PurchaseItem, PurchasePlan
+    from hcloud.planning.purchase_exit import WayOut
+    from hcloud.planning.purchase_history import Recorded
+    from hcloud.usecases.commit_apply import Applied
+    from hcloud.usecases.commit_list import Holdings, Pair
+    from hcloud.usecases.commit_plan import Planned
+    from hcloud.usecases.commit_recommend import Recommendation
+
+
+def show_recommendation(found: Recommendation, terminal: Terminal) -> None:
+    """What to commit to, the arithmetic behind it, how to get out again, and how sure that is."""
+    plan = found.plan
+    if not found.needs:
+        terminal.show("the plan commits to nothing", *(f"· {reason}" for reason in plan.reasons))
+        _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
+        return
+    terminal.show(_needs_table(found.needs, terminal.out.width), "")
+    points = [*_arithmetic(found), *plan.reasons, *_ways_out(found), *_how_sure(plan)]
+    terminal.show(*(Text(f"· {point}") for point in points))
+    _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
+
+
+def _needs_table(needs: Sequence[Need], width: int) -> object:
+    names = ("commitment", "wanted", "held", "to buy", "upfront", "over the term", "pays above", "begins")
+    rows = [
+        (
+            _what(n),
+            _quantity(n, n.wanted.quantity),
+            _quantity(n, n.held),
+            _quantity(n, n.missing),
+            format_money(n.wanted.upfront * n.missing / n.wanted.quantity),
+            format_money(n.expected),
+            "" if n.wanted.break_even is None else f"{float(n.wanted.break_even):.1%}",
+            f"{n.wanted.starts:%Y-%m-%d}" if n.wanted.starts else "now",
+        )
+        for n in needs
+    ]
+    return fitted(Figures(names, rows, frozenset({1, 2, 3, 4, 5, 6})), width)
+
+
+def _what(need: Need) -> str:
+    w = need.wanted
+    return f"{w.instance_type} {w.option} {w.term_years}y {w.payment} in {w.region}"
+
+
+def _quantity(need: Need, quantity: Decimal) -> str:
+    return f"${quantity:,.4f}/h" if need.wanted.dollars_per_hour is not None else f"{quantity:,.0f}"
+
+
+def _arithmetic(found: Recommendation) -> Iterator[str]:
+    plan = found.plan
+    total = sum((n.expected for n in found.needs), Decimal(0))
+    saved = plan.now.monthly - plan.after.monthly
+    yield (
+        f"{format_money(total)} over the terms; with all of it a month costs {format_money(plan.after.monthly)}"
+        f" in place of {format_money(plan.now.monthly)} ({format_money(saved)} less)"
+    )
+
+
+def _ways_out(found: Recommendation) -> Iterator[str]:
+    told: set[str] = set()
+    for need, terms in zip(found.needs, found.ways_out, strict=True):
+        text = f"getting out of a {need.wanted.option}: {_way(terms)}"
+        if text not in told:
+            told.add(text)
+            yield text
+
+
+def _way(terms: ExitTerms | None) -> str:
+    if terms is None:
+        return "no terms are on file; take it that there is none"
+    begin = "" if terms.refund is not Refund.NONE else "none; "
+    return f"{begin}{terms.note} ({terms.source}, {terms.day})"
+
+
+def _how_sure(plan: Plan) -> Iterator[str]:
+    for case in plan.what_if:
+        if case.all_on_demand:
+            against = float(case.planned / case.all_on_demand - 1)
+            yield (
+                f"if demand changes by {float(case.change):+.0%}: {against:+.1%} against all on demand then, with"
+                f" {format_money(case.unused_commitment)} of commitment unused"
+            )
+    if plan.risk is not None:
+        yield (
+            f"over {plan.risk.futures} resampled futures: {format_money(plan.risk.cost_p10)} to"
+            f" {format_money(plan.risk.cost_p90)} (p10 to p90), regret at p90 {format_money(plan.risk.regret_p90)}"
+        )
+
+
+def _show_standing(
+    ending: Sequence[Commitment], unplanned: Sequence[Commitment], warnings: Sequence[str], terminal: Terminal
+) -> None:
+    for found in ending:
+        terminal.warn(f"{found.id} ({_told(found)}) ends on {found.ends:%Y-%m-%d}")
+    for found in unplanned:
+        terminal.warn(
+            f"{found.id} ({_told(found)}) is held and the plan does not know it: add it to 'owned', plan again"
+        )
+    for warning in warnings:
+        terminal.warn(warning)
+
+
+def _told(found: Commitment) -> str:
+    return harmless(f"{found.count or ''} {found.instance_type} {found.option}".strip())
+
+
+def show_planned(found: Planned, out: str, terminal: Terminal) -> None:
+    """The purchases that a plan file holds now, and what it takes to make them."""
+    _show_standing(found.expiring, found.unplanned, (), terminal)
+    for need in found.later:
+        begins = f"{need.wanted.starts:%Y-%m-%d}" if need.wanted.starts else "later"
+        terminal.note(f"not yet: {_what(need)} begins on {begins} (--later queues it now)")
+    for place in found.elsewhere:
+        terminal.note(f"not here: the plan buys in {place} too (--region)")
+    if found.purchases is None:
+        terminal.show("nothing is left to buy: what the plan wants is held")
+        return
+    terminal.show(purchase_table(found.purchases, terminal.out.width), "")
+    terminal.show(*(Text(f"· {line}") for line in _terms_of(found.purchases)))
+    terminal.note(f"written: {out}; it can be bought once, until {found.purchases.expires:%Y-%m-%d %H:%M} UTC")
+    terminal.note(f"then: HYC_ALLOW_PURCHASE=1 hcloud commit apply {out}")
+
+
+def purchase_table(plan: PurchasePlan, width: int) -> object:
+    """The purchases of a plan with their sum."""
+    names = ("purchase", "how much", "upfront", "$/h", "over the term", "key")
+    rows = [_item(i) for i in plan.items]
+    hourly = sum((i.quote.hourly for i in plan.items), Decimal(0))
+    total = ("total", "", format_money(plan.upfront, 2), f"{hourly:,.4f}", format_money(plan.amount, 2), "")
+    return fitted(Figures(names, [*rows, total], frozenset({1, 2, 3, 4})), width)
+
+
+def _item(item: PurchaseItem) -> tuple[str, ...]:
+    quote, order = item.quote, item.quote.order
+    what = f"{order.instance_type} {order.option} {order.term_years}y {order.payment}"
+    what += f" from {order.starts:%Y-%m-%d}" if order.starts else ""
+    money = (format_money(quote.upfront, 2), f"{quote.hourly:,.4f}", format_money(item.amount, 2))
+    return (what, _ordered(order), *money, item.key[:12])
+
+
+def _ordered(order: CommitmentOrder) -> str:
+    return f"${order.dollars_per_hour:,.4f}/h" if order.dollars_per_hour is not None else f"{order.count:,}"
+
+
+def _terms_of(plan: PurchasePlan) -> Iterator[str]:
+    years = max(item.quote.order.term_years for item in plan.items)
+    yield f"in {plan.scope}; the longest commitment is {years} {'year' if years == 1 else 'years'}"
+    yield f"digest {plan.digest}, amount {plain(cents(plan.amount))} USD"
+
+
+def show_approval(plan: PurchasePlan, terminal: Terminal) -> None:
+    """What is about to be bought, on stderr, so that it is seen also where the result goes elsewhere."""
+    terminal.err.print(purchase_table(plan, terminal.err.width))
+    for line in _terms_of(plan):
+        terminal.err.print(f"· {line}", markup=False)
+
+
+def show_applied(found: Applied, terminal: Terminal) -> None:
+    """What came of each purchase."""
+    names = ("purchase", "how much", "over the term", "outcome", "commitment")
+    rows = []
+    for bought in found.purchased:
+        what, much, _, _, money, _ = _item(bought.item)
+        outcome = f"{bought.outcome} before" if bought.before else str(bought.outcome)
+        rows.append((what, much, money, outcome, harmless(bought.id)))
+    terminal.show(fitted(Figures(names, rows, frozenset({1, 2})), terminal.out.width))
+    if all(b.before for b in found.purchased):
+        terminal.note("this purchase plan was bought before: nothing was done")
+
+
+def show_resolved(found: Sequence[Recorded], terminal: Terminal) -> None:
+    """How each unknown purchase came out."""
+    if not found:
+        terminal.show("nothing is unknown")
+    for recorded in found:
+        terminal.show(
+            harmless(f"{recorded.intent.key} {recorded.intent.address}: {recorded.outcome} {recorded.id}").strip()
+        )
+
+
+def show_holdings(found: Holdings, terminal: Terminal) -> None:
+    """Ledger and cloud side by side."""
+    if not found.pairs:
+        terminal.show("nothing is recorded" + (f", and nothing is held in {found.scope}" if found.scope else ""))
+        return
+    names = ("commitment", "what", "how much", "over the term", "ledger", "cloud", "ends")
+    rows = [_pair(p, asked=found.scope is not None) for p in found.pairs]
+    terminal.show(fitted(Figures(names, rows, frozenset({2, 3})), terminal.out.width))
+    ceiling = f" of at most {format_money(found.ceiling, 2)}" if found.ceiling is not None else ""
+    terminal.note(f"{format_money(found.committed, 2)}{ceiling} is committed by the ledger")
+    if found.scope is None:
+        terminal.note("no cloud was asked: --cloud aws, gcp or azure shows what is held")
+    _show_standing(found.expiring, (), (), terminal)
+
+
+def _pair(pair: Pair, *, asked: bool) -> tuple[str, ...]:
+    recorded, held = pair.recorded, pair.commitment
+    if recorded is not None:
+        order = recorded.intent.quote.order
+        what = f"{order.instance_type} {order.option} {order.term_years}y"
+        much, money, ends = _ordered(order), format_money(recorded.intent.amount, 2), recorded.ends
+        ledger = "given back" if recorded.cancelled else str(recorded.outcome)
+    else:
+        what, much, money, ledger, ends = "", "", "", "not recorded", None
+    if held is not None:
+        what, much = f"{held.instance_type} {held.option} {held.term_years}y", much or f"{held.count:,}"
+        ends = held.ends or ends
+    cloud = held.state if held is not None else "not listed" if asked else "not asked"
+    name = held.id if held is not None else recorded.id or recorded.intent.key[:12] if recorded else ""
+    return harmless(name), harmless(what), much, money, ledger, cloud, f"{ends:%Y-%m-%d}" if ends else ""
+
+
+def show_cancellable(found: Commitment, way: WayOut, terminal: Terminal) -> None:
+    """What is about to be given back, and by which terms, on stderr."""
+    terminal.err.print(harmless(f"{found.id}: {_told(found)}, {found.state}; {way.why}"), markup=False)

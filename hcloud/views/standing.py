@@ -1,0 +1,137 @@
+"""What stands in a cloud: by address, with what differs from what is remembered, and what nobody holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hcloud import __version__
+from hcloud.units import counted, plain
+from hcloud.views.change import dollars
+from hcloud.views.console import Terminal, plain_table
+
+if TYPE_CHECKING:
+    from hcloud.live.collect import Orphan
+    from hcloud.live.recover import Found
+    from hcloud.usecases.status import Status
+
+FORMAT_VERSION = "1.0"
+
+
+def show_status(found: Status, terminal: Terminal) -> None:
+    """Machines by address, what they cost, and what is open."""
+    observed = found.observed
+    state = found.stored
+    terminal.show(
+        Text.assemble(("standing", "bold"), f" in {observed.scope}, state {state.lineage[:8]} #{state.serial}")
+    )
+    if found.groups:
+        table = plain_table("address", "type", "zone", "state", "machines", "$/h", right=(4, 5))
+        for group in found.groups:
+            price = "?" if group.hourly is None else f"{group.hourly:,.4f}"
+            cells = (group.address or "-", group.instance_type, group.zone, group.state)
+            table.add_row(*cells, str(group.count), price)
+        terminal.show(table)
+    machines = sum(g.count for g in found.groups)
+    terminal.show(f"{counted(machines, 'machine')}, {dollars(found.hourly)}/h")
+    if observed.open:
+        terminal.warn(f"{counted(len(observed.open), 'request')} without a known outcome: the next apply settles them")
+    if found.drift:
+        terminal.warn(f"{counted(len(found.drift), 'difference')} to what is remembered: hcloud drift")
+    if found.holder is not None:
+        terminal.warn(f"held: {found.holder}")
+
+
+def show_drift(found: Status, terminal: Terminal) -> None:
+    """A line a difference."""
+    for one in found.drift:
+        terminal.show(Text(f"{one.id}  {one.address or '-'}  {one.what}"))
+    terminal.note(f"{counted(len(found.drift), 'difference')} to what is remembered")
+
+
+def show_orphans(found: Sequence[Orphan], terminal: Terminal) -> None:
+    """A line a machine, those that are left alone with the reason."""
+    for one in found:
+        machine = one.machine
+        tail = f"; left alone: {one.kept}" if one.kept else ""
+        terminal.show(Text(f"{machine.id}  {machine.instance_type}  {machine.zone}  {one.why}{tail}"))
+    ending = sum(not o.kept for o in found)
+    if not found:
+        terminal.show("nothing found")
+    elif ending:
+        terminal.note(f"{ending} could be ended: hcloud gc --delete --ends {ending}")
+
+
+def show_found(found: Found, terminal: Terminal) -> None:
+    """What a state would be rebuilt to."""
+    machines = counted(len(found.machines), "machine")
+    terminal.show(f"state {found.state.lineage} in {found.state.scope}: {machines}")
+    for machine in found.machines:
+        terminal.show(Text(f"{machine.id}  {machine.address or '-'}  {machine.instance_type}  {machine.zone}"))
+    for lineage, count in found.others:
+        terminal.warn(f"{counted(count, 'machine')} of this project belong to another state: {lineage}")
+
+
+def _head(at: datetime) -> dict[str, object]:
+    moment = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": moment}
+
+
+def status_document(found: Status, at: datetime) -> Mapping[str, object]:
+    """What stands, as JSON."""
+    scope = found.observed.scope
+    return {
+        **_head(at),
+        "scope": {"cloud": scope.cloud, "account": scope.account, "region": scope.region, "endpoint": scope.endpoint},
+        "lineage": found.stored.lineage,
+        "serial": found.stored.serial,
+        "currency": "USD",
+        "hourly": plain(found.hourly),
+        "standing": [
+            {
+                "address": g.address,
+                "instance_type": g.instance_type,
+                "zone": g.zone,
+                "state": g.state,
+                "count": g.count,
+                "hourly": None if g.hourly is None else plain(g.hourly),
+            }
+            for g in found.groups
+        ],
+        "open_requests": [
+            {"number": i.number, "deed": str(i.deed), "at": i.at.isoformat()} for i in found.observed.open
+        ],
+        "drift": _drift(found),
+        "held_by": None if found.holder is None else str(found.holder),
+    }
+
+
+def _drift(found: Status) -> list[dict[str, str]]:
+    return [{"id": d.id, "address": d.address, "what": d.what} for d in found.drift]
+
+
+def drift_document(found: Status, at: datetime) -> Mapping[str, object]:
+    """The differences, as JSON."""
+    return {**_head(at), "lineage": found.stored.lineage, "serial": found.stored.serial, "drift": _drift(found)}
+
+
+def orphans_document(found: Sequence[Orphan], ended: Sequence[str], at: datetime) -> Mapping[str, object]:
+    """What nobody holds, and what of it is ending, as JSON."""
+    return {
+        **_head(at),
+        "orphans": [
+            {
+                "id": o.machine.id,
+                "instance_type": o.machine.instance_type,
+                "zone": o.machine.zone,
+                "lineage": o.machine.lineage,
+                "why": o.why,
+                "left_alone": o.kept or None,
+            }
+            for o in found
+        ],
+        "ended": list(ended),
+    }

@@ -1,0 +1,113 @@
+"""The judge: invariants V1-V8 of faults.md, told from the cloud's own ledger and never from hcloud's opinion.
+
+V7 (no secrets) cannot be judged here: nothing in memory carries one. It is tested where real processes run.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from hcloud.fake.ledger import Rented
+from hcloud.fake.memory import MemoryCloud
+from hcloud.fake.memory_store import Disk
+from hcloud.live.outcome import Outcome, Result
+from hcloud.model.change import Slot
+from hcloud.model.live import TAG_ADDRESS, TAG_LINEAGE
+from hcloud.model.state import Conclusion, Deed, Intent
+from hcloud.planning.recall import unresolved
+
+SPARE_CALLS = 45
+"""The constant of V8: calls that a run may make beyond three times the fault-free count."""
+
+
+def ours(cloud: MemoryCloud, lineage: str) -> list[Rented]:
+    """Live machines that bear our tag."""
+    return [m for m in cloud.ledger.live(cloud.clock.now()) if m.tags.get(TAG_LINEAGE) == lineage]
+
+
+def foreign(cloud: MemoryCloud, lineage: str) -> dict[str, dict[str, object]]:
+    """Everything that does not bear our tag and was not made by us, to be compared later."""
+    others = [m for m in cloud.ledger.machines.values() if m.tags.get(TAG_LINEAGE) != lineage and not m.token]
+    return {m.id: asdict(m) for m in others}
+
+
+def untagged_of_ours(cloud: MemoryCloud) -> list[str]:
+    """Live machines that we made and that bear no tag: nobody will ever find them."""
+    return [m.id for m in cloud.ledger.live(cloud.clock.now()) if m.token and TAG_LINEAGE not in m.tags]
+
+
+def v1_nothing_is_orphaned(cloud: MemoryCloud, disk: Disk, lineage: str) -> None:
+    """At any moment, after any crash: every live machine of ours is remembered, or an order in the journal names it."""
+    records = {r.id for r in disk.state.records} if disk.state else set()
+    keys = {e.order.key for e in disk.entries if isinstance(e, Intent) and e.order is not None}
+    lost = [m.id for m in ours(cloud, lineage) if m.id not in records and m.token not in keys]
+    assert not lost, f"V1: nobody remembers {lost}"
+
+
+def v1_records_are_exact(cloud: MemoryCloud, disk: Disk, lineage: str) -> None:
+    """After a run that says it converged: exactly one record for each live machine, and the reverse."""
+    ids = [r.id for r in disk.state.records if not r.ending] if disk.state else []
+    assert sorted(ids) == sorted(m.id for m in ours(cloud, lineage)), "V1: records and machines differ"
+
+
+def v2_nothing_is_doubled(cloud: MemoryCloud, lineage: str, most: Mapping[str, int]) -> None:
+    """At no address live more machines than were ever planned there."""
+    counts = Counter(m.tags.get(TAG_ADDRESS, "") for m in ours(cloud, lineage))
+    too_many = {a: n for a, n in counts.items() if n > most.get(a, 0)}
+    assert not too_many, f"V2: {too_many} live, {dict(most)} planned"
+
+
+def v3_foreign_is_untouched(cloud: MemoryCloud, lineage: str, before: Mapping[str, Mapping[str, object]]) -> None:
+    """What does not bear our tag is as it was."""
+    now = foreign(cloud, lineage)
+    assert all(now.get(i) == was for i, was in before.items()), "V3: a foreign machine was touched"
+
+
+def v5_exit_is_true(cloud: MemoryCloud, disk: Disk, slots: Sequence[Slot], outcome: Outcome) -> None:
+    """0 exactly where what lives is what is wanted, of the right shape, and nothing is open."""
+    lineage = disk.state.lineage if disk.state else ""
+    live = ours(cloud, lineage)
+    by_address = {s.address: s for s in slots}
+    fits = all(_fits(m, by_address.get(m.tags.get(TAG_ADDRESS, ""))) for m in live)
+    counts = Counter(m.tags.get(TAG_ADDRESS, "") for m in live)
+    reached = fits and counts == Counter({s.address: s.count for s in slots if s.count})
+    sure = not unresolved(disk.entries)
+    if outcome.exit_code == 0:
+        assert outcome.result is Result.CONVERGED
+        assert reached, f"V5: exit 0 with {counts}"
+        assert sure, "V5: exit 0 with an open intent"
+        v1_records_are_exact(cloud, disk, lineage)
+    if outcome.result is Result.PARTIAL:
+        assert outcome.exit_code != 0
+        assert sure, "V5: partial said where an outcome is unknown"
+
+
+def _fits(m: Rented, slot: Slot | None) -> bool:
+    types = {s.instance_type for s in slot.shapes} if slot else set()
+    return slot is not None and m.instance_type in types and m.zone in slot.zones
+
+
+def v6_disk_is_readable(disk: Disk) -> None:
+    """Every conclusion in the journal belongs to an intent, and no number is used twice."""
+    numbers = [e.number for e in disk.entries if isinstance(e, Intent)]
+    assert len(numbers) == len(set(numbers)), "V6: a number is used twice"
+    loose = [e.number for e in disk.entries if isinstance(e, Conclusion) and e.number not in numbers]
+    assert not loose, f"V6: conclusions of nothing: {loose}"
+    if disk.state is not None:
+        ids = [r.id for r in disk.state.records]
+        assert len(ids) == len(set(ids)), "V6: a machine is remembered twice"
+
+
+def v8_calls_are_bounded(calls: int, fault_free: int) -> None:
+    """No more than three times the fault-free count, and a constant."""
+    assert calls <= 3 * fault_free + SPARE_CALLS, f"V8: {calls} calls, {fault_free} without faults"
+
+
+def nothing_asked_before_it_was_noted(cloud: MemoryCloud, disk: Disk) -> None:
+    """Every machine that bears a token of ours came from an order that the disk was told of before."""
+    noted = {e.order.key for e in disk.entries if isinstance(e, Intent) and e.deed is Deed.LAUNCH and e.order}
+    remembered = {r.key for r in disk.state.records} if disk.state else set()
+    live = [m for m in cloud.ledger.live(cloud.clock.now()) if m.token]
+    assert all(m.token in noted | remembered for m in live)
