@@ -11,10 +11,11 @@ from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from hcloud.catalog.book import PriceBook
-from hcloud.errors import StaleError, UsageError
+from hcloud.errors import EvidenceError, StaleError, UsageError
 from hcloud.live.clock import SystemClock
 from hcloud.live.guards import Approval
 from hcloud.live.site import Progress, Site
@@ -25,7 +26,9 @@ from hcloud.model.plan import Plan
 from hcloud.model.state import State
 from hcloud.planning.diff import Terms, changes
 from hcloud.planning.slots import Place, in_zones, slots_of
-from hcloud.readers.config import DEFAULT_REGIONS, FleetSection, Loaded, MarketSection
+from hcloud.providers.http import LOOPBACK
+from hcloud.readers.config import DEFAULT_REGIONS, Loaded, MarketSection
+from hcloud.readers.live_sections import FleetSection
 from hcloud.store.crash import crash_from
 from hcloud.usecases.connect import CloudSettings, connect
 from hcloud.usecases.sources import open_prices
@@ -34,6 +37,8 @@ from hcloud.usecases.state import open_store
 if TYPE_CHECKING:
     from hcloud.control.ports import Clock, Cloud, MendableStore
 
+DAY = 86_400
+OLDEST_PRICE_SECONDS = 30 * DAY
 FAKE = "fake"
 FAKE_FILE = "fake-{}.json"
 """Where a rehearsal in memory is kept between two verbs, beside the state."""
@@ -71,8 +76,8 @@ class LiveGround:
         beginning = State(lineage=lineage or uuid4().hex, project=self.loaded.config.live.project)
         crash = crash_from(os.environ)
         site = Site(self.cloud, self.store, self.clock, stop, progress, crash, beginning=beginning)
-        is_rehearsal = self.selection.startswith(FAKE)
-        return replace(site, waits=replace(site.waits, ready=0.0, ended=0.0)) if is_rehearsal else site
+        in_memory = self.selection.startswith(FAKE)
+        return replace(site, waits=replace(site.waits, ready=0.0, ended=0.0)) if in_memory else site
 
     def approval(self, ends: int | None) -> Approval:
         """How far an apply may go; ``ends`` is the number of machines to end that was typed."""
@@ -104,6 +109,25 @@ class LiveGround:
 
         site = self.site()
         return changes(slots, observe(site), self.terms())
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether it is a fake: in this process, or on this machine."""
+        endpoint = urlsplit(self.loaded.config.live.endpoint or "").hostname
+        return self.selection.startswith(FAKE) or endpoint in LOOPBACK
+
+    def check_prices(self, found: ChangeSet) -> None:
+        """EvidenceError where a machine would come at a price that is older than allowed (30 days where the
+        configuration says nothing); a rehearsal costs nothing."""
+        allowed = self.loaded.config.prices.max_age or OLDEST_PRICE_SECONDS
+        for name in sorted({c.instance_type for c in found.to_do if c.count}):
+            key = OfferKey(self.place.provider, self.place.region, name, PurchaseOption.ON_DEMAND)
+            age = (self.today - self.book.offer(key).origin.day).days
+            if not self.is_rehearsal and age * DAY > allowed:
+                raise EvidenceError(
+                    f"{key}: its price is {age} days old, {allowed // DAY} are allowed where machines come of it",
+                    hint="hcloud pricing refresh, or set prices.max_age",
+                )
 
     def _slot(self, section: FleetSection) -> Slot:
         hourly = self._price(section.instance_type, section.option)
