@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from oracle import foreign, v3_foreign_is_untouched
+from oracle import foreign, untagged_of_ours, v3_foreign_is_untouched
 from rehearsal import LINEAGE, Crasher, Rehearsal, crashing
 from rehearsal import rule as fault
 
 from hcloud.errors import HcloudError, LockedError, StaleError
 from hcloud.fake.faults import Kind
 from hcloud.model.change import ChangeSet, Slot
+from hcloud.planning.recall import unresolved
 
 MOST_CALLS = 400
 """Of one process: twenty calls where all goes well, polls of ten minutes, and three times that."""
@@ -95,6 +96,10 @@ class Life(RuleBasedStateMachine):
                 Kind.QUOTA,
                 Kind.DENIED,
                 Kind.OPERATION_FAILS,
+                Kind.NONSENSE_BEFORE,
+                Kind.UNKNOWN_WORDS,
+                Kind.UNTAGGED,
+                Kind.SLOW,
             ]
         ),
         share=st.sampled_from([0.3, 0.6, 0.95]),
@@ -113,12 +118,14 @@ class Life(RuleBasedStateMachine):
         self._run(self.r.destroy if ends else lambda: self.r.apply(*self.slots))
         self.r.heal(**self.world)
 
+    @precondition(lambda self: not self._missing())  # what two looks, five minutes apart, do not show is forgotten
     @rule()
     def lists_are_empty(self) -> None:
         self.r.faults(fault("machines", Kind.EMPTY), fault("look", Kind.EMPTY), **self.world)
         before = self.r.calls("terminate")
+        unsure = bool(unresolved(self.r.disk.entries))  # what these come to may have to end
         self._run(self.r.destroy)
-        assert self.r.calls("terminate") == before, "an empty list authorised an end"
+        assert unsure or self.r.calls("terminate") == before, "an empty list authorised an end"
         self.r.heal(**self.world)
 
     @rule(seconds=st.sampled_from([1, 20, 61, 299, 301, 3600]))
@@ -187,6 +194,11 @@ class Life(RuleBasedStateMachine):
             self._run(lambda: self.r.apply(*self.slots))
             self.r.cloud.clock.advance(400)
         self.r.converges(*self.slots)
+        assert not untagged_of_ours(self.r.cloud)
+
+    def _missing(self) -> bool:
+        state = self.r.disk.state
+        return state is not None and any(r.missed_since is not None for r in state.records)
 
     def _plan(self) -> ChangeSet | None:
         try:

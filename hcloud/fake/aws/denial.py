@@ -11,7 +11,7 @@ from hcloud.fake.faults import Kind
 JSON_SERVICES = ("pricing", "servicequotas", "savingsplans")
 
 
-@dataclass
+@dataclass(eq=False)
 class DenialError(Exception):
     """An error of the cloud, on its way to the wire."""
 

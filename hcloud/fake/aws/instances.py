@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.launching import MOST_TAGS, checked_tags
 from hcloud.fake.aws.machines import (
@@ -17,7 +19,7 @@ from hcloud.fake.aws.machines import (
     state_of,
 )
 from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.world import Ask, region_of
+from hcloud.fake.aws.world import Ask, moment, region_of
 from hcloud.fake.faults import Kind
 from hcloud.fake.ledger import Rented
 
@@ -126,3 +128,11 @@ def describe_spot_instance_requests(ask: Ask) -> Wire:
     wanted = ask.wire.get("SpotInstanceRequestIds")
     page, token = ask.page([r for r in found if not wanted or r["SpotInstanceRequestId"] in wanted], LARGEST_PAGE)
     return {"SpotInstanceRequests": page, "NextToken": token}
+
+
+def get_console_output(ask: Ask) -> Wire:
+    """What a machine wrote to its console: whoever runs its start-up script puts it into the ledger."""
+    [machine] = of_ids(ask, [str(ask.wire["InstanceId"])])
+    text = str(machine.detail.get("console", ""))
+    written = base64.b64encode(text.encode()).decode()
+    return {"InstanceId": machine.id, "Timestamp": moment(ask.now), "Output": written}

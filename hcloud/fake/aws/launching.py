@@ -231,7 +231,7 @@ def _made(ask: Ask, order: Order, reservation: str) -> Rented:
         instance_type=order.instance_type,
         zone=order.zone,
         spot=order.spot,
-        tags=dict(order.tags),
+        tags={} if ask.struck(Kind.UNTAGGED) else dict(order.tags),
         token=order.token,
         principal=ask.principal,
         made_at=ask.now,
