@@ -107,6 +107,11 @@ def test_plan_apply_list_in_a_pipeline(plan: Path, home: Path, said: Said) -> No
     assert "no cloud was asked" in said()[1]
     assert run(["commit", "plan", str(plan), "--out", "more.json", "--cloud", "fake:fake.yaml", *OLD_PRICES, *NOW]) == 0
     assert "nothing is left to buy" in said()[0]
+    more = ["plan", "-f", EXAMPLE, "--cloud", "fake:fake.yaml", "--state", str(home / ".hcloud"), "-o", "json", *NOW]
+    assert run(more) == 0
+    again = json.loads(said()[0])
+    assert [m["address"].partition("/")[0] for m in again["mix"]].count("owned") == len(made.items)
+    assert not [m for m in again["mix"] if m["term_years"] and not m["address"].startswith("owned/")]
     ledger = home / ".hcloud" / "purchases.jsonl"
     assert stat.S_IMODE(ledger.stat().st_mode) == 0o600
 

@@ -22,7 +22,7 @@ from hcloud.planning.purchase_exit import way_out
 from hcloud.planning.purchase_gates import check_against_plan
 from hcloud.planning.purchase_history import History, history
 from hcloud.readers.exit_terms import exit_terms
-from hcloud.usecases.commit_held import owned_sections
+from hcloud.usecases.held import owned_sections
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOTHING = History((), ())
