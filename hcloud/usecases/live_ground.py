@@ -20,7 +20,7 @@ from hcloud.live.guards import Approval
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.change import ChangeSet, Shape, Slot
-from hcloud.model.live import CLOUDS
+from hcloud.model.live import CLOUDS, CommitmentOrder
 from hcloud.model.plan import Plan
 from hcloud.model.state import State
 from hcloud.planning.diff import Terms, changes
@@ -171,7 +171,8 @@ def place_of(loaded: Loaded, selection: str) -> Place:
 
 def _settings(loaded: Loaded, place: Place) -> CloudSettings:
     live = loaded.config.live
-    known = open_prices(_only(loaded, place), date.today())[0].select(place.provider, PurchaseOption.ON_DEMAND)
+    book = open_prices(_only(loaded, place), date.today())[0]
+    known = book.select(place.provider, PurchaseOption.ON_DEMAND)
     hourly = {o.key.instance_type: o.hourly for o in known if o.key.region == place.region}
     return CloudSettings(
         cloud=place.provider,
@@ -180,7 +181,13 @@ def _settings(loaded: Loaded, place: Place) -> CloudSettings:
         endpoint=live.endpoint or "",
         hourly=hourly,
         options=live.settings,
+        sold=lambda order: book.offers.get(_key(place, order)),
     )
+
+
+def _key(place: Place, order: CommitmentOrder) -> OfferKey:
+    where = (place.provider, place.region, order.instance_type)
+    return OfferKey(*where, order.option, order.term_years, order.payment)
 
 
 def _only(loaded: Loaded, place: Place) -> Loaded:

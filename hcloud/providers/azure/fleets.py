@@ -10,12 +10,13 @@ from hcloud.control.ports import Clock
 from hcloud.errors import MismatchError, NoCapacityError, NotFoundError, UnknownOutcomeError
 from hcloud.model.live import Launch, Launched, Machine
 from hcloud.providers.azure.arm import Arm
-from hcloud.providers.azure.documents import Document, items, text, whole
-from hcloud.providers.azure.errors import failure
+from hcloud.providers.azure.documents import Document, items, text
+from hcloud.providers.azure.errors import Reply, failure
 from hcloud.providers.azure.leftovers import Dependants, Leftovers
 from hcloud.providers.azure.operations import GONE, Ending, Follower
 from hcloud.providers.azure.translate import (
     FAILED,
+    capacity_of,
     differences,
     member_from,
     set_body,
@@ -93,7 +94,8 @@ class Fleets:
             document = self.document(self.group, name)
             if found := differences(order, document):
                 raise MismatchError(f"scale set {name} is of another order: {', '.join(found)}", call)
-            ending = self.follower.follow(None, lambda: self.state(self.group, name))
+            here = Reply(200, document=document)
+            ending = self.follower.follow(here, lambda: self.state(self.group, name))
             if state_word(document) == "deleting":
                 said = f"the order came to nothing before, and scale set {name} was being removed"
                 raise NoCapacityError(said, call)
@@ -158,7 +160,10 @@ class Fleets:
         until = self.clock.passed() + VISIBLE_SECONDS
         while True:
             members = self._members(name)
-            if len(members) >= order.count or len(members) >= whole(self.document(self.group, name), "sku", "capacity"):
+            if len(members) >= order.count:
+                return members
+            capacity = capacity_of(self.document(self.group, name))
+            if capacity is not None and len(members) >= capacity:
                 return members
             if self.clock.passed() >= until:
                 said = f"scale set {name} says that it has more machines than the {len(members)} that are listed"

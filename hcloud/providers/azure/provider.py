@@ -100,6 +100,10 @@ class AzureCloud:
         """Always refused, with how it is done by hand."""
         self._reservations.cancel(commitment)
 
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._arm.close()
+
     def _sku(self, instance_type: str) -> Document:
         """The entry of a type; types do not change while a process lasts, and the list is long."""
         if not self._skus:

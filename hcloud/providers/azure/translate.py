@@ -153,6 +153,12 @@ def set_of(machine: Document) -> str:
     return short_id(found) if found else ""
 
 
+def capacity_of(document: Document) -> int | None:
+    """How many machines a scale set says it has; None where it does not say."""
+    found = branch(document, "sku").get("capacity")
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
 def state_word(document: Document) -> str:
     """The provisioning state, in lower case."""
     return text(document, "properties", "provisioningState").lower()

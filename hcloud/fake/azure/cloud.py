@@ -67,7 +67,7 @@ class FakeAzure(Estate):
             self.settle(now)
             tags = {str(k): str(v) for k, v in branch(dict(change), "tags").items()}
             if "launch" in change:
-                if not any(r.kind.endswith("/subscriptions") for r in self.resources.values()):
+                if not self.resources:
                     self.prepare(f"/subscriptions/{FIRST_SUBSCRIPTION}")
                 made = launch_by_hand(self, str(change["launch"]), tags, now)
                 return {"launched": made.short_id}
@@ -159,7 +159,7 @@ class FakeAzure(Estate):
             self.prepare(asked.path)
         else:
             self.prepare(asked.path.partition("/resourceGroups")[0])
-        if asked.fault is Kind.EMPTY and route.method == "GET":
+        if asked.fault is Kind.EMPTY and "_List" in route.operation:
             return json_answer({"value": []})
         return None
 
