@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from decimal import Decimal
 from types import SimpleNamespace
 
@@ -15,7 +15,7 @@ from contract.rigs.gcp import REGION, GoogleRig
 from hcloud.errors import DeniedError, NotFoundError
 from hcloud.fake.gcp.refusals import permission_of
 from hcloud.fake.gcp.routes import OPERATIONS
-from hcloud.model.catalog import Offer, OfferKey, Origin, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.live import CommitmentOrder, CommitmentQuote
 from hcloud.providers.gcp import commitments as committed
 from hcloud.providers.gcp.provider import GoogleCloud
@@ -40,19 +40,6 @@ ORDER = CommitmentOrder(KEY, PurchaseOption.COMMITTED_USE, "n2-standard-4", 3, P
 def test_what_google_does_not_sell_is_said_in_words(changes: dict[str, object]) -> None:
     assert committed.why_not(replace(ORDER, **changes))  # type: ignore[arg-type]
     assert not committed.why_not(ORDER)
-
-
-def offer(instance_type: str, years: int, hourly: str, region: str = "us-central1") -> Offer:
-    key = OfferKey(Provider.GCP, region, instance_type, PurchaseOption.COMMITTED_USE, years)
-    return Offer(key, Decimal(hourly), Decimal(0), Origin("a list", date(2026, 7, 30)))
-
-
-def test_the_price_is_that_of_the_table_for_type_term_and_region() -> None:
-    table = [offer("n2-standard-4", 3, "0.08"), offer("n2-standard-4", 1, "0.11")]
-    elsewhere = [offer("n2-standard-4", 3, "0.01", "europe-west1")]
-    price = committed.prices_of([*table, *elsewhere], "us-central1")(ORDER)
-    assert price == committed.CommitmentPrice(Decimal("0.08"), "a list, 2026-07-30")
-    assert committed.prices_of(table, "us-east1")(ORDER) is None
 
 
 @pytest.fixture

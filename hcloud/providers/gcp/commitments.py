@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote
 from hcloud.providers.gcp.translate import moment
 
@@ -65,24 +65,6 @@ Prices = Callable[[CommitmentOrder], CommitmentPrice | None]
 def no_prices(_order: CommitmentOrder) -> CommitmentPrice | None:
     """Nothing is sold."""
     return None
-
-
-def prices_of(offers: Iterable[Offer], region: str) -> Prices:
-    """The prices of a price table, with the source and the day that it gives."""
-    known = {
-        (o.key.instance_type, o.key.term_years): o
-        for o in offers
-        if (o.key.provider, o.key.region, o.key.option) == (Provider.GCP, region, PurchaseOption.COMMITTED_USE)
-        and (o.key.os, o.key.tenancy) == ("linux", "shared")
-    }
-
-    def price(order: CommitmentOrder) -> CommitmentPrice | None:
-        offer = known.get((order.instance_type, order.term_years))
-        if offer is None or order.option is not PurchaseOption.COMMITTED_USE:
-            return None
-        return CommitmentPrice(offer.hourly, f"{offer.origin.source}, {offer.origin.day}", offer.upfront)
-
-    return price
 
 
 @dataclass(frozen=True, slots=True)
