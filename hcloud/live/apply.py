@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
-from hcloud.errors import CredentialsError, HcloudError
+from hcloud.errors import CredentialsError, HcloudError, ThrottledError
 from hcloud.live.book import Book, Came
 from hcloud.live.crash_points import RUN_BEGUN, RUN_ENDED
 from hcloud.live.ending import ask_to_end, confirm_ends
@@ -23,7 +23,8 @@ from hcloud.model.change import Bar, Change, ChangeSet, How, Observed
 from hcloud.model.live import Machine
 from hcloud.model.state import Deed, State
 from hcloud.planning.diff import Terms, changes
-from hcloud.planning.recall import adopted, record_of, unresolved, with_records
+from hcloud.planning.recall import adopted, record_of, unresolved, with_endings, with_records
+from hcloud.planning.standing import being_ended
 
 
 def apply(site: Site, found: ChangeSet, approval: Approval | None = None, terms: Terms | None = None) -> Outcome:
@@ -64,7 +65,7 @@ def _carry_out(site: Site, found: ChangeSet, agreed: tuple[Approval, Terms], pur
         if not found.to_do and not observed.open and not observed.state.records and not stored.records:
             return Outcome(Result.CONVERGED, left=found, calls=patience.calls, serial=stored.serial)
         run = _begun(site, patience, (found, approval, terms), observed)
-        _work(run, _jobs(found, observed))
+        _work(run, observed)
         return _told(run)
 
 
@@ -89,7 +90,6 @@ def _begun(site: Site, patience: Patience, given: tuple[ChangeSet, Approval, Ter
         book.trim()
     run = Run(site, patience, book, Purse(found, approval), found, terms, observed.scope)
     run.seen = observed
-    _conclude_seen(run, observed)
     return run
 
 
@@ -109,21 +109,33 @@ def _live(observed: Observed) -> list[Machine]:
 
 
 def _conclude_seen(run: Run, observed: Observed) -> None:
-    """Conclude what the look has answered: orders all of whose machines are seen, and ends."""
+    """Conclude what the look has answered: orders all of whose machines are seen, and ends.
+
+    The end of a machine that is not told of is asked for again: only the answer to that says that it is gone. Of one
+    that is told of as if nobody had asked, this plan decides.
+    """
     counts = Counter(m.key for m in observed.machines)
-    live = {m.id for m in observed.machines if m.state.is_live}
+    live, absent = {m.id for m in observed.machines if m.state.is_live}, being_ended(observed)
     for intent in observed.open:
         order = intent.order
         if intent.deed is Deed.LAUNCH and order is not None and counts[order.key] >= order.count:
             machines = tuple(m for m in _live(observed) if m.key == order.key)
             run.book.done(intent, Came(machines=machines), lambda s: s)
         elif intent.deed is Deed.TERMINATE:
-            run.book.done(intent, Came(ids=tuple(i for i in intent.ids if i not in live)), lambda s: s)
+            gone = tuple(i for i in intent.ids if i in absent)
+            if gone:
+                run.seen = None
+                run.patience.expect(1)
+                run.patience.ask(lambda ids=gone: run.cloud.terminate(ids), again=True)  # type: ignore[misc]
+            ended = tuple(i for i in intent.ids if i not in live)
+            run.book.done(intent, Came(ids=ended), lambda s, ids=ended: with_endings(s, ids))  # type: ignore[misc]
 
 
-def _work(run: Run, jobs: Sequence[Job]) -> None:
-    """Launch, wait, end, confirm. What goes wrong ends it early and is told; what was done is noted already."""
+def _work(run: Run, observed: Observed) -> None:
+    """Resolve, launch, wait, end, confirm. What goes wrong ends it early and is told; what was done is noted."""
+    jobs = _jobs(run.found, observed)
     try:
+        _conclude_seen(run, observed)
         _launch(run, jobs)
         if run.halted is None:
             _make_ready(run, jobs)
@@ -215,6 +227,8 @@ def _told(run: Run) -> Outcome:
     blind = isinstance(run.halted, (StoppedError, CredentialsError))
     left = None if blind else _what_is_left(run)
     result = _judge(run, left)
+    if isinstance(run.halted, ThrottledError):
+        run.problem(f"throttled, {len(run.launched)} of {run.found.coming} launched")
     return Outcome(
         result=result,
         launched=tuple(sorted(run.launched)),
@@ -224,6 +238,7 @@ def _told(run: Run) -> Outcome:
         problems=tuple(run.problems),
         error=run.halted,
         left=left,
+        acted=run.acted,
         calls=run.patience.calls,
         serial=run.book.state.serial,
     )

@@ -23,14 +23,18 @@ GROWTH = 1.5
 
 
 def ask_to_end(run: Run, ids: Sequence[str], *, insist: bool = False) -> None:
-    """Ask for the end of machines. Those the cloud does not know (yet, or any more) are left as they are remembered;
-    with ``insist`` they are asked for again until it does: nobody would find them later."""
+    """Ask for the end of machines.
+
+    Machines that it told of before and does not know now have ended, which the next look confirms. With ``insist``
+    they were never told of, and are asked for until they are known: nobody would find them later.
+    """
     wanted = tuple(sorted(ids))
     if not wanted:
         return
     intent = run.book.ending(wanted)
     run.patience.expect(1)
     run.seen = None
+    run.acted = True
     try:
         ending = _accepted(run, wanted, insist=insist)
     except (NotFoundError, RefusedError, DeniedError) as error:
@@ -45,7 +49,7 @@ def ask_to_end(run: Run, ids: Sequence[str], *, insist: bool = False) -> None:
 
 
 def _accepted(run: Run, ids: tuple[str, ...], *, insist: bool) -> tuple[str, ...]:
-    """The machines whose end the cloud agreed to; ending them again by id does nothing to them."""
+    """The machines that are ending; ending them again by id does nothing to them."""
     accepted: list[str] = []
     rest, delay = ids, run.site.waits.first_poll
     until = run.site.clock.passed() + run.site.waits.ended
@@ -54,7 +58,9 @@ def _accepted(run: Run, ids: tuple[str, ...], *, insist: bool) -> tuple[str, ...
         answer = run.patience.ask(lambda asked=asked: run.cloud.terminate(asked), again=True)  # type: ignore[misc]
         accepted += answer.ending
         rest = answer.gone
-        if not rest or not insist:
+        if not insist:
+            return ids
+        if not rest:
             return tuple(accepted)
         if run.site.clock.passed() >= until:
             raise PartialError(f"the cloud does not know {', '.join(rest)}, which it has just made: end them by hand")

@@ -32,6 +32,10 @@ _NO = (NoCapacityError, QuotaError, MismatchError, RefusedError, NotFoundError, 
 _OPEN = (ThrottledError, UnavailableError, UnknownOutcomeError)
 
 
+class UntaggedError(HcloudError):
+    """Machines were made without their tags, and have been ended."""
+
+
 @dataclass(slots=True)
 class Job:
     """What comes at one address: ``count`` machines in all, of which open orders bring what they can. ``replaces`` are
@@ -70,6 +74,9 @@ def _settle(run: Run, job: Job, intent: Intent) -> None:
         machines = _carry_out(run, intent, doubt=True)
     except _NO as error:
         _note_no(run, job, order, error)
+        return
+    except UntaggedError as error:  # made by an earlier run, and ended now: a new order tells whether it is still so
+        run.problem(str(error))
         return
     _take(run, job, machines)
 
@@ -158,8 +165,10 @@ def _carry_out(run: Run, intent: Intent, *, doubt: bool) -> tuple[Machine, ...]:
         run.book.refused(intent, str(error))
         raise
     except _OPEN as error:
+        run.acted = True
         run.book.unknown(intent, str(error))
         raise
+    run.acted = run.acted or bool(answer.machines)
     return _remember(run, intent, answer)
 
 
@@ -206,7 +215,7 @@ def _remember(run: Run, intent: Intent, answer: Launched) -> tuple[Machine, ...]
     came = Came(machines=tagged, missing=answer.missing + len(bare), why=answer.why)
     run.book.done(intent, came, _with(tagged, intent))
     if bare:
-        raise HcloudError(
+        raise UntaggedError(
             f"{len(bare)} machines were made without the tags they were ordered with, and were ended at once",
             hint="see whether a policy of the account drops tags: hcloud could not find such machines again",
         )

@@ -9,7 +9,7 @@ from hcloud.live.patience import Patience
 from hcloud.live.site import Site
 from hcloud.model.change import Observed
 from hcloud.model.live import TAG_PROJECT, Machine, Scope
-from hcloud.model.state import Conclusion, Intent, State
+from hcloud.model.state import Conclusion, Deed, Intent, State
 from hcloud.planning.recall import replayed, unresolved, up_to_date
 from hcloud.planning.standing import GRACE
 
@@ -51,12 +51,13 @@ def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
     if missed:
         ours |= {m.id: m for m in patience.ask(lambda: site.cloud.look(missed))}
     at = site.now()
-    state = up_to_date(state, opened, ours, at)
+    state = up_to_date(state, ours, at)
     unused = stored.scope is None and not stored.records
     strangers = [
         m for m in told if m.lineage != state.lineage and m.tags.get(TAG_PROJECT) == state.project and m.state.is_live
     ]
-    expected = [r for r in state.records if not r.ending]
+    ends = {i for intent in opened if intent.deed is Deed.TERMINATE for i in intent.ids}
+    expected = [r for r in state.records if not r.ending and r.id not in ends]
     settled = any(at - r.intended >= GRACE for r in expected)
     return Observed(
         at=at,

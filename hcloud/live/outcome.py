@@ -35,7 +35,8 @@ class Shortfall:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What a run did and what is left. ``error`` is what ended it early; ``left`` what a plan would show now, None
-    where the cloud could not be looked at any more; ``calls`` are requests made."""
+    where the cloud could not be looked at any more; ``acted`` says that the cloud did something, or may have;
+    ``calls`` are requests made."""
 
     result: Result
     launched: tuple[str, ...] = ()
@@ -45,6 +46,7 @@ class Outcome:
     problems: tuple[str, ...] = ()
     error: HcloudError | None = None
     left: ChangeSet | None = None
+    acted: bool = False
     calls: int = 0
     serial: int = 0
 
@@ -57,7 +59,7 @@ class Outcome:
             return 0
         if isinstance(self.error, CredentialsError):
             return self.error.exit_code
-        if self.result is Result.UNKNOWN or self.launched or self.ended:
+        if self.result is Result.UNKNOWN or self.acted:
             return PARTLY
         if self.error is not None:
             return self.error.exit_code

@@ -42,17 +42,18 @@ def wait_until_ready(run: Run) -> Late:
 
 def _late(run: Run, seen: Observed) -> Late:
     told = {m.id: m for m in seen.machines}
-    ids = sorted(i for i in run.launched if i not in run.ended)
-    untold = {i for i in ids if i not in told} | _young(seen)
+    ids = [i for i in run.launched if i not in run.ended]
+    tagged = {m.id for m in seen.machines if m.lineage == seen.state.lineage or not m.state.is_live}
+    untold = {i for i in ids if i not in tagged} | _young(seen)
     pending = [i for i in ids if i in told and told[i].state is MachineState.PENDING]
-    return Late(tuple(pending), tuple(sorted(untold)))
+    return Late(tuple(sorted(pending)), tuple(sorted(untold)))
 
 
 def _young(seen: Observed) -> set[str]:
-    """Machines not told of that were ordered so short a while ago that this says nothing."""
-    return {
-        r.id for r in seen.state.records if r.missed_since is not None and not r.ending and seen.at - r.intended < GRACE
-    }
+    """Machines ordered so short a while ago that it says nothing if they, or their tags, are not told of."""
+    tagged = {m.id for m in seen.machines if m.lineage == seen.state.lineage}
+    young = (r for r in seen.state.records if not r.ending and seen.at - r.intended < GRACE)
+    return {r.id for r in young if r.id not in tagged}
 
 
 def observe_until_told(site: Site) -> Observed:

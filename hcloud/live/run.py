@@ -22,7 +22,8 @@ from hcloud.planning.diff import Terms
 @dataclass(slots=True)
 class Run:
     """An apply or destroy under way. ``launched`` are machines that came by id, with the address they came for;
-    ``surplus`` ids that came and are not wanted; ``halted`` is what ended it early."""
+    ``surplus`` ids that came and are not wanted; ``halted`` is what ended it early; ``acted`` says that the
+    cloud did something, or may have."""
 
     site: Site
     patience: Patience
@@ -38,6 +39,7 @@ class Run:
     problems: list[str] = field(default_factory=list)
     halted: HcloudError | None = None
     seen: Observed | None = None
+    acted: bool = False
     _attempts: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

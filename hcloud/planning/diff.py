@@ -27,7 +27,8 @@ line  desired  recorded              told                             change
 18    N        enough                ours and live, too many          ``-``
 19    any      none                  ours and live, without address   refusal *stray*
 20    any      none                  of somebody else, or untagged    nothing: it is never looked at
-21    N        too many              live, without our tag            counts; refusal *untagged* instead of ``-``
+21    any      some                  live, without our tag            counts; refusal *untagged*: neither foreign nor
+                                                                     to be ended
 22    N        too many              live and protected               counts; refusal *protected* instead of ``-``
 23    N        order, outcome open   not all of it                    ``~`` resolve: counts as there
 24    fewer    order, outcome open   not all of it                    ``~`` resolve, and of it only what is wanted
@@ -175,6 +176,7 @@ def _at(draft: _Draft, address: str, slot: Slot | None, there: list[Standing]) -
     right = [s for s in there if slot is not None and s.fits(slot) and not s.waits_too_long(at, limit)]
     wrong = [s for s in there if s not in right]
     _note_oddities(draft, there)
+    _untagged(draft, address, there)
     stuck = _cannot_end(draft, address, wrong)
     wrong = [s for s in wrong if s not in stuck]
     count = slot.count if slot is not None else 0
@@ -200,18 +202,21 @@ def _note_oddities(draft: _Draft, there: Sequence[Standing]) -> None:
             draft.notes.append(f"{s.id} at {s.address} is {s.machine.state}: it counts as there")
         if s.record is not None and s.record.instance_type != s.instance_type:
             draft.notes.append(f"{s.id} at {s.address} was {s.record.instance_type} and is {s.instance_type} now")
-        if not s.tagged:
-            draft.notes.append(f"{s.id} at {s.address} bears no tag of ours (yet, or any more): it counts as ours")
+
+
+def _untagged(draft: _Draft, address: str, there: Sequence[Standing]) -> None:
+    """Line 21."""
+    bare = [s for s in there if s.is_seen and not s.tagged and s.id not in draft.terms.also]
+    draft.refuse(Bar.UNTAGGED, address, "it bears no tag of ours (yet, or any more): it counts, and stays", bare)
 
 
 def _cannot_end(draft: _Draft, address: str, machines: Sequence[Standing]) -> list[Standing]:
-    """Lines 14, 21 and 22: of machines that should go those that may not, each refused with its reason."""
+    """Lines 14, 21 and 22: of machines that should go those that may not; the untagged are refused already."""
     unseen = [s for s in machines if not s.is_seen]
     guarded = [s for s in machines if s.is_seen and s.protected]
     bare = [s for s in machines if s.is_seen and not s.protected and not s.tagged and s.id not in draft.terms.also]
     draft.refuse(Bar.UNSEEN, address, "the cloud does not tell of it: an absence ends nothing", unseen)
     draft.refuse(Bar.PROTECTED, address, "it is protected", guarded)
-    draft.refuse(Bar.UNTAGGED, address, "it bears no tag of ours (yet, or any more)", bare)
     return [*unseen, *guarded, *bare]
 
 

@@ -81,21 +81,20 @@ def unresolved(entries: Entries) -> tuple[Intent, ...]:
     return tuple(e for e in entries if isinstance(e, Intent) and known.get(e.number, Result.UNKNOWN) is Result.UNKNOWN)
 
 
-def up_to_date(state: State, opened: Sequence[Intent], told: Mapping[str, Machine], at: datetime) -> State:
+def up_to_date(state: State, told: Mapping[str, Machine], at: datetime) -> State:
     """The state after the cloud was asked, by tag and by id, what it tells of each record.
 
-    An ended machine is forgotten, and so is one whose end was asked for and of which nothing is told by tag or by id.
-    Any other one of which nothing is told is remembered as missed, and forgotten when it was missed before and long
+    An ended machine is forgotten, and so is one whose end the cloud agreed to and of which nothing is told by tag or by
+    id. Any other one of which nothing is told is remembered as missed, and forgotten when it was missed before and long
     enough ago.
     """
-    to_end = {i for intent in opened if intent.deed is Deed.TERMINATE for i in intent.ids}
-    kept = (_kept(r, told.get(r.id), r.ending or r.id in to_end, at) for r in state.records)
+    kept = (_kept(r, told.get(r.id), at) for r in state.records)
     return replace(state, records=tuple(r for r in kept if r is not None))
 
 
-def _kept(record: Record, machine: Machine | None, to_end: bool, at: datetime) -> Record | None:
+def _kept(record: Record, machine: Machine | None, at: datetime) -> Record | None:
     if machine is None:
-        if to_end or is_overdue(record, at):
+        if record.ending or is_overdue(record, at):
             return None
         return replace(record, missed_since=record.missed_since or at)
     if machine.state is MachineState.ENDED:

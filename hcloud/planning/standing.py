@@ -54,12 +54,21 @@ def is_overdue(record: Record, at: datetime) -> bool:
     return missed is not None and at - missed >= GRACE and at - record.intended >= GRACE
 
 
+def being_ended(observed: Observed) -> set[str]:
+    """Machines not told of whose end was noted with an unknown outcome: it is asked for again before anything else."""
+    told = {m.id for m in observed.machines}
+    ends = (i for i in observed.open if i.deed is Deed.TERMINATE)
+    return {i for intent in ends for i in intent.ids if i not in told}
+
+
 def standing(observed: Observed) -> tuple[Standing, ...]:
     """All machines of ours that count, by id: those told of that are not on their way out, and those not told of that
     may not be forgotten yet."""
     told = {m.id: m for m in observed.machines}
     recorded = {r.id for r in observed.state.records}
-    found = [s for r in observed.state.records if (s := _of_record(r, told.get(r.id), observed)) is not None]
+    over = being_ended(observed)
+    kept = [r for r in observed.state.records if r.id not in over]
+    found = [s for r in kept if (s := _of_record(r, told.get(r.id), observed)) is not None]
     found += [
         _of_machine(m, observed.at)
         for m in observed.machines

@@ -96,8 +96,8 @@ def noted(data: bytes) -> LockInfo | None:
     try:
         note = json.loads(data)
         since = datetime.fromisoformat(note["since"]).astimezone(UTC)
-        words = (str(note[name])[:200] for name in ("id", "user", "host"))
-        return LockInfo(*words, int(note["pid"]), since, str(note["purpose"])[:200])
+        name, user, host, purpose = (str(note[key])[:200] for key in ("id", "user", "host", "purpose"))
+        return LockInfo(name, user, host, int(note["pid"]), since, purpose)
     except (ValueError, KeyError, TypeError):
         return None
 

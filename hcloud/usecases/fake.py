@@ -14,7 +14,9 @@ from hcloud.fake.faults import FaultPlan, fault_plan, read_text
 from hcloud.fake.server import FakeCloud, Running
 from hcloud.readers.safe_yaml import load_yaml
 
-CLASSES = {"aws": "FakeAws", "gcp": "FakeGoogle", "azure": "FakeAzure"}
+CLASSES = {"aws": ("aws.cloud", "FakeAws"), "gcp": ("gcp.cloud", "FakeGoogle"), "azure": ("azure.server", "FakeAzure")}
+ACCOUNTS = {"gcp": "hcloud-fake", "azure": "00000000-0000-4000-8000-000000000001"}
+"""The project that the fake Google has, and a subscription for the fake Azure, which takes any."""
 _EXTRAS = {"moto": "fake", "boto3": "aws", "botocore": "aws", "werkzeug": "fake"}
 
 
@@ -31,12 +33,13 @@ def made(name: str, plan: FaultPlan) -> FakeCloud:
     """A fake cloud under a fault plan; UsageError for a name that is none, MissingExtraError without its parts."""
     if name not in CLASSES:
         raise UsageError(f"there is no fake {name!r}", hint=f"fakes: {', '.join(CLASSES)}")
+    place, kind = CLASSES[name]
     try:
-        module: Any = importlib.import_module(f"hcloud.fake.{name}.cloud")
+        module: Any = importlib.import_module(f"hcloud.fake.{place}")
     except ModuleNotFoundError as error:
         root = (error.name or "").partition(".")[0]
         raise MissingExtraError(root, _EXTRAS.get(root, "fake")) from None
-    return cast("FakeCloud", getattr(module, CLASSES[name])(plan))
+    return cast("FakeCloud", getattr(module, kind)(plan))
 
 
 def plan_of(path: Path | None) -> FaultPlan:
@@ -66,4 +69,4 @@ def environment(name: str, url: str) -> Mapping[str, str]:
     if name == "aws":
         keys = {"AWS_ACCESS_KEY_ID": "rehearsal", "AWS_SECRET_ACCESS_KEY": "rehearsal"}
         return {**common, "AWS_ENDPOINT_URL": url, **keys}
-    return common
+    return {**common, "HYC_LIVE__ACCOUNT": ACCOUNTS[name]}

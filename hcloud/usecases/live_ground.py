@@ -15,18 +15,18 @@ from uuid import uuid4
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import StaleError, UsageError
+from hcloud.live.clock import SystemClock
 from hcloud.live.guards import Approval
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.change import ChangeSet, Shape, Slot
-from hcloud.model.live import CLOUDS
+from hcloud.model.live import CLOUDS, CommitmentOrder
 from hcloud.model.plan import Plan
 from hcloud.model.state import State
 from hcloud.planning.diff import Terms, changes
 from hcloud.planning.slots import Place, in_zones, slots_of
 from hcloud.readers.config import DEFAULT_REGIONS, FleetSection, Loaded, MarketSection
 from hcloud.store.crash import crash_from
-from hcloud.usecases.commit_ground import SystemClock
 from hcloud.usecases.connect import CloudSettings, connect
 from hcloud.usecases.sources import open_prices
 from hcloud.usecases.state import open_store
@@ -171,7 +171,8 @@ def place_of(loaded: Loaded, selection: str) -> Place:
 
 def _settings(loaded: Loaded, place: Place) -> CloudSettings:
     live = loaded.config.live
-    known = open_prices(_only(loaded, place), date.today())[0].select(place.provider, PurchaseOption.ON_DEMAND)
+    book = open_prices(_only(loaded, place), date.today())[0]
+    known = book.select(place.provider, PurchaseOption.ON_DEMAND)
     hourly = {o.key.instance_type: o.hourly for o in known if o.key.region == place.region}
     return CloudSettings(
         cloud=place.provider,
@@ -180,7 +181,13 @@ def _settings(loaded: Loaded, place: Place) -> CloudSettings:
         endpoint=live.endpoint or "",
         hourly=hourly,
         options=live.settings,
+        sold=lambda order: book.offers.get(_key(place, order)),
     )
+
+
+def _key(place: Place, order: CommitmentOrder) -> OfferKey:
+    where = (place.provider, place.region, order.instance_type)
+    return OfferKey(*where, order.option, order.term_years, order.payment)
 
 
 def _only(loaded: Loaded, place: Place) -> Loaded:

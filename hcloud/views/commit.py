@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.purchase import Refund
 from hcloud.units import cents, format_money, harmless, plain
 from hcloud.views.console import Terminal
+from hcloud.views.plan import SHORT
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from hcloud.model.live import Commitment, CommitmentOrder
     from hcloud.model.plan import Plan
     from hcloud.model.purchase import ExitTerms, Need, PurchaseItem, PurchasePlan
@@ -38,8 +42,8 @@ def show_recommendation(found: Recommendation, terminal: Terminal) -> None:
     _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
 
 
-def _needs_table(needs: Sequence[Need], width: int) -> object:
-    names = ("commitment", "wanted", "held", "to buy", "upfront", "over the term", "pays above", "begins")
+def _needs_table(needs: Sequence[Need], width: int) -> RenderableType:
+    names = ("commitment", "wanted", "held", "to buy", "upfront", "in all", "pays above", "begins")
     rows = [
         (
             _what(n),
@@ -58,7 +62,13 @@ def _needs_table(needs: Sequence[Need], width: int) -> object:
 
 def _what(need: Need) -> str:
     w = need.wanted
-    return f"{w.instance_type} {w.option} {w.term_years}y {w.payment} in {w.region}"
+    return _named(w.instance_type, w.option, w.term_years, w.payment)
+
+
+def _named(instance_type: str, option: PurchaseOption, years: int, payment: Payment) -> str:
+    """A commitment in the field's short terms: ``m6i.4xlarge Standard RI 1y all upfront``."""
+    paid = "" if payment is Payment.NONE else f" {payment.replace('-', ' ')}"
+    return f"{instance_type} {SHORT.get(option, str(option))} {years}y{paid}"
 
 
 def _quantity(need: Need, quantity: Decimal) -> str:
@@ -70,7 +80,7 @@ def _arithmetic(found: Recommendation) -> Iterator[str]:
     total = sum((n.expected for n in found.needs), Decimal(0))
     saved = plan.now.monthly - plan.after.monthly
     yield (
-        f"{format_money(total)} over the terms; with all of it a month costs {format_money(plan.after.monthly)}"
+        f"binds {format_money(total)} over the terms; with all of it a month costs {format_money(plan.after.monthly)}"
         f" in place of {format_money(plan.now.monthly)} ({format_money(saved)} less)"
     )
 
@@ -120,7 +130,8 @@ def _show_standing(
 
 
 def _told(found: Commitment) -> str:
-    return harmless(f"{found.count or ''} {found.instance_type} {found.option}".strip())
+    what = _named(found.instance_type, found.option, found.term_years, found.payment)
+    return harmless(f"{found.count or ''} {what}".strip())
 
 
 def show_planned(found: Planned, out: str, terminal: Terminal) -> None:
@@ -140,9 +151,9 @@ def show_planned(found: Planned, out: str, terminal: Terminal) -> None:
     terminal.note(f"then: HYC_ALLOW_PURCHASE=1 hcloud commit apply {out}")
 
 
-def purchase_table(plan: PurchasePlan, width: int) -> object:
+def purchase_table(plan: PurchasePlan, width: int) -> RenderableType:
     """The purchases of a plan with their sum."""
-    names = ("purchase", "how much", "upfront", "$/h", "over the term", "key")
+    names = ("purchase", "how much", "upfront", "$/h", "in all", "key")
     rows = [_item(i) for i in plan.items]
     hourly = sum((i.quote.hourly for i in plan.items), Decimal(0))
     total = ("total", "", format_money(plan.upfront, 2), f"{hourly:,.4f}", format_money(plan.amount, 2), "")
@@ -151,7 +162,7 @@ def purchase_table(plan: PurchasePlan, width: int) -> object:
 
 def _item(item: PurchaseItem) -> tuple[str, ...]:
     quote, order = item.quote, item.quote.order
-    what = f"{order.instance_type} {order.option} {order.term_years}y {order.payment}"
+    what = _named(order.instance_type, order.option, order.term_years, order.payment)
     what += f" from {order.starts:%Y-%m-%d}" if order.starts else ""
     money = (format_money(quote.upfront, 2), f"{quote.hourly:,.4f}", format_money(item.amount, 2))
     return (what, _ordered(order), *money, item.key[:12])
@@ -176,7 +187,7 @@ def show_approval(plan: PurchasePlan, terminal: Terminal) -> None:
 
 def show_applied(found: Applied, terminal: Terminal) -> None:
     """What came of each purchase."""
-    names = ("purchase", "how much", "over the term", "outcome", "commitment")
+    names = ("purchase", "how much", "in all", "outcome", "commitment")
     rows = []
     for bought in found.purchased:
         what, much, _, _, money, _ = _item(bought.item)
@@ -202,7 +213,7 @@ def show_holdings(found: Holdings, terminal: Terminal) -> None:
     if not found.pairs:
         terminal.show("nothing is recorded" + (f", and nothing is held in {found.scope}" if found.scope else ""))
         return
-    names = ("commitment", "what", "how much", "over the term", "ledger", "cloud", "ends")
+    names = ("commitment", "what", "how much", "in all", "ledger", "cloud", "ends")
     rows = [_pair(p, asked=found.scope is not None) for p in found.pairs]
     terminal.show(fitted(Figures(names, rows, frozenset({2, 3})), terminal.out.width))
     ceiling = f" of at most {format_money(found.ceiling, 2)}" if found.ceiling is not None else ""
@@ -216,13 +227,14 @@ def _pair(pair: Pair, *, asked: bool) -> tuple[str, ...]:
     recorded, held = pair.recorded, pair.commitment
     if recorded is not None:
         order = recorded.intent.quote.order
-        what = f"{order.instance_type} {order.option} {order.term_years}y"
+        what = _named(order.instance_type, order.option, order.term_years, order.payment)
         much, money, ends = _ordered(order), format_money(recorded.intent.amount, 2), recorded.ends
         ledger = "given back" if recorded.cancelled else str(recorded.outcome)
     else:
         what, much, money, ledger, ends = "", "", "", "not recorded", None
     if held is not None:
-        what, much = f"{held.instance_type} {held.option} {held.term_years}y", much or f"{held.count:,}"
+        what = _named(held.instance_type, held.option, held.term_years, held.payment)
+        much = much or f"{held.count:,}"
         ends = held.ends or ends
     cloud = held.state if held is not None else "not listed" if asked else "not asked"
     name = held.id if held is not None else recorded.id or recorded.intent.key[:12] if recorded else ""

@@ -9,6 +9,7 @@ from decimal import Decimal
 
 import oracle
 
+from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Kind, Rule
 from hcloud.fake.memory import MemoryCloud
 from hcloud.fake.memory_store import Disk, MemoryStore
@@ -46,6 +47,23 @@ class Crasher:
         return 0 < self.at <= len(self.names)
 
 
+@dataclass(slots=True)
+class SkewedClock:
+    """The clock of a machine that is wrong about what time it is, and right about how time passes."""
+
+    right: FakeClock
+    skew: float = 0.0
+
+    def now(self) -> float:
+        return self.right.now() + self.skew
+
+    def passed(self) -> float:
+        return self.right.passed()
+
+    def sleep(self, seconds: float) -> None:
+        self.right.sleep(seconds)
+
+
 class Rehearsal:
     """A cloud and a disk; every method is a process of its own."""
 
@@ -57,6 +75,7 @@ class Rehearsal:
         self.waits = Waits()
         self.terms = Terms()
         self.workers = 1
+        self.skew = 0.0
 
     @property
     def lineage(self) -> str:
@@ -78,7 +97,7 @@ class Rehearsal:
         found = Site(
             self.cloud.as_principal(self.principal),
             MemoryStore(self.disk, self.cloud.clock),
-            self.cloud.clock,
+            SkewedClock(self.cloud.clock, self.skew),
             crash=crash or (lambda name: None),
             waits=self.waits,
             beginning=State(LINEAGE, project="rehearsal"),
@@ -121,7 +140,7 @@ class Rehearsal:
         oracle.v1_nothing_is_orphaned(self.cloud, self.disk, LINEAGE)
         oracle.v2_nothing_is_doubled(self.cloud, LINEAGE, self.most)
         oracle.v6_disk_is_readable(self.disk)
-        oracle.nothing_asked_before_it_was_noted(self.cloud, self.disk)
+        oracle.nothing_asked_before_it_was_noted(self.cloud, self.disk, LINEAGE)
 
     def allow(self, *slots: Slot) -> None:
         for slot in slots:

@@ -97,6 +97,7 @@ def test_I1_I2_a_crash_at_each_boundary_never_buys_twice(kind: str, answer: str,
         said = told(shop, plan)  # at once, by somebody in a hurry
         assert said is None or "(exit 6)" in said
         assert shop.bought <= 1
+        shop.faults()
         shop.cloud.clock.advance(A_WHILE)
         shop.apply(plan)
         assert shop.bought == 1
@@ -184,7 +185,7 @@ def test_I1_an_empty_list_says_nothing_about_a_purchase(tmp_path: Path) -> None:
     shop.apply(shop.plan())
     plan = shop.plan(wanted("aws", 3, "another/place"))
     shop.faults(
-        {"on": "buy", "answer": "dropped-after", "first": 1}, {"on": "commitments", "answer": "empty", "after": 1}
+        {"on": "buy", "answer": "dropped-after", "first": 1}, {"on": "commitments", "answer": "empty", "from_call": 3}
     )
     with pytest.raises(PartialError):
         shop.apply(plan)

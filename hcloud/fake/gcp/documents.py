@@ -18,7 +18,8 @@ def state(world: World, machine: Rented) -> str:
     now = world.now
     if machine.asked_to_end is not None and now >= machine.asked_to_end:
         return "STOPPING"
-    if machine.detail.get("stopped"):
+    stopped = machine.detail.get("stopped_at")
+    if isinstance(stopped, float) and now >= stopped:
         return "TERMINATED"
     running = machine.running_at if machine.running_at is not None else float("inf")
     if now >= running:

@@ -177,14 +177,14 @@ def set_labels(world: World, call: Call) -> dict[str, object]:
 def stop(world: World, call: Call) -> dict[str, object]:
     """Let it stand still; its disk stays, and so does the machine."""
     machine = world.machine(world.zone(call), call.route.path["name"])
-    machine.detail["stopped"] = True
+    machine.detail["stopped_at"] = world.now
     return world.begin(call, "stop", f"zones/{machine.zone}/instances/{machine.detail['name']}")
 
 
 def start(world: World, call: Call) -> dict[str, object]:
     """Let it run again."""
     machine = world.machine(world.zone(call), call.route.path["name"])
-    machine.detail.pop("stopped", None)
+    machine.detail.pop("stopped_at", None)
     machine.running_at = world.now + world.faults.plan.spin_up
     return world.begin(call, "start", f"zones/{machine.zone}/instances/{machine.detail['name']}")
 

@@ -1,0 +1,108 @@
+"""When a cloud is asked again, and when it is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from hcloud.errors import (
+    Call,
+    CloudError,
+    CredentialsError,
+    DeniedError,
+    MismatchError,
+    NoCapacityError,
+    NotFoundError,
+    QuotaError,
+    RefusedError,
+    ThrottledError,
+    UnavailableError,
+    UnknownOutcomeError,
+)
+from hcloud.fake.clock import FakeClock
+from hcloud.live.patience import Limits, Patience, StoppedError
+
+CALL = Call("aws", "eu-central-1", "launch")
+
+
+def failing(times: int, error: CloudError) -> Callable[[], str]:
+    left = [times]
+
+    def ask() -> str:
+        left[0] -= 1
+        if left[0] >= 0:
+            raise error
+        return "done"
+
+    return ask
+
+
+def patience(limits: Limits | None = None, stop: Callable[[], bool] = lambda: False) -> tuple[Patience, FakeClock]:
+    clock = FakeClock(0.0, speed=0.0)
+    return Patience(clock, limits or Limits(), stop), clock
+
+
+@pytest.mark.parametrize(
+    "error",
+    [NoCapacityError, QuotaError, DeniedError, CredentialsError, RefusedError, MismatchError, NotFoundError],
+)
+def test_what_repeating_does_not_help_is_asked_once(error: type[CloudError]) -> None:
+    given, clock = patience()
+    with pytest.raises(error):
+        given.ask(failing(1, error("no", CALL)), again=True)
+    assert (given.calls, clock.now()) == (1, 0.0)
+
+
+def test_reads_without_an_answer_are_asked_again() -> None:
+    given, clock = patience()
+    assert given.ask(failing(3, UnavailableError("?", CALL))) == "done"
+    assert (given.calls, clock.now()) == (4, 0.5 + 1 + 2)
+
+
+def test_a_change_with_an_unknown_outcome_is_repeated_only_where_that_is_safe() -> None:
+    given, _ = patience()
+    with pytest.raises(UnknownOutcomeError):
+        given.ask(failing(1, UnknownOutcomeError("?", CALL)))
+    assert given.calls == 1
+    assert given.ask(failing(1, UnknownOutcomeError("?", CALL)), again=True) == "done"
+
+
+@pytest.mark.parametrize("told", [0.0, 7.0, 30.0, 120.0])
+def test_the_moment_that_a_cloud_names_is_kept_to_the_second(told: float) -> None:
+    given, clock = patience()
+    assert given.ask(failing(1, ThrottledError("slow down", CALL, told))) == "done"
+    assert clock.now() == told
+
+
+def test_giving_up_is_with_what_was_said_last_and_within_the_deadline() -> None:
+    given, clock = patience()
+    with pytest.raises(ThrottledError):
+        given.ask(failing(10**6, ThrottledError("slow down", CALL)))
+    assert clock.now() <= 300
+    assert given.calls == 12
+    given, clock = patience()
+    with pytest.raises(ThrottledError):
+        given.ask(failing(10**6, ThrottledError("come back tomorrow", CALL, 86_400.0)))
+    assert (given.calls, clock.now()) == (1, 0.0)
+
+
+def test_all_requests_of_a_run_share_one_budget_of_calls() -> None:
+    given, _ = patience(Limits(spare_calls=5))
+    given.expect(2)
+    for _ in range(3):
+        assert given.ask(failing(2, UnavailableError("?", CALL))) == "done"
+    with pytest.raises(UnavailableError):
+        given.ask(failing(5, UnavailableError("?", CALL)))
+    assert given.calls == 11
+
+
+def test_a_wait_ends_when_somebody_asks_for_an_end() -> None:
+    clock = FakeClock(0.0, speed=0.0)
+    given = Patience(clock, Limits(), lambda: clock.now() >= 2)
+    with pytest.raises(StoppedError):
+        given.pause(60)
+    assert 2 <= clock.now() < 3
+    with pytest.raises(StoppedError):
+        given.ask(lambda: "never asked")
+    assert given.calls == 0
