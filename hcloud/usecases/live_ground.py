@@ -27,7 +27,7 @@ from hcloud.planning.diff import Terms, changes
 from hcloud.planning.slots import Place, in_zones, slots_of
 from hcloud.readers.config import DEFAULT_REGIONS, FleetSection, Loaded, MarketSection
 from hcloud.store.crash import crash_from
-from hcloud.usecases.connect import CloudSettings, connect
+from hcloud.usecases.connect import LOCAL, CloudSettings, connect
 from hcloud.usecases.sources import open_prices
 from hcloud.usecases.state import open_store
 
@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 FAKE = "fake"
 FAKE_FILE = "fake-{}.json"
 """Where a rehearsal in memory is kept between two verbs, beside the state."""
+LOCAL_DIRECTORY = "local"
+"""Where the machines of this machine are noted, beside the state."""
+OWN_MACHINE = Decimal(0)
+"""What a machine of this machine costs an hour: it is there anyway. Nothing else may be free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,11 @@ class LiveGround:
         """The prices of the region that is acted on."""
         return open_prices(_only(self.loaded, self.place), self.today)[0]
 
+    @property
+    def is_local(self) -> bool:
+        """Whether the cloud is this machine."""
+        return self.selection == LOCAL
+
     def site(
         self, progress: Progress = lambda step: None, stop: Callable[[], bool] = lambda: False, lineage: str = ""
     ) -> Site:
@@ -82,7 +91,9 @@ class LiveGround:
 
     def terms(self) -> Terms:
         """Dollars an hour on demand of everything that may stand here."""
-        offers = self.book.select(self.place.provider, PurchaseOption.ON_DEMAND)
+        if self.is_local:
+            return Terms(dict.fromkeys(_local_types(), OWN_MACHINE))
+        offers = self.book.select(Provider(self.place.provider), PurchaseOption.ON_DEMAND)
         return Terms({o.key.instance_type: o.hourly for o in offers if o.key.region == self.place.region})
 
     def slots(self, plan: Plan | None) -> tuple[Slot, ...]:
@@ -106,14 +117,17 @@ class LiveGround:
         return changes(slots, observe(site), self.terms())
 
     def _slot(self, section: FleetSection) -> Slot:
-        hourly = self._price(section.instance_type, section.option)
-        fallbacks = tuple(Shape(name, self._price(name, section.option)) for name in section.fallbacks)
+        hourly = self.price(section.instance_type, section.option)
+        fallbacks = tuple(Shape(name, self.price(name, section.option)) for name in section.fallbacks)
         fields = (section.address, section.instance_type, section.zones, section.count, hourly)
         return Slot(*fields, option=section.option, fallbacks=fallbacks)
 
-    def _price(self, instance_type: str, option: PurchaseOption) -> Decimal:
+    def price(self, instance_type: str, option: PurchaseOption = PurchaseOption.ON_DEMAND) -> Decimal:
         """Dollars an hour; EvidenceError where there is no price: nothing is launched at a price nobody knows."""
-        return self.book.offer(OfferKey(self.place.provider, self.place.region, instance_type, option)).hourly
+        if self.is_local:
+            return OWN_MACHINE
+        provider = Provider(self.place.provider)
+        return self.book.offer(OfferKey(provider, self.place.region, instance_type, option)).hourly
 
 
 def _check_addresses(slots: Sequence[Slot]) -> None:
@@ -131,12 +145,12 @@ def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
     """
     selection = where.cloud or loaded.config.live.cloud
     if selection is None:
-        raise UsageError("no cloud is named", hint="--cloud aws, gcp, azure or fake; or live.cloud in hcloud.yaml")
+        raise UsageError("no cloud is named", hint="--cloud aws, gcp, azure, local or fake; or live.cloud in hcloud.yaml")
     place = place_of(loaded, selection)
     directory = where.state or loaded.config.live.state
     local = directory if "://" in directory or Path(directory).is_absolute() else str(loaded.base / directory)
     store = open_store(where.state or local)
-    settings = _settings(loaded, place)
+    settings = _settings(loaded, place) if selection != LOCAL else _own_machine(local)
     if not selection.startswith(FAKE):
         cloud = connect(selection, settings)
         _check_account(loaded, cloud)
@@ -158,6 +172,8 @@ def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
 def place_of(loaded: Loaded, selection: str) -> Place:
     """The cloud and region that are acted on: ``fake`` stands for the first market's, ``fake:gcp`` for Google's."""
     name, _, named = selection.partition(":")
+    if selection == LOCAL:
+        return Place(LOCAL, LOCAL)
     markets = {m.provider: m for m in reversed(loaded.config.markets)}
     wanted = named if name == FAKE and named in CLOUDS else "" if name == FAKE else name
     known = [p.value for p in Provider]
@@ -169,9 +185,20 @@ def place_of(loaded: Loaded, selection: str) -> Place:
     return Place(provider, region)
 
 
+def _own_machine(state: str) -> CloudSettings:
+    beside = Path(".hcloud" if "://" in state else state)
+    return CloudSettings(LOCAL, LOCAL, options={"directory": str(beside / LOCAL_DIRECTORY)})
+
+
+def _local_types() -> tuple[str, ...]:
+    from hcloud.providers.local.settings import TYPES
+
+    return tuple(TYPES)
+
+
 def _settings(loaded: Loaded, place: Place) -> CloudSettings:
-    live = loaded.config.live
-    known = open_prices(_only(loaded, place), date.today())[0].select(place.provider, PurchaseOption.ON_DEMAND)
+    live, provider = loaded.config.live, Provider(place.provider)
+    known = open_prices(_only(loaded, place), date.today())[0].select(provider, PurchaseOption.ON_DEMAND)
     hourly = {o.key.instance_type: o.hourly for o in known if o.key.region == place.region}
     return CloudSettings(
         cloud=place.provider,
@@ -186,7 +213,7 @@ def _settings(loaded: Loaded, place: Place) -> CloudSettings:
 def _only(loaded: Loaded, place: Place) -> Loaded:
     """The configuration with the market of one place alone."""
     market = next((m for m in loaded.config.markets if m.provider == place.provider), MarketSection())
-    only = market.model_copy(update={"provider": place.provider, "regions": (place.region,)})
+    only = market.model_copy(update={"provider": Provider(place.provider), "regions": (place.region,)})
     return replace(loaded, config=loaded.config.model_copy(update={"markets": (only,)}))
 
 
