@@ -9,7 +9,7 @@ from datetime import date
 from urllib.parse import urlsplit
 
 from hcloud.errors import CloudError, CredentialsError, HcloudError
-from hcloud.model.catalog import PurchaseOption
+from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.live import Quota, Scope
 from hcloud.usecases.checks import Check, Status
 from hcloud.usecases.live_ground import FAKE, LiveGround
@@ -91,8 +91,14 @@ def _quotas(ground: LiveGround) -> Iterator[Check]:
 
 
 def _prices(ground: LiveGround) -> Check:
+    if ground.is_local:
+        return Check("prices", Status.SKIPPED, "this machine costs nothing more")
     place = ground.place
-    offers = [o for o in ground.book.select(place.provider, PurchaseOption.ON_DEMAND) if o.key.region == place.region]
+    offers = [
+        o
+        for o in ground.book.select(Provider(place.provider), PurchaseOption.ON_DEMAND)
+        if o.key.region == place.region
+    ]
     if not offers:
         why = f"none on demand in {place.region}"
         return Check("prices", Status.ERROR, why, ("without them not working: apply",), "hcloud pricing import")
@@ -104,8 +110,8 @@ def _prices(ground: LiveGround) -> Check:
 
 
 def _clock(ground: LiveGround) -> Check:
-    if ground.selection.startswith(FAKE):
-        return Check("clock", Status.SKIPPED, "a rehearsal has its own")
+    if ground.selection.startswith(FAKE) or ground.is_local:
+        return Check("clock", Status.SKIPPED, "there is no other clock to agree with")
     url = ground.loaded.config.live.endpoint or ENDPOINTS.get(ground.place.provider, USUAL)
     told = _time_at(url)
     if told is None:
