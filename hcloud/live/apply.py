@@ -82,7 +82,7 @@ def _begun(site: Site, patience: Patience, given: tuple[ChangeSet, Approval, Ter
     """Remember what was seen, adopt what is ours, and count this plan: its orders have keys of their own."""
     found, approval, terms = given
     stored = site.remembered()
-    state = _adopting(found, observed)
+    state = replace(_adopting(found, observed), operating=found.operating or stored.operating)
     moved = bool(found.to_do or observed.open) or state != stored
     book = Book(site, replace(state, serial=stored.serial), found.digest[:12])
     if moved:

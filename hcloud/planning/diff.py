@@ -51,6 +51,7 @@ from decimal import Decimal
 
 from hcloud.model.change import Action, Bar, Base, Change, ChangeSet, How, Observed, Refusal, Slot
 from hcloud.model.live import Commitment, CommitmentOrder, MachineState
+from hcloud.model.state import Operating
 from hcloud.planning.change_digest import observed_digest, signed
 from hcloud.planning.standing import Standing, open_launches, standing, still_there
 
@@ -63,7 +64,7 @@ _HELD = ("active", "pending", "queued")
 class Terms:
     """What else changes depend on. ``rates`` are dollars an hour of types that may stand and are in no slot; ``also``
     are ids that may be ended without our tag; ``beside`` says that another state of the same project is meant to be;
-    ``wanted`` are the commitments that should be held, and ``held`` those that are."""
+    ``wanted`` are the commitments that should be held, and ``held`` those that are; ``operating`` is how it is run."""
 
     rates: Mapping[str, Decimal] = field(default_factory=dict)
     also: frozenset[str] = frozenset()
@@ -71,6 +72,7 @@ class Terms:
     pending_limit: timedelta = PENDING_LIMIT
     wanted: tuple[CommitmentOrder, ...] = ()
     held: tuple[Commitment, ...] = ()
+    operating: Operating | None = None
 
 
 @dataclass(slots=True)
@@ -139,6 +141,7 @@ def _change_set(draft: _Draft, slots: tuple[Slot, ...], there: tuple[Standing, .
         hourly_before=before,
         hourly_after=after,
         unpriced=tuple(unpriced),
+        operating=draft.terms.operating,
     )
     return signed(found)
 

@@ -20,7 +20,7 @@ def changes_of(path: Path) -> ChangeSet:
 
 def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
     """What is left of a plan after it was begun: its slots compared anew with what stands now."""
-    return ground.changes(planned.slots)
+    return ground.changes(planned.slots, planned.operating)
 
 
 def ending(ground: LiveGround) -> ChangeSet:

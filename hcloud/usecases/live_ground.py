@@ -23,7 +23,7 @@ from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.change import ChangeSet, Shape, Slot
 from hcloud.model.live import CLOUDS, CommitmentOrder
 from hcloud.model.plan import Plan
-from hcloud.model.state import State
+from hcloud.model.state import Operating, State
 from hcloud.planning.diff import Terms, changes
 from hcloud.planning.slots import Place, in_zones, slots_of
 from hcloud.providers.http import LOOPBACK
@@ -114,12 +114,12 @@ class LiveGround:
         types = sorted({slot.instance_type for slot in found if not slot.zones})
         return in_zones(found, {t: config.live.zones or self.cloud.zones(t) for t in types})
 
-    def changes(self, slots: Sequence[Slot]) -> ChangeSet:
-        """What has to change for these slots to stand; reads only."""
+    def changes(self, slots: Sequence[Slot], operating: Operating | None = None) -> ChangeSet:
+        """What has to change for these slots to stand, to be run like that; reads only."""
         from hcloud.live.observe import observe
 
         site = self.site()
-        return changes(slots, observe(site), self.terms())
+        return changes(slots, observe(site), replace(self.terms(), operating=operating))
 
     @property
     def is_rehearsal(self) -> bool:
@@ -242,7 +242,7 @@ def _settings(loaded: Loaded, place: Place) -> CloudSettings:
 
 
 def _key(place: Place, order: CommitmentOrder) -> OfferKey:
-    where = (place.provider, place.region, order.instance_type)
+    where = (Provider(place.provider), place.region, order.instance_type)
     return OfferKey(*where, order.option, order.term_years, order.payment)
 
 

@@ -263,3 +263,19 @@ def test_a_plan_of_a_workload_shows_what_it_changes(capsys: pytest.CaptureFixtur
     assert run(["apply", "plan.json", "--cloud", "fake:aws", "-y"]) == 0
     capsys.readouterr()
     assert run(["apply", "plan.json", "-y"]) == 4
+
+
+def test_what_was_simulated_arrives_in_the_applied_state(capsys: pytest.CaptureFixture[str]) -> None:
+    configured([], live={"cloud": "fake:aws"})
+    words = ["plan", "scenario:static", "-s", "HF", "--seeds", "1", "--out", "plan.json", "--json"]
+    assert run(words) == 0
+    operation = json.loads(capsys.readouterr().out)["operation"]
+    assert run(["apply", "plan.json", "-y"]) == 0
+    capsys.readouterr()
+    operating = documented(["status"], capsys)[1]["operating"]
+    assert operating["strategy"] == "HF" == operation["strategy"]
+    assert float(operating["soft_limit"]) == operation["soft_limit"]
+    assert float(operating["hard_limit"]) == operation["hard_limit"]
+    assert operating["on_demand_types"] == operation["on_demand_types"]
+    standing = {g["address"].partition("-")[0]: g["count"] for g in documented(["status"], capsys)[1]["standing"]}
+    assert standing["reserved"] == operation["reserve"]
