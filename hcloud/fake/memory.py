@@ -11,7 +11,7 @@ from hcloud.errors import MismatchError, NoCapacityError, NotFoundError, QuotaEr
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import Asked, FaultPlan, Faults, Kind, Rule
 from hcloud.fake.ledger import Ledger, Rented
-from hcloud.fake.memory_faults import serve
+from hcloud.fake.memory_faults import refuse_new, serve
 from hcloud.fake.memory_purchases import cancel, held, purchase, quoted
 from hcloud.fake.memory_world import Remembered, World, world
 from hcloud.model.catalog import PurchaseOption
@@ -226,6 +226,7 @@ def _room(ground: World, order: Launch, wanted: int, rule: Rule | None) -> tuple
     """How many of those wanted there is room for, and why not for all; raises where a limit or the stock says no."""
     if wanted <= 0:
         return 0, ""
+    refuse_new(ground, "launch", rule)
     for quota in _quotas(ground, order.instance_type):
         if quota.limit is not None and quota.used + wanted > quota.limit:
             what = f"{quota.name}: {wanted} needed, {quota.used} of {quota.limit} in use"

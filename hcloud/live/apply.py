@@ -72,10 +72,8 @@ def _carry_out(site: Site, found: ChangeSet, agreed: tuple[Approval, Terms], pur
 def _remember_missed(site: Site, observed: Observed) -> None:
     """Note since when machines are not told of: only what was missed before may be forgotten one day."""
     stored = site.store.load()
-    if stored is not None and stored.records:
-        since = {r.id: r.missed_since for r in observed.state.records}
-        records = tuple(replace(r, missed_since=since.get(r.id, r.missed_since)) for r in stored.records)
-        site.store.save(replace(stored, records=records))
+    if stored is not None and observed.told_none:
+        site.store.save(replace(observed.state, serial=stored.serial))
 
 
 def _begun(site: Site, patience: Patience, given: tuple[ChangeSet, Approval, Terms], observed: Observed) -> Run:
