@@ -14,7 +14,7 @@ from hcloud.fake.faults import FaultPlan, fault_plan, read_text
 from hcloud.fake.server import FakeCloud, Running
 from hcloud.readers.safe_yaml import load_yaml
 
-CLASSES = {"aws": ("aws.cloud", "FakeAws"), "gcp": ("gcp.cloud", "FakeGoogle"), "azure": ("azure.server", "FakeAzure")}
+CLASSES = {"aws": ("aws.cloud", "FakeAws"), "gcp": ("gcp.cloud", "FakeGoogle"), "azure": ("azure.cloud", "FakeAzure")}
 ACCOUNTS = {"gcp": "hcloud-fake", "azure": "00000000-0000-4000-8000-000000000001"}
 """The project that the fake Google has, and a subscription for the fake Azure, which takes any."""
 _EXTRAS = {"moto": "fake", "boto3": "aws", "botocore": "aws", "werkzeug": "fake"}

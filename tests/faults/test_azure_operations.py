@@ -234,6 +234,16 @@ def test_R5_what_cannot_be_seen_after_an_order_was_accepted_is_unknown(rig: Azur
     assert len(ids(rig)) == 3
 
 
+def test_F4_dropped_tags_are_seen_in_the_answer_and_in_that_of_the_same_order_again(rig: AzureRig) -> None:
+    rig.fault("untagged", LAUNCH)
+    for _ in range(2):
+        machines = rig.cloud().launch(order(rig)).machines
+        assert {m.lineage for m in machines} == {""}
+        rig.faults({})
+    rig.cloud().terminate([m.id for m in machines])
+    assert nothing_is_left(rig)
+
+
 def test_R5_a_list_that_is_empty_is_no_proof_that_nothing_was_made(rig: AzureRig) -> None:
     rig.fault("empty", "VirtualMachineScaleSetVMs_List")
     with pytest.raises(UnknownOutcomeError, match="has more machines"):

@@ -360,6 +360,7 @@ def test_every_fault_has_a_form_on_the_wire(world: World, kind: Kind) -> None:
         Kind.NONSENSE: 2,
         Kind.SLOW: 2,
         Kind.TWICE: 2,
+        Kind.UNTAGGED: 2,
         Kind.PARTIAL: 1,
         Kind.UNKNOWN_WORDS: 2,
     }

@@ -118,7 +118,7 @@ class FakeAzure(Estate):
             params=params,
             query=received.query,
             headers=received.headers,
-            body=_body(received),
+            body=_body(received, rule),
             now=self.clock.now(),
             principal=_principal(received),
             base=f"{self.scheme}://{received.headers.get('host', '127.0.0.1')}",
@@ -183,8 +183,15 @@ def _principal(received: Received) -> str:
     return token if kind.lower() == "bearer" and token else received.headers.get(PRINCIPAL_HEADER, "")
 
 
-def _body(received: Received) -> Document:
+def _body(received: Received, rule: Rule | None) -> Document:
+    """What was sent, without any tags where the fault is that they are dropped."""
     try:
-        return received.json()
+        body = received.json()
     except (json.JSONDecodeError, UnicodeDecodeError):
         return {}
+    if rule is not None and rule.answer is Kind.UNTAGGED:
+        body.pop("tags", None)
+        network = branch(body, "properties", "virtualMachineProfile", "networkProfile")
+        for configuration in listed(network, "networkInterfaceConfigurations"):
+            branch(configuration).pop("tags", None)
+    return body

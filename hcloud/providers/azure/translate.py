@@ -140,10 +140,15 @@ def differences(order: Launch, document: Document) -> tuple[str, ...]:
         ("type", text(document, "sku", "name"), order.instance_type),
         ("zone", zone_name(location, next(iter(words(document, "zones")), "")), order.zone),
         ("option", "spot" if spot else "on-demand", order.option.value),
-        ("key", tags_of(document).get(TAG_KEY, ""), order.key),
-        ("lineage", tags_of(document).get(TAG_LINEAGE, ""), order.owner.lineage),
-        ("order", tags_of(document).get(ORDER_TAG, ""), order_digest(order)),
     ]
+    tags = tags_of(document)
+    # A set by this name that has lost its tags is still the order's: nobody else draws the same key
+    if TAG_LINEAGE in tags or ORDER_TAG in tags:
+        pairs += [
+            ("key", tags.get(TAG_KEY, ""), order.key),
+            ("lineage", tags.get(TAG_LINEAGE, ""), order.owner.lineage),
+            ("order", tags.get(ORDER_TAG, ""), order_digest(order)),
+        ]
     return tuple(f"{what} {there or 'none'}, not {wanted}" for what, there, wanted in pairs if there != wanted)
 
 
@@ -183,8 +188,8 @@ def machine_from(document: Document, set_tags: Mapping[str, str] | None = None) 
     )
 
 
-def member_from(document: Document, order: Launch) -> Machine:
-    """A machine as the list of its scale set tells it: without tags, type and option, which are the order's."""
+def member_from(document: Document, order: Launch, tags: Mapping[str, str]) -> Machine:
+    """A machine as the list of its scale set tells it: type and option are the order's, tags those of the set."""
     return Machine(
         id=short_id(text(document, "id")),
         instance_type=order.instance_type,
@@ -192,7 +197,7 @@ def member_from(document: Document, order: Launch) -> Machine:
         state=_state(document),
         option=order.option,
         launched=moment(document, "properties", "timeCreated"),
-        tags=order.tags(),
+        tags={name: value for name, value in tags.items() if name != ORDER_TAG},
     )
 
 
