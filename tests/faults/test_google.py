@@ -199,6 +199,27 @@ def test_E4_some_of_an_order_that_are_not_shown_yet_are_settled_later(rig: Googl
     assert (len(launched.machines), launched.missing) == (2, 3)
 
 
+# F4, C4: labels that are missing, and labels that are late
+
+
+def test_F4_machines_that_were_made_without_their_labels_are_told_as_they_are(rig: GoogleRig) -> None:
+    rig.fault("untagged", rig.words.launch)
+    launched = rig.cloud().launch(order(rig))
+    assert len(launched.machines) == 3
+    assert {(m.lineage, m.key) for m in launched.machines} == {("", "")}
+
+
+def test_C4_labels_that_are_found_late_are_known_from_the_first(rig: GoogleRig) -> None:
+    rig.faults({"tag_delay": 30})
+    cloud = rig.cloud()
+    launched = cloud.launch(order(rig))
+    assert {m.lineage for m in launched.machines} == {LINEAGE}
+    assert cloud.machines(LINEAGE) == ()
+    assert cloud.look([m.id for m in launched.machines]) == launched.machines
+    rig.later(31)
+    assert cloud.machines(LINEAGE) == launched.machines
+
+
 # R5: answers that are none
 
 

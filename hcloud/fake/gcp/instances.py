@@ -140,7 +140,7 @@ def _make(world: World, call: Call, order: _Order, made: int) -> None:
                 name=name,
                 instance_type=order.shape.name,
                 spot=properties.spot,
-                tags=dict(properties.labels),
+                tags={} if call.rule and call.rule.answer is Kind.UNTAGGED else dict(properties.labels),
                 token=call.request_id,
                 principal=call.principal,
                 detail=detail,
