@@ -38,6 +38,7 @@ from hcloud.model.live import TAG_LINEAGE
 from hcloud.providers.azure.arm import meaning
 from hcloud.providers.azure.provider import AzureCloud
 from hcloud.providers.azure.settings import AzureSettings
+from hcloud.readers.permissions import load_permissions
 
 LAUNCH = AzureRig.words.launch
 POLL = "Operations_Get"
@@ -446,38 +447,13 @@ def test_F3_what_may_not_be_listed_is_denied(rig: AzureRig) -> None:
         rig.cloud("blind").machines(LINEAGE)
 
 
-LOOKING = (
-    "Microsoft.Resources/subscriptions/read",
-    "Microsoft.Compute/virtualMachines/read",
-    "Microsoft.Compute/virtualMachineScaleSets/read",
-    "Microsoft.Compute/skus/read",
-    "Microsoft.Compute/locations/usages/read",
-)
-LAUNCHING = (
-    "Microsoft.Compute/virtualMachineScaleSets/write",
-    "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/read",
-    "Microsoft.Compute/locations/operations/read",
-)
-ENDING = (
-    "Microsoft.Compute/virtualMachineScaleSets/delete",
-    "Microsoft.Compute/virtualMachineScaleSets/delete/action",
-    "Microsoft.Network/networkInterfaces/read",
-    "Microsoft.Network/networkInterfaces/delete",
-    "Microsoft.Compute/disks/read",
-    "Microsoft.Compute/disks/delete",
-)
-BUYING = (
-    "Microsoft.Capacity/calculatePrice/action",
-    "Microsoft.Capacity/reservationOrders/read",
-    "Microsoft.Capacity/reservationOrders/write",
-    "Microsoft.Capacity/reservations/read",
-    "Microsoft.Capacity/operations/read",
-    "Microsoft.Capacity/operationResults/read",
-)
+def rights(*purposes: str) -> list[str]:
+    return [p.name for p in load_permissions("azure").permissions if set(p.purposes) & set(purposes)]
 
 
-def test_the_rights_that_are_needed_are_few(rig: AzureRig) -> None:
-    rig.faults({"roles": {"hand": [*LOOKING, *LAUNCHING, *ENDING], "purse": BUYING}, "stock": {rig.type_name: 2}})
+def test_the_rights_that_hcloud_prints_are_enough(rig: AzureRig) -> None:
+    roles = {"hand": rights("read", "launch", "terminate"), "purse": rights("buy"), "eye": rights("commitments")}
+    rig.faults({"roles": roles, "stock": {rig.type_name: 2}})
     hand, purse = rig.cloud("hand"), rig.cloud("purse")
     hand.scope()
     assert hand.zones(rig.type_name)
@@ -486,10 +462,23 @@ def test_the_rights_that_are_needed_are_few(rig: AzureRig) -> None:
     hand.terminate(made[:1])
     hand.terminate(made[1:])
     assert nothing_is_left(rig)
-    purse.buy(purse.quote(rig.commitment(KEY)))
-    assert len(purse.commitments()) == 1
+    quote = purse.quote(rig.commitment(KEY))
+    purse.buy(quote)
+    assert len(rig.cloud("eye").commitments()) == 1
     with pytest.raises(DeniedError):
-        hand.buy(hand.quote(rig.commitment(OTHER_KEY)))
+        hand.buy(quote)
+
+
+def test_I6_the_rights_to_look_change_nothing(rig: AzureRig) -> None:
+    made = launched(rig)
+    rig.faults({"roles": {"eye": rights("read")}})
+    eye = rig.cloud("eye")
+    assert sorted(m.id for m in eye.machines(LINEAGE)) == made
+    with pytest.raises(DeniedError):
+        eye.terminate(made)
+    with pytest.raises(DeniedError):
+        eye.launch(order(rig, OTHER_KEY))
+    assert ids(rig) == made
 
 
 class Asked:
