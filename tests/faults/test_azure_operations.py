@@ -307,6 +307,37 @@ def test_R8_the_set_of_another_order_is_left_alone(rig: AzureRig) -> None:
     assert ids(rig) == made
 
 
+# R1, R5, V1, V4: every request of a life, lost in every way
+
+
+@pytest.mark.parametrize("answer", ["dropped-before", "dropped-after", "nonsense", "unavailable", "throttled"])
+@pytest.mark.parametrize("call", range(1, 13))
+def test_R1_whichever_request_of_a_launch_is_lost_the_same_order_settles_it(
+    rig: AzureRig, call: int, answer: str
+) -> None:
+    rule = {"answer": answer, "calls": [call]}
+    rig.faults({"stock": {rig.type_name: 2}, "operation_delay": 1, "rules": [rule]})
+    with suppress(CloudError):
+        rig.cloud().launch(order(rig))
+    rig.faults({"stock": {rig.type_name: 2}})
+    assert launched(rig) == ids(rig)
+    assert len(ids(rig)) == 2
+    assert rig.fake.unattached() == ()
+
+
+@pytest.mark.parametrize("answer", ["dropped-before", "dropped-after", "nonsense", "unavailable", "throttled"])
+@pytest.mark.parametrize("call", range(1, 9))
+def test_R1_whichever_request_of_an_end_is_lost_it_may_be_sent_again(rig: AzureRig, call: int, answer: str) -> None:
+    first, others = launched(rig), launched(rig, key=OTHER_KEY)
+    rig.faults({"operation_delay": 1, "rules": [{"answer": answer, "calls": [call]}]})
+    with suppress(CloudError):
+        rig.cloud().terminate([*first, *others[:1]])
+    rig.faults({})
+    rig.cloud().terminate([*first, *others[:1]])
+    assert ids(rig) == others[1:]
+    assert rig.fake.unattached() == ()
+
+
 # F2, N7, I2, I4
 
 
