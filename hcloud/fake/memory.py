@@ -46,12 +46,13 @@ class MemoryCloud:
     ) -> None:
         self.world = world(semantics, plan, clock)
         self.principal = principal
+        self._scope: Scope | None = None
 
     @classmethod
     def of(cls, ground: World, principal: str = "") -> MemoryCloud:
         """The same world seen by somebody."""
         found = cls.__new__(cls)
-        found.world, found.principal = ground, principal
+        found.world, found.principal, found._scope = ground, principal, None
         return found
 
     def as_principal(self, name: str) -> MemoryCloud:
@@ -83,10 +84,12 @@ class MemoryCloud:
         self.world.faults = Faults(plan, self.clock.now())
 
     def scope(self) -> Scope:
-        """Who and where we are."""
+        """Who and where we are; asked once, then remembered."""
         there = self.world.semantics
         account = OTHER_ACCOUNT if self.principal == OTHER_ACCOUNT else there.account
-        return self._serve(Asked("scope", False), lambda _: Scope(there.cloud, account, there.region))
+        if self._scope is None:
+            self._scope = self._serve(Asked("scope", False), lambda _: Scope(there.cloud, account, there.region))
+        return self._scope
 
     def launch(self, order: Launch) -> Launched:
         """Start machines; the same key again gives the same ones, by token or by name as the cloud does it."""
@@ -95,6 +98,8 @@ class MemoryCloud:
 
     def terminate(self, ids: Sequence[str]) -> Terminated:
         """End machines; an id that is not told of (yet, or any more) is gone."""
+        if not ids:
+            return Terminated(())
         return self._serve(Asked("terminate", True), lambda rule: _terminate(self.world, tuple(ids), rule))
 
     def machines(self, lineage: str) -> tuple[Machine, ...]:
@@ -104,6 +109,8 @@ class MemoryCloud:
     def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """Machines by id, as lists show them now."""
         wanted = set(ids)
+        if not wanted:
+            return ()
 
         def act(rule: Rule | None) -> tuple[Machine, ...]:
             return tuple(m for m in _told(self, rule) if m.id in wanted)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from hcloud.errors import CredentialsError, HcloudError, ThrottledError
 from hcloud.live.book import Book, Came
 from hcloud.live.crash_points import RUN_BEGUN, RUN_ENDED
-from hcloud.live.ending import ask_to_end, confirm_ends
+from hcloud.live.ending import ask_to_end, confirm_ends, end_unwanted
 from hcloud.live.guards import Approval, Purse, check_base, check_guards, check_known, check_true
 from hcloud.live.launching import Job, work_off
 from hcloud.live.observe import observe
@@ -217,7 +217,7 @@ def _end(run: Run, jobs: Sequence[Job]) -> None:
         ids += job.replaces[: len(job.came)]
     ids = [i for i in ids if i not in protected and i not in run.ended]
     ask_to_end(run, ids)
-    ask_to_end(run, run.surplus, insist=True)
+    end_unwanted(run, run.surplus)
     if any(r.ending for r in run.book.state.records):
         confirm_ends(run)
 

@@ -19,7 +19,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.live.book import Came
-from hcloud.live.ending import ask_to_end
+from hcloud.live.ending import end_unwanted
 from hcloud.live.outcome import Shortfall
 from hcloud.live.run import Run
 from hcloud.model.change import Shape, Slot
@@ -211,7 +211,7 @@ def _remember(run: Run, intent: Intent, answer: Launched) -> tuple[Machine, ...]
     tagged = tuple(m for m in answer.machines if m.lineage == lineage)
     bare = tuple(m.id for m in answer.machines if m.lineage != lineage)
     if bare:
-        ask_to_end(run, bare, insist=True)
+        end_unwanted(run, bare)
     came = Came(machines=tagged, missing=answer.missing + len(bare), why=answer.why)
     run.book.done(intent, came, _with(tagged, intent))
     if bare:

@@ -34,8 +34,9 @@ line  desired  recorded              told                             change
 24    fewer    order, outcome open   not all of it                    ``~`` resolve, and of it only what is wanted
 25    any      never applied         machines of this project under   refusal *lost-state*, which blocks everything
                                      another lineage
-26    N        N                     stopped, or in an unknown state  nothing: they count; a note
-27    $        --                    fewer commitments held           ``$`` shown; never done by apply
+26    N        N                     stopped                          nothing: they count; a note
+27    any      some                  live, in an unknown state        nothing: they count; refusal *unseen*
+28    $        --                    fewer commitments held           ``$`` shown; never done by apply
 ====  =======  ====================  ===============================  =============================================
 
 Of too many machines those go first whose type is preferred least, then whose zone is, then the youngest, then by id.
@@ -194,11 +195,14 @@ def _at(draft: _Draft, address: str, slot: Slot | None, there: list[Standing]) -
 
 
 def _note_oddities(draft: _Draft, there: Sequence[Standing]) -> None:
-    """Line 26, and what people changed."""
+    """Lines 26 and 27, and what people changed."""
+    odd = [s for s in there if s.machine is not None and s.machine.state is MachineState.UNKNOWN]
+    why = "the cloud says of it what hcloud does not understand: it counts as there"
+    draft.refuse(Bar.UNSEEN, there[0].address if there else "", why, odd)
     for s in there:
         if s.machine is None:
             continue
-        if s.machine.state in (MachineState.STOPPED, MachineState.UNKNOWN):
+        if s.machine.state is MachineState.STOPPED:
             draft.notes.append(f"{s.id} at {s.address} is {s.machine.state}: it counts as there")
         if s.record is not None and s.record.instance_type != s.instance_type:
             draft.notes.append(f"{s.id} at {s.address} was {s.record.instance_type} and is {s.instance_type} now")
@@ -303,7 +307,7 @@ def _finish_endings(draft: _Draft) -> None:
 
 
 def _commitments(draft: _Draft) -> None:
-    """Line 27."""
+    """Line 28."""
     for order in draft.terms.wanted:
         alike = [
             c

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
@@ -92,10 +92,16 @@ def encode_state(state: State) -> bytes:
 
     Raises InputError for a state that could not be read back.
     """
-    document = state_document(state)
-    data = (json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n").encode("ascii")
+    data = _laid_out(state_document(state)).encode("ascii")
     decode_state(data, "the state to be written")
     return data
+
+
+def _laid_out(document: Mapping[str, object]) -> str:
+    """A line a key and a line a record, so that tools which compare lines show what changed."""
+    head = [f' "{key}": {json.dumps(value)},\n' for key, value in document.items() if key != "records"]
+    rows = ",".join(f"\n  {json.dumps(record)}" for record in cast("list[object]", document["records"]))
+    return "".join(["{\n", *head, ' "records": [', rows, "\n " if rows else "", "]\n}\n"])
 
 
 def state_document(state: State) -> dict[str, object]:
@@ -255,7 +261,7 @@ def _sorted(records: Iterable[Record]) -> tuple[Record, ...]:
 
 
 def _record(read: RecordDocument) -> Record:
-    fields = dict(read)
+    fields: dict[str, Any] = {**read.__dict__}
     fields["intended"] = read.intended.astimezone(UTC)
     fields["missed_since"] = None if read.missed_since is None else read.missed_since.astimezone(UTC)
     return Record(**fields)

@@ -31,7 +31,9 @@ def ending(ground: LiveGround) -> ChangeSet:
 def carry_out(
     ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
 ) -> Outcome:
-    """Apply exactly these changes; raises as :func:`hcloud.live.apply.apply` does, with nothing done."""
+    """Apply exactly these changes; raises as :func:`hcloud.live.apply.apply` does, and for old prices, with nothing
+    done."""
+    ground.check_prices(found)
     site = ground.site(progress, stop, found.base.lineage)
     return apply(site, found, ground.approval(ends), ground.terms())
 

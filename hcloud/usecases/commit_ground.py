@@ -22,7 +22,7 @@ from hcloud.store.purchases import PurchaseLedger
 from hcloud.usecases import live_ground
 
 if TYPE_CHECKING:
-    from hcloud.control.ports import Clock, Cloud, Crash
+    from hcloud.control.ports import Cloud, Crash
 
 BESIDE = ".hcloud"
 """Where the ledger is kept of a state that is in a bucket."""
@@ -43,18 +43,22 @@ class Where:
 
 @dataclass(frozen=True, slots=True)
 class CommitGround:
-    """Configuration, cloud, ledger and clock, opened."""
+    """Configuration, cloud, ledger and crash points, opened."""
 
     loaded: Loaded
-    cloud: Cloud
+    here: live_ground.LiveGround
     ledger: PurchaseLedger
-    clock: Clock
     crash: Crash
+
+    @property
+    def cloud(self) -> Cloud:
+        """The cloud that sells."""
+        return self.here.cloud
 
     @property
     def live(self) -> Ground:
         """What the executors need of it."""
-        return Ground(self.cloud, self.ledger, self.clock, self.crash)
+        return Ground(self.cloud, self.ledger, self.here.clock, self.crash)
 
 
 def gates_of(loaded: Loaded, environment: Mapping[str, str] = os.environ) -> Gates:
@@ -79,7 +83,7 @@ def opened(loaded: Loaded, where: Where, place: Place | None, today: date) -> It
         there = _in_region(there, where.region)
     with live_ground.opened(there, live_ground.Where(selection, where.state), today) as found:
         crash = crash_from()
-        yield CommitGround(loaded, found.cloud, ledger_of(loaded, where, crash), found.clock, crash)
+        yield CommitGround(loaded, found, ledger_of(loaded, where, crash), crash)
 
 
 def place_in(plan: Plan, loaded: Loaded, where: Where) -> Place | None:

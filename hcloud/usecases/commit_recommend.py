@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from hcloud.readers.exit_terms import exit_terms
 from hcloud.store.plan_file import load_plan
 from hcloud.units import counted
 from hcloud.usecases.commit_ground import Where, opened, place_in
-from hcloud.usecases.commit_held import with_held
+from hcloud.usecases.held import with_held
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,12 @@ def plan_of(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Pl
         return load_plan(file)
     from hcloud.usecases.plan import make_plan
 
-    return make_plan(with_held(loaded, where, at), at).plan
+    if where.cloud_in(loaded) is None:
+        return make_plan(loaded, at).plan
+    with opened(loaded, where, None, at.date()) as ground:
+        there, said = with_held(ground.here, at)
+    plan = make_plan(replace(loaded, config=there.config), at).plan
+    return replace(plan, warnings=(*plan.warnings, *said))
 
 
 def recommend(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Recommendation:

@@ -20,8 +20,10 @@ from hcloud.readers.safe_yaml import load_yaml
 if TYPE_CHECKING:
     from hcloud.control.ports import Cloud
     from hcloud.fake.memory import MemoryCloud
+    from hcloud.providers.local.provider import LocalCloud
 
 FAKE = "fake"
+LOCAL = "local"
 ACCOUNTS = {
     "gcp": ("project", ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT")),
     "azure": ("subscription", ("AZURE_SUBSCRIPTION_ID",)),
@@ -49,15 +51,17 @@ class CloudSettings:
 
 def connect(selection: str, settings: CloudSettings) -> Cloud:
     """The cloud that ``--cloud`` names: ``fake`` or ``fake:FAULTPLAN.yaml`` for one in memory that behaves like
-    ``settings.cloud``, else aws, gcp or azure.
+    ``settings.cloud``, ``local`` for this machine, else aws, gcp or azure.
 
     Raises UsageError for a name that is none, MissingExtraError where its SDK is not installed.
     """
     name, _, plan = selection.partition(":")
     if name == FAKE:
         return in_memory(settings, plan)
+    if selection == LOCAL:
+        return this_machine(Path(str(settings.options["directory"])))
     if name not in CLASSES or plan:
-        known = ", ".join((FAKE, f"{FAKE}:FAULTPLAN.yaml", *CLASSES))
+        known = ", ".join((FAKE, f"{FAKE}:FAULTPLAN.yaml", LOCAL, *CLASSES))
         raise UsageError(f"--cloud {selection}: there is no such cloud", hint=f"one of {known}")
     if name != settings.cloud:
         raise UsageError(f"--cloud {selection}: what is asked for is for {settings.cloud}")
@@ -81,6 +85,15 @@ def in_memory(settings: CloudSettings, plan: str = "") -> MemoryCloud:
     cloud.world.semantics = replace(there, types=tuple(sorted({*there.types, *settings.hourly})))
     cloud.world.hourly = dict(settings.hourly)
     return cloud
+
+
+def this_machine(directory: Path) -> LocalCloud:
+    """This machine as a cloud, whose machines are noted in a directory."""
+    from hcloud.profiling.machines import ProcessHost
+    from hcloud.providers.local.provider import LocalCloud
+    from hcloud.providers.local.settings import LocalSettings
+
+    return LocalCloud(LocalSettings(directory.resolve()), SystemClock(), ProcessHost(directory / "running"))
 
 
 def _provider(name: str, settings: CloudSettings) -> Cloud:

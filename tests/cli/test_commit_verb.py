@@ -70,7 +70,7 @@ def approval(path: Path) -> list[str]:
 def test_recommend_says_what_why_and_how_to_get_out_again(plan: Path, home: Path, said: Said) -> None:
     assert run(["commit", "recommend", str(plan), *NOW]) == 0
     out, err = said()
-    for words in ("to buy", "pays above", "getting out", "if demand changes", "over the terms"):
+    for words in ("wanted", "held", "to buy", "pays above", "getting out", "if demand changes", "over the terms"):
         assert words in out
     assert "the oldest price" in err
     assert max(map(len, out.splitlines())) <= 100
@@ -104,9 +104,14 @@ def test_plan_apply_list_in_a_pipeline(plan: Path, home: Path, said: Said) -> No
     assert [c["ledger"]["outcome"] for c in document["commitments"]] == ["bought"] * len(made.items)
     assert [c["cloud"]["state"] for c in document["commitments"]] == ["active"] * len(made.items)
     assert run(["commit", "list", *NOW]) == 0
-    assert "not asked" in said()[0]
+    assert "no cloud was asked" in said()[1]
     assert run(["commit", "plan", str(plan), "--out", "more.json", "--cloud", "fake:fake.yaml", *OLD_PRICES, *NOW]) == 0
     assert "nothing is left to buy" in said()[0]
+    more = ["plan", "-f", EXAMPLE, "--cloud", "fake:fake.yaml", "--state", str(home / ".hcloud"), "-o", "json", *NOW]
+    assert run(more) == 0
+    again = json.loads(said()[0])
+    assert [m["address"].partition("/")[0] for m in again["mix"]].count("owned") == len(made.items)
+    assert not [m for m in again["mix"] if m["term_years"] and not m["address"].startswith("owned/")]
     ledger = home / ".hcloud" / "purchases.jsonl"
     assert stat.S_IMODE(ledger.stat().st_mode) == 0o600
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from purchasing import CrashAt, Died, Shop, go_on
+from purchasing import CrashAt, Died, Shop, go_on, wanted
 
 from hcloud.errors import ConfirmationError, DeniedByGuardError, DeniedError, PartialError, UsageError
 from hcloud.live.purchase_cancel import Cancelling, cancel
@@ -97,3 +99,13 @@ def test_a_crash_at_each_boundary_leaves_something_that_can_be_done_again(tmp_pa
         assert shop.cloud.ledger.purchases[mine].cancelled_at is not None
         assert shop.history.committed(shop.now()) == 0
     assert met == {"commit.cancel.agreed", "commit.cancel.intended", "commit.cancel.answered"}
+
+
+def test_a_queued_purchase_begins_later_and_can_be_deleted_until_then(tmp_path: Path) -> None:
+    shop = Shop.open("aws", tmp_path)
+    starts = shop.now() + timedelta(days=30)
+    mine = shop.apply(shop.plan(replace(wanted("aws"), starts=starts)))[0].id
+    (held,) = shop.cloud.commitments()
+    assert (held.state, held.starts, shop.history.purchases[0].ends) == ("queued", starts, held.ends)
+    give_back(shop, mine)
+    assert shop.history.committed(shop.now()) == 0

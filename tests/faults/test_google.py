@@ -322,7 +322,7 @@ def test_no_request_leaves_the_endpoint_not_even_to_ask_about_operations(rig: Go
         cloud.commitments()
     finally:
         _watching[0] = False
-    host, port = rig._running.url.removeprefix("http://").split(":")
+    host, port = rig.url.removeprefix("http://").split(":")
     assert {WAIT, "regionOperations.wait"} <= {r.operation for r in rig.requests()}
     assert _connected
     assert set(_connected) <= {(host, int(port)), host}

@@ -112,7 +112,7 @@ def conflict(data: bytes) -> bytes:
 
 
 DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
-    "NULs": (lambda d: d[:200] + b"\0" * 50 + d[250:], "line 6: holds a NUL byte"),
+    "NULs": (lambda d: d[:200] + b"\0" * 50 + d[250:], "line 7: holds a NUL byte"),
     "only NULs": (lambda d: b"\0" * len(d), "line 1: holds a NUL byte"),
     "byte order mark": (lambda d: b"\xef\xbb\xbf" + d, "byte order mark"),
     "UTF-16": (lambda d: d.decode().encode("utf-16"), "UTF-16"),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from purchasing import OPEN, OPTIONS, Shop, wanted
 
-from hcloud.errors import DeniedByGuardError, InputError
+from hcloud.errors import DeniedByGuardError, HcloudError, InputError
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
 from hcloud.model.purchase import Outcome, PurchaseConclusion, PurchaseIntent, committed, snapshot
@@ -133,3 +135,26 @@ def test_I1_a_cloud_that_does_not_tell_the_offering_is_judged_by_terms_and_price
     assert judge(asked, [mine], frozenset(), AT).verdict is Verdict.BOUGHT
     for other in (replace(mine, term_years=3), replace(mine, payment=Payment.ALL), replace(mine, upfront=Decimal(90))):
         assert judge(asked, [other], frozenset(), AT + GRACE).verdict is Verdict.CANNOT_TELL
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    counts=st.lists(st.integers(1, 40), min_size=1, max_size=5),
+    ceiling=st.integers(0, 60),
+    lost=st.sets(st.integers(1, 5)),
+    kind=st.sampled_from(sorted(OPTIONS)),
+)
+def test_V2_what_a_cloud_sold_never_exceeds_the_ceiling(
+    counts: list[int], ceiling: int, lost: set[int], kind: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    shop = Shop.open(kind, tmp_path_factory.mktemp("shop"))
+    most = shop.plan(wanted(kind, 1)).amount * ceiling
+    shop.faults(
+        {"on": "buy", "answer": "dropped-after", "calls": sorted(lost)} if lost else {"on": "no", "answer": "slow"}
+    )
+    for number, count in enumerate(counts):
+        with suppress(HcloudError):
+            shop.apply(shop.plan(wanted(kind, count, f"place/{number}")), replace(OPEN, ceiling=most or None))
+        shop.cloud.clock.advance(GRACE.total_seconds() + 1)
+        sold = sum((p.upfront + p.hourly * 8760 for p in shop.cloud.ledger.purchases.values()), Decimal(0))
+        assert sold <= most

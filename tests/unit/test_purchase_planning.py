@@ -22,7 +22,7 @@ from hcloud.planning.purchase_exit import way_out
 from hcloud.planning.purchase_gates import check_against_plan
 from hcloud.planning.purchase_history import History, history
 from hcloud.readers.exit_terms import exit_terms
-from hcloud.usecases.commit_held import owned_sections
+from hcloud.usecases.held import owned_sections
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOTHING = History((), ())
@@ -142,7 +142,8 @@ def test_what_the_cloud_holds_can_be_stated_as_owned() -> None:
     scope = Scope("aws", "111122223333", "us-east-1")
     (section,) = owned_sections([held(RI, 4), held(RI, 3, state="ended"), held(COMPUTE, 0)], scope, AT)
     assert str(section.key) == "aws/us-east-1/m5.large/reserved-instance-1y-no-upfront"
-    assert (section.count, section.expires) == (4, (AT + timedelta(days=364)).date())
+    assert section.count == 4
+    assert section.expires == (AT + timedelta(days=364)).date()
 
 
 # ---- ways out

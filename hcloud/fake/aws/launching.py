@@ -100,8 +100,8 @@ def _checked_token(token: str) -> str:
 
 def _zone(ask: Ask, wire: Wire) -> str:
     zones = ask.world.shop.zones(ask.region)
-    subnet, named = str(wire.get("SubnetId", "")), str(wire.get("Placement", {}).get("AvailabilityZone", ""))
-    zone = zone_of(subnet, zones) if subnet else named or zones[0]
+    subnet, named = wire.get("SubnetId") or "", wire.get("Placement", {}).get("AvailabilityZone") or ""
+    zone = str(zone_of(subnet, zones) if subnet else named or zones[0])
     if zone not in zones:
         raise DenialError("InvalidParameterValue", f"Invalid availability zone: [{named}]")
     if subnet and named and named != zone:

@@ -146,8 +146,8 @@ def test_without_tokens_the_fake_launches_twice_as_plain_moto_does(rig: AwsRig) 
 
 def test_ends_of_more_than_a_thousand_are_two_calls(rig: AwsRig) -> None:
     cloud = rig.cloud()
-    for number in range(3):
-        cloud.launch(order(rig, f"{number:032x}", count=400))
+    for number in range(1, 4):
+        cloud.launch(order(rig, f"{number:016x}" * 2, count=400))
     done = cloud.terminate([m.id for m in rig.rented()])
     assert len(done.ending) == 1200
     assert len(rig.requests("TerminateInstances")) == 2
