@@ -18,6 +18,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.live import MachineState
 from hcloud.providers.aws.provider import AwsCloud
 from hcloud.providers.aws.settings import AwsSettings
 
@@ -187,3 +188,15 @@ def test_F4_who_may_not_tag_may_not_launch(rig: AwsRig) -> None:
 def test_F4_dropped_tags_are_seen_in_the_answer(rig: AwsRig) -> None:
     rig.fault("untagged", "RunInstances")
     assert {m.lineage for m in rig.cloud().launch(order(rig)).machines} == {""}
+
+
+def test_C5_an_end_is_seen_as_late_as_everything(rig: AwsRig) -> None:
+    cloud = rig.cloud()
+    made = [m.id for m in cloud.launch(order(rig, count=1)).machines]
+    rig.later(300)
+    rig.faults({"visibility_delay": 30})
+    cloud.terminate(made)
+    rig.later(20)
+    assert [m.state for m in cloud.machines(LINEAGE)] == [MachineState.RUNNING]
+    rig.later(11)
+    assert [m.state for m in cloud.machines(LINEAGE)] == [MachineState.ENDED]
