@@ -132,7 +132,10 @@ def _lists(lists: Lists, operations: Operations) -> Iterator[Route]:
     yield route("GET", SUBSCRIPTION, "Subscriptions_Get", lists.subscription, "Microsoft.Resources/subscriptions/read")
     yield route("GET", f"{home}/skus", "ResourceSkus_List", lists.skus)
     yield route("GET", f"{home}/locations/{{location}}/usages", "Usage_List", lists.usages)
-    rights = {f"{home}/locations/-": "Microsoft.Compute/locations/operations/read", CAPACITY: ""}
+    rights = {
+        f"{home}/locations/-": "Microsoft.Compute/locations/operations/read",
+        CAPACITY: "Microsoft.Capacity/operations/read",
+    }
     for under, right in rights.items():
         yield route("GET", f"{under}/operations/{{number}}", "Operations_Get", operations.status, right)
         yield route("GET", f"{under}/operationResults/{{number}}", "Operations_Get", operations.result, right)
