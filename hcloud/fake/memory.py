@@ -46,12 +46,13 @@ class MemoryCloud:
     ) -> None:
         self.world = world(semantics, plan, clock)
         self.principal = principal
+        self._scope: Scope | None = None
 
     @classmethod
     def of(cls, ground: World, principal: str = "") -> MemoryCloud:
         """The same world seen by somebody."""
         found = cls.__new__(cls)
-        found.world, found.principal = ground, principal
+        found.world, found.principal, found._scope = ground, principal, None
         return found
 
     def as_principal(self, name: str) -> MemoryCloud:
@@ -83,10 +84,13 @@ class MemoryCloud:
         self.world.faults = Faults(plan, self.clock.now())
 
     def scope(self) -> Scope:
-        """Who and where we are."""
+        """Who and where we are, remembered once it is known."""
         there = self.world.semantics
         account = OTHER_ACCOUNT if self.principal == OTHER_ACCOUNT else there.account
-        return self._serve(Asked("scope", False), lambda _: Scope(there.cloud, account, there.region))
+        if self._scope is None:
+            found = Scope(there.cloud, account, there.region)
+            self._scope = self._serve(Asked("scope", False), lambda _: found)
+        return self._scope
 
     def launch(self, order: Launch) -> Launched:
         """Start machines; the same key again gives the same ones, by token or by name as the cloud does it."""
@@ -95,6 +99,8 @@ class MemoryCloud:
 
     def terminate(self, ids: Sequence[str]) -> Terminated:
         """End machines; an id that is not told of (yet, or any more) is gone."""
+        if not ids:
+            return Terminated(())
         return self._serve(Asked("terminate", True), lambda rule: _terminate(self.world, tuple(ids), rule))
 
     def machines(self, lineage: str) -> tuple[Machine, ...]:
@@ -108,7 +114,7 @@ class MemoryCloud:
         def act(rule: Rule | None) -> tuple[Machine, ...]:
             return tuple(m for m in _told(self, rule) if m.id in wanted)
 
-        return self._serve(Asked("look", False), act)
+        return self._serve(Asked("look", False), act) if wanted else ()
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Where a type is offered: everywhere, where the world knows it."""
@@ -141,6 +147,17 @@ class MemoryCloud:
     def cancel(self, commitment: str) -> None:
         """Give a commitment back, where the cloud allows it."""
         self._serve(Asked("cancel", True), lambda _: cancel(self.world, commitment))
+
+    def console(self, machine: str) -> str:
+        """What a machine has written; nothing where nobody executes start-up scripts (see hcloud.fake.execute)."""
+
+        def act(rule: Rule | None) -> str:
+            found = self.ledger.machines.get(machine)
+            if found is None or self.world.told(found) is None or _is(rule, Kind.NOT_FOUND):
+                raise NotFoundError(f"there is no machine {machine}", self.world.call("console"))
+            return "" if _is(rule, Kind.EMPTY) else str(found.detail.get("console", ""))
+
+        return self._serve(Asked("console", False), act)
 
     def edit(self, change: Mapping[str, object]) -> object:
         """A person's change behind hcloud's back: ``{"terminate": ID}``, ``{"retag": ID, "tags": {...}}``,

@@ -125,6 +125,11 @@ class ProcessHost:
         except FileNotFoundError:
             return ""
 
+    def script(self, name: str) -> str:
+        """Its script as it was written."""
+        path = self._folder / name / "start-up"
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+
     def end(self, names: Collection[str]) -> None:
         """Kill until nothing is left, then remove groups and files."""
         wanted = set(names)
@@ -153,7 +158,7 @@ class ProcessHost:
 
 
 def _write(path: Path, text: str, mode: int) -> None:
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8") as file:
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, mode), "w", encoding="utf-8") as file:
         file.write(text)
 
 
