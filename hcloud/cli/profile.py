@@ -62,9 +62,7 @@ def run(
     ] = None,
     cloud: WhichCloud = None,
     instance_type: Annotated[str | None, typer.Option(help="With --cloud: on which type, else a small one.")] = None,
-    max_dollars: Annotated[
-        float | None, typer.Option(help="With --cloud: at most so many (1); not asked then.")
-    ] = None,
+    max_dollars: Annotated[float | None, typer.Option(help="With --cloud: at most so many (1); a yes, too.")] = None,
     config: Annotated[Path | None, typer.Option("--config", "-c", help="With --cloud: the configuration.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --cloud: do not ask.")] = False,
     output: OutputOption = Output.TABLE,
@@ -73,10 +71,10 @@ def run(
     """Measure an application on this machine: its speed by shape, and by resource the pressure it bears and causes.
 
     Nothing that is started survives, whatever way the run ends. Ctrl-C keeps what was measured. With --cloud it is
-    measured on a machine launched there for it and ended afterwards, in any case; Ctrl-C then ends it and keeps nothing.
+    measured on a machine that is launched for it and ended in any case; Ctrl-C ends that and keeps nothing.
     """
-    from hcloud.readers.app import load_app
     from hcloud.cli.profile_cloud import CloudFlags, measure_on_cloud
+    from hcloud.readers.app import load_app
     from hcloud.usecases.profile_run import Probing, app_files, resources_named, target_of
     from hcloud.views import profile as view
 

@@ -24,6 +24,7 @@ LARGEST_RESULT = 1 << 20  # ours
 LARGEST_CONSOLE = 8 << 20  # ours: clouds keep 1 MiB at most
 SHOWN = 300
 _WORD = "hcloud-probe"
+_SECRET = re.compile("SECRET|TOKEN|PASSW|CREDENTIAL|API_?KEY|ACCESS_?KEY")
 
 _SCRIPT = """#!/bin/sh
 # hcloud {version}: measure one application here, and print its profile to the console in lines that begin {word}.
@@ -93,11 +94,7 @@ def start_up(app: App, flags: Sequence[str], nonce: str) -> str:
 def check_no_secrets(script: str, environment: Mapping[str, str]) -> None:
     """Refuse a script that holds what the environment calls a secret: clouds show start-up scripts to many."""
     for name, value in sorted(environment.items()):
-        if (
-            re.search("SECRET|TOKEN|PASSW|CREDENTIAL|API_?KEY|ACCESS_?KEY", name)
-            and len(value) >= 8
-            and value in script
-        ):
+        if _SECRET.search(name) and len(value) >= 8 and value in script:
             raise UsageError(
                 f"the description of the application holds the value of {name}",
                 hint="a start-up script is no place for a secret: whoever may look at the machine can read it",

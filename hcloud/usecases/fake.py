@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -77,11 +76,10 @@ def up(
 def executing(cloud: FakeCloud) -> Iterator[None]:
     """The start-up scripts of a fake's machines run as processes of this machine, in the size of their type."""
     from hcloud.fake.execute import Executor
-    from hcloud.profiling.machines import ProcessHost
+    from hcloud.profiling.machines import passing_host
 
-    with tempfile.TemporaryDirectory(prefix="hcloud-fake-") as folder:
-        with Executor(cloud.ledger, cloud.clock, ProcessHost(Path(folder)), size_of(cloud)):
-            yield
+    with passing_host() as host, Executor(cloud.ledger, cloud.clock, host, size_of(cloud)):
+        yield
 
 
 def size_of(cloud: FakeCloud) -> Callable[[str], Size]:

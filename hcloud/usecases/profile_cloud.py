@@ -164,10 +164,10 @@ def _executing(ground: LiveGround) -> Iterator[None]:
     with ExitStack() as stack:
         if isinstance(ground.cloud, MemoryCloud):
             from hcloud.fake.execute import Executor
-            from hcloud.profiling.machines import ProcessHost
+            from hcloud.profiling.machines import passing_host
 
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="hcloud-fake-")))
-            stack.enter_context(Executor(ground.cloud.ledger, ground.cloud.clock, ProcessHost(folder)))
+            host = stack.enter_context(passing_host())
+            stack.enter_context(Executor(ground.cloud.ledger, ground.cloud.clock, host))
         yield
 
 
