@@ -40,7 +40,6 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("ec2", "GetConsoleOutput"): instances.get_console_output,
     ("ec2", "CreateTags"): instances.create_tags,
     ("ec2", "DeleteTags"): instances.delete_tags,
-    ("ec2", "GetConsoleOutput"): instances.get_console_output,
     ("ec2", "DescribeSpotInstanceRequests"): instances.describe_spot_instance_requests,
     ("ec2", "DescribeInstanceTypeOfferings"): catalogue.describe_instance_type_offerings,
     ("ec2", "DescribeInstanceTypes"): catalogue.describe_instance_types,
