@@ -115,7 +115,7 @@ class MemoryCloud:
         def act(rule: Rule | None) -> tuple[Machine, ...]:
             return tuple(m for m in _told(self, rule) if m.id in wanted)
 
-        return self._serve(Asked("look", False), act)
+        return self._serve(Asked("look", False), act) if wanted else ()
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Where a type is offered: everywhere, where the world knows it."""
@@ -148,6 +148,17 @@ class MemoryCloud:
     def cancel(self, commitment: str) -> None:
         """Give a commitment back, where the cloud allows it."""
         self._serve(Asked("cancel", True), lambda _: cancel(self.world, commitment))
+
+    def console(self, machine: str) -> str:
+        """What a machine has written; nothing where nobody executes start-up scripts (see hcloud.fake.execute)."""
+
+        def act(rule: Rule | None) -> str:
+            found = self.ledger.machines.get(machine)
+            if found is None or self.world.told(found) is None or _is(rule, Kind.NOT_FOUND):
+                raise NotFoundError(f"there is no machine {machine}", self.world.call("console"))
+            return "" if _is(rule, Kind.EMPTY) else str(found.detail.get("console", ""))
+
+        return self._serve(Asked("console", False), act)
 
     def edit(self, change: Mapping[str, object]) -> object:
         """A person's change behind hcloud's back: ``{"terminate": ID}``, ``{"retag": ID, "tags": {...}}``,

@@ -87,7 +87,7 @@ def _begun(site: Site, patience: Patience, given: tuple[ChangeSet, Approval, Ter
         book.save(lambda s: replace(s, generation=s.generation + 1), RUN_BEGUN)
         book.trim()
     run = Run(site, patience, book, Purse(found, approval), found, terms, observed.scope)
-    run.seen = observed
+    run.seen = run.first = observed
     return run
 
 
@@ -245,7 +245,8 @@ def _told(run: Run) -> Outcome:
 def _what_is_left(run: Run) -> ChangeSet | None:
     """What a plan would show now; None where the cloud cannot be looked at any more."""
     try:
-        seen = run.seen if run.seen is not None and run.seen.serial == run.book.state.serial else run.look()
+        fresh = run.seen is not None and run.seen.serial == run.book.state.serial
+        seen = run.seen if fresh and run.seen is not None else run.as_answered() or run.look()
         if replace(seen.state, serial=0) != replace(run.book.state, serial=0):
             run.book.save(lambda _: seen.state, RUN_ENDED)
         now = replace(seen, serial=run.book.state.serial)

@@ -64,7 +64,8 @@ _HELD = ("active", "pending", "queued")
 class Terms:
     """What else changes depend on. ``rates`` are dollars an hour of types that may stand and are in no slot; ``also``
     are ids that may be ended without our tag; ``beside`` says that another state of the same project is meant to be;
-    ``wanted`` are the commitments that should be held, and ``held`` those that are; ``operating`` is how it is run."""
+    ``wanted`` are the commitments that should be held, and ``held`` those that are; ``operating`` is how it is run;
+    ``free`` says why nothing has a price here, for the notes."""
 
     rates: Mapping[str, Decimal] = field(default_factory=dict)
     also: frozenset[str] = frozenset()
@@ -73,6 +74,7 @@ class Terms:
     wanted: tuple[CommitmentOrder, ...] = ()
     held: tuple[Commitment, ...] = ()
     operating: Operating | None = None
+    free: str = ""
 
 
 @dataclass(slots=True)
@@ -136,7 +138,7 @@ def _change_set(draft: _Draft, slots: tuple[Slot, ...], there: tuple[Standing, .
         slots=slots,
         changes=tuple(draft.changes),
         refusals=tuple(draft.refusals),
-        notes=tuple(draft.notes),
+        notes=(*draft.notes, *([f"everything costs 0 $/h: {draft.terms.free}"] if draft.terms.free else [])),
         standing=len(there),
         hourly_before=before,
         hourly_after=after,

@@ -17,6 +17,7 @@ from hcloud.control.ports import Size
 from hcloud.errors import HcloudError
 from hcloud.profiling import orphans
 from hcloud.profiling.cage import GIB, Cage, Hierarchy, this_machine
+from hcloud.profiling.guard import Guard
 from hcloud.profiling.place import memory_gib, own_cores
 
 MARK = "HYC_MACHINE"
@@ -34,10 +35,11 @@ _BEGIN = (
 
 class ProcessHost:
     """Implements hcloud.control.ports.Host. Everything of a machine carries a mark in its environment, of this folder
-    and the machine's name, and is found by it whoever looks; its files are in ``folder``."""
+    and the machine's name, and is found by it whoever looks; its files are in ``folder``. With a guard nothing of them
+    outlasts this process, whatever way it ends."""
 
-    def __init__(self, folder: Path, hierarchy: Hierarchy | None = None) -> None:
-        self._folder = folder.resolve()
+    def __init__(self, folder: Path, hierarchy: Hierarchy | None = None, guard: Guard | None = None) -> None:
+        self._folder, self._guard = folder.resolve(), guard
         self._token = hashlib.sha256(str(self._folder).encode()).hexdigest()[:12]
         self._hierarchy = this_machine() if hierarchy is None else hierarchy
 
@@ -62,6 +64,9 @@ class ProcessHost:
         _write(home / "start-up", script, 0o700)
         cage = Cage(self._hierarchy, f"{GROUP}{self._token}-{name}")
         _write(home / "groups", "".join(f"{group}\n" for group in cage.groups), 0o600)
+        if self._guard is not None:
+            for group in cage.groups:
+                self._guard.own_group(group)
         cores = _some_cores(size.vcpus, beside)
         _shape(cage, size, cores)
         with _kept_to(cores):
@@ -83,7 +88,9 @@ class ProcessHost:
             raise OSError(f"a control group of {cage.name} cannot be entered")
 
     def _environment(self, name: str, home: Path) -> Mapping[str, str]:
+        guarded = {} if self._guard is None else {orphans.MARK: self._guard.token}
         return {
+            **guarded,
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
             "PYTHONPATH": str(Path(hcloud.__file__).parents[1]),
             "HOME": str(home),
@@ -125,21 +132,24 @@ class ProcessHost:
         except FileNotFoundError:
             return ""
 
+    def script(self, name: str) -> str:
+        """Its script as it was written."""
+        path = self._folder / name / "start-up"
+        return path.read_text(encoding="utf-8") if path.is_file() else ""
+
     def end(self, names: Collection[str]) -> None:
         """Kill until nothing is left, then remove groups and files."""
         wanted = set(names)
         groups = {name: self._groups(name) for name in wanted}
         owned = [group for found in groups.values() for group in found]
         until = time.monotonic() + _PATIENCE
-        while left := _in_groups(owned) | {p for n, pids in self._running().items() if n in wanted for p in pids}:
+        while left := orphans.members(owned) | {p for n, pids in self._running().items() if n in wanted for p in pids}:
             if time.monotonic() > until:
                 raise HcloudError(f"{len(left)} processes of {', '.join(sorted(wanted))} cannot be ended")
             for pid in left:
                 orphans.kill(pid)
             time.sleep(_LOOK_EVERY)
         for group in owned:
-            for below in sorted(group.rglob("*/"), reverse=True):
-                orphans.remove_group(below)
             orphans.remove_group(group)
         for name in wanted:
             shutil.rmtree(self._folder / name, ignore_errors=True)
@@ -182,12 +192,8 @@ def _kept_to(cores: tuple[int, ...]) -> Iterator[None]:
         os.sched_setaffinity(0, before)
 
 
-def _in_groups(groups: Collection[Path]) -> set[int]:
-    found = set()
-    for group in groups:
-        for file in group.rglob("cgroup.procs"):
-            try:
-                found |= {int(pid) for pid in file.read_text().split()}
-            except OSError:
-                continue  # removed meanwhile
-    return {pid for pid in found if not orphans.is_dead(pid)}
+@contextmanager
+def passing_host() -> Iterator[ProcessHost]:
+    """A host whose machines last as long as the context, or as this process where it is killed inside."""
+    with Guard() as guard:
+        yield ProcessHost(guard.folder / "machines", guard=guard)

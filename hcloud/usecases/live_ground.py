@@ -58,7 +58,7 @@ class Where:
 
 @dataclass
 class LiveGround:
-    """A cloud that was opened, with everything around it."""
+    """A cloud that was opened, with everything around it; ``beside`` is where files of this machine go."""
 
     loaded: Loaded
     selection: str
@@ -67,6 +67,7 @@ class LiveGround:
     store: MendableStore
     clock: Clock
     today: date
+    beside: Path = Path(".hcloud")
 
     @cached_property
     def book(self) -> PriceBook:
@@ -97,7 +98,7 @@ class LiveGround:
     def terms(self) -> Terms:
         """Dollars an hour on demand of everything that may stand here."""
         if self.is_local:
-            return Terms(dict.fromkeys(_local_types(), OWN_MACHINE))
+            return Terms(dict.fromkeys(_local_types(), OWN_MACHINE), free="this machine")
         offers = self.book.select(Provider(self.place.provider), PurchaseOption.ON_DEMAND)
         return Terms({o.key.instance_type: o.hourly for o in offers if o.key.region == self.place.region})
 
@@ -172,9 +173,7 @@ def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
     """
     selection = where.cloud or loaded.config.live.cloud
     if selection is None:
-        raise UsageError(
-            "no cloud is named", hint="--cloud aws, gcp, azure, local or fake; or live.cloud in hcloud.yaml"
-        )
+        raise UsageError("no cloud is named", hint="--cloud aws, gcp, azure, local, fake; or live.cloud of hcloud.yaml")
     place = place_of(loaded, selection)
     directory = where.state or loaded.config.live.state
     local = directory if "://" in directory or Path(directory).is_absolute() else str(loaded.base / directory)
@@ -183,17 +182,17 @@ def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
     if not selection.startswith(FAKE):
         cloud = connect(selection, settings)
         _check_account(loaded, cloud)
-        yield LiveGround(loaded, selection, place, cloud, store, SystemClock(), today)
+        yield LiveGround(loaded, selection, place, cloud, store, SystemClock(), today, _beside(local))
         return
     from hcloud.fake.memory_file import go_on_from, keep
     from hcloud.usecases.connect import in_memory
 
     named = selection.partition(":")[2]
     memory = in_memory(settings, "" if named in CLOUDS else named)
-    kept = Path(local if "://" not in local else ".hcloud") / FAKE_FILE.format(settings.cloud)
+    kept = _beside(local) / FAKE_FILE.format(settings.cloud)
     go_on_from(memory.world, kept)
     try:
-        yield LiveGround(loaded, selection, place, memory, store, memory.clock, today)
+        yield LiveGround(loaded, selection, place, memory, store, memory.clock, today, _beside(local))
     finally:
         keep(memory.world, kept)
 
@@ -215,8 +214,12 @@ def place_of(loaded: Loaded, selection: str) -> Place:
 
 
 def _own_machine(state: str) -> CloudSettings:
-    beside = Path(".hcloud" if "://" in state else state)
-    return CloudSettings(LOCAL, LOCAL, options={"directory": str(beside / LOCAL_DIRECTORY)})
+    return CloudSettings(LOCAL, LOCAL, options={"directory": str(_beside(state) / LOCAL_DIRECTORY)})
+
+
+def _beside(state: str) -> Path:
+    """Where files on this machine are kept, also where the state is in a bucket."""
+    return Path(".hcloud" if "://" in state else state)
 
 
 def _local_types() -> tuple[str, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.launching import MOST_TAGS, checked_tags
 from hcloud.fake.aws.machines import (
@@ -25,6 +23,7 @@ from hcloud.fake.ledger import Rented
 
 MOST_IDS = 1000
 LARGEST_PAGE = 1000
+CONSOLE_BYTES = 64 << 10
 
 
 def describe_instances(ask: Ask) -> Wire:
@@ -131,8 +130,10 @@ def describe_spot_instance_requests(ask: Ask) -> Wire:
 
 
 def get_console_output(ask: Ask) -> Wire:
-    """What a machine wrote to its console: whoever runs its start-up script puts it into the ledger."""
+    """What a machine has written, the last 64 KiB of it; nothing unless start-up scripts are executed."""
+    from base64 import b64encode
+
     [machine] = of_ids(ask, [str(ask.wire["InstanceId"])])
-    text = str(machine.detail.get("console", ""))
-    written = base64.b64encode(text.encode()).decode()
-    return {"InstanceId": machine.id, "Timestamp": moment(ask.now), "Output": written}
+    written = str(machine.detail.get("console", "")).encode()[-CONSOLE_BYTES:]
+    told = "" if ask.struck(Kind.EMPTY) else b64encode(written).decode()
+    return {"InstanceId": machine.id, "Timestamp": moment(ask.now), "Output": told}

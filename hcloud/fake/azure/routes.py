@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hcloud.fake.azure.estate import ADDRESSES, DISKS, GROUPS, INTERFACES, MACHINES, NETWORKS, SETS, Estate
 from hcloud.fake.azure.operations import CAPACITY, Operations
@@ -18,6 +18,7 @@ from hcloud.fake.server import Answer
 Handler = Callable[[Asked], Answer]
 SUBSCRIPTION = "/subscriptions/{subscription}"
 GROUP = f"{SUBSCRIPTION}/resourceGroups/{{group}}"
+DIAGNOSTICS = "RetrieveBootDiagnosticsData"
 CAPACITY_GROUPS = "Microsoft.Compute/capacityReservationGroups"
 _PLAIN = {
     NETWORKS: "VirtualNetworks",
@@ -76,6 +77,10 @@ def _machines(machines: VirtualMachines) -> Iterator[Route]:
     yield route("GET", f"{kind}/{{name}}", f"{prefix}Get", machines.get)
     yield route("DELETE", f"{kind}/{{name}}", f"{prefix}Delete", machines.delete)
     yield route("GET", f"{kind}/{{name}}/instanceView", f"{prefix}InstanceView", machines.instance_view)
+    told = route("POST", f"{kind}/{{name}}/retrieveBootDiagnosticsData", f"{prefix}{DIAGNOSTICS}", machines.diagnostics)
+    yield replace(told, mutating=False)
+    log = route("GET", f"{kind}/{{name}}/serialConsoleLog", f"{prefix}SerialConsoleLog", machines.serial_console_log)
+    yield replace(log, right=told.right)
     for verb in POWER:
         yield route("POST", f"{kind}/{{name}}/{verb}", f"{prefix}{verb[0].upper()}{verb[1:]}", machines.power)
 

@@ -19,6 +19,7 @@ from hcloud.model.live import (
     Terminated,
 )
 from hcloud.providers.azure.arm import Arm
+from hcloud.providers.azure.console import console_of
 from hcloud.providers.azure.documents import Document, exact, text
 from hcloud.providers.azure.fleets import Fleets
 from hcloud.providers.azure.leftovers import Leftovers
@@ -83,6 +84,10 @@ class AzureCloud:
         by_name = {text(usage, "name", "value").lower(): usage for usage in usages}
         found = [(name, by_name[name.lower()]) for name in names if name.lower() in by_name]
         return tuple(Quota(n, exact(usage, "limit"), exact(usage, "currentValue") or ZERO) for n, usage in found)
+
+    def console(self, machine: str) -> str:
+        """What a machine has written to its serial console, where boot diagnostics were on when it was made."""
+        return console_of(self._arm, machine)
 
     def quote(self, order: CommitmentOrder) -> CommitmentQuote:
         """What a reservation costs now."""

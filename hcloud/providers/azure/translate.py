@@ -70,6 +70,10 @@ def order_digest(order: Launch) -> str:
     return hashlib.sha256(json.dumps([*what, order.start_up]).encode()).hexdigest()[:32]
 
 
+_BOOT_LOG = {"bootDiagnostics": {"enabled": True}}
+"""Azure keeps what the machine writes to its console: without it nobody could see what a start-up script says."""
+
+
 def set_body(order: Launch, settings: AzureSettings) -> dict[str, object]:
     """The request that makes a scale set with all machines of an order."""
     name = set_name(order.key)
@@ -87,6 +91,7 @@ def set_body(order: Launch, settings: AzureSettings) -> dict[str, object]:
             "virtualMachineProfile": {
                 **_priority(order.option),
                 "osProfile": _os_profile(order, settings),
+                **({"diagnosticsProfile": _BOOT_LOG} if order.start_up else {}),
                 "storageProfile": {
                     "imageReference": settings.image_reference(),
                     "osDisk": {"createOption": "FromImage", "caching": "ReadWrite", "deleteOption": "Delete"},

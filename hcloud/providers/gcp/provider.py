@@ -229,6 +229,17 @@ class GoogleCloud:
             raise UnavailableError(f"Google could not ask {', '.join(sorted(lost))}", self._wire.call(operation))
         return tuple(sorted((translate.machine(i) for _, s in scopes for i in s.instances), key=lambda m: m.id))
 
+    def console(self, machine: str) -> str:
+        """What a machine has written to its first serial port, up to 1 MiB."""
+        operation = "instances.getSerialPortOutput"
+        zone, name = translate.place(machine) or ("", "")
+        if not zone:
+            raise NotFoundError(f"there is no {machine}", self._wire.call(operation))
+        request = self._types.GetSerialPortOutputInstanceRequest(
+            project=self._settings.project, zone=zone, instance=name
+        )
+        return str(self._wire.read("InstancesClient", "get_serial_port_output", request, operation).contents)
+
     # commitments
 
     def quote(self, order: CommitmentOrder) -> CommitmentQuote:
