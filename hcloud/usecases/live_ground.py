@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from hcloud.catalog.book import PriceBook
+from hcloud.control.ports import Size
 from hcloud.errors import StaleError, UsageError
 from hcloud.live.clock import SystemClock
 from hcloud.live.guards import Approval
@@ -116,6 +117,11 @@ class LiveGround:
 
         site = self.site()
         return changes(slots, observe(site), self.terms())
+
+    def size_of(self, instance_type: str) -> Size:
+        """How large a type is, by the price tables."""
+        found = self.book.instance_type(Provider(self.place.provider), instance_type)
+        return Size(max(int(found.vcpus), 1), float(found.memory_gib))
 
     def _slot(self, section: FleetSection) -> Slot:
         hourly = self.price(section.instance_type, section.option)
