@@ -26,7 +26,8 @@ from hcloud.model.plan import Plan
 from hcloud.model.state import State
 from hcloud.planning.diff import Terms, changes
 from hcloud.planning.slots import Place, in_zones, slots_of
-from hcloud.readers.config import DEFAULT_REGIONS, FleetSection, Loaded, MarketSection
+from hcloud.readers.config import DEFAULT_REGIONS, Loaded, MarketSection
+from hcloud.readers.live_sections import FleetSection
 from hcloud.store.crash import crash_from
 from hcloud.usecases.connect import LOCAL, CloudSettings, connect
 from hcloud.usecases.sources import open_prices
