@@ -23,6 +23,7 @@ HERE = Path(__file__).parent
 SERVICES, STEP_HOURS, HOURS = 12, 6, 48
 SETTINGS = {"aws": "us-east-1", "gcp": "us-central1", "azure": "eastus"}
 FAMILIES = {"aws": "m5", "gcp": "n2*", "azure": "Dsv5*"}
+LARGER = {"aws": "m5.2xlarge", "gcp": "n2d-standard-8", "azure": "Standard_D8s_v5"}
 LAUNCHES = {"aws": "RunInstances", "gcp": "instances.bulkInsert", "azure": "VirtualMachineScaleSets_CreateOrUpdate"}
 
 
@@ -55,15 +56,18 @@ class Life:
     def say(self, text: str) -> None:
         self.lines += ["", text, ""]
 
-    def run(self, words: str, *, kill_after: float | None = None, shown: str = "") -> str:
-        """Run ``hcloud words``; killed with -9 after so many seconds where that is asked for."""
+    def run(self, words: str, *, kill: bool = False, shown: str = "") -> str:
+        """Run ``hcloud words``; where that is asked for killed with -9 when its first order is under way."""
         command = [sys.executable, "-m", "hcloud", *words.split()]
         environment = {**os.environ, **self.environment, "COLUMNS": "110", "NO_COLOR": "1"}
         with subprocess.Popen(
             command, cwd=self.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
         ) as process:
-            if kill_after is not None:
-                time.sleep(kill_after)
+            if kill:
+                journal = self.folder / ".hcloud" / "journal.jsonl"
+                while not journal.is_file() or '"launch"' not in journal.read_text(encoding="utf-8"):
+                    time.sleep(0.02)
+                time.sleep(0.5)
                 process.send_signal(signal.SIGKILL)
             printed = process.communicate()[0]
         code = process.returncode
@@ -134,16 +138,16 @@ def _live(cloud: str, folder: Path, lines: list[str]) -> None:
         life.say("What to reserve and what to rent, and what that changes:")
         life.run("plan --out plan.json")
         wanted = len_of(folder / "plan.json")
-        life.say("The first order is answered two seconds late, and apply is killed in the middle:")
-        slow = {"on": LAUNCHES[cloud], "answer": "slow", "seconds": 4, "first": 1}
+        life.say("The first order is answered three seconds late, and apply is killed in the middle:")
+        slow = {"on": LAUNCHES[cloud], "answer": "slow", "seconds": 3, "first": 1}
         life.ask("faults", {"rules": [slow]})
-        life.run("apply plan.json --yes", kill_after=3.0)
+        life.run("apply plan.json --yes", kill=True)
         time.sleep(3)
         life.run("apply plan.json --yes --resume")
         assert len(life.machines()) == wanted, (len(life.machines()), wanted)
         life.run("status")
-        life.say("Somebody ends a machine by hand:")
-        life.edit({"terminate": life.machines()[0]["id"]})
+        life.say("Somebody makes a machine larger by hand:")
+        life.edit({"resize": life.machines()[0]["id"], "type": LARGER[cloud]})
         life.run("drift")
         life.run("plan --out plan.json -q")
         life.run("apply plan.json --yes")
