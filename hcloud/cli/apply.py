@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.flags import AsJson, Configuration, Now
-from hcloud.cli.live import Ends, StatePlace, WhichCloud, Yes, confirm, ground, stopping, told
+from hcloud.cli.live import Ends, StatePlace, WhichCloud, Yes, beside, confirm, ground, stopping, told
 from hcloud.cli.main import session
 from hcloud.cli.options import Output, moment
 
@@ -49,8 +49,7 @@ def apply(
     with ground(file, cloud, state, at) as here:
         found = _changes(here, plan, resume=resume, at=at)
         quiet = json_ or output is Output.JSON
-        if not quiet:
-            show_changes(found, terminal)
+        show_changes(found, beside(terminal, quiet=quiet))
         if found.to_do:
             confirm(session(ctx), "apply these changes?", yes=yes)
         steps = found.coming + len(found.going)

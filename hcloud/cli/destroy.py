@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hcloud.cli.flags import AsJson, Configuration, Now
-from hcloud.cli.live import Ends, StatePlace, WhichCloud, Yes, confirm, ground, stopping, told
+from hcloud.cli.live import Ends, StatePlace, WhichCloud, Yes, beside, confirm, ground, stopping, told
 from hcloud.cli.main import session
 from hcloud.cli.options import Output, moment
 
@@ -37,8 +37,7 @@ def destroy(
     with ground(file, cloud, state, at) as here:
         found = ending(here)
         quiet = json_ or output is Output.JSON
-        if not quiet:
-            show_changes(found, terminal)
+        show_changes(found, beside(terminal, quiet=quiet))
         if found.to_do:
             confirm(session(ctx), f"end {len(found.going)} machines?", yes=yes)
         with stopping(terminal) as stop, told(terminal, "ending", len(found.going)) as progress:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hcloud.cli.flags import AsJson, Configuration, Now
-from hcloud.cli.live import Ends, StatePlace, WhichCloud, Yes, confirm, ground
+from hcloud.cli.live import Ends, StatePlace, WhichCloud, Yes, beside, confirm, ground
 from hcloud.cli.main import session
 from hcloud.cli.options import Output, moment
 
@@ -38,8 +38,7 @@ def gc(
     with ground(file, cloud, state, at) as here:
         found = usecase.find(here, lineage or ())
         quiet = json_ or output is Output.JSON
-        if not quiet:
-            show_orphans(found, terminal)
+        show_orphans(found, beside(terminal, quiet=quiet))
         ended: tuple[str, ...] = ()
         count = sum(not o.kept for o in found)
         if delete and count:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.main import Session
-from hcloud.errors import ConfirmationError
+from hcloud.errors import ConfirmationError, HcloudError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -67,9 +67,21 @@ def stopping(terminal: Terminal) -> Iterator[Stop]:
     before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
+    except HcloudError as error:
+        if stop.signal and error.exit_code == INTERRUPTED_EXIT:
+            terminal.note(str(error))
+            raise typer.Exit(stop.exit_code) from error
+        raise
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def beside(terminal: Terminal, *, quiet: bool) -> Terminal:
+    """Where people are shown what they are asked about: stderr where stdout is for a document."""
+    from dataclasses import replace
+
+    return replace(terminal, out=terminal.err) if quiet else terminal
 
 
 def confirm(session: Session, question: str, *, yes: bool) -> None:

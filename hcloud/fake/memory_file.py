@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -50,8 +51,8 @@ def keep(ground: World, path: Path) -> None:
             tuple(ledger.requests),
             tuple(o for _, o in sorted(ground.orders.items())),
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{path.name}.new")
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
     fresh.write_bytes(_adapter().dump_json(kept, indent=1))
     fresh.replace(path)
 

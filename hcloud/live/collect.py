@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from hcloud.errors import DeniedByGuardError, HcloudError, PartialError
+from hcloud.errors import (
+    DeniedByGuardError,
+    HcloudError,
+    PartialError,
+    StaleError,
+    ThrottledError,
+    UnavailableError,
+    UnknownOutcomeError,
+)
 from hcloud.live.guards import Approval
 from hcloud.live.observe import check_scope, observe
 from hcloud.live.site import Site
@@ -81,19 +89,25 @@ def collect(site: Site, found: Sequence[Orphan], approval: Approval) -> tuple[st
     if approval.ends != len(ids):
         raise DeniedByGuardError(f"{len(ids)} machines would end", hint=f"say how many on purpose: --ends {len(ids)}")
     with site.store.locked("gc"):
+        again = orphans(site, tuple({o.machine.lineage for o in found if not o.kept}))
+        if moved := sorted(set(ids) - {o.machine.id for o in again if not o.kept}):
+            raise StaleError(f"nobody held {', '.join(moved)} when you were asked, and that is not so any more")
         patience = site.patience()
         patience.expect(2)
-        state = site.remembered()
-        check_scope(state, patience.ask(site.cloud.scope))
+        state, scope = site.remembered(), patience.ask(site.cloud.scope)
+        check_scope(state, scope)
         if state.scope is None:
-            state = site.store.save(state)
+            state = site.store.save(replace(state, scope=scope))
         journal = site.store.journal()
         number = journal.next_number()
         journal.intend(Intent(number, Deed.TERMINATE, site.now(), "gc", state.generation, ids=ids))
         try:
             answer = patience.ask(lambda: site.cloud.terminate(ids), again=True)
-        except HcloudError as error:
+        except (ThrottledError, UnavailableError, UnknownOutcomeError) as error:
             journal.conclude(Conclusion(number, Result.UNKNOWN, site.now(), why=str(error)))
             raise PartialError(f"not known whether {len(ids)} machines end: {error}", hint="hcloud gc again") from error
+        except HcloudError as error:
+            journal.conclude(Conclusion(number, Result.REFUSED, site.now(), why=str(error)))
+            raise
         journal.conclude(Conclusion(number, Result.DONE, site.now(), ids=answer.ending))
         return answer.ending

@@ -19,13 +19,15 @@ OLDEST_SECONDS = 86_400.0  # ours
 @dataclass(frozen=True, slots=True)
 class Approval:
     """What somebody agreed to. ``hourly``, ``monthly`` and ``increase`` (dollars an hour more than before) are budgets,
-    None without one; ``ends`` is the number of machines to end that was typed where many or all of them are."""
+    None without one; ``ends`` is the number of machines to end that was typed where many or all of them are;
+    ``most_ended`` is from how many on it has to be typed, at the latest."""
 
     hourly: Decimal | None = None
     monthly: Decimal | None = None
     increase: Decimal | None = None
     ends: int | None = None
     oldest_seconds: float = OLDEST_SECONDS
+    most_ended: int | None = None
 
     @property
     def ceiling(self) -> Decimal | None:
@@ -80,6 +82,7 @@ def check_guards(found: ChangeSet, approval: Approval) -> None:
         )
     going, standing = len(found.going), found.standing
     many = going > MOST_ENDED or going > MOST_ENDED_SHARE * standing or (going == standing > 0)
+    many = many or (approval.most_ended is not None and going > approval.most_ended)
     if going and many and approval.ends != going:
         typed = "" if approval.ends is None else f", not {approval.ends}"
         raise DeniedByGuardError(

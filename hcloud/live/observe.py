@@ -47,7 +47,8 @@ def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
     scope, told, stored = seen.scope, seen.told, seen.stored
     state, opened = replayed(stored, seen.entries), unresolved(seen.entries)
     ours = {m.id: m for m in told if m.lineage == state.lineage}
-    missed = sorted(r.id for r in state.records if r.id not in ours)
+    asked = {i for intent in opened if intent.deed is Deed.TERMINATE for i in intent.ids}
+    missed = sorted(({r.id for r in state.records} | asked) - ours.keys())
     if missed:
         ours |= {m.id: m for m in patience.ask(lambda: site.cloud.look(missed))}
     at = site.now()

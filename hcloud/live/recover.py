@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hcloud.control.ports import MendableStore
-from hcloud.errors import HcloudError, UsageError
+from hcloud.errors import HcloudError, StaleError, UsageError
+from hcloud.live.observe import check_scope
 from hcloud.live.site import Site
 from hcloud.model.live import TAG_PROJECT, Machine, Scope
-from hcloud.model.state import State
-from hcloud.planning.recall import adopted, with_records
+from hcloud.model.state import Remains, State
+from hcloud.planning.recall import adopted, up_to_date, with_records
 
 GENERATIONS_LOST = 1000
 """Ours: so many plans are taken to be forgotten, so that no order of before is ever taken for a new one."""
@@ -22,6 +23,7 @@ class Found:
     """What a state can be rebuilt to: whose machines it would hold, and the other lineages of this project."""
 
     state: State
+    remains: Remains
     machines: tuple[Machine, ...]
     others: tuple[tuple[str, int], ...]
 
@@ -37,20 +39,35 @@ def rebuild(site: Site, store: MendableStore, lineage: str | None = None) -> Fou
     scope = patience.ask(site.cloud.scope)
     told = patience.ask(lambda: site.cloud.machines(""))
     remains = store.remains()
+    if remains.latest is not None:
+        check_scope(remains.latest, scope)
     project = remains.latest.project if remains.latest is not None else _project(site)
     ours = [m for m in told if m.state.is_live and m.tags.get(TAG_PROJECT) == project]
     counts = Counter(m.lineage for m in ours)
+    if lineage and lineage not in {*remains.lineages, *counts}:
+        raise UsageError(f"--lineage {lineage}: no machine bears it and no file names it")
     chosen = lineage or _only(remains.lineages, sorted(counts))
     machines = tuple(sorted((m for m in ours if m.lineage == chosen), key=lambda m: m.id))
-    state = _state(site, (chosen, project, scope), machines, remains.generation)
+    state = _state(site, (chosen, project, scope), machines, remains)
     others = tuple((name, count) for name, count in sorted(counts.items()) if name != chosen)
-    return Found(state, machines, others)
+    return Found(state, remains, machines, others)
 
 
-def _state(site: Site, whose: tuple[str, str, Scope], machines: Sequence[Machine], generation: int) -> State:
+def _state(site: Site, whose: tuple[str, str, Scope], machines: Sequence[Machine], remains: Remains) -> State:
     lineage, project, scope = whose
-    state = State(lineage, 0, generation + GENERATIONS_LOST, project, scope)
-    return with_records(state, [adopted(m, state, site.now()) for m in machines])
+    last = remains.latest if remains.latest is not None and remains.latest.lineage == lineage else None
+    state = replace(last or State(lineage, 0, 0, project), serial=0, generation=_generation(site, remains))
+    state, known = replace(state, scope=scope), {r.id for r in state.records}
+    state = with_records(state, [adopted(m, state, site.now()) for m in machines if m.id not in known])
+    told, missed = {m.id: m for m in machines}, sorted(known - {m.id for m in machines})
+    told |= {m.id: m for m in site.patience().ask(lambda: site.cloud.look(missed))} if missed else {}
+    return up_to_date(state, told, site.now())
+
+
+def _generation(site: Site, remains: Remains) -> int:
+    """Above every generation that was ever begun, also where the state is lost a second time: plans take longer than a
+    minute of the clock, and what can be read of an earlier one counts."""
+    return max(remains.generation + GENERATIONS_LOST, int(site.now().timestamp()) // 60)
 
 
 def _project(site: Site) -> str:
@@ -75,4 +92,6 @@ def _only(named: Sequence[str], borne: Sequence[str]) -> str:
 def put_back(store: MendableStore, found: Found) -> State:
     """Write the rebuilt state; what it replaces is kept beside it. LockedError where somebody works here."""
     with store.locked("recover"):
+        if store.remains() != found.remains:
+            raise StaleError("somebody wrote the state meanwhile", hint="hcloud recover again")
         return store.overwrite(found.state)

@@ -99,13 +99,14 @@ class Run:
         return self.patience.ask(lambda: self.cloud.machines(lineage))
 
     def as_answered(self) -> Observed | None:
-        """What is there, where the answer to this run's only order says all of it: everything that came runs and bears
-        our tag, and nothing was said later. None where only another look can tell."""
+        """What is there, where the answer to this run's only order says all of it: nothing stood before, everything
+        that came runs and bears our tag, and nothing was said later. None where only another look can tell."""
         lineage = self.book.state.lineage
         came = [self.answered.get(i) for i in self.launched]
         ready = all(m is not None and m.state is MachineState.RUNNING and m.lineage == lineage for m in came)
         calm = self.halted is None and not (self.ended or self.surplus or self.shortfalls or self.problems)
-        if self.first is None or self.first.open or self.answers != 1 or not came or not ready or not calm:
+        alone = self.first is not None and not (self.first.open or self.first.machines) and self.answers == 1
+        if self.first is None or not alone or not came or not ready or not calm:
             return None
         told = {m.id: m for m in self.first.machines} | self.answered
         seen = Seen(self.scope, tuple(told[i] for i in sorted(told)), self.book.state, self.book.entries())

@@ -48,7 +48,9 @@ class Fetcher:
     def __post_init__(self) -> None:
         parts = urllib.parse.urlsplit(self.endpoint)
         if parts.scheme not in ("https", "http") or not parts.hostname or parts.username:
-            raise UsageError(f"{self.endpoint!r} is no endpoint", hint="write https://host or https://host/prefix")
+            raise UsageError(
+                f"{self.endpoint.rpartition('@')[2]!r} is no endpoint", hint="write https://host or https://host/prefix"
+            )
         if parts.scheme == "http" and parts.hostname not in LOOPBACK:
             raise UsageError(f"{self.endpoint!r} is not encrypted", hint="plain http is for this machine only")
 

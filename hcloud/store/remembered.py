@@ -80,9 +80,8 @@ class PlacedStore:
             if data is not None:
                 stored = _readable(data, self._where(STATE))
                 self._place.replace(DAMAGED if stored is None else PREVIOUS, data)
-            self._place.remove(LINEAGE)
             self._put_journal_aside(state.lineage)
-            return self._write(written)
+            return self._write(written, anew=True)
 
     def remains(self) -> Remains:
         """What can still be made out of what stands there."""
@@ -175,8 +174,9 @@ class PlacedStore:
         self._place.replace(PREVIOUS, data)
         self._crash("store.state.kept")
 
-    def _write(self, state: State) -> State:
-        """Write a state, then what has to stand beside it."""
+    def _write(self, state: State, *, anew: bool = False) -> State:
+        """Write a state, then what has to stand beside it; ``anew`` where that is another's. The marker of what stood
+        there goes only when the new state stands: whoever is killed before leaves what is refused, not trusted."""
         data = encode_state(state)
         self._lock.check()
         try:
@@ -185,6 +185,8 @@ class PlacedStore:
             raise StaleError(f"{self}: somebody else wrote the state meanwhile", hint=error.hint) from None
         self._crash("store.state.written")
         self._basis = Basis(state.lineage, state.serial)
+        if anew:
+            self._place.remove(LINEAGE)
         names = self._place.names()
         if JOURNAL not in names:
             self._journal.begin()

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from hcloud.errors import StaleError
 from hcloud.live.apply import apply, destroy, ends_of_all
+from hcloud.live.guards import check_true
 from hcloud.live.outcome import Outcome
 from hcloud.live.site import Progress
 from hcloud.model.change import ChangeSet
@@ -20,7 +22,15 @@ def changes_of(path: Path) -> ChangeSet:
 
 def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
     """What is left of a plan after it was begun: its slots compared anew with what stands now."""
-    return ground.changes(planned.slots, planned.operating)
+    found = ground.changes(planned.slots, planned.operating, planned.base.lineage)
+    check_true(planned)
+    if found.base.lineage != planned.base.lineage:
+        raise StaleError(f"the plan belongs to another state (lineage {planned.base.lineage}): it was not begun here")
+    if found.base.scope != planned.base.scope:
+        raise StaleError(f"the plan was made for {planned.base.scope}, and this is {found.base.scope}")
+    if (age := (found.made - planned.made).total_seconds()) > ground.approval(None).oldest_seconds:
+        raise StaleError(f"the plan is {age / 3600:.1f} h old", hint="plan again, or live.max_plan_age")
+    return found
 
 
 def ending(ground: LiveGround) -> ChangeSet:

@@ -26,6 +26,5 @@ def cancel_commitment(loaded: Loaded, commitment: str, where: Where, agree: Agre
         )
     with opened(loaded, where, None, at.date()) as ground:
         terms, cloud = exit_terms(), ground.live.ask(ground.cloud.scope).cloud
-        ground.ledger.begin()
         asked = Cancelling(commitment, lambda found: terms.get((cloud, found.option)), agree)
         return cancel(asked, ground.ledger, ground.live)

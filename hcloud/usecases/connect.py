@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hcloud.errors import MissingExtraError, UsageError
+from hcloud.errors import InputError, MissingExtraError, Problem, UsageError
 from hcloud.live.clock import SystemClock
 from hcloud.model.catalog import Offer
 from hcloud.model.live import CommitmentOrder
@@ -103,7 +103,7 @@ def _provider(name: str, settings: CloudSettings) -> Cloud:
     except ModuleNotFoundError as error:
         raise MissingExtraError(*_PACKAGES[name]) from error
     cloud = getattr(module, f"{CLASSES[name]}Cloud")
-    own = getattr(values, f"{CLASSES[name]}Settings")(**_fields(name, settings))
+    own = _settled(getattr(values, f"{CLASSES[name]}Settings"), _fields(name, settings))
     return cast("Cloud", cloud(own, **_beside(name, settings)))
 
 
@@ -125,10 +125,33 @@ def _price(settings: CloudSettings, order: CommitmentOrder) -> object:
     return CommitmentPrice(offer.hourly, source, offer.upfront)
 
 
+def _settled(own: type[Any], fields: Mapping[str, object]) -> Any:
+    """A provider's settings from what the configuration says; InputError for keys and values it does not take."""
+    from dataclasses import fields as fields_of
+
+    from pydantic import TypeAdapter, ValidationError
+
+    known = [f.name for f in fields_of(own)]
+    problems = [Problem("live.settings", name, "unknown key", ", ".join(known)) for name in fields if name not in known]
+    try:
+        made = TypeAdapter(own).validate_python(dict(fields))
+    except ValidationError as error:
+        problems += [
+            Problem("live.settings", ".".join(map(str, e["loc"])), repr(e.get("input"))[:60], e["msg"])
+            for e in error.errors()
+        ]
+    if problems:
+        raise InputError("live.settings cannot be used", problems, hint="docs/live.md lists them")
+    return made
+
+
 def _fields(name: str, settings: CloudSettings) -> dict[str, object]:
     """The fields of a provider's own settings; the account is AWS's own business, and else what is named, or what the
     environment of the provider's own tools says."""
     place = {"aws": "region", "gcp": "region", "azure": "location"}[name]
+    reserved = {place, "endpoint", "project", "subscription", "principal", "access_key"} & settings.options.keys()
+    if reserved:
+        raise UsageError(f"live.settings: {min(reserved)} is said elsewhere", hint="live.region, account and endpoint")
     found: dict[str, object] = {place: settings.region, "endpoint": settings.endpoint, **settings.options}
     if name not in ACCOUNTS:
         return found

@@ -123,7 +123,7 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "hourly": KeyText("most dollars an hour afterwards", "$/h"),
         "monthly": KeyText("most dollars a month afterwards", "$/month"),
         "increase": KeyText("most by which dollars an hour may rise", "$/h"),
-        "ended": KeyText("most machines that may be ended in one go", "machines"),
+        "ended": KeyText("to end more in one go, their number has to be said: --ends", "machines"),
     },
     "fleet": {
         "address": KeyText("its name in plans: lower-case letters, digits, - and _"),

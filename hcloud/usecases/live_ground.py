@@ -92,9 +92,8 @@ class LiveGround:
 
     def approval(self, ends: int | None) -> Approval:
         """How far an apply may go; ``ends`` is the number of machines to end that was typed."""
-        limits, live = self.loaded.config.limits, self.loaded.config.live
-        typed = ends if ends is not None else limits.ended
-        return Approval(limits.hourly, limits.monthly, limits.increase, typed, float(live.max_plan_age))
+        limits, oldest = self.loaded.config.limits, float(self.loaded.config.live.max_plan_age)
+        return Approval(limits.hourly, limits.monthly, limits.increase, ends, oldest, limits.ended)
 
     def terms(self) -> Terms:
         """Dollars an hour on demand of everything that may stand here."""
@@ -116,11 +115,11 @@ class LiveGround:
         types = sorted({slot.instance_type for slot in found if not slot.zones})
         return in_zones(found, {t: config.live.zones or self.cloud.zones(t) for t in types})
 
-    def changes(self, slots: Sequence[Slot], operating: Operating | None = None) -> ChangeSet:
+    def changes(self, slots: Sequence[Slot], operating: Operating | None = None, lineage: str = "") -> ChangeSet:
         """What has to change for these slots to stand, to be run like that; reads only."""
         from hcloud.live.observe import observe
 
-        site = self.site()
+        site = self.site(lineage=lineage)
         return changes(slots, observe(site), replace(self.terms(), operating=operating))
 
     @property
@@ -136,8 +135,10 @@ class LiveGround:
             return
         provider = Provider(self.place.provider)
         allowed = self.loaded.config.prices.max_age or OLDEST_PRICE_SECONDS
-        for name in sorted({c.instance_type for c in found.to_do if c.count}):
-            key = OfferKey(provider, self.place.region, name, PurchaseOption.ON_DEMAND)
+        coming = {c.address for c in found.to_do if c.count}
+        wanted = {(s.instance_type, slot.option) for slot in found.slots if slot.address in coming for s in slot.shapes}
+        for name, option in sorted(wanted):
+            key = OfferKey(provider, self.place.region, name, option)
             age = (self.today - self.book.offer(key).origin.day).days
             if age * DAY > allowed:
                 raise EvidenceError(
@@ -182,8 +183,8 @@ def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
         raise UsageError("no cloud is named", hint="--cloud aws, gcp, azure, local, fake; or live.cloud of hcloud.yaml")
     place = place_of(loaded, selection)
     directory = where.state or loaded.config.live.state
-    local = directory if "://" in directory or Path(directory).is_absolute() else str(loaded.base / directory)
-    store = open_store(where.state or local)
+    local = directory if where.state or "://" in directory else str(loaded.base / directory)
+    store = open_store(local)
     settings = _settings(loaded, place) if selection != LOCAL else _own_machine(local)
     if not selection.startswith(FAKE):
         cloud = connect(selection, settings)
@@ -197,10 +198,12 @@ def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
     memory = in_memory(settings, "" if named in CLOUDS else named)
     kept = _beside(local) / FAKE_FILE.format(settings.cloud)
     go_on_from(memory.world, kept)
+    before = len(memory.ledger.requests)
     try:
         yield LiveGround(loaded, selection, place, memory, store, memory.clock, today, _beside(local))
     finally:
-        keep(memory.world, kept)
+        if any(request.mutating for request in memory.ledger.requests[before:]):
+            keep(memory.world, kept)
 
 
 def place_of(loaded: Loaded, selection: str) -> Place:

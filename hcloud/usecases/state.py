@@ -10,11 +10,10 @@ from pathlib import Path
 from hcloud.control.ports import Crash, MendableStore
 from hcloud.errors import InputError, StaleError, UsageError
 from hcloud.model.state import Intent, LockInfo, Result, State
-from hcloud.readers.config import FILE_NAME
+from hcloud.readers.config import load_config
 from hcloud.store.crash import crash_from
 
 DIRECTORY = ".hcloud"
-CONFIG_VARIABLE = "HYC_CONFIG"
 S3 = "s3://"
 
 
@@ -30,13 +29,14 @@ class Remembered:
 
 
 def state_place(named: str | None, file: Path | None, environment: Mapping[str, str] = os.environ) -> str:
-    """Where the state is: as named, else ``.hcloud`` beside the configuration."""
+    """Where the state is: as named, else as ``live.state`` of the configuration says, relative to it."""
     if named is not None:
         if not named.strip():
             raise UsageError("--state: names nothing", hint="a directory, or s3://BUCKET/PREFIX")
         return named
-    config = file or Path(environment.get(CONFIG_VARIABLE) or FILE_NAME)
-    return str(config.parent / DIRECTORY)
+    loaded = load_config(file, environment)
+    kept = loaded.config.live.state
+    return kept if "://" in kept else str(loaded.base / kept)
 
 
 def open_store(where: str, crash: Crash | None = None) -> MendableStore:

@@ -116,7 +116,8 @@ def test_J2_a_plan_with_one_byte_changed_is_refused(capsys: pytest.CaptureFixtur
 
 
 def test_J3_an_old_plan_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    configured(FLEET, live={"max_plan_age": 1})
+    assert run(["apply", "-y"]) == 0
+    configured([*FLEET, {"address": "more", "instance_type": "m5.large", "count": 1}], live={"max_plan_age": 1})
     assert run(["plan", "--out", "plan.json"]) == 0
     edited(lambda cloud: cloud.clock.advance(3600))
     capsys.readouterr()
@@ -279,3 +280,94 @@ def test_what_was_simulated_arrives_in_the_applied_state(capsys: pytest.CaptureF
     assert operating["on_demand_types"] == operation["on_demand_types"]
     standing = {g["address"].partition("-")[0]: g["count"] for g in documented(["status"], capsys)[1]["standing"]}
     assert standing["reserved"] == operation["reserve"]
+
+
+def test_a_plan_is_resumed_only_where_it_was_made(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--out", "plan.json"]) == 0
+    assert run(["apply", "-y", "--state", "other"]) == 0
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "-y", "--resume", "--state", "other"]) == 4
+    assert "belongs to another state" in said(capsys)[1]
+    assert run(["apply", "plan.json", "-y", "--resume"]) == 0  # never begun: what is left is all of it
+
+
+def test_a_limit_of_ends_asks_for_the_number_and_is_not_the_number(capsys: pytest.CaptureFixture[str]) -> None:
+    configured([{**FLEET[0], "count": 20}])
+    assert run(["apply", "-y"]) == 0
+    configured([{**FLEET[0], "count": 16}], limits={"ended": 1})
+    assert run(["apply", "-y"]) == 3
+    assert run(["apply", "-y", "--ends", "4"]) == 0
+    configured([], limits={"ended": 16})
+    assert run(["destroy", "-y"]) == 3
+    assert run(["destroy", "-y", "--ends", "16"]) == 0
+
+
+def test_the_states_verbs_look_where_the_configuration_says(capsys: pytest.CaptureFixture[str]) -> None:
+    configured(FLEET, live={"state": "elsewhere"})
+    assert run(["apply", "-y"]) == 0
+    capsys.readouterr()
+    assert run(["state", "list"]) == 0
+    assert "m5.large" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"securitygroups": ["sg-1"]}, "unknown key"),
+        ({"security_groups": "sg-123"}, "security_groups"),
+        ({"subnets": 5}, "subnets"),
+        ({"region": "eu-west-1"}, "said elsewhere"),
+    ],
+)
+def test_settings_of_a_cloud_are_checked(
+    settings: dict[str, Any], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configured(FLEET, live={"cloud": "aws", "settings": settings})
+    assert run(["status"]) in (1, 64)
+    assert says in said(capsys)[1]
+    assert "bug in hcloud" not in said(capsys)[1]
+
+
+def test_recover_forgets_nothing_that_lists_leave_out_for_now(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["apply", "-y"]) == 0
+    Path(".hcloud/journal.jsonl").unlink()
+    rule = "rules: [{on: machines, answer: empty}, {on: look, answer: empty}]"
+    Path("faults.yaml").write_text(rule, encoding="utf-8")
+    assert run(["recover", "-y", "--cloud", "fake:faults.yaml"]) == 0
+    assert run(["plan", "--detailed-exitcode"]) == 0
+    assert "6 machines as wanted" in said(capsys)[0]
+
+
+def test_recover_takes_no_lineage_that_nobody_bears(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["apply", "-y"]) == 0
+    assert run(["recover", "-y", "--lineage", "0" * 32]) == 64
+    assert "no machine bears it" in said(capsys)[1]
+
+
+def test_gc_looks_again_before_it_ends_anything_and_leaves_others_alone(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from datetime import date
+
+    from hcloud.errors import StaleError
+    from hcloud.usecases.gc import end, find
+    from hcloud.usecases.live_ground import Where, opened
+
+    assert run(["apply", "-y"]) == 0
+
+    def stray(cloud: MemoryCloud) -> None:
+        tags = dict(next(iter(cloud.ledger.machines.values())).tags)
+        cloud.edit({"launch": "m5.large", "tags": {**tags, "hcloud-key": "0" * 32}})
+        cloud.edit({"launch": "m5.large", "tags": {"team": "somebody else's"}})
+        cloud.clock.advance(3600)
+
+    edited(stray)
+    with opened(load_config(), Where(), date(2026, 11, 21)) as ground:
+        found = find(ground, ())
+        (orphan,) = found
+        assert isinstance(ground.cloud, MemoryCloud)
+        tags = {**orphan.machine.tags, "hcloud-protected": "yes"}
+        ground.cloud.edit({"retag": orphan.machine.id, "tags": tags})
+        with pytest.raises(StaleError):
+            end(ground, found, 1)
+        assert len(ground.cloud.ledger.live(ground.clock.now())) == 8

@@ -34,6 +34,6 @@ class AwsSettings:
             raise UsageError(f"{self.region!r} is no AWS region", hint="write one like eu-central-1")
         parts = urlsplit(self.endpoint)
         if self.endpoint and (parts.scheme not in ("https", "http") or not parts.hostname or parts.username):
-            raise UsageError(f"{self.endpoint!r} is no endpoint", hint="write https://host")
+            raise UsageError("live.endpoint is no endpoint", hint="write https://host")
         if parts.scheme == "http" and parts.hostname not in LOOPBACK:
             raise UsageError(f"{self.endpoint!r} is not encrypted", hint="plain http is for this machine only")

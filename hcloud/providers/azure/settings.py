@@ -40,7 +40,7 @@ class AzureSettings:
             raise UsageError(f"{self.location!r} is no Azure location", hint=hint)
         parts = urllib.parse.urlsplit(self.base_url)
         if parts.scheme not in ("https", "http") or not parts.hostname or parts.username:
-            raise UsageError(f"{self.endpoint!r} is no endpoint", hint="write https://host")
+            raise UsageError("live.endpoint is no endpoint", hint="write https://host")
         if parts.scheme == "http" and parts.hostname not in LOOPBACK:
             raise UsageError(f"{self.endpoint!r} is not encrypted", hint="plain http is for this machine only")
 
