@@ -365,4 +365,4 @@ def test_a_fake_executes_nothing_unless_it_is_told_to(tmp_path: Path) -> None:
         executor.settle()
         assert not (tmp_path / "trace").exists(), "nor what stood before somebody told it to"
         cloud.launch(Launch("b2" * 16, "web", "m5.large", "eu-central-1a", 1, owner, start_up=script))
-        until(lambda: (tmp_path / "trace").exists())
+        until((tmp_path / "trace").exists)
