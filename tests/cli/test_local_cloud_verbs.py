@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from hcloud.cli import main
+from hcloud.profiling import orphans
 from hcloud.profiling.machines import ProcessHost
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
@@ -26,7 +28,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProcessHos
     monkeypatch.chdir(tmp_path)
     found = ProcessHost(tmp_path / ".hcloud" / "local" / "running")
     yield found
-    found.end(found.alive())
+    found.end({p.name for p in (tmp_path / ".hcloud" / "local" / "running").glob("*")} | found.alive())
 
 
 def test_a_machine_of_this_machine_lives_and_ends(host: ProcessHost, capsys: pytest.CaptureFixture[str]) -> None:
@@ -38,7 +40,9 @@ def test_a_machine_of_this_machine_lives_and_ends(host: ProcessHost, capsys: pyt
     capsys.readouterr()
     assert main.run(["status", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
-    host.end([name])
+    for pid in host.processes()[name]:
+        orphans.kill(pid)
+    until_gone(host)
     assert main.run(["drift"]) in (0, 2)
     assert main.run(["plan", "--detailed-exitcode"]) == 2, "what died has to come again"
     assert main.run(["apply", "-y"]) == 0
@@ -46,6 +50,13 @@ def test_a_machine_of_this_machine_lives_and_ends(host: ProcessHost, capsys: pyt
     assert main.run(["destroy", "-y", "--ends", "1"]) == 0
     assert not host.alive()
     assert main.run(["gc"]) == 0
+
+
+def until_gone(host: ProcessHost) -> None:
+    end = time.monotonic() + 10
+    while host.alive():
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def test_a_type_that_is_not_there_is_told(host: ProcessHost, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,10 +25,9 @@ from hcloud.fake.faults import FaultPlan, fault_plan
 from hcloud.fake.memory import MemoryCloud
 from hcloud.fake.server import Running
 from hcloud.live.patience import StoppedError
-from hcloud.model.live import TAG_EXPIRES
+from hcloud.model.live import TAG_EXPIRES, Launch, Owner
 from hcloud.model.profile import Aspect
 from hcloud.planning.slots import Place
-from hcloud.profiling import orphans
 from hcloud.profiling.machines import passing_host
 from hcloud.profiling.parcel import ParcelError
 from hcloud.readers.app import load_app
@@ -354,11 +353,16 @@ def test_flags_of_the_cloud_go_with_a_cloud(capsys: pytest.CaptureFixture[str]) 
 # the fakes
 
 
-def test_a_fake_executes_nothing_unless_it_is_told_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "hcloud.yaml").write_text("markets: [{provider: aws}]\nlive: {project: demo}\n" + FLEET)
-    monkeypatch.chdir(tmp_path)
-    assert main.run(["apply", "--cloud", "fake", "-y"]) == 0
-    assert not orphans.marked("")
-
-
-FLEET = "fleet: [{address: web, instance_type: m5.large, count: 1}]\n"
+def test_a_fake_executes_nothing_unless_it_is_told_to(tmp_path: Path) -> None:
+    script = f"#!/bin/sh\necho run | tee {tmp_path / 'trace'}\n"
+    cloud = MemoryCloud("aws")
+    owner = Owner("5e1f" * 8, "demo", "0123456789ab")
+    [machine] = cloud.launch(Launch("a1" * 16, "web", "m5.large", "eu-central-1a", 1, owner, start_up=script)).machines
+    time.sleep(0.3)
+    assert not (tmp_path / "trace").exists()
+    assert cloud.console(machine.id) == ""
+    with passing_host() as host, Executor(cloud.ledger, cloud.clock, host) as executor:
+        executor.settle()
+        assert not (tmp_path / "trace").exists(), "nor what stood before somebody told it to"
+        cloud.launch(Launch("b2" * 16, "web", "m5.large", "eu-central-1a", 1, owner, start_up=script))
+        until((tmp_path / "trace").exists)

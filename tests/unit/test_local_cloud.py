@@ -53,6 +53,10 @@ class Ground:
     def cloud(self) -> LocalCloud:
         return LocalCloud(LocalSettings(self.folder, self.capacity), self.clock, self.host)
 
+    def groups(self, machine: str) -> list[Path]:
+        """The control groups of a machine that was started."""
+        return [Path(line) for line in (self.folder / "running" / machine / "groups").read_text().splitlines()]
+
     def states(self) -> list[MachineState]:
         return [m.state for m in self.cloud().machines(LINEAGE)]
 
@@ -61,7 +65,7 @@ class Ground:
 def ground(tmp_path: Path) -> Iterator[Ground]:
     found = Ground(tmp_path)
     yield found
-    found.host.end(found.host.alive())
+    found.host.end({p.name for p in (tmp_path / "running").glob("*")} | found.host.alive())
 
 
 def order(count: int = 1, kind: str = "small", key: str = "a1" * 16, script: str = "") -> Launch:
@@ -101,10 +105,12 @@ def test_a_script_has_the_cores_and_the_memory_of_its_type(ground: Ground) -> No
 def test_an_end_takes_what_left_the_process_group_too(ground: Ground) -> None:
     [machine] = ground.cloud().launch(order(script="#!/bin/sh\nsetsid sleep 1000 &\necho over\n")).machines
     until(lambda: "over" in ground.cloud().console(machine.id))
+    groups = ground.groups(machine.id)
+    assert all(group.is_dir() and group.name.startswith(GROUP) for group in groups)
     ground.cloud().terminate([machine.id])
     assert not ground.host.alive()
     assert ground.states() == [MachineState.ENDED]
-    assert not [g for f in this_machine().folders for g in f.glob(f"{GROUP}*{machine.id}")]
+    assert not [group for group in groups if group.exists()]
 
 
 def test_a_machine_whose_processes_died_has_ended_and_one_of_which_any_is_left_has_not(ground: Ground) -> None:
@@ -117,8 +123,10 @@ def test_a_machine_whose_processes_died_has_ended_and_one_of_which_any_is_left_h
     for pid in ground.host.processes()[machine.id]:
         orphans.kill(pid)
     until(lambda: ground.states() == [MachineState.ENDED])
+    groups = ground.groups(machine.id)
     with pytest.raises(NoCapacityError, match="have ended"):
         ground.cloud().launch(order(script="#!/bin/sh\nexec 1>&2\nsleep 1000 &\nsleep 1000\n"))
+    assert not [group for group in groups if group.exists()], "what died by itself is cleared away, too"
 
 
 def test_A1_what_was_noted_and_not_started_is_pending_and_started_by_the_same_order(ground: Ground) -> None:

@@ -185,7 +185,7 @@ class LocalCloud:
         return Size(sum(s.vcpus for s in live), sum(s.memory_gib for s in live))
 
     def _tidy(self) -> None:
-        """Note the end of what has ended by itself, and forget what did long ago."""
+        """Note the end of what has ended by itself and clear it away, and forget what did long ago."""
         now, notes = self._clock.now(), self._registry.all()
         alive, started = self._host.alive(), self._host.started([n.id for n in notes])
         for note in notes:
@@ -193,6 +193,7 @@ class LocalCloud:
                 self._registry.end(note, now)
             elif note.ended is not None and note.id not in alive and now >= note.ended + LINGER_SECONDS:
                 self._registry.forget(note)
+        self._host.end(started - alive)
 
 
 def _state(note: Note, alive: frozenset[str], started: frozenset[str]) -> MachineState:
