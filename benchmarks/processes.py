@@ -278,6 +278,12 @@ class Stage:
         child.wait(seconds)
         return child
 
+    def alone(self, *argv: str, **env: str) -> Child:
+        """A forked hcloud that knows of no fake and of no credentials."""
+        kept = {n: os.environ[n] for n in KEPT if n in os.environ} | {"HOME": str(self.directory)}
+        own = {"XDG_CONFIG_HOME": str(self.directory / "xdg"), "HYC_PRICES": str(self.directory / "prices")}
+        return self.forker.start(Job(argv, {**kept, **FROM_NOWHERE, **own, **env}, self.directory))
+
     def begin(self, *argv: str, **env: str) -> subprocess.Popen[bytes]:
         """A whole process from its start."""
         return subprocess.Popen(
