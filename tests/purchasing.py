@@ -127,7 +127,7 @@ class Shop:
         for one in needs or (wanted(self.kind),):
             order = CommitmentOrder(
                 key=key_of(basis, one), option=one.option, instance_type=one.instance_type, term_years=one.term_years,
-                payment=one.payment, count=one.count, dollars_per_hour=one.dollars_per_hour,
+                payment=one.payment, count=one.count, dollars_per_hour=one.dollars_per_hour, starts=one.starts,
             )  # fmt: skip
             quoted.append((Need(one, Decimal(0)), self.cloud.quote(order)))
         return sealed(purchase_plan(quoted, self.cloud.commitments(), basis))

@@ -54,6 +54,7 @@ def work(store: MendableStore, tell: Tell) -> None:
         state = store.save(replace(state, records=(a_record(1), a_record(2))))
         tell("saved", state.serial)
         journal.conclude(replace(a_conclusion(second), machines=()))
+        tell("concluded", second)
         journal.trim(second)
         tell("trimmed", second)
         tell("outside", os.getpid())
@@ -154,10 +155,11 @@ def kill(where: str, times: int) -> None:
     chance = random.Random(7)
     for number in range(times):
         child, reading = forked(undisturbed(where, 200))
-        time.sleep(chance.uniform(0.002, 0.06))
+        before = _until(reading, chance.randint(0, 30))
+        time.sleep(chance.uniform(0, 0.003))
         os.kill(child, signal.SIGKILL)
         code, lines = told(child, reading)
-        tell_out({"number": number, "exit": code, "told": lines, "after": look(where)})
+        tell_out({"number": number, "exit": code, "told": before + lines, "after": look(where)})
     code, lines = told(*forked(undisturbed(where)))
     tell_out({"number": times, "exit": code, "told": lines, "after": look(where)})
 
@@ -180,7 +182,7 @@ def race(where: str, times: int) -> None:
             work(open_store(where, stop), tell)
 
         child, reading = forked(first)
-        before = _until_stopped(reading)
+        before = _until(reading)
         second = told(*forked(undisturbed(where)))
         os.write(go_writing, b"x")
         code, after = told(child, reading)
@@ -189,11 +191,11 @@ def race(where: str, times: int) -> None:
         tell_out({"number": number, "first": [code, before + after], "second": second, "pid": child})
 
 
-def _until_stopped(reading: int) -> list[tuple[str, object]]:
-    """What a child tells until it stops (or ends), read byte by byte since the rest is read by another."""
+def _until(reading: int, most: int = 1_000_000) -> list[tuple[str, object]]:
+    """What a child tells until it stops (or ends, or told enough), byte by byte since the rest is read by another."""
     lines: list[tuple[str, object]] = []
     line = b""
-    while byte := os.read(reading, 1):
+    while len(lines) < most and (byte := os.read(reading, 1)):
         line += byte
         if byte == b"\n":
             lines.append(tuple(json.loads(line)))
@@ -234,7 +236,7 @@ def hold(where: str) -> None:
             time.sleep(60)
 
     child, reading = forked(body)
-    _until_stopped(reading)
+    _until(reading)
     second = told(*forked(undisturbed(where)))
     os.kill(child, signal.SIGKILL)
     code, _ = told(child, reading)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -9,13 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.flags import AsJson, Configuration, Now
+from hcloud.cli.live import StatePlace, WhichCloud, Yes, confirm
 from hcloud.cli.main import session
 from hcloud.cli.options import Output, moment
 from hcloud.errors import ConfirmationError, UsageError
 
 if TYPE_CHECKING:
     from hcloud.live.purchase import Approve
+    from hcloud.model.live import Commitment
     from hcloud.model.purchase import PurchasePlan
+    from hcloud.planning.purchase_exit import WayOut
     from hcloud.planning.purchase_gates import Approval
     from hcloud.readers.config import Loaded
     from hcloud.usecases.commit_cancel import Agree
@@ -29,9 +33,7 @@ app = typer.Typer(
 )
 
 PlanFile = Annotated[Path | None, typer.Argument(help="A plan of 'hcloud plan --out'; else one is made now.")]
-WhichCloud = Annotated[str | None, typer.Option("--cloud", help="aws, gcp, azure, fake or fake:FAULTPLAN.yaml.")]
 Region = Annotated[str | None, typer.Option(help="The region, where a plan has several.")]
-StateDirectory = Annotated[Path | None, typer.Option("--state", help="Where the ledger is kept [.hcloud].")]
 OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
 
 
@@ -67,7 +69,7 @@ def plan_(
     file: Configuration = None,
     cloud: WhichCloud = None,
     region: Region = None,
-    state: StateDirectory = None,
+    state: StatePlace = None,
     later: Annotated[bool, typer.Option("--later", help="Also queue what begins later.")] = False,
     max_plan_age: Annotated[str | None, typer.Option(help="Accept older plans, for example 14d.")] = None,
     max_price_age: Annotated[str | None, typer.Option(help="Accept older prices, for example 90d.")] = None,
@@ -95,7 +97,7 @@ def apply_(
     plan: Annotated[Path, typer.Argument(help="A purchase plan of 'hcloud commit plan'.")],
     file: Configuration = None,
     cloud: WhichCloud = None,
-    state: StateDirectory = None,
+    state: StatePlace = None,
     approve_commit: Annotated[str | None, typer.Option(help="The digest of the purchase plan, without asking.")] = None,
     amount: Annotated[str | None, typer.Option(help="The dollars it commits, without asking.")] = None,
     output: OutputOption = Output.TABLE,
@@ -108,9 +110,10 @@ def apply_(
 
     terminal = session(ctx).terminal
     approve = _approval(ctx, approve_commit, amount)
-    found = apply_purchases(_loaded(file), plan, _where(cloud, None, state), approve)
+    at = moment(None)
+    found = apply_purchases(_loaded(file), plan, _where(cloud, None, state), approve, at)
     if json_ or output is Output.JSON:
-        terminal.write_json(applied_document(found, moment(None)))
+        terminal.write_json(applied_document(found, at))
     else:
         show_applied(found, terminal)
 
@@ -121,7 +124,7 @@ def list_(
     file: Configuration = None,
     cloud: WhichCloud = None,
     region: Region = None,
-    state: StateDirectory = None,
+    state: StatePlace = None,
     output: OutputOption = Output.TABLE,
     json_: AsJson = False,
     now: Now = None,
@@ -146,15 +149,15 @@ def cancel(
     file: Configuration = None,
     cloud: WhichCloud = None,
     region: Region = None,
-    state: StateDirectory = None,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    state: StatePlace = None,
+    yes: Yes = False,
 ) -> None:
     """Give a commitment back, or dequeue one that has not begun, where the published terms allow it."""
     from hcloud.usecases.commit_cancel import cancel_commitment
 
     terminal = session(ctx).terminal
     where = _where(cloud, region, state)
-    found, _ = cancel_commitment(_loaded(file), commitment, where, _agreement(ctx, yes=yes))
+    found = cancel_commitment(_loaded(file), commitment, where, _agreement(ctx, yes=yes), moment(None))
     terminal.show(f"given back: {found.id}")
 
 
@@ -166,7 +169,7 @@ def resolve(
     not_bought: Annotated[bool, typer.Option("--not-bought", help="Nothing came of it.")] = False,
     file: Configuration = None,
     cloud: WhichCloud = None,
-    state: StateDirectory = None,
+    state: StatePlace = None,
 ) -> None:
     """Settle purchases whose outcome is unknown: look again, or note what you found out."""
     from hcloud.usecases.commit_apply import Word
@@ -176,7 +179,7 @@ def resolve(
     if (bought is not None and not_bought) or (key is None) != (bought is None and not not_bought):
         raise UsageError("a KEY goes with either --bought ID or --not-bought; without all three hcloud looks itself")
     word = Word(key, bought) if key is not None else None
-    show_resolved(settle(_loaded(file), _where(cloud, None, state), word), session(ctx).terminal)
+    show_resolved(settle(_loaded(file), _where(cloud, None, state), word, moment(None)), session(ctx).terminal)
 
 
 def _loaded(file: Path | None) -> Loaded:
@@ -185,7 +188,7 @@ def _loaded(file: Path | None) -> Loaded:
     return load_config(file)
 
 
-def _where(cloud: str | None, region: str | None, state: Path | None) -> Where:
+def _where(cloud: str | None, region: str | None, state: str | None) -> Where:
     from hcloud.usecases.commit_ground import Where
 
     return Where(cloud, region, state)
@@ -233,17 +236,12 @@ def _approval(ctx: typer.Context, digest: str | None, amount: str | None) -> App
 def _agreement(ctx: typer.Context, *, yes: bool) -> Agree:
     from hcloud.views.commit import show_cancellable
 
-    def agree(found: object, way: object) -> None:
-        show_cancellable(found, way, session(ctx).terminal)  # type: ignore[arg-type]
-        if yes:
-            return
-        if not _somebody_there(ctx):
-            raise ConfirmationError("nobody is there to agree; nothing was given back", hint="--yes agrees")
-        if not typer.confirm("give it back?", default=False, err=True):
-            raise ConfirmationError("not agreed; nothing was given back")
+    def agree(found: Commitment, way: WayOut) -> None:
+        show_cancellable(found, way, session(ctx).terminal)
+        confirm(session(ctx), "give it back?", yes=yes)
 
     return agree
 
 
 def _somebody_there(ctx: typer.Context) -> bool:
-    return sys.stdin.isatty() and "no_input" not in session(ctx).flags
+    return sys.stdin.isatty() and "no_input" not in session(ctx).flags and not os.environ.get("CI")

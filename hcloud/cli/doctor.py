@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from hcloud.cli.flags import Configuration
+from hcloud.cli.live import StatePlace, WhichCloud, ground
 from hcloud.cli.main import session
 from hcloud.cli.options import Output, moment
 
@@ -20,9 +22,15 @@ def doctor(
     needed: Annotated[
         list[str] | None, typer.Option("--require", help="Fail unless this extra is installed: aws, gcp, azure, fake.")
     ] = None,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    state: StatePlace = None,
     now: Annotated[str | None, typer.Option(help="The time ages are counted to (ISO 8601).")] = None,
 ) -> None:
-    """Check this installation: versions, extras, name clashes, where things are; exit 1 where something is broken."""
+    """Check this installation: versions, extras, name clashes, where things are; exit 1 where something is broken.
+
+    With --cloud also the cloud: credentials, permissions, quotas, clock, prices, and what each missing one disables.
+    """
     from hcloud.usecases.checks import failed
     from hcloud.usecases.doctor import examine, require
     from hcloud.views.setup import checks_document, show_checks
@@ -30,6 +38,11 @@ def doctor(
     require(needed or ())
     terminal, at = session(ctx).terminal, moment(now)
     checks = examine(at.date())
+    if cloud is not None:
+        from hcloud.usecases.doctor_cloud import examine_cloud
+
+        with ground(file, cloud, state, at) as here:
+            checks = (*checks, *examine_cloud(here))
     if json_ or output is Output.JSON:
         terminal.write_json(checks_document(checks, at))
     else:

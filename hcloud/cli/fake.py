@@ -24,13 +24,16 @@ def up(
     clouds: Annotated[list[str] | None, typer.Argument(help="aws, gcp, azure; all without any.")] = None,
     port: Annotated[list[int] | None, typer.Option(help="Port of each, in order; any without.")] = None,
     faults: Annotated[Path | None, typer.Option(help="A fault plan (docs/rehearsing.md).")] = None,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Run start-up scripts here, with your rights; off otherwise.")
+    ] = False,
 ) -> None:
     """Listen on 127.0.0.1 until Ctrl-C; prints what to export, one assignment a line."""
     from hcloud.usecases import fake as usecase
 
     terminal = session(ctx).terminal
     names = clouds or list(usecase.CLASSES)
-    with usecase.up(names, port or [], faults) as found:
+    with usecase.up(names, port or [], faults, execute=execute) as found:
         for one in found:
             terminal.note(f"{one.cloud} at {one.url} (ledger: {one.url}/_hcloud/ledger)")
             for name, value in one.environment.items():

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hcloud.views.console import Terminal
 
 WhichCloud = Annotated[
-    str | None, typer.Option("--cloud", help="aws, gcp, azure; to rehearse fake, fake:aws or fake:FAULTS.yaml.")
+    str | None, typer.Option("--cloud", help="aws, gcp, azure, local; to rehearse fake, fake:aws or fake:FAULTS.yaml.")
 ]
 StatePlace = Annotated[str | None, typer.Option("--state", help="Directory or s3://BUCKET/PREFIX of the state.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; within budgets and limits. Never buys.")]

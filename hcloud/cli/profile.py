@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hcloud.cli.live import WhichCloud
 from hcloud.cli.main import INTERRUPTED_EXIT, session
 from hcloud.cli.options import Output
 from hcloud.errors import UsageError
+
+if TYPE_CHECKING:
+    from hcloud.model.app import App
+    from hcloud.usecases.profile_run import Outcome, Probing
+    from hcloud.views.console import Terminal
 
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -53,15 +60,22 @@ def run(
     out: Annotated[
         Path | None, typer.Option(help="The profile's file, else NAME.profile.yaml; a folder for several.")
     ] = None,
+    cloud: WhichCloud = None,
+    instance_type: Annotated[str | None, typer.Option(help="With --cloud: on which type, else a small one.")] = None,
+    max_dollars: Annotated[float | None, typer.Option(help="With --cloud: at most so many (1); a yes, too.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="With --cloud: the configuration.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --cloud: do not ask.")] = False,
     output: OutputOption = Output.TABLE,
     json_: JsonOption = False,
 ) -> None:
     """Measure an application on this machine: its speed by shape, and by resource the pressure it bears and causes.
 
-    Nothing that is started survives, whatever way the run ends. Ctrl-C keeps what was measured.
+    Nothing that is started survives, whatever way the run ends. Ctrl-C keeps what was measured. With --cloud it is
+    measured on a machine that is launched for it and ended in any case; Ctrl-C ends that and keeps nothing.
     """
+    from hcloud.cli.profile_cloud import CloudFlags, measure_on_cloud
     from hcloud.readers.app import load_app
-    from hcloud.usecases.profile_run import Probing, app_files, look_at_machine, resources_named, run_profile, target_of
+    from hcloud.usecases.profile_run import Probing, app_files, resources_named, target_of
     from hcloud.views import profile as view
 
     chosen = resources_named(resources or [])
@@ -86,12 +100,15 @@ def run(
     described = [load_app(path, overriding) for path in (app_files(file) if file else (None,))]
     targets = [target_of(one, out, alone=len(described) == 1) for one in described]
     terminal, probing = session(ctx).terminal, Probing(chosen, seed)
-    if len(described) > 1:
-        with terminal.progress("looking at this machine", 1.0) as advance:
-            look_at_machine(probing, described, advance)
-    for one, target in zip(described, targets, strict=True):
-        with terminal.progress(f"measuring {one.name}", 1.0) as advance:
-            outcome = run_profile(one, probing, target, advance)
+    errands = zip(described, targets, strict=True)
+    if cloud is not None:
+        flags = CloudFlags(cloud, instance_type, max_dollars, config, yes)
+        outcomes = measure_on_cloud(session(ctx), flags, errands, probing)
+    elif instance_type is not None or max_dollars is not None or config is not None or yes:
+        raise UsageError("--instance-type, --max-dollars, --config and --yes go with --cloud")
+    else:
+        outcomes = _measure_here(terminal, errands, probing, alone=len(described) == 1)
+    for outcome in outcomes:
         if json_ or output is Output.JSON:
             terminal.write_json(view.profile_document(outcome.profile))
         else:
@@ -99,6 +116,22 @@ def run(
         terminal.note(f"profile written to {outcome.path}")
         if outcome.interrupted:
             raise typer.Exit(INTERRUPTED_EXIT)
+
+
+def _measure_here(
+    terminal: Terminal, errands: Iterable[tuple[App, Path]], probing: Probing, *, alone: bool
+) -> Iterator[Outcome]:
+    """Measure one after the other on this machine."""
+    from hcloud.usecases.profile_run import look_at_machine, run_profile
+
+    wanted = list(errands)
+    if not alone:
+        with terminal.progress("looking at this machine", 1.0) as advance:
+            look_at_machine(probing, [one for one, _ in wanted], advance)
+    for one, target in wanted:
+        with terminal.progress(f"measuring {one.name}", 1.0) as advance:
+            outcome = run_profile(one, probing, target, advance)
+        yield outcome
 
 
 @app.command()

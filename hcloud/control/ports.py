@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Protocol
 
 from hcloud.model.live import (
@@ -145,3 +146,44 @@ class MendableStore(StateStore, Protocol):
     def unlock(self, lock: str) -> LockInfo:
         """Take the lock with this id away from its holder, who is refused whatever it does with the state from then on;
         UsageError where that is not the lock's id."""
+
+
+class Console(Protocol):
+    """What a cloud can be asked of a machine's screen."""
+
+    def console(self, machine: str) -> str:
+        """What a machine has written to its console, as far as the cloud tells of it; empty where it does not (yet).
+
+        Reads only. Raises NotFoundError for a machine the cloud does not know, and what reads raise (see Cloud).
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much of this machine a process may have."""
+
+    vcpus: int
+    memory_gib: float
+
+
+class Host(Protocol):
+    """This machine, where a machine is a group of processes: its start-up script, and something that waits after it."""
+
+    def size(self) -> Size:
+        """How large this machine is."""
+
+    def start(self, names: Sequence[str], script: str, size: Size) -> None:
+        """Run a script in machines of these names, each within a size as far as this machine can limit it; they go on
+        when whoever asked for them is gone. Nothing happens with those that were started before."""
+
+    def started(self, names: Collection[str]) -> frozenset[str]:
+        """Those of them that were ever started here, and not ended since."""
+
+    def alive(self) -> frozenset[str]:
+        """The machines of which anything runs."""
+
+    def console(self, name: str) -> str:
+        """What its script has printed."""
+
+    def end(self, names: Collection[str]) -> None:
+        """End everything of these machines; when it returns nothing of them runs."""

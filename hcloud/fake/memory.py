@@ -11,7 +11,7 @@ from hcloud.errors import MismatchError, NoCapacityError, NotFoundError, QuotaEr
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import Asked, FaultPlan, Faults, Kind, Rule
 from hcloud.fake.ledger import Ledger, Rented
-from hcloud.fake.memory_faults import serve
+from hcloud.fake.memory_faults import refuse_new, serve
 from hcloud.fake.memory_purchases import cancel, held, purchase, quoted
 from hcloud.fake.memory_world import Remembered, World, world
 from hcloud.model.catalog import PurchaseOption
@@ -46,12 +46,13 @@ class MemoryCloud:
     ) -> None:
         self.world = world(semantics, plan, clock)
         self.principal = principal
+        self._scope: Scope | None = None
 
     @classmethod
     def of(cls, ground: World, principal: str = "") -> MemoryCloud:
         """The same world seen by somebody."""
         found = cls.__new__(cls)
-        found.world, found.principal = ground, principal
+        found.world, found.principal, found._scope = ground, principal, None
         return found
 
     def as_principal(self, name: str) -> MemoryCloud:
@@ -83,10 +84,12 @@ class MemoryCloud:
         self.world.faults = Faults(plan, self.clock.now())
 
     def scope(self) -> Scope:
-        """Who and where we are."""
+        """Who and where we are; asked once, then remembered."""
         there = self.world.semantics
         account = OTHER_ACCOUNT if self.principal == OTHER_ACCOUNT else there.account
-        return self._serve(Asked("scope", False), lambda _: Scope(there.cloud, account, there.region))
+        if self._scope is None:
+            self._scope = self._serve(Asked("scope", False), lambda _: Scope(there.cloud, account, there.region))
+        return self._scope
 
     def launch(self, order: Launch) -> Launched:
         """Start machines; the same key again gives the same ones, by token or by name as the cloud does it."""
@@ -95,6 +98,8 @@ class MemoryCloud:
 
     def terminate(self, ids: Sequence[str]) -> Terminated:
         """End machines; an id that is not told of (yet, or any more) is gone."""
+        if not ids:
+            return Terminated(())
         return self._serve(Asked("terminate", True), lambda rule: _terminate(self.world, tuple(ids), rule))
 
     def machines(self, lineage: str) -> tuple[Machine, ...]:
@@ -104,11 +109,13 @@ class MemoryCloud:
     def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """Machines by id, as lists show them now."""
         wanted = set(ids)
+        if not wanted:
+            return ()
 
         def act(rule: Rule | None) -> tuple[Machine, ...]:
             return tuple(m for m in _told(self, rule) if m.id in wanted)
 
-        return self._serve(Asked("look", False), act)
+        return self._serve(Asked("look", False), act) if wanted else ()
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Where a type is offered: everywhere, where the world knows it."""
@@ -141,6 +148,17 @@ class MemoryCloud:
     def cancel(self, commitment: str) -> None:
         """Give a commitment back, where the cloud allows it."""
         self._serve(Asked("cancel", True), lambda _: cancel(self.world, commitment))
+
+    def console(self, machine: str) -> str:
+        """What a machine has written; nothing where nobody executes start-up scripts (see hcloud.fake.execute)."""
+
+        def act(rule: Rule | None) -> str:
+            found = self.ledger.machines.get(machine)
+            if found is None or self.world.told(found) is None or _is(rule, Kind.NOT_FOUND):
+                raise NotFoundError(f"there is no machine {machine}", self.world.call("console"))
+            return "" if _is(rule, Kind.EMPTY) else str(found.detail.get("console", ""))
+
+        return self._serve(Asked("console", False), act)
 
     def edit(self, change: Mapping[str, object]) -> object:
         """A person's change behind hcloud's back: ``{"terminate": ID}``, ``{"retag": ID, "tags": {...}}``,
@@ -219,6 +237,7 @@ def _room(ground: World, order: Launch, wanted: int, rule: Rule | None) -> tuple
     """How many of those wanted there is room for, and why not for all; raises where a limit or the stock says no."""
     if wanted <= 0:
         return 0, ""
+    refuse_new(ground, "launch", rule)
     for quota in _quotas(ground, order.instance_type):
         if quota.limit is not None and quota.used + wanted > quota.limit:
             what = f"{quota.name}: {wanted} needed, {quota.used} of {quota.limit} in use"

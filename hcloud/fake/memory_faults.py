@@ -24,9 +24,13 @@ Found = TypeVar("Found")
 
 _LOST_BEFORE = (Kind.SERVER_ERROR, Kind.UNAVAILABLE, Kind.DROPPED_BEFORE, Kind.NONSENSE_BEFORE, Kind.REDIRECT)
 _LOST_AFTER = (Kind.DROPPED_AFTER, Kind.NONSENSE)
-_SAYS_NO: dict[Kind, tuple[type[CloudError], str]] = {
+_MAKES_NONE: dict[Kind, tuple[type[CloudError], str]] = {
     Kind.NO_CAPACITY: (NoCapacityError, "there is none left of this type here"),
     Kind.QUOTA: (QuotaError, "the limit of the account is reached: 0 left of 0"),
+    Kind.OPERATION_FAILS: (NoCapacityError, "the operation ended without a machine"),
+}
+"""What is said where machines would have to be made: an order that was carried out before is answered all the same."""
+_SAYS_NO: dict[Kind, tuple[type[CloudError], str]] = {
     Kind.DENIED: (DeniedError, "not allowed"),
     Kind.EXPIRED: (CredentialsError, "the credentials have expired"),
     Kind.SKEWED: (CredentialsError, "the signature is not valid yet or any more: check the clock of this machine"),
@@ -65,14 +69,22 @@ def _admit(world: World, asked: Asked, rule: Rule | None) -> None:
     if rule.answer is Kind.THROTTLED:
         call = world.call(asked.operation, Kind.THROTTLED)
         raise ThrottledError("too many requests", call, retry_after=rule.retry_after)
-    if rule.answer is Kind.OPERATION_FAILS:
-        world.clock.sleep(world.faults.plan.operation_delay)
-        raise NoCapacityError("the operation ended without a machine", world.call(asked.operation, Kind.NO_CAPACITY))
     if rule.answer in _LOST_BEFORE:
         raise _lost(world, asked, rule)
     if rule.answer in _SAYS_NO:
         error, words = _SAYS_NO[rule.answer]
         raise error(words, world.call(asked.operation, rule.code or rule.answer))
+
+
+def refuse_new(world: World, operation: str, rule: Rule | None) -> None:
+    """Refuse to make anything new, where a rule says so."""
+    if rule is None or rule.answer not in _MAKES_NONE:
+        return
+    if rule.answer is Kind.OPERATION_FAILS:
+        world.clock.sleep(world.faults.plan.operation_delay)
+    error, words = _MAKES_NONE[rule.answer]
+    code = Kind.NO_CAPACITY if error is NoCapacityError else rule.answer
+    raise error(words, world.call(operation, rule.code or code))
 
 
 def _lost(world: World, asked: Asked, rule: Rule) -> CloudError:

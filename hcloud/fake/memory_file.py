@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from hcloud.errors import InputError
 from hcloud.fake.ledger import Purchase, Rented, Request
 from hcloud.fake.memory_world import Remembered, World
+from hcloud.model.live import CommitmentOrder
 
 FORMAT_VERSION = "1.0"
 
@@ -70,9 +71,15 @@ def go_on_from(ground: World, path: Path) -> None:
             hint="remove it, or rehearse there",
         )
     ground.ledger.machines.update({m.id: m for m in kept.machines})
-    ground.ledger.purchases.update({p.id: p for p in kept.purchases})
+    ground.ledger.purchases.update({p.id: _with_order(p) for p in kept.purchases})
     ground.ledger.requests.extend(kept.requests)
     ground.orders.update({o.order.key: o for o in kept.orders})
     for _ in range(len(kept.machines) + len(kept.purchases)):
         ground.ledger.next_number()
     ground.clock.advance(max(kept.now - ground.clock.now(), 0.0))
+
+
+def _with_order(purchase: Purchase) -> Purchase:
+    """A purchase with its order as a value again; details are kept as plain JSON."""
+    order = TypeAdapter(CommitmentOrder).validate_python(purchase.detail.get("order"))
+    return replace(purchase, detail={**purchase.detail, "order": order})

@@ -26,6 +26,8 @@ def quoted(world: World, order: CommitmentOrder) -> CommitmentQuote:
     """What a commitment costs now; NotFoundError where it is not sold, RefusedError where nothing is ordered."""
     if order.option not in world.semantics.sold or order.term_years not in SHARE_OF_PRICE:
         raise NotFoundError(f"{order.option} for {order.term_years} years is not sold", world.call("quote"))
+    if not order.option.is_spend_based and order.instance_type not in world.semantics.types:
+        raise NotFoundError(f"there is no type {order.instance_type}", world.call("quote"))
     spent = order.dollars_per_hour or Decimal(0)
     if (spent <= 0) if order.option.is_spend_based else (order.count < 1 or spent):
         raise RefusedError("neither a count nor an amount that can be bought", world.call("quote"))

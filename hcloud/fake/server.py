@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Mapping
@@ -126,17 +127,20 @@ class _Server(ThreadingHTTPServer):
 
 
 class Running:
-    """A fake cloud that listens; use as a context."""
+    """A fake cloud that listens; use as a context. With ``tls`` it speaks HTTPS."""
 
-    def __init__(self, cloud: FakeCloud, port: int = 0) -> None:
+    def __init__(self, cloud: FakeCloud, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
         self.cloud = cloud
         self._server = _Server(cloud, port)
+        self._scheme = "http" if tls is None else "https"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True)
 
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_address[1]}"
 
     def exchange(self, cloud: FakeCloud) -> None:
         """Put another cloud behind the same address."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from hcloud.errors import CredentialsError, HcloudError, ThrottledError
 from hcloud.live.book import Book, Came
 from hcloud.live.crash_points import RUN_BEGUN, RUN_ENDED
-from hcloud.live.ending import ask_to_end, confirm_ends
+from hcloud.live.ending import ask_to_end, confirm_ends, end_unwanted
 from hcloud.live.guards import Approval, Purse, check_base, check_guards, check_known, check_true
 from hcloud.live.launching import Job, work_off
 from hcloud.live.observe import observe
@@ -72,24 +72,22 @@ def _carry_out(site: Site, found: ChangeSet, agreed: tuple[Approval, Terms], pur
 def _remember_missed(site: Site, observed: Observed) -> None:
     """Note since when machines are not told of: only what was missed before may be forgotten one day."""
     stored = site.store.load()
-    if stored is not None and stored.records:
-        since = {r.id: r.missed_since for r in observed.state.records}
-        records = tuple(replace(r, missed_since=since.get(r.id, r.missed_since)) for r in stored.records)
-        site.store.save(replace(stored, records=records))
+    if stored is not None and observed.told_none:
+        site.store.save(replace(observed.state, serial=stored.serial))
 
 
 def _begun(site: Site, patience: Patience, given: tuple[ChangeSet, Approval, Terms], observed: Observed) -> Run:
     """Remember what was seen, adopt what is ours, and count this plan: its orders have keys of their own."""
     found, approval, terms = given
     stored = site.remembered()
-    state = _adopting(found, observed)
+    state = replace(_adopting(found, observed), operating=found.operating or stored.operating)
     moved = bool(found.to_do or observed.open) or state != stored
     book = Book(site, replace(state, serial=stored.serial), found.digest[:12])
     if moved:
         book.save(lambda s: replace(s, generation=s.generation + 1), RUN_BEGUN)
         book.trim()
     run = Run(site, patience, book, Purse(found, approval), found, terms, observed.scope)
-    run.seen = observed
+    run.seen = run.first = observed
     return run
 
 
@@ -217,7 +215,7 @@ def _end(run: Run, jobs: Sequence[Job]) -> None:
         ids += job.replaces[: len(job.came)]
     ids = [i for i in ids if i not in protected and i not in run.ended]
     ask_to_end(run, ids)
-    ask_to_end(run, run.surplus, insist=True)
+    end_unwanted(run, run.surplus)
     if any(r.ending for r in run.book.state.records):
         confirm_ends(run)
 
@@ -247,7 +245,8 @@ def _told(run: Run) -> Outcome:
 def _what_is_left(run: Run) -> ChangeSet | None:
     """What a plan would show now; None where the cloud cannot be looked at any more."""
     try:
-        seen = run.seen if run.seen is not None and run.seen.serial == run.book.state.serial else run.look()
+        fresh = run.seen is not None and run.seen.serial == run.book.state.serial
+        seen = run.seen if fresh and run.seen is not None else run.as_answered() or run.look()
         if replace(seen.state, serial=0) != replace(run.book.state, serial=0):
             run.book.save(lambda _: seen.state, RUN_ENDED)
         now = replace(seen, serial=run.book.state.serial)

@@ -22,12 +22,8 @@ GROWTH = 1.5
 """Ours: by how much the time between two looks grows."""
 
 
-def ask_to_end(run: Run, ids: Sequence[str], *, insist: bool = False) -> None:
-    """Ask for the end of machines.
-
-    Machines that it told of before and does not know now have ended, which the next look confirms. With ``insist``
-    they were never told of, and are asked for until they are known: nobody would find them later.
-    """
+def ask_to_end(run: Run, ids: Sequence[str]) -> None:
+    """Ask for the end of machines that the cloud has told of: one that it does not know now has ended."""
     wanted = tuple(sorted(ids))
     if not wanted:
         return
@@ -36,36 +32,34 @@ def ask_to_end(run: Run, ids: Sequence[str], *, insist: bool = False) -> None:
     run.seen = None
     run.acted = True
     try:
-        ending = _accepted(run, wanted, insist=insist)
+        run.patience.ask(lambda: run.cloud.terminate(wanted), again=True)
     except (NotFoundError, RefusedError, DeniedError) as error:
         run.book.refused(intent, str(error))
         raise
     except (ThrottledError, UnavailableError, UnknownOutcomeError) as error:
         run.book.unknown(intent, str(error))
         raise
-    run.book.done(intent, Came(ids=ending), lambda state: with_endings(state, ending))
-    run.ended += ending
+    run.book.done(intent, Came(ids=wanted), lambda state: with_endings(state, wanted))
+    run.ended += wanted
     run.site.progress(Step("ending", len(run.ended), len(run.found.going)))
 
 
-def _accepted(run: Run, ids: tuple[str, ...], *, insist: bool) -> tuple[str, ...]:
-    """The machines that are ending; ending them again by id does nothing to them."""
-    accepted: list[str] = []
-    rest, delay = ids, run.site.waits.first_poll
+def end_unwanted(run: Run, ids: Sequence[str]) -> None:
+    """End machines that came just now and are not wanted, as soon as the cloud knows them by id.
+
+    Before that neither an end nor its absence would mean anything. PartialError where it never does.
+    """
+    delay = run.site.waits.first_poll
     until = run.site.clock.passed() + run.site.waits.ended
-    while True:
-        asked = rest
-        answer = run.patience.ask(lambda asked=asked: run.cloud.terminate(asked), again=True)  # type: ignore[misc]
-        accepted += answer.ending
-        rest = answer.gone
-        if not insist:
-            return ids
-        if not rest:
-            return tuple(accepted)
-        if run.site.clock.passed() >= until:
-            raise PartialError(f"the cloud does not know {', '.join(rest)}, which it has just made: end them by hand")
-        run.patience.pause(delay)
+    while ids:
         run.patience.expect(1)
+        told = {m.id for m in run.patience.ask(lambda: run.cloud.look(ids))}
+        if told >= set(ids):
+            ask_to_end(run, ids)
+            return
+        if run.site.clock.passed() >= until:
+            raise PartialError(f"the cloud does not know what it has just made: {', '.join(ids)}; end them by hand")
+        run.patience.pause(delay)
         delay = min(delay * GROWTH, run.site.waits.longest_poll)
 
 

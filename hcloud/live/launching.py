@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from hcloud.errors import (
+    CloudError,
     DeniedByGuardError,
     DeniedError,
     HcloudError,
@@ -19,13 +20,14 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.live.book import Came
-from hcloud.live.ending import ask_to_end
+from hcloud.live.ending import end_unwanted
 from hcloud.live.outcome import Shortfall
 from hcloud.live.run import Run
 from hcloud.model.change import Shape, Slot
 from hcloud.model.live import Launch, Launched, Machine, Owner
 from hcloud.model.state import Intent, State
 from hcloud.planning.recall import record_of, with_records
+from hcloud.planning.standing import GRACE
 
 REISSUES = 6  # ours: how often an order is sent again whose outcome stays unknown
 _NO = (NoCapacityError, QuotaError, MismatchError, RefusedError, NotFoundError, DeniedError)
@@ -34,6 +36,10 @@ _OPEN = (ThrottledError, UnavailableError, UnknownOutcomeError)
 
 class UntaggedError(HcloudError):
     """Machines were made without their tags, and have been ended."""
+
+
+class DoubtError(UnknownOutcomeError):
+    """An order that may have been carried out before is refused now for a reason that says nothing about that."""
 
 
 @dataclass(slots=True)
@@ -54,9 +60,8 @@ class Job:
 def work_off(run: Run, job: Job) -> None:
     """Bring what a job wants: open orders first, the rest by its offerings in order. What ends it early is noted."""
     try:
-        for intent in job.orders:
-            _settle(run, job, intent)
-        if job.slot is not None:
+        settled = [_settle(run, job, intent) for intent in job.orders]
+        if job.slot is not None and all(settled):
             _fill(run, job, job.slot)
     except HcloudError as error:
         run.halt(error)
@@ -65,20 +70,22 @@ def work_off(run: Run, job: Job) -> None:
         run.fall_short(Shortfall(job.address, missing, tuple(job.tried), job.capacity and bool(job.tried)))
 
 
-def _settle(run: Run, job: Job, intent: Intent) -> None:
-    """Ask again, with the same key, for an order whose outcome is not known."""
+def _settle(run: Run, job: Job, intent: Intent) -> bool:
+    """Ask again, with the same key, for an order whose outcome is not known; whether it is known now."""
     order = intent.order
     if order is None:
-        return
+        return True
     try:
-        machines = _carry_out(run, intent, doubt=True)
+        _take(run, job, _carry_out(run, intent, doubt=True))
+    except DoubtError as error:
+        job.capacity = False
+        job.tried.append(str(error))
+        return False
     except _NO as error:
         _note_no(run, job, order, error)
-        return
     except UntaggedError as error:  # made by an earlier run, and ended now: a new order tells whether it is still so
         run.problem(str(error))
-        return
-    _take(run, job, machines)
+    return True
 
 
 def _fill(run: Run, job: Job, slot: Slot) -> None:
@@ -160,7 +167,7 @@ def _carry_out(run: Run, intent: Intent, *, doubt: bool) -> tuple[Machine, ...]:
     if order is None:
         return ()
     try:
-        answer = _ask(run, order, doubt=doubt)
+        answer = _ask(run, intent, order, doubt=doubt)
     except _NO as error:
         run.book.refused(intent, str(error))
         raise
@@ -172,7 +179,7 @@ def _carry_out(run: Run, intent: Intent, *, doubt: bool) -> tuple[Machine, ...]:
     return _remember(run, intent, answer)
 
 
-def _ask(run: Run, order: Launch, *, doubt: bool) -> Launched:
+def _ask(run: Run, intent: Intent, order: Launch, *, doubt: bool) -> Launched:
     """What the cloud made of an order. After an unknown outcome the cloud is looked at; the order is sent again, with
     the same key, while not all of its machines are seen."""
     seen: dict[str, Machine] = {}
@@ -186,13 +193,26 @@ def _ask(run: Run, order: Launch, *, doubt: bool) -> Launched:
             lost = error
             seen |= _of_key(run, order)
         except _NO as error:
-            seen |= _of_key(run, order) if doubt or lost else {}
-            if not seen:
+            if not (doubt or lost):
                 raise
+            seen |= _of_key(run, order)
+            if not seen:
+                raise _believed(run, intent, error) from error
             return _joined(order, seen, Launched((), 0, str(error)))
         if len(seen) >= order.count:
             return _joined(order, seen, Launched(()))
     raise lost or RuntimeError("an order was never sent")
+
+
+def _believed(run: Run, intent: Intent, error: CloudError) -> CloudError:
+    """A refusal of an order that may have been carried out before.
+
+    Sold out means that it was not: its key would have given its machines. A refusal for other reasons may come before
+    the cloud looks at keys, and is believed when lists would show the machines.
+    """
+    if isinstance(error, NoCapacityError) or run.site.now() - intent.at >= GRACE:
+        return error
+    return DoubtError(f"refused when asked again, and not known whether it was carried out: {error}", error.call)
 
 
 def _of_key(run: Run, order: Launch) -> dict[str, Machine]:
@@ -211,7 +231,7 @@ def _remember(run: Run, intent: Intent, answer: Launched) -> tuple[Machine, ...]
     tagged = tuple(m for m in answer.machines if m.lineage == lineage)
     bare = tuple(m.id for m in answer.machines if m.lineage != lineage)
     if bare:
-        ask_to_end(run, bare, insist=True)
+        end_unwanted(run, bare)
     came = Came(machines=tagged, missing=answer.missing + len(bare), why=answer.why)
     run.book.done(intent, came, _with(tagged, intent))
     if bare:

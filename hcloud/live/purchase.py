@@ -10,7 +10,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import NoReturn, Protocol
+from functools import partial
+from typing import NoReturn, Protocol, TypeVar
 
 from hcloud.control.ports import Clock, Cloud, Crash
 from hcloud.errors import (
@@ -23,6 +24,7 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
+from hcloud.live.patience import Limits, Patience
 from hcloud.model.live import Commitment
 from hcloud.model.purchase import (
     Entry,
@@ -49,8 +51,12 @@ from hcloud.planning.unknown_purchase import Judgement, Verdict, judge, may_rese
 VARIABLE = "HYC_ALLOW_PURCHASE"
 LOOK_AFTER_SECONDS = (0.0, 2.0, 5.0, 10.0, 20.0)  # ours: how patiently a lost answer is looked up
 MOST_SENDINGS = 3  # ours: the same order with the same key, where the provider takes one
+READING, LOOKING = Limits(), Limits(attempts=3)  # ours: a look-up is patient by itself
 _NO_WORD = (UnknownOutcomeError, UnavailableError, MismatchError)
 """After these it is not known whether something was bought: a key that was used before may have bought it then."""
+
+
+Found = TypeVar("Found")
 
 
 class Ledger(Protocol):
@@ -101,6 +107,10 @@ class Ground:
     def history(self) -> History:
         """The ledger put together."""
         return history(self.ledger.entries())
+
+    def ask(self, read: Callable[[], Found], limits: Limits = READING) -> Found:
+        """The answer to a question that changes nothing, asked again where that helps; nothing else is."""
+        return Patience(self.clock, limits, lambda: False).ask(read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +174,7 @@ def _check_whose(plan: PurchasePlan, ground: Ground) -> None:
             f" {lineage[:12] or 'not there'}: what was bought before is not known, and nothing was bought",
             hint="work in the directory where it was made, or make a new one with 'hcloud commit plan'",
         )
-    if (scope := ground.cloud.scope()) != plan.scope:
+    if (scope := ground.ask(ground.cloud.scope)) != plan.scope:
         raise StaleError(f"this purchase plan is for {plan.scope}, and these credentials are for {scope}")
 
 
@@ -184,9 +194,9 @@ def settle(ground: Ground, own: str = "") -> None:
 def _look(intent: PurchaseIntent, ground: Ground) -> Judgement:
     """What the cloud's list says of an intent; a list that did not come says nothing."""
     try:
-        if intent.scope != (scope := ground.cloud.scope()):
+        if intent.scope != (scope := ground.ask(ground.cloud.scope, LOOKING)):
             return Judgement(Verdict.CANNOT_TELL, None, f"it was asked for in {intent.scope}, and this is {scope}")
-        held = ground.cloud.commitments()
+        held = ground.ask(ground.cloud.commitments, LOOKING)
     except CloudError as error:
         return Judgement(Verdict.CANNOT_TELL, None, f"the commitments cannot be listed: {error}")
     ground.crash("commit.looked-up")
@@ -222,10 +232,10 @@ def _checked(plan: PurchasePlan, past: History, gates: Gates, ground: Ground) ->
             hint="'hcloud commit list' shows them; make a new plan with 'hcloud commit plan'",
         )
     own = frozenset(p.id for p in past.purchases if p.intent.plan == plan.digest)
-    check_still_held(plan, ground.cloud.commitments(), own)
+    check_still_held(plan, ground.ask(ground.cloud.commitments), own)
     items = []
     for item in plan.items:
-        fresh = ground.cloud.quote(item.quote.order)
+        fresh = ground.ask(partial(ground.cloud.quote, item.quote.order))
         check_quote(item, fresh, gates.tolerance)
         items.append(replace(item, quote=fresh))
     return replace(plan, items=tuple(items))
@@ -251,7 +261,7 @@ def _buy_all(plan: PurchasePlan, past: History, ground: Ground) -> None:
 
 
 def _buy(item: PurchaseItem, plan: PurchasePlan, ground: Ground) -> None:
-    before = snapshot(ground.cloud.commitments())
+    before = snapshot(ground.ask(ground.cloud.commitments))
     number = ground.ledger.next_number()
     intent = PurchaseIntent(number, ground.now(), plan.scope, plan.digest, item.address, item.quote, before)
     ground.crash("commit.quoted")

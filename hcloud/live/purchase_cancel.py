@@ -44,6 +44,8 @@ def cancel(asked: Cancelling, ledger: CancelLedger, ground: Ground) -> Commitmen
     """
     with ledger.held("commit cancel"):
         found = _find(asked.id, ground)
+        if _settled(found, ledger, ground):
+            return found
         way = way_out(found, asked.terms(found), ground.history(), ground.now())
         if not way.is_open:
             raise DeniedByGuardError(f"{found.id} cannot be given back: {way.why}")
@@ -56,8 +58,20 @@ def cancel(asked: Cancelling, ledger: CancelLedger, ground: Ground) -> Commitmen
         return found
 
 
+def _settled(found: Commitment, ledger: Ledger, ground: Ground) -> bool:
+    """Whether an earlier cancellation, whose answer was lost, turns out to have been heard; if so it is noted."""
+    lost = [
+        c for c in ground.history().cancellations if c.intent.commitment == found.id and c.outcome is Outcome.UNKNOWN
+    ]
+    if found.state != "ended":
+        return False
+    for one in lost:
+        ledger.conclude(PurchaseConclusion(one.intent.number, ground.now(), Outcome.CANCELLED))
+    return bool(lost)
+
+
 def _find(commitment: str, ground: Ground) -> Commitment:
-    held = {c.id: c for c in ground.cloud.commitments()}
+    held = {c.id: c for c in ground.ask(ground.cloud.commitments)}
     if commitment not in held:
         hint = f"held are: {', '.join(sorted(held)[:10])}" if held else "none is held"
         raise UsageError(f"there is no commitment {commitment} in {ground.cloud.scope()}", hint=hint)
@@ -84,7 +98,7 @@ def _ask(intent: CancelIntent, ledger: Ledger, ground: Ground) -> None:
 
 def _looked_up(intent: CancelIntent, ground: Ground) -> Outcome:
     try:
-        held = {c.id: c for c in ground.cloud.commitments()}
+        held = {c.id: c for c in ground.ask(ground.cloud.commitments)}
     except CloudError:
         return Outcome.UNKNOWN
     found = held.get(intent.commitment)

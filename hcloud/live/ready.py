@@ -28,6 +28,8 @@ def wait_until_ready(run: Run) -> Late:
     """
     if not run.launched and not _young(run.seen or run.look()):
         return Late()
+    if (answered := run.as_answered()) is not None and not _young(answered):
+        return Late()
     delay = run.site.waits.first_poll
     until = run.site.clock.passed() + run.site.waits.ready
     while True:

@@ -15,13 +15,14 @@ from hcloud.live.outcome import Shortfall
 from hcloud.live.patience import Patience
 from hcloud.live.site import Site, Step, order_key
 from hcloud.model.change import ChangeSet, Observed
-from hcloud.model.live import Launch, Machine, Owner, Scope
+from hcloud.model.live import Launch, Machine, MachineState, Owner, Scope
 from hcloud.planning.diff import Terms
 
 
 @dataclass(slots=True)
 class Run:
-    """An apply or destroy under way. ``launched`` are machines that came by id, with the address they came for;
+    """An apply or destroy under way. ``first`` is what was seen before anything was done, ``seen`` what was seen since.
+    ``launched`` are machines that came by id, with the address they came for, ``answered`` as the cloud answered them;
     ``surplus`` ids that came and are not wanted; ``halted`` is what ended it early; ``acted`` says that the
     cloud did something, or may have."""
 
@@ -33,12 +34,14 @@ class Run:
     terms: Terms
     scope: Scope
     launched: dict[str, str] = field(default_factory=dict)
+    answered: dict[str, Machine] = field(default_factory=dict)
     ended: list[str] = field(default_factory=list)
     surplus: list[str] = field(default_factory=list)
     shortfalls: list[Shortfall] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     halted: HcloudError | None = None
     seen: Observed | None = None
+    first: Observed | None = None
     acted: bool = False
     _attempts: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -67,6 +70,7 @@ class Run:
         """Machines that came."""
         with self._lock:
             self.launched |= {m.id: address for m in machines}
+            self.answered |= {m.id: m for m in machines}
             done = len(self.launched)
         self.site.progress(Step(f"{address}: launched", done, self.found.coming))
 
@@ -86,6 +90,20 @@ class Run:
         lineage = self.book.state.lineage
         self.patience.expect(1)
         return self.patience.ask(lambda: self.cloud.machines(lineage))
+
+    def as_answered(self) -> Observed | None:
+        """What is there, where the answers to this run's orders say all of it: everything that came runs and bears our
+        tag. None where only another look can tell."""
+        lineage = self.book.state.lineage
+        came = [self.answered.get(i) for i in self.launched]
+        ready = all(m is not None and m.state is MachineState.RUNNING and m.lineage == lineage for m in came)
+        calm = self.halted is None and not (self.ended or self.surplus or self.shortfalls or self.problems)
+        if self.first is None or self.first.open or not came or not ready or not calm:
+            return None
+        told = {m.id: m for m in self.first.machines} | self.answered
+        seen = Seen(self.scope, tuple(told[i] for i in sorted(told)), self.book.state, self.book.entries())
+        self.seen = brought_together(self.site, self.patience, seen)
+        return self.seen
 
     def look(self) -> Observed:
         """What is there now, brought together with what is remembered; nothing is written."""

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.live import Machine, Scope
-from hcloud.model.state import Intent, State
+from hcloud.model.state import Intent, Operating, State
 
 FORMAT_VERSION = "1.0"
 
@@ -140,7 +140,8 @@ class Base:
 @dataclass(frozen=True, slots=True)
 class ChangeSet:
     """All changes of a plan. ``standing`` is machines before them; ``unpriced`` are types that stand and whose price is
-    not known, so that the dollars an hour leave them out. ``digest`` covers everything else in here."""
+    not known, so that the dollars an hour leave them out. ``operating`` is how it is to be run, None where the plan
+    does not say. ``digest`` covers everything else in here."""
 
     base: Base
     made: datetime
@@ -152,6 +153,7 @@ class ChangeSet:
     hourly_before: Decimal
     hourly_after: Decimal
     unpriced: tuple[str, ...] = ()
+    operating: Operating | None = None
     format_version: str = FORMAT_VERSION
     digest: str = field(default="")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
 
 from hcloud.model.catalog import PurchaseOption
@@ -31,6 +32,21 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Operating:
+    """How what stands is to be run, as the plan that was applied last says: what ``hcloud decide`` works with.
+
+    Limits are shares of a machine, retention is in times of its start and in seconds; None where there is none.
+    """
+
+    strategy: str
+    soft_limit: Decimal | None
+    hard_limit: Decimal | None
+    retention_factor: Decimal | None
+    retention_seconds: Decimal | None
+    on_demand_types: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """Everything that is remembered. ``lineage`` (32 hex digits) never changes; ``serial`` counts the writings;
     ``generation`` counts the plans that were begun, so that a later order is never taken for an earlier one. ``scope``
@@ -43,6 +59,7 @@ class State:
     scope: Scope | None = None
     records: tuple[Record, ...] = ()
     format_version: str = FORMAT_VERSION
+    operating: Operating | None = None
 
 
 class Deed(StrEnum):

@@ -34,8 +34,9 @@ line  desired  recorded              told                             change
 24    fewer    order, outcome open   not all of it                    ``~`` resolve, and of it only what is wanted
 25    any      never applied         machines of this project under   refusal *lost-state*, which blocks everything
                                      another lineage
-26    N        N                     stopped, or in an unknown state  nothing: they count; a note
-27    $        --                    fewer commitments held           ``$`` shown; never done by apply
+26    N        N                     stopped                          nothing: they count; a note
+27    any      some                  live, in an unknown state        nothing: they count; refusal *unseen*
+28    $        --                    fewer commitments held           ``$`` shown; never done by apply
 ====  =======  ====================  ===============================  =============================================
 
 Of too many machines those go first whose type is preferred least, then whose zone is, then the youngest, then by id.
@@ -50,6 +51,7 @@ from decimal import Decimal
 
 from hcloud.model.change import Action, Bar, Base, Change, ChangeSet, How, Observed, Refusal, Slot
 from hcloud.model.live import Commitment, CommitmentOrder, MachineState
+from hcloud.model.state import Operating
 from hcloud.planning.change_digest import observed_digest, signed
 from hcloud.planning.standing import Standing, open_launches, standing, still_there
 
@@ -62,7 +64,8 @@ _HELD = ("active", "pending", "queued")
 class Terms:
     """What else changes depend on. ``rates`` are dollars an hour of types that may stand and are in no slot; ``also``
     are ids that may be ended without our tag; ``beside`` says that another state of the same project is meant to be;
-    ``wanted`` are the commitments that should be held, and ``held`` those that are."""
+    ``wanted`` are the commitments that should be held, and ``held`` those that are; ``operating`` is how it is run;
+    ``free`` says why nothing has a price here, for the notes."""
 
     rates: Mapping[str, Decimal] = field(default_factory=dict)
     also: frozenset[str] = frozenset()
@@ -70,6 +73,8 @@ class Terms:
     pending_limit: timedelta = PENDING_LIMIT
     wanted: tuple[CommitmentOrder, ...] = ()
     held: tuple[Commitment, ...] = ()
+    operating: Operating | None = None
+    free: str = ""
 
 
 @dataclass(slots=True)
@@ -133,11 +138,12 @@ def _change_set(draft: _Draft, slots: tuple[Slot, ...], there: tuple[Standing, .
         slots=slots,
         changes=tuple(draft.changes),
         refusals=tuple(draft.refusals),
-        notes=tuple(draft.notes),
+        notes=(*draft.notes, *([f"everything costs 0 $/h: {draft.terms.free}"] if draft.terms.free else [])),
         standing=len(there),
         hourly_before=before,
         hourly_after=after,
         unpriced=tuple(unpriced),
+        operating=draft.terms.operating,
     )
     return signed(found)
 
@@ -194,11 +200,14 @@ def _at(draft: _Draft, address: str, slot: Slot | None, there: list[Standing]) -
 
 
 def _note_oddities(draft: _Draft, there: Sequence[Standing]) -> None:
-    """Line 26, and what people changed."""
+    """Lines 26 and 27, and what people changed."""
+    odd = [s for s in there if s.machine is not None and s.machine.state is MachineState.UNKNOWN]
+    why = "the cloud says of it what hcloud does not understand: it counts as there"
+    draft.refuse(Bar.UNSEEN, there[0].address if there else "", why, odd)
     for s in there:
         if s.machine is None:
             continue
-        if s.machine.state in (MachineState.STOPPED, MachineState.UNKNOWN):
+        if s.machine.state is MachineState.STOPPED:
             draft.notes.append(f"{s.id} at {s.address} is {s.machine.state}: it counts as there")
         if s.record is not None and s.record.instance_type != s.instance_type:
             draft.notes.append(f"{s.id} at {s.address} was {s.record.instance_type} and is {s.instance_type} now")
@@ -303,7 +312,7 @@ def _finish_endings(draft: _Draft) -> None:
 
 
 def _commitments(draft: _Draft) -> None:
-    """Line 27."""
+    """Line 28."""
     for order in draft.terms.wanted:
         alike = [
             c

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 
-from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.change import Slot
 from hcloud.model.plan import MixLine, Plan
 
@@ -17,9 +17,9 @@ _OTHERS = re.compile(r"[^a-z0-9]+")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The cloud and region that slots are for; what a plan wants elsewhere is left out."""
+    """The cloud (a provider, or ``local``) and region that slots are for; what a plan wants elsewhere is left out."""
 
-    provider: Provider
+    provider: str
     region: str
 
 

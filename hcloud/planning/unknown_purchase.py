@@ -62,7 +62,8 @@ def judge(intent: PurchaseIntent, held: Sequence[Commitment], known: frozenset[s
 
 def _absent(intent: PurchaseIntent, held: Sequence[Commitment], at: datetime) -> Judgement:
     listed = {c.id for c in held}
-    gone = sorted(h.id for h in intent.before if h.id not in listed and (h.ends is None or h.ends > at))
+    standing = (h for h in intent.before if h.state != "ended" and (h.ends is None or h.ends > at))
+    gone = sorted(h.id for h in standing if h.id not in listed)
     if gone:
         return _cannot(f"the cloud does not list {', '.join(gone[:3])} either, which was held before")
     if not intent.at + GRACE <= at:
@@ -75,14 +76,20 @@ def _cannot(why: str) -> Judgement:
 
 
 def is_like(intent: PurchaseIntent, commitment: Commitment) -> bool:
-    """Whether a commitment is what was ordered: the same offering, and the same number or the same dollars."""
+    """Whether a commitment is what was ordered: the same offering (where the cloud tells which one it came from), the
+    same terms, the same number or dollars, and the same price to the cent."""
     quote, order = intent.quote, intent.quote.order
-    if commitment.offering != quote.offering or commitment.option != order.option:
-        return False
-    if not order.option.is_spend_based:
-        return commitment.count == order.count
     hours = order.term_years * HOURS_PER_YEAR
-    return cents(commitment.upfront + commitment.hourly * hours) == cents(committed(quote))
+    price = cents(commitment.upfront + commitment.hourly * hours)
+    terms = (commitment.option, commitment.term_years, commitment.payment)
+    stated = [
+        commitment.offering in ("", quote.offering),
+        terms == (order.option, order.term_years, order.payment),
+        order.option.is_spend_based
+        or (commitment.instance_type, commitment.count) == (order.instance_type, order.count),
+        price == cents(committed(quote)),
+    ]
+    return all(stated)
 
 
 def _begun_since(commitment: Commitment, intent: PurchaseIntent) -> bool:

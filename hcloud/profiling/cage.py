@@ -79,6 +79,31 @@ def this_machine() -> Hierarchy:
         return Hierarchy(0)
 
 
+def own_limit() -> int | None:
+    """How many bytes of memory the group of this process may have; None where nothing says so."""
+    try:
+        rows = [line.split(":", 2) for line in Path("/proc/self/cgroup").read_text().splitlines()]
+        mounts = [line.split() for line in Path("/proc/self/mounts").read_text().splitlines()]
+    except OSError:
+        return None
+    files = [
+        Path(folder) / path.lstrip("/") / file
+        for _, folder, kind, options, *_ in mounts
+        for _, names, path in rows
+        if (file := _limit_file(kind, options, names))
+    ]
+    texts = [file.read_text().strip() for file in files if file.is_file()]
+    return min((int(text) for text in texts if text.isdecimal()), default=None)
+
+
+def _limit_file(kind: str, options: str, names: str) -> str:
+    """The file with the limit on memory where a mount and a line of /proc/self/cgroup belong together; else nothing."""
+    if kind == "cgroup2" and not names:
+        return "memory.max"
+    first = kind == "cgroup" and "memory" in options.split(",") and "memory" in names.split(",")
+    return "memory.limit_in_bytes" if first else ""
+
+
 @dataclass(frozen=True, slots=True)
 class Cage:
     """One group of processes, by its folders; with none it limits nothing and counts nothing."""

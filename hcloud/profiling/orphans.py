@@ -40,7 +40,7 @@ def members(groups: Iterable[Path]) -> set[int]:
     """The processes in control groups and in the groups below them."""
     found = set()
     for group in groups:
-        for file in (group / "cgroup.procs", *group.glob("*/cgroup.procs")):
+        for file in group.rglob("cgroup.procs"):
             try:
                 found |= {int(pid) for pid in file.read_text().split()}
             except OSError:
@@ -107,7 +107,7 @@ def remove_group(group: Path) -> None:
     until = time.monotonic() + PATIENCE
     while group.is_dir():
         try:
-            for below in group.iterdir():
+            for below in sorted(group.rglob("*"), reverse=True):
                 if below.is_dir():
                     below.rmdir()
             group.rmdir()

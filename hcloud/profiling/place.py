@@ -15,7 +15,7 @@ from typing import IO
 
 from hcloud.errors import HcloudError
 from hcloud.profiling import launcher
-from hcloud.profiling.cage import GIB, Cage
+from hcloud.profiling.cage import GIB, Cage, own_limit
 from hcloud.profiling.guard import Guard
 
 _END_PATIENCE = 5.0
@@ -121,8 +121,9 @@ def own_cores() -> tuple[int, ...]:
 
 
 def memory_gib() -> float:
-    """The memory of the machine."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / GIB
+    """The memory of the machine, or what of it the group of this process may have where that is less."""
+    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return min(there, own_limit() or there) / GIB
 
 
 def machine_name() -> str:

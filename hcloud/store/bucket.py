@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError, PartialCredentialsError
 
@@ -26,7 +27,6 @@ from hcloud.store.crash import go_on
 from hcloud.store.place import ChangedError
 from hcloud.store.private_directory import LARGEST
 
-T = TypeVar("T")
 WRITE_MARK = "hcloud-write"
 """Metadata of each object, drawn anew for each writing: it tells a writer whose answer was lost that it was its own."""
 
@@ -58,6 +58,7 @@ class Bucket:
         self._prefix = f"{prefix}/" if prefix else ""
         self._crash = crash
         self._seen: dict[str, _Object | None] = {}
+        self._mutex = threading.RLock()  # an answer that overtakes another would leave the older one as seen last
 
     def __str__(self) -> str:
         return f"s3://{self._bucket}/{self._prefix}".rstrip("/")
@@ -75,7 +76,8 @@ class Bucket:
 
     def read(self, name: str) -> bytes | None:
         """All of an object; None where there is none."""
-        found = self._seen[name] = self._look(name)
+        with self._mutex:
+            found = self._seen[name] = self._look(name)
         return None if found is None else found.body
 
     def replace(self, name: str, data: bytes) -> None:
@@ -84,15 +86,17 @@ class Bucket:
 
     def exchange(self, name: str, data: bytes) -> None:
         """Write an object where it is what was read last, or still absent."""
-        seen = self._seen.get(name)
-        self._put(name, data, {"IfNoneMatch": "*"} if seen is None else {"IfMatch": seen.etag})
+        with self._mutex:
+            seen = self._seen.get(name)
+            self._put(name, data, {"IfNoneMatch": "*"} if seen is None else {"IfMatch": seen.etag})
 
     def append(self, name: str, line: bytes, whole: int, size: int) -> None:
         """Write the object anew with a line more, where it is what was read last: S3 cannot append."""
-        seen = self._seen.get(name)
-        if seen is None or len(seen.body) != size:
-            raise self._changed(name)
-        self.exchange(name, seen.body[:whole] + line)
+        with self._mutex:
+            seen = self._seen.get(name)
+            if seen is None or len(seen.body) != size:
+                raise self._changed(name)
+            self.exchange(name, seen.body[:whole] + line)
 
     def remove(self, name: str) -> None:
         """Remove an object."""
@@ -120,19 +124,14 @@ class Bucket:
 
     def _put(self, name: str, data: bytes, condition: Mapping[str, str]) -> None:
         mark = uuid.uuid4().hex
-        try:
-            answer = self._client.put_object(
-                Bucket=self._bucket,
-                Key=self._key(name),
-                Body=data,
-                Metadata={WRITE_MARK: mark},
-                ContentType="application/json",
-                **condition,
-            )
-        except (ClientError, BotoCoreError) as error:
-            self._seen[name] = self._own(name, data, mark, error)
-        else:
-            self._seen[name] = _Object(answer["ETag"], data, mark)
+        told = {"Metadata": {WRITE_MARK: mark}, "ContentType": "application/json", **condition}
+        with self._mutex:
+            try:
+                answer = self._client.put_object(Bucket=self._bucket, Key=self._key(name), Body=data, **told)
+            except (ClientError, BotoCoreError) as error:
+                self._seen[name] = self._own(name, data, mark, error)
+            else:
+                self._seen[name] = _Object(answer["ETag"], data, mark)
         self._crash("store.object.put")
 
     def _own(self, name: str, data: bytes, mark: str, error: Exception) -> _Object:

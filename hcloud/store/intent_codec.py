@@ -180,12 +180,14 @@ def _head(name: str, content: object) -> Head:
     version = str(content.get("format_version"))
     if version != FORMAT_VERSION:
         raise ValueError(f"format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
-    head = Head(content.get("lineage", None), content.get("serial", None), content.get("number", None))
-    if head_content(head) != {"journal": content} or not re.fullmatch("([0-9a-f]{32})?", str(head.lineage)):
+    if set(content) != {"format_version", "lineage", "serial", "number"}:
         raise ValueError("is not the first line of a journal of this version")
-    _check_whole("serial", head.serial, 0, MOST)
-    _check_whole("number", head.number, 1, MOST)
-    return head
+    lineage, serial, number = content["lineage"], content["serial"], content["number"]
+    if not isinstance(lineage, str) or not re.fullmatch("([0-9a-f]{32})?", lineage):
+        raise ValueError(f"lineage: {str(lineage)[:40]!r} is none")
+    _check_whole("serial", serial, 0, MOST)
+    _check_whole("number", number, 1, MOST)
+    return Head(lineage, serial, number)
 
 
 @cache

@@ -57,27 +57,31 @@ class PlacedJournal:
 
     def intend(self, intent: Intent) -> None:
         """Note an intent; it lasts when this returns."""
-        with self._writing() as tail:
+        with self._writing():
+            tail = self._last()
             if intent.number in tail.numbers:
                 raise UsageError(f"{self._where()}: there is an intent {intent.number} already")
             self._append(intent, tail)
 
     def conclude(self, conclusion: Conclusion) -> None:
         """Note what came of an intent; it lasts when this returns."""
-        with self._writing() as tail:
+        with self._writing():
+            tail = self._last()
             if conclusion.number not in tail.numbers:
                 raise UsageError(f"{self._where()}: there is no intent {conclusion.number} to conclude")
             self._append(conclusion, tail)
 
     def entries(self) -> tuple[Entry, ...]:
         """All whole entries in order; none where there is no journal."""
-        lines = self._read()
+        with self._mutex:
+            lines = self._read()
         return () if lines is None else lines.entries
 
     @property
     def torn(self) -> bool:
         """Whether a crash left a line that was begun and not ended; the next entry takes its place."""
-        lines = self._read()
+        with self._mutex:
+            lines = self._read()
         return lines is not None and lines.torn
 
     def next_number(self) -> int:
@@ -105,7 +109,7 @@ class PlacedJournal:
     def begin(self) -> None:
         """Write a journal without entries where there is none."""
         with self._writing():
-            pass
+            self._last()
 
     def reopen(self) -> None:
         """Read what stands there again before the next writing: another journal was put there."""
@@ -113,7 +117,7 @@ class PlacedJournal:
             self._tail = None
 
     @contextmanager
-    def _writing(self) -> Iterator[_Tail]:
+    def _writing(self) -> Iterator[None]:
         with self._mutex:
             if self._refused:
                 raise HcloudError(
@@ -121,12 +125,16 @@ class PlacedJournal:
                     hint="start again: hcloud looks at the cloud before it goes on",
                 )
             self._guard()
-            tail = self._tail = self._tail or self._opened()
             try:
-                yield tail
+                yield
             except UnsyncedError as error:
                 self._refused = str(error)
                 raise
+
+    def _last(self) -> _Tail:
+        if self._tail is None:
+            self._tail = self._opened()
+        return self._tail
 
     def _opened(self) -> _Tail:
         lines = self._read()

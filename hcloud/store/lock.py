@@ -26,6 +26,9 @@ TRIES, PAUSE_SECONDS = 5, 0.02  # ours: somebody who only looks at the lock is g
 NOTE_BYTES = 2048
 _NO_FLOCK = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENOLCK)
 
+NOBODY_KNOWN = LockInfo("unknown", "somebody", "an unknown host", 0, datetime.fromtimestamp(0, UTC), "something")
+"""Who holds a lock whose note cannot be read: it can be taken away all the same."""
+
 Flock = Callable[[int, int], None]
 
 
@@ -96,8 +99,8 @@ def noted(data: bytes) -> LockInfo | None:
     try:
         note = json.loads(data)
         since = datetime.fromisoformat(note["since"]).astimezone(UTC)
-        words = (str(note[name])[:200] for name in ("id", "user", "host"))
-        return LockInfo(*words, int(note["pid"]), since, str(note["purpose"])[:200])
+        name, user, host, purpose = (str(note[key])[:200] for key in ("id", "user", "host", "purpose"))
+        return LockInfo(name, user, host, int(note["pid"]), since, purpose)
     except (ValueError, KeyError, TypeError):
         return None
 
@@ -154,9 +157,7 @@ class FileLock:
         try:
             if self._try(handle, shared=True):
                 return None
-            return self._noted(handle) or LockInfo(
-                "unknown", "somebody", "an unknown host", 0, datetime.fromtimestamp(0, UTC), "something"
-            )
+            return self._noted(handle) or NOBODY_KNOWN
         finally:
             os.close(handle)
 

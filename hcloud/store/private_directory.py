@@ -54,9 +54,12 @@ class PrivateDirectory:
                 handle = os.open(name, _READ | _NO_LINK, dir_fd=directory)
             except FileNotFoundError:
                 return None
-            with os.fdopen(handle, "rb") as file:
+            try:
                 self._check_file(name, os.fstat(handle))
-                return file.read(LARGEST + 1)
+                with os.fdopen(handle, "rb", closefd=False) as file:
+                    return file.read(LARGEST + 1)
+            finally:
+                os.close(handle)
 
     def replace(self, name: str, data: bytes) -> None:
         """Write beside, sync, rename, sync the directory."""

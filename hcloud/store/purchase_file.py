@@ -81,12 +81,12 @@ def load_purchase_plan(path: Path) -> PurchasePlan:
     if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
         raise InputError(f"{path}: format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
     plan = _plan({**content, **{k: v for k, v in document.items() if k != "purchase_plan"}}, path)
-    check_items(plan.items)
     if rendered(sealed(plan)) != text:
         raise InputError(
             f"{path}: is not as it was written: its digest does not fit its content; nothing was bought",
             hint="make a new one with 'hcloud commit plan'; these files are not edited",
         )
+    check_items(plan.items)
     return plan
 
 

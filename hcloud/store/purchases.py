@@ -84,7 +84,7 @@ class PurchaseLedger:
     def _append(self, entry: Entry) -> None:
         self._lock.check()
         kind = next(k for k, c in _KINDS.items() if isinstance(entry, c))
-        self._lines.append({kind: _adapter(type(entry)).dump_python(entry, mode="json")})
+        self._lines.append({kind: _adapter(kind).dump_python(entry, mode="json")})
 
     def _head(self, content: Content) -> Content:
         head = content.get(_HEAD)
@@ -97,11 +97,10 @@ class PurchaseLedger:
         from pydantic import ValidationError
 
         ((name, document),) = content.items() if len(content) == 1 else ((None, None),)
-        kind = _KINDS.get(str(name))
-        if kind is None:
+        if name not in _KINDS:
             raise InputError(f"{self}: line {number}: {name!r} is an entry of a later version")
         try:
-            return _adapter(kind).validate_python(document)
+            return _adapter(str(name)).validate_python(document)
         except ValidationError as error:
             first = error.errors()[0]
             where = ".".join(map(str, first["loc"]))
@@ -109,7 +108,7 @@ class PurchaseLedger:
 
 
 @cache
-def _adapter(kind: type[Entry]) -> TypeAdapter[Entry]:
+def _adapter(kind: str) -> TypeAdapter[Entry]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(kind)
+    return TypeAdapter(_KINDS[kind])

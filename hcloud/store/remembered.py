@@ -6,6 +6,7 @@ must be there from then on. Later states replace the one before, which is kept.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
@@ -40,6 +41,7 @@ class PlacedStore:
         self._lock = lock
         self._crash = crash
         self._basis = Basis("", 0)
+        self._mutex = threading.RLock()
         self._journal = PlacedJournal(place, self._read_basis, lock.check, crash)
 
     def __str__(self) -> str:
@@ -47,7 +49,8 @@ class PlacedStore:
 
     def load(self) -> State | None:
         """The state; None where there never was one. InputError, never a new beginning, where there was."""
-        found = self._load()
+        with self._mutex:
+            found = self._load()
         return None if found is None else found[0].state
 
     def save(self, state: State) -> State:
@@ -232,8 +235,8 @@ class PlacedStore:
 
     @contextmanager
     def _alone(self, purpose: str) -> Iterator[None]:
-        """Under the lock that is held, or under one of its own."""
-        with nullcontext() if self._lock.held else self._lock.hold(purpose):
+        """Under the lock that is held, or under one of its own; other threads wait."""
+        with self._mutex, nullcontext() if self._lock.held else self._lock.hold(purpose):
             yield
 
     def _where(self, name: str) -> str:

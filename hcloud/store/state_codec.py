@@ -6,9 +6,10 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from decimal import Decimal
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
@@ -17,9 +18,10 @@ from hcloud import __version__
 from hcloud.errors import InputError, Problem
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.live import Scope
-from hcloud.model.state import FORMAT_VERSION, Record, State
+from hcloud.model.state import FORMAT_VERSION, Operating, Record, State
 from hcloud.store.state_migrations import MIGRATIONS
 from hcloud.store.strict_json import HINT, load_strict
+from hcloud.units import plain
 
 MOST = 999_999_999  # ours: no state was written, and no plan begun, that often
 CHECKSUM = "checksum"
@@ -27,6 +29,7 @@ CHECKSUM = "checksum"
 Text = Annotated[str, Field(max_length=1024, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Name = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Count = Annotated[int, Field(ge=0, le=MOST)]
+Number = Annotated[str, Field(pattern=r"^[0-9]{1,12}(\.[0-9]{1,18})?$")]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
@@ -59,6 +62,17 @@ class RecordDocument(_Document):
     missed_since: AwareDatetime | None
 
 
+class OperatingDocument(_Document):
+    """How what stands is to be run; numbers are text, so that they come back as they were."""
+
+    strategy: Name
+    soft_limit: Number | None
+    hard_limit: Number | None
+    retention_factor: Number | None
+    retention_seconds: Number | None
+    on_demand_types: list[Name]
+
+
 class StateDocument(_Document):
     """What hcloud remembers of a cloud."""
 
@@ -76,6 +90,7 @@ class StateDocument(_Document):
     generation: Count
     project: Text
     scope: ScopeDocument | None
+    operating: OperatingDocument | None = None
     records: list[RecordDocument]
 
 
@@ -92,10 +107,16 @@ def encode_state(state: State) -> bytes:
 
     Raises InputError for a state that could not be read back.
     """
-    document = state_document(state)
-    data = (json.dumps(document, indent=2, ensure_ascii=True, allow_nan=False) + "\n").encode("ascii")
+    data = _laid_out(state_document(state)).encode("ascii")
     decode_state(data, "the state to be written")
     return data
+
+
+def _laid_out(document: Mapping[str, object]) -> str:
+    """A line a key and a line a record, so that tools which compare lines show what changed."""
+    head = [f' "{key}": {json.dumps(value)},\n' for key, value in document.items() if key != "records"]
+    rows = ",".join(f"\n  {json.dumps(record)}" for record in cast("list[object]", document["records"]))
+    return "".join(["{\n", *head, ' "records": [', rows, "\n " if rows else "", "]\n}\n"])
 
 
 def state_document(state: State) -> dict[str, object]:
@@ -109,9 +130,15 @@ def state_document(state: State) -> dict[str, object]:
         "generation": state.generation,
         "project": state.project,
         "scope": None if state.scope is None else scope_document(state.scope),
+        **({} if state.operating is None else {"operating": operating_document(state.operating)}),
         "records": [record_document(r) for r in sorted(state.records, key=lambda r: r.id)],
     }
     return {**document, CHECKSUM: checksum(document)}
+
+
+def operating_document(how: Operating) -> dict[str, object]:
+    """The JSON object of how machines are run."""
+    return {name: plain(value) if isinstance(value, Decimal) else value for name, value in asdict(how).items()}
 
 
 def record_document(record: Record) -> dict[str, object]:
@@ -224,6 +251,12 @@ def _wrong_sum(document: Mapping[str, object], where: str) -> Iterator[Problem]:
         yield Problem(where, CHECKSUM, repr(stated)[:60], "does not fit the rest: changed by hand, or damaged")
 
 
+def _operating(how: OperatingDocument) -> Operating:
+    numbers = (how.soft_limit, how.hard_limit, how.retention_factor, how.retention_seconds)
+    soft, hard, factor, seconds = (None if n is None else Decimal(n) for n in numbers)
+    return Operating(how.strategy, soft, hard, factor, seconds, tuple(how.on_demand_types))
+
+
 def _twins(read: StateDocument, where: str) -> Iterator[Problem]:
     seen: set[str] = set()
     for number, record in enumerate(read.records):
@@ -247,7 +280,10 @@ def _secrets(read: StateDocument, where: str) -> Iterator[Problem]:
 def _state(read: StateDocument) -> State:
     scope = None if read.scope is None else Scope(**read.scope.model_dump())
     records = (_record(r) for r in read.records)
-    return State(read.lineage, read.serial, read.generation, read.project, scope, _sorted(records), read.format_version)
+    how = read.operating
+    operating = None if how is None else _operating(how)
+    fields = (read.lineage, read.serial, read.generation, read.project, scope, _sorted(records), read.format_version)
+    return State(*fields, operating)
 
 
 def _sorted(records: Iterable[Record]) -> tuple[Record, ...]:
@@ -255,7 +291,7 @@ def _sorted(records: Iterable[Record]) -> tuple[Record, ...]:
 
 
 def _record(read: RecordDocument) -> Record:
-    fields = dict(read)
+    fields: dict[str, Any] = {**read.__dict__}
     fields["intended"] = read.intended.astimezone(UTC)
     fields["missed_since"] = None if read.missed_since is None else read.missed_since.astimezone(UTC)
     return Record(**fields)

@@ -20,7 +20,7 @@ from hcloud.control.ports import Crash
 from hcloud.errors import HcloudError, MissingExtraError, UsageError
 from hcloud.model.state import LockInfo
 from hcloud.store.crash import go_on
-from hcloud.store.lock import drawn, locked_error, lost_error, note_of, noted, other_id_error
+from hcloud.store.lock import NOBODY_KNOWN, drawn, locked_error, lost_error, note_of, noted, other_id_error
 from hcloud.store.place import LOCK, ChangedError
 from hcloud.store.remembered import PlacedStore
 
@@ -84,7 +84,7 @@ class ObjectLock:
     def holder(self) -> LockInfo | None:
         """Who holds it."""
         data = self._bucket.read(LOCK)
-        return None if data is None else noted(data)
+        return None if data is None else noted(data) or NOBODY_KNOWN
 
     def force(self, lock: str) -> LockInfo:
         """Remove the lock object where it is the holder's with this id."""
@@ -104,8 +104,8 @@ class ObjectLock:
                 found = self._bucket.read(LOCK)
             if found is None:  # given back in between
                 continue
-            theirs = noted(found)
-            if theirs is not None and theirs.id == info.id:
+            theirs = noted(found) or NOBODY_KNOWN
+            if theirs.id == info.id:
                 return
             if not _is_dead_here(found, theirs):
                 raise locked_error(str(self._bucket), theirs)
@@ -120,10 +120,10 @@ class ObjectLock:
         return found is not None and found.id == info.id
 
 
-def _is_dead_here(note: bytes, info: LockInfo | None) -> bool:
+def _is_dead_here(note: bytes, info: LockInfo) -> bool:
     """Whether a holder is known to be dead: it ran where we run, and there is no such process any more."""
     machine = _machine()
-    if info is None or info.pid <= 0 or not machine or json.loads(note).get("machine") != machine:
+    if info.pid <= 0 or not machine or json.loads(note).get("machine") != machine:
         return False
     try:
         os.kill(info.pid, 0)

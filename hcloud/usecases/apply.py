@@ -20,7 +20,7 @@ def changes_of(path: Path) -> ChangeSet:
 
 def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
     """What is left of a plan after it was begun: its slots compared anew with what stands now."""
-    return ground.changes(planned.slots)
+    return ground.changes(planned.slots, planned.operating)
 
 
 def ending(ground: LiveGround) -> ChangeSet:
@@ -31,7 +31,9 @@ def ending(ground: LiveGround) -> ChangeSet:
 def carry_out(
     ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
 ) -> Outcome:
-    """Apply exactly these changes; raises as :func:`hcloud.live.apply.apply` does, with nothing done."""
+    """Apply exactly these changes; raises as :func:`hcloud.live.apply.apply` does, and for old prices, with nothing
+    done."""
+    ground.check_prices(found)
     site = ground.site(progress, stop, found.base.lineage)
     return apply(site, found, ground.approval(ends), ground.terms())
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import getpass
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from hcloud.errors import UsageError
 from hcloud.live.purchase import Approve, Purchased, check_open, execute, settle
+from hcloud.model.live import Scope
 from hcloud.model.purchase import Outcome, PurchaseConclusion, PurchasePlan
 from hcloud.planning.purchase_history import Recorded, history
+from hcloud.planning.slots import Place
 from hcloud.readers.config import Loaded
 from hcloud.store.purchase_file import load_purchase_plan
-from hcloud.usecases.commit_ground import CommitGround, Where, gates_of, ledger_of, opened
-from hcloud.usecases.connect import CloudSettings
+from hcloud.usecases.commit_ground import CommitGround, Where, at_scope, gates_of, ledger_of, opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,22 +26,20 @@ class Applied:
     purchased: tuple[Purchased, ...]
 
 
-def apply_purchases(loaded: Loaded, file: Path, where: Where, approve: Approve) -> Applied:
+def apply_purchases(loaded: Loaded, file: Path, where: Where, approve: Approve, at: datetime) -> Applied:
     """Buy what a purchase plan says; see :func:`hcloud.live.purchase.execute` for what it raises."""
     gates = gates_of(loaded)
     check_open(gates)
     plan = load_purchase_plan(file)
-    ground = _ground(loaded, where, plan)
-    return Applied(plan, execute(plan, gates, approve, ground.live))
+    there, place = _place(loaded, plan.scope, where)
+    with opened(there, where, place, at.date()) as ground:
+        return Applied(plan, execute(plan, gates, approve, ground.live))
 
 
-def _ground(loaded: Loaded, where: Where, plan: PurchasePlan) -> CommitGround:
-    settings = CloudSettings(plan.scope.cloud, plan.scope.region, plan.scope.account, plan.scope.endpoint)
-    if where.is_fake:
-        from hcloud.usecases.commit_rehearsal import quoted_in
-
-        settings = replace(settings, hourly=quoted_in(plan))
-    return opened(loaded, where, settings)
+def _place(loaded: Loaded, scope: Scope, where: Where) -> tuple[Loaded, Place | None]:
+    """Where something was planned; a rehearsal has accounts of its own."""
+    there, place = at_scope(loaded, scope)
+    return (loaded, place) if (where.cloud_in(loaded) or "").startswith("fake") else (there, place)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,22 +50,19 @@ class Word:
     bought: str | None
 
 
-def resolve(loaded: Loaded, where: Where, word: Word | None) -> tuple[Recorded, ...]:
+def resolve(loaded: Loaded, where: Where, word: Word | None, at: datetime) -> tuple[Recorded, ...]:
     """Settle what is unknown, by looking or (``word``) by what a person found; returns the purchases that it was about.
 
     Raises PartialError where looking cannot tell, UsageError for a word about a purchase that is not open.
     """
-    ledger = ledger_of(loaded, where)
-    with ledger.held("commit resolve"):
-        pending = history(ledger.entries()).open
-        if not pending and word is None:
-            return ()
-        chosen = next((p for p in pending if word and p.intent.key == word.key), None)
-        if word is not None and chosen is None:
-            raise UsageError(f"{word.key}: is not the key of a purchase of which the outcome is unknown")
-        scope = (chosen or pending[0]).intent.scope
-        settings = CloudSettings(scope.cloud, scope.region, scope.account, scope.endpoint)
-        ground = opened(loaded, where, settings)
+    pending = history(ledger_of(loaded, where).entries()).open
+    chosen = next((p for p in pending if word and p.intent.key == word.key), None)
+    if word is not None and chosen is None:
+        raise UsageError(f"{word.key}: is not the key of a purchase of which the outcome is unknown")
+    if not pending:
+        return ()
+    there, place = _place(loaded, (chosen or pending[0]).intent.scope, where)
+    with opened(there, where, place, at.date()) as ground, ground.ledger.held("commit resolve"):
         if word is None or chosen is None:
             settle(ground.live)
         else:

@@ -11,21 +11,21 @@ from hcloud.model.live import Commitment
 from hcloud.planning.purchase_exit import WayOut
 from hcloud.readers.config import Loaded
 from hcloud.readers.exit_terms import exit_terms
-from hcloud.usecases.commit_ground import Where, opened, settings_of
+from hcloud.usecases.commit_ground import Where, opened
 
 Agree = Callable[[Commitment, WayOut], None]
 """Shows what would be given back and returns where a person agrees; ConfirmationError where there is nobody to ask."""
 
 
-def cancel_commitment(loaded: Loaded, commitment: str, where: Where, agree: Agree) -> tuple[Commitment, datetime]:
+def cancel_commitment(loaded: Loaded, commitment: str, where: Where, agree: Agree, at: datetime) -> Commitment:
     """Cancel one commitment; see :func:`hcloud.live.purchase_cancel.cancel` for what it raises."""
     if not loaded.config.commitments.enabled:
         raise DeniedByGuardError(
             "commitments are not enabled, and nothing was cancelled",
             hint="commitments.enabled: true in hcloud.yaml enables them",
         )
-    ground = opened(loaded, where, settings_of(loaded, where, None))
-    terms, cloud = exit_terms(), ground.cloud.scope().cloud
-    ground.ledger.begin()
-    asked = Cancelling(commitment, lambda found: terms.get((cloud, found.option)), agree)
-    return cancel(asked, ground.ledger, ground.live), ground.live.now()
+    with opened(loaded, where, None, at.date()) as ground:
+        terms, cloud = exit_terms(), ground.live.ask(ground.cloud.scope).cloud
+        ground.ledger.begin()
+        asked = Cancelling(commitment, lambda found: terms.get((cloud, found.option)), agree)
+        return cancel(asked, ground.ledger, ground.live)

@@ -10,7 +10,7 @@ from hcloud.model.live import Commitment, Scope
 from hcloud.planning.purchase import expiring
 from hcloud.planning.purchase_history import Recorded, history
 from hcloud.readers.config import Loaded
-from hcloud.usecases.commit_ground import CommitGround, Where, ledger_of, opened, settings_of
+from hcloud.usecases.commit_ground import Where, ledger_of, opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +36,14 @@ class Holdings:
 def list_commitments(loaded: Loaded, where: Where, at: datetime) -> Holdings:
     """What is recorded and what is held; a cloud is asked where one is named."""
     past = history(ledger_of(loaded, where).entries())
-    ground = _asked(loaded, where)
-    scope = ground.cloud.scope() if ground else None
-    held = {c.id: c for c in ground.cloud.commitments()} if ground else {}
+    scope, held = None, dict[str, Commitment]()
+    if where.cloud_in(loaded) is not None:
+        with opened(loaded, where, None, at.date()) as ground:
+            scope = ground.live.ask(ground.cloud.scope)
+            held = {c.id: c for c in ground.live.ask(ground.cloud.commitments)}
     pairs = [Pair(p, held.pop(p.id, None)) for p in past.purchases]
     pairs += [Pair(None, held[i]) for i in sorted(held)]
     everything = [p.commitment for p in pairs if p.commitment is not None]
     return Holdings(
         tuple(pairs), scope, past.committed(at), loaded.config.commitments.ceiling, expiring(everything, at)
     )
-
-
-def _asked(loaded: Loaded, where: Where) -> CommitGround | None:
-    return opened(loaded, where, settings_of(loaded, where, None)) if where.cloud is not None else None

@@ -6,6 +6,7 @@ import hashlib
 import json
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 from hcloud import __version__
@@ -19,7 +20,7 @@ from hcloud.readers.config import CommitmentsSection, Loaded
 from hcloud.store.plan_file import plan_document
 from hcloud.store.purchase_file import check_target, save_purchase_plan, sealed
 from hcloud.units import counted, format_span
-from hcloud.usecases.commit_ground import CommitGround, Where, opened, settings_of
+from hcloud.usecases.commit_ground import CommitGround, Where, opened, place_in
 from hcloud.usecases.commit_recommend import plan_of
 
 CLOCK_SLACK = timedelta(minutes=15)
@@ -54,11 +55,15 @@ def plan_purchases(loaded: Loaded, asked: Asked, where: Where, at: datetime) -> 
     whether something was bought before.
     """
     check_target(asked.out)
-    plan = plan_of(loaded, asked.plan, at)
+    plan = plan_of(loaded, asked.plan, where, at)
     check_age(plan, loaded.config.commitments, at)
-    ground = opened(loaded, where, settings_of(loaded, where, plan))
+    with opened(loaded, where, place_in(plan, loaded, where), at.date()) as ground:
+        return _planned(plan, asked, ground, at)
+
+
+def _planned(plan: Plan, asked: Asked, ground: CommitGround, at: datetime) -> Planned:
     _check_settled(ground)
-    scope, held = ground.cloud.scope(), ground.cloud.commitments()
+    scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
     needs = still_to_buy(plan, held, at)
     here = tuple(n for n in needs if _is_in(n, scope))
     elsewhere = tuple(sorted({f"{n.wanted.cloud} {n.wanted.region}" for n in needs if not _is_in(n, scope)}))
@@ -126,7 +131,7 @@ def quoted(needs: tuple[Need, ...], basis: Basis, ground: CommitGround) -> list[
     """Each need that is not met with the cloud's quote for it; EvidenceError for one that is not to be believed."""
     found = []
     for need, order in orders(needs, basis):
-        quote = ground.cloud.quote(order)
+        quote = ground.live.ask(partial(ground.cloud.quote, order))
         check_against_plan(need, quote)
         found.append((need, quote))
     return found

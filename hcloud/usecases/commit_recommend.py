@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -14,7 +14,8 @@ from hcloud.readers.config import Loaded
 from hcloud.readers.exit_terms import exit_terms
 from hcloud.store.plan_file import load_plan
 from hcloud.units import counted
-from hcloud.usecases.commit_ground import Where, opened, settings_of
+from hcloud.usecases.commit_ground import Where, opened, place_in
+from hcloud.usecases.held import with_held
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,23 +32,28 @@ class Recommendation:
     warnings: tuple[str, ...]
 
 
-def plan_of(loaded: Loaded, file: Path | None, at: datetime) -> Plan:
-    """The plan in a file, else one made from the configuration now."""
+def plan_of(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Plan:
+    """The plan in a file, else one made from the configuration now, with what the cloud holds used up first."""
     if file is not None:
         return load_plan(file)
     from hcloud.usecases.plan import make_plan
 
-    return make_plan(loaded, at).plan
+    if where.cloud_in(loaded) is None:
+        return make_plan(loaded, at).plan
+    with opened(loaded, where, None, at.date()) as ground:
+        there, said = with_held(ground.here, at)
+    plan = make_plan(replace(loaded, config=there.config), at).plan
+    return replace(plan, warnings=(*plan.warnings, *said))
 
 
 def recommend(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Recommendation:
     """What to commit to; a cloud is asked (and only asked) where one is named."""
-    plan = plan_of(loaded, file, at)
+    plan = plan_of(loaded, file, where, at)
     held: tuple[Commitment, ...] = ()
     scope = None
-    if where.cloud is not None:
-        ground = opened(loaded, where, settings_of(loaded, where, plan))
-        scope, held = ground.cloud.scope(), ground.cloud.commitments()
+    if where.cloud_in(loaded) is not None:
+        with opened(loaded, where, place_in(plan, loaded, where), at.date()) as ground:
+            scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
     needs = tuple(
         n
         for n in still_to_buy(plan, held, at)

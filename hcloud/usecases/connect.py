@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from hcloud.errors import MissingExtraError, UsageError
 from hcloud.live.clock import SystemClock
+from hcloud.model.catalog import Offer
+from hcloud.model.live import CommitmentOrder
 from hcloud.readers.safe_yaml import load_yaml
 
 if TYPE_CHECKING:
     from hcloud.control.ports import Cloud
     from hcloud.fake.memory import MemoryCloud
+    from hcloud.providers.local.provider import LocalCloud
 
 FAKE = "fake"
+LOCAL = "local"
+ACCOUNTS = {
+    "gcp": ("project", ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT")),
+    "azure": ("subscription", ("AZURE_SUBSCRIPTION_ID",)),
+}
+"""What an account is called, and the variables that name it."""
 CLASSES = {"aws": "Aws", "gcp": "Google", "azure": "Azure"}
 _PACKAGES = {"aws": ("boto3", "aws"), "gcp": ("google-cloud-compute", "gcp"), "azure": ("azure-mgmt-compute", "azure")}
 
@@ -26,7 +37,8 @@ _PACKAGES = {"aws": ("boto3", "aws"), "gcp": ("google-cloud-compute", "gcp"), "a
 class CloudSettings:
     """Which cloud, where. ``account`` is the Google project or Azure subscription where the environment does not name
     it, ``endpoint`` another than the cloud's own; ``hourly`` are on-demand prices by type that a fake tells,
-    ``options`` further fields of a provider's own settings."""
+    ``options`` further fields of a provider's own settings, ``sold`` the price book's commitments, for a provider that
+    quotes none."""
 
     cloud: str
     region: str
@@ -34,19 +46,22 @@ class CloudSettings:
     endpoint: str = ""
     hourly: Mapping[str, Decimal] = field(default_factory=dict)
     options: Mapping[str, object] = field(default_factory=dict)
+    sold: Callable[[CommitmentOrder], Offer | None] = field(default=lambda order: None)
 
 
 def connect(selection: str, settings: CloudSettings) -> Cloud:
     """The cloud that ``--cloud`` names: ``fake`` or ``fake:FAULTPLAN.yaml`` for one in memory that behaves like
-    ``settings.cloud``, else aws, gcp or azure.
+    ``settings.cloud``, ``local`` for this machine, else aws, gcp or azure.
 
     Raises UsageError for a name that is none, MissingExtraError where its SDK is not installed.
     """
     name, _, plan = selection.partition(":")
     if name == FAKE:
         return in_memory(settings, plan)
+    if selection == LOCAL:
+        return this_machine(Path(str(settings.options["directory"])))
     if name not in CLASSES or plan:
-        known = ", ".join((FAKE, f"{FAKE}:FAULTPLAN.yaml", *CLASSES))
+        known = ", ".join((FAKE, f"{FAKE}:FAULTPLAN.yaml", LOCAL, *CLASSES))
         raise UsageError(f"--cloud {selection}: there is no such cloud", hint=f"one of {known}")
     if name != settings.cloud:
         raise UsageError(f"--cloud {selection}: what is asked for is for {settings.cloud}")
@@ -72,22 +87,53 @@ def in_memory(settings: CloudSettings, plan: str = "") -> MemoryCloud:
     return cloud
 
 
+def this_machine(directory: Path) -> LocalCloud:
+    """This machine as a cloud, whose machines are noted in a directory."""
+    from hcloud.profiling.machines import ProcessHost
+    from hcloud.providers.local.provider import LocalCloud
+    from hcloud.providers.local.settings import LocalSettings
+
+    return LocalCloud(LocalSettings(directory.resolve()), SystemClock(), ProcessHost(directory / "running"))
+
+
 def _provider(name: str, settings: CloudSettings) -> Cloud:
     try:
         module: Any = importlib.import_module(f"hcloud.providers.{name}.provider")
         values: Any = importlib.import_module(f"hcloud.providers.{name}.settings")
     except ModuleNotFoundError as error:
-        if (error.name or "").startswith("hcloud"):
-            raise UsageError(f"--cloud {name}: this hcloud has no provider for it") from None
-        raise MissingExtraError(*_PACKAGES[name]) from None
-    own = getattr(values, f"{CLASSES[name]}Settings")
-    provider = getattr(module, f"{CLASSES[name]}Cloud")
-    known = own(**_fields(name, settings))
-    return cast("Cloud", provider(known, SystemClock()) if name == "azure" else provider(known))
+        raise MissingExtraError(*_PACKAGES[name]) from error
+    cloud = getattr(module, f"{CLASSES[name]}Cloud")
+    own = getattr(values, f"{CLASSES[name]}Settings")(**_fields(name, settings))
+    return cast("Cloud", cloud(own, **_beside(name, settings)))
+
+
+def _beside(name: str, settings: CloudSettings) -> dict[str, object]:
+    """What a provider is given besides its settings: Azure's waits by a clock, and Google quotes no commitment, so that
+    its price is told."""
+    if name == "azure":
+        return {"clock": SystemClock()}
+    return {"prices": partial(_price, settings)} if name == "gcp" else {}
+
+
+def _price(settings: CloudSettings, order: CommitmentOrder) -> object:
+    from hcloud.providers.gcp.commitments import CommitmentPrice
+
+    offer = settings.sold(order)
+    if offer is None:
+        return None
+    source = f"{offer.origin.source} of {offer.origin.day}"
+    return CommitmentPrice(offer.hourly, source, offer.upfront)
 
 
 def _fields(name: str, settings: CloudSettings) -> dict[str, object]:
+    """The fields of a provider's own settings; the account is AWS's own business, and else what is named, or what the
+    environment of the provider's own tools says."""
     place = {"aws": "region", "gcp": "region", "azure": "location"}[name]
-    account = {"aws": "", "gcp": "project", "azure": "subscription"}[name]
     found: dict[str, object] = {place: settings.region, "endpoint": settings.endpoint, **settings.options}
-    return {**found, account: settings.account} if account else found
+    if name not in ACCOUNTS:
+        return found
+    account, variables = ACCOUNTS[name]
+    named = settings.account or next((os.environ[v] for v in variables if os.environ.get(v)), "")
+    if not named:
+        raise UsageError(f"--cloud {name}: no {account} is named", hint=f"set {variables[0]} in the environment")
+    return {**found, account: named}

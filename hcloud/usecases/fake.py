@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from hcloud.control.ports import Size
 from hcloud.errors import MissingExtraError, UsageError
 from hcloud.fake.faults import FaultPlan, fault_plan, read_text
 from hcloud.fake.server import FakeCloud, Running
 from hcloud.readers.safe_yaml import load_yaml
 
-CLASSES = {"aws": ("aws.cloud", "FakeAws"), "gcp": ("gcp.cloud", "FakeGoogle"), "azure": ("azure.server", "FakeAzure")}
+CLASSES = {"aws": ("aws.cloud", "FakeAws"), "gcp": ("gcp.cloud", "FakeGoogle"), "azure": ("azure.cloud", "FakeAzure")}
 ACCOUNTS = {"gcp": "hcloud-fake", "azure": "00000000-0000-4000-8000-000000000001"}
 """The project that the fake Google has, and a subscription for the fake Azure, which takes any."""
 _EXTRAS = {"moto": "fake", "boto3": "aws", "botocore": "aws", "werkzeug": "fake"}
@@ -48,19 +49,56 @@ def plan_of(path: Path | None) -> FaultPlan:
 
 
 @contextmanager
-def up(names: Sequence[str], ports: Sequence[int], faults: Path | None) -> Iterator[tuple[Up, ...]]:
-    """Fakes that listen as long as the context lasts, each on the port of its place (0 and missing: any)."""
+def up(
+    names: Sequence[str], ports: Sequence[int], faults: Path | None, *, execute: bool = False
+) -> Iterator[tuple[Up, ...]]:
+    """Fakes that listen as long as the context lasts, each on the port of its place (0 and missing: any).
+
+    With ``execute`` the start-up scripts of their machines run here, with the rights of this process.
+    """
     plan = plan_of(faults)
     with ExitStack() as stack:
         found = []
         for number, name in enumerate(names):
             port = ports[number] if number < len(ports) else 0
+            cloud = made(name, plan)
+            if execute:
+                stack.enter_context(executing(cloud))
             try:
-                running = stack.enter_context(Running(made(name, plan), port))
+                running = stack.enter_context(Running(cloud, port))
             except OSError as error:
                 raise UsageError(f"port {port} of this machine cannot be listened on: {error.strerror}") from None
             found.append(Up(name, running.url, environment(name, running.url)))
         yield tuple(found)
+
+
+@contextmanager
+def executing(cloud: FakeCloud) -> Iterator[None]:
+    """The start-up scripts of a fake's machines run as processes of this machine, in the size of their type."""
+    from hcloud.fake.execute import Executor
+    from hcloud.profiling.machines import passing_host
+
+    with passing_host() as host, Executor(cloud.ledger, cloud.clock, host, size_of(cloud)):
+        yield
+
+
+def size_of(cloud: FakeCloud) -> Callable[[str], Size]:
+    """How large a type is, by the fake's own catalogue where it has one."""
+    from hcloud.fake.execute import usual_size
+
+    def look_up(instance_type: str) -> Size:
+        known: Any = None
+        if cloud.name == "aws" and hasattr(cloud, "shop"):
+            known = cloud.shop.types.get(instance_type)
+        elif cloud.name == "gcp" and hasattr(cloud, "place"):
+            known = cloud.place.shapes.get(instance_type)
+        elif cloud.name == "azure":
+            from hcloud.fake.azure.shapes import shape
+
+            known = shape(instance_type)
+        return usual_size(instance_type) if known is None else Size(int(known.vcpus), float(known.memory_gib))
+
+    return look_up
 
 
 def environment(name: str, url: str) -> Mapping[str, str]:

@@ -11,32 +11,41 @@ from decimal import Decimal
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 from uuid import uuid4
 
 from hcloud.catalog.book import PriceBook
-from hcloud.errors import StaleError, UsageError
+from hcloud.errors import EvidenceError, StaleError, UsageError
 from hcloud.live.clock import SystemClock
 from hcloud.live.guards import Approval
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.change import ChangeSet, Shape, Slot
-from hcloud.model.live import CLOUDS
+from hcloud.model.live import CLOUDS, CommitmentOrder
 from hcloud.model.plan import Plan
-from hcloud.model.state import State
+from hcloud.model.state import Operating, State
 from hcloud.planning.diff import Terms, changes
 from hcloud.planning.slots import Place, in_zones, slots_of
-from hcloud.readers.config import DEFAULT_REGIONS, FleetSection, Loaded, MarketSection
+from hcloud.providers.http import LOOPBACK
+from hcloud.readers.config import DEFAULT_REGIONS, Loaded, MarketSection
+from hcloud.readers.live_sections import FleetSection
 from hcloud.store.crash import crash_from
-from hcloud.usecases.connect import CloudSettings, connect
+from hcloud.usecases.connect import LOCAL, CloudSettings, connect
 from hcloud.usecases.sources import open_prices
 from hcloud.usecases.state import open_store
 
 if TYPE_CHECKING:
     from hcloud.control.ports import Clock, Cloud, MendableStore
 
+DAY = 86_400
+OLDEST_PRICE_SECONDS = 30 * DAY
 FAKE = "fake"
 FAKE_FILE = "fake-{}.json"
 """Where a rehearsal in memory is kept between two verbs, beside the state."""
+LOCAL_DIRECTORY = "local"
+"""Where the machines of this machine are noted, beside the state."""
+OWN_MACHINE = Decimal(0)
+"""What a machine of this machine costs an hour: it is there anyway. Nothing else may be free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +58,7 @@ class Where:
 
 @dataclass
 class LiveGround:
-    """A cloud that was opened, with everything around it."""
+    """A cloud that was opened, with everything around it; ``beside`` is where files of this machine go."""
 
     loaded: Loaded
     selection: str
@@ -58,11 +67,17 @@ class LiveGround:
     store: MendableStore
     clock: Clock
     today: date
+    beside: Path = Path(".hcloud")
 
     @cached_property
     def book(self) -> PriceBook:
         """The prices of the region that is acted on."""
         return open_prices(_only(self.loaded, self.place), self.today)[0]
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the cloud is this machine."""
+        return self.selection == LOCAL
 
     def site(
         self, progress: Progress = lambda step: None, stop: Callable[[], bool] = lambda: False, lineage: str = ""
@@ -71,8 +86,8 @@ class LiveGround:
         beginning = State(lineage=lineage or uuid4().hex, project=self.loaded.config.live.project)
         crash = crash_from(os.environ)
         site = Site(self.cloud, self.store, self.clock, stop, progress, crash, beginning=beginning)
-        is_rehearsal = self.selection.startswith(FAKE)
-        return replace(site, waits=replace(site.waits, ready=0.0, ended=0.0)) if is_rehearsal else site
+        in_memory = self.selection.startswith(FAKE)
+        return replace(site, waits=replace(site.waits, ready=0.0, ended=0.0)) if in_memory else site
 
     def approval(self, ends: int | None) -> Approval:
         """How far an apply may go; ``ends`` is the number of machines to end that was typed."""
@@ -82,7 +97,9 @@ class LiveGround:
 
     def terms(self) -> Terms:
         """Dollars an hour on demand of everything that may stand here."""
-        offers = self.book.select(self.place.provider, PurchaseOption.ON_DEMAND)
+        if self.is_local:
+            return Terms(dict.fromkeys(_local_types(), OWN_MACHINE), free="this machine")
+        offers = self.book.select(Provider(self.place.provider), PurchaseOption.ON_DEMAND)
         return Terms({o.key.instance_type: o.hourly for o in offers if o.key.region == self.place.region})
 
     def slots(self, plan: Plan | None) -> tuple[Slot, ...]:
@@ -98,22 +115,47 @@ class LiveGround:
         types = sorted({slot.instance_type for slot in found if not slot.zones})
         return in_zones(found, {t: config.live.zones or self.cloud.zones(t) for t in types})
 
-    def changes(self, slots: Sequence[Slot]) -> ChangeSet:
-        """What has to change for these slots to stand; reads only."""
+    def changes(self, slots: Sequence[Slot], operating: Operating | None = None) -> ChangeSet:
+        """What has to change for these slots to stand, to be run like that; reads only."""
         from hcloud.live.observe import observe
 
         site = self.site()
-        return changes(slots, observe(site), self.terms())
+        return changes(slots, observe(site), replace(self.terms(), operating=operating))
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether it is a fake: in this process, or on this machine."""
+        endpoint = urlsplit(self.loaded.config.live.endpoint or "").hostname
+        return self.selection.startswith(FAKE) or endpoint in LOOPBACK
+
+    def check_prices(self, found: ChangeSet) -> None:
+        """EvidenceError where a machine would come at a price that is older than allowed (30 days where the
+        configuration says nothing); a rehearsal costs nothing."""
+        if self.is_rehearsal or self.is_local:
+            return
+        provider = Provider(self.place.provider)
+        allowed = self.loaded.config.prices.max_age or OLDEST_PRICE_SECONDS
+        for name in sorted({c.instance_type for c in found.to_do if c.count}):
+            key = OfferKey(provider, self.place.region, name, PurchaseOption.ON_DEMAND)
+            age = (self.today - self.book.offer(key).origin.day).days
+            if age * DAY > allowed:
+                raise EvidenceError(
+                    f"{key}: its price is {age} days old, {allowed // DAY} are allowed where machines come of it",
+                    hint="hcloud pricing refresh, or set prices.max_age",
+                )
 
     def _slot(self, section: FleetSection) -> Slot:
-        hourly = self._price(section.instance_type, section.option)
-        fallbacks = tuple(Shape(name, self._price(name, section.option)) for name in section.fallbacks)
+        hourly = self.price(section.instance_type, section.option)
+        fallbacks = tuple(Shape(name, self.price(name, section.option)) for name in section.fallbacks)
         fields = (section.address, section.instance_type, section.zones, section.count, hourly)
         return Slot(*fields, option=section.option, fallbacks=fallbacks)
 
-    def _price(self, instance_type: str, option: PurchaseOption) -> Decimal:
+    def price(self, instance_type: str, option: PurchaseOption = PurchaseOption.ON_DEMAND) -> Decimal:
         """Dollars an hour; EvidenceError where there is no price: nothing is launched at a price nobody knows."""
-        return self.book.offer(OfferKey(self.place.provider, self.place.region, instance_type, option)).hourly
+        if self.is_local:
+            return OWN_MACHINE
+        provider = Provider(self.place.provider)
+        return self.book.offer(OfferKey(provider, self.place.region, instance_type, option)).hourly
 
 
 def _check_addresses(slots: Sequence[Slot]) -> None:
@@ -131,26 +173,26 @@ def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
     """
     selection = where.cloud or loaded.config.live.cloud
     if selection is None:
-        raise UsageError("no cloud is named", hint="--cloud aws, gcp, azure or fake; or live.cloud in hcloud.yaml")
+        raise UsageError("no cloud is named", hint="--cloud aws, gcp, azure, local, fake; or live.cloud of hcloud.yaml")
     place = place_of(loaded, selection)
     directory = where.state or loaded.config.live.state
     local = directory if "://" in directory or Path(directory).is_absolute() else str(loaded.base / directory)
     store = open_store(where.state or local)
-    settings = _settings(loaded, place)
+    settings = _settings(loaded, place) if selection != LOCAL else _own_machine(local)
     if not selection.startswith(FAKE):
         cloud = connect(selection, settings)
         _check_account(loaded, cloud)
-        yield LiveGround(loaded, selection, place, cloud, store, SystemClock(), today)
+        yield LiveGround(loaded, selection, place, cloud, store, SystemClock(), today, _beside(local))
         return
     from hcloud.fake.memory_file import go_on_from, keep
     from hcloud.usecases.connect import in_memory
 
     named = selection.partition(":")[2]
     memory = in_memory(settings, "" if named in CLOUDS else named)
-    kept = Path(local if "://" not in local else ".hcloud") / FAKE_FILE.format(settings.cloud)
+    kept = _beside(local) / FAKE_FILE.format(settings.cloud)
     go_on_from(memory.world, kept)
     try:
-        yield LiveGround(loaded, selection, place, memory, store, memory.clock, today)
+        yield LiveGround(loaded, selection, place, memory, store, memory.clock, today, _beside(local))
     finally:
         keep(memory.world, kept)
 
@@ -158,6 +200,8 @@ def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
 def place_of(loaded: Loaded, selection: str) -> Place:
     """The cloud and region that are acted on: ``fake`` stands for the first market's, ``fake:gcp`` for Google's."""
     name, _, named = selection.partition(":")
+    if selection == LOCAL:
+        return Place(LOCAL, LOCAL)
     markets = {m.provider: m for m in reversed(loaded.config.markets)}
     wanted = named if name == FAKE and named in CLOUDS else "" if name == FAKE else name
     known = [p.value for p in Provider]
@@ -169,9 +213,25 @@ def place_of(loaded: Loaded, selection: str) -> Place:
     return Place(provider, region)
 
 
+def _own_machine(state: str) -> CloudSettings:
+    return CloudSettings(LOCAL, LOCAL, options={"directory": str(_beside(state) / LOCAL_DIRECTORY)})
+
+
+def _beside(state: str) -> Path:
+    """Where files on this machine are kept, also where the state is in a bucket."""
+    return Path(".hcloud" if "://" in state else state)
+
+
+def _local_types() -> tuple[str, ...]:
+    from hcloud.providers.local.settings import TYPES
+
+    return tuple(TYPES)
+
+
 def _settings(loaded: Loaded, place: Place) -> CloudSettings:
-    live = loaded.config.live
-    known = open_prices(_only(loaded, place), date.today())[0].select(place.provider, PurchaseOption.ON_DEMAND)
+    live, provider = loaded.config.live, Provider(place.provider)
+    book = open_prices(_only(loaded, place), date.today())[0]
+    known = book.select(provider, PurchaseOption.ON_DEMAND)
     hourly = {o.key.instance_type: o.hourly for o in known if o.key.region == place.region}
     return CloudSettings(
         cloud=place.provider,
@@ -180,13 +240,19 @@ def _settings(loaded: Loaded, place: Place) -> CloudSettings:
         endpoint=live.endpoint or "",
         hourly=hourly,
         options=live.settings,
+        sold=lambda order: book.offers.get(_key(place, order)),
     )
+
+
+def _key(place: Place, order: CommitmentOrder) -> OfferKey:
+    where = (Provider(place.provider), place.region, order.instance_type)
+    return OfferKey(*where, order.option, order.term_years, order.payment)
 
 
 def _only(loaded: Loaded, place: Place) -> Loaded:
     """The configuration with the market of one place alone."""
     market = next((m for m in loaded.config.markets if m.provider == place.provider), MarketSection())
-    only = market.model_copy(update={"provider": place.provider, "regions": (place.region,)})
+    only = market.model_copy(update={"provider": Provider(place.provider), "regions": (place.region,)})
     return replace(loaded, config=loaded.config.model_copy(update={"markets": (only,)}))
 
 

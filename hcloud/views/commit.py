@@ -6,14 +6,19 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from rich.table import Table
 from rich.text import Text
 
+from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.purchase import Refund
 from hcloud.units import cents, format_money, harmless, plain
 from hcloud.views.console import Terminal
+from hcloud.views.plan import SHORT
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from hcloud.model.live import Commitment, CommitmentOrder
     from hcloud.model.plan import Plan
     from hcloud.model.purchase import ExitTerms, Need, PurchaseItem, PurchasePlan
@@ -29,17 +34,24 @@ def show_recommendation(found: Recommendation, terminal: Terminal) -> None:
     """What to commit to, the arithmetic behind it, how to get out again, and how sure that is."""
     plan = found.plan
     if not found.needs:
-        terminal.show("the plan commits to nothing", *(f"· {reason}" for reason in plan.reasons))
+        terminal.show("the plan commits to nothing", *map(_point, plan.reasons))
         _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
         return
     terminal.show(_needs_table(found.needs, terminal.out.width), "")
     points = [*_arithmetic(found), *plan.reasons, *_ways_out(found), *_how_sure(plan)]
-    terminal.show(*(Text(f"· {point}") for point in points))
+    terminal.show(*map(_point, points))
     _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
 
 
-def _needs_table(needs: Sequence[Need], width: int) -> object:
-    names = ("commitment", "wanted", "held", "to buy", "upfront", "over the term", "pays above", "begins")
+def _point(line: str) -> Table:
+    """A sentence with a bullet, its further lines indented below its first."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_row("·", Text(line))
+    return grid
+
+
+def _needs_table(needs: Sequence[Need], width: int) -> RenderableType:
+    names = ("commitment", "wanted", "held", "to buy", "upfront", "total", "pays above")
     rows = [
         (
             _what(n),
@@ -49,7 +61,6 @@ def _needs_table(needs: Sequence[Need], width: int) -> object:
             format_money(n.wanted.upfront * n.missing / n.wanted.quantity),
             format_money(n.expected),
             "" if n.wanted.break_even is None else f"{float(n.wanted.break_even):.1%}",
-            f"{n.wanted.starts:%Y-%m-%d}" if n.wanted.starts else "now",
         )
         for n in needs
     ]
@@ -58,7 +69,14 @@ def _needs_table(needs: Sequence[Need], width: int) -> object:
 
 def _what(need: Need) -> str:
     w = need.wanted
-    return f"{w.instance_type} {w.option} {w.term_years}y {w.payment} in {w.region}"
+    begins = f" from {w.starts:%Y-%m-%d}" if w.starts else ""
+    return _named(w.instance_type, w.option, w.term_years, w.payment) + begins
+
+
+def _named(instance_type: str, option: PurchaseOption, years: int, payment: Payment) -> str:
+    """A commitment in the field's short terms: ``m6i.4xlarge Standard RI 1y all upfront``."""
+    paid = "" if payment is Payment.NONE else f" {payment.replace('-', ' ')}"
+    return f"{instance_type} {SHORT.get(option, str(option))} {years}y{paid}"
 
 
 def _quantity(need: Need, quantity: Decimal) -> str:
@@ -70,7 +88,7 @@ def _arithmetic(found: Recommendation) -> Iterator[str]:
     total = sum((n.expected for n in found.needs), Decimal(0))
     saved = plan.now.monthly - plan.after.monthly
     yield (
-        f"{format_money(total)} over the terms; with all of it a month costs {format_money(plan.after.monthly)}"
+        f"binds {format_money(total)} over the terms; with all of it a month costs {format_money(plan.after.monthly)}"
         f" in place of {format_money(plan.now.monthly)} ({format_money(saved)} less)"
     )
 
@@ -120,29 +138,29 @@ def _show_standing(
 
 
 def _told(found: Commitment) -> str:
-    return harmless(f"{found.count or ''} {found.instance_type} {found.option}".strip())
+    what = _named(found.instance_type, found.option, found.term_years, found.payment)
+    return harmless(f"{found.count or ''} {what}".strip())
 
 
 def show_planned(found: Planned, out: str, terminal: Terminal) -> None:
     """The purchases that a plan file holds now, and what it takes to make them."""
     _show_standing(found.expiring, found.unplanned, (), terminal)
     for need in found.later:
-        begins = f"{need.wanted.starts:%Y-%m-%d}" if need.wanted.starts else "later"
-        terminal.note(f"not yet: {_what(need)} begins on {begins} (--later queues it now)")
+        terminal.note(f"not yet: {_what(need)} (--later queues it now)")
     for place in found.elsewhere:
         terminal.note(f"not here: the plan buys in {place} too (--region)")
     if found.purchases is None:
         terminal.show("nothing is left to buy: what the plan wants is held")
         return
     terminal.show(purchase_table(found.purchases, terminal.out.width), "")
-    terminal.show(*(Text(f"· {line}") for line in _terms_of(found.purchases)))
+    terminal.show(*map(_point, _terms_of(found.purchases)))
     terminal.note(f"written: {out}; it can be bought once, until {found.purchases.expires:%Y-%m-%d %H:%M} UTC")
     terminal.note(f"then: HYC_ALLOW_PURCHASE=1 hcloud commit apply {out}")
 
 
-def purchase_table(plan: PurchasePlan, width: int) -> object:
+def purchase_table(plan: PurchasePlan, width: int) -> RenderableType:
     """The purchases of a plan with their sum."""
-    names = ("purchase", "how much", "upfront", "$/h", "over the term", "key")
+    names = ("purchase", "count", "upfront", "$/h", "total", "key")
     rows = [_item(i) for i in plan.items]
     hourly = sum((i.quote.hourly for i in plan.items), Decimal(0))
     total = ("total", "", format_money(plan.upfront, 2), f"{hourly:,.4f}", format_money(plan.amount, 2), "")
@@ -151,7 +169,7 @@ def purchase_table(plan: PurchasePlan, width: int) -> object:
 
 def _item(item: PurchaseItem) -> tuple[str, ...]:
     quote, order = item.quote, item.quote.order
-    what = f"{order.instance_type} {order.option} {order.term_years}y {order.payment}"
+    what = _named(order.instance_type, order.option, order.term_years, order.payment)
     what += f" from {order.starts:%Y-%m-%d}" if order.starts else ""
     money = (format_money(quote.upfront, 2), f"{quote.hourly:,.4f}", format_money(item.amount, 2))
     return (what, _ordered(order), *money, item.key[:12])
@@ -176,7 +194,7 @@ def show_approval(plan: PurchasePlan, terminal: Terminal) -> None:
 
 def show_applied(found: Applied, terminal: Terminal) -> None:
     """What came of each purchase."""
-    names = ("purchase", "how much", "over the term", "outcome", "commitment")
+    names = ("purchase", "count", "total", "outcome", "commitment")
     rows = []
     for bought in found.purchased:
         what, much, _, _, money, _ = _item(bought.item)
@@ -202,7 +220,7 @@ def show_holdings(found: Holdings, terminal: Terminal) -> None:
     if not found.pairs:
         terminal.show("nothing is recorded" + (f", and nothing is held in {found.scope}" if found.scope else ""))
         return
-    names = ("commitment", "what", "how much", "over the term", "ledger", "cloud", "ends")
+    names = ("commitment", "what", "count", "total", "ledger", "cloud", "ends")
     rows = [_pair(p, asked=found.scope is not None) for p in found.pairs]
     terminal.show(fitted(Figures(names, rows, frozenset({2, 3})), terminal.out.width))
     ceiling = f" of at most {format_money(found.ceiling, 2)}" if found.ceiling is not None else ""
@@ -216,15 +234,16 @@ def _pair(pair: Pair, *, asked: bool) -> tuple[str, ...]:
     recorded, held = pair.recorded, pair.commitment
     if recorded is not None:
         order = recorded.intent.quote.order
-        what = f"{order.instance_type} {order.option} {order.term_years}y"
+        what = _named(order.instance_type, order.option, order.term_years, order.payment)
         much, money, ends = _ordered(order), format_money(recorded.intent.amount, 2), recorded.ends
         ledger = "given back" if recorded.cancelled else str(recorded.outcome)
     else:
         what, much, money, ledger, ends = "", "", "", "not recorded", None
     if held is not None:
-        what, much = f"{held.instance_type} {held.option} {held.term_years}y", much or f"{held.count:,}"
+        what = _named(held.instance_type, held.option, held.term_years, held.payment)
+        much = much or f"{held.count:,}"
         ends = held.ends or ends
-    cloud = held.state if held is not None else "not listed" if asked else "not asked"
+    cloud = held.state if held is not None else "not listed" if asked else ""
     name = held.id if held is not None else recorded.id or recorded.intent.key[:12] if recorded else ""
     return harmless(name), harmless(what), much, money, ledger, cloud, f"{ends:%Y-%m-%d}" if ends else ""
 

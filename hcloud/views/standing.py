@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from hcloud import __version__
+from hcloud.store.state_codec import operating_document
 from hcloud.units import counted, plain
 from hcloud.views.change import dollars
 from hcloud.views.console import Terminal, plain_table
@@ -37,6 +38,9 @@ def show_status(found: Status, terminal: Terminal) -> None:
         terminal.show(table)
     machines = sum(g.count for g in found.groups)
     terminal.show(f"{counted(machines, 'machine')}, {dollars(found.hourly)}/h")
+    if (how := state.operating) is not None:
+        limits = "" if how.soft_limit is None else f", limits {how.soft_limit:.0%} and {how.hard_limit or 1:.0%}"
+        terminal.show(f"to be run as {how.strategy}{limits}; on demand {', '.join(how.on_demand_types) or 'nothing'}")
     if observed.open:
         terminal.warn(f"{counted(len(observed.open), 'request')} without a known outcome: the next apply settles them")
     if found.drift:
@@ -90,6 +94,7 @@ def status_document(found: Status, at: datetime) -> Mapping[str, object]:
         "serial": found.stored.serial,
         "currency": "USD",
         "hourly": plain(found.hourly),
+        "operating": None if found.stored.operating is None else operating_document(found.stored.operating),
         "standing": [
             {
                 "address": g.address,

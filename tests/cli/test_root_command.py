@@ -32,7 +32,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["strateg"], "Did you mean 'strategy'?"),
+        (["simulat"], "Did you mean 'simulate'?"),
         (["valdate"], "Did you mean 'validate'?"),
         (["strategy", "lst"], "Did you mean 'list'?"),
         (["frobnicate"], "No such command 'frobnicate'"),
@@ -126,7 +126,7 @@ def test_debug_shows_where() -> None:
 
 
 COMPLETED = [
-    ("hcloud st", ["strategy"]),
+    ("hcloud stra", ["strategy"]),
     ("hcloud strategy ", ["list", "show"]),
     ("hcloud strategy show ", ["SR", "OdF", "OdM", "HF", "HM", "HC"]),
     ("hcloud strategy show H", ["HF", "HM", "HC"]),

@@ -21,14 +21,15 @@ PROBE = (
 
 
 @pytest.mark.parametrize(
-    "words", [["--help"], ["--version"], ["strategy", "--help"], ["init", "--help"], ["plan", "--help"]]
+    "words",
+    [["--help"], ["--version"], ["strategy", "--help"], ["init", "--help"], ["plan", "--help"], ["commit", "--help"]],
 )
 def test_help_loads_nothing_heavy(words: list[str]) -> None:
     done = subprocess.run([sys.executable, "-c", PROBE, *words], check=False, capture_output=True, text=True)
     assert done.returncode == 0
     loaded = done.stderr.splitlines()[-1].removeprefix("heavy:").split()
     # Typer itself converts the parameters of verbs with pydantic; the root has only switches
-    assert loaded == [] or (loaded == ["pydantic"] and words[0] in ("strategy", "init", "plan"))
+    assert loaded == [] or (loaded == ["pydantic"] and words[0] in ("strategy", "init", "plan", "commit"))
 
 
 def test_completing_loads_nothing_heavy() -> None:

@@ -11,7 +11,7 @@ import pytest
 from contract.rig import Ability, Rig
 
 HERE = Path(__file__).parent
-ORDER = ("memory", "aws", "gcp", "azure", "local")
+ORDER = ("memory", "memory_gcp", "memory_azure", "aws", "gcp", "azure", "local")
 
 
 def rig_classes() -> dict[str, type[Rig]]:

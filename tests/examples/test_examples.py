@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted(p for p in (Path(__file__).parents[2] / "examples").iterdir() if p.is_dir())
+EXAMPLES = sorted(p.parent for p in (Path(__file__).parents[2] / "examples").glob("*/run"))
 
 
 @pytest.fixture

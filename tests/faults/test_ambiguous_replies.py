@@ -123,3 +123,21 @@ def test_R8_an_open_order_is_resolved_as_it_was_noted_though_the_plan_has_change
         assert len(ours(r.cloud, LINEAGE)) == 3
         r.converges(r.slot(now))
         assert len(r.cloud.ledger.machines) == max(now, 3)
+
+
+@every_cloud
+@pytest.mark.parametrize("kind", [Kind.DENIED, Kind.QUOTA])
+def test_R1_an_order_that_may_have_been_carried_out_is_not_given_up_because_it_is_refused_now(
+    cloud: str, kind: Kind
+) -> None:
+    r = Rehearsal(cloud)
+    r.heal(visibility_delay=60)
+    slot = r.slot(3)
+    with crashing():
+        r.apply(slot, crash=Crasher(4))
+    r.faults(rule("launch", kind), visibility_delay=60)
+    outcome = r.apply(slot)
+    assert outcome.exit_code in (0, 6), "a cloud that knows the key gives the machines"
+    r.heal()
+    r.converges(slot)
+    assert len(r.cloud.ledger.machines) == 3

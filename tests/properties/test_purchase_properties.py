@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from purchasing import OPEN, OPTIONS, Shop, wanted
 
-from hcloud.errors import DeniedByGuardError, InputError
+from hcloud.errors import DeniedByGuardError, HcloudError, InputError
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
-from hcloud.model.purchase import Outcome, PurchaseConclusion, PurchaseIntent, committed
+from hcloud.model.purchase import Outcome, PurchaseConclusion, PurchaseIntent, committed, snapshot
 from hcloud.planning.purchase_gates import check_ceiling, checked_count, checked_dollars, typed_amount
 from hcloud.planning.purchase_history import history
 from hcloud.planning.unknown_purchase import GRACE, Verdict, judge
@@ -90,7 +92,7 @@ commitments = st.builds(
     Commitment,
     id=st.sampled_from([f"c{n}" for n in range(6)]),
     option=st.just(PurchaseOption.RESERVED),
-    offering=st.sampled_from(["offering", "another"]),
+    offering=st.sampled_from(["offering", "another", ""]),
     instance_type=st.sampled_from(["m5.large", "c5.large"]),
     count=st.sampled_from([3, 4]),
     term_years=st.just(1),
@@ -108,8 +110,6 @@ holdings = st.lists(commitments, max_size=4, unique_by=lambda c: c.id)
 
 @given(before=holdings, now=holdings, seconds=st.integers(0, 4000))
 def test_I1_a_judgement_rests_on_what_is_listed(before: list[Commitment], now: list[Commitment], seconds: int) -> None:
-    from hcloud.model.purchase import snapshot
-
     asked = replace(intent(1, quote(Decimal(100), Decimal("0.1"))), before=snapshot(tuple(before)))
     at = AT + timedelta(seconds=seconds)
     found = judge(asked, now, frozenset(), at)
@@ -117,9 +117,44 @@ def test_I1_a_judgement_rests_on_what_is_listed(before: list[Commitment], now: l
     new = [c for c in now if c.id not in known]
     if found.verdict is Verdict.NOT_BOUGHT:
         assert seconds >= GRACE.total_seconds()
-        assert known <= {c.id for c in now}
+        assert {c.id for c in before if c.state != "ended"} <= {c.id for c in now}
         assert not any(c.instance_type == "m5.large" or c.key == asked.key for c in new)
     if found.verdict is Verdict.BOUGHT:
         assert found.commitment in now
         assert found.commitment is not None
         assert found.commitment.key in ("", asked.key)
+
+
+def test_I1_a_cloud_that_does_not_tell_the_offering_is_judged_by_terms_and_price() -> None:
+    asked = intent(1, quote(Decimal(100), Decimal("0.1")))
+    mine = Commitment(
+        id="c1", option=PurchaseOption.RESERVED, offering="", instance_type="m5.large", count=3, term_years=1,
+        payment=Payment.PARTIAL, state="active", starts=AT, ends=None, upfront=Decimal("100.0"),
+        hourly=Decimal("0.10"), currency="USD",
+    )  # fmt: skip
+    assert judge(asked, [mine], frozenset(), AT).verdict is Verdict.BOUGHT
+    for other in (replace(mine, term_years=3), replace(mine, payment=Payment.ALL), replace(mine, upfront=Decimal(90))):
+        assert judge(asked, [other], frozenset(), AT + GRACE).verdict is Verdict.CANNOT_TELL
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    counts=st.lists(st.integers(1, 40), min_size=1, max_size=5),
+    ceiling=st.integers(0, 60),
+    lost=st.sets(st.integers(1, 5)),
+    kind=st.sampled_from(sorted(OPTIONS)),
+)
+def test_V2_what_a_cloud_sold_never_exceeds_the_ceiling(
+    counts: list[int], ceiling: int, lost: set[int], kind: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    shop = Shop.open(kind, tmp_path_factory.mktemp("shop"))
+    most = shop.plan(wanted(kind, 1)).amount * ceiling
+    shop.faults(
+        {"on": "buy", "answer": "dropped-after", "calls": sorted(lost)} if lost else {"on": "no", "answer": "slow"}
+    )
+    for number, count in enumerate(counts):
+        with suppress(HcloudError):
+            shop.apply(shop.plan(wanted(kind, count, f"place/{number}")), replace(OPEN, ceiling=most or None))
+        shop.cloud.clock.advance(GRACE.total_seconds() + 1)
+        sold = sum((p.upfront + p.hourly * 8760 for p in shop.cloud.ledger.purchases.values()), Decimal(0))
+        assert sold <= most

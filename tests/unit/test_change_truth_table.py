@@ -122,9 +122,9 @@ CASES = [
     Case(24, 0, shown=[("~", "resolve", 0, ())], more={"open": (open_order(2),)}),
     Case(25, 2, refused=("lost-state",), more={"strangers": (machine("9", hcloud_lineage="f" * 32),)}),
     Case(26, 2, (A, B), (a, machine("2", state="stopped")), noted="2 at web is stopped"),
-    Case(26, 2, (A, B), (a, machine("2", state="unknown")), noted="2 at web is unknown"),
-    Case(27, 0, shown=[("$", "show", 4, ())], terms=Terms(wanted=(ORDER,))),
-    Case(27, 0, shown=[("$", "show", 0, ())], terms=Terms(wanted=(SPEND,))),
+    Case(27, 2, (A, B), (a, machine("2", state="unknown")), refused=("unseen",)),
+    Case(28, 0, shown=[("$", "show", 4, ())], terms=Terms(wanted=(ORDER,))),
+    Case(28, 0, shown=[("$", "show", 0, ())], terms=Terms(wanted=(SPEND,))),
 ]
 
 

@@ -15,6 +15,7 @@ from hcloud.errors import MissingExtraError
 from hcloud.fake.server import Answer, Received
 
 _one_by_one = threading.Lock()
+_used = threading.Event()
 
 
 @lru_cache
@@ -27,16 +28,18 @@ def _application() -> Any:
 
 
 def forget() -> None:
-    """Empty moto, where it was used at all."""
-    if _application.cache_info().currsize:
+    """Empty moto, where it was used since."""
+    if _used.is_set():
         with _one_by_one:
-            _call({**_environ(Received("POST", "/moto-api/reset", {}, {}, b""))})
+            _call(_environ(Received("POST", "/moto-api/reset", {}, {}, b"")))
+            _used.clear()
 
 
 def ask_moto(received: Received) -> Answer:
     """What moto says."""
     _application()
     with _one_by_one:
+        _used.set()
         return _call(_environ(received))
 
 

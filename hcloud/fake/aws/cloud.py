@@ -37,6 +37,7 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("ec2", "DescribeInstanceStatus"): instances.describe_instance_status,
     ("ec2", "DescribeTags"): instances.describe_tags,
     ("ec2", "TerminateInstances"): instances.terminate_instances,
+    ("ec2", "GetConsoleOutput"): instances.get_console_output,
     ("ec2", "CreateTags"): instances.create_tags,
     ("ec2", "DeleteTags"): instances.delete_tags,
     ("ec2", "DescribeSpotInstanceRequests"): instances.describe_spot_instance_requests,
@@ -125,8 +126,10 @@ class FakeAws(World):
         if not asking.principal and asking.service != "s3":
             return refuse(asking, DenialError("AuthFailure", "The request is not signed.", 401)), "AuthFailure", False
         denied = denial_of(Kind.DENIED, asking.service)
-        if denied is not None and not self.faults.allows(asked):
-            return refuse(asking, denied), Kind.DENIED, False
+        for needed in (asked.operation, *also_needed(asking)):
+            if denied is not None and not self.faults.allows(replace(asked, operation=needed)):
+                told = replace(denied, message=f"{denied.message} It needs {needed}.")
+                return refuse(asking, told), Kind.DENIED, False
         return None
 
     def _acted(self, received: Received, asking: Asking, rule: Rule | None) -> Answer:
@@ -139,6 +142,20 @@ class FakeAws(World):
         result = handler(replace(ask, wire=parameters(asking)))
         unknown = "never heard of" if ask.struck(Kind.UNKNOWN_WORDS) else ""
         return write(asking, {k: v for k, v in result.items() if v is not None}, unknown)
+
+
+def also_needed(asking: Asking) -> tuple[str, ...]:
+    """What else a role must be allowed to do for a launch: tagging at once, passing a profile on, and looking up an
+    image by name are permissions of their own."""
+    if asking.operation not in ("RunInstances", "CreateFleet"):
+        return ()
+    fields = asking.form
+    needed = {
+        "CreateTags": any(name.startswith("TagSpecification.") for name in fields),
+        "PassRole": any(name.startswith("IamInstanceProfile.") for name in fields),
+        "GetParameters": fields.get("ImageId", "").startswith("resolve:ssm:"),
+    }
+    return tuple(name for name, is_needed in needed.items() if is_needed)
 
 
 def _as_rules_see_it(asking: Asking) -> Asked:

@@ -11,7 +11,7 @@ from hcloud.fake.faults import Kind
 JSON_SERVICES = ("pricing", "servicequotas", "savingsplans")
 
 
-@dataclass
+@dataclass(eq=False)
 class DenialError(Exception):
     """An error of the cloud, on its way to the wire."""
 
@@ -75,7 +75,7 @@ _OF_S3 = MappingProxyType(
 
 def denial_of(kind: Kind, service: str, code: str = "", retry_after: float | None = None) -> DenialError | None:
     """A fault as a service says it; None for faults that are not errors. A code that is given stands in its place."""
-    own = {"s3": _OF_S3, "sts": _OF_QUERY}.get(service, {})
+    own: Mapping[Kind, DenialError] = {"s3": _OF_S3, "sts": _OF_QUERY}.get(service, {})
     usual = _OTHERS if service in JSON_SERVICES else _EC2
     found = own.get(kind) or usual.get(kind)
     if found is None:

@@ -17,12 +17,13 @@ from hcloud.fake.aws.machines import (
     state_of,
 )
 from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.world import Ask, region_of
+from hcloud.fake.aws.world import Ask, moment, region_of
 from hcloud.fake.faults import Kind
 from hcloud.fake.ledger import Rented
 
 MOST_IDS = 1000
 LARGEST_PAGE = 1000
+CONSOLE_BYTES = 64 << 10
 
 
 def describe_instances(ask: Ask) -> Wire:
@@ -126,3 +127,13 @@ def describe_spot_instance_requests(ask: Ask) -> Wire:
     wanted = ask.wire.get("SpotInstanceRequestIds")
     page, token = ask.page([r for r in found if not wanted or r["SpotInstanceRequestId"] in wanted], LARGEST_PAGE)
     return {"SpotInstanceRequests": page, "NextToken": token}
+
+
+def get_console_output(ask: Ask) -> Wire:
+    """What a machine has written, the last 64 KiB of it; nothing unless start-up scripts are executed."""
+    from base64 import b64encode
+
+    [machine] = of_ids(ask, [str(ask.wire["InstanceId"])])
+    written = str(machine.detail.get("console", "")).encode()[-CONSOLE_BYTES:]
+    told = "" if ask.struck(Kind.EMPTY) else b64encode(written).decode()
+    return {"InstanceId": machine.id, "Timestamp": moment(ask.now), "Output": told}

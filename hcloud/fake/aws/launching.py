@@ -100,8 +100,8 @@ def _checked_token(token: str) -> str:
 
 def _zone(ask: Ask, wire: Wire) -> str:
     zones = ask.world.shop.zones(ask.region)
-    subnet, named = str(wire.get("SubnetId", "")), str(wire.get("Placement", {}).get("AvailabilityZone", ""))
-    zone = zone_of(subnet, zones) if subnet else named or zones[0]
+    subnet, named = wire.get("SubnetId") or "", wire.get("Placement", {}).get("AvailabilityZone") or ""
+    zone = str(zone_of(subnet, zones) if subnet else named or zones[0])
     if zone not in zones:
         raise DenialError("InvalidParameterValue", f"Invalid availability zone: [{named}]")
     if subnet and named and named != zone:
@@ -231,7 +231,7 @@ def _made(ask: Ask, order: Order, reservation: str) -> Rented:
         instance_type=order.instance_type,
         zone=order.zone,
         spot=order.spot,
-        tags=dict(order.tags),
+        tags={} if ask.struck(Kind.UNTAGGED) else dict(order.tags),
         token=order.token,
         principal=ask.principal,
         made_at=ask.now,

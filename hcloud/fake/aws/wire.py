@@ -166,8 +166,8 @@ def write(asking: Asking, result: Wire, extra: str = "") -> Answer:
     service = service_model(asking.service)
     model = service.operation_model(asking.operation)
     inner = _XmlWriter(extra).members(model.output_shape, result) if model.output_shape is not None else ""
-    body = _enveloped(asking, inner, service.metadata["xmlNamespace"], extra)
-    return Answer(200, body.encode(), {"content-type": "text/xml;charset=UTF-8"})
+    text = _enveloped(asking, inner, service.metadata["xmlNamespace"], extra)
+    return Answer(200, text.encode(), {"content-type": "text/xml;charset=UTF-8"})
 
 
 def _enveloped(asking: Asking, inner: str, namespace: str, extra: str) -> str:

@@ -1,1 +1,1 @@
-"""A fake Azure: what azure-mgmt-compute, -network and -reservations speak, over the shared ledger and clock."""
+"""The fake Azure: the Resource Manager's REST API for machines, networks and reservations, as its SDKs speak it."""

@@ -6,7 +6,7 @@ import itertools
 import re
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from hcloud.fake.azure.wire import Asked, Document, Refused, branch, text
@@ -48,7 +48,6 @@ class Resource:
     uniform: bool = False
     power: str = "running"
     rented: Rented | None = None
-    uid: str = ""
 
     @property
     def name(self) -> str:
@@ -138,7 +137,6 @@ class Estate:
 
     def add(self, resource: Resource) -> Resource:
         """Put up a resource."""
-        resource.uid = resource.uid or str(uuid.uuid5(uuid.NAMESPACE_URL, f"{resource.id}#{self.ledger.next_number()}"))
         self.resources[resource.id.lower()] = resource
         if resource.kind != MACHINES:
             self.ledger.extras.setdefault(resource.kind.rsplit("/", 1)[-1], {})[resource.id] = resource.document
@@ -241,7 +239,6 @@ class Place:
     group: str
     location: str
     zone: str = ""
-    extra: Document = field(default_factory=dict)
 
     @property
     def home(self) -> str:

@@ -61,9 +61,7 @@ def granted(estate: Estate, wanted: Wanted, asked: Asked) -> Granted:
     """How many machines a request gets; raises Refused where a limit forbids it."""
     check_limits(estate, wanted, asked.now)
     code = "ZonalAllocationFailed" if wanted.place.zone else "AllocationFailed"
-    message = (
-        f"Allocation failed. We do not have sufficient capacity for {wanted.shape.name} in {wanted.place.zone_name}."
-    )
+    message = f"Allocation failed: not enough capacity for {wanted.shape.name} in {wanted.place.zone_name}."
     short: Document = {"code": (asked.rule.code if asked.rule else "") or code, "message": message}
     if asked.fault is Kind.OPERATION_FAILS:
         return Granted(0, short)

@@ -11,6 +11,8 @@ from hcloud.fake.azure.estate import Estate
 from hcloud.fake.azure.wire import Asked, Document, Refused
 from hcloud.fake.server import Answer, json_answer
 
+CAPACITY = "/providers/Microsoft.Capacity"
+
 
 class Style(StrEnum):
     """Which headers say where to ask. Where both disagree, Location has the result before the operation is over."""
@@ -33,10 +35,11 @@ class Operation:
 
     def headers(self, asked: Asked) -> dict[str, str]:
         """Where to ask about it."""
-        home = f"{asked.base}/subscriptions/{asked.params.get('subscription', '-')}/providers/Microsoft.Compute"
+        subscription = asked.params.get("subscription")
+        home = f"/subscriptions/{subscription}/providers/Microsoft.Compute/locations/-" if subscription else CAPACITY
         version = f"?api-version={asked.query.get('api-version', '')}"
-        status = {"Azure-AsyncOperation": f"{home}/locations/-/operations/{self.id}{version}"}
-        result = {"Location": f"{home}/locations/-/operationResults/{self.id}{version}"}
+        status = {"Azure-AsyncOperation": f"{asked.base}{home}/operations/{self.id}{version}"}
+        result = {"Location": f"{asked.base}{home}/operationResults/{self.id}{version}"}
         if self.style is Style.STATUS:
             return status
         return result if self.style is Style.RESULT else {**status, **result}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hcloud.fake.azure.estate import ADDRESSES, DISKS, GROUPS, INTERFACES, MACHINES, NETWORKS, SETS, Estate
-from hcloud.fake.azure.operations import Operations
+from hcloud.fake.azure.operations import CAPACITY, Operations
 from hcloud.fake.azure.plain import Lists, Plain
 from hcloud.fake.azure.reservations import Reservations
 from hcloud.fake.azure.scale_sets import ScaleSets
@@ -18,7 +18,7 @@ from hcloud.fake.server import Answer
 Handler = Callable[[Asked], Answer]
 SUBSCRIPTION = "/subscriptions/{subscription}"
 GROUP = f"{SUBSCRIPTION}/resourceGroups/{{group}}"
-CAPACITY = "/providers/Microsoft.Capacity"
+DIAGNOSTICS = "RetrieveBootDiagnosticsData"
 CAPACITY_GROUPS = "Microsoft.Compute/capacityReservationGroups"
 _PLAIN = {
     NETWORKS: "VirtualNetworks",
@@ -61,7 +61,7 @@ def route(method: str, path: str, operation: str, handler: Handler, right: str =
     named = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path.replace(".", r"\."))
     mutating = method != "GET" and "alculate" not in operation
     verb = {"GET": "read", "PUT": "write", "PATCH": "write", "DELETE": "delete", "POST": "action"}[method]
-    kind = path.partition("/providers/")[2] or path.lstrip("/")
+    kind = path.partition("/providers/")[2] or f"Microsoft.Resources{path}"
     right = right or f"{re.sub(r'/?{[^}]*}', '', kind)}/{verb}"
     return Route(method, re.compile(named, re.IGNORECASE), operation, right, handler, mutating)
 
@@ -77,6 +77,10 @@ def _machines(machines: VirtualMachines) -> Iterator[Route]:
     yield route("GET", f"{kind}/{{name}}", f"{prefix}Get", machines.get)
     yield route("DELETE", f"{kind}/{{name}}", f"{prefix}Delete", machines.delete)
     yield route("GET", f"{kind}/{{name}}/instanceView", f"{prefix}InstanceView", machines.instance_view)
+    told = route("POST", f"{kind}/{{name}}/retrieveBootDiagnosticsData", f"{prefix}{DIAGNOSTICS}", machines.diagnostics)
+    yield replace(told, mutating=False)
+    log = route("GET", f"{kind}/{{name}}/serialConsoleLog", f"{prefix}SerialConsoleLog", machines.serial_console_log)
+    yield replace(log, right=told.right)
     for verb in POWER:
         yield route("POST", f"{kind}/{{name}}/{verb}", f"{prefix}{verb[0].upper()}{verb[1:]}", machines.power)
 
@@ -133,6 +137,10 @@ def _lists(lists: Lists, operations: Operations) -> Iterator[Route]:
     yield route("GET", SUBSCRIPTION, "Subscriptions_Get", lists.subscription, "Microsoft.Resources/subscriptions/read")
     yield route("GET", f"{home}/skus", "ResourceSkus_List", lists.skus)
     yield route("GET", f"{home}/locations/{{location}}/usages", "Usage_List", lists.usages)
-    right = "Microsoft.Compute/locations/operations/read"
-    yield route("GET", f"{home}/locations/-/operations/{{number}}", "Operations_Get", operations.status, right)
-    yield route("GET", f"{home}/locations/-/operationResults/{{number}}", "Operations_Get", operations.result, right)
+    rights = {
+        f"{home}/locations/-": "Microsoft.Compute/locations/operations/read",
+        CAPACITY: "Microsoft.Capacity/operations/read",
+    }
+    for under, right in rights.items():
+        yield route("GET", f"{under}/operations/{{number}}", "Operations_Get", operations.status, right)
+        yield route("GET", f"{under}/operationResults/{{number}}", "Operations_Get", operations.result, right)

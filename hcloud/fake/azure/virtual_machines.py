@@ -85,6 +85,22 @@ class VirtualMachines:
         over = asked.now + self._estate.faults.plan.operation_delay
         return self._operations.accept(asked, self._operations.begin(found.id, over))
 
+    def diagnostics(self, asked: Asked) -> Answer:
+        """Where its console's log is, signed; a person without boot diagnostics is told that there is none."""
+        path = asked.path.rsplit("/", 1)[0]
+        found = self._estate.at(path, asked.now)
+        if found.rented is None or not found.rented.detail.get("start_up"):
+            raise Refused(409, "OperationNotAllowed", "Boot diagnostics are not enabled for this machine.")
+        return json_answer({"serialConsoleLogBlobUri": f"{asked.base}{path}/serialConsoleLog?api-version=1&sig=fake"})
+
+    def serial_console_log(self, asked: Asked) -> Answer:
+        """What it has written; nothing unless start-up scripts are executed."""
+        found = self._estate.at(asked.path.rsplit("/", 1)[0], asked.now)
+        if asked.query.get("sig") != "fake" or found.rented is None:
+            raise Refused(403, "AuthenticationFailed", "The signature does not fit.")
+        written = str(found.rented.detail.get("console", ""))
+        return Answer(200, written.encode(), {"content-type": "text/plain"})
+
     def _changed(self, found: Resource, asked: Asked) -> Answer:
         if "tags" in asked.body:
             retag(found, {str(k): str(v) for k, v in branch(asked.body, "tags").items()})

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 
 from hcloud.fake.faults import Asked, Kind
-from hcloud.fake.gcp import documents, instances, listing, purchases
+from hcloud.fake.gcp import billing, documents, instances, listing, purchases
 from hcloud.fake.gcp.catalog import region_of
 from hcloud.fake.gcp.operations import LONGEST_WAIT_SECONDS, check_request_id
 from hcloud.fake.gcp.refusals import RefusalError, after_acting, before_acting, forbidden, unknown_resource
@@ -49,6 +49,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "regionCommitments.list": purchases.commitments,
     "regionCommitments.insert": purchases.insert_commitment,
     "regionCommitments.get": purchases.commitment,
+    "services.skus.list": billing.skus,
 }
 
 
@@ -119,8 +120,9 @@ class FakeGoogle(World):
 
     def _acted(self, call: Call) -> dict[str, object]:
         """Do it, or give the operation of the same request that came before."""
-        if call.route.path["project"] != self.place.project:
-            raise unknown_resource(f"projects/{call.route.path['project']}")
+        project = call.route.path.get("project", self.place.project)
+        if project != self.place.project:
+            raise unknown_resource(f"projects/{project}")
         if call.route.mutating and call.request_id:
             check_request_id(call.request_id)
             before = self.operations.replayed(call.request_id, call.about, self.now)

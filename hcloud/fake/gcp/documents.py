@@ -18,7 +18,8 @@ def state(world: World, machine: Rented) -> str:
     now = world.now
     if machine.asked_to_end is not None and now >= machine.asked_to_end:
         return "STOPPING"
-    if machine.detail.get("stopped"):
+    stopped = machine.detail.get("stopped_at")
+    if isinstance(stopped, float) and now >= stopped:
         return "TERMINATED"
     running = machine.running_at if machine.running_at is not None else float("inf")
     if now >= running:
@@ -30,7 +31,6 @@ def instance(world: World, machine: Rented) -> dict[str, object]:
     """A machine as lists and look-ups show it."""
     name, zone = str(machine.detail["name"]), machine.zone
     place = f"{BASE}/projects/{world.place.project}/zones/{zone}"
-    labels = machine.tags if world.now >= machine.tagged_at else {}
     script = str(machine.detail.get("start_up", ""))
     return {
         "kind": "compute#instance",
@@ -40,7 +40,7 @@ def instance(world: World, machine: Rented) -> dict[str, object]:
         "machineType": f"{place}/machineTypes/{machine.instance_type}",
         "status": state(world, machine),
         "creationTimestamp": stamp(machine.made_at),
-        "labels": dict(labels),
+        "labels": dict(machine.tags),
         "labelFingerprint": fingerprint(machine),
         "metadata": {"items": [{"key": "startup-script", "value": script}] if script else []},
         "scheduling": {

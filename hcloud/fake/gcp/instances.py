@@ -140,7 +140,7 @@ def _make(world: World, call: Call, order: _Order, made: int) -> None:
                 name=name,
                 instance_type=order.shape.name,
                 spot=properties.spot,
-                tags=dict(properties.labels),
+                tags={} if call.rule and call.rule.answer is Kind.UNTAGGED else dict(properties.labels),
                 token=call.request_id,
                 principal=call.principal,
                 detail=detail,
@@ -177,14 +177,14 @@ def set_labels(world: World, call: Call) -> dict[str, object]:
 def stop(world: World, call: Call) -> dict[str, object]:
     """Let it stand still; its disk stays, and so does the machine."""
     machine = world.machine(world.zone(call), call.route.path["name"])
-    machine.detail["stopped"] = True
+    machine.detail["stopped_at"] = world.now
     return world.begin(call, "stop", f"zones/{machine.zone}/instances/{machine.detail['name']}")
 
 
 def start(world: World, call: Call) -> dict[str, object]:
     """Let it run again."""
     machine = world.machine(world.zone(call), call.route.path["name"])
-    machine.detail.pop("stopped", None)
+    machine.detail.pop("stopped_at", None)
     machine.running_at = world.now + world.faults.plan.spin_up
     return world.begin(call, "start", f"zones/{machine.zone}/instances/{machine.detail['name']}")
 

@@ -37,13 +37,21 @@ def _cut(world: World, call: Call, found: Documents) -> tuple[list[dict[str, obj
         return [], {}
     if wanted := call.query.get("filter", ""):
         accepts = parse_filter(wanted)
-        found = [d for d in found if accepts(d)]
+        found = [d for d in found if accepts(_searchable(world, d))]
     size = call.query.get("maxResults", str(LARGEST_PAGE))
     if not size.isdecimal() or int(size) > LARGEST_PAGE:
         raise invalid("maxResults", size, f"It must be from 0 to {LARGEST_PAGE}.")
     start = _start(call.query.get("pageToken", ""))
     end = start + min(int(size) or LARGEST_PAGE, world.largest_page)
     return list(found[start:end]), {"nextPageToken": _token(end)} if end < len(found) else {}
+
+
+def _searchable(world: World, document: dict[str, object]) -> dict[str, object]:
+    """What filters know of something: labels show on a machine from the first, and are found a while later."""
+    if document["kind"] != "compute#instance":
+        return document
+    machine = world.ledger.machines[f"{str(document['zone']).rsplit('/', 1)[-1]}/{document['name']}"]
+    return document if world.now >= machine.tagged_at else {**document, "labels": {}}
 
 
 def _token(start: int) -> str:

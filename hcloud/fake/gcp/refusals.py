@@ -61,9 +61,14 @@ def invalid(where: str, value: object, why: str) -> RefusalError:
 
 def forbidden(operation: str, resource: str) -> RefusalError:
     """The credentials may not do this."""
-    noun, _, verb = operation.partition(".")
+    return RefusalError(403, "forbidden", f"Required '{permission_of(operation)}' permission for '{resource}'")
+
+
+def permission_of(operation: str) -> str:
+    """The permission that an operation takes; an order of machines takes more than this one."""
+    noun, _, verb = operation.rpartition(".")
     verb = {"insert": "create", "bulkInsert": "create", "aggregatedList": "list", "wait": "get"}.get(verb, verb)
-    return RefusalError(403, "forbidden", f"Required 'compute.{noun}.{verb}' permission for '{resource}'")
+    return f"compute.{'commitments' if noun == 'regionCommitments' else noun}.{verb}"
 
 
 def _throttled(rule: Rule, operation: str) -> RefusalError:

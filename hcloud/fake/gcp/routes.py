@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 PREFIX = "/compute/v1/projects/"
+PRICE_LIST = "/v1/services/6F81-5844-456A/skus"  # Compute Engine's number in the Cloud Billing catalogue
 _ROUTES = """
 GET    {project}                                            projects.get
 GET    {project}/regions                                    regions.list
@@ -66,7 +67,7 @@ def _pattern(template: str) -> re.Pattern[str]:
 
 
 _TABLE = [(m, _pattern(t), o) for m, t, o in (line.split() for line in _ROUTES.strip().splitlines())]
-OPERATIONS = tuple(sorted(o for _, _, o in _TABLE))
+OPERATIONS = (*sorted(o for _, _, o in _TABLE), "services.skus.list")
 """Every operation there is."""
 
 
@@ -77,6 +78,8 @@ def templates() -> tuple[tuple[str, str, str], ...]:
 
 def find_route(method: str, path: str) -> Route | None:
     """The operation that is asked for, or None."""
+    if (method, path) == ("GET", PRICE_LIST):
+        return Route("services.skus.list", {})
     if not path.startswith(PREFIX):
         return None
     rest = path.removeprefix(PREFIX)

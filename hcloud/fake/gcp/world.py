@@ -17,7 +17,7 @@ from hcloud.fake.server import started
 from hcloud.model.catalog import PurchaseOption
 
 SPOT_NOTICE_SECONDS = 120.0
-LARGEST_PAGE = 500  # Google's own
+LARGEST_PAGE, LARGEST_PRICE_PAGE = 500, 5000  # Google's own
 
 
 @dataclass(slots=True)
@@ -78,6 +78,7 @@ class World:
         self.reservations: dict[str, dict[str, object]] = {}
         self.types: dict[str, list[dict[str, object]]] = {}
         self.largest_page = LARGEST_PAGE
+        self.largest_price_page = LARGEST_PRICE_PAGE
 
     @property
     def now(self) -> float:
@@ -160,9 +161,17 @@ class World:
                 continue
             for machine in self.ledger.machines.values():
                 if machine.spot and machine.made_at <= at and machine.asked_to_end is None:
-                    machine.detail["notice_at"] = at
-                    machine.asked_to_end = at + SPOT_NOTICE_SECONDS
-                    machine.ended_at = machine.asked_to_end + self.faults.plan.end_delay
+                    self._notice(machine, at)
+
+    def _notice(self, machine: Rented, at: float) -> None:
+        """Take a machine away two minutes later: for good, or stopped where it was ordered so."""
+        if machine.detail.setdefault("notice_at", at) != at:
+            return
+        if machine.detail.get("end") == "STOP":
+            machine.detail["stopped_at"] = at + SPOT_NOTICE_SECONDS
+            return
+        machine.asked_to_end = at + SPOT_NOTICE_SECONDS
+        machine.ended_at = machine.asked_to_end + self.faults.plan.end_delay
 
     def stock_left(self, instance_type: str, zone: str) -> int | None:
         """How many more of a type a zone has; None without a limit."""

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Sequence
 from decimal import Decimal
 
-from hcloud.errors import NotFoundError
+from hcloud.errors import NotFoundError, RefusedError
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.live import (
     Commitment,
@@ -156,6 +156,15 @@ class AwsCloud:
                 vcpus = (told.get("VCpuInfo") or {}).get("DefaultVCpus")
                 found[str(told.get("InstanceType"))] = translate.exact(vcpus)
         return found
+
+    def console(self, machine: str) -> str:
+        """GetConsoleOutput: what is on the screen now, or, where a type does not tell that, was a while ago."""
+        operation = "GetConsoleOutput"
+        try:
+            answer = self._caller.ask("ec2", operation, {"InstanceId": machine, "Latest": True})
+        except RefusedError:
+            answer = self._caller.ask("ec2", operation, {"InstanceId": machine})
+        return str(answer.get("Output") or "")
 
     def quote(self, order: CommitmentOrder) -> CommitmentQuote:
         """What a commitment costs now."""

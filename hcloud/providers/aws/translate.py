@@ -123,7 +123,7 @@ def quota_class(instance_type: str) -> str:
     family = letters.group() if letters else ""
     if family in ("inf", "trn", "hpc", "dl", "mac", "u", "vt"):
         return family if family in QUOTA_CODES else ""
-    if family[:1] in STANDARD:
+    if family and family[0] in STANDARD:
         return "standard"
     return family[:1] if family[:1] in QUOTA_CODES else ""
 

@@ -88,6 +88,11 @@ class Arm:
         checked = {"connection_verify": self.settings.ca_file} if self.settings.ca_file else {}
         return RequestsTransport(connection_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, **checked)
 
+    def close(self) -> None:
+        """Let go of the connections."""
+        if "_transport" in self.__dict__:
+            self._transport.close()
+
     def _wiring(self) -> dict[str, Any]:
         return {"base_url": self.settings.base_url, "policies": self._policies(), "transport": self._transport}
 
@@ -184,14 +189,19 @@ class Arm:
 
 def meaning(error: Exception, call: Call, *, mutating: bool) -> CloudError:
     """What an exception of the SDK means; one that does not say so is an outcome nobody knows."""
+    if isinstance(error, ClientAuthenticationError) and not _is_from_azure(error.response):
+        # It was raised where the token is fetched, before anything was sent
+        return failure(call, {"code": "AuthenticationFailed", "message": " ".join(str(error).split())})
     if isinstance(error, HttpResponseError) and error.response is not None and not isinstance(error, DecodeError):
         response = error.response
         return refusal(call, reply_from(response.status_code, response.headers, _body(response)), mutating=mutating)
-    # Without a response it was raised where the token is fetched, before anything was sent
-    if isinstance(error, ClientAuthenticationError):
-        return failure(call, {"code": "AuthenticationFailed", "message": str(error)})
     said = " ".join(str(error).split()) if isinstance(error, AzureError | OSError) else "the answer makes no sense"
     return lost(call, f"{type(error).__name__}: {said}", mutating=mutating)
+
+
+def _is_from_azure(response: Any) -> bool:
+    """Whether an answer is the Resource Manager's; those who hand out tokens describe their errors otherwise."""
+    return response is not None and bool(text(reply_from(401, {}, _body(response)).document, "error", "code"))
 
 
 def _body(response: Any) -> str:

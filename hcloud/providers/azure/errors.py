@@ -109,7 +109,8 @@ def refusal(call: Call, reply: Reply, *, mutating: bool) -> CloudError:
     """What an answer that is no success means."""
     if 400 <= reply.status < 500 and reply.status != 408:
         error = branch(reply.document, "error") or reply.document
-        if text(error, "code") or reply.status in BY_STATUS:
+        # A status alone is enough to stop; that something is not there is only believed of Azure itself
+        if text(error, "code") or reply.status in (401, 403, 429):
             return failure(call, error, reply)
     said = f"answered {reply.status}" + ("" if reply.understood else " with what is no JSON")
     return lost(

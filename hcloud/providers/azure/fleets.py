@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from azure.core import MatchConditions
@@ -10,12 +11,13 @@ from hcloud.control.ports import Clock
 from hcloud.errors import MismatchError, NoCapacityError, NotFoundError, UnknownOutcomeError
 from hcloud.model.live import Launch, Launched, Machine
 from hcloud.providers.azure.arm import Arm
-from hcloud.providers.azure.documents import Document, items, text, whole
-from hcloud.providers.azure.errors import failure
+from hcloud.providers.azure.documents import Document, items, tags_of, text
+from hcloud.providers.azure.errors import Reply, failure
 from hcloud.providers.azure.leftovers import Dependants, Leftovers
 from hcloud.providers.azure.operations import GONE, Ending, Follower
 from hcloud.providers.azure.translate import (
     FAILED,
+    capacity_of,
     differences,
     member_from,
     set_body,
@@ -62,7 +64,9 @@ class Fleets:
             return self._concluded(order, *self._taken_up(order, name))
         with self.arm.once_accepted(CREATE):
             ending = self.follower.follow(accepted, lambda: self.state(self.group, name))
-            made = self._made(order, name, ending)
+            # The tags as Azure took them, which need not be those that were sent
+            here = accepted.document if text(accepted.document, "id") else self.document(self.group, name)
+            made = self._made(order, ending, tags_of(here))
         return self._concluded(order, *made)
 
     def state(self, group: str, name: str) -> str:
@@ -93,11 +97,12 @@ class Fleets:
             document = self.document(self.group, name)
             if found := differences(order, document):
                 raise MismatchError(f"scale set {name} is of another order: {', '.join(found)}", call)
-            ending = self.follower.follow(None, lambda: self.state(self.group, name))
+            here = Reply(200, document=document)
+            ending = self.follower.follow(here, lambda: self.state(self.group, name))
             if state_word(document) == "deleting":
                 said = f"the order came to nothing before, and scale set {name} was being removed"
                 raise NoCapacityError(said, call)
-            return self._made(order, name, ending)
+            return self._made(order, ending, tags_of(document))
 
     def _concluded(self, order: Launch, machines: tuple[Machine, ...], error: Document) -> Launched:
         """The machines there are; where there is none, why not."""
@@ -109,13 +114,15 @@ class Fleets:
             raise NoCapacityError(text(error, "message") or f"none of {order.count} was made", call)
         raise failure(call, error)
 
-    def _made(self, order: Launch, name: str, ending: Ending) -> Made:
+    def _made(self, order: Launch, ending: Ending, tags: Mapping[str, str]) -> Made:
         """What machines the set has in the end, and nothing else: whatever failed is removed."""
+        name = set_name(order.key)
         if not ending.over:
             raise UnknownOutcomeError(f"scale set {name} is still being made", self.arm.call(CREATE))
         members = self._members(name) if ending.error else self._all_members(order, name)
         failed = [m for m in members if state_word(m) in FAILED]
-        machines = tuple(sorted((member_from(m, order) for m in members if m not in failed), key=lambda m: m.id))
+        found = (member_from(m, order, tags) for m in members if m not in failed)
+        machines = tuple(sorted(found, key=lambda m: m.id))
         if len(machines) >= order.count and not failed:
             return machines, {}
         error = self._cause(ending, failed)
@@ -158,7 +165,10 @@ class Fleets:
         until = self.clock.passed() + VISIBLE_SECONDS
         while True:
             members = self._members(name)
-            if len(members) >= order.count or len(members) >= whole(self.document(self.group, name), "sku", "capacity"):
+            if len(members) >= order.count:
+                return members
+            capacity = capacity_of(self.document(self.group, name))
+            if capacity is not None and len(members) >= capacity:
                 return members
             if self.clock.passed() >= until:
                 said = f"scale set {name} says that it has more machines than the {len(members)} that are listed"

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from hcloud.errors import NotFoundError, UnknownOutcomeError
 from hcloud.model.live import TAG_LINEAGE
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, branch, items, tags_of, text
-from hcloud.providers.azure.operations import GONE, Follower
+from hcloud.providers.azure.errors import Reply
+from hcloud.providers.azure.operations import GONE, Follower, Wait
 from hcloud.providers.azure.translate import set_name_in, short_id, state_word
 
 MOST_NAMED = 5  # ours: in a message
@@ -60,16 +62,19 @@ class Leftovers:
                 raise UnknownOutcomeError(f"left behind in {group}: {names}", self.arm.call("NetworkInterfaces_Delete"))
 
     def _removed(self, group: str, dependants: Dependants) -> bool:
+        """Whether there was anything; an address can only go after its interface, a disk at once."""
         interfaces, disks = self._interfaces(group, dependants), self._disks(group, dependants)
-        for interface in interfaces:
-            self._delete("NetworkInterfaces", self.arm.network.network_interfaces, group, interface)
-            for address in items(interface, "properties", "ipConfigurations"):
-                if public := text(address, "properties", "publicIPAddress", "id"):
-                    named = {"name": public.rsplit("/", 1)[-1]}
-                    self._delete("PublicIPAddresses", self.arm.network.public_ip_addresses, group, named)
-        for disk in disks:
-            self._delete("Disks", self.arm.compute.disks, group, disk)
+        waits = [self._delete("NetworkInterfaces", group, text(nic, "name")) for nic in interfaces]
+        waits += [self._delete("Disks", group, text(disk, "name")) for disk in disks]
+        self._wait(waits)
+        addresses = [a for nic in interfaces for a in items(nic, "properties", "ipConfigurations")]
+        public = [text(address, "properties", "publicIPAddress", "id") for address in addresses]
+        self._wait([self._delete("PublicIPAddresses", group, p.rsplit("/", 1)[-1]) for p in public if p])
         return bool(interfaces or disks)
+
+    def _wait(self, waits: Iterable[Wait]) -> None:
+        for accepted, state in waits:
+            self.follower.follow(accepted, state)
 
     def _interfaces(self, group: str, dependants: Dependants) -> list[Document]:
         found = self.arm.pages("NetworkInterfaces_List", self.arm.network.network_interfaces.list, group)
@@ -79,16 +84,20 @@ class Leftovers:
         found = self.arm.pages("Disks_ListByResourceGroup", self.arm.compute.disks.list_by_resource_group, group)
         return [disk for disk in found if dependants.has(disk) and not text(disk, "managedBy")]
 
-    def _delete(self, kind: str, client: object, group: str, resource: Mapping[str, object]) -> None:
-        name = text(resource, "name")
-        try:
-            accepted = self.arm.change(f"{kind}_Delete", client.begin_delete, group, name)  # type: ignore[attr-defined]
-        except NotFoundError:
-            return
-        self.follower.follow(accepted, lambda: self._state(kind, client, group, name))
+    def _client(self, kind: str) -> Any:
+        network, compute = self.arm.network, self.arm.compute
+        clients = {"NetworkInterfaces": network.network_interfaces, "PublicIPAddresses": network.public_ip_addresses}
+        return clients.get(kind, compute.disks)
 
-    def _state(self, kind: str, client: object, group: str, name: str) -> str:
+    def _delete(self, kind: str, group: str, name: str) -> Wait:
         try:
-            return state_word(self.arm.read(f"{kind}_Get", client.get, group, name)) or "deleting"  # type: ignore[attr-defined]
+            accepted = self.arm.change(f"{kind}_Delete", self._client(kind).begin_delete, group, name)
+        except NotFoundError:
+            accepted = Reply(204)
+        return accepted, lambda: self._state(kind, group, name)
+
+    def _state(self, kind: str, group: str, name: str) -> str:
+        try:
+            return state_word(self.arm.read(f"{kind}_Get", self._client(kind).get, group, name)) or "deleting"
         except NotFoundError:
             return GONE

@@ -8,21 +8,18 @@ from dataclasses import dataclass, field, replace
 from hcloud.errors import NotFoundError, RefusedError
 from hcloud.model.live import TAG_LINEAGE, Machine, Terminated
 from hcloud.providers.azure.arm import Arm
-from hcloud.providers.azure.documents import Document, tags_of, text, whole
+from hcloud.providers.azure.documents import Document, tags_of, text
 from hcloud.providers.azure.errors import Reply
 from hcloud.providers.azure.fleets import Fleets
 from hcloud.providers.azure.leftovers import Dependants, Leftovers, made_for
-from hcloud.providers.azure.operations import GONE, Follower, State
-from hcloud.providers.azure.translate import machine_from, set_name_in, set_of, short_id, state_word
+from hcloud.providers.azure.operations import GONE, Follower, Wait
+from hcloud.providers.azure.translate import capacity_of, machine_from, set_name_in, set_of, short_id, state_word
 
 ASKED_ONE_BY_ONE = 5  # ours: so few machines are asked for by name rather than all of the location
 # ours: with a set everything goes that was made for its machines, so an end that takes longer goes on by itself; what a
 # machine that stands alone leaves behind has to be removed afterwards
 SET_PATIENCE_SECONDS = 20.0
 ALONE_PATIENCE_SECONDS = 300.0
-
-Wait = tuple[Reply, State]
-"""What was said when an end was asked for, and how what is to end is asked about."""
 
 
 @dataclass(slots=True)
@@ -75,11 +72,13 @@ class Machines:
         ends = self._sorted(sorted(set(ids)), documents, sets)
         waits = [self._end_of_set(name, ends, sets[name.lower()]) for name in sorted(ends.sets)]
         waits += [self._end_alone(document) for document in ends.alone]
-        lineages = {tags_of(documents[i]).get(TAG_LINEAGE, "") for i in ids if i in documents}
-        waits += [self._end_empty(name, sets[name]) for name in self._empty(sets, ends, lineages)]
+        homes = (sets.get(f"{i.split('/')[0]}/{set_name_in(i.split('/')[-1])}".lower(), {}) for i in ids)
+        owners = (*(documents[i] for i in ids if i in documents), *homes)
+        lineages = {tags_of(owner).get(TAG_LINEAGE, "") for owner in owners} - {""}
+        waits += [self._end_whole(name) for name in self._empty(sets, ends, lineages)]
         standing = {set_name_in(text(d, "name")) for d in sets.values()}
         with self.arm.once_accepted("VirtualMachineScaleSets_DeleteInstances"):
-            self._see_off(ends, waits, Dependants(lineages=frozenset(lineages - {""}), standing=frozenset(standing)))
+            self._see_off(ends, waits, Dependants(lineages=frozenset(lineages), standing=frozenset(standing)))
         gone = set(ends.gone)
         return Terminated(tuple(i for i in sorted(set(ids)) if i not in gone), tuple(sorted(gone)))
 
@@ -90,6 +89,10 @@ class Machines:
         over = [self.follower.follow(reply, state, until - clock.passed()).over for reply, state in waits]
         if not waits or not all(over):
             return
+        for home in sorted({f"{i.split('/')[0]}/{set_name_in(i.split('/')[1])}" for i in ends.unseen} & set(ends.sets)):
+            # Its machines were not shown, so how many it had was no ground for ending the set with them
+            if capacity_of(self.fleets.document(*home.split("/"))) == 0:
+                self.follower.follow(*self._end_whole(home))
         made = frozenset(name for document in ends.alone for name in made_for(document))
         names = frozenset(name.split("/")[1] for name in ends.sets)
         groups = {i.split("/")[0] for i in (*ends.sets, *(short_id(text(d, "id")) for d in ends.alone))}
@@ -133,14 +136,16 @@ class Machines:
 
     def _has_more(self, home: str, documents: dict[str, Document], sets: dict[str, Document]) -> bool:
         shown = sum(1 for d in documents.values() if set_of(d).lower() == home.lower())
-        return whole(sets[home.lower()], "sku", "capacity") > shown
+        capacity = capacity_of(sets[home.lower()])
+        return capacity is None or capacity > shown
 
     def _end_of_set(self, home: str, ends: _Ends, document: Document) -> Wait:
         """The whole set where all its machines are to end, counted by the set itself: a list may not show all."""
         group, name = home.split("/")
         names = ends.sets[home]
-        if len(names) >= whole(document, "sku", "capacity") and not ends.unseen:
-            return self._end_empty(home, document)
+        capacity = capacity_of(document)
+        if capacity is not None and len(names) >= capacity and not ends.unseen:
+            return self._end_whole(home)
         try:
             return self._end_members(group, name, names)
         except (NotFoundError, RefusedError):
@@ -157,7 +162,7 @@ class Machines:
         accepted = self.arm.change(operation, sets.begin_delete_instances, group, name, {"instanceIds": names})
         return accepted, lambda: self.fleets.state(group, name)
 
-    def _end_empty(self, home: str, _document: Document) -> Wait:
+    def _end_whole(self, home: str) -> Wait:
         group, name = home.split("/")
         sets = self.arm.compute.virtual_machine_scale_sets
         try:
@@ -176,7 +181,7 @@ class Machines:
             and set_name_in(text(document, "name"))
             and tags_of(document).get(TAG_LINEAGE, "-") in lineages
             and state_word(document) in ("succeeded", "failed")
-            and document_is_empty(document)
+            and capacity_of(document) == 0
         ]
 
     def _end_alone(self, document: Document) -> Wait:
@@ -191,9 +196,3 @@ class Machines:
     def _state(self, group: str, name: str) -> str:
         document = self._document(f"{group}/{name}")
         return GONE if document is None else state_word(document)
-
-
-def document_is_empty(document: Document) -> bool:
-    """Whether a set says that it has no machine; one that does not say how many has some."""
-    sku = document.get("sku")
-    return hasattr(sku, "get") and sku.get("capacity") == 0

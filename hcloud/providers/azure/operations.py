@@ -22,6 +22,9 @@ GONE = "gone"
 State = Callable[[], str]
 """The provisioning state of the resource that an operation works on, in lower case; GONE where there is none."""
 
+Wait = tuple[Reply, State]
+"""The first answer to a request that began an operation, and how the resource it works on is asked about."""
+
 
 class Way(StrEnum):
     """Where an operation is asked about."""
@@ -51,16 +54,16 @@ class Follower:
     arm: Arm
     clock: Clock
 
-    def follow(self, accepted: Reply | None, state: State, patience: float = PATIENCE_SECONDS) -> Ending:
-        """Wait for what ``accepted`` began; without it, for what is under way on the resource already.
+    def follow(self, accepted: Reply, state: State, patience: float = PATIENCE_SECONDS) -> Ending:
+        """Wait for what ``accepted`` began, or for what is under way on a resource where it is the resource itself.
 
         Of two addresses that disagree the status is right: only it knows about failures. An address that is forgotten
         (404, after a while or a restart) or broken is given up for the resource itself.
         """
         way, url = self._begin(accepted)
-        if accepted is not None and not url and (ending := _at_once(accepted)):
+        if not url and (ending := _at_once(accepted)):
             return ending
-        pause = accepted.retry_after if accepted and accepted.retry_after is not None else FIRST_PAUSE_SECONDS
+        pause = accepted.retry_after if accepted.retry_after is not None else FIRST_PAUSE_SECONDS
         until = self.clock.passed() + patience
         missed = 0
         while self.clock.passed() < until:
@@ -83,9 +86,9 @@ class Follower:
             pause = max(wait, FIRST_PAUSE_SECONDS) if wait is not None else pause
         return Ending(over=False)
 
-    def _begin(self, accepted: Reply | None) -> tuple[Way, str]:
+    def _begin(self, accepted: Reply) -> tuple[Way, str]:
         for way in (Way.STATUS, Way.RESULT):
-            url = accepted.headers.get(way.value, "") if accepted else ""
+            url = accepted.headers.get(way.value, "")
             if url and self.arm.is_own(url):
                 return way, url
         return Way.RESOURCE, ""

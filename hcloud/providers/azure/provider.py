@@ -19,6 +19,7 @@ from hcloud.model.live import (
     Terminated,
 )
 from hcloud.providers.azure.arm import Arm
+from hcloud.providers.azure.console import console_of
 from hcloud.providers.azure.documents import Document, exact, text
 from hcloud.providers.azure.fleets import Fleets
 from hcloud.providers.azure.leftovers import Leftovers
@@ -84,6 +85,10 @@ class AzureCloud:
         found = [(name, by_name[name.lower()]) for name in names if name.lower() in by_name]
         return tuple(Quota(n, exact(usage, "limit"), exact(usage, "currentValue") or ZERO) for n, usage in found)
 
+    def console(self, machine: str) -> str:
+        """What a machine has written to its serial console, where boot diagnostics were on when it was made."""
+        return console_of(self._arm, machine)
+
     def quote(self, order: CommitmentOrder) -> CommitmentQuote:
         """What a reservation costs now."""
         return self._reservations.quote(order)
@@ -99,6 +104,10 @@ class AzureCloud:
     def cancel(self, commitment: str) -> None:
         """Always refused, with how it is done by hand."""
         self._reservations.cancel(commitment)
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        self._arm.close()
 
     def _sku(self, instance_type: str) -> Document:
         """The entry of a type; types do not change while a process lasts, and the list is long."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import urllib.parse
 from dataclasses import dataclass
 
@@ -34,6 +35,9 @@ class AzureSettings:
         for name in ("subscription", "location", "resource_group"):
             if not getattr(self, name):
                 raise UsageError(f"azure needs a {name.replace('_', ' ')}", hint="name it in the configuration")
+        if re.fullmatch(r"[a-z0-9]{1,60}", self.location, re.ASCII) is None:
+            hint = "write it as Azure does: eastus, westeurope, ..."
+            raise UsageError(f"{self.location!r} is no Azure location", hint=hint)
         parts = urllib.parse.urlsplit(self.base_url)
         if parts.scheme not in ("https", "http") or not parts.hostname or parts.username:
             raise UsageError(f"{self.endpoint!r} is no endpoint", hint="write https://host")

@@ -70,6 +70,10 @@ def order_digest(order: Launch) -> str:
     return hashlib.sha256(json.dumps([*what, order.start_up]).encode()).hexdigest()[:32]
 
 
+_BOOT_LOG = {"bootDiagnostics": {"enabled": True}}
+"""Azure keeps what the machine writes to its console: without it nobody could see what a start-up script says."""
+
+
 def set_body(order: Launch, settings: AzureSettings) -> dict[str, object]:
     """The request that makes a scale set with all machines of an order."""
     name = set_name(order.key)
@@ -87,6 +91,7 @@ def set_body(order: Launch, settings: AzureSettings) -> dict[str, object]:
             "virtualMachineProfile": {
                 **_priority(order.option),
                 "osProfile": _os_profile(order, settings),
+                **({"diagnosticsProfile": _BOOT_LOG} if order.start_up else {}),
                 "storageProfile": {
                     "imageReference": settings.image_reference(),
                     "osDisk": {"createOption": "FromImage", "caching": "ReadWrite", "deleteOption": "Delete"},
@@ -140,10 +145,15 @@ def differences(order: Launch, document: Document) -> tuple[str, ...]:
         ("type", text(document, "sku", "name"), order.instance_type),
         ("zone", zone_name(location, next(iter(words(document, "zones")), "")), order.zone),
         ("option", "spot" if spot else "on-demand", order.option.value),
-        ("key", tags_of(document).get(TAG_KEY, ""), order.key),
-        ("lineage", tags_of(document).get(TAG_LINEAGE, ""), order.owner.lineage),
-        ("order", tags_of(document).get(ORDER_TAG, ""), order_digest(order)),
     ]
+    tags = tags_of(document)
+    # A set by this name that has lost its tags is still the order's: nobody else draws the same key
+    if TAG_LINEAGE in tags or ORDER_TAG in tags:
+        pairs += [
+            ("key", tags.get(TAG_KEY, ""), order.key),
+            ("lineage", tags.get(TAG_LINEAGE, ""), order.owner.lineage),
+            ("order", tags.get(ORDER_TAG, ""), order_digest(order)),
+        ]
     return tuple(f"{what} {there or 'none'}, not {wanted}" for what, there, wanted in pairs if there != wanted)
 
 
@@ -151,6 +161,12 @@ def set_of(machine: Document) -> str:
     """``group/name`` of the scale set a machine belongs to; empty where it stands alone."""
     found = text(machine, "properties", "virtualMachineScaleSet", "id")
     return short_id(found) if found else ""
+
+
+def capacity_of(document: Document) -> int | None:
+    """How many machines a scale set says it has; None where it does not say."""
+    found = branch(document, "sku").get("capacity")
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
 def state_word(document: Document) -> str:
@@ -177,8 +193,8 @@ def machine_from(document: Document, set_tags: Mapping[str, str] | None = None) 
     )
 
 
-def member_from(document: Document, order: Launch) -> Machine:
-    """A machine as the list of its scale set tells it: without tags, type and option, which are the order's."""
+def member_from(document: Document, order: Launch, tags: Mapping[str, str]) -> Machine:
+    """A machine as the list of its scale set tells it: type and option are the order's, tags those of the set."""
     return Machine(
         id=short_id(text(document, "id")),
         instance_type=order.instance_type,
@@ -186,7 +202,7 @@ def member_from(document: Document, order: Launch) -> Machine:
         state=_state(document),
         option=order.option,
         launched=moment(document, "properties", "timeCreated"),
-        tags=order.tags(),
+        tags={name: value for name, value in tags.items() if name != ORDER_TAG},
     )
 
 

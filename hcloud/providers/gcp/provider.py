@@ -131,13 +131,19 @@ class GoogleCloud:
         return judge(order, ended, found, self._wire.call(_BULK_INSERT))
 
     def _outcome(self, order: Launch, operation: Any) -> tuple[Ended | None, tuple[Machine, ...]]:
-        """How an order that was taken ended, and what is shown of it. Whatever stands in the way, its outcome is not
-        known then; sent again it settles itself. No operation means that the names are in use already."""
+        """How an order that was taken ended, and what is shown of it; by the names where labels do not lead to all.
+
+        Whatever stands in the way, its outcome is not known then; sent again it settles itself. No operation means
+        that the names are in use already.
+        """
         try:
             ended = None if operation is None else self._wire.wait(operation, order.zone, _BULK_INSERT)
             if operation is None or names_were_taken(ended):
                 return ended, self.look(identities(order))
-            return ended, self._of_key(order)
+            found = self._of_key(order)
+            if ended is not None and len(found) < (ended.made or 0):
+                found = self.look(identities(order))
+            return ended, found
         except UnknownOutcomeError:
             raise
         except CloudError as error:
@@ -222,6 +228,17 @@ class GoogleCloud:
         if lost:
             raise UnavailableError(f"Google could not ask {', '.join(sorted(lost))}", self._wire.call(operation))
         return tuple(sorted((translate.machine(i) for _, s in scopes for i in s.instances), key=lambda m: m.id))
+
+    def console(self, machine: str) -> str:
+        """What a machine has written to its first serial port, up to 1 MiB."""
+        operation = "instances.getSerialPortOutput"
+        zone, name = translate.place(machine) or ("", "")
+        if not zone:
+            raise NotFoundError(f"there is no {machine}", self._wire.call(operation))
+        request = self._types.GetSerialPortOutputInstanceRequest(
+            project=self._settings.project, zone=zone, instance=name
+        )
+        return str(self._wire.read("InstancesClient", "get_serial_port_output", request, operation).contents)
 
     # commitments
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from hcloud.errors import Call, CloudError, CredentialsError, MissingExtraError, NotFoundError, UnknownOutcomeError
+from hcloud.errors import Call, CloudError, MissingExtraError, NotFoundError, UnknownOutcomeError
 from hcloud.providers.gcp.errors import cloud_error
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.translate import Ended, ended, is_done
@@ -17,7 +17,7 @@ WAIT_SECONDS = 150.0  # ours: a wait of Google's takes up to two minutes
 MOST_WAITS = 15  # ours: about half an hour
 LONGEST_PAUSE_SECONDS = 30.0  # ours
 MOST_PAGES = 2000  # ours: a million machines; a list that has more is taken for one without an end
-METADATA_SECONDS = 0.5  # ours: how long a machine outside of Google looks for Google's metadata server, per try
+METADATA_SECONDS = 1.0  # ours: how long a machine outside of Google looks for Google's metadata server,
 _SCOPES = ("https://www.googleapis.com/auth/compute",)
 
 
@@ -132,19 +132,28 @@ class Wire:
     def _found(self) -> Any:
         import google.auth
         from google.auth.exceptions import GoogleAuthError
-        from google.auth.transport.requests import Request
-
-        plain = Request()
-
-        def quick(*args: Any, **more: Any) -> Any:
-            return plain(*args, **{**more, "timeout": METADATA_SECONDS})
 
         try:
-            credentials, _ = google.auth.default(scopes=list(_SCOPES), request=quick)
+            credentials, _ = google.auth.default(scopes=list(_SCOPES), request=_impatient_request())
         except GoogleAuthError as error:
-            hint = "run 'gcloud auth application-default login', or set GOOGLE_APPLICATION_CREDENTIALS"
-            raise CredentialsError(str(error), self.call("credentials"), hint=hint) from error
+            raise cloud_error(error, self.call("credentials"), mutating=False) from error
         return credentials
+
+
+def _impatient_request() -> Callable[..., Any]:
+    """What Google's library looks for its metadata server with: outside of Google it would take many seconds."""
+    from google.auth.exceptions import DefaultCredentialsError, TransportError
+    from google.auth.transport.requests import Request
+
+    plain = Request()
+
+    def ask(*args: Any, **more: Any) -> Any:
+        try:
+            return plain(*args, **{**more, "timeout": METADATA_SECONDS})
+        except TransportError as error:
+            raise DefaultCredentialsError("there are no credentials, and no metadata server gives any") from error
+
+    return ask
 
 
 def _send_once(session: Any) -> None:

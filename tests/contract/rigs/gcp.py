@@ -53,8 +53,13 @@ class GoogleRig(Rig):
         self._fake = FakeGoogle(FaultPlan(clock=ClockPlan(speed=0)))
         self._running.exchange(self._fake)
 
+    @property
+    def url(self) -> str:
+        """Where the fake listens."""
+        return self._running.url
+
     def cloud(self, principal: str = "") -> Cloud:
-        settings = GoogleSettings(self._fake.place.project, REGION, endpoint=self._running.url, principal=principal)
+        settings = GoogleSettings(self._fake.place.project, REGION, endpoint=self.url, principal=principal)
         return GoogleCloud(settings, self.price, self._fake.clock.sleep)
 
     def price(self, order: CommitmentOrder) -> CommitmentPrice | None:

@@ -67,7 +67,7 @@ class FakeAzure(Estate):
             self.settle(now)
             tags = {str(k): str(v) for k, v in branch(dict(change), "tags").items()}
             if "launch" in change:
-                if not any(r.kind.endswith("/subscriptions") for r in self.resources.values()):
+                if not self.resources:
                     self.prepare(f"/subscriptions/{FIRST_SUBSCRIPTION}")
                 made = launch_by_hand(self, str(change["launch"]), tags, now)
                 return {"launched": made.short_id}
@@ -118,7 +118,7 @@ class FakeAzure(Estate):
             params=params,
             query=received.query,
             headers=received.headers,
-            body=_body(received),
+            body=_body(received, rule),
             now=self.clock.now(),
             principal=_principal(received),
             base=f"{self.scheme}://{received.headers.get('host', '127.0.0.1')}",
@@ -159,7 +159,7 @@ class FakeAzure(Estate):
             self.prepare(asked.path)
         else:
             self.prepare(asked.path.partition("/resourceGroups")[0])
-        if asked.fault is Kind.EMPTY and route.method == "GET":
+        if asked.fault is Kind.EMPTY and "_List" in route.operation:
             return json_answer({"value": []})
         return None
 
@@ -183,8 +183,15 @@ def _principal(received: Received) -> str:
     return token if kind.lower() == "bearer" and token else received.headers.get(PRINCIPAL_HEADER, "")
 
 
-def _body(received: Received) -> Document:
+def _body(received: Received, rule: Rule | None) -> Document:
+    """What was sent, without any tags where the fault is that they are dropped."""
     try:
-        return received.json()
+        body = received.json()
     except (json.JSONDecodeError, UnicodeDecodeError):
         return {}
+    if rule is not None and rule.answer is Kind.UNTAGGED:
+        body.pop("tags", None)
+        network = branch(body, "properties", "virtualMachineProfile", "networkProfile")
+        for configuration in listed(network, "networkInterfaceConfigurations"):
+            branch(configuration).pop("tags", None)
+    return body

@@ -1,0 +1,1 @@
+"""This machine as a cloud: machines are groups of its processes."""

@@ -1,0 +1,106 @@
+"""``hcloud fake up`` as a process that SDKs speak to, and ``hcloud doctor --cloud`` on what it is told."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from hcloud.cli.main import run
+
+CONFIG = "live: {project: demo}\nfleet: [{address: web, instance_type: m5.large, count: 2}]\n"
+
+
+@contextmanager
+def fake(*words: str) -> Iterator[dict[str, str]]:
+    """A fake that runs, and what it says to export."""
+    command = [sys.executable, "-m", "hcloud", "fake", "up", *words]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+        assert process.stdout is not None
+        exported: dict[str, str] = {}
+        until = time.monotonic() + 30
+        while "AWS_SECRET_ACCESS_KEY" not in exported and time.monotonic() < until:
+            name, _, value = process.stdout.readline().strip().removeprefix("export ").partition("=")
+            exported[name] = value
+        try:
+            yield exported
+        finally:
+            process.send_signal(signal.SIGINT)
+            assert process.wait(10) == 130
+
+
+def test_a_fake_listens_and_its_ledger_tells_what_an_apply_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("hcloud.yaml").write_text(CONFIG, encoding="utf-8")
+    with fake("aws") as exported:
+        for name, value in exported.items():
+            monkeypatch.setenv(name, value)
+        assert run(["apply", "-y"]) == 0
+        with urllib.request.urlopen(f"{exported['AWS_ENDPOINT_URL']}/_hcloud/ledger") as answer:
+            ledger = json.load(answer)
+        assert len(ledger["machines"]) == 2
+        assert {m["tags"]["hcloud-project"] for m in ledger["machines"]} == {"demo"}
+        mutating = [r["operation"] for r in ledger["requests"] if r["mutating"]]
+        assert mutating == ["RunInstances"]
+        capsys.readouterr()
+        assert run(["doctor", "--cloud", "aws", "--json"]) == 0
+        checks = {c["name"]: c for c in json.loads(capsys.readouterr().out)["checks"]}
+        assert checks["credentials"]["status"] == "ok"
+        assert checks["machines"]["message"] == "2 with a tag of ours can be seen"
+        assert checks["clock"]["status"] == "ok"
+        monkeypatch.setenv("HYC_LIVE__ACCOUNT", "'999999999999'")
+        assert run(["apply", "-y"]) == 4
+        assert "live.account is 999999999999" in capsys.readouterr().err
+
+
+def test_doctor_says_what_is_missing_and_what_that_keeps_from_working(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rules = "rules: [{on: machines, answer: denied}, {on: commitments, answer: denied}]\n"
+    Path("faults.yaml").write_text(rules, encoding="utf-8")
+    assert run(["doctor", "--cloud", "fake:faults.yaml", "--json"]) == 1
+    checks = {c["name"]: c for c in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["machines"]["status"] == "error"
+    assert "what cannot be seen is not made" in checks["machines"]["details"][0]
+    assert checks["commitments"]["status"] == "warning"
+    Path("faults.yaml").write_text("rules: [{on: scope, answer: expired-credentials}]\n", encoding="utf-8")
+    assert run(["doctor", "--cloud", "fake:faults.yaml", "--json"]) == 1
+    names = [c["name"] for c in json.loads(capsys.readouterr().out)["checks"]]
+    assert "machines" not in names
+
+
+def test_old_prices_stop_an_apply_on_a_real_cloud(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from datetime import date
+
+    from hcloud.errors import EvidenceError
+    from hcloud.readers.config import load_config
+    from hcloud.usecases.live_ground import Where, opened
+
+    monkeypatch.chdir(tmp_path)
+    Path("hcloud.yaml").write_text(CONFIG, encoding="utf-8")
+    with opened(load_config(), Where("fake"), date(2030, 1, 1)) as ground:
+        found = ground.changes(ground.slots(None))
+        ground.check_prices(found)
+        ground.selection = "aws"
+        with pytest.raises(EvidenceError, match="days old, 30 are allowed"):
+            ground.check_prices(found)
+
+
+def test_fakes_that_are_none_and_ports_that_are_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["fake", "up", "mars"]) == 64
+    assert "there is no fake 'mars'" in capsys.readouterr().err
+    assert os.environ.get("HYC_LIVE__CLOUD") is None

@@ -1,0 +1,281 @@
+"""plan --cloud, apply, status, drift, gc, recover and destroy as a user runs them, on a rehearsal in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from hcloud.cli.main import run
+from hcloud.fake.memory import MemoryCloud
+from hcloud.fake.memory_file import go_on_from, keep
+from hcloud.readers.config import load_config
+from hcloud.usecases.live_ground import FAKE_FILE
+from hcloud.usecases.live_ground import place_of as usual_place
+
+FLEET = [
+    {"address": "web", "instance_type": "m5.large", "count": 4},
+    {"address": "batch", "instance_type": "m5.xlarge", "count": 2, "fallbacks": ["m6i.large"]},
+]
+
+
+@pytest.fixture(autouse=True)
+def _there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("CI", raising=False)
+    configured(FLEET)
+
+
+def configured(fleet: list[dict[str, Any]], **more: dict[str, Any]) -> None:
+    live = {"cloud": "fake", "project": "demo", **more.pop("live", {})}
+    Path("hcloud.yaml").write_text(yaml.safe_dump({"live": live, "fleet": fleet, **more}), encoding="utf-8")
+
+
+def edited(change: Callable[[MemoryCloud], object]) -> None:
+    """A person's change behind hcloud's back, between two verbs."""
+    place = usual_place(load_config(), "fake")
+    cloud = MemoryCloud(place.provider)
+    kept = Path(".hcloud") / FAKE_FILE.format(place.provider)
+    document = json.loads(kept.read_bytes())
+    there = cloud.world.semantics
+    zones = tuple(f"{document['region']}{z}" for z in "abc")
+    cloud.world.semantics = type(there)(**{**_fields(there), "region": document["region"], "zones": zones})
+    go_on_from(cloud.world, kept)
+    change(cloud)
+    keep(cloud.world, kept)
+
+
+def _fields(value: object) -> dict[str, Any]:
+    return {name: getattr(value, name) for name in type(value).__dataclass_fields__}  # type: ignore[attr-defined]
+
+
+def said(capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
+    out, err = capsys.readouterr()
+    return " ".join(out.split()), " ".join(err.split())
+
+
+def documented(words: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[int, Any]:
+    code = run([*words, "--json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_life_from_plan_to_destroy(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--out", "plan.json", "--detailed-exitcode"]) == 2
+    out, _ = said(capsys)
+    assert "+ web 4 x m5.large +0.3840 $/h" in out
+    assert "6 machines to launch, 0 to end, 0 standing" in out
+    assert run(["apply", "plan.json", "-y"]) == 0
+    assert "converged: 6 launched, 0 ended" in said(capsys)[0]
+    assert run(["plan", "--detailed-exitcode"]) == 0
+    assert "nothing to change: 6 machines as wanted" in said(capsys)[0]
+    code, status = documented(["status"], capsys)
+    assert code == 0
+    assert [(g["address"], g["count"], g["hourly"]) for g in status["standing"]] == [
+        ("batch", 2, "0.384"), ("web", 4, "0.384"),
+    ]  # fmt: skip
+    assert status["hourly"] == "0.768"
+    assert status["drift"] == []
+    assert run(["gc"]) == 0
+    assert "nothing found" in said(capsys)[0]
+    assert run(["destroy", "-y"]) == 3
+    assert "say how many on purpose: 6" in said(capsys)[1]
+    assert run(["destroy", "-y", "--ends", "6"]) == 0
+    assert "converged: 0 launched, 6 ended" in said(capsys)[0]
+    assert documented(["status"], capsys)[1]["standing"] == []
+
+
+def test_nobody_to_ask_is_no_yes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["apply"]) == 7
+    assert "--yes says it beforehand" in said(capsys)[1]
+    assert documented(["status"], capsys)[1]["standing"] == []
+
+
+def test_a_plan_is_applied_once_and_stale_afterwards(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--out", "plan.json"]) == 0
+    assert run(["apply", "plan.json", "-y"]) == 0
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "-y"]) == 4
+    assert "the plan is stale" in said(capsys)[1]
+    assert run(["apply", "plan.json", "-y", "--resume"]) == 0
+    assert "nothing to change" in said(capsys)[0]
+
+
+def test_J2_a_plan_with_one_byte_changed_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--out", "plan.json"]) == 0
+    text = Path("plan.json").read_text(encoding="utf-8")
+    Path("plan.json").write_text(text.replace('"count": 4', '"count": 5', 1), encoding="utf-8")
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "-y"]) == 1
+    assert "altered after it was made" in said(capsys)[1]
+    assert documented(["status"], capsys)[1]["standing"] == []
+
+
+def test_J3_an_old_plan_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    configured(FLEET, live={"max_plan_age": 1})
+    assert run(["plan", "--out", "plan.json"]) == 0
+    edited(lambda cloud: cloud.clock.advance(3600))
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "-y"]) == 4
+    assert "h old" in said(capsys)[1]
+
+
+def test_drift_made_by_hand_is_told_and_mended(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["apply", "-y"]) == 0
+    capsys.readouterr()
+
+    def break_things(cloud: MemoryCloud) -> None:
+        cloud.clock.advance(600)
+        of_batch, *_, of_web = sorted(cloud.ledger.machines)
+        cloud.edit({"terminate": of_batch})
+        cloud.edit({"resize": of_web, "type": "m5.xlarge"})
+        cloud.clock.advance(600)
+
+    edited(break_things)
+    code, found = documented(["drift"], capsys)
+    assert code == 0
+    assert len({d["id"] for d in found["drift"]}) == 2
+    assert run(["drift", "--detailed-exitcode"]) == 2
+    assert run(["apply", "-y", "--ends", "1"]) == 0
+    capsys.readouterr()
+    assert documented(["status"], capsys)[1]["drift"] == []
+    assert run(["plan", "--detailed-exitcode"]) == 0
+
+
+def test_H1_a_lost_state_is_never_a_new_beginning(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["apply", "-y"]) == 0
+    for path in Path(".hcloud").iterdir():
+        if not path.name.startswith("fake"):
+            path.unlink()
+    edited(lambda cloud: cloud.clock.advance(600))
+    capsys.readouterr()
+    run(["plan"])
+    assert "to launch" not in said(capsys)[0]
+    assert run(["apply", "-y"]) != 0
+    assert run(["recover", "-y"]) == 0
+    capsys.readouterr()
+    assert run(["plan", "--detailed-exitcode"]) == 0
+    assert "nothing to change: 6 machines as wanted" in said(capsys)[0]
+
+
+def test_gc_ends_what_nobody_holds_and_only_on_purpose(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["apply", "-y"]) == 0
+
+    def stray(cloud: MemoryCloud) -> None:
+        tags = dict(next(iter(cloud.ledger.machines.values())).tags)
+        cloud.edit({"launch": "m5.large", "tags": {**tags, "hcloud-address": "gone", "hcloud-key": "0" * 32}})
+        cloud.edit({"launch": "m5.large", "tags": {"team": "somebody else's"}})
+        cloud.clock.advance(3600)
+
+    edited(stray)
+    capsys.readouterr()
+    code, found = documented(["gc"], capsys)
+    assert code == 0
+    assert len(found["orphans"]) == 1
+    assert run(["gc", "--delete", "-y"]) == 3
+    assert run(["gc", "--delete", "-y", "--ends", "1"]) == 0
+    capsys.readouterr()
+    assert documented(["gc"], capsys)[1]["orphans"] == []
+    assert run(["plan", "--detailed-exitcode"]) == 0
+
+
+def test_budgets_and_blast_limits_are_on(capsys: pytest.CaptureFixture[str]) -> None:
+    configured(FLEET, limits={"hourly": "0.50"})
+    assert run(["apply", "-y"]) == 3
+    assert "the budget is $0.5" in said(capsys)[1]
+    configured(FLEET)
+    assert run(["apply", "-y"]) == 0
+    configured([{**FLEET[0], "count": 1}, FLEET[1]])
+    capsys.readouterr()
+    assert run(["apply", "-y"]) == 3
+    assert "3 of 6 machines would end" in said(capsys)[1]
+    assert run(["apply", "-y", "--ends", "3"]) == 0
+
+
+def test_sold_out_falls_over_to_what_is_allowed_and_else_says_what_was_tried(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Path("faults.yaml").write_text("stock: {m5.xlarge: 0, m5.large: 1}\n", encoding="utf-8")
+    configured(FLEET, live={"cloud": "fake:faults.yaml"})
+    assert run(["apply", "-y"]) == 6
+    _, err = said(capsys)
+    assert "web: 1 missing" in err  # one in each of three zones
+    standing = documented(["status"], capsys)[1]["standing"]
+    assert sum(g["count"] for g in standing if g["address"] == "batch") == 2
+    assert {g["instance_type"] for g in standing if g["address"] == "batch"} == {"m6i.large"}
+
+
+def test_a_type_without_a_price_is_not_launched(capsys: pytest.CaptureFixture[str]) -> None:
+    configured([{"address": "web", "instance_type": "m99.large", "count": 1}])
+    assert run(["plan"]) == 9
+    assert "the price book has no such price" in said(capsys)[1]
+
+
+@pytest.mark.parametrize(
+    ("broken", "says"),
+    [
+        ({"count": -1}, "greater than or equal to 0"),
+        ({"count": 2.5}, "valid integer"),
+        ({"count": "10 000"}, "valid integer"),
+        ({"count": 1_000_000_000}, "less than or equal to"),
+        ({"address": "../../etc/x"}, "match pattern"),
+        ({"option": "reserved-instance"}, "hcloud commit"),
+    ],
+)
+def test_I8_L4_bad_fleets_are_refused_before_any_call(
+    broken: dict[str, Any], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configured([{**FLEET[0], **broken}])
+    assert run(["apply", "-y"]) == 1
+    assert says in said(capsys)[1]
+    assert not Path(".hcloud").exists()
+
+
+def test_the_least_policy_for_a_plan_grants_no_purchase(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--out", "plan.json"]) == 0
+    lineage = json.loads(Path("plan.json").read_text(encoding="utf-8"))["base"]["lineage"]
+    capsys.readouterr()
+    assert run(["iam", "print", "plan.json"]) == 0
+    policy = json.loads(capsys.readouterr().out)
+    actions = {s["Action"] for s in policy["Statement"]}
+    assert {"ec2:RunInstances", "ec2:DescribeInstances", "ec2:TerminateInstances"} <= actions
+    assert not any("Purchase" in a or "SavingsPlan" in a for a in actions)
+    ending = next(s for s in policy["Statement"] if s["Action"] == "ec2:TerminateInstances")
+    assert ending["Condition"]["StringEquals"] == {"ec2:ResourceTag/hcloud-lineage": lineage}
+    for cloud, key in (("gcp", "includedPermissions"), ("azure", "Actions")):
+        assert run(["iam", "print", "--cloud", cloud]) == 0
+        assert len(json.loads(capsys.readouterr().out)[key]) > 5
+    assert run(["iam", "print", "--cloud", "mars"]) == 64
+
+
+def test_a_plan_of_a_workload_shows_what_it_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    configured([])
+    words = ["plan", "scenario:static", "--cloud", "fake:aws", "--out", "plan.json", "--json"]
+    assert run(words) == 0
+    plan = json.loads(capsys.readouterr().out)
+    reserved = sum(float(line["count"]) for line in plan["mix"] if line["option"] not in ("on-demand", "spot"))
+    slots = {s["address"]: s["count"] for s in plan["changes"]["slots"]}
+    assert sum(c for a, c in slots.items() if a.startswith("reserved-")) == int(reserved)
+    assert run(["apply", "plan.json", "--cloud", "fake:aws", "-y"]) == 0
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "-y"]) == 4
+
+
+def test_what_was_simulated_arrives_in_the_applied_state(capsys: pytest.CaptureFixture[str]) -> None:
+    configured([], live={"cloud": "fake:aws"})
+    words = ["plan", "scenario:static", "-s", "HF", "--seeds", "1", "--out", "plan.json", "--json"]
+    assert run(words) == 0
+    operation = json.loads(capsys.readouterr().out)["operation"]
+    assert run(["apply", "plan.json", "-y"]) == 0
+    capsys.readouterr()
+    operating = documented(["status"], capsys)[1]["operating"]
+    assert operating["strategy"] == "HF" == operation["strategy"]
+    assert float(operating["soft_limit"]) == operation["soft_limit"]
+    assert float(operating["hard_limit"]) == operation["hard_limit"]
+    assert operating["on_demand_types"] == operation["on_demand_types"]
+    standing = {g["address"].partition("-")[0]: g["count"] for g in documented(["status"], capsys)[1]["standing"]}
+    assert standing["reserved"] == operation["reserve"]

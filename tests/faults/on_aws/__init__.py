@@ -1,0 +1,1 @@
+"""What only AWS gets wrong, or has."""

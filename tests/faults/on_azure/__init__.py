@@ -1,0 +1,1 @@
+"""Azure's own ways to fail, on the fake Azure."""

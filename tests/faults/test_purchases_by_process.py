@@ -1,0 +1,85 @@
+"""Row I1 with real processes: ``hcloud commit apply`` ends at each boundary, and the next run buys nothing twice."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from contract.rigs.aws import AwsRig
+
+from hcloud.model.purchase import PurchaseItem, PurchasePlan, snapshot
+from hcloud.store.crash import KILLED_EXIT
+from hcloud.store.purchase_file import save_purchase_plan, sealed
+from hcloud.store.purchases import PurchaseLedger
+from hcloud.units import cents, plain
+
+KEY = "fedcba9876543210" * 2
+POINTS = ("commit.quoted", "commit.intended", "store.append.written", "commit.answered", "commit.concluded")
+
+
+@pytest.fixture(scope="module")
+def opened() -> Iterator[AwsRig]:
+    rig = AwsRig()
+    rig.open()
+    yield rig
+    rig.close()
+
+
+@pytest.fixture
+def rig(opened: AwsRig) -> AwsRig:
+    opened.reset()
+    return opened
+
+
+def planned(rig: AwsRig, home: Path, *, by_key: bool) -> PurchasePlan:
+    """A purchase plan in a file, as ``commit plan`` would write it."""
+    cloud, at = rig.cloud(), datetime.now(UTC) - timedelta(minutes=1)
+    quote = cloud.quote(rig.commitment_by_key(KEY) if by_key else rig.commitment(KEY))
+    plan = sealed(
+        PurchasePlan(
+            lineage=PurchaseLedger(home / ".hcloud").begin(), scope=cloud.scope(), plan="d" * 64, prices="",
+            generated_at=at, expires=at + timedelta(hours=1), held=snapshot(cloud.commitments()), recorded=0,
+            items=(PurchaseItem("somewhere", quote),),
+        )
+    )  # fmt: skip
+    save_purchase_plan(plan, home / "buy.json")
+    (home / "hcloud.yaml").write_text("commitments: {enabled: true, ceiling: 1000000}\n", encoding="utf-8")
+    return plan
+
+
+def hcloud(home: Path, *words: str, crash: str = "") -> tuple[int, str]:
+    """A process of its own, with credentials of the fake."""
+    environment = {**os.environ, "HYC_ALLOW_PURCHASE": "1", "HYC_CRASH_AT": crash}
+    environment |= {"AWS_ACCESS_KEY_ID": "anybody", "AWS_SECRET_ACCESS_KEY": "secret"}
+    done = subprocess.run(
+        [sys.executable, "-m", "hcloud", "commit", *words],
+        check=False, capture_output=True, text=True, cwd=home, env=environment, timeout=120,
+    )  # fmt: skip
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("by_key", [False, True])
+@pytest.mark.parametrize("point", POINTS)
+def test_I1_a_process_that_ends_anywhere_never_buys_twice(
+    rig: AwsRig, tmp_path: Path, point: str, by_key: bool
+) -> None:
+    plan = planned(rig, tmp_path, by_key=by_key)
+    apply = ["apply", "buy.json", "--approve-commit", plan.digest, "--amount", plain(cents(plan.amount))]
+    code, said = hcloud(tmp_path, *apply, crash=point)
+    assert code == KILLED_EXIT, said
+    bought = len(rig.fake.ledger.purchases)
+    assert bought == (point in ("commit.answered", "commit.concluded"))
+    code, said = hcloud(tmp_path, *apply)
+    if code == 6:  # without a key only time tells, or a person who looks
+        assert (by_key, bought, KEY in said) == (False, 0, True)
+        assert hcloud(tmp_path, "resolve", KEY, "--not-bought")[0] == 0
+        code, said = hcloud(tmp_path, *apply)
+    assert code == 0, said
+    assert len(rig.fake.ledger.purchases) == 1
+    assert "nothing was done" in hcloud(tmp_path, "apply", "buy.json")[1]
+    assert len(rig.fake.ledger.purchases) == 1

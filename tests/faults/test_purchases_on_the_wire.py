@@ -1,0 +1,129 @@
+"""Rows I1 to I3 over the real SDKs: lost answers and crashes against the fake accounts, judged by their ledgers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from contract.conftest import rig_classes
+from contract.rig import Ability, Rig
+from purchasing import OPEN, CrashAt, Died, approved, go_on
+
+from hcloud.control.ports import Cloud
+from hcloud.errors import PartialError
+from hcloud.live.purchase import Ground, Purchased, execute
+from hcloud.model.purchase import Outcome, PurchaseItem, PurchasePlan, snapshot
+from hcloud.planning.purchase_history import history
+from hcloud.planning.unknown_purchase import GRACE
+from hcloud.store.purchase_file import sealed
+from hcloud.store.purchases import PurchaseLedger
+
+A_WHILE = GRACE.total_seconds() + 60
+KEY = "0123456789abcdef" * 2
+ABLE = [n for n, c in rig_classes().items() if {Ability.COMMITMENTS, Ability.FAULTS} <= c.abilities]
+BOTH = ("as it is", "by key")
+
+
+@pytest.fixture(scope="module", params=ABLE)
+def opened(request: pytest.FixtureRequest) -> Iterator[Rig]:
+    rig = rig_classes()[request.param]()
+    rig.open()
+    yield rig
+    rig.close()
+
+
+@dataclass
+class Wired:
+    """A real provider with a ledger of purchases beside it, and the account that it talks to."""
+
+    rig: Rig
+    by_key: bool
+    directory: Path
+
+    @classmethod
+    def new(cls, rig: Rig, how: str, directory: Path) -> Wired:
+        rig.reset()
+        return cls(rig, how == "by key", directory / ".hcloud")
+
+    @property
+    def ledger(self) -> PurchaseLedger:
+        return PurchaseLedger(self.directory)
+
+    @property
+    def bought(self) -> int:
+        return len(self.rig.fake.ledger.purchases)
+
+    @property
+    def operation(self) -> str:
+        words = self.rig.words
+        return words.buy_by_key or words.buy if self.by_key else words.buy
+
+    def plan(self) -> PurchasePlan:
+        cloud = self.rig.cloud()
+        at = datetime.fromtimestamp(self.rig.fake.clock.now(), UTC)
+        quote = cloud.quote(self.rig.commitment_by_key(KEY) if self.by_key else self.rig.commitment(KEY))
+        return sealed(
+            PurchasePlan(
+                lineage=self.ledger.begin(), scope=cloud.scope(), plan="d" * 64, prices="", generated_at=at,
+                expires=at + timedelta(days=1), held=snapshot(cloud.commitments()), recorded=0,
+                items=(PurchaseItem("somewhere", quote),),
+            )
+        )  # fmt: skip
+
+    def apply(self, plan: PurchasePlan, crash: Callable[[str], None] = go_on) -> tuple[Purchased, ...]:
+        cloud: Cloud = self.rig.cloud()
+        return execute(plan, OPEN, approved, Ground(cloud, self.ledger, self.rig.fake.clock, crash))
+
+
+@pytest.mark.parametrize("how", BOTH)
+@pytest.mark.parametrize("answer", ["dropped-after", "dropped-before", "nonsense", "server-error"])
+def test_I1_I2_a_lost_answer_never_buys_twice(opened: Rig, how: str, answer: str, tmp_path: Path) -> None:
+    shop = Wired.new(opened, how, tmp_path)
+    plan = shop.plan()
+    opened.fault(answer, shop.operation, first=1)
+    with suppress(PartialError):
+        shop.apply(plan)
+    assert shop.bought <= 1
+    opened.faults({})
+    opened.later(A_WHILE)
+    (result,) = shop.apply(plan)
+    assert result.outcome in (Outcome.BOUGHT, Outcome.FOUND)
+    assert [result.id] == list(opened.fake.ledger.purchases)
+
+
+@pytest.mark.parametrize("how", BOTH)
+@pytest.mark.parametrize("answer", ["", "dropped-after"])
+def test_I1_I2_a_crash_at_each_boundary_never_buys_twice(opened: Rig, how: str, answer: str, tmp_path: Path) -> None:
+    for number in range(1, 12):
+        (tmp_path / str(number)).mkdir()
+        shop = Wired.new(opened, how, tmp_path / str(number))
+        plan, crash = shop.plan(), CrashAt(number)
+        opened.faults({"rules": [{"on": shop.operation, "answer": answer, "first": 1}] if answer else []})
+        with suppress(Died, PartialError):
+            shop.apply(plan, crash)
+        with suppress(PartialError):
+            shop.apply(plan)
+        assert shop.bought <= 1
+        opened.faults({})
+        opened.later(A_WHILE)
+        shop.apply(plan)
+        assert shop.bought == 1
+        assert not history(shop.ledger.entries()).open
+        if len(crash.met) < number:
+            return
+    pytest.fail("the sweep did not come to its end")
+
+
+@pytest.mark.parametrize("how", BOTH)
+def test_I3_the_same_plan_again_asks_for_nothing(opened: Rig, how: str, tmp_path: Path) -> None:
+    shop = Wired.new(opened, how, tmp_path)
+    plan = shop.plan()
+    shop.apply(plan)
+    asked = len(opened.requests(mutating=True))
+    assert shop.apply(plan)[0].before
+    assert len(opened.requests(mutating=True)) == asked
+    assert shop.bought == 1

@@ -1,0 +1,197 @@
+"""From a plan to what is still to be bought: what is held is used up first, and nothing absurd is bought."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from purchasing import Shop, wanted
+
+from hcloud.errors import EvidenceError, InputError
+from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
+from hcloud.model.plan import OWNED, MixLine, Plan
+from hcloud.model.purchase import Need, PurchaseConclusion, Refund
+from hcloud.planning.purchase import expiring, held_quantity, still_to_buy, unplanned, wanted_of
+from hcloud.planning.purchase_exit import way_out
+from hcloud.planning.purchase_gates import check_against_plan
+from hcloud.planning.purchase_history import History, history
+from hcloud.readers.exit_terms import exit_terms
+from hcloud.usecases.held import owned_sections
+
+AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
+NOTHING = History((), ())
+
+
+def line(option: PurchaseOption, count: str, **more: Any) -> MixLine:
+    """A line of a mix; ``total`` is a dollar an hour and instance for a year where nothing is said."""
+    fields: dict[str, Any] = {
+        "address": f"aws/us-east-1/m5.large/{option}", "provider": Provider.AWS, "region": "us-east-1",
+        "instance_type": "m5.large", "option": option, "term_years": 1, "payment": Payment.NONE,
+        "count": Decimal(count), "peak": 0, "vcpus": Decimal(2), "memory_gib": Decimal(8), "hourly": Decimal(count),
+        "monthly": Decimal(0), "upfront": Decimal(0), "total": Decimal(count) * 8760, "break_even": Decimal("0.6"),
+        "starts_hour": 0, "price_day": AT.date(), "derived": "",
+    }  # fmt: skip
+    return MixLine(**{**fields, **more})
+
+
+def plan(*mix: MixLine) -> Plan:
+    """As much of a plan as purchases are made of."""
+    bare = SimpleNamespace(mix=mix, generated_at=AT)
+    bare.purchases = Plan.purchases.fget(bare)  # type: ignore[attr-defined]
+    return cast("Plan", bare)
+
+
+def held(option: PurchaseOption, count: int, **more: Any) -> Commitment:
+    """A commitment that stands."""
+    fields: dict[str, Any] = {
+        "id": f"c-{option}-{count}", "option": option, "offering": "o", "instance_type": "m5.large", "count": count,
+        "term_years": 1, "payment": Payment.NONE, "state": "active", "starts": AT - timedelta(days=1),
+        "ends": AT + timedelta(days=364), "upfront": Decimal(0), "hourly": Decimal(1), "currency": "USD",
+    }  # fmt: skip
+    return Commitment(**{**fields, **more})
+
+
+RI, CONVERTIBLE = PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE
+COMPUTE = PurchaseOption.COMPUTE_SAVINGS_PLAN
+
+
+def missing(made: Plan, *commitments: Commitment) -> list[Decimal]:
+    return [n.missing for n in still_to_buy(made, commitments, AT)]
+
+
+def test_what_is_held_is_used_up_first_whatever_its_term() -> None:
+    made = plan(line(RI, "10"))
+    assert missing(made) == [10]
+    assert missing(made, held(RI, 4)) == [6]
+    assert missing(made, held(RI, 4), held(CONVERTIBLE, 3, term_years=3)) == [3]
+    assert missing(made, held(RI, 40)) == [0]
+    assert missing(made, held(RI, 4, instance_type="c5.large"), held(COMPUTE, 0)) == [10]
+
+
+@pytest.mark.parametrize(("state", "left"), [("pending", 6), ("queued", 6), ("unknown", 6), ("ended", 10)])
+def test_only_what_has_ended_does_not_count(state: str, left: int) -> None:
+    assert missing(plan(line(RI, "10")), held(RI, 4, state=state)) == [left]
+
+
+def test_what_the_plan_counted_as_owned_is_not_used_up_twice() -> None:
+    owned = line(RI, "4", address=f"{OWNED}aws/us-east-1/m5.large/{RI}")
+    assert missing(plan(owned, line(RI, "10")), held(RI, 4)) == [10]
+    assert missing(plan(owned, line(RI, "10")), held(RI, 4), held(RI, 5)) == [5]
+    assert missing(plan(owned, line(RI, "10"))) == [10]
+
+
+def test_dollars_an_hour_are_used_up_likewise() -> None:
+    made = plan(line(COMPUTE, "10", total=Decimal("6") * 8760))
+    assert wanted_of(made)[0].dollars_per_hour == 6
+    assert missing(made, held(COMPUTE, 0, hourly=Decimal("2.5"))) == [Decimal("3.5")]
+    assert held_quantity(held(COMPUTE, 0, hourly=Decimal(0), upfront=Decimal(8760))) == 1
+
+
+def test_what_begins_later_is_not_covered_by_what_is_held_now() -> None:
+    made = plan(line(RI, "10"), line(RI, "10", starts_hour=8760))
+    assert missing(made, held(RI, 15)) == [0, 10]
+    assert still_to_buy(made, (), AT)[1].wanted.starts == AT + timedelta(hours=8760)
+
+
+def test_the_missing_part_costs_its_share() -> None:
+    need = still_to_buy(plan(line(RI, "10")), [held(RI, 4)], AT)[0]
+    assert need.expected == 6 * 8760
+
+
+@pytest.mark.parametrize("count", ["2.5", "-1", "0", "1e9", "NaN"])
+def test_I8_a_plan_with_a_count_that_cannot_be_is_refused(count: str) -> None:
+    with pytest.raises(InputError, match="cannot be bought"):
+        still_to_buy(plan(line(RI, count, total=Decimal(1))), (), AT)
+
+
+def test_what_ends_soon_and_what_the_plan_does_not_know_is_told() -> None:
+    soon = held(RI, 4, id="soon", ends=AT + timedelta(days=9))
+    strange = held(RI, 4, id="strange", instance_type="c5.large")
+    assert expiring([held(RI, 1), soon, strange], AT) == (soon,)
+    assert unplanned(plan(line(RI, "10")), [soon, strange], AT) == (strange,)
+
+
+@pytest.mark.parametrize("hourly", ["100", "0.01", "1.3", "0.7"])
+def test_K8_a_quote_far_from_the_price_book_is_not_believed(hourly: str) -> None:
+    need = Need(replace(wanted("aws", 1), total=Decimal(8760), break_even=Decimal("0.6")), Decimal(0))
+    with pytest.raises(EvidenceError) as caught:
+        check_against_plan(need, quoted(hourly))
+    assert caught.value.exit_code == 9
+    check_against_plan(need, quoted("1.2"))
+
+
+def test_K8_reserved_that_is_no_cheaper_than_on_demand_is_refused() -> None:
+    need = Need(replace(wanted("aws", 1), total=Decimal(8760), break_even=Decimal("0.9")), Decimal(0))
+    check_against_plan(need, quoted("1.1"))
+    with pytest.raises(EvidenceError, match="no less than renting"):
+        check_against_plan(need, quoted("1.12"))
+
+
+def quoted(hourly: str) -> CommitmentQuote:
+    order = CommitmentOrder("k" * 32, RI, "m5.large", 1, Payment.NONE, 1)
+    return CommitmentQuote(order, "o", Decimal(0), Decimal(hourly), "USD")
+
+
+def test_what_the_cloud_holds_can_be_stated_as_owned() -> None:
+    scope = Scope("aws", "111122223333", "us-east-1")
+    (section,) = owned_sections([held(RI, 4), held(RI, 3, state="ended"), held(COMPUTE, 0)], scope, AT)
+    assert str(section.key) == "aws/us-east-1/m5.large/reserved-instance-1y-no-upfront"
+    assert section.count == 4
+    assert section.expires == (AT + timedelta(days=364)).date()
+
+
+# ---- ways out
+
+
+def test_the_terms_cover_every_commitment_that_is_sold() -> None:
+    terms = exit_terms()
+    for cloud in ("aws", "gcp", "azure"):
+        for option in Shop.open(cloud, Path()).cloud.world.semantics.sold:
+            assert terms[cloud, option].source
+            assert terms[cloud, option].day >= "2026-01-01"
+
+
+def test_a_savings_plan_goes_back_within_its_window_month_and_size() -> None:
+    terms = exit_terms()["aws", COMPUTE]
+    mine = held(COMPUTE, 0, starts=datetime(2026, 11, 16, tzinfo=UTC))
+    assert way_out(mine, terms, NOTHING, AT).is_open
+    assert not way_out(mine, terms, NOTHING, datetime(2026, 11, 23, 0, 1, tzinfo=UTC)).is_open
+    last_month = held(COMPUTE, 0, starts=datetime(2026, 10, 31, tzinfo=UTC))
+    way = way_out(last_month, terms, NOTHING, datetime(2026, 11, 2, tzinfo=UTC))
+    assert (way.is_open, "another month" in way.why, terms.source in way.why) == (False, True, True)
+    assert not way_out(replace(mine, hourly=Decimal("100.01")), terms, NOTHING, AT).is_open
+
+
+def test_a_reserved_instance_goes_back_only_while_it_is_queued() -> None:
+    terms = exit_terms()["aws", RI]
+    assert terms.refund is Refund.NONE
+    assert not way_out(held(RI, 1), terms, NOTHING, AT).is_open
+    assert way_out(held(RI, 1, state="queued"), terms, NOTHING, AT).is_open
+    assert not way_out(held(RI, 1, state="ended"), terms, NOTHING, AT).is_open
+
+
+def test_refunds_of_a_year_are_limited_in_dollars() -> None:
+    option = PurchaseOption.RESERVATION
+    terms = exit_terms()["azure", option]
+    assert way_out(held(option, 1, hourly=Decimal(5)), terms, NOTHING, AT).is_open
+    assert not way_out(held(option, 1, hourly=Decimal(6)), terms, NOTHING, AT).is_open
+    commitment = exit_terms()["gcp", PurchaseOption.COMMITTED_USE]
+    assert not way_out(held(PurchaseOption.COMMITTED_USE, 1), commitment, NOTHING, AT).is_open
+    assert not way_out(held(option, 1), None, NOTHING, AT).is_open
+
+
+def test_a_later_conclusion_goes_over_an_earlier_one(tmp_path: Path) -> None:
+    shop = Shop.open("aws", tmp_path)
+    shop.apply(shop.plan())
+    (recorded,) = shop.history.purchases
+    assert recorded.conclusion is not None
+    entries = [recorded.intent, replace(recorded.conclusion), replace(recorded.conclusion, why="again")]
+    found = history(cast("list[PurchaseConclusion]", entries)).purchases[0]
+    assert found.conclusion is not None
+    assert found.conclusion.why == "again"

@@ -1,0 +1,99 @@
+"""What should stand for a plan, and how what stands differs from what is remembered: pure functions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+
+from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.change import Observed
+from hcloud.model.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, Machine, MachineState, Scope
+from hcloud.model.plan import MixLine, Plan
+from hcloud.model.state import Record, State
+from hcloud.planning.drift import drift
+from hcloud.planning.slots import Place, in_zones, left_out, slots_of, slug
+
+HERE = Place(Provider.AWS, "us-east-1")
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+def line(option: PurchaseOption, count: str, name: str = "m5.4xlarge", **more: object) -> MixLine:
+    made = MixLine(
+        address=f"aws/us-east-1/{name}/{option}", provider=Provider.AWS, region="us-east-1", instance_type=name,
+        option=option, term_years=1 if option.is_commitment else 0, payment=Payment.NONE, count=Decimal(count),
+        peak=0, vcpus=Decimal(16), memory_gib=Decimal(64), hourly=Decimal(count) / 2, monthly=Decimal(0),
+        upfront=Decimal(0), total=Decimal(0), break_even=None, starts_hour=0, price_day=date(2026, 11, 1), derived="",
+    )  # fmt: skip
+    return replace(made, **more)  # type: ignore[arg-type]
+
+
+def plan_of(*lines: MixLine) -> Plan:
+    made = object.__new__(Plan)
+    object.__setattr__(made, "mix", lines)
+    return made
+
+
+def test_reserves_stand_and_whole_machines_of_the_on_demand_mean() -> None:
+    plan = plan_of(
+        line(PurchaseOption.RESERVED, "33"),
+        line(PurchaseOption.COMPUTE_SAVINGS_PLAN, "2.5"),
+        line(PurchaseOption.ON_DEMAND, "4.9"),
+        line(PurchaseOption.SPOT, "7"),
+    )
+    slots = {slot.address: slot for slot in slots_of(plan, HERE)}
+    assert {a: s.count for a, s in slots.items()} == {"reserved-m5-4xlarge": 35, "standing-m5-4xlarge": 4}
+    assert slots["reserved-m5-4xlarge"].hourly == Decimal("0.5")
+    assert slots["standing-m5-4xlarge"].hourly == Decimal("0.5")
+
+
+def test_what_is_for_later_or_elsewhere_does_not_stand_here() -> None:
+    later = line(PurchaseOption.RESERVED, "3", starts_hour=8760)
+    elsewhere = line(PurchaseOption.RESERVED, "3", region="eu-west-1")
+    plan = plan_of(later, elsewhere, line(PurchaseOption.ON_DEMAND, "0.9"))
+    assert slots_of(plan, HERE) == ()
+    assert left_out(plan, HERE) == (elsewhere,)
+
+
+def test_addresses_are_as_every_cloud_takes_labels_and_zones_are_filled_in() -> None:
+    assert slug("Standard_D4s_v5") == "standard-d4s-v5"
+    (slot,) = in_zones(slots_of(plan_of(line(PurchaseOption.RESERVED, "1")), HERE), {"m5.4xlarge": ("a", "b")})
+    assert slot.zones == ("a", "b")
+    assert in_zones([replace(slot, zones=("c",))], {})[0].zones == ("c",)
+
+
+STATE = State("f" * 32, 3, 1, "demo", Scope("aws", "1", "us-east-1"))
+RECORD = Record("i-1", "web", "k" * 32, "m5.large", "us-east-1a", PurchaseOption.ON_DEMAND, 1, NOW)
+TAGS = {TAG_LINEAGE: STATE.lineage, TAG_ADDRESS: "web", TAG_KEY: "k" * 32}
+MACHINE = Machine("i-1", "m5.large", "us-east-1a", MachineState.RUNNING, PurchaseOption.ON_DEMAND, NOW, TAGS)
+
+
+def told(*machines: Machine, records: tuple[Record, ...] = (RECORD,)) -> list[str]:
+    stored = replace(STATE, records=records)
+    assert STATE.scope is not None
+    observed = Observed(NOW, STATE.scope, 3, stored, machines)
+    return [d.what for d in drift(stored, observed)]
+
+
+@pytest.mark.parametrize(
+    ("machine", "says"),
+    [
+        (MACHINE, []),
+        (replace(MACHINE, instance_type="m5.xlarge"), ["is a m5.xlarge, not a m5.large"]),
+        (replace(MACHINE, state=MachineState.ENDED), ["is ended, and nobody here ended it"]),
+        (replace(MACHINE, state=MachineState.UNKNOWN), []),
+        (replace(MACHINE, tags={**TAGS, TAG_ADDRESS: "mine"}), [f"tags were changed: {TAG_ADDRESS}"]),
+    ],
+)
+def test_every_difference_is_told(machine: Machine, says: list[str]) -> None:
+    assert told(machine) == says
+
+
+def test_what_is_missing_or_unknown_is_told_and_an_end_that_was_asked_for_is_not() -> None:
+    assert told() == ["the cloud does not tell of it"]
+    assert told(records=(replace(RECORD, ending=True),)) == []
+    assert told(MACHINE, records=(replace(RECORD, ending=True),)) == ["was asked to end and is still there"]
+    assert told(MACHINE, replace(MACHINE, id="i-2")) == ["is not remembered"]
+    assert told(MACHINE, replace(MACHINE, id="i-2", tags={})) == []
