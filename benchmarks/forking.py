@@ -31,6 +31,8 @@ SDKS = {
     ),
 }
 LOOPBACK = ("127.", "::1", "localhost")
+NOBODY = ("169.254.",)
+"""Where clouds tell machines of theirs who they are: nobody answers there, and to ask is no offence."""
 
 
 def stay_at_home(event: str, details: tuple[Any, ...]) -> None:
@@ -38,6 +40,8 @@ def stay_at_home(event: str, details: tuple[Any, ...]) -> None:
     if event != "socket.connect" or not isinstance(details[1], tuple):
         return
     host = str(details[1][0])
+    if host.startswith(NOBODY):
+        raise ConnectionRefusedError(f"nobody at {host}")
     if not host.startswith(LOOPBACK):
         os.write(2, f"{GUARD}{host}\n".encode())
         raise ConnectionRefusedError(f"{GUARD}{host}")

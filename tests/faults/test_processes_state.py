@@ -93,10 +93,17 @@ def test_J1_a_plan_is_stale_when_the_cloud_or_the_state_has_moved(cloud: str, st
     assert stale.code == 4, stale.said
     assert "stale" in stale.stderr
     assert len(stage.requests(mutating=True)) == before
+
+
+@every_cloud
+def test_J1_I3_a_plan_that_was_applied_is_stale_and_does_nothing_more(cloud: str, staged: Staging) -> None:
+    stage = staged(cloud)
     assert stage.run("plan", "--out", "plan.json").code == 0
-    assert stage.run("apply", "-y").code == 0
+    assert stage.run("apply", "plan.json", "-y").code == 0
+    before = len(stage.requests(mutating=True))
     again = stage.run("apply", "plan.json", "-y")
     assert again.code == 4, again.said
+    assert len(stage.requests(mutating=True)) == before
     exact(stage, FLEET)
 
 

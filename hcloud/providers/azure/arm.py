@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -81,6 +82,8 @@ class Arm:
             return _NoCredential()
         from azure.identity import DefaultAzureCredential
 
+        # what it warns of is raised, too; without anybody to hear it, it would be printed twice
+        logging.getLogger("azure").addHandler(logging.NullHandler())
         return DefaultAzureCredential()
 
     @cached_property
