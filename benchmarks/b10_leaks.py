@@ -314,13 +314,13 @@ def naive(trials: int, seed: int) -> Tally:
     return tally
 
 
-def leaks(trials: int, seed: int, kills: int | None = None) -> tuple[list[Tally], Tally]:
+def leaks(trials: int, seed: int, kills: int | None = None, peers: int = NAIVE_TRIALS) -> tuple[list[Tally], Tally]:
     """All three clouds and the naive loop, each with processes of its own, at the same time."""
     shares = [trials // len(CLOUDS) + (number < trials % len(CLOUDS)) for number in range(len(CLOUDS))]
     enough = None if kills is None else -(-kills // len(CLOUDS))
     with ThreadPoolExecutor(len(CLOUDS) + 1) as pool:
         lanes = [pool.submit(lane, cloud, share, seed, enough) for cloud, share in zip(CLOUDS, shares, strict=True)]
-        peer = pool.submit(naive, min(NAIVE_TRIALS, trials), seed)
+        peer = pool.submit(naive, min(peers, trials), seed)
         return [found.result() for found in lanes], peer.result()
 
 
