@@ -10,17 +10,18 @@ FILE = "ids.txt"
 TAG = "naive-loop"
 
 
-def client() -> Any:
-    """A client with everything as the SDK has it."""
+def client(url: str) -> Any:
+    """A client with everything as the SDK has it, but for where it goes and as whom."""
     import boto3
 
-    return boto3.client("ec2", region_name="us-east-1", endpoint_url=os.environ["AWS_ENDPOINT_URL"])
+    keys = {"aws_access_key_id": "rehearsal", "aws_secret_access_key": "rehearsal"}
+    return boto3.client("ec2", region_name="us-east-1", endpoint_url=url, **keys)
 
 
 def run(arguments: list[str]) -> int:
     """Launch until the file names as many as are wanted."""
     wanted, kept = int(arguments[0]), Path(FILE)
-    ec2 = client()
+    ec2 = client(os.environ["AWS_ENDPOINT_URL"])
     tags = [{"ResourceType": "instance", "Tags": [{"Key": TAG, "Value": "yes"}]}]
     for _ in range(wanted - len(known(kept))):
         order = {"ImageId": "ami-12345678", "InstanceType": "m5.large", "MinCount": 1, "MaxCount": 1}

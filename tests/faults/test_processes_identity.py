@@ -31,6 +31,9 @@ def test_F1_credentials_that_end_at_any_call_stop_it_in_five_seconds_and_fresh_o
     started = time.monotonic()
     child = stage.run("apply", "-y")
     assert time.monotonic() - started < STOPS_WITHIN, child.said
+    if len(stage.requests()) < call:
+        assert child.code == 0, "it was over before they ended"
+        return
     assert child.code in (1, 6), child.said
     assert "credentials" in child.stderr.lower(), child.said
     if child.code == 6:

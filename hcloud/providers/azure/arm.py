@@ -134,7 +134,8 @@ class Arm:
             raise
         # Broken answers surface as whatever the parser stumbles over; none of it says that nothing was done
         except Exception as error:
-            raise meaning(error, self.call(operation), mutating=mutating) from error
+            # not chained: what the SDK's exception holds must not reach a trace that is shown
+            raise meaning(error, self.call(operation), mutating=mutating) from None
 
     @contextmanager
     def once_accepted(self, operation: str) -> Iterator[None]:
