@@ -43,6 +43,7 @@ FLEET = {"web": 4, "batch": 2}
 MACHINES = sum(FLEET.values())
 KILLS, KILLS_WEIGHTS = (1, 2, 3, 4, 5, 6), (45, 22, 13, 9, 6, 5)
 SLOW_ORDER_SECONDS, LATE_SECONDS = 0.06, 0.05
+LAGS = (0.5, 0.7)
 MEASURED_RUNS = 3
 LAGGING_EVERY, WHOLE_EVERY, LOOKED_AT_EVERY = 10, 60, 7
 PEACEFUL_RUNS = 4
@@ -165,8 +166,8 @@ class Lane:
     def _begin_anew(self, number: int) -> None:
         lagging = number % LAGGING_EVERY == LAGGING_EVERY - 1
         slow = Rule(on=LAUNCH[self.cloud], answer=Kind.SLOW, seconds=SLOW_ORDER_SECONDS)
-        late = {"visibility_delay": 0.5, "tag_delay": 0.7} if lagging else {}
-        plan = FaultPlan(rules=(slow,), **late)
+        seen, tagged = LAGS if lagging else (0.0, 0.0)
+        plan = FaultPlan(rules=(slow,), visibility_delay=seen, tag_delay=tagged)
         self.running.exchange(fresh(self.cloud, plan, LATE_SECONDS, number))
         shutil.rmtree(self.stage.directory / ".hcloud", ignore_errors=True)
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -80,16 +80,16 @@ def naive() -> dict[str, Took]:
         ec2 = client(running.url)
         ledger = running.cloud.ledger
 
-        def timed(work: Callable[[], None]) -> Took:
+        def timed(work: Callable[[str], object], on: Sequence[str]) -> tuple[list[Any], Took]:
             before, started = len(ledger.requests), time.perf_counter()
-            work()
-            return Took(len(ledger.requests) - before, time.perf_counter() - started)
+            done = [work(one) for one in on]
+            return done, Took(len(ledger.requests) - before, time.perf_counter() - started)
 
-        ids: list[str] = []
-        found = {"apply": timed(lambda: ids.extend(launched(ec2) for _ in range(SOME)))}
-        ids += [launched(ec2) for _ in range(MANY - SOME)]
-        found["plan"] = timed(lambda: [ec2.describe_instances(InstanceIds=[i]) for i in ids] and None)
-        found["destroy"] = timed(lambda: [ec2.terminate_instances(InstanceIds=[i]) for i in ids[:SOME]] and None)
+        found = {}
+        some, found["apply"] = timed(lambda _: launched(ec2), [""] * SOME)
+        many, _ = timed(lambda _: launched(ec2), [""] * (MANY - SOME))
+        found["plan"] = timed(lambda i: ec2.describe_instances(InstanceIds=[i]), some + many)[1]
+        found["destroy"] = timed(lambda i: ec2.terminate_instances(InstanceIds=[i]), some)[1]
     return found
 
 

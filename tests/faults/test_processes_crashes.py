@@ -9,7 +9,7 @@ import time
 
 import oracle
 import pytest
-from conftest import FLEET, Staging
+from staging import FLEET, Staging
 from verdict import by_address, converges, destroy, exact, judge, planned
 
 from benchmarks.processes import CLOUDS, LAUNCH, ROOT, TYPES

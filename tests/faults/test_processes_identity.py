@@ -6,7 +6,7 @@ import signal
 import time
 
 import pytest
-from conftest import FLEET, Staging
+from staging import FLEET, Staging
 from verdict import converges, judge
 
 from benchmarks.forking import GUARD

@@ -6,7 +6,7 @@ import json
 import time
 
 import pytest
-from conftest import FLEET, Staging
+from staging import FLEET, Staging
 from verdict import converges, exact, judge, launches, planned
 
 from benchmarks.processes import CLOUDS, LAUNCH, TYPES

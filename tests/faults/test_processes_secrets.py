@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from conftest import Staging
+from staging import Staging
 
 from benchmarks.processes import CLOUDS, LAUNCH, TYPES, Child, Front, Stage
 from hcloud.fake.server import Answer, FakeCloud, Received

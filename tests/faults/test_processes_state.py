@@ -8,7 +8,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from conftest import FLEET, Staging
+from staging import FLEET, Staging
 from test_processes_identity import moved
 from verdict import converges, exact, judge
 
