@@ -30,7 +30,7 @@ BOUND = ("aws", "gcp")
 LEAST = {
     "aws": {"plan": 1, "apply": 2, "destroy": 2},
     "gcp": {"plan": 2, "apply": 2, "destroy": SOME + 1},
-    "azure": {"plan": 10, "apply": 3, "destroy": 3},
+    "azure": {"plan": 4, "apply": 3, "destroy": 3},
 }
 DEEDS = {"plan": f"plan_{MANY}_unchanged", "apply": f"apply_{SOME}", "destroy": f"destroy_{SOME}"}
 
