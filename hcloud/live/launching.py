@@ -175,7 +175,7 @@ def _carry_out(run: Run, intent: Intent, *, doubt: bool) -> tuple[Machine, ...]:
         run.acted = True
         run.book.unknown(intent, str(error))
         raise
-    run.acted = run.acted or bool(answer.machines)
+    run.was_answered(bool(answer.machines))
     return _remember(run, intent, answer)
 
 

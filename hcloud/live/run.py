@@ -24,7 +24,7 @@ class Run:
     """An apply or destroy under way. ``first`` is what was seen before anything was done, ``seen`` what was seen since.
     ``launched`` are machines that came by id, with the address they came for, ``answered`` as the cloud answered them;
     ``surplus`` ids that came and are not wanted; ``halted`` is what ended it early; ``acted`` says that the
-    cloud did something, or may have."""
+    cloud did something, or may have; ``answers`` counts orders that were answered."""
 
     site: Site
     patience: Patience
@@ -42,6 +42,7 @@ class Run:
     halted: HcloudError | None = None
     seen: Observed | None = None
     first: Observed | None = None
+    answers: int = 0
     acted: bool = False
     _attempts: dict[str, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -65,6 +66,12 @@ class Run:
         """Machines that could not be had."""
         with self._lock:
             self.shortfalls.append(shortfall)
+
+    def was_answered(self, made: bool) -> None:
+        """An order was answered; with ``made`` there are machines of it."""
+        with self._lock:
+            self.answers += 1
+            self.acted = self.acted or made
 
     def came(self, machines: Iterable[Machine], address: str) -> None:
         """Machines that came."""
@@ -92,13 +99,13 @@ class Run:
         return self.patience.ask(lambda: self.cloud.machines(lineage))
 
     def as_answered(self) -> Observed | None:
-        """What is there, where the answers to this run's orders say all of it: everything that came runs and bears our
-        tag. None where only another look can tell."""
+        """What is there, where the answer to this run's only order says all of it: everything that came runs and bears
+        our tag, and nothing was said later. None where only another look can tell."""
         lineage = self.book.state.lineage
         came = [self.answered.get(i) for i in self.launched]
         ready = all(m is not None and m.state is MachineState.RUNNING and m.lineage == lineage for m in came)
         calm = self.halted is None and not (self.ended or self.surplus or self.shortfalls or self.problems)
-        if self.first is None or self.first.open or not came or not ready or not calm:
+        if self.first is None or self.first.open or self.answers != 1 or not came or not ready or not calm:
             return None
         told = {m.id: m for m in self.first.machines} | self.answered
         seen = Seen(self.scope, tuple(told[i] for i in sorted(told)), self.book.state, self.book.entries())

@@ -180,11 +180,11 @@ def _at(draft: _Draft, address: str, slot: Slot | None, there: list[Standing]) -
     """All lines for one address."""
     at, limit = draft.observed.at, draft.terms.pending_limit
     right = [s for s in there if slot is not None and s.fits(slot) and not s.waits_too_long(at, limit)]
-    wrong = [s for s in there if s not in right]
+    wrong = _without(there, right)
     _note_oddities(draft, there)
     _untagged(draft, address, there)
     stuck = _cannot_end(draft, address, wrong)
-    wrong = [s for s in wrong if s not in stuck]
+    wrong = _without(wrong, stuck)
     count = slot.count if slot is not None else 0
     _unseen(draft, address, right)
     needed = _resolve(draft, address, max(count - len(right) - len(stuck), 0))
@@ -197,6 +197,11 @@ def _at(draft: _Draft, address: str, slot: Slot | None, there: list[Standing]) -
         wrong = _replace(draft, slot, wrong, needed)
     reason = "of another shape, and enough of the right one stand" if slot else "nothing at this address is wanted"
     draft.end(address, wrong, reason)
+
+
+def _without(machines: Sequence[Standing], others: Sequence[Standing]) -> list[Standing]:
+    ids = {s.id for s in others}
+    return [s for s in machines if s.id not in ids]
 
 
 def _note_oddities(draft: _Draft, there: Sequence[Standing]) -> None:
@@ -258,7 +263,7 @@ def _shrink(draft: _Draft, slot: Slot, right: Sequence[Standing], too_many: int)
     free = [s for s in ranked if not s.protected and (s.tagged or s.id in draft.terms.also)]
     draft.end(slot.address, free[:too_many], f"{too_many} more than the {slot.count} wanted")
     if len(free) < too_many:
-        held = [s for s in ranked if s not in free]
+        held = _without(ranked, free)
         _cannot_end(draft, slot.address, held[: too_many - len(free)])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 
 from hcloud.errors import DeniedByGuardError, EvidenceError, InputError, StaleError
@@ -17,6 +17,7 @@ MOST_INSTANCES = 10_000  # ours: one purchase of more is a slip of the pen
 MOST_DOLLARS_PER_HOUR = Decimal(100_000)  # ours: likewise
 FARTHEST_FROM_BOOK = Decimal("0.25")  # ours: a quote that differs more from the price book is not believed
 CURRENCY = "USD"
+CLOCK_SKEW = timedelta(minutes=15)  # ours: how far clocks may be from each other
 _AMOUNT = re.compile(r"\d{1,12}(\.\d{1,2})?", re.ASCII)
 
 
@@ -82,8 +83,9 @@ def check_against_plan(need: Need, quote: CommitmentQuote) -> None:
 
 
 def check_fresh(plan: PurchasePlan, at: datetime) -> None:
-    """Refuse, with StaleError, a purchase plan that has expired (or that comes from the future)."""
-    if not plan.generated_at <= at < plan.expires:
+    """Refuse, with StaleError, a purchase plan that has expired, or that comes from the future by more than clocks
+    differ."""
+    if not plan.generated_at - CLOCK_SKEW <= at < plan.expires:
         raise StaleError(
             f"this purchase plan was made at {plan.generated_at:%Y-%m-%d %H:%M} UTC and held until"
             f" {plan.expires:%Y-%m-%d %H:%M}; it is {at:%Y-%m-%d %H:%M} now, and nothing was bought",

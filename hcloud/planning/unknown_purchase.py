@@ -9,10 +9,10 @@ from enum import StrEnum
 
 from hcloud.model.live import Commitment
 from hcloud.model.purchase import PurchaseIntent, committed, takes_key
+from hcloud.planning.purchase_gates import CLOCK_SKEW
 from hcloud.units import HOURS_PER_YEAR, cents
 
 GRACE = timedelta(minutes=15)  # ours: how long a cloud may take to list what was bought
-CLOCK_SKEW = timedelta(minutes=15)  # ours: how far our clock may be from the cloud's
 RESEND_WITHIN = timedelta(minutes=30)  # ours: how long after a purchase its key is surely still known
 
 

@@ -106,9 +106,10 @@ class ProcessHost:
 
     def alive(self) -> frozenset[str]:
         """The machines of which a process is left."""
-        return frozenset(self._running())
+        return frozenset(self.processes())
 
-    def _running(self) -> dict[str, set[int]]:
+    def processes(self) -> dict[str, set[int]]:
+        """The processes of each machine, by the mark they carry."""
         mark = f"{MARK}={self._token}/".encode()
         found: dict[str, set[int]] = {}
         for entry in _PROC.iterdir():
@@ -143,7 +144,7 @@ class ProcessHost:
         groups = {name: self._groups(name) for name in wanted}
         owned = [group for found in groups.values() for group in found]
         until = time.monotonic() + _PATIENCE
-        while left := orphans.members(owned) | {p for n, pids in self._running().items() if n in wanted for p in pids}:
+        while left := orphans.members(owned) | {p for n, pids in self.processes().items() if n in wanted for p in pids}:
             if time.monotonic() > until:
                 raise HcloudError(f"{len(left)} processes of {', '.join(sorted(wanted))} cannot be ended")
             for pid in left:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LARGEST = 4 << 20
 _MARK = '"purchase_plan"'
+_HEAD = ("format_version", "tool_version", "digest")
 
 
 @cache
@@ -34,8 +35,26 @@ def _adapter() -> TypeAdapter[PurchasePlan]:
 def purchase_document(plan: PurchasePlan) -> Mapping[str, object]:
     """The JSON document of a purchase plan: money as decimal strings, times in UTC, keys in a fixed order."""
     content = cast("dict[str, object]", _adapter().dump_python(plan, mode="json"))
-    head = {name: content.pop(name) for name in ("format_version", "tool_version", "digest")}
+    head = {name: content.pop(name) for name in _HEAD}
     return {**head, "purchase_plan": content}
+
+
+def purchase_schema() -> Mapping[str, object]:
+    """The published JSON Schema of a purchase plan file."""
+    content = _adapter().json_schema(mode="serialization")
+    properties = content["properties"]
+    head = {name: properties.pop(name) for name in _HEAD}
+    plan = {"type": "object", "properties": properties, "required": sorted(properties), "additionalProperties": False}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "hcloud purchase plan",
+        "description": content["description"],
+        "$defs": content["$defs"],
+        "type": "object",
+        "properties": {**head, "purchase_plan": plan},
+        "required": [*_HEAD, "purchase_plan"],
+        "additionalProperties": False,
+    }
 
 
 def rendered(plan: PurchasePlan) -> str:

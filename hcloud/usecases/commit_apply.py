@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from hcloud.model.purchase import Outcome, PurchaseConclusion, PurchasePlan
 from hcloud.planning.purchase_history import Recorded, history
 from hcloud.planning.slots import Place
 from hcloud.readers.config import Loaded
+from hcloud.store.lock import drawn
 from hcloud.store.purchase_file import load_purchase_plan
 from hcloud.usecases.commit_ground import CommitGround, Where, at_scope, gates_of, ledger_of, opened
 
@@ -79,7 +79,7 @@ def _note(chosen: Recorded, word: Word, ground: CommitGround) -> None:
         if word.bought not in held:
             raise UsageError(f"--bought {word.bought}: the cloud lists no such commitment")
         outcome, ends = Outcome.FOUND, held[word.bought].ends
-    why = f"as {getpass.getuser()} says"
+    why = f"as {drawn('commit resolve').user} says"
     ground.ledger.conclude(
         PurchaseConclusion(chosen.intent.number, ground.live.now(), outcome, word.bought or "", ends, why)
     )

@@ -15,15 +15,13 @@ from hcloud.model.live import Commitment, CommitmentQuote, Scope
 from hcloud.model.plan import Plan
 from hcloud.model.purchase import Need, PurchasePlan
 from hcloud.planning.purchase import Basis, expiring, orders, purchase_plan, still_to_buy, unplanned
-from hcloud.planning.purchase_gates import check_against_plan
+from hcloud.planning.purchase_gates import CLOCK_SKEW, check_against_plan
 from hcloud.readers.config import CommitmentsSection, Loaded
 from hcloud.store.plan_file import plan_document
 from hcloud.store.purchase_file import check_target, save_purchase_plan, sealed
 from hcloud.units import counted, format_span
 from hcloud.usecases.commit_ground import CommitGround, Where, opened, place_in
 from hcloud.usecases.commit_recommend import plan_of
-
-CLOCK_SLACK = timedelta(minutes=15)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ def plan_digest(plan: Plan) -> str:
 def check_age(plan: Plan, section: CommitmentsSection, at: datetime) -> None:
     """Refuse a plan that is too old (or from the future), or was made with prices that are."""
     age = at - plan.generated_at
-    if not -CLOCK_SLACK <= age <= timedelta(seconds=section.max_plan_age):
+    if not -CLOCK_SKEW <= age <= timedelta(seconds=section.max_plan_age):
         raise StaleError(
             f"the plan was made at {plan.generated_at:%Y-%m-%d %H:%M} UTC; commitments.max_plan_age allows"
             f" {format_span(section.max_plan_age)}",

@@ -66,6 +66,7 @@ def policy_document(grant: Granted) -> Mapping[str, object]:
 
 def _statement(permission: Permission, grant: Granted) -> dict[str, object]:
     words = "".join(c for c in permission.name.title() if c.isalnum())
+    words += "Profile" if permission.purposes == ("profile",) else ""  # ids of statements have to differ
     scope = grant.scope
     resource = f"arn:aws:ec2:{scope.region}:*:*" if permission.where == "{region}" else permission.where
     statement: dict[str, object] = {"Sid": words, "Effect": "Allow", "Action": permission.name, "Resource": resource}

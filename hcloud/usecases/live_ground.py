@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from hcloud.catalog.book import PriceBook
+from hcloud.control.ports import Size
 from hcloud.errors import EvidenceError, StaleError, UsageError
 from hcloud.live.clock import SystemClock
 from hcloud.live.guards import Approval
@@ -143,6 +144,11 @@ class LiveGround:
                     f"{key}: its price is {age} days old, {allowed // DAY} are allowed where machines come of it",
                     hint="hcloud pricing refresh, or set prices.max_age",
                 )
+
+    def size_of(self, instance_type: str) -> Size:
+        """How large a type is, by the price tables."""
+        found = self.book.instance_type(Provider(self.place.provider), instance_type)
+        return Size(max(int(found.vcpus), 1), float(found.memory_gib))
 
     def _slot(self, section: FleetSection) -> Slot:
         hourly = self.price(section.instance_type, section.option)

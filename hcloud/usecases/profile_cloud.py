@@ -20,7 +20,7 @@ from hcloud.live.collect import EXPIRY_FORM
 from hcloud.live.guards import Approval
 from hcloud.live.observe import observe
 from hcloud.live.outcome import Result
-from hcloud.live.site import Site
+from hcloud.live.site import Site, Waits
 from hcloud.model.app import App
 from hcloud.model.change import Slot
 from hcloud.model.live import MachineState
@@ -46,6 +46,14 @@ END_SECONDS = 120.0  # ours: of what an end costs
 FIRST_LOOK_SECONDS, LONGEST_LOOK_SECONDS, LOOKS_GROW = 1.0, 15.0, 1.3  # ours
 SECONDS_PER_HOUR = Decimal(3600)
 EXPIRES_AFTER = timedelta(hours=2)  # ours: beyond the time it may take; by then nobody can be using it any more
+
+
+class NoMachineError(HcloudError):
+    """There is no machine to measure on; the exit code is that of the apply which was to launch it."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message, hint="another --instance-type, or live.zones of hcloud.yaml")
+        self.exit_code = exit_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +146,7 @@ def _own_site(ground: LiveGround, folder: Path, stop: Callable[[], bool]) -> Ite
     """A state of its own, which is there until the machine is known to be gone: then nothing is left to remember."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     store: MendableStore = open_store(str(folder))
-    site = replace(ground.site(stop=stop), store=store)
+    site = replace(ground.site(stop=stop), store=store, waits=Waits(ready=0.0))
     try:
         yield site
     finally:
@@ -167,7 +175,7 @@ def _executing(ground: LiveGround) -> Iterator[None]:
             from hcloud.profiling.machines import passing_host
 
             host = stack.enter_context(passing_host())
-            stack.enter_context(Executor(ground.cloud.ledger, ground.cloud.clock, host))
+            stack.enter_context(Executor(ground.cloud.ledger, ground.cloud.clock, host, ground.size_of))
         yield
 
 
@@ -189,12 +197,14 @@ class Trip:
         terms = Terms(beside=True)
         found = changes((slot,), observe(self.site), terms)
         outcome = apply(self.site, found, Approval(hourly=None), terms)
-        if outcome.launched and outcome.result is Result.CONVERGED:
+        if outcome.launched and outcome.error is None:
             return outcome.launched[0]
         if outcome.error is not None:
             raise outcome.error
         tried = "; ".join(t for s in outcome.shortfalls for t in s.tried) or "; ".join(outcome.problems)
-        raise PartialError(f"no {self.fare.instance_type} to measure on: {tried or outcome.result}")
+        raise NoMachineError(
+            f"no {self.fare.instance_type} to measure on: {tried or outcome.result}", outcome.exit_code
+        )
 
     def wait(self, machine: str) -> Parcel:
         """Look at the console until the result is there; ends early where the machine, the time or the money does."""

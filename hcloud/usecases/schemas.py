@@ -9,6 +9,7 @@ from typing import Any
 
 from hcloud.readers.config import Config
 from hcloud.store.plan_file import plan_schema
+from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.state_codec import state_schema
 from hcloud.usecases.init import DURATION, KEYS, SECTIONS
 
@@ -110,6 +111,7 @@ def documents() -> Mapping[str, str]:
     schemas = {
         "hcloud.schema.json": config_schema(),
         "plan.schema.json": plan_schema(),
+        "purchase.schema.json": purchase_schema(),
         "state.schema.json": state_schema(),
         "state-screen.schema.json": state_screen_schema(),
     }

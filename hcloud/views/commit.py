@@ -220,9 +220,9 @@ def show_holdings(found: Holdings, terminal: Terminal) -> None:
     if not found.pairs:
         terminal.show("nothing is recorded" + (f", and nothing is held in {found.scope}" if found.scope else ""))
         return
-    names = ("commitment", "what", "count", "total", "ledger", "cloud", "ends")
+    names = ("what", "total", "ledger", "cloud", "ends", "commitment")
     rows = [_pair(p, asked=found.scope is not None) for p in found.pairs]
-    terminal.show(fitted(Figures(names, rows, frozenset({2, 3})), terminal.out.width))
+    terminal.show(fitted(Figures(names, rows, frozenset({1})), terminal.out.width))
     ceiling = f" of at most {format_money(found.ceiling, 2)}" if found.ceiling is not None else ""
     terminal.note(f"{format_money(found.committed, 2)}{ceiling} is committed by the ledger")
     if found.scope is None:
@@ -232,20 +232,17 @@ def show_holdings(found: Holdings, terminal: Terminal) -> None:
 
 def _pair(pair: Pair, *, asked: bool) -> tuple[str, ...]:
     recorded, held = pair.recorded, pair.commitment
+    what = money = ""
+    ledger, ends, name = "not recorded", None, ""
     if recorded is not None:
         order = recorded.intent.quote.order
-        what = _named(order.instance_type, order.option, order.term_years, order.payment)
-        much, money, ends = _ordered(order), format_money(recorded.intent.amount, 2), recorded.ends
+        what = f"{_ordered(order)} {_named(order.instance_type, order.option, order.term_years, order.payment)}"
+        money, ends, name = format_money(recorded.intent.amount), recorded.ends, recorded.id or recorded.intent.key
         ledger = "given back" if recorded.cancelled else str(recorded.outcome)
-    else:
-        what, much, money, ledger, ends = "", "", "", "not recorded", None
     if held is not None:
-        what = _named(held.instance_type, held.option, held.term_years, held.payment)
-        much = much or f"{held.count:,}"
-        ends = held.ends or ends
+        what, ends, name = what or _told(held), held.ends or ends, held.id
     cloud = held.state if held is not None else "not listed" if asked else ""
-    name = held.id if held is not None else recorded.id or recorded.intent.key[:12] if recorded else ""
-    return harmless(name), harmless(what), much, money, ledger, cloud, f"{ends:%Y-%m-%d}" if ends else ""
+    return harmless(what), money, ledger, cloud, f"{ends:%Y-%m-%d}" if ends else "", harmless(name)
 
 
 def show_cancellable(found: Commitment, way: WayOut, terminal: Terminal) -> None:

@@ -169,7 +169,10 @@ class Rehearsal:
         for slot in slots:
             assert self.live(slot.address) == slot.count, "V4: not what was planned"
         assert self.live() == sum(s.count for s in slots)
-        assert self.plan(*slots).is_settled, "V4: the next plan is not empty"
+        shown = self.plan(*slots)
+        assert shown.is_empty, "V4: the next plan is not empty"
+        young = {m.id for m in self.cloud.ledger.machines.values() if self.cloud.clock.now() - m.made_at < 300}
+        assert all(set(refusal.ids) <= young for refusal in shown.refusals), "V4: something is not as it should be"
 
 
 @contextmanager

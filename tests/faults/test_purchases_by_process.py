@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -82,4 +83,15 @@ def test_I1_a_process_that_ends_anywhere_never_buys_twice(
     assert code == 0, said
     assert len(rig.fake.ledger.purchases) == 1
     assert "nothing was done" in hcloud(tmp_path, "apply", "buy.json")[1]
+    assert len(rig.fake.ledger.purchases) == 1
+
+
+@pytest.mark.parametrize("by_key", [False, True])
+def test_I3_two_processes_at_once_buy_once(rig: AwsRig, tmp_path: Path, by_key: bool) -> None:
+    plan = planned(rig, tmp_path, by_key=by_key)
+    apply = ["apply", "buy.json", "--approve-commit", plan.digest, "--amount", plain(cents(plan.amount))]
+    with ThreadPoolExecutor(3) as pool:
+        codes = [code for code, _ in pool.map(lambda _: hcloud(tmp_path, *apply), range(3))]
+    assert set(codes) <= {0, 5}
+    assert 0 in codes
     assert len(rig.fake.ledger.purchases) == 1

@@ -177,8 +177,8 @@ def test_roles_accounts_types_and_spot(name: str) -> None:
     assert [m.option for m in live] == [PurchaseOption.ON_DEMAND]
 
 
-def commitment(option: PurchaseOption, **more: object) -> CommitmentOrder:
-    found = CommitmentOrder("7" * 32, option, "t", 1, Payment.NONE, count=2)
+def commitment(cloud: MemoryCloud, option: PurchaseOption, **more: object) -> CommitmentOrder:
+    found = CommitmentOrder("7" * 32, option, cloud.world.semantics.types[0], 1, Payment.NONE, count=2)
     if option.is_spend_based:
         found = replace(found, count=0, dollars_per_hour=Decimal("1.5"))
     return replace(found, **more)  # type: ignore[arg-type]
@@ -189,7 +189,7 @@ def test_a_purchase_is_repeated_exactly_where_no_key_is_taken(name: str) -> None
     cloud = MemoryCloud(name)
     for option in cloud.world.semantics.sold:
         before = len(cloud.ledger.purchases)
-        quote = cloud.quote(commitment(option, key=str(before) * 32))
+        quote = cloud.quote(commitment(cloud, option, key=str(before) * 32))
         one, two = cloud.buy(quote), cloud.buy(quote)
         keyless = option in (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE)
         assert (one.id == two.id) is not keyless
@@ -197,14 +197,14 @@ def test_a_purchase_is_repeated_exactly_where_no_key_is_taken(name: str) -> None
         assert (one.upfront, one.hourly) == (quote.upfront, quote.hourly)
     assert len(cloud.commitments()) == len(cloud.ledger.purchases)
     with pytest.raises(NotFoundError):
-        cloud.quote(commitment(PurchaseOption.SPOT))
+        cloud.quote(commitment(cloud, PurchaseOption.SPOT))
 
 
 @pytest.mark.parametrize("name", ["aws", "gcp", "azure"])
 def test_a_price_that_rose_since_the_quote_is_refused(name: str) -> None:
     cloud = MemoryCloud(name)
     option = next(o for o in cloud.world.semantics.sold if not o.is_spend_based)
-    quote = cloud.quote(commitment(option))
+    quote = cloud.quote(commitment(cloud, option))
     cloud.plan_faults(FaultPlan(price_factor=1.01))
     with pytest.raises(RefusedError, match="more than was quoted"):
         cloud.buy(quote)
@@ -213,16 +213,16 @@ def test_a_price_that_rose_since_the_quote_is_refused(name: str) -> None:
 
 def test_what_can_be_given_back_is() -> None:
     aws, gcp, azure = MemoryCloud("aws"), MemoryCloud("gcp"), MemoryCloud("azure")
-    plan = aws.buy(aws.quote(commitment(PurchaseOption.COMPUTE_SAVINGS_PLAN)))
+    plan = aws.buy(aws.quote(commitment(aws, PurchaseOption.COMPUTE_SAVINGS_PLAN)))
     aws.cancel(plan.id)
     assert aws.commitments()[0].state == "ended"
-    reserved = aws.buy(aws.quote(commitment(PurchaseOption.RESERVED)))
+    reserved = aws.buy(aws.quote(commitment(aws, PurchaseOption.RESERVED)))
     with pytest.raises(RefusedError):
         aws.cancel(reserved.id)
-    used = gcp.buy(gcp.quote(commitment(PurchaseOption.COMMITTED_USE)))
+    used = gcp.buy(gcp.quote(commitment(gcp, PurchaseOption.COMMITTED_USE)))
     assert used.state == "pending", "it begins at midnight in California"
     with pytest.raises(RefusedError):
         gcp.cancel(used.id)
-    azure.cancel(azure.buy(azure.quote(commitment(PurchaseOption.RESERVATION))).id)
+    azure.cancel(azure.buy(azure.quote(commitment(azure, PurchaseOption.RESERVATION))).id)
     with pytest.raises(NotFoundError):
         azure.cancel("nothing")

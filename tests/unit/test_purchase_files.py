@@ -6,11 +6,12 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import jsonschema
 import pytest
 from purchasing import OPTIONS, Shop, wanted
 
 from hcloud.errors import InputError
-from hcloud.store.purchase_file import load_purchase_plan, rendered, save_purchase_plan, sealed
+from hcloud.store.purchase_file import load_purchase_plan, purchase_schema, rendered, save_purchase_plan, sealed
 
 
 @pytest.fixture(params=sorted(OPTIONS))
@@ -79,3 +80,11 @@ def test_the_digest_is_over_everything(written: Path) -> None:
     plan = load_purchase_plan(written)
     assert sealed(replace(plan, recorded=plan.recorded + 1)).digest != plan.digest
     assert sealed(replace(plan, items=())).digest != plan.digest
+
+
+def test_it_follows_the_published_schema(written: Path) -> None:
+    document = json.loads(written.read_text(encoding="utf-8"))
+    jsonschema.validate(document, dict(purchase_schema()))
+    del document["purchase_plan"]["items"]
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document, dict(purchase_schema()))

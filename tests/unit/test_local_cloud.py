@@ -1,0 +1,214 @@
+"""This machine as a cloud: real processes, and what is true of them however they end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hcloud.control.ports import Size
+from hcloud.errors import (
+    MismatchError,
+    NoCapacityError,
+    NotFoundError,
+    QuotaError,
+    RefusedError,
+    UnavailableError,
+)
+from hcloud.fake.clock import FakeClock
+from hcloud.model.catalog import Payment, PurchaseOption
+from hcloud.model.live import CommitmentOrder, Launch, MachineState, Owner
+from hcloud.profiling import orphans
+from hcloud.profiling.cage import this_machine
+from hcloud.profiling.machines import GROUP, ProcessHost, passing_host
+from hcloud.providers.local.provider import LINGER_SECONDS, LocalCloud
+from hcloud.providers.local.registry import Note, Registry
+from hcloud.providers.local.settings import LocalSettings
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
+LINEAGE = "5e1f" * 8
+
+
+class Ground:
+    """A directory with machines, seen anew by each call of ``cloud``, as another process would."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.clock = FakeClock(1_796_000_000.0, speed=0.0)
+        self.capacity: Size | None = Size(4, 4.0)
+
+    @property
+    def host(self) -> ProcessHost:
+        return ProcessHost(self.folder / "running")
+
+    @property
+    def registry(self) -> Registry:
+        return Registry(self.folder)
+
+    def cloud(self) -> LocalCloud:
+        return LocalCloud(LocalSettings(self.folder, self.capacity), self.clock, self.host)
+
+    def states(self) -> list[MachineState]:
+        return [m.state for m in self.cloud().machines(LINEAGE)]
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Ground]:
+    found = Ground(tmp_path)
+    yield found
+    found.host.end(found.host.alive())
+
+
+def order(count: int = 1, kind: str = "small", key: str = "a1" * 16, script: str = "") -> Launch:
+    return Launch(key, "web", kind, "local", count, Owner(LINEAGE, "shop", "0123456789ab"), start_up=script)
+
+
+def until(holds: Callable[[], object]) -> None:
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+
+
+def test_a_machine_outlasts_whoever_started_it_and_its_script(ground: Ground) -> None:
+    [machine] = ground.cloud().launch(order(script="#!/bin/sh\necho hello $((6 * 7))\n")).machines
+    until(lambda: "hello 42" in ground.cloud().console(machine.id))
+    assert ground.states() == [MachineState.RUNNING]
+
+
+def test_a_script_gets_nothing_of_the_environment_but_the_path(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary-12345678")
+    [machine] = ground.cloud().launch(order(script="#!/bin/sh\nenv\necho over\n")).machines
+    until(lambda: "over" in ground.cloud().console(machine.id))
+    assert "canary" not in ground.cloud().console(machine.id)
+
+
+def test_a_script_has_the_cores_and_the_memory_of_its_type(ground: Ground) -> None:
+    script = "#!/bin/sh\nnproc\nhead -c 2G /dev/zero | tail | wc -c\necho over\n"
+    [machine] = ground.cloud().launch(order(script=script)).machines
+    until(lambda: "over" in ground.cloud().console(machine.id))
+    said = ground.cloud().console(machine.id).split()
+    assert said[0] == "1"
+    if this_machine().has("memory"):
+        assert str(2 << 30) not in said
+
+
+def test_an_end_takes_what_left_the_process_group_too(ground: Ground) -> None:
+    [machine] = ground.cloud().launch(order(script="#!/bin/sh\nsetsid sleep 1000 &\necho over\n")).machines
+    until(lambda: "over" in ground.cloud().console(machine.id))
+    ground.cloud().terminate([machine.id])
+    assert not ground.host.alive()
+    assert ground.states() == [MachineState.ENDED]
+    assert not [g for f in this_machine().folders for g in f.glob(f"{GROUP}*{machine.id}")]
+
+
+def test_a_machine_whose_processes_died_has_ended_and_one_of_which_any_is_left_has_not(ground: Ground) -> None:
+    ground.cloud().launch(order(script="#!/bin/sh\nexec 1>&2\nsleep 1000 &\nsleep 1000\n"))
+    [machine] = ground.cloud().machines(LINEAGE)
+    pids = sorted(ground.host.processes()[machine.id])
+    os.kill(pids[0], signal.SIGKILL)
+    until(lambda: orphans.is_dead(pids[0]))
+    assert ground.states() == [MachineState.RUNNING]
+    for pid in ground.host.processes()[machine.id]:
+        orphans.kill(pid)
+    until(lambda: ground.states() == [MachineState.ENDED])
+    with pytest.raises(NoCapacityError, match="have ended"):
+        ground.cloud().launch(order(script="#!/bin/sh\nexec 1>&2\nsleep 1000 &\nsleep 1000\n"))
+
+
+def test_A1_what_was_noted_and_not_started_is_pending_and_started_by_the_same_order(ground: Ground) -> None:
+    ground.cloud().launch(order(2))
+    notes = ground.registry.all()
+    ground.host.end([notes[1].id])  # as if the crash had come before its start
+    assert ground.states() == [MachineState.RUNNING, MachineState.PENDING]
+    assert len(ground.cloud().launch(order(2)).machines) == 2
+    assert ground.states() == [MachineState.RUNNING] * 2
+    assert [n.id for n in ground.registry.all()] == [n.id for n in notes]
+
+
+def test_R8_other_parameters_under_the_same_key_are_told(ground: Ground) -> None:
+    ground.cloud().launch(order(1))
+    for other in (order(2), order(1, "medium"), order(1, script="#!/bin/sh\n")):
+        with pytest.raises(MismatchError):
+            ground.cloud().launch(other)
+    assert len(ground.registry.all()) == 1
+
+
+def test_E4_as_many_come_as_this_machine_has_room_for(ground: Ground) -> None:
+    launched = ground.cloud().launch(order(3, "medium"))
+    assert (len(launched.machines), launched.missing) == (2, 1)
+    assert launched.why
+    with pytest.raises(NoCapacityError):
+        ground.cloud().launch(order(1, key="b2" * 16))
+    ground.cloud().terminate([launched.machines[0].id])
+    assert len(ground.cloud().launch(order(2, key="c3" * 16)).machines) == 2
+
+
+def test_E3_a_type_that_is_larger_than_this_machine_names_the_limit(ground: Ground) -> None:
+    ground.capacity = Size(2, 8.0)
+    with pytest.raises(QuotaError, match=r"4 cores.*limit"):
+        ground.cloud().launch(order(1, "large"))
+    assert not ground.registry.all()
+
+
+def test_without_anything_said_the_room_is_what_this_machine_has(ground: Ground) -> None:
+    ground.capacity = None
+    limits = {q.name: q.limit for q in ground.cloud().quotas("small")}
+    assert limits["cores"] == len(os.sched_getaffinity(0))
+
+
+def test_ended_machines_are_told_of_for_a_while(ground: Ground) -> None:
+    [machine] = ground.cloud().launch(order()).machines
+    ground.cloud().terminate([machine.id])
+    ground.clock.advance(LINGER_SECONDS - 1)
+    assert ground.states() == [MachineState.ENDED]
+    ground.clock.advance(2)
+    assert ground.states() == []
+    assert ground.cloud().terminate([machine.id]).gone == (machine.id,)
+    assert not ground.registry.all()
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format_version": "1.0"}', '{"format_version": "9"}', "\0"])
+def test_H3_a_note_that_cannot_be_read_is_no_empty_list(ground: Ground, text: str) -> None:
+    ground.cloud().launch(order())
+    [note] = ground.registry.all()
+    (ground.folder / f"{note.id}.json").write_text(text)
+    with pytest.raises(UnavailableError):
+        ground.cloud().machines(LINEAGE)
+
+
+def test_a_note_is_made_once(ground: Ground) -> None:
+    note = Note("a", "small", "local", 0.0)
+    with ground.registry.held():
+        ground.registry.add(note)
+        with pytest.raises(FileExistsError):
+            ground.registry.add(note)
+
+
+def test_nothing_is_committed_to_here(ground: Ground) -> None:
+    wanted = CommitmentOrder("a1", PurchaseOption.RESERVED, "small", 1, Payment.NONE, count=1)
+    with pytest.raises(NotFoundError):
+        ground.cloud().quote(wanted)
+    with pytest.raises(RefusedError):
+        ground.cloud().cancel("anything")
+    assert ground.cloud().commitments() == ()
+
+
+def test_spot_is_not_to_be_had_here(ground: Ground) -> None:
+    spot = Launch("a1", "web", "small", "local", 1, Owner(LINEAGE, "shop", "0"), option=PurchaseOption.SPOT)
+    with pytest.raises(RefusedError):
+        ground.cloud().launch(spot)
+
+
+def test_what_passes_is_gone_with_its_context() -> None:
+    with passing_host() as host:
+        host.start(["one"], "#!/bin/sh\necho hi\nsleep 1000\n", Size(1, 0.5))
+        until(lambda: "hi" in host.console("one"))
+        pids = host.processes()["one"]
+        assert pids
+    assert all(orphans.is_dead(pid) for pid in pids)
