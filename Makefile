@@ -26,8 +26,10 @@ bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b4_accuracy
 	$(BIN)/python -m benchmarks.b5_commitments
 	$(BIN)/python -m benchmarks.b6_cost_gap
+	$(BIN)/python -m benchmarks.b7_calls
 	$(BIN)/python -m benchmarks.b8_startup
 	$(BIN)/python -m benchmarks.b9_ingest
+	$(BIN)/python -m benchmarks.b10_leaks
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)

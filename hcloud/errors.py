@@ -28,6 +28,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -140,11 +141,32 @@ class Call:
         return f"{self.cloud} {self.region} {self.operation}" + (f": {self.code}" if self.code else "")
 
 
+_KINDS = r"(?:secret|password|passwd|token|signature|api-?key|access-?key|account-?key|credential)"
+_NAMED_SECRET = re.compile(
+    rf"""(?x)
+    ( (?i:\b authorization | \b x-amz-(?:security-token|signature|credential) | \b sig) ["']? \s* [:=]
+    | (?: \b[a-z] | \b[A-Za-z]+- ) [\w-]*? (?i:{_KINDS}) [\w-]* ["']? \s* [:=]
+    | [\w-]* (?i:{_KINDS}) [\w-]* =
+    | \b {_KINDS} ["']? \s* [:=] )
+    (\s* ["']?)
+    (?: (?i:bearer|basic|aws4-hmac-sha256|sharedkey) \s+ )?
+    [^\s"',;&<>]+ (?: ,? \s* (?:Credential|SignedHeaders|Signature) = [^\s"',&<>]+ )*
+    """
+)
+_BARE_SECRET = re.compile(r"(?i)\b(?:bearer|aws4-hmac-sha256)\s+[^\s\"',;<>]+|\b(?:AKIA|ASIA)[0-9A-Za-z]{12,}")
+REDACTED = "[redacted]"
+
+
+def without_secrets(text: str) -> str:
+    """What a cloud said, without what it may repeat of a signed request: tokens, signatures, keys."""
+    return _BARE_SECRET.sub(REDACTED, _NAMED_SECRET.sub(rf"\1\2{REDACTED}", text))
+
+
 class CloudError(HcloudError):
     """A cloud said no."""
 
     def __init__(self, message: str, call: Call, *, hint: str = "") -> None:
-        super().__init__(f"{call}: {message}", hint=hint)
+        super().__init__(f"{call}: {without_secrets(message)}", hint=hint)
         self.call = call
 
 

@@ -133,7 +133,7 @@ def _place_order(run: Run, job: Job, slot: Slot, where: tuple[Shape, str], missi
 
 
 def _note_no(run: Run, job: Job, order: Launch, error: HcloudError) -> None:
-    job.tried.append(str(error))
+    job.tried.append(f"{order.instance_type} in {order.zone}: {error}")
     if isinstance(error, NoCapacityError):
         _remember_sold_out(run, order)
         return

@@ -10,7 +10,7 @@ from hcloud.live.run import Run
 from hcloud.live.site import Site, Step
 from hcloud.model.change import Observed
 from hcloud.model.live import MachineState
-from hcloud.planning.standing import GRACE
+from hcloud.planning.standing import GRACE, being_ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,11 @@ def _late(run: Run, seen: Observed) -> Late:
 
 
 def _young(seen: Observed) -> set[str]:
-    """Machines ordered so short a while ago that it says nothing if they, or their tags, are not told of."""
+    """Machines ordered so short a while ago that it says nothing if they, or their tags, are not told of; one whose end
+    may have been asked for is not waited for."""
     tagged = {m.id for m in seen.machines if m.lineage == seen.state.lineage}
     young = (r for r in seen.state.records if not r.ending and seen.at - r.intended < GRACE)
-    return {r.id for r in young if r.id not in tagged}
+    return {r.id for r in young if r.id not in tagged} - being_ended(seen)
 
 
 def observe_until_told(site: Site) -> Observed:

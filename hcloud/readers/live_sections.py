@@ -12,6 +12,7 @@ from hcloud.readers.section import Section
 from hcloud.units import parse_duration
 
 MOST_MACHINES = 100_000
+ACCOUNT_DIGITS = 12
 Label = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,40}$")]
 Age = Annotated[
     int, BeforeValidator(lambda value: parse_duration(value) if isinstance(value, str) else value), Field(gt=0)
@@ -25,12 +26,17 @@ def _rented(option: PurchaseOption) -> PurchaseOption:
     return option
 
 
+def _digits(value: object) -> object:
+    """YAML, and the environment read as YAML, take an account of AWS for a number."""
+    return str(value).zfill(ACCOUNT_DIGITS) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
 class LiveSection(Section):
     """Which account is acted on, and where what is remembered of it is kept; ``settings`` are the cloud's own."""
 
     cloud: str | None = None
     region: str | None = None
-    account: str | None = None
+    account: Annotated[str | None, BeforeValidator(_digits)] = None
     endpoint: str | None = None
     project: Label = "hcloud"
     state: str = ".hcloud"

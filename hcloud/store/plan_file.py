@@ -97,11 +97,19 @@ def load_changes(path: Path) -> ChangeSet:
         if plan.changes is None:
             hint = "make it for one: hcloud plan --cloud aws --out FILE"
             raise InputError(f"{path}: this plan was made for no cloud, so it changes nothing", hint=hint)
-        return plan.changes
+        return _exactly(path, plan.changes, document.get("changes"))
     try:
-        return _changes_adapter().validate_python(document)
+        found = _changes_adapter().validate_python(document)
     except ValidationError as error:
         raise InputError(f"{path}: no changes of this version", _problems(path, error)) from None
+    return _exactly(path, found, document)
+
+
+def _exactly(path: Path, found: ChangeSet, document: object) -> ChangeSet:
+    """Changes that say all that stands in their file: what is not understood is not carried out."""
+    if changes_document(found) != document:
+        raise InputError(f"{path}: was altered after it was made, or is of another version", hint="plan again")
+    return found
 
 
 def head_of(path: Path) -> str:

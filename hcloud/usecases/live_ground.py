@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -195,7 +195,7 @@ def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
     from hcloud.usecases.connect import in_memory
 
     named = selection.partition(":")[2]
-    memory = in_memory(settings, "" if named in CLOUDS else named)
+    memory = in_memory(replace(settings, hourly=_hourly(loaded, place)), "" if named in CLOUDS else named)
     kept = _beside(local) / FAKE_FILE.format(settings.cloud)
     go_on_from(memory.world, kept)
     before = len(memory.ledger.requests)
@@ -238,19 +238,29 @@ def _local_types() -> tuple[str, ...]:
 
 
 def _settings(loaded: Loaded, place: Place) -> CloudSettings:
-    live, provider = loaded.config.live, Provider(place.provider)
-    book = open_prices(_only(loaded, place), date.today())[0]
-    known = book.select(provider, PurchaseOption.ON_DEMAND)
-    hourly = {o.key.instance_type: o.hourly for o in known if o.key.region == place.region}
+    """Without prices, which only a fake tells; the book of them is opened when one is first asked for."""
+    live = loaded.config.live
+
+    @lru_cache
+    def book() -> PriceBook:
+        return open_prices(_only(loaded, place), date.today())[0]
+
     return CloudSettings(
         cloud=place.provider,
         region=place.region,
         account=live.account or "",
         endpoint=live.endpoint or "",
-        hourly=hourly,
         options=live.settings,
-        sold=lambda order: book.offers.get(_key(place, order)),
+        sold=lambda order: book().offers.get(_key(place, order)),
     )
+
+
+def _hourly(loaded: Loaded, place: Place) -> dict[str, Decimal]:
+    """Dollars an hour on demand by type, as a fake in this process tells them."""
+    known = open_prices(_only(loaded, place), date.today())[0].select(
+        Provider(place.provider), PurchaseOption.ON_DEMAND
+    )
+    return {o.key.instance_type: o.hourly for o in known if o.key.region == place.region}
 
 
 def _key(place: Place, order: CommitmentOrder) -> OfferKey:

@@ -80,7 +80,8 @@ def show_outcome(outcome: Outcome, terminal: Terminal) -> None:
     said = f"{len(outcome.launched)} launched, {len(outcome.ended)} ended, {counted(outcome.calls, 'request')}"
     terminal.out.print(Text.assemble((str(outcome.result), colour), f": {said}"))
     for shortfall in outcome.shortfalls:
-        terminal.warn(f"{shortfall.address}: {shortfall.missing} missing; tried {', '.join(shortfall.tried)}")
+        tried = f"tried {', '.join(shortfall.tried)}" if shortfall.tried else "nothing was tried"
+        terminal.warn(f"{shortfall.address}: {shortfall.missing} missing; {tried}")
     for problem in outcome.problems:
         terminal.warn(problem)
     if outcome.error is not None:

@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from typing import Protocol
 
-from hcloud.fake.ledger import Rented
+from hcloud.fake.clock import FakeClock
+from hcloud.fake.ledger import Ledger, Rented
 from hcloud.fake.memory import MemoryCloud
 from hcloud.fake.memory_store import Disk
 from hcloud.live.outcome import Outcome, Result
 from hcloud.model.change import Slot
-from hcloud.model.live import TAG_ADDRESS, TAG_LINEAGE
+from hcloud.model.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE
 from hcloud.model.state import Conclusion, Deed, Intent
 from hcloud.planning.recall import unresolved
 
@@ -22,7 +24,17 @@ SPARE_CALLS = 45
 """The constant of V8: calls that a run may make beyond three times the fault-free count."""
 
 
-def ours(cloud: MemoryCloud, lineage: str) -> list[Rented]:
+class Judged(Protocol):
+    """A fake cloud, in memory or behind a socket."""
+
+    @property
+    def ledger(self) -> Ledger: ...
+
+    @property
+    def clock(self) -> FakeClock: ...
+
+
+def ours(cloud: Judged, lineage: str) -> list[Rented]:
     """Live machines that bear our tag."""
     return [m for m in cloud.ledger.live(cloud.clock.now()) if m.tags.get(TAG_LINEAGE) == lineage]
 
@@ -34,22 +46,22 @@ def believable(cloud: MemoryCloud, lineage: str) -> list[Rented]:
     return [m for m in mine if m.is_live(now) or ((told := cloud.world.told(m)) is not None and told.state.is_live)]
 
 
-def foreign(cloud: MemoryCloud, lineage: str) -> dict[str, dict[str, object]]:
+def foreign(cloud: Judged, lineage: str) -> dict[str, dict[str, object]]:
     """Everything that does not bear our tag and was not made by us, to be compared later."""
     others = [m for m in cloud.ledger.machines.values() if m.tags.get(TAG_LINEAGE) != lineage and not m.token]
     return {m.id: asdict(m) for m in others}
 
 
-def untagged_of_ours(cloud: MemoryCloud) -> list[str]:
+def untagged_of_ours(cloud: Judged) -> list[str]:
     """Live machines that we made and that bear no tag: nobody will ever find them."""
     return [m.id for m in cloud.ledger.live(cloud.clock.now()) if m.token and TAG_LINEAGE not in m.tags]
 
 
-def v1_nothing_is_orphaned(cloud: MemoryCloud, disk: Disk, lineage: str) -> None:
+def v1_nothing_is_orphaned(cloud: Judged, disk: Disk, lineage: str) -> None:
     """At any moment, after any crash: every live machine of ours is remembered, or an order in the journal names it."""
     records = {r.id for r in disk.state.records} if disk.state else set()
     keys = {e.order.key for e in disk.entries if isinstance(e, Intent) and e.order is not None}
-    lost = [m.id for m in ours(cloud, lineage) if m.id not in records and m.token not in keys]
+    lost = [m.id for m in ours(cloud, lineage) if m.id not in records and m.tags.get(TAG_KEY) not in keys]
     assert not lost, f"V1: nobody remembers {lost}"
 
 
@@ -60,14 +72,14 @@ def v1_records_are_exact(cloud: MemoryCloud, disk: Disk, lineage: str) -> None:
     assert ids <= {m.id for m in believable(cloud, lineage)}, "V1: a record without a machine"
 
 
-def v2_nothing_is_doubled(cloud: MemoryCloud, lineage: str, most: Mapping[str, int]) -> None:
+def v2_nothing_is_doubled(cloud: Judged, lineage: str, most: Mapping[str, int]) -> None:
     """At no address live more machines than were ever planned there."""
     counts = Counter(m.tags.get(TAG_ADDRESS, "") for m in ours(cloud, lineage))
     too_many = {a: n for a, n in counts.items() if n > most.get(a, 0)}
     assert not too_many, f"V2: {too_many} live, {dict(most)} planned"
 
 
-def v3_foreign_is_untouched(cloud: MemoryCloud, lineage: str, before: Mapping[str, Mapping[str, object]]) -> None:
+def v3_foreign_is_untouched(cloud: Judged, lineage: str, before: Mapping[str, Mapping[str, object]]) -> None:
     """What does not bear our tag is as it was."""
     now = foreign(cloud, lineage)
     assert all(now.get(i) == was for i, was in before.items()), "V3: a foreign machine was touched"
@@ -119,8 +131,8 @@ def v8_calls_are_bounded(calls: int, fault_free: int) -> None:
     assert calls <= 3 * fault_free + SPARE_CALLS, f"V8: {calls} calls, {fault_free} without faults"
 
 
-def nothing_asked_before_it_was_noted(cloud: MemoryCloud, disk: Disk, lineage: str) -> None:
+def nothing_asked_before_it_was_noted(cloud: Judged, disk: Disk, lineage: str) -> None:
     """Every machine that bears a token of ours came from an order that the disk was told of before."""
     noted = {e.order.key for e in disk.entries if isinstance(e, Intent) and e.deed is Deed.LAUNCH and e.order}
     remembered = {r.key for r in disk.state.records} if disk.state else set()
-    assert all(m.token in noted | remembered for m in ours(cloud, lineage) if m.token)
+    assert all(m.tags.get(TAG_KEY) in noted | remembered for m in ours(cloud, lineage) if m.token)

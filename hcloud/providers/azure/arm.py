@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -81,6 +82,8 @@ class Arm:
             return _NoCredential()
         from azure.identity import DefaultAzureCredential
 
+        # what it warns of is raised, too; without anybody to hear it, it would be printed twice
+        logging.getLogger("azure").addHandler(logging.NullHandler())
         return DefaultAzureCredential()
 
     @cached_property
@@ -131,7 +134,8 @@ class Arm:
             raise
         # Broken answers surface as whatever the parser stumbles over; none of it says that nothing was done
         except Exception as error:
-            raise meaning(error, self.call(operation), mutating=mutating) from error
+            # not chained: what the SDK's exception holds must not reach a trace that is shown
+            raise meaning(error, self.call(operation), mutating=mutating) from None
 
     @contextmanager
     def once_accepted(self, operation: str) -> Iterator[None]:

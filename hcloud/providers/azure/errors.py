@@ -68,7 +68,8 @@ BY_STATUS: Mapping[int, type[CloudError]] = {
     429: ThrottledError,
 }
 _HINTS: Mapping[type[CloudError], str] = {
-    CredentialsError: "sign in again (az login), or look at AZURE_* in the environment and at the machine's clock",
+    CredentialsError: "these credentials do not work: sign in again (az login), or look at AZURE_* in the environment "
+    "and at the machine's clock",
     DeniedError: "'hcloud iam print' lists what a plan needs",
     QuotaError: "ask for a higher limit in the portal under Quotas, or plan less",
 }

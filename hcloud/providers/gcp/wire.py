@@ -80,7 +80,8 @@ class Wire:
         except CloudError:
             raise
         except Exception as error:  # whatever the SDK stands on raises its own
-            raise cloud_error(error, call, mutating=False) from error
+            # not chained: what the SDK's exception holds must not reach a trace that is shown
+            raise cloud_error(error, call, mutating=False) from None
         return tuple(found)
 
     def wait(self, operation: Any, zone: str, name: str) -> Ended | None:
@@ -119,7 +120,7 @@ class Wire:
         except CloudError:
             raise
         except Exception as error:  # whatever the SDK stands on raises its own: requests, urllib3, protobuf
-            raise cloud_error(error, self.call(operation), mutating=mutating) from error
+            raise cloud_error(error, self.call(operation), mutating=mutating) from None
 
     def _signed(self) -> Any:
         """Credentials: none on this machine; elsewhere those that Google's libraries find."""

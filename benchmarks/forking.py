@@ -1,0 +1,171 @@
+"""A process without threads that has the SDKs loaded and forks itself into hcloud: an apply costs a tenth of a second.
+
+Spoken to by ``benchmarks.processes``: a JSON object a line comes in on stdin (argv, env, cwd, out, err), and a line
+goes out when the child was made ({"made": PID}) and when it is over ({"over": PID, "code": N}; below zero the signal).
+No child can reach anything but loopback.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import selectors
+import signal
+import sys
+import threading
+from contextlib import suppress
+from typing import Any
+
+GUARD = "socket guard: "
+SDKS = {
+    "aws": ("boto3", "botocore.config", "hcloud.providers.aws.provider", "benchmarks.naive_loop"),
+    "gcp": ("google.cloud.compute_v1", "google.auth", "hcloud.providers.gcp.provider"),
+    "azure": (
+        "azure.identity",
+        "azure.mgmt.compute",
+        "azure.mgmt.network",
+        "azure.mgmt.reservations",
+        "hcloud.providers.azure.provider",
+    ),
+}
+LOOPBACK = ("127.", "::1", "localhost")
+NOBODY = ("169.254.",)
+"""Where clouds tell machines of theirs who they are: nobody answers there, and to ask is no offence."""
+
+
+def stay_at_home(event: str, details: tuple[Any, ...]) -> None:
+    """Refuse every connection that leaves this machine, and say so."""
+    if event != "socket.connect" or not isinstance(details[1], tuple):
+        return
+    host = str(details[1][0])
+    if host.startswith(NOBODY):
+        raise ConnectionRefusedError(f"nobody at {host}")
+    if not host.startswith(LOOPBACK):
+        os.write(2, f"{GUARD}{host}\n".encode())
+        raise ConnectionRefusedError(f"{GUARD}{host}")
+
+
+def main(clouds: list[str]) -> None:
+    """Load, then fork for every line until stdin ends."""
+    for name in [n for cloud in clouds for n in SDKS[cloud]] + ["hcloud.cli.main", "hcloud.cli.apply"]:
+        importlib.import_module(name)
+    sys.addaudithook(stay_at_home)
+    woken, waking = os.pipe()
+    os.set_blocking(waking, False)
+    os.set_blocking(woken, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(waking)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    tell({"ready": os.getpid()})
+    waiting = selectors.DefaultSelector()
+    waiting.register(0, selectors.EVENT_READ)
+    waiting.register(woken, selectors.EVENT_READ)
+    rest = b""
+    while True:
+        ready = {key.fd for key, _ in waiting.select()}
+        if woken in ready:
+            with suppress(BlockingIOError):
+                os.read(woken, 4096)
+            bury()
+        if 0 not in ready:
+            continue
+        data = os.read(0, 1 << 16)
+        if not data:
+            return
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            begin(json.loads(line))
+
+
+def tell(document: dict[str, object]) -> None:
+    """One line to whoever started this."""
+    os.write(1, json.dumps(document).encode() + b"\n")
+
+
+def bury() -> None:
+    """Tell of every child that is over."""
+    with suppress(ChildProcessError):
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if not pid:
+                return
+            tell({"over": pid, "code": os.waitstatus_to_exitcode(status)})
+
+
+def begin(job: dict[str, Any]) -> None:
+    """Fork one child; a job that is to warm runs in this process, so that later children find caches filled."""
+    if job.get("warm"):
+        warm(job)
+        tell({"made": os.getpid()})
+        return
+    assert threading.active_count() == 1
+    pid = os.fork()
+    if not pid:
+        live_on(job)
+    tell({"made": pid})
+
+
+def warm(job: dict[str, Any]) -> None:
+    """Run something that only looks, with its words thrown away."""
+    kept = os.dup(1)
+    before = dict(os.environ)
+    settle(job)
+    try:
+        play(job["argv"])
+    finally:
+        sys.stdout.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.environ.clear()
+        os.environ.update(before)
+    gc.collect()
+    gc.freeze()
+
+
+def settle(job: dict[str, Any]) -> None:
+    """Be where the job is, with its environment and streams."""
+    os.chdir(job["cwd"])
+    os.environ.clear()
+    os.environ.update(job["env"])
+    for number, name in ((1, "out"), (2, "err")):
+        target = os.open(job[name], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        os.dup2(target, number)
+        os.close(target)
+
+
+def live_on(job: dict[str, Any]) -> None:
+    """Be the child: hcloud with these arguments, until it is over or killed."""
+    code = 70
+    try:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, 0)
+        settle(job)
+        code = play(job["argv"])
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(code)
+
+
+def play(argv: list[str]) -> int:
+    """hcloud, or the naive loop that it is compared with."""
+    if argv[:1] == ["naive"]:
+        from benchmarks.naive_loop import run as naive
+
+        return naive(argv[1:])
+    from hcloud.cli.main import run
+
+    return run(argv)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,18 @@
+"""A3. A hundred kills of real applies over three fake clouds, by the harness of benchmark B10."""
+
+from __future__ import annotations
+
+from benchmarks.b10_leaks import BETWEEN_GOAL, between, leaks
+
+KILLS = 102
+MOST_TRIALS = 300
+
+
+def test_A3_a_hundred_kills_lose_and_double_nothing() -> None:
+    tallies, peer = leaks(MOST_TRIALS, seed=11, kills=KILLS, peers=5)
+    assert sum(t.kills for t in tallies) >= KILLS
+    for tally in tallies:
+        assert tally.clean, (tally.name, tally.orphans, tally.doubles, tally.missing, tally.unfinished)
+        assert tally.killed, "not one of them was a SIGKILL"
+    assert between(tallies) >= BETWEEN_GOAL
+    assert peer.orphans, "the same kills lose machines of a loop without a journal"
