@@ -46,7 +46,7 @@ def apply(
     from hcloud.views.change import outcome_document, show_changes, show_outcome
 
     terminal, at = session(ctx).terminal, moment(now)
-    with ground(file, cloud, state, at) as here:
+    with ground(file, cloud or _made_for(file, plan), state, at) as here:
         found = _changes(here, plan, resume=resume, at=at)
         quiet = json_ or output is Output.JSON
         show_changes(found, beside(terminal, quiet=quiet))
@@ -73,3 +73,15 @@ def _changes(here: LiveGround, plan: Path | None, *, resume: bool, at: datetime)
         return plan_live(here, at).changes
     found = changes_of(plan)
     return resumed(here, found) if resume else found
+
+
+def _made_for(file: Path | None, plan: Path | None) -> str | None:
+    """The cloud that a plan was made for, where neither the command line nor the configuration names one."""
+    from hcloud.readers.config import load_config
+    from hcloud.usecases.apply import changes_of
+    from hcloud.usecases.connect import FAKE, IN_MEMORY
+
+    if plan is None or load_config(file).config.live.cloud is not None:
+        return None
+    scope = changes_of(plan).base.scope
+    return f"{FAKE}:{scope.cloud}" if scope.endpoint == IN_MEMORY else scope.cloud

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hcloud.cli.flags import AsJson, Configuration, Now
-from hcloud.cli.live import Ends, StatePlace, WhichCloud, Yes, beside, confirm, ground, stopping, told
+from hcloud.cli.live import Ends, StatePlace, WhichCloud, Yes, ask_number, beside, ground, stopping, told
 from hcloud.cli.main import session
 from hcloud.cli.options import Output, moment
 
@@ -39,7 +39,7 @@ def destroy(
         quiet = json_ or output is Output.JSON
         show_changes(found, beside(terminal, quiet=quiet))
         if found.to_do:
-            confirm(session(ctx), f"end {len(found.going)} machines?", yes=yes)
+            ends = ask_number(session(ctx), len(found.going), ends, yes=yes)
         with stopping(terminal) as stop, told(terminal, "ending", len(found.going)) as progress:
             outcome = end_all(here, found, ends, progress, stop)
         if quiet:

@@ -88,9 +88,22 @@ def confirm(session: Session, question: str, *, yes: bool) -> None:
     """Ask for a yes, No being what Enter means; ConfirmationError where nobody can be asked."""
     if yes:
         return
-    if "no_input" in session.flags or os.environ.get("CI") or not sys.stdin.isatty():
+    if _nobody(session):
         raise ConfirmationError("a yes is needed and there is nobody to ask", hint="--yes says it beforehand")
     typer.confirm(question, default=False, abort=True, err=True)
+
+
+def _nobody(session: Session) -> bool:
+    return "no_input" in session.flags or bool(os.environ.get("CI")) or not sys.stdin.isatty()
+
+
+def ask_number(session: Session, going: int, ends: int | None, *, yes: bool) -> int | None:
+    """How many machines may end: as the flag says, else typed where somebody can be asked."""
+    if yes or ends is not None or _nobody(session):
+        confirm(session, f"end {going} machines?", yes=yes)
+        return ends
+    found: int = typer.prompt(f"{going} machines would end; type that number", type=int, err=True)
+    return found
 
 
 @contextmanager

@@ -119,7 +119,7 @@ def plan(
                 terminal.note(f"{assumption.key} = {assumption.value}: {assumption.why}")
         _save(made, out, picture, terminal)
         _print(made, PlanFormat.JSON if json_ else output, terminal, frontier=frontier)
-    if detailed_exitcode and ((made and made.purchases) or (changes and changes.to_do)):
+    if detailed_exitcode and ((made and made.purchases) or (changes and not changes.is_settled)):
         raise typer.Exit(CHANGES)
 
 

@@ -88,7 +88,9 @@ class MemoryCloud:
         there = self.world.semantics
         account = OTHER_ACCOUNT if self.principal == OTHER_ACCOUNT else there.account
         if self._scope is None:
-            self._scope = self._serve(Asked("scope", False), lambda _: Scope(there.cloud, account, there.region))
+            self._scope = self._serve(
+                Asked("scope", False), lambda _: Scope(there.cloud, account, there.region, self.world.endpoint)
+            )
         return self._scope
 
     def launch(self, order: Launch) -> Launched:

@@ -139,6 +139,7 @@ class World:
     orders: dict[str, Remembered] = field(default_factory=dict)
     hourly: Mapping[str, Decimal] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
+    endpoint: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     def call(self, operation: str, what: str = "") -> Call:

@@ -81,6 +81,7 @@ def _begun(site: Site, patience: Patience, given: tuple[ChangeSet, Approval, Ter
     found, approval, terms = given
     stored = site.remembered()
     state = replace(_adopting(found, observed), operating=found.operating or stored.operating)
+    state = replace(state, plan=found.resumes or found.digest[:12]) if found.to_do else state
     moved = bool(found.to_do or observed.open) or state != stored
     book = Book(site, replace(state, serial=stored.serial), found.digest[:12])
     if moved:

@@ -61,7 +61,7 @@ def _judged(machine: Machine, lineage: str, lineages: Sequence[str], at: datetim
     if PROTECTED_TAG in machine.tags:
         return Orphan(machine, "nobody remembers it", "it is protected")
     if machine.launched is None or at - machine.launched < GRACE:
-        return Orphan(machine, "nobody remembers it", "it is too young to be sure")
+        return Orphan(machine, "nobody remembers it", "it is younger than five minutes")
     if machine.lineage == lineage:
         return Orphan(machine, "bears this state's tag, and the state does not know it")
     if _is_over(machine.tags.get(TAG_EXPIRES, ""), at):

@@ -51,7 +51,8 @@ def check_base(found: ChangeSet, observed: Observed, approval: Approval) -> None
         raise StaleError(f"the plan was made for {base.scope}, and this is {observed.scope}")
     if base.serial != observed.serial:
         raise StaleError(
-            f"the plan is stale: the state was written since (serial {base.serial}, now {observed.serial})"
+            f"the plan is stale: the state was written since (serial {base.serial}, now {observed.serial})",
+            hint="--resume finishes a plan that was begun; else plan again",
         )
     if base.observed != observed_digest(observed):
         raise StaleError("the plan is stale: the cloud is not as it was when it was made", hint="plan again")

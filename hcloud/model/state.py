@@ -50,7 +50,8 @@ class Operating:
 class State:
     """Everything that is remembered. ``lineage`` (32 hex digits) never changes; ``serial`` counts the writings;
     ``generation`` counts the plans that were begun, so that a later order is never taken for an earlier one. ``scope``
-    is None until the first apply, and belongs to the state from then on."""
+    is None until the first apply, and belongs to the state from then on. ``plan`` is the digest of the plan that was
+    begun last (its first 12 digits)."""
 
     lineage: str
     serial: int = 0
@@ -60,6 +61,7 @@ class State:
     records: tuple[Record, ...] = ()
     format_version: str = FORMAT_VERSION
     operating: Operating | None = None
+    plan: str = ""
 
 
 class Deed(StrEnum):

@@ -91,6 +91,7 @@ class StateDocument(_Document):
     project: Text
     scope: ScopeDocument | None
     operating: OperatingDocument | None = None
+    plan: Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")] | None = None
     records: list[RecordDocument]
 
 
@@ -131,6 +132,7 @@ def state_document(state: State) -> dict[str, object]:
         "project": state.project,
         "scope": None if state.scope is None else scope_document(state.scope),
         **({} if state.operating is None else {"operating": operating_document(state.operating)}),
+        **({"plan": state.plan} if state.plan else {}),
         "records": [record_document(r) for r in sorted(state.records, key=lambda r: r.id)],
     }
     return {**document, CHECKSUM: checksum(document)}
@@ -283,7 +285,7 @@ def _state(read: StateDocument) -> State:
     how = read.operating
     operating = None if how is None else _operating(how)
     fields = (read.lineage, read.serial, read.generation, read.project, scope, _sorted(records), read.format_version)
-    return State(*fields, operating)
+    return State(*fields, operating, read.plan or "")
 
 
 def _sorted(records: Iterable[Record]) -> tuple[Record, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from hcloud.errors import StaleError
@@ -11,6 +12,7 @@ from hcloud.live.guards import check_true
 from hcloud.live.outcome import Outcome
 from hcloud.live.site import Progress
 from hcloud.model.change import ChangeSet
+from hcloud.planning.change_digest import signed
 from hcloud.store.plan_file import load_changes
 from hcloud.usecases.live_ground import LiveGround
 
@@ -22,7 +24,7 @@ def changes_of(path: Path) -> ChangeSet:
 
 def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
     """What is left of a plan after it was begun: its slots compared anew with what stands now."""
-    found = ground.changes(planned.slots, planned.operating, planned.base.lineage)
+    found = ground.changes(planned.slots, replace(ground.terms(), operating=planned.operating), planned.base.lineage)
     check_true(planned)
     if found.base.lineage != planned.base.lineage:
         raise StaleError(f"the plan belongs to another state (lineage {planned.base.lineage}): it was not begun here")
@@ -30,7 +32,10 @@ def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
         raise StaleError(f"the plan was made for {planned.base.scope}, and this is {found.base.scope}")
     if (age := (found.made - planned.made).total_seconds()) > ground.approval(None).oldest_seconds:
         raise StaleError(f"the plan is {age / 3600:.1f} h old", hint="plan again, or live.max_plan_age")
-    return found
+    begun, own = ground.site(lineage=planned.base.lineage).remembered().plan, planned.resumes or planned.digest[:12]
+    if begun not in ("", own):
+        raise StaleError("another plan was begun since: this one cannot be gone on with", hint="plan again")
+    return signed(replace(found, resumes=own))
 
 
 def ending(ground: LiveGround) -> ChangeSet:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from hcloud.providers.local.provider import LocalCloud
 
 FAKE = "fake"
+IN_MEMORY = "memory"
+"""The endpoint of a rehearsal in this process, so that nothing made there is ever taken for a real account's."""
 LOCAL = "local"
 ACCOUNTS = {
     "gcp": ("project", ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT")),
@@ -84,6 +86,7 @@ def in_memory(settings: CloudSettings, plan: str = "") -> MemoryCloud:
         there = replace(there, region=settings.region, zones=zones)
     cloud.world.semantics = replace(there, types=tuple(sorted({*there.types, *settings.hourly})))
     cloud.world.hourly = dict(settings.hourly)
+    cloud.world.endpoint = IN_MEMORY
     return cloud
 
 

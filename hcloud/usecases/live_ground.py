@@ -19,12 +19,13 @@ from hcloud.control.ports import Size
 from hcloud.errors import EvidenceError, StaleError, UsageError
 from hcloud.live.clock import SystemClock
 from hcloud.live.guards import Approval
+from hcloud.live.patience import Limits
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.change import ChangeSet, Shape, Slot
 from hcloud.model.live import CLOUDS, CommitmentOrder
 from hcloud.model.plan import Plan
-from hcloud.model.state import Operating, State
+from hcloud.model.state import State
 from hcloud.planning.diff import Terms, changes
 from hcloud.planning.slots import Place, in_zones, slots_of
 from hcloud.providers.http import LOOPBACK
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 DAY = 86_400
 OLDEST_PRICE_SECONDS = 30 * DAY
+LOOKING_SECONDS = 20.0  # ours
 FAKE = "fake"
 FAKE_FILE = "fake-{}.json"
 """Where a rehearsal in memory is kept between two verbs, beside the state."""
@@ -81,12 +83,17 @@ class LiveGround:
         return self.selection == LOCAL
 
     def site(
-        self, progress: Progress = lambda step: None, stop: Callable[[], bool] = lambda: False, lineage: str = ""
+        self, progress: Progress | None = None, stop: Callable[[], bool] = lambda: False, lineage: str = ""
     ) -> Site:
-        """What the live half needs of it; ``lineage`` is that of a plan which was made before there was a state."""
+        """What the live half needs of it; ``lineage`` is that of a plan which was made before there was a state.
+
+        Who only looks, and so hears of no progress, is told sooner that a cloud does not answer.
+        """
         beginning = State(lineage=lineage or uuid4().hex, project=self.loaded.config.live.project)
         crash = crash_from(os.environ)
-        site = Site(self.cloud, self.store, self.clock, stop, progress, crash, beginning=beginning)
+        limits = Limits() if progress else Limits(deadline=LOOKING_SECONDS)
+        heard = progress or (lambda step: None)
+        site = Site(self.cloud, self.store, self.clock, stop, heard, crash, limits, beginning=beginning)
         in_memory = self.selection.startswith(FAKE)
         return replace(site, waits=replace(site.waits, ready=0.0, ended=0.0)) if in_memory else site
 
@@ -115,12 +122,12 @@ class LiveGround:
         types = sorted({slot.instance_type for slot in found if not slot.zones})
         return in_zones(found, {t: config.live.zones or self.cloud.zones(t) for t in types})
 
-    def changes(self, slots: Sequence[Slot], operating: Operating | None = None, lineage: str = "") -> ChangeSet:
-        """What has to change for these slots to stand, to be run like that; reads only."""
+    def changes(self, slots: Sequence[Slot], terms: Terms | None = None, lineage: str = "") -> ChangeSet:
+        """What has to change for these slots to stand; reads only."""
         from hcloud.live.observe import observe
 
         site = self.site(lineage=lineage)
-        return changes(slots, observe(site), replace(self.terms(), operating=operating))
+        return changes(slots, observe(site), terms or self.terms())
 
     @property
     def is_rehearsal(self) -> bool:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
 from hcloud.model.change import ChangeSet
+from hcloud.model.live import CommitmentOrder
 from hcloud.model.plan import Plan
 from hcloud.model.state import Operating
+from hcloud.planning.slots import Place
 from hcloud.usecases.held import with_held
 from hcloud.usecases.live_ground import LiveGround
 from hcloud.usecases.plan import make_plan
@@ -32,7 +35,10 @@ def plan_live(ground: LiveGround, at: datetime, progress: Progress = unheard) ->
     config = ground.loaded.config
     named = config.workload.path is not None or config.workload.scenario is not None
     plan = _decided(ground, at, progress) if named or not config.fleet else None
-    found = ground.changes(ground.slots(plan), None if plan is None else operating_of(plan))
+    terms = ground.terms()
+    if plan is not None:
+        terms = replace(terms, operating=operating_of(plan), wanted=tuple(missing_of(plan, ground.place)))
+    found = ground.changes(ground.slots(plan), terms)
     return Planned(None if plan is None else replace(plan, changes=found), found)
 
 
@@ -40,6 +46,14 @@ def _decided(ground: LiveGround, at: datetime, progress: Progress) -> Plan:
     loaded, said = with_held(ground, at)
     plan = make_plan(loaded, at, progress).plan
     return replace(plan, warnings=(*plan.warnings, *said))
+
+
+def missing_of(plan: Plan, place: Place) -> Iterator[CommitmentOrder]:
+    """The commitments that the plan would buy here; what is held already it has used up before."""
+    for line in plan.purchases:
+        if (line.provider, line.region) == (place.provider, place.region) and not line.starts_hour:
+            count, spent = (0, line.hourly) if line.option.is_spend_based else (int(line.count), None)
+            yield CommitmentOrder("", line.option, line.instance_type, line.term_years, line.payment, count, spent)
 
 
 def operating_of(plan: Plan) -> Operating | None:

@@ -39,7 +39,10 @@ def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
 
 def totals(changes: ChangeSet) -> Iterator[str]:
     """How many come and go, and dollars an hour before and after."""
-    if changes.is_empty:
+    if changes.blocking:
+        yield "nothing can be changed as long as that is not clear"
+        return
+    if changes.is_settled:
         yield f"nothing to change: {counted(changes.standing, 'machine')} as wanted, {dollars(changes.hourly_before)}/h"
         return
     come, go = changes.coming, len(changes.going)

@@ -155,7 +155,7 @@ def show_planned(found: Planned, out: str, terminal: Terminal) -> None:
     terminal.show(purchase_table(found.purchases, terminal.out.width), "")
     terminal.show(*map(_point, _terms_of(found.purchases)))
     terminal.note(f"written: {out}; it can be bought once, until {found.purchases.expires:%Y-%m-%d %H:%M} UTC")
-    terminal.note(f"then: HYC_ALLOW_PURCHASE=1 hcloud commit apply {out}")
+    terminal.note(f"then: HYC_ALLOW_PURCHASE=1 hcloud commit apply {out} (with the --cloud of this plan)")
 
 
 def purchase_table(plan: PurchasePlan, width: int) -> RenderableType:

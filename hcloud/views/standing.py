@@ -45,6 +45,9 @@ def show_status(found: Status, terminal: Terminal) -> None:
         terminal.warn(f"{counted(len(observed.open), 'request')} without a known outcome: the next apply settles them")
     if found.drift:
         terminal.warn(f"{counted(len(found.drift), 'difference')} to what is remembered: hcloud drift")
+    if observed.strangers:
+        count = counted(len(observed.strangers), "machine")
+        terminal.warn(f"{count} of this project belong to a state that is not here: hcloud recover, or hcloud gc")
     if found.holder is not None:
         terminal.warn(f"held: {found.holder}")
 

@@ -153,7 +153,7 @@ class Trap:
         return (exec, ("raise SystemExit('unpickled')",))
 
 
-def test_a_pickle_in_place_of_a_matrix_is_refused_unread(
+def test_L5_a_pickle_in_place_of_a_matrix_is_refused_unread(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plain = tmp_path / "corpus.npz"

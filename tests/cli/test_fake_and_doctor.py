@@ -24,7 +24,18 @@ CONFIG = "live: {project: demo}\nfleet: [{address: web, instance_type: m5.large,
 def fake(*words: str) -> Iterator[dict[str, str]]:
     """A fake that runs, and what it says to export."""
     command = [sys.executable, "-m", "hcloud", "fake", "up", *words]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+
+    def heed() -> None:
+        """A shell's background job ignores SIGINT, and so would everything it starts."""
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        preexec_fn=heed,  # noqa: PLW1509
+    ) as process:
         assert process.stdout is not None
         exported: dict[str, str] = {}
         until = time.monotonic() + 30
@@ -35,7 +46,10 @@ def fake(*words: str) -> Iterator[dict[str, str]]:
             yield exported
         finally:
             process.send_signal(signal.SIGINT)
-            assert process.wait(10) == 130
+            try:
+                assert process.wait(10) == 130
+            finally:
+                process.kill()
 
 
 def test_a_fake_listens_and_its_ledger_tells_what_an_apply_did(

@@ -371,3 +371,28 @@ def test_gc_looks_again_before_it_ends_anything_and_leaves_others_alone(
         with pytest.raises(StaleError):
             end(ground, found, 1)
         assert len(ground.cloud.ledger.live(ground.clock.now())) == 8
+
+
+def test_a_finished_plan_is_not_gone_on_with_after_another(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["plan", "--out", "one.json"]) == 0
+    assert run(["apply", "one.json", "-y"]) == 0
+    configured([{**FLEET[0], "count": 6}, FLEET[1]])
+    assert run(["apply", "-y"]) == 0
+    capsys.readouterr()
+    assert run(["apply", "one.json", "-y", "--resume", "--ends", "2"]) == 4
+    assert "another plan was begun since" in said(capsys)[1]
+
+
+def test_a_plan_knows_its_cloud(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("hcloud.yaml").write_text(yaml.safe_dump({"live": {"project": "demo"}, "fleet": FLEET}), encoding="utf-8")
+    assert run(["plan", "--cloud", "fake", "--out", "plan.json"]) == 0
+    assert json.loads(Path("plan.json").read_text(encoding="utf-8"))["base"]["scope"]["endpoint"] == "memory"
+    assert run(["apply", "plan.json", "-y"]) == 0
+    assert "converged: 6 launched" in said(capsys)[0]
+
+
+def test_commitments_that_are_missing_are_shown_and_never_bought(capsys: pytest.CaptureFixture[str]) -> None:
+    configured([])
+    assert run(["plan", "scenario:static", "--cloud", "fake:aws", "--json", "--detailed-exitcode"]) == 2
+    changes = json.loads(capsys.readouterr().out)["changes"]["changes"]
+    assert [c["how"] for c in changes if c["action"] == "$"] == ["show"]

@@ -53,7 +53,7 @@ def output_of(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().out
 
 
-def test_one_worker_two_workers_and_a_cluster_give_the_same_bytes(
+def test_M1_one_worker_two_workers_and_a_cluster_give_the_same_bytes(
     trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed, kept, tables = set(), set(), set()
@@ -132,7 +132,7 @@ def left_by_orphans(group: int) -> None:
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_ctrl_c_leaves_whole_rows(trace: Path, tmp_path: Path, workers: str) -> None:
+def test_M6_ctrl_c_leaves_whole_rows(trace: Path, tmp_path: Path, workers: str) -> None:
     out = tmp_path / "out"
     process = in_process_of_its_own(swept(trace, *MANY, "--seeds", "20", "--out", str(out), "--workers", workers))
     wait_for_rows(process, out, 400)

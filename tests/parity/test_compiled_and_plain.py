@@ -37,7 +37,7 @@ def contents(world: World) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
-def test_both_write_the_same_bytes(name: str) -> None:
+def test_M1_both_write_the_same_bytes(name: str) -> None:
     strategy, pool = STRATEGIES[name]
     setting = setting_of(strategy, pool)
     tasks = tasks_in(setting, excerpt(240))

@@ -188,7 +188,7 @@ def test_a_stream_is_known_by_its_purpose_alone() -> None:
     assert len({stream(5, name).random() for name in ("a", "b", "c")} | {stream(6, "a").random()}) == 4
 
 
-def test_the_same_seed_gives_the_same_bytes_in_any_process() -> None:
+def test_M1_the_same_seed_gives_the_same_bytes_in_any_process() -> None:
     code = (
         "import hashlib, numpy as np; from simulating import *; from hcloud.sim.run import run;"
         "s = setting_of('HM', 4); o = run(s, tasks_in(s, excerpt(120)), journal=True);"

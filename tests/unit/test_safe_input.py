@@ -19,7 +19,7 @@ BOMB = "a: &a [1,2,3,4,5,6,7,8,9]\n" + "".join(
 )
 
 
-def test_plain_yaml_resolves_scalars_as_yaml_1_2() -> None:
+def test_K6_plain_yaml_resolves_scalars_as_yaml_1_2() -> None:
     text = "a: NO\nb: 010\nc: 12:30:00\nd: 2024-01-01\ne: 1_000\ng: 1e3\nh: true\ni: ~\nj:\nk: .5\nl: '1'\nm: ١٢\nn: -3"
     assert load_yaml(text, "y") == {
         "a": "NO", "b": "010", "c": "12:30:00", "d": "2024-01-01", "e": "1_000", "g": 1000.0, "h": True, "i": None,
@@ -57,7 +57,7 @@ def test_anchors_within_reason_are_fine() -> None:
     ],
     ids=range(15),
 )
-def test_hostile_yaml_is_an_input_error(text: str, words: str, decimals: bool) -> None:
+def test_K6_hostile_yaml_is_an_input_error(text: str, words: str, decimals: bool) -> None:
     with pytest.raises(InputError, match=r"^file") as error:
         load_yaml(text, "file", decimals=decimals)
     assert words in str(error.value)
@@ -79,7 +79,7 @@ def test_gzip_is_unpacked_also_in_several_members() -> None:
 
 
 @pytest.mark.parametrize("cut", [5, 30, -9, -1])
-def test_truncated_gzip_is_refused(cut: int) -> None:
+def test_K7_truncated_gzip_is_refused(cut: int) -> None:
     packed = gzip.compress(os.urandom(200))
     with pytest.raises(InputError, match="gzip"):
         decode(packed[:cut], "x.gz")

@@ -49,7 +49,7 @@ def refusal(path: Path, fmt: str = "auto", **keys: str) -> InputError:
 
 @pytest.mark.parametrize("column", CELLS)
 @pytest.mark.parametrize("text", NOT_NUMBERS)
-def test_what_is_no_number_is_refused_with_line_and_column(tmp_path: Path, column: str, text: str) -> None:
+def test_K1_what_is_no_number_is_refused_with_line_and_column(tmp_path: Path, column: str, text: str) -> None:
     cells = GOOD.strip().split(",")
     cells[CELLS[column]] = text
     cells[0] = "b"
@@ -71,7 +71,7 @@ def test_what_is_no_number_is_refused_with_line_and_column(tmp_path: Path, colum
         ("cores", "1" * 5000, limits.CORES),
     ],
 )
-def test_absurd_values_name_the_limit(tmp_path: Path, column: str, text: str, limit: float) -> None:
+def test_K3_absurd_values_name_the_limit(tmp_path: Path, column: str, text: str, limit: float) -> None:
     cells = GOOD.strip().split(",")
     cells[CELLS[column]] = text
     error = refusal(write(tmp_path, HEADER + ",".join(cells) + "\n"))
@@ -106,7 +106,7 @@ def test_millions_of_bad_rows_stay_bounded(tmp_path: Path) -> None:
         ("submit,duration,colour", "unknown column 'colour'"),
     ],
 )
-def test_headers_that_do_not_fit(tmp_path: Path, header: str, complaint: str) -> None:
+def test_K5_headers_that_do_not_fit(tmp_path: Path, header: str, complaint: str) -> None:
     assert complaint in str(refusal(write(tmp_path, header + "\n" + ",".join("1" * header.count(",") + "1") + "\n")))
 
 
@@ -130,7 +130,7 @@ def test_extra_columns_are_ignored_on_request(tmp_path: Path) -> None:
         (f"b,0,1,1,2,batch,{'i' * 5000},q,0\n", "at most 4,096 bytes"),
     ],
 )
-def test_rows_that_do_not_fit(tmp_path: Path, rows: str, complaint: str) -> None:
+def test_K5_rows_that_do_not_fit(tmp_path: Path, rows: str, complaint: str) -> None:
     assert complaint in str(refusal(write(tmp_path, HEADER + GOOD + rows)))
 
 
@@ -153,13 +153,13 @@ def test_rows_that_do_not_fit(tmp_path: Path, rows: str, complaint: str) -> None
         (b"submit,duration\n0,1," + b"x" * (2 << 20) + b"\n", "longer than 262,144 bytes"),
     ],
 )
-def test_files_that_are_no_text_table(tmp_path: Path, data: bytes, complaint: str) -> None:
+def test_K4_files_that_are_no_text_table(tmp_path: Path, data: bytes, complaint: str) -> None:
     assert complaint in str(refusal(write(tmp_path, data)))
 
 
 @pytest.mark.parametrize("data", [HEADER + GOOD, (HEADER + GOOD).replace("\n", "\r\n"), (HEADER + GOOD)[:-1]])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_line_ends_and_byte_order_marks_are_fine(tmp_path: Path, data: str, mark: str) -> None:
+def test_K4_line_ends_and_byte_order_marks_are_fine(tmp_path: Path, data: str, mark: str) -> None:
     got = jobs(write(tmp_path, mark + data))
     assert (len(got), got.apps, got.qos_classes) == (1, ("x",), ("q",))
     assert got.provenance.repaired == ({"byte order mark skipped": 1} if mark else {})
@@ -178,13 +178,13 @@ def test_blanks_quotes_and_number_forms(tmp_path: Path) -> None:
     assert got.app.tolist() == [0, -1, 1]
 
 
-def test_unsorted_rows_are_sorted_and_counted(tmp_path: Path) -> None:
+def test_K2_unsorted_rows_are_sorted_and_counted(tmp_path: Path) -> None:
     got = jobs(write(tmp_path, "submit,duration,cores\n5,1,5\n3,1,3\n4,1,4\n"))
     assert got.cores.tolist() == [3, 4, 5]
     assert list(got.provenance.repaired.values()) == [1]
 
 
-def test_zero_durations_are_left_out_and_counted(tmp_path: Path) -> None:
+def test_K2_zero_durations_are_left_out_and_counted(tmp_path: Path) -> None:
     got = jobs(write(tmp_path, "submit,duration\n0,0\n1,5\n2,0.0\n3,-0\n"))
     assert got.submit.tolist() == [1]
     assert got.provenance.left_out == {"zero duration (uses no capacity)": 3}
@@ -233,7 +233,7 @@ def test_gzip_is_read_and_its_faults_refused(tmp_path: Path) -> None:
     assert len(jobs(write(tmp_path, long + gzip.compress(b"200000,1\n"), "two.gz"))) == 200_001
 
 
-def test_gzip_bomb_is_refused_early(tmp_path: Path) -> None:
+def test_K7_gzip_bomb_is_refused_early(tmp_path: Path) -> None:
     bomb = gzip.compress(b"submit,duration\n" + b"0,1\n" * (64 << 20), 9)
     begun = time.monotonic()
     assert "gzip bomb" in str(refusal(write(tmp_path, bomb, "bomb.gz"), max_rows="1000000000"))
@@ -246,7 +246,7 @@ def test_more_rows_than_allowed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sort", ["directory", "fifo", "zero", "null", "missing", "loop"])
-def test_what_is_no_regular_file(tmp_path: Path, sort: str) -> None:
+def test_K9_what_is_no_regular_file(tmp_path: Path, sort: str) -> None:
     path = tmp_path / "thing"
     if sort == "directory":
         path.mkdir()
@@ -261,7 +261,7 @@ def test_what_is_no_regular_file(tmp_path: Path, sort: str) -> None:
     assert time.monotonic() - begun < 2
 
 
-def test_a_file_that_vanishes_before_it_is_read(tmp_path: Path) -> None:
+def test_K9_a_file_that_vanishes_before_it_is_read(tmp_path: Path) -> None:
     path = write(tmp_path, HEADER + GOOD)
     source = open_source(path)
     path.unlink()
