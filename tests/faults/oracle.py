@@ -8,15 +8,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from decimal import Decimal
 from typing import Protocol
 
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.ledger import Ledger, Rented
+from hcloud.fake.ledger import Ledger, Purchase, Rented
 from hcloud.fake.memory import MemoryCloud
 from hcloud.fake.memory_store import Disk
 from hcloud.live.outcome import Outcome, Result
 from hcloud.model.change import Slot
-from hcloud.model.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE
+from hcloud.model.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, CommitmentOrder, CommitmentQuote
+from hcloud.model.purchase import committed
 from hcloud.model.state import Conclusion, Deed, Intent
 from hcloud.planning.recall import unresolved
 
@@ -77,6 +79,27 @@ def v2_nothing_is_doubled(cloud: Judged, lineage: str, most: Mapping[str, int]) 
     counts = Counter(m.tags.get(TAG_ADDRESS, "") for m in ours(cloud, lineage))
     too_many = {a: n for a, n in counts.items() if n > most.get(a, 0)}
     assert not too_many, f"V2: {too_many} live, {dict(most)} planned"
+
+
+def v2_only_what_was_approved_is_bought(
+    cloud: Judged, approved: Mapping[str, CommitmentQuote], ceiling: Decimal
+) -> None:
+    """Every purchase was approved as it was made, none was made twice, and together they stay below the ceiling."""
+    sold = [(_order(p), p.upfront, p.hourly) for p in cloud.ledger.purchases.values()]
+    times = Counter(order.key for order, _, _ in sold)
+    assert all(n == 1 for n in times.values()), f"V2: bought more than once: {dict(times)}"
+    for order, upfront, hourly in sold:
+        assert order.key in approved, f"V2: nobody approved {order}"
+        quote = approved[order.key]
+        assert (order, upfront, hourly) == (quote.order, quote.upfront, quote.hourly), "V2: not what was approved"
+    dollars = sum((committed(approved[order.key]) for order, _, _ in sold), Decimal(0))
+    assert dollars <= ceiling, f"V2: {dollars} committed, {ceiling} is the ceiling"
+
+
+def _order(bought: Purchase) -> CommitmentOrder:
+    order = bought.detail["order"]
+    assert isinstance(order, CommitmentOrder)
+    return order
 
 
 def v3_foreign_is_untouched(cloud: Judged, lineage: str, before: Mapping[str, Mapping[str, object]]) -> None:

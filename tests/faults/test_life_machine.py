@@ -5,19 +5,29 @@ When it fails Hypothesis prints the shortest sequence of steps and how to reprod
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from oracle import foreign, untagged_of_ours, v3_foreign_is_untouched
+from oracle import foreign, untagged_of_ours, v2_only_what_was_approved_is_bought, v3_foreign_is_untouched
+from purchasing import OPEN, OPTIONS, Shop, wanted
+from purchasing import approved as read_and_approved
 from rehearsal import LINEAGE, Crasher, Rehearsal, crashing
 from rehearsal import rule as fault
 
 from hcloud.errors import HcloudError, LockedError, StaleError
 from hcloud.fake.faults import Kind
+from hcloud.live.purchase import execute, settle
 from hcloud.model.change import ChangeSet, Slot
+from hcloud.model.live import CommitmentQuote
+from hcloud.model.purchase import PurchasePlan
+from hcloud.planning.purchase_gates import Approval
 from hcloud.planning.recall import unresolved
+from hcloud.planning.unknown_purchase import GRACE
 
 MOST_CALLS = 400
 """Of one process: twenty calls where all goes well, polls of ten minutes, and three times that."""
@@ -29,6 +39,10 @@ QUIET = settings(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 POINTS = st.integers(min_value=1, max_value=24)
+POINTS_OF_A_PURCHASE = st.integers(min_value=1, max_value=10)
+LOST = [Kind.DROPPED_AFTER, Kind.DROPPED_BEFORE, Kind.NONSENSE, Kind.NONSENSE_BEFORE, Kind.SERVER_ERROR]
+CEILING_IN_INSTANCES = 12
+"""Commitments of one to five each: some lives come to it, and most buy several times before."""
 
 
 class Life(RuleBasedStateMachine):
@@ -41,8 +55,9 @@ class Life(RuleBasedStateMachine):
         spin_up=st.sampled_from([0, 30]),
         end=st.sampled_from([0, 20]),
         tags=st.sampled_from([0, 30]),
+        lost=st.one_of(st.none(), st.sampled_from(LOST)),
     )
-    def begin(self, visibility: int, spin_up: int, end: int, tags: int) -> None:
+    def begin(self, visibility: int, spin_up: int, end: int, tags: int, lost: Kind | None) -> None:
         self.r = Rehearsal(self.cloud)
         self.world: Mapping[str, object] = {
             "visibility_delay": visibility,
@@ -56,7 +71,17 @@ class Life(RuleBasedStateMachine):
         self.slots: tuple[Slot, ...] = ()
         self.kept: ChangeSet | None = None
         self.resized = 0
+        self._open_shop()
         self.submit(2, 1)
+        self.buy([1], 0, True, lost, {1}, 0)
+
+    def _open_shop(self) -> None:
+        self.place = tempfile.TemporaryDirectory()
+        self.shop = Shop(self.cloud, Path(self.place.name) / ".hcloud", self.r.cloud)
+        self.gates = replace(OPEN, ceiling=self.shop.plan(wanted(self.cloud, CEILING_IN_INSTANCES)).amount)
+        self.cart: PurchasePlan | None = None
+        self.approved: dict[str, CommitmentQuote] = {}
+        self.asked_by_buy = 0
 
     @rule(web=st.integers(0, 4), batch=st.integers(0, 3))
     def submit(self, web: int, batch: int) -> None:
@@ -179,6 +204,53 @@ class Life(RuleBasedStateMachine):
             return
         assert not moved, "a stale plan was applied"
 
+    @rule(
+        counts=st.lists(st.integers(1, 5), min_size=1, max_size=2),
+        kind=st.integers(0, 1),
+        consents=st.sampled_from([True, True, True, False]),
+        lost=st.one_of(st.none(), st.sampled_from(LOST)),
+        answers=st.sets(st.integers(1, 3), min_size=1),
+        at=st.one_of(st.just(0), POINTS_OF_A_PURCHASE),
+    )
+    def buy(self, counts: list[int], kind: int, consents: bool, lost: Kind | None, answers: set[int], at: int) -> None:
+        self.cart = self._purchase_plan(counts, kind)
+        self._buy(self.cart, consents, lost, answers, at)
+
+    @precondition(lambda self: self.cart is not None)
+    @rule(lost=st.one_of(st.none(), st.sampled_from(LOST)), at=st.one_of(st.just(0), POINTS_OF_A_PURCHASE))
+    def buy_the_same_plan_again(self, lost: Kind | None, at: int) -> None:
+        if self.cart is not None:
+            self._buy(self.cart, True, lost, {1}, at)
+
+    def _buy(self, cart: PurchasePlan, consents: bool, lost: Kind | None, answers: set[int], at: int) -> None:
+        if lost is not None:
+            self.r.faults(fault("buy", lost, calls=sorted(answers)), **self.world)
+        before = self.r.calls("buy")
+        with crashing():
+            self._run(lambda: self._purchase(cart, consents, Crasher(at)))
+        self.asked_by_buy += self.r.calls("buy") - before
+        self.r.heal(**self.world)
+
+    def _purchase_plan(self, counts: list[int], kind: int) -> PurchasePlan:
+        kinds = [k for k in sorted(OPTIONS) if k.partition("-")[0] == self.cloud]
+        own = kinds[kind % len(kinds)]
+        return self.shop.plan(*(wanted(own, count, f"need/{number}") for number, count in enumerate(counts)))
+
+    def _purchase(self, cart: PurchasePlan, consents: bool, crash: Crasher) -> None:
+        def approve(shown: PurchasePlan) -> Approval:
+            if not consents:
+                return Approval("", "")
+            self.approved.update({item.key: item.quote for item in shown.items})
+            return read_and_approved(shown)
+
+        execute(cart, self.gates, approve, self.shop.ground(crash))
+
+    @invariant()
+    def only_what_was_approved_is_bought(self) -> None:
+        if hasattr(self, "shop") and self.gates.ceiling is not None:
+            v2_only_what_was_approved_is_bought(self.r.cloud, self.approved, self.gates.ceiling)
+            assert self.r.calls("buy") == self.asked_by_buy, "something else than a purchase asked the cloud to sell"
+
     @invariant()
     def the_judge_is_content(self) -> None:
         if hasattr(self, "r"):
@@ -187,14 +259,28 @@ class Life(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         """V4. A machine that somebody ended behind our back is believed gone after five minutes: three runs do."""
-        if not hasattr(self, "r"):
+        if not hasattr(self, "shop"):
             return
-        self.r.heal(**self.world)
+        with self.place:
+            self.r.heal(**self.world)
+            self._converges()
+            self._purchases_are_settled()
+
+    def _converges(self) -> None:
         for _ in range(3):
             self._run(lambda: self.r.apply(*self.slots))
             self.r.cloud.clock.advance(400)
         self.r.converges(*self.slots)
         assert not untagged_of_ours(self.r.cloud)
+
+    def _purchases_are_settled(self) -> None:
+        """Once the cloud lists all it sold, the ledger knows every purchase, and an approved one takes place."""
+        self.r.cloud.clock.advance(GRACE.total_seconds() + 60)
+        settle(self.shop.ground())
+        assert self.shop.history.ids == set(self.r.cloud.ledger.purchases), "a purchase is forgotten"
+        before = self.shop.bought
+        self.shop.apply(self.shop.plan())
+        assert self.shop.bought == before + 1
 
     def _missing(self) -> bool:
         state = self.r.disk.state
