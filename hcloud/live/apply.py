@@ -22,6 +22,7 @@ from hcloud.live.site import Site
 from hcloud.model.change import Bar, Change, ChangeSet, How, Observed
 from hcloud.model.live import Machine
 from hcloud.model.state import Deed, State
+from hcloud.planning.change_digest import wanted_digest
 from hcloud.planning.diff import Terms, changes
 from hcloud.planning.recall import adopted, record_of, unresolved, with_endings, with_records
 from hcloud.planning.standing import being_ended
@@ -81,7 +82,7 @@ def _begun(site: Site, patience: Patience, given: tuple[ChangeSet, Approval, Ter
     found, approval, terms = given
     stored = site.remembered()
     state = replace(_adopting(found, observed), operating=found.operating or stored.operating)
-    state = replace(state, plan=found.resumes or found.digest[:12]) if found.to_do else state
+    state = replace(state, plan=wanted_digest(found.slots)) if found.to_do else state
     moved = bool(found.to_do or observed.open) or state != stored
     book = Book(site, replace(state, serial=stored.serial), found.digest[:12])
     if moved:

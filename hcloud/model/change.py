@@ -141,8 +141,7 @@ class Base:
 class ChangeSet:
     """All changes of a plan. ``standing`` is machines before them; ``unpriced`` are types that stand and whose price is
     not known, so that the dollars an hour leave them out. ``operating`` is how it is to be run, None where the plan
-    does not say. ``resumes`` is the digest of a plan that was begun and is finished by this (its first 12 digits).
-    ``digest`` covers everything else in here."""
+    does not say. ``digest`` covers everything else in here."""
 
     base: Base
     made: datetime
@@ -155,7 +154,6 @@ class ChangeSet:
     hourly_after: Decimal
     unpriced: tuple[str, ...] = ()
     operating: Operating | None = None
-    resumes: str = ""
     format_version: str = FORMAT_VERSION
     digest: str = field(default="")
 

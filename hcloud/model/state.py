@@ -50,8 +50,8 @@ class Operating:
 class State:
     """Everything that is remembered. ``lineage`` (32 hex digits) never changes; ``serial`` counts the writings;
     ``generation`` counts the plans that were begun, so that a later order is never taken for an earlier one. ``scope``
-    is None until the first apply, and belongs to the state from then on. ``plan`` is the digest of the plan that was
-    begun last (its first 12 digits)."""
+    is None until the first apply, and belongs to the state from then on. ``plan`` is the digest of what should
+    stand by the plan that was begun last."""
 
     lineage: str
     serial: int = 0

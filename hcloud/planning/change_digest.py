@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 
-from hcloud.model.change import ChangeSet, Observed
+from hcloud.model.change import ChangeSet, Observed, Slot
 from hcloud.model.live import PROTECTED_TAG
 
 
@@ -62,3 +62,8 @@ def change_digest(found: ChangeSet) -> str:
 def signed(found: ChangeSet) -> ChangeSet:
     """The change set with its digest."""
     return dataclasses.replace(found, digest=change_digest(found))
+
+
+def wanted_digest(slots: Sequence[Slot]) -> str:
+    """What should stand, in twelve hex digits: plans that want the same have the same."""
+    return _sha256(tuple(slots))[:12]

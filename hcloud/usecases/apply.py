@@ -12,7 +12,7 @@ from hcloud.live.guards import check_true
 from hcloud.live.outcome import Outcome
 from hcloud.live.site import Progress
 from hcloud.model.change import ChangeSet
-from hcloud.planning.change_digest import signed
+from hcloud.planning.change_digest import wanted_digest
 from hcloud.store.plan_file import load_changes
 from hcloud.usecases.live_ground import LiveGround
 
@@ -32,10 +32,10 @@ def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
         raise StaleError(f"the plan was made for {planned.base.scope}, and this is {found.base.scope}")
     if (age := (found.made - planned.made).total_seconds()) > ground.approval(None).oldest_seconds:
         raise StaleError(f"the plan is {age / 3600:.1f} h old", hint="plan again, or live.max_plan_age")
-    begun, own = ground.site(lineage=planned.base.lineage).remembered().plan, planned.resumes or planned.digest[:12]
-    if begun not in ("", own):
+    begun = ground.site(lineage=planned.base.lineage).remembered().plan
+    if begun not in ("", wanted_digest(planned.slots)):
         raise StaleError("another plan was begun since: this one cannot be gone on with", hint="plan again")
-    return signed(replace(found, resumes=own))
+    return found
 
 
 def ending(ground: LiveGround) -> ChangeSet:

@@ -190,10 +190,15 @@ def test_where_nothing_is_nothing_is_made(
 
 
 def test_the_place_is_named_or_beside_the_configuration(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for folder, text in (("a", ""), ("b", "live: {state: kept}\n"), ("c", "live: {state: s3://bucket/y}\n")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.yaml").write_text(text, encoding="utf-8")
+    one, two, three = (tmp_path / folder / "x.yaml" for folder in "abc")
     assert state_place(None, None, {}) == ".hcloud"
-    assert state_place(None, Path("a/hcloud.yaml"), {"HYC_CONFIG": "b/c.yaml"}) == "a/.hcloud"
-    assert state_place(None, None, {"HYC_CONFIG": "b/c.yaml"}) == "b/.hcloud"
-    assert state_place("s3://bucket/x", Path("a/hcloud.yaml"), {}) == "s3://bucket/x"
+    assert state_place(None, one, {"HYC_CONFIG": str(two)}) == str(tmp_path / "a" / ".hcloud")
+    assert state_place(None, None, {"HYC_CONFIG": str(two)}) == str(tmp_path / "b" / "kept")
+    assert state_place(None, three, {}) == "s3://bucket/y"
+    assert state_place("s3://bucket/x", one, {}) == "s3://bucket/x"
     for wrong in ("http://x/y", "s3://", " "):
         assert run(["state", "list", "--state", wrong]) == 64
         assert "--state" in capsys.readouterr().err

@@ -98,13 +98,13 @@ def test_objects_are_written_on_condition_and_only_one_of_two_wins(rig: AwsRig) 
 
     def write(number: int) -> bool:
         with suppress(s3.exceptions.ClientError):
-            s3.put_object(Bucket="state", Key="a/state.json", Body=b"%d" % number, IfMatch=first)
+            s3.put_object(Bucket="state", Key="a/state.json", Body=b"by %d" % number, IfMatch=first)
             return True
         return False
 
     with ThreadPoolExecutor(4) as pool:
         assert sum(pool.map(write, range(4))) == 1
-    assert s3.get_object(Bucket="state", Key="a/state.json")["Body"].read() in (b"0", b"1", b"2", b"3")
+    assert s3.get_object(Bucket="state", Key="a/state.json")["Body"].read() in (b"by 0", b"by 1", b"by 2", b"by 3")
     assert {r.operation for r in rig.requests()} == {"CreateBucket", "PutObject", "GetObject"}
 
 
