@@ -47,6 +47,7 @@ LAGS = (0.5, 0.7)
 MEASURED_RUNS = 3
 LAGGING_EVERY, WHOLE_EVERY, LOOKED_AT_EVERY = 10, 60, 7
 PEACEFUL_RUNS = 4
+TOLD_EVERY = 50
 NAIVE_TRIALS = 50
 AIMED = ("order", "moment", "order", "point")
 BETWEEN_GOAL = 0.5
@@ -282,6 +283,8 @@ def lane(cloud: str, trials: int, seed: int, kills: int | None = None) -> Tally:
         for number in range(trials):
             if kills is None or made.tally.kills < kills:
                 made.trial(number)
+            if kills is None and number % TOLD_EVERY == TOLD_EVERY - 1:
+                print(f"{made.tally.name}: {number + 1} of {trials}", file=sys.stderr, flush=True)
         return made.tally
 
 
