@@ -41,8 +41,9 @@ from hcloud.store.crash import ANY, KILLED_EXIT, POINTS
 
 FLEET = {"web": 4, "batch": 2}
 MACHINES = sum(FLEET.values())
-KILLS, KILLS_WEIGHTS = (1, 2, 3, 4, 5, 6), (45, 22, 13, 9, 6, 5)
-SLOW_ORDER_SECONDS, LATE_SECONDS = 0.06, 0.05
+KILLS, KILLS_WEIGHTS = (1, 2, 3, 4, 5, 6), (30, 22, 18, 12, 9, 9)
+SLOW_ORDER_SECONDS, LATE_SECONDS = 0.15, 0.05
+ORDER_SECONDS = SLOW_ORDER_SECONDS + 2 * LATE_SECONDS
 LAGS = (0.5, 0.7)
 MEASURED_RUNS = 3
 LAGGING_EVERY, WHOLE_EVERY, LOOKED_AT_EVERY = 10, 60, 7
@@ -193,12 +194,12 @@ class Lane:
             return self._kill_whole(chance, arguments)
         child = self.stage.start(*arguments)
         if len(self.stage.live()) >= MACHINES:
-            child.over.wait(chance.uniform(self.window.ordered * 0.4, self.window.ordered * 1.1))
+            child.over.wait(chance.uniform(self.window.ordered * 0.5, self.window.ordered))
         elif aim == "order":
             self._await_order(child)
-            child.over.wait(chance.uniform(0, self.window.ended - self.window.ordered) * 0.75)
+            child.over.wait(chance.uniform(0, ORDER_SECONDS))
         else:
-            child.over.wait(chance.uniform(self.window.ordered * 0.9, self.window.ended))
+            child.over.wait(chance.uniform(self.window.ordered * 0.9, self.window.ended * 0.95))
         child.send(signal.SIGKILL)
         code = child.wait()
         self.tally.killed += code == -signal.SIGKILL
@@ -217,7 +218,7 @@ class Lane:
         ordered.clear()
         while not ordered.wait(0.01) and process.poll() is None:
             pass
-        time.sleep(chance.uniform(0, self.window.ended - self.window.ordered))
+        time.sleep(chance.uniform(0, ORDER_SECONDS))
         process.kill()
         process.communicate()
         was_killed = process.returncode == -signal.SIGKILL
