@@ -31,7 +31,7 @@ from random import Random
 from benchmarks import terraform_loop
 from benchmarks.naive_loop import FILE, TAG, known
 from benchmarks.processes import CLOUDS, LAUNCH, Child, Forker, Job, Stage, fresh
-from hcloud.errors import HcloudError
+from hcloud.errors import HcloudError, StaleError
 from hcloud.fake.faults import FaultPlan, Kind, Rule
 from hcloud.fake.server import Running
 from hcloud.live import crash_points
@@ -41,14 +41,16 @@ from hcloud.store.crash import ANY, KILLED_EXIT, POINTS
 
 FLEET = {"web": 4, "batch": 2}
 MACHINES = sum(FLEET.values())
-KILLS, KILLS_WEIGHTS = (1, 2, 3, 4, 5, 6), (45, 22, 13, 9, 6, 5)
-SLOW_ORDER_SECONDS, LATE_SECONDS = 0.06, 0.05
+KILLS, KILLS_WEIGHTS = (1, 2, 3, 4, 5, 6), (30, 22, 18, 12, 9, 9)
+SLOW_ORDER_SECONDS, LATE_SECONDS = 0.15, 0.05
+ORDER_SECONDS = SLOW_ORDER_SECONDS + 2 * LATE_SECONDS
 LAGS = (0.5, 0.7)
 MEASURED_RUNS = 3
 LAGGING_EVERY, WHOLE_EVERY, LOOKED_AT_EVERY = 10, 60, 7
 PEACEFUL_RUNS = 4
+TOLD_EVERY = 50
 NAIVE_TRIALS = 50
-AIMED = ("order", "moment", "order", "point")
+AIMED = ("order", "moment", "order", "order", "point")
 BETWEEN_GOAL = 0.5
 NAMED_POINTS = tuple(
     sorted(n for n in crash_points.NAMES if not n.startswith("terminate."))
@@ -83,6 +85,7 @@ class Tally:
     doubles: int = 0
     missing: int = 0
     purchases: int = 0
+    stale: int = 0
     unfinished: list[str] = field(default_factory=list)
     fell: Counter[Fell] = field(default_factory=Counter)
     points: Counter[str] = field(default_factory=Counter)
@@ -191,12 +194,12 @@ class Lane:
             return self._kill_whole(chance, arguments)
         child = self.stage.start(*arguments)
         if len(self.stage.live()) >= MACHINES:
-            child.over.wait(chance.uniform(self.window.ordered * 0.4, self.window.ordered * 1.1))
+            child.over.wait(chance.uniform(self.window.ordered * 0.5, self.window.ordered))
         elif aim == "order":
             self._await_order(child)
-            child.over.wait(chance.uniform(0, self.window.ended - self.window.ordered) * 0.8)
+            child.over.wait(chance.uniform(0, ORDER_SECONDS))
         else:
-            child.over.wait(chance.uniform(self.window.ordered * 0.8, self.window.ended))
+            child.over.wait(chance.uniform(self.window.ordered * 0.9, self.window.ended * 0.95))
         child.send(signal.SIGKILL)
         code = child.wait()
         self.tally.killed += code == -signal.SIGKILL
@@ -215,7 +218,7 @@ class Lane:
         ordered.clear()
         while not ordered.wait(0.01) and process.poll() is None:
             pass
-        time.sleep(chance.uniform(0, self.window.ended - self.window.ordered))
+        time.sleep(chance.uniform(0, ORDER_SECONDS))
         process.kill()
         process.communicate()
         was_killed = process.returncode == -signal.SIGKILL
@@ -230,6 +233,11 @@ class Lane:
             child = self.stage.run(*arguments)
             if child.code == 0:
                 break
+            if child.code == StaleError.exit_code:
+                # Nothing of the plan had been written when its first run was killed, and the next, without a plan,
+                # began a state of its own: the plan is refused from then on, and one is made anew
+                self.tally.stale += 1
+                arguments = ["apply", "-y"]
         else:
             self.tally.unfinished.append(f"{self.cloud} {number}: exit {child.code}: {child.said[-500:]}")
             return
@@ -282,6 +290,8 @@ def lane(cloud: str, trials: int, seed: int, kills: int | None = None) -> Tally:
         for number in range(trials):
             if kills is None or made.tally.kills < kills:
                 made.trial(number)
+            if kills is None and number % TOLD_EVERY == TOLD_EVERY - 1:
+                print(f"{made.tally.name}: {number + 1} of {trials}", file=sys.stderr, flush=True)
         return made.tally
 
 
@@ -344,7 +354,9 @@ def show(tallies: Sequence[Tally], others: Sequence[Tally]) -> None:
         share = fallen[where] / max(fallen.total(), 1)
         print(f"  {where:52} {fallen[where]:5} {share:6.1%} {'#' * round(40 * fallen[where] / most)}")
     struck = sum((t.points for t in tallies), Counter[str]())
-    print(f"  {len(+struck)} of {len(set(NAMED_POINTS))} named points struck; least: {min(struck.values(), default=0)}")
+    never = sorted(set(NAMED_POINTS) - set(+struck))
+    print(f"  {len(+struck)} of {len(set(NAMED_POINTS))} named points struck; never: {', '.join(never) or '-'}")
+    print(f"  {sum(t.stale for t in tallies)} plans were refused in the end and made anew")
     for line in [line for t in tallies for line in t.unfinished]:
         print(f"  ! {line}")
 
@@ -358,7 +370,7 @@ def main() -> int:
     tallies, peer = leaks(given.trials, given.seed)
     seconds = time.monotonic() - started
     show(tallies, [peer])
-    print(terraform_loop.told())
+    print(terraform_loop.told(MACHINES, given.seed))
     share = between(tallies)
     lost, doubled = sum(t.orphans for t in tallies), sum(t.doubles for t in tallies)
     kills = sum(t.kills for t in tallies)

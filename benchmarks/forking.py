@@ -1,8 +1,8 @@
 """A process without threads that has the SDKs loaded and forks itself into hcloud: an apply costs a tenth of a second.
 
 Spoken to by ``benchmarks.processes``: a JSON object a line comes in on stdin (argv, env, cwd, out, err), and a line
-goes out when the child was made ({"made": PID}) and when it is over ({"over": PID, "code": N}; below zero the signal).
-No child can reach anything but loopback.
+goes out when the child was made ({"made": PID}) and when it is over ({"over": PID, "code": N}; below zero the signal);
+{"signal": N, "to": PID} sends a child a signal. No child can reach anything but loopback.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ SDKS = {
         "hcloud.providers.azure.provider",
     ),
 }
+_living: set[int] = set()
 LOOPBACK = ("127.", "::1", "localhost")
 NOBODY = ("169.254.",)
 """Where clouds tell machines of theirs who they are: nobody answers there, and to ask is no offence."""
@@ -91,11 +92,17 @@ def bury() -> None:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if not pid:
                 return
+            _living.discard(pid)
             tell({"over": pid, "code": os.waitstatus_to_exitcode(status)})
 
 
 def begin(job: dict[str, Any]) -> None:
-    """Fork one child; a job that is to warm runs in this process, so that later children find caches filled."""
+    """Fork one child, or end one; a job that is to warm runs in this process, so that later children find caches
+    filled."""
+    if "signal" in job:
+        if job["to"] in _living:  # its number is nobody else's before it was waited for here
+            os.kill(job["to"], job["signal"])
+        return
     if job.get("warm"):
         warm(job)
         tell({"made": os.getpid()})
@@ -104,6 +111,7 @@ def begin(job: dict[str, Any]) -> None:
     pid = os.fork()
     if not pid:
         live_on(job)
+    _living.add(pid)
     tell({"made": pid})
 
 

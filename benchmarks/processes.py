@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -54,6 +54,7 @@ class Child:
     pid: int
     out: Path
     err: Path
+    send_to: Callable[[int, int], None]
     over: threading.Event = field(default_factory=threading.Event)
     code: int | None = None
 
@@ -66,9 +67,9 @@ class Child:
         return self.code
 
     def send(self, number: int) -> None:
-        """A signal."""
+        """A signal, by its parent: nobody else knows for certain that it is still there."""
         if not self.over.is_set():
-            os.kill(self.pid, number)
+            self.send_to(self.pid, number)
 
     @property
     def stdout(self) -> str:
@@ -102,6 +103,7 @@ class Forker:
         self._scratch = tempfile.TemporaryDirectory(prefix="hcloud-forks-")
         self._number = 0
         self._lock = threading.Lock()
+        self._writing = threading.Lock()
         self._made: list[int] = []
         self._answered = threading.Condition()
         self._children: dict[int, Child] = {}
@@ -121,10 +123,10 @@ class Forker:
         return self
 
     def __exit__(self, *_: object) -> None:
+        for pid in list(self._children):
+            self._send(pid, signal.SIGKILL)
         assert self._process.stdin is not None
         self._process.stdin.close()
-        for child in self._children.values():
-            child.send(signal.SIGKILL)
         self._process.wait(30)
         self._reader.join(30)
         if self._process.stdout is not None:
@@ -138,17 +140,24 @@ class Forker:
             out, err = (Path(self._scratch.name) / f"{self._number}.{n}" for n in ("out", "err"))
             document = {"argv": list(job.argv), "env": dict(job.env), "cwd": str(job.cwd)}
             line = json.dumps({**document, "out": str(out), "err": str(err), "warm": warm})
-            assert self._process.stdin is not None
-            self._process.stdin.write(line.encode() + b"\n")
-            self._process.stdin.flush()
+            self._write(line)
             with self._answered:
                 if not self._answered.wait_for(lambda: bool(self._made), 60):
                     raise TimeoutError("the process that forks does not answer")
-                child = Child(self._made.pop(), out, err)
+                child = Child(self._made.pop(), out, err, self._send)
                 self._children[child.pid] = child
                 if child.pid in self._early:
                     self._finish(child.pid, self._early.pop(child.pid))
         return child
+
+    def _send(self, pid: int, number: int) -> None:
+        self._write(json.dumps({"signal": number, "to": pid}))
+
+    def _write(self, line: str) -> None:
+        assert self._process.stdin is not None
+        with self._writing:
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
 
     def _read(self) -> None:
         assert self._process.stdout is not None
