@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -85,7 +86,7 @@ def _run(program: str, plugins: str, count: int, seed: int) -> tuple[int, int, i
                 kills += _killed(
                     program,
                     directory,
-                    lambda old=frozenset(before): bool(_ids(ec2) - old),
+                    partial(_has_more, ec2, frozenset(before)),
                     chance.uniform(0, LATEST_SECONDS),
                 )
                 _finished([program, "apply", "-auto-approve", "-input=false", "-lock=false"], directory)
@@ -126,6 +127,10 @@ def _killed(program: str, directory: Path, begun: Callable[[], bool], after_seco
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     return int(was_running)
+
+
+def _has_more(ec2: Any, old: frozenset[str]) -> bool:
+    return bool(_ids(ec2) - old)
 
 
 def _ids(ec2: Any) -> set[str]:
