@@ -1,0 +1,36 @@
+"""What a page consists of. What is said here is plain text: the page escapes all of it, but the SVG of a figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hcloud.views.tables import Figures
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A picture in SVG that was made here, what it shows in words for who cannot see it, and a caption."""
+
+    svg: str
+    alternative: str
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading with what stands below it, in this order."""
+
+    heading: str
+    words: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Figures, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page: its title, the decision in a few sentences, and sections."""
+
+    title: str
+    lead: tuple[str, ...]
+    sections: tuple[Section, ...]
