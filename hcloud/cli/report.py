@@ -186,7 +186,9 @@ def _reported(chosen: Chosen, at: datetime) -> Report:
     if chosen.source is None:
         raise UsageError("no plan or journal is named")
     if is_journal(chosen.source):
-        raise UsageError("journals come next")
+        from hcloud.usecases.report_journal import Place, report_of_journal
+
+        return report_of_journal(chosen.source, asked, Place(*chosen.place))
     return report_of_plan(chosen.source, asked)
 
 
