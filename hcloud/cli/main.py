@@ -37,6 +37,7 @@ VERBS = {
     "commit": "Commitments: what to buy and why, buy it once, list and cancel",
     "status": "What stands in the cloud, and what it costs an hour",
     "drift": "What was changed behind hcloud's back",
+    "report": "What is spent, what commitments save and how far they are used",
     "destroy": "End every machine that a state holds",
     "gc": "Machines that nobody holds: find them, and with --delete end them",
     "recover": "Rebuild a lost or damaged state from the cloud's own tags",
