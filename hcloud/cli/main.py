@@ -49,7 +49,7 @@ VERBS = {
     "pricing": "Offers and their prices: list, show, diff, verify, import, refresh",
     "strategy": "The provisioning strategies and where each of their numbers comes from",
     "reproduce": "The published studies run again with the frozen model: what holds and what does not",
-    "fake": "Clouds on this machine to rehearse against: up",
+    "fake": "Clouds on this machine to rehearse against: up, wait",
     "iam": "The least permissions for one plan: print",
     "init": "Write a commented hcloud.yaml to start from",
     "validate": "Check a configuration and everything it points to",

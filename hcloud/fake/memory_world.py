@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -130,7 +130,8 @@ class Remembered:
 
 @dataclass(slots=True)
 class World:
-    """One cloud and all that happened in it, for all who ask it. ``hidden`` are ids that lists leave out by hand."""
+    """One cloud and all that happened in it, for all who ask it. ``hidden`` are ids that lists leave out by hand;
+    ``keep`` is called after each change, before it is answered."""
 
     semantics: Semantics
     clock: FakeClock
@@ -141,6 +142,7 @@ class World:
     hidden: set[str] = field(default_factory=set)
     endpoint: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock)
+    keep: Callable[[], None] = field(default=lambda: None)
 
     def call(self, operation: str, what: str = "") -> Call:
         """A request for messages, with the cloud's own code for what went wrong."""
@@ -159,6 +161,7 @@ class World:
             for rented in self.ledger.machines.values():
                 if rented.spot and rented.made_at <= noticed and rented.asked_to_end is None:
                     rented.asked_to_end = rented.ended_at = noticed + SPOT_NOTICE_SECONDS
+                    self.keep()
 
     def end(self, rented: Rented) -> None:
         """Begin the end of a machine; one that is ending already is left as it is."""
