@@ -24,7 +24,8 @@ Offer = Callable[[Mapping[str, Any], str], Iterable[str]]
 def offer_names(command: Any, path: str) -> None:
     """Give every parameter of a verb (and of those below it) what completes it, where something here does."""
     for parameter in command.params:
-        found = OFFERS.get(f"{path} {parameter.name}") or OFFERS.get(parameter.name)
+        name = max(parameter.opts, key=len).lstrip("-").replace("-", "_")
+        found = OFFERS.get(f"{path} {name}") or OFFERS.get(name)
         if found is not None:
             parameter._custom_shell_complete = _completer(found)
     for name, below in (getattr(command, "commands", None) or {}).items():
@@ -161,7 +162,6 @@ OFFERS: Mapping[str, Offer] = {
     "state show machine": _machines,
     "file": files(*YAML),
     "config": files(*YAML),
-    "option_file": files(*YAML),
     "faults": files(*YAML),
     "policy": files(*YAML),
     "policies": files(*YAML),
@@ -180,12 +180,11 @@ OFFERS: Mapping[str, Offer] = {
     "folder": files(),
     "profiles": files(),
     "state": files(),
-    "directory": files(),
+    "dir": files(),
     "corpus": either(words("bundled"), files(*JSON, ".npz")),
     "cloud": words(*RENTED_FROM),
     "iam print cloud": words(*CLOUDS),
     "cloud_model": either(_cloud_models, files(*YAML)),
-    "decide cloud": either(_cloud_models, files(*YAML)),
     "provider": words(*CLOUDS),
     "fake up clouds": words(*CLOUDS),
     "region": _priced("regions"),
@@ -202,7 +201,7 @@ OFFERS: Mapping[str, Offer] = {
     "aspect": _aspects,
     "classify apps": either(_profiled, files(*YAML)),
     "kind": words("batch", "service"),
-    "needed": words("aws", "gcp", "azure", "fake"),
+    "require": words("aws", "gcp", "azure", "fake"),
     "reproduce system": words("hcloud"),
 }
-"""What completes a parameter: of one verb (``plan strategy``), else of any by its name."""
+"""What completes an argument or an option: of one verb (``plan strategy``), else of any by its name."""

@@ -51,6 +51,7 @@ EXAMPLES: Mapping[str, str] = {
     "strategy show": "hcloud strategy show HM",
     "reproduce": "hcloud reproduce hcloud",
     "fake up": "hcloud fake up aws",
+    "fake wait": "hcloud fake wait 30d",
     "iam print": "hcloud iam print plan.json",
     "init": "hcloud init --workload trace.csv",
     "validate": "hcloud validate",
@@ -85,7 +86,7 @@ def root_epilog() -> str:
             "Exit codes:",
             *(f"{code:>5}  {text.partition(';')[0].partition(':')[0]}" for code, text in EXIT_CODES.items()),
             "",
-            f"Environment: {', '.join(SHOWN)}, and what the SDKs of the clouds read themselves (AWS_*, GOOGLE_*, AZURE_*).",
+            f"Environment: {', '.join(SHOWN)}, and what the clouds' own SDKs read (AWS_*, GOOGLE_*, AZURE_*).",
             "",
             "New here? 'hcloud demo' shows all of it in about a minute; it needs no account.",
         )
