@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hcloud import __version__
+from hcloud.cli.examples import give_examples, root_epilog
 from hcloud.errors import HcloudError
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ COMMANDS = ("hcloud", "hyc")
 SHELLS = ("bash", "zsh", "fish")
 
 VERBS = {
+    "demo": "All of it in a minute on a cloud in memory: measure, plan, apply, a month, the report, the end",
     "plan": "How much to reserve, where and for which term, and what stays on demand",
     "explain": "Why a plan chose what it chose, and what each refused option would have cost",
     "page": "A plan as one page of HTML to read, print and send, and its pictures",
@@ -97,6 +99,11 @@ class LazyGroup(TyperGroup):
         module = importlib.import_module(f"hcloud.cli.{cmd_name}")
         command = typer.main.get_command(module.app)
         command.params = [p for p in command.params if p.name not in ("install_completion", "show_completion")]
+        give_examples(command, cmd_name)
+        if ctx is not None and ctx.resilient_parsing:  # somebody pressed Tab
+            from hcloud.cli.completing import offer_names
+
+            offer_names(command, cmd_name)
         return command
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -124,7 +131,7 @@ def root(
 def build() -> Any:
     """The root command with its lazy verbs and the options that print or install shell completion."""
     app = typer.Typer(name="hcloud", cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
-    app.callback(cls=LazyGroup)(root)
+    app.callback(cls=LazyGroup, epilog=root_epilog())(root)
     return typer.main.get_command(app)
 
 

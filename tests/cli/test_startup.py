@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from hcloud import __version__
+from hcloud.cli.main import VERBS
 
 HEAVY = ("numpy", "pandas", "boto3", "numba", "google", "azure", "pyarrow", "pydantic")
 PROBE = (
@@ -40,9 +41,10 @@ def test_completing_loads_nothing_heavy() -> None:
     assert done.returncode == 0
     assert done.stderr.splitlines()[-1] in ("heavy:", "heavy: pydantic")
     assert done.stdout.split() == [
-        "plan", "explain", "page", "diff", "policy", "simulate", "compare", "sweep", "decide", "apply",
-        "commit", "status", "drift", "report", "destroy", "gc", "recover", "state", "profile", "classify",
-        "workload", "pricing", "strategy", "reproduce", "fake", "iam", "init", "validate", "doctor",
+        "demo", "plan", "explain", "page", "diff", "policy", "simulate", "compare", "sweep", "decide",
+        "apply", "commit", "status", "drift", "report", "destroy", "gc", "recover", "state", "profile",
+        "classify", "workload", "pricing", "strategy", "reproduce", "fake", "iam", "init", "validate",
+        "doctor",
     ]  # fmt: skip
 
 
