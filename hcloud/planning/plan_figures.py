@@ -25,7 +25,7 @@ def figures_of(made: Plan | ChangeSet) -> PlanFigures:
     cannot be, or where changes are not those their digest was taken of: such a file was altered."""
     found = _of_plan(made) if isinstance(made, Plan) else _of_changes(made)
     for part in found.parts:
-        if min(part.count, part.hourly, part.upfront, part.term_total, part.peak) < 0:
+        if part.peak < 0 or min(part.count, part.hourly, part.upfront, part.term_total) < 0:
             raise ValueError(f"{part.address} has a figure below zero")
     measured = [] if found.quality is None else [found.quality.kept_qos.mean]
     told = [] if found.demand is None else [float(found.demand.mean_cores), float(found.demand.peak_cores)]

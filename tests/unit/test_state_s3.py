@@ -63,6 +63,8 @@ def s3(front: Front, served: tuple[Front, str]) -> Any:
 @pytest.fixture
 def store(s3: Any) -> S3StateStore:
     return S3StateStore(WHERE, s3)
+
+
 STATES = ("state.json", "state.json.previous")
 
 
