@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
-from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection
+from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection, ReportSection
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section, problem_of
 from hcloud.units import SECONDS_PER_HOUR, counted, parse_duration
@@ -186,6 +186,7 @@ class Config(Section):
     limits: LimitsSection = LimitsSection()
     fleet: tuple[FleetSection, ...] = ()
     commitments: CommitmentsSection = CommitmentsSection()
+    report: ReportSection = ReportSection()
     owned: tuple[OwnedSection, ...] = ()
 
     def settings(self) -> PlanSettings:
@@ -308,6 +309,7 @@ def _known_keys(location: tuple[int | str, ...]) -> list[str]:
         "limits": LimitsSection,
         "fleet": FleetSection,
         "commitments": CommitmentsSection,
+        "report": ReportSection,
         "owned": OwnedSection,
     }
     section = sections.get(str(location[0]), Config) if location else Config
