@@ -17,6 +17,7 @@ from hcloud.units import HOURS_PER_MONTH, RATE, cents, rate
 
 DIGEST_SHOWN = 12
 CURRENCY = "USD"
+MOST = Decimal(10) ** 15  # ours: no plan has a figure beyond it, and arithmetic with 28 digits is exact below
 _MACHINE_TAGS = (TAG_LINEAGE, TAG_PROJECT, TAG_PLAN, TAG_ADDRESS, TAG_KEY)
 
 
@@ -25,8 +26,9 @@ def figures_of(made: Plan | ChangeSet) -> PlanFigures:
     cannot be, or where changes are not those their digest was taken of: such a file was altered."""
     found = _of_plan(made) if isinstance(made, Plan) else _of_changes(made)
     for part in found.parts:
-        if min(part.count, part.hourly, part.upfront, part.term_total, part.peak) < 0:
-            raise ValueError(f"{part.address} has a figure below zero")
+        figures = (part.count, part.hourly, part.upfront, part.term_total, Decimal(part.peak), part.vcpus or NOTHING)
+        if min(figures) < 0 or max(figures) > MOST:
+            raise ValueError(f"{part.address} has a figure that cannot be")
     measured = [] if found.quality is None else [found.quality.kept_qos.mean]
     told = [] if found.demand is None else [float(found.demand.mean_cores), float(found.demand.peak_cores)]
     if not all(math.isfinite(value) and value >= 0 for value in (*measured, *told)):

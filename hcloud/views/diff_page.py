@@ -16,8 +16,9 @@ body { font: 1rem/1.5 system-ui, sans-serif; max-width: 70rem; margin: 0 auto; p
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: .5rem 0; }
-th, td { padding: .25rem .75rem; border-bottom: 1px solid #8886; text-align: left; overflow-wrap: anywhere; }
-.n { text-align: right; white-space: nowrap; }
+th, td { padding: .25rem .5rem; border-bottom: 1px solid #8886; text-align: left; }
+td { min-width: 6rem; overflow-wrap: anywhere; }
+.n { text-align: right; white-space: nowrap; min-width: 0; }
 """
 
 
