@@ -11,6 +11,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.change import ChangeSet, Slot
 from hcloud.model.live import TAG_ADDRESS, TAG_EXPIRES, TAG_KEY, TAG_LINEAGE, TAG_PLAN, TAG_PROJECT
 from hcloud.model.plan import OWNED, Digests, MixLine, Plan
+from hcloud.model.plan_difference import PRICES_DIGEST, SETTINGS_DIGEST
 from hcloud.model.plan_figures import NOTHING, DemandFigures, Part, PlanFigures, Stated
 from hcloud.planning.change_digest import change_digest
 from hcloud.units import HOURS_PER_MONTH, RATE, cents, rate
@@ -126,8 +127,8 @@ def _inputs(plan: Plan) -> Iterator[Stated]:
 
 def _digests(digests: Digests) -> Iterator[Stated]:
     yield Stated("workload digest", digests.workload[:DIGEST_SHOWN])
-    yield Stated("settings digest", digests.policy[:DIGEST_SHOWN])
-    yield Stated("prices digest", digests.prices[:DIGEST_SHOWN])
+    yield Stated(SETTINGS_DIGEST, digests.policy[:DIGEST_SHOWN])
+    yield Stated(PRICES_DIGEST, digests.prices[:DIGEST_SHOWN])
 
 
 def _of_changes(changes: ChangeSet) -> PlanFigures:

@@ -12,7 +12,7 @@ from plan_figures import committed, fallen, plan, predicted, rented
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.gate import Check, Finding, Level, Status, Verdict
+from hcloud.model.gate import Check, Finding, Level, Rule, Status, Verdict
 from hcloud.model.plan_figures import PlanFigures
 from hcloud.planning.gate import Around, check_plan
 from hcloud.readers.rules import load_rules, parse_rules
@@ -112,11 +112,10 @@ def test_tags_are_known_of_plans_for_a_cloud_only() -> None:
 
 def test_without_evidence_a_rule_is_unknown_and_says_how_to_get_it() -> None:
     bare = plan(replace(rented("1", "1.00"), vcpus=None), price_day=None)
-    for rule in ({"kept_qos": 1}, {"regret": {"fall": Decimal("0.2"), "dollars": 1}}):
-        assert found(rule, bare).status is Status.UNKNOWN
-        assert found(rule, bare).advice
-    for rule in ({"price_age": "1d"}, {"committed_share": 1}):
-        assert found(rule, bare).status is Status.UNKNOWN
+    rules: list[dict[str, object]] = [{"kept_qos": 1}, {"regret": {"fall": Decimal("0.2"), "dollars": 1}}]
+    assert all(found(rule, bare).status is Status.UNKNOWN and found(rule, bare).advice for rule in rules)
+    rules = [{"price_age": "1d"}, {"committed_share": 1}]
+    assert all(found(rule, bare).status is Status.UNKNOWN for rule in rules)
     unpriced = plan(rented("1", "1.00"), unpriced=("z9.large",))
     assert found({"monthly": 10_000}, unpriced).status is Status.UNKNOWN
     assert found({"price_age": "30d"}, plan(price_day=date(2027, 1, 1))).status is Status.UNKNOWN
@@ -203,7 +202,7 @@ def test_bounds_are_read_exactly() -> None:
     assert rule.bound == Decimal("0.1")
 
 
-def load_rules_text(text: str) -> tuple[object, ...]:
+def load_rules_text(text: str) -> tuple[Rule, ...]:
     from hcloud.readers.safe_yaml import load_yaml
 
     content = load_yaml(text, "r", decimals=True)

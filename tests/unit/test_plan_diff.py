@@ -105,6 +105,13 @@ def test_new_and_gone_warnings_are_told_and_are_no_difference() -> None:
     assert found.is_empty
 
 
+def test_digests_that_change_with_time_are_told_and_are_no_difference() -> None:
+    before, after = (plan(inputs=(Stated("settings digest", d), Stated("prices digest", d))) for d in ("a", "b"))
+    found = difference_of(before, after)
+    assert found.is_empty
+    assert len(found.inputs) == 2
+
+
 def test_predicted_quality_before_and_after() -> None:
     found = difference_of(plan(quality=predicted(0.95)), plan(quality=predicted(0.91)))
     (moved,) = found.quality
