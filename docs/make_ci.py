@@ -17,6 +17,7 @@ from pathlib import Path
 PAGE = Path(__file__).parent / "ci.md"
 EXAMPLE = Path(__file__).parents[1] / "examples" / "own-trace"
 COLUMNS = "100"
+COMMAND = re.compile(r"\$ (?:hcloud|awk|sed|head) ")  # lines of output may begin with a dollar, too
 
 
 def run(command: str, folder: Path) -> str:
@@ -42,7 +43,7 @@ def refreshed(text: str, folder: Path) -> str:
     def block(found: re.Match[str]) -> str:
         kind, content = found[1], found[2]
         if kind == "console":
-            commands = [line.removeprefix("$ ") for line in content.splitlines() if line.startswith("$ ")]
+            commands = [line.removeprefix("$ ") for line in content.splitlines() if COMMAND.match(line)]
             return "```console\n" + "\n".join(run(command, folder) for command in commands) + "\n```"
         if name := re.match(r"# (\S+)\n", content):
             (folder / name[1]).write_text(content, encoding="utf-8")

@@ -149,8 +149,8 @@ class PlanDifference:
 
     @property
     def is_empty(self) -> bool:
-        """Whether both plans come to the same. Warnings alone are no difference, nor are digests of settings and prices:
-        they change with the age of prices, with what is left of owned terms, and with what was merely looked at."""
+        """Whether both plans come to the same. Warnings alone are no difference, nor are digests of settings and
+        prices: they change with what is left of owned terms, and with what was merely looked at."""
         money = (self.hourly, self.monthly, self.upfront, self.longest_term_years)
         moved = any(m.difference for m in money) or (self.base is None) != (self.head is None)
         told = [t for t in self.inputs if t.key not in (SETTINGS_DIGEST, PRICES_DIGEST)]

@@ -114,8 +114,8 @@ def texts(found: PlanDifference) -> Figures:
 def tables(found: PlanDifference) -> Iterator[Figures]:
     """Every table but the totals that has a row, most telling first."""
     made = (changed_parts(found), effects(found), prices(found), quality(found), options(found), texts(found))
-    made = made[-1:] if found.is_empty else made  # what is the same need not be told by option
-    yield from (table for table in made if table.rows)
+    told = made[-1:] if found.is_empty else made  # what is the same need not be told by option
+    yield from (table for table in told if table.rows)
 
 
 def warnings(found: PlanDifference) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:
