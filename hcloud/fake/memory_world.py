@@ -19,6 +19,7 @@ START = 1_796_000_000.0
 """When a world begins where nothing is said: a fixed moment, so that runs are the same to the byte."""
 SPOT_NOTICE_SECONDS = 120.0
 USUAL_HOURLY = Decimal("0.10")
+SPOT_SHARE = Decimal("0.35")  # ours: of the on-demand price, where no spot price is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,7 @@ class World:
     ledger: Ledger = field(default_factory=Ledger)
     orders: dict[str, Remembered] = field(default_factory=dict)
     hourly: Mapping[str, Decimal] = field(default_factory=dict)
+    spot_hourly: Mapping[str, Decimal] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
     endpoint: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock)
@@ -151,6 +153,13 @@ class World:
     def price(self, instance_type: str) -> Decimal:
         """Dollars an hour on demand, now."""
         return self.hourly.get(instance_type, USUAL_HOURLY) * Decimal(str(self.faults.plan.price_factor))
+
+    def spot_price(self, instance_type: str) -> Decimal:
+        """Dollars an hour of a spot machine, now."""
+        told = self.spot_hourly.get(instance_type)
+        if told is None:
+            return self.price(instance_type) * SPOT_SHARE
+        return told * Decimal(str(self.faults.plan.price_factor))
 
     def interrupt_spot(self) -> None:
         """End the spot machines whose notice has run out."""
@@ -185,8 +194,10 @@ class World:
     def machine(self, rented: Rented, tags: dict[str, str], at: float) -> Machine:
         """A machine as it is at a moment."""
         option = PurchaseOption.SPOT if rented.spot else PurchaseOption.ON_DEMAND
-        made = datetime.fromtimestamp(rented.made_at, UTC)
-        return Machine(rented.id, rented.instance_type, rented.zone, self._state(rented, at), option, made, tags)
+        made, state = datetime.fromtimestamp(rented.made_at, UTC), self._state(rented, at)
+        asked = rented.asked_to_end if not state.is_live else None
+        ended = None if asked is None else datetime.fromtimestamp(asked, UTC)
+        return Machine(rented.id, rented.instance_type, rented.zone, state, option, made, tags, ended)
 
     def _state(self, rented: Rented, at: float) -> MachineState:
         if rented.ended_at is not None and at >= rented.ended_at:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,14 +11,13 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
 
-from hcloud.errors import InputError, Problem, UsageError
+from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
 from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.readers.section import Section
+from hcloud.readers.section import Section, problem_of
 from hcloud.units import SECONDS_PER_HOUR, counted, parse_duration
 
 FILE_NAME = "hcloud.yaml"
@@ -254,7 +252,7 @@ def parse_config(content: Mapping[str, object], name: str) -> Config:
     try:
         return Config.model_validate(dict(content))
     except ValidationError as error:
-        problems = [_problem(name, detail) for detail in error.errors()]
+        problems = [problem_of(name, detail, _known_keys(detail["loc"][:-1])) for detail in error.errors()]
         raise InputError(f"{name}: {counted(len(problems), 'problem')} in the configuration", problems) from None
 
 
@@ -295,17 +293,6 @@ def _merge(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
         below = merged.get(key)
         merged[key] = _merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return merged
-
-
-def _problem(name: str, detail: ErrorDetails) -> Problem:
-    where = ".".join(str(part) for part in detail["loc"])
-    value = detail.get("input")
-    if detail["type"] == "extra_forbidden":
-        known = _known_keys(detail["loc"][:-1])
-        close = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1)
-        allowed = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(known)}"
-        return Problem(name, where, "unknown key", allowed)
-    return Problem(name, where, repr(value)[:80], detail["msg"].removeprefix("Value error, "))
 
 
 def _known_keys(location: tuple[int | str, ...]) -> list[str]:

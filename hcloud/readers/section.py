@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Sequence
+
 from pydantic import BaseModel, ConfigDict
+from pydantic_core import ErrorDetails
+
+from hcloud.errors import Problem
 
 
 class Section(BaseModel):
     """A section of the configuration: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def problem_of(file: str, detail: ErrorDetails, known: Sequence[str]) -> Problem:
+    """What is wrong with one place of a file, with a did-you-mean among the ``known`` keys of that place."""
+    where = ".".join(str(part) for part in detail["loc"])
+    if detail["type"] == "extra_forbidden":
+        close = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1)
+        allowed = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(known)}"
+        return Problem(file, where, "unknown key", allowed)
+    return Problem(file, where, repr(detail.get("input"))[:80], detail["msg"].removeprefix("Value error, "))

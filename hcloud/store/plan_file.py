@@ -105,6 +105,11 @@ def load_changes(path: Path) -> ChangeSet:
     return _exactly(path, found, document)
 
 
+def load_made(path: Path) -> Plan | ChangeSet:
+    """What a plan file holds: a plan, or changes alone (of a fleet that is written down); InputError for neither."""
+    return load_changes(path) if "slots" in _read(path) else load_plan(path)
+
+
 def _exactly(path: Path, found: ChangeSet, document: object) -> ChangeSet:
     """Changes that say all that stands in their file: what is not understood is not carried out."""
     if changes_document(found) != document:

@@ -1,4 +1,4 @@
-"""The published JSON schemas of hcloud.yaml, plans and states; ``python -m`` this module rewrites docs/schemas."""
+"""The published JSON schemas of files and screens; ``python -m`` this module rewrites docs/schemas."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from hcloud.readers.config import Config
+from hcloud.readers.rules import rules_schema
+from hcloud.store.diff_codec import difference_schema, verdict_schema
 from hcloud.store.plan_file import plan_schema
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.state_codec import state_schema
@@ -110,8 +112,11 @@ def documents() -> Mapping[str, str]:
     """File name and content of every published schema."""
     schemas = {
         "hcloud.schema.json": config_schema(),
+        "diff.schema.json": difference_schema(),
         "plan.schema.json": plan_schema(),
+        "policy-check.schema.json": verdict_schema(),
         "purchase.schema.json": purchase_schema(),
+        "rules.schema.json": {"$schema": DIALECT, **rules_schema(), "title": "rules.yaml"},
         "state.schema.json": state_schema(),
         "state-screen.schema.json": state_screen_schema(),
     }
