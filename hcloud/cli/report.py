@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from hcloud.planning.report import Dimension, Report
-    from hcloud.usecases.report import Span
+    from hcloud.usecases.report import Asked, Span
     from hcloud.views.page.parts import Section
 
 app = typer.Typer(
@@ -184,10 +184,22 @@ def _reported(chosen: Chosen, at: datetime) -> Report:
     loaded = load_config(chosen.file)
     asked = Asked(loaded, at, _span(chosen), chosen.team_tag or "team")
     if chosen.source is None:
-        raise UsageError("no plan or journal is named")
+        return _live(chosen, asked)
     if is_journal(chosen.source):
-        raise UsageError("journals come next")
+        from hcloud.usecases.report_journal import Place, report_of_journal
+
+        return report_of_journal(chosen.source, asked, Place(*chosen.place))
     return report_of_plan(chosen.source, asked)
+
+
+def _live(chosen: Chosen, asked: Asked) -> Report:
+    from hcloud.usecases.live_ground import Where, opened
+    from hcloud.usecases.report_live import report_of_live
+
+    if any(chosen.place):
+        raise UsageError("--provider, --region and --commitment are about a journal; name the cloud: --cloud")
+    with opened(asked.loaded, Where(*chosen.live), asked.at.date()) as here:
+        return report_of_live(here, asked)
 
 
 def _span(chosen: Chosen) -> Span:
