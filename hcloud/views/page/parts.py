@@ -9,11 +9,13 @@ from hcloud.views.tables import Figures
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A picture in SVG that was made here, what it shows in words for who cannot see it, and a caption."""
+    """A picture in SVG that was made here, what it shows in words for who cannot see it, a caption below it and a title
+    above it."""
 
     svg: str
     alternative: str
     caption: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
