@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from importlib import import_module
@@ -13,8 +13,6 @@ from typing import Any
 from contract.rig import Rig
 from purchasing import OPEN, approved, go_on
 
-from hcloud.catalog.billing import Tariff as Prices
-from hcloud.catalog.billing import charges
 from hcloud.catalog.book import PriceBook
 from hcloud.fake.bill import Bill, Tariff, bill
 from hcloud.fake.memory import MemoryCloud
@@ -38,20 +36,25 @@ from hcloud.model.catalog import (
 from hcloud.model.change import Slot
 from hcloud.model.live import CommitmentOrder
 from hcloud.model.purchase import Need, Wanted
-from hcloud.model.report import Charge, Period
+from hcloud.model.report import Period
 from hcloud.model.state import State
 from hcloud.planning.diff import changes
 from hcloud.planning.purchase import Basis, key_of, purchase_plan
 from hcloud.planning.purchase_history import history
+from hcloud.planning.report import Report
+from hcloud.planning.slots import Place
+from hcloud.readers.config import load_config
 from hcloud.store.purchase_file import sealed
 from hcloud.store.purchases import PurchaseLedger
 from hcloud.store.state_file import FileStateStore
 from hcloud.units import HOURS_PER_YEAR
+from hcloud.usecases.live_ground import FAKE, LiveGround
+from hcloud.usecases.report import Asked, Span
+from hcloud.usecases.report_live import report_of_live
 
 ORIGIN = Origin("the fake itself", date(2026, 11, 21))
 LINEAGE = "0123456789abcdef" * 2
 MINUTES = {"azure": BillingRule(1, 1)}
-SPENT = (PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COMPUTE_SAVINGS_PLAN, PurchaseOption.SAVINGS_PLAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,16 +205,21 @@ class Renting:
             break_even=None,
         )
 
-    def charges(self, start: datetime, end: datetime) -> tuple[Charge, ...]:
-        """What hcloud says that was charged."""
-        scope = self.rig.cloud().scope()
-        prices = Prices(self.book(), self.kind.provider, scope.region, scope.account)
-        period = Period(int(start.timestamp()), int(end.timestamp()))
-        return charges(self.store.rentals().usages(), self.rig.cloud().commitments(), prices, period)
+    def report(self, span: Span) -> Report:
+        """What 'hcloud report' says of what is rented, at the fake's own prices."""
+        cloud = self.rig.cloud()
+        selection = FAKE if isinstance(self.rig.fake, MemoryCloud) else str(self.kind.provider)
+        place = Place(self.kind.provider, cloud.scope().region)
+        config = self.directory / "hcloud.yaml"
+        config.write_text("live: {project: shop}", encoding="utf-8")
+        loaded = load_config(config)
+        ground = LiveGround(loaded, selection, place, cloud, self.store, self.rig.fake.clock, self.now().date())
+        ground.book = self.book()
+        return report_of_live(ground, Asked(loaded, self.now(), span, "team"))
 
-    def bill(self, start: datetime, end: datetime) -> Bill:
+    def bill(self, period: Period) -> Bill:
         """What the fake itself charges."""
-        return bill(self.rig.fake.ledger, self.tariff(), int(start.timestamp()), int(end.timestamp()))
+        return bill(self.rig.fake.ledger, self.tariff(), period.start, period.end)
 
     def tariff(self) -> Tariff:
         """The fake's own."""
@@ -291,11 +299,6 @@ def _shape(provider: Provider, name: str) -> tuple[str, Decimal, Decimal]:
     return name.rstrip("_v5").replace("2", "").replace("4", ""), Decimal(4 if "4" in name else 2), Decimal(16)
 
 
-def shaped(prices: Mapping[str, str]) -> dict[str, Decimal]:
-    """Prices of types, as texts."""
-    return {name: Decimal(price) for name, price in prices.items()}
-
-
 def opened(name: str, directory: Path) -> Renting:
     """A project on an empty fake."""
     kind = KINDS[name]
@@ -311,6 +314,3 @@ def opened(name: str, directory: Path) -> Renting:
 def spot_notice(renting: Renting, seconds: float) -> None:
     """So many seconds from now all spot machines get notice; two minutes later they are taken."""
     renting.rig.faults({"spot_notices": [seconds]})
-
-
-__all__ = ["KINDS", "Died", "Renting", "opened", "replace", "spot_notice"]
