@@ -15,7 +15,7 @@ PROGRAM = "nightly"
 """The program that is measured, and the application that the trace's reports belong to."""
 STAND_IN = "sort"
 """The bundled profile that stands in where nothing can be measured: of a program that does much what ours does."""
-FAMILY = "m7i"
+FAMILY, REGION = "m7i", "us-east-1"
 SOURCE = '''"""What the company does every night, in small: many numbers are drawn and sorted."""
 import random
 
@@ -26,7 +26,8 @@ CONFIG = """format_version: "1.0"
 workload: {path: trace.csv}
 profiles: {folder: profiles}
 markets:
-  - {provider: aws, regions: [us-east-1], families: [m7i], payments: [no-upfront]}
+  - {provider: aws, regions: [us-east-1], families: [m7i], options: [reserved-instance], payments: [no-upfront]}
+prices: {book: bundled}
 live: {cloud: fake}                  # a cloud in memory: no account, no money
 commitments:
   enabled: true

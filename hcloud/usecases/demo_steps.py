@@ -79,6 +79,12 @@ def steps(app: str) -> Sequence[Step]:
             ),
         ),
         Step(
+            "Make a page of it",
+            "The plan as one HTML file that loads nothing, with its pictures: to read, print and send to who decides.",
+            ("page", PLAN, "--out", "plan.html"),
+            ("written",),
+        ),
+        Step(
             "Ask why",
             "Every option that was refused is kept with its margin: nothing is decided that cannot be explained.",
             ("explain", PLAN),
@@ -153,10 +159,18 @@ def _living() -> Sequence[Step]:
             ("later",),
         ),
         Step(
-            "See what stands",
-            "What the cloud says stands, and what it costs an hour.",
-            ("status",),
-            ("standing|machines",),
+            "Report",
+            "Did it pay? Four costs apart (list, contracted, effective, billed), what the commitment saved, and what "
+            "the same use would have cost otherwise, all by the one price formula.",
+            ("report", "savings", "--from", "{day}"),
+            ("effective savings", "saved by commit", "unused", "same use", "as reported|all on|all res"),
+        ),
+        Step(
+            "Report for machines",
+            "Every screen is a document too (-o json, csv, md, html), and costs a FOCUS file. This one is held against "
+            "the fake cloud's own bill at the end.",
+            ("report", "cost", "--from", "{day}", "-o", "json"),
+            ('^    "(start|end|list|contracted|effective|billed)"',),
         ),
         Step(
             "End everything",

@@ -11,7 +11,8 @@ from rich.text import Text
 from hcloud.units import counted, harmless
 
 if TYPE_CHECKING:
-    from hcloud.usecases.demo import Facts, Shown
+    from hcloud.usecases.demo import Shown
+    from hcloud.usecases.demo_ledger import Facts
     from hcloud.usecases.demo_steps import Step
     from hcloud.views.console import Terminal
 
@@ -65,7 +66,9 @@ def show_closing(terminal: Terminal, facts: Facts, seconds: float, kept: Path | 
         Text("What the fake cloud's own ledger says", style="bold cyan"),
         f"{facts.wanted} machines were wanted and {facts.launched} ever existed, in spite of the kill; "
         f"{facts.standing} stand. {counted(facts.bought, 'commitment')} bought, "
-        f"{counted(facts.changes, 'request')} that changed something. Nothing is left. It took {seconds:.0f} s.",
+        f"{counted(facts.changes, 'request')} that changed something. ${facts.reported:,} were reported as billed, "
+        f"and the fake's own bill, which shares no code with the report, says ${facts.billed:,}. Nothing is left. It "
+        f"took {seconds:.0f} s.",
         "",
         Text("Where to go next", style="bold cyan"),
     )

@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from hcloud.cli.main import run
-from hcloud.usecases.demo import Demo, DemoError
+from hcloud.usecases.demo import Demo
 from hcloud.usecases.demo_files import STAND_IN, is_measured
+from hcloud.usecases.demo_ledger import DemoError
 from hcloud.usecases.demo_steps import Step, steps
 from hcloud.usecases.progress import unheard
 
@@ -98,8 +101,23 @@ def test_a_ledger_that_does_not_fit_ends_the_demo(walked: tuple[Path, str], tmp_
     (tmp_path / ".hcloud").mkdir()
     (tmp_path / ".hcloud" / "fake-aws.json").write_text(json.dumps(ledger), encoding="utf-8")
     (tmp_path / "plan.json").write_bytes((folder / "plan.json").read_bytes())
+    shutil.copytree(folder / "screens", tmp_path / "screens")
     with pytest.raises(DemoError, match="1 of them standing"):
         Demo(tmp_path, 100).facts()
+
+
+def test_a_report_that_is_a_cent_off_ends_the_demo(walked: tuple[Path, str], tmp_path: Path) -> None:
+    folder, told = walked
+    shutil.copytree(folder, tmp_path / "copy")
+    facts = Demo(tmp_path / "copy", 100).facts()
+    assert facts.reported == facts.billed > 1000
+    assert f"${facts.billed:,}" in told
+    screen = next((tmp_path / "copy" / "screens").glob("*report-cost*"))
+    text = screen.read_text(encoding="utf-8")
+    wrong = re.sub(r'("billed": ")[0-9.]+', rf"\g<1>{facts.billed + Decimal('0.01')}", text, count=1)
+    screen.write_text(wrong, encoding="utf-8")
+    with pytest.raises(DemoError, match="own bill"):
+        Demo(tmp_path / "copy", 100).facts()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")
