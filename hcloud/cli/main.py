@@ -26,6 +26,8 @@ USAGE_EXIT = 64
 INTERRUPTED_EXIT, BROKEN_PIPE_EXIT = 130, 141
 COMMANDS = ("hcloud", "hyc")
 SHELLS = ("bash", "zsh", "fish")
+NO_THREAD = "can't start new thread"
+MEMORY_HINT = "free some, or raise the limit (ulimit -v); what was asked of a cloud is noted: run the command again"
 
 VERBS = {
     "demo": "All of it in a minute on a cloud in memory: measure, plan, apply, a month, the report, the end",
@@ -232,6 +234,9 @@ def report_error(error: Exception, *, debug: bool) -> int:
         return USAGE_EXIT
     if isinstance(error, OSError):
         sys.stderr.write(harmless(f"error: {error}\n"))
+        return 1
+    if isinstance(error, MemoryError) or str(error) == NO_THREAD:
+        sys.stderr.write(f"error: the memory that hcloud may use ran out\nhint: {MEMORY_HINT}\n")
         return 1
     sys.stderr.write(f"error: this is a bug in hcloud: {type(error).__name__}: {error}\nhint: --debug shows where\n")
     return 1

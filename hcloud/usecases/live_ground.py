@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from hcloud.catalog.book import PriceBook
+from hcloud.catalog.book import OnDemandRates, PriceBook
 from hcloud.control.ports import Size
 from hcloud.errors import EvidenceError, StaleError, UsageError
 from hcloud.live.clock import SystemClock
@@ -107,8 +107,7 @@ class LiveGround:
         """Dollars an hour on demand of everything that may stand here."""
         if self.is_local:
             return Terms(dict.fromkeys(_local_types(), OWN_MACHINE), free="this machine")
-        offers = self.book.select(Provider(self.place.provider), PurchaseOption.ON_DEMAND)
-        return Terms({o.key.instance_type: o.hourly for o in offers if o.key.region == self.place.region})
+        return Terms(OnDemandRates(self.book, Provider(self.place.provider), self.place.region))
 
     def slots(self, plan: Plan | None) -> tuple[Slot, ...]:
         """What should stand: the configuration's own fleet, else what the plan decides."""
