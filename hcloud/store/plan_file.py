@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from hcloud.errors import InputError, Problem
 from hcloud.model.change import ChangeSet
 from hcloud.model.plan import FORMAT_VERSION, Plan
+from hcloud.store.looked_at import check_file
 from hcloud.store.whole import write_whole
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def save_changes(changes: ChangeSet, path: Path) -> None:
 
 def load_changes(path: Path) -> ChangeSet:
     """The changes of a plan file, or of a file of changes alone; InputError where there are none."""
-    document = _read(path)
+    document = _read(path, "a plan", "a plan of changes")
     if "slots" not in document:
         plan = load_plan(path)
         if plan.changes is None:
@@ -112,16 +113,10 @@ def _exactly(path: Path, found: ChangeSet, document: object) -> ChangeSet:
     return found
 
 
-def head_of(path: Path) -> str:
-    """The beginning of a file, as far as it is text."""
-    with path.open("rb") as file:
-        return file.read(400).decode("utf-8", "replace")
-
-
 def load_plan(path: Path) -> Plan:
     """Read a plan file; raises InputError where it is no plan or of a version this hcloud cannot read."""
     try:
-        return _adapter().validate_python(_read(path))
+        return _adapter().validate_python(_read(path, "a plan"))
     except ValidationError as error:
         raise InputError(f"{path}: not a plan of this version", _problems(path, error)) from None
 
@@ -132,16 +127,15 @@ def _problems(path: Path, error: ValidationError) -> list[Problem]:
     ]
 
 
-def _read(path: Path) -> dict[str, object]:
+def _read(path: Path, *wanted: str) -> dict[str, object]:
     """The JSON object of a file of this format version; InputError for anything else."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such plan file", hint="write one with 'hcloud plan --out FILE'")
+    check_file(path, *wanted, hint="write one with 'hcloud plan --out FILE'")
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path}: larger than any plan ({LARGEST} bytes)")
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8-sig"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        hint = "of a journal, 'hcloud explain --job ID' tells a job's story" if '"journal"' in head_of(path) else ""
+        hint = "a plan is written by 'hcloud plan --out FILE'; it may have been cut off or edited"
         raise InputError(f"{path}: not JSON: {error}", hint=hint) from None
     version = str(document.get("format_version", "")) if isinstance(document, dict) else ""
     if not isinstance(document, dict) or version.split(".")[0] != FORMAT_VERSION.split(".")[0]:

@@ -12,7 +12,8 @@ from hcloud.model.decision import Decision
 from hcloud.model.event import BelowQos, Completion, EventError, Interruption, Ready
 from hcloud.store.events import UNBOUNDED, decision_document, event_document
 from hcloud.store.journal import LONGEST_LINE, Entry
-from hcloud.units import counted
+from hcloud.units import counted, harmless
+from hcloud.views.tables import hanging
 
 if TYPE_CHECKING:
     from hcloud.usecases.decide import Opened, Stream
@@ -92,7 +93,8 @@ def _margin(margin: float | None) -> float | str | None:
 
 def show_story(story: Story, terminal: Terminal) -> None:
     """The story of a job for people."""
-    terminal.write("\n".join(_lines(story)))
+    for line in _lines(story):
+        terminal.show(hanging(harmless(line), terminal.out.width))
 
 
 def _lines(story: Story) -> list[str]:

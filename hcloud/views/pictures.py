@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import html
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hcloud.errors import UsageError
+from hcloud.store.whole import write_shown
 
 if TYPE_CHECKING:
     import altair as alt
@@ -30,11 +32,15 @@ def save_picture(picture: Any, path: Path, title: str) -> None:
     suffix = path.suffix.lower()
     if suffix == ".html":
         text = picture.to_html(inline=True, embed_options={"actions": False})
-        path.write_text(text.replace("<head>", f"<head><title>{html.escape(title)}</title>", 1), encoding="utf-8")
+        write_shown(path, text.replace("<head>", f"<head><title>{html.escape(title)}</title>", 1))
     elif suffix == ".svg":
-        picture.save(str(path))
+        drawn = io.StringIO()
+        picture.save(drawn, format="svg")
+        write_shown(path, drawn.getvalue())
     else:
-        picture.save(str(path), scale_factor=2)
+        pixels = io.BytesIO()
+        picture.save(pixels, format="png", scale_factor=2)
+        write_shown(path, pixels.getvalue())
 
 
 def styled(picture: Any) -> alt.TopLevelMixin:

@@ -15,6 +15,7 @@ from rich.text import Text
 from hcloud import __version__
 from hcloud.errors import UsageError
 from hcloud.store.sweep_rows import FORMAT_VERSION
+from hcloud.store.whole import write_shown
 from hcloud.units import counted
 from hcloud.views.console import Terminal
 from hcloud.views.tables import Figures, fitted
@@ -153,9 +154,15 @@ def save_sweep(sweep: Sweep, path: Path) -> None:
     check_picture(path)
     picture = sweep_chart(sweep)
     if path.suffix.lower() == ".html":
-        path.write_text(picture.to_html(inline=True, embed_options={"actions": False}), encoding="utf-8")
+        write_shown(path, picture.to_html(inline=True, embed_options={"actions": False}))
+    elif path.suffix.lower() == ".png":
+        pixels = io.BytesIO()
+        picture.save(pixels, format="png", scale_factor=2)
+        write_shown(path, pixels.getvalue())
     else:
-        picture.save(str(path), scale_factor=2 if path.suffix.lower() == ".png" else 1)
+        drawn = io.StringIO()
+        picture.save(drawn, format="svg")
+        write_shown(path, drawn.getvalue())
 
 
 def sweep_chart(sweep: Sweep) -> alt.VConcatChart:
