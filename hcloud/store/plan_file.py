@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from hcloud import __version__
 from hcloud.errors import InputError, Problem
 from hcloud.model.change import ChangeSet
 from hcloud.model.plan import FORMAT_VERSION, Plan
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LARGEST = 64 * 1024 * 1024
+_BESIDE = ("tool_version", "generated_at")
+"""What a file of changes says of itself besides the changes."""
 
 
 @cache
@@ -80,13 +83,24 @@ def save_plan(plan: Plan, path: Path) -> None:
 
 def changes_document(changes: ChangeSet) -> Mapping[str, object]:
     """The JSON document of changes that no plan was needed for."""
-    return cast("dict[str, object]", _changes_adapter().dump_python(changes, mode="json"))
+    document = cast("dict[str, object]", _changes_adapter().dump_python(changes, mode="json"))
+    head = {"format_version": changes.format_version, "tool_version": __version__, "generated_at": document["made"]}
+    return {**head, **document}
+
+
+def changes_schema() -> Mapping[str, object]:
+    """The published JSON Schema of changes that no plan was needed for."""
+    schema = _changes_adapter().json_schema(mode="serialization")
+    head = {"tool_version": {"type": "string"}, "generated_at": {"type": "string", "format": "date-time"}}
+    schema["properties"] = {**head, **schema["properties"]}
+    schema["required"] = [*head, *schema["required"]]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "hcloud plan --cloud", **schema}
 
 
 def save_changes(changes: ChangeSet, path: Path) -> None:
     """Write changes alone to a file, whole or not at all; raises InputError as :func:`check_target` does."""
     check_target(path)
-    text = json.dumps({"format_version": changes.format_version, **changes_document(changes)}, indent=2) + "\n"
+    text = json.dumps(changes_document(changes), indent=2) + "\n"
     write_whole(path, [text])
 
 
@@ -108,7 +122,8 @@ def load_changes(path: Path) -> ChangeSet:
 
 def _exactly(path: Path, found: ChangeSet, document: object) -> ChangeSet:
     """Changes that say all that stands in their file: what is not understood is not carried out."""
-    if changes_document(found) != document:
+    wanted = cast("dict[str, object]", _changes_adapter().dump_python(found, mode="json"))
+    if not isinstance(document, dict) or wanted != {k: v for k, v in document.items() if k not in _BESIDE}:
         raise InputError(f"{path}: was altered after it was made, or is of another version", hint="plan again")
     return found
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LARGEST = 4 << 20
 _MARK = '"purchase_plan"'
-_HEAD = ("format_version", "tool_version", "digest")
+_HEAD = ("format_version", "tool_version", "generated_at", "digest")
 
 
 @cache

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from io import BufferedIOBase
 from typing import TYPE_CHECKING
 
@@ -67,13 +68,14 @@ def _tell(line: bytes, number: int, stream: Stream, terminal: Terminal) -> int:
     return 0
 
 
-def story_document(story: Story) -> Mapping[str, object]:
+def story_document(story: Story, at: datetime) -> Mapping[str, object]:
     """The story of a job as JSON."""
     considered = story.considered
     assert considered is not None
     return {
         "format_version": FORMAT_VERSION,
         "tool_version": __version__,
+        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
         "strategy": story.setup.strategy,
         "arrival": event_document(story.arrival),
         "decision": decision_document(considered.decision),

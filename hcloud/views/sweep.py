@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from hcloud import __version__
 from hcloud.errors import UsageError
 from hcloud.store.sweep_rows import FORMAT_VERSION
 from hcloud.store.whole import write_shown
-from hcloud.units import counted
+from hcloud.units import counted, plain, rate
 from hcloud.views.console import Terminal
 from hcloud.views.tables import Figures, fitted
 
@@ -118,7 +119,7 @@ def sweep_document(sweep: Sweep, at: datetime) -> Mapping[str, object]:
     return {
         "format_version": FORMAT_VERSION,
         "tool_version": __version__,
-        "generated_at": at.astimezone(UTC).isoformat(),
+        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
         "inputs": sweep.inputs,
         "workload": sweep.workload,
         "keys": list(sweep.grid.keys),
@@ -134,11 +135,20 @@ def _known(half: float) -> float | None:
 
 
 def _cell_document(cell: Cell) -> Mapping[str, object]:
-    figures = {
-        name: None if interval is None else {"mean": interval.mean, "half": _known(interval.half)}
-        for name, interval in cell.figures.items()
-    }
+    figures = {name: None if i is None else _figure_document(name, i) for name, i in cell.figures.items()}
     return {"strategy": cell.strategy, "changes": dict(cell.changes), "seeds": cell.seeds, "figures": figures}
+
+
+def _figure_document(name: str, interval: Interval) -> Mapping[str, object]:
+    """A mean with half its interval; of dollars as decimal text."""
+    mean, half = interval.mean, _known(interval.half)
+    if "dollars" not in name and "cost" not in name:
+        return {"mean": mean, "half": half}
+    return {"mean": _as_text(mean), "half": None if half is None else _as_text(half)}
+
+
+def _as_text(dollars: float) -> str:
+    return plain(rate(Decimal(repr(dollars))))
 
 
 def check_picture(path: Path) -> None:
