@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.main import session
+from hcloud.cli.options import moment
 from hcloud.cli.plan import PlanFormat
 from hcloud.errors import UsageError
 
@@ -77,6 +78,6 @@ def _explain_job(terminal: Terminal, journal: Path, job: str, *, as_json: bool) 
 
     story = explain_job(journal, job)
     if as_json:
-        terminal.write_json(story_document(story))
+        terminal.write_json(story_document(story, moment(None)))
     else:
         show_story(story, terminal)
