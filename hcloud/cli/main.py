@@ -28,7 +28,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 VERBS = {
     "plan": "How much to reserve, where and for which term, and what stays on demand",
-    "explain": "Why a plan chose what it chose, and what each refused option would have cost",
+    "explain": "Why this plan, why not another, why so many, why a job waited, and what would flip it",
     "simulate": "What each strategy would have cost and done on your own trace",
     "compare": "The strategies side by side over several seeds: cost, quality, and which are on the front",
     "sweep": "What comes out when numbers of a strategy, the cloud or the prices are others",

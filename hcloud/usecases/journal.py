@@ -51,9 +51,10 @@ def setup_of(strategy: Strategy, rules: Rules, kinds: Table[Kind], shop: Shop, p
     return Setup(strategy.name, strategy.digest(), rules, whole, pool, None, types)
 
 
-def journal_run(study: Study, strategy: Strategy, path: Path) -> None:
-    """Simulate a strategy over a study once more, with its journal."""
-    write_journal(simulate_once(study, strategy, journal=True), path)
+def journal_run(study: Study, strategy: Strategy, path: Path, pool: int | None = None) -> None:
+    """Simulate a strategy over a study once more, with its journal; with ``pool`` servers where it reserves."""
+    reserve = pool if strategy.mechanism("reserved").rule != "none" else None
+    write_journal(simulate_once(study, strategy, pool=reserve, journal=True), path)
 
 
 def write_journal(outcome: Outcome, path: Path) -> None:
