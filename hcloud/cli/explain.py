@@ -92,6 +92,10 @@ def _explain_plan(terminal: Terminal, path: Path, address: str | None, shown: Pl
     if shown is PlanFormat.JSON:
         part = plan_document(replace(stored, mix=tuple(lines), refusals=tuple(refused)))
         terminal.write_json({name: part[name] for name in EXPLAINED if name in part})
+    elif shown is PlanFormat.HTML:
+        from hcloud.cli.page import html_of
+
+        terminal.write(html_of(stored))
     elif shown is PlanFormat.MD:
         terminal.write(markdown_explanation(stored, address))
     elif full:
@@ -146,29 +150,29 @@ def _explain_purchases(terminal: Terminal, path: Path, shown: PlanFormat) -> Non
 def _explain_job(terminal: Terminal, journal: Path, job: str, shown: PlanFormat, *, full: bool) -> None:
     from hcloud.usecases.explain_job import explain_job
     from hcloud.views.decision import show_story, story_document
-    from hcloud.views.explain_job import explain_story, markdown_story
+    from hcloud.views.explain_job import explain_story
 
     story = explain_job(journal, job)
     if shown is PlanFormat.JSON:
         terminal.write_json(story_document(story))
     elif full:
         show_story(story, terminal)
-    elif shown is PlanFormat.MD:
-        terminal.write(markdown_story(story))
     else:
-        from hcloud.views.explanation import show_explanation
-
-        show_explanation(explain_story(story), terminal)
+        _tell(terminal, explain_story(story), shown, None)
 
 
-def _tell(terminal: Terminal, made: Explanation, shown: PlanFormat, ground: tuple[datetime, object]) -> None:
+def _tell(terminal: Terminal, made: Explanation, shown: PlanFormat, ground: tuple[datetime, object] | None) -> None:
     from hcloud.views import explanation
 
-    if shown is PlanFormat.JSON:
+    if shown is PlanFormat.JSON and ground is not None:
         from hcloud.store.plan_file import facts_document
 
         terminal.write_json(explanation.document(made, ground[0], facts_document(ground[1])))
     elif shown is PlanFormat.MD:
         terminal.write(explanation.markdown(made))
+    elif shown is PlanFormat.HTML:
+        from hcloud.views.page.render import render
+
+        terminal.write(render(explanation.page(made)))
     else:
         explanation.show_explanation(made, terminal)

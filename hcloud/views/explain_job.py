@@ -9,16 +9,11 @@ from hcloud.control.decode import POOL, SECONDS, percent, quality
 from hcloud.model.decision import Action, Decision, Declined
 from hcloud.model.event import BelowQos, Completion, Interruption
 from hcloud.units import counted, format_span
-from hcloud.views.explanation import Explanation, Line, listed, markdown
+from hcloud.views.explanation import Explanation, Line, listed
 
 if TYPE_CHECKING:
     from hcloud.usecases.explain_job import Story
     from hcloud.usecases.explain_turns import Turn
-
-
-def markdown_story(story: Story) -> str:
-    """The short story as Markdown."""
-    return markdown(explain_story(story))
 
 
 def explain_story(story: Story) -> Explanation:

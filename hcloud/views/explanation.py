@@ -13,6 +13,7 @@ from rich.text import Text
 
 from hcloud import __version__
 from hcloud.units import harmless
+from hcloud.views.page.parts import Page, Section
 
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
@@ -99,6 +100,12 @@ def markdown(explanation: Explanation) -> str:
 def _plain(text: str) -> str:
     escaped = "".join(f"\\{c}" if c in "\\`*_[]<>|#" else c for c in harmless(text))
     return escaped.replace("\n", " ")
+
+
+def page(explanation: Explanation) -> Page:
+    """The explanation as a page."""
+    sections = tuple(Section(line.about, line.clauses) for line in explanation.said)
+    return Page(explanation.question, (explanation.answer,), sections)
 
 
 def document(explanation: Explanation, at: datetime, facts: Mapping[str, object]) -> Mapping[str, object]:

@@ -40,9 +40,9 @@ def test_completing_loads_nothing_heavy() -> None:
     assert done.returncode == 0
     assert done.stderr.splitlines()[-1] in ("heavy:", "heavy: pydantic")
     assert done.stdout.split() == [
-        "plan", "explain", "simulate", "compare", "sweep", "decide", "apply", "commit", "status", "drift", "destroy",
-        "gc", "recover", "state", "profile", "classify", "workload", "pricing", "strategy", "reproduce", "fake", "iam",
-        "init", "validate", "doctor",
+        "plan", "explain", "page", "simulate", "compare", "sweep", "decide", "apply", "commit", "status", "drift",
+        "report", "destroy", "gc", "recover", "state", "profile", "classify", "workload", "pricing", "strategy",
+        "reproduce", "fake", "iam", "init", "validate", "doctor",
     ]  # fmt: skip
 
 

@@ -73,6 +73,10 @@ class Shop:
             wanted, prices.get(PurchaseOption.ON_DEMAND, Decimal(0)) * SPOT_FACTOR if spot else Decimal(0)
         )
 
+    def plan_share(self, years: int, payment: str) -> Decimal:
+        """What usage costs under a savings plan in terms of on demand, by its years and payment ("No Upfront")."""
+        return Decimal(_SHARE[years][payment.partition(" ")[0].lower()])
+
     def reserved(self, region: str) -> tuple[Offer, ...]:
         """The reserved instances on sale, in a fixed order."""
         return tuple(sorted((o for o in self.sold(region) if o.key.option in COMMITTED), key=lambda o: o.key))
