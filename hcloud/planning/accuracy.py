@@ -58,14 +58,16 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Dollars an hour from predicted to actual: by other prices of the same kinds, by more or fewer vCPUs in all, and
-    by another mix of kinds. They add up exactly."""
+    """Dollars an hour from predicted to actual: by other prices of the same kinds, by more or fewer vCPUs rented, and
+    by another mix of kinds. They add up exactly. ``demand`` is the part of the volume that came with demand, None where
+    that is not known; the rest is vCPUs beside it: gaps, starts and idle machines."""
 
     predicted: Decimal
     price: Decimal
     volume: Decimal
     mix: Decimal
     actual: Decimal
+    demand: Decimal | None = None
 
     @property
     def difference(self) -> Decimal:
@@ -89,8 +91,9 @@ def items_of(charges: Iterable[Charge], hours: Decimal, vcpus: Callable[[str], D
     return found
 
 
-def effects(predicted: Items, actual: Items) -> Effects:
-    """Why the dollars of an hour differ. A kind that was not predicted counts at its actual price, and so in the mix.
+def effects(predicted: Items, actual: Items, grown_by: Decimal | None = None) -> Effects:
+    """Why the dollars of an hour differ. A kind that was not predicted counts at its actual price, and so in the mix;
+    ``grown_by`` is by what fraction the demand was larger than predicted.
 
     The three are rounded to the cent, the mix to what the others leave.
     """
@@ -102,7 +105,8 @@ def effects(predicted: Items, actual: Items) -> Effects:
     volume = cents(grown * before / volume_before) if volume_before else ZERO
     price = cents(after - at_predicted - unmeasured)
     difference = cents(after) - cents(before)
-    return Effects(cents(before), price, volume, difference - price - volume, cents(after))
+    demand = None if grown_by is None else cents(before * grown_by)
+    return Effects(cents(before), price, volume, difference - price - volume, cents(after), demand)
 
 
 def _dollars(items: Items) -> Decimal:

@@ -156,7 +156,9 @@ def batch_performance(outcome: Outcome) -> Reals:
 def service_tails(outcome: Outcome) -> Reals:
     """Of each finished service: its tail latency relative to isolation; seconds it waited for a server or in the queue
     since it was decided on count as the cloud model's ``waiting_tail``."""
-    return tails_by_task(outcome)[(outcome.of_tasks("ended") >= 0) & (outcome.tasks.service == 1)]
+    chosen = (outcome.of_tasks("ended") >= 0) & (outcome.tasks.service == 1)
+    tails: Reals = tails_by_task(outcome)[chosen]
+    return tails
 
 
 def tails_by_task(outcome: Outcome) -> Reals:
