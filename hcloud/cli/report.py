@@ -60,7 +60,7 @@ Format = Annotated[ReportFormat, typer.Option("--output", "-o", help="What to pr
 Month = Annotated[str | None, typer.Option("--month", help="A calendar month (UTC), for example 2026-11.")]
 From = Annotated[str | None, typer.Option("--from", help="The first day, for example 2026-11-01.")]
 To = Annotated[str | None, typer.Option("--to", help="The day after the last.")]
-TeamTag = Annotated[str | None, typer.Option("--team-tag", help="The tag that names teams [team].")]
+TeamTag = Annotated[str | None, typer.Option("--team-tag", help="The tag that names teams; else report.team_tag.")]
 Reserve = Annotated[
     str | None,
     typer.Option(
@@ -182,7 +182,7 @@ def _reported(chosen: Chosen, at: datetime) -> Report:
     from hcloud.usecases.report import Asked, is_journal, report_of_plan
 
     loaded = load_config(chosen.file)
-    asked = Asked(loaded, at, span_of_flags(chosen.time), chosen.team_tag or "team")
+    asked = Asked(loaded, at, span_of_flags(chosen.time), chosen.team_tag or loaded.config.report.team_tag)
     if chosen.source is None:
         return _live(chosen, asked)
     if is_journal(chosen.source):
