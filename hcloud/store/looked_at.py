@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hcloud.errors import FileError
-from hcloud.model.files import HEAD, check_sort, no_such_file
+from hcloud.model.files import HEAD, check_sort, no_such_file, sort_of
 
 SHOWN_NAMES = 1000  # ours: of so many names beside it a likely one is looked for
 
@@ -21,6 +21,16 @@ def check_file(path: Path, *wanted: str, hint: str = "") -> str:
     except OSError as error:
         raise FileError.of(error, path, "read") from None
     return check_sort(path, head, *wanted)
+
+
+def sort_at(path: Path) -> str:
+    """The sort of a file, empty where it could be any or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            found = sort_of(file.read(HEAD))
+    except OSError:
+        return ""
+    return "" if found is None else found.name
 
 
 def _beside(path: Path) -> list[str]:

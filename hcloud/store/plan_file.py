@@ -45,6 +45,13 @@ def plan_document(plan: Plan) -> Mapping[str, object]:
     return document
 
 
+def facts_document(part: object) -> Mapping[str, object]:
+    """The JSON document of a part of a plan: money as decimal strings."""
+    if part is None:
+        return {}
+    return cast("dict[str, object]", TypeAdapter(type(part)).dump_python(part, mode="json"))
+
+
 def plan_schema() -> Mapping[str, object]:
     """The published JSON Schema of a plan file."""
     schema = _adapter().json_schema(mode="serialization")

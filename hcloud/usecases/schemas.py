@@ -125,9 +125,19 @@ def explanation_schema() -> Mapping[str, object]:
     return {**head, "properties": part, "required": required, "additionalProperties": False, "$defs": plan["$defs"]}
 
 
+def answer_schema() -> Mapping[str, object]:
+    """The JSON schema of what ``hcloud explain --why-not`` and ``--commitment`` print as JSON."""
+    text: dict[str, object] = {"type": "string"}
+    line = _object({"about": text, "clauses": {"type": "array", "items": text, "minItems": 1}})
+    head = {"format_version": {"const": "1.0"}, "tool_version": text, "generated_at": {**text, "format": "date-time"}}
+    said = {"question": text, "answer": text, "lines": {"type": "array", "items": line}, "facts": {"type": "object"}}
+    return {"$schema": DIALECT, "title": "hcloud explain --why-not", **_object({**head, **said})}
+
+
 def documents() -> Mapping[str, str]:
     """File name and content of every published schema."""
     schemas = {
+        "answer.schema.json": answer_schema(),
         "hcloud.schema.json": config_schema(),
         "diff.schema.json": difference_schema(),
         "plan.schema.json": plan_schema(),
