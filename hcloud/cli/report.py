@@ -17,7 +17,7 @@ from hcloud.cli.options import moment
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from hcloud.planning.report import Dimension, Report
     from hcloud.usecases.report import Asked, Span
@@ -60,7 +60,7 @@ Format = Annotated[ReportFormat, typer.Option("--output", "-o", help="What to pr
 Month = Annotated[str | None, typer.Option("--month", help="A calendar month (UTC), for example 2026-11.")]
 From = Annotated[str | None, typer.Option("--from", help="The first day, for example 2026-11-01.")]
 To = Annotated[str | None, typer.Option("--to", help="The day after the last.")]
-TeamTag = Annotated[str | None, typer.Option("--team-tag", help="The tag that names teams [team].")]
+TeamTag = Annotated[str | None, typer.Option("--team-tag", help="The tag that names teams; else report.team_tag.")]
 Reserve = Annotated[
     str | None,
     typer.Option(
@@ -182,7 +182,7 @@ def _reported(chosen: Chosen, at: datetime) -> Report:
     from hcloud.usecases.report import Asked, is_journal, report_of_plan
 
     loaded = load_config(chosen.file)
-    asked = Asked(loaded, at, _span(chosen), chosen.team_tag or "team")
+    asked = Asked(loaded, at, _span(chosen), chosen.team_tag or loaded.config.report.team_tag)
     if chosen.source is None:
         return _live(chosen, asked)
     if is_journal(chosen.source):
@@ -227,6 +227,42 @@ def _day(flag: str, text: str | None) -> date | None:
 
 
 def _print(ctx: typer.Context, report: Report, sections: Sequence[Section], shown: _Shown) -> None:
-    from hcloud.views.report import show_sections
+    terminal = session(ctx).terminal
+    if shown.output is ReportFormat.TABLE:
+        from hcloud.views.report import show_sections
 
-    show_sections(sections, session(ctx).terminal)
+        show_sections(sections, terminal)
+    elif shown.output is ReportFormat.JSON:
+        terminal.write_json(_document(report, shown))
+    else:
+        terminal.write(_text(report, sections, shown))
+
+
+def _document(report: Report, shown: _Shown) -> Mapping[str, object]:
+    from hcloud.views import report_documents as view
+
+    if shown.kind == "cost":
+        return view.cost_document(report, shown.by, shown.at)
+    made = view.savings_document if shown.kind == "savings" else view.commitments_document
+    return made(report, shown.at)
+
+
+def _text(report: Report, sections: Sequence[Section], shown: _Shown) -> str:
+    if shown.output is ReportFormat.MD:
+        from hcloud.views.report_text import markdown
+
+        return markdown(sections)
+    if shown.output is ReportFormat.HTML:
+        from hcloud.views.page.render import render
+        from hcloud.views.report_page import report_page
+
+        return render(report_page(report, sections))
+    if shown.output is ReportFormat.FOCUS:
+        from hcloud.views.report_focus import focus_csv
+
+        return focus_csv(report)
+    from hcloud.views import report_documents as view
+
+    if shown.kind == "cost":
+        return view.cost_csv(report, shown.by)
+    return view.savings_csv(report) if shown.kind == "savings" else view.commitments_csv(report, shown.at)

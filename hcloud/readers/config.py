@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 from hcloud.errors import InputError, Problem, UsageError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
-from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection
+from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection, ReportSection
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section
 from hcloud.units import SECONDS_PER_HOUR, counted, parse_duration
@@ -188,6 +188,7 @@ class Config(Section):
     limits: LimitsSection = LimitsSection()
     fleet: tuple[FleetSection, ...] = ()
     commitments: CommitmentsSection = CommitmentsSection()
+    report: ReportSection = ReportSection()
     owned: tuple[OwnedSection, ...] = ()
 
     def settings(self) -> PlanSettings:
@@ -321,6 +322,7 @@ def _known_keys(location: tuple[int | str, ...]) -> list[str]:
         "limits": LimitsSection,
         "fleet": FleetSection,
         "commitments": CommitmentsSection,
+        "report": ReportSection,
         "owned": OwnedSection,
     }
     section = sections.get(str(location[0]), Config) if location else Config

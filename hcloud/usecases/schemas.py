@@ -12,6 +12,7 @@ from hcloud.store.plan_file import plan_schema
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.state_codec import state_schema
 from hcloud.usecases.init import DURATION, KEYS, SECTIONS
+from hcloud.usecases.report_schema import report_schema
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -112,6 +113,7 @@ def documents() -> Mapping[str, str]:
         "hcloud.schema.json": config_schema(),
         "plan.schema.json": plan_schema(),
         "purchase.schema.json": purchase_schema(),
+        "report.schema.json": {"$schema": DIALECT, **report_schema()},
         "state.schema.json": state_schema(),
         "state-screen.schema.json": state_screen_schema(),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -12,9 +13,9 @@ from rich.text import Text
 from hcloud.model.report import Costs
 from hcloud.planning.report import Dimension, Group, Report, Source, grouped, shown, to_cents
 from hcloud.planning.report_savings import CommitmentUse, Coverage, against, coverage, savings, uses
-from hcloud.units import cents, counted, format_money, harmless, plain
+from hcloud.units import cents, format_money, harmless, plain
 from hcloud.views.page.parts import Section
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import NARROW_GAP, Figures, fitted
 
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
@@ -23,6 +24,7 @@ COSTS = ("list", "contracted", "effective", "billed")
 NAMES = {Dimension.APP: "application"}
 SOURCES = {Source.PLAN: "a month of plan", Source.JOURNAL: "journal", Source.LIVE: "live in"}
 TOTAL = "total"
+SPARED = ("hours", "contracted")
 
 
 def cost_sections(report: Report, by: Sequence[Dimension]) -> tuple[Section, ...]:
@@ -63,21 +65,37 @@ def show_sections(sections: Sequence[Section], terminal: Terminal) -> None:
     for section in sections:
         terminal.show(*map(Text, section.words))
         for table in section.tables:
-            terminal.show("", fitted(table, terminal.out.width))
+            terminal.show("", fitted(narrowed(table, terminal.out.width), terminal.out.width))
         for note in section.notes:
             terminal.note(f"note: {note}")
+
+
+def narrowed(table: Figures, width: int) -> Figures:
+    """A table without the columns that can be spared where it is too wide: hours, and a price that says nothing new."""
+    for name in SPARED:
+        columns = [table.cells(c) for c in range(len(table.names))]
+        if name not in table.names or sum(max(map(len, c)) + NARROW_GAP for c in columns) - NARROW_GAP <= width:
+            continue
+        at = table.names.index(name)
+        if name == "contracted" and columns[at][1:] != columns[table.names.index("list")][1:]:
+            continue
+        numbers = frozenset(c - (c > at) for c in table.numbers if c != at)
+        rows = [(*row[:at], *row[at + 1 :]) for row in table.rows]
+        table = replace(table, names=(*table.names[:at], *table.names[at + 1 :]), rows=rows, numbers=numbers)
+    return table
 
 
 def _headline(report: Report) -> str:
     costs = shown([report.costs])[0]
     name = harmless(report.name)
     return (
-        f"{SOURCES[report.source]} {name}, {_span(report)}: {money(costs.effective)} effective, "
+        f"{SOURCES[report.source]} {name}, {span_text(report)}: {money(costs.effective)} effective, "
         f"{money(costs.list)} at list price, {money(costs.billed)} billed"
     )
 
 
-def _span(report: Report) -> str:
+def span_text(report: Report) -> str:
+    """From when to when it is reported."""
     start, end = (_moment(at) for at in (report.period.start, report.period.end))
     return f"{start} to {end}"
 
@@ -170,13 +188,3 @@ def _share(part: Decimal, whole: Decimal) -> str:
 
 def _signed(more: Decimal, whole: Decimal) -> str:
     return f"{more / whole * 100:+.1f} %" if whole else ""
-
-
-def titled(section: Section) -> Text:
-    """The heading of a section."""
-    return Text(section.heading, style="bold")
-
-
-def days_told(report: Report) -> str:
-    """How long the report's period is."""
-    return counted(-(-(report.period.end - report.period.start) // 86_400), "day")
