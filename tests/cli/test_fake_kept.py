@@ -197,6 +197,6 @@ def test_a_month_on_a_rehearsal_is_reported_as_it_bills_it(capsys: pytest.Captur
     assert run(["report", "cost", "--from", f"{date.today()}", "--by", "day", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     billed = own_bill(document)
-    assert Decimal(document["total"]["billed"]) == cents(billed.total) > 100
-    days = {group["key"]["day"]: Decimal(group["billed"]) for group in document["groups"]}
+    assert cents(Decimal(document["costs"]["billed"])) == cents(billed.total) > 100
+    days = {group["keys"]["day"]: cents(Decimal(group["costs"]["billed"])) for group in document["groups"]}
     assert days == {str(datetime.fromtimestamp(at, UTC).date()): cents(d) for at, d in billed.by_day().items()}
