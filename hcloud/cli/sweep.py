@@ -67,6 +67,7 @@ def sweep(
 ) -> None:
     """What comes out when numbers of a strategy, the cloud or the prices are others."""
     from hcloud.readers.config import load_config
+    from hcloud.store.whole import write_whole
     from hcloud.usecases.simulation import Asked
     from hcloud.usecases.sources import Flags
     from hcloud.usecases.sweep import Request, Watch, prepare, run_sweep
@@ -96,7 +97,7 @@ def sweep(
         # Worker processes are ended by the main thread, which Ctrl-C reaches; compiled code must not run in it
         done = interruptible(work) if where.here else work()
     if csv is not None:
-        csv.write_text(view.sweep_csv(done), encoding="utf-8")
+        write_whole(csv, [view.sweep_csv(done)])
     if picture is not None:
         view.save_sweep(done, picture)
         terminal.note(f"drawn to {picture}")

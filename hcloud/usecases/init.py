@@ -188,7 +188,9 @@ def write_config(directory: Path, workload: str | None, *, force: bool) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     fresh = path.with_name(f".{FILE_NAME}.{os.getpid()}.tmp")
     try:
-        fresh.write_text(text, encoding="utf-8")
+        fresh.unlink(missing_ok=True)
+        with fresh.open("x", encoding="utf-8") as file:  # never through a link that somebody put there
+            file.write(text)
         fresh.replace(path)
     finally:
         fresh.unlink(missing_ok=True)
