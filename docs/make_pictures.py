@@ -18,8 +18,9 @@ from hcloud.usecases.simulate import compare, strategies_named
 from hcloud.usecases.simulation import Asked, open_study
 from hcloud.usecases.sources import Flags, with_flags
 from hcloud.views.console import Terminal
-from hcloud.views.operation import save_front
+from hcloud.views.pictures import save_drawn
 from hcloud.views.plan import show_plan
+from hcloud.views.plan_charts_costs import front_picture
 from hcloud.views.simulation_charts import picture_of
 
 HERE = Path(__file__).parent
@@ -60,7 +61,9 @@ def draw_plan() -> None:
 def draw_front() -> None:
     """Dollars against quality of every strategy for the bundled example."""
     loaded = with_flags(load_config(EXAMPLE), Flags(operation={"strategy": "auto", "seeds": 7}))
-    save_front(make_plan(loaded, datetime.now(UTC)).plan, HERE / "front.png")
+    plan = make_plan(loaded, datetime.now(UTC)).plan
+    assert plan.operation is not None
+    save_drawn(front_picture(plan.operation), HERE / "front.png", f"{plan.workload.name}: dollars and quality")
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -45,6 +45,25 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     lowered = {k.lower(): k for k in known}
     close = get_close_matches(name.strip().lower(), list(lowered), n=1, cutoff=CLOSE)
     return f"; did you mean {lowered[close[0]]}?" if close else ""
+
+
+EXIT_CODES: Mapping[int, str] = {
+    0: "done, or nothing to do",
+    1: "an error; credentials, files and refusals of a cloud included",
+    2: "something would be changed or bought; only with --detailed-exitcode",
+    3: "a budget, a limit or a protection forbids it",
+    4: "the plan is stale: state, prices or account are not those it was made from",
+    5: "the state is locked by another hcloud",
+    6: "partly done, or the outcome is not known; the state is saved, and --resume or recover goes on",
+    7: "a yes is needed and nobody is there to ask",
+    8: "no capacity or no quota, after every fallback that is allowed",
+    9: "not enough evidence: a price is missing, quarantined or too old, or classify abstains",
+    64: "the command line or the configuration asks for something impossible",
+    130: "stopped by Ctrl-C",
+    141: "the reader of a pipe went away",
+    143: "stopped by SIGTERM",
+}
+"""What the process ends with, and what that means; docs/reference/exit-codes.md is made of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from decimal import Decimal
 
 from hcloud.errors import EvidenceError, did_you_mean
 from hcloud.model.catalog import (
@@ -100,3 +101,23 @@ class PriceBook:
     def oldest(self) -> date | None:
         """The day of the oldest price, None for an empty book."""
         return min((o.origin.day for o in self.offers.values()), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class OnDemandRates(Mapping[str, Decimal]):
+    """Dollars an hour on demand in one region by type. Each is looked up when it is asked for: a bundle makes its
+    offers only then, and who acts on a handful of types needs a handful."""
+
+    book: PriceBook
+    provider: Provider
+    region: str
+
+    def __getitem__(self, instance_type: str) -> Decimal:
+        return self.book.offers[OfferKey(self.provider, self.region, instance_type, PurchaseOption.ON_DEMAND)].hourly
+
+    def __iter__(self) -> Iterator[str]:
+        names = (name for provider, name in self.book.types if provider == self.provider)
+        return (name for name in sorted(names) if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

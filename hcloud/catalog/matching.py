@@ -192,20 +192,11 @@ def _vector(usages: Sequence[Usage], index: Mapping[Slot, int]) -> Vector:
 
 
 def _settle(rows: Sequence[Row], layout: Layout, vector: Vector) -> _Settled:
-    """Walk the steps once: each takes what its row still needs or its pool still has, whichever is less."""
+    """One hour: what the layout takes of its rows, summed up by commitment."""
     left = [vector[row.slot] * row.quantity for row in rows]
-    room = [pool.capacity for pool in layout.pools]
     hours, cost, offered, lost = (dict.fromkeys((p.commitment for p in layout.pools), ZERO) for _ in range(4))
-    for number, index, weight in layout.steps:
-        if not left[index] or not room[number]:
-            continue
-        need = left[index] * weight
-        # Setting the emptied side to zero rather than subtracting keeps the last digit of a division from lingering.
-        if need <= room[number]:
-            taken, left[index], room[number] = left[index], ZERO, room[number] - need
-        else:
-            taken = min(left[index], room[number] / weight)
-            left[index], room[number] = left[index] - taken, ZERO
+    found, room = layout.take(left)
+    for number, index, taken, _ in found:
         row, owner = rows[index], layout.pools[number].commitment
         hours[owner] += taken * row.share / row.quantity
         cost[owner] += taken * row.rate

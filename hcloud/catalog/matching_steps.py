@@ -75,6 +75,15 @@ class Step(NamedTuple):
     weight: Decimal
 
 
+class Taken(NamedTuple):
+    """``amount`` of row ``row`` covered by pool ``pool``, of which it used up ``drawn``."""
+
+    pool: int
+    row: int
+    amount: Decimal
+    drawn: Decimal
+
+
 @dataclass(frozen=True, slots=True)
 class Layout:
     """The pools of some commitments and every draw on them, in the order a provider applies them.
@@ -99,6 +108,24 @@ class Layout:
                 hint="check the price file: every rate and every instance type's units must be above 0",
             )
         self.steps.append(Step(pool, row, weight))
+
+    def take(self, left: list[Decimal]) -> tuple[list[Taken], list[Decimal]]:
+        """Walk the steps once: each takes what its row still needs or its pool still has, whichever is less. ``left``
+        is lessened by what is covered; with it comes what is left of each pool."""
+        room = [pool.capacity for pool in self.pools]
+        found = []
+        for number, index, weight in self.steps:
+            if not left[index] or not room[number]:
+                continue
+            need, before = left[index] * weight, room[number]
+            # Setting the emptied side to zero rather than subtracting keeps the last digit of a division from lingering
+            if need <= room[number]:
+                taken, left[index], room[number] = left[index], Decimal(0), room[number] - need
+            else:
+                taken = min(left[index], room[number] / weight)
+                left[index], room[number] = left[index] - taken, Decimal(0)
+            found.append(Taken(number, index, taken, before - room[number]))
+        return found, room
 
     def extend(self, other: Layout) -> None:
         """Append another layout's pools and steps behind these."""

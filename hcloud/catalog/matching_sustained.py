@@ -20,20 +20,22 @@ def sustained_scope(row: Row) -> Scope:
     return group, row.key.region, row.resource.value
 
 
-def charged_unit_hours(levels: Mapping[Decimal, int | Decimal], rule: SustainedUse) -> Decimal:
+def charged_unit_hours(
+    levels: Mapping[Decimal, int | Decimal], rule: SustainedUse, month: int = HOURS_PER_MONTH
+) -> Decimal:
     """Unit-hours of a month charged at list price when ``levels`` units ran together for so many hours each.
 
     Usage is cut into levels: the first unit is in use whenever anything is, the tenth only where ten run at once; each
-    level earns the discount of its own fraction of the month (730 h). Two units for half a month are two levels at
-    50 %. Raises ValueError for more hours than a month has. Source: Google Cloud "Sustained use discounts" (resources
-    pooled over machine types of a series in a region, incremental tiers).
+    level earns the discount of its own fraction of the month (of 730 h, or as many as ``month`` says). Two units for
+    half a month are two levels at 50 %. Raises ValueError for more hours than a month has. Source: Google Cloud
+    "Sustained use discounts" (resources pooled over machine types of a series in a region, incremental tiers).
     """
     hours = sum(map(Decimal, levels.values()), Decimal(0))
     charged, below = Decimal(0), Decimal(0)
     for level, count in sorted(levels.items()):
         if level > below:
-            fraction = hours / HOURS_PER_MONTH
-            charged += (level - below) * sustained_factor(rule, fraction) * HOURS_PER_MONTH
+            fraction = hours / month
+            charged += (level - below) * sustained_factor(rule, fraction) * month
             below = level
         hours -= count
     return charged

@@ -31,7 +31,7 @@ def usage_cost(offer: Offer, instance_hours: Decimal) -> Decimal:
     return offer.hourly * instance_hours
 
 
-def commitment_cost(offer: Offer, hours: int) -> Decimal:
+def commitment_cost(offer: Offer, hours: int | Decimal) -> Decimal:
     """Cash paid in the first ``hours`` of a term for one instance: the upfront payment, then the recurring charge.
 
     It never runs past the end of the term.
@@ -39,7 +39,7 @@ def commitment_cost(offer: Offer, hours: int) -> Decimal:
     return offer.upfront + offer.hourly * min(hours, offer.term_hours)
 
 
-def amortised_cost(offer: Offer, hours: int) -> Decimal:
+def amortised_cost(offer: Offer, hours: int | Decimal) -> Decimal:
     """The share of the term's whole cost that falls on its first ``hours`` (effective cost in FOCUS terms)."""
     return offer.effective_hourly * min(hours, offer.term_hours)
 

@@ -62,6 +62,10 @@ def explain(
     if json_ or output is PlanFormat.JSON:
         part = plan_document(replace(stored, mix=tuple(lines), refusals=tuple(refused)))
         terminal.write_json({name: part[name] for name in EXPLAINED if name in part})
+    elif output is PlanFormat.HTML:
+        from hcloud.cli.page import html_of
+
+        terminal.write(html_of(stored))
     elif output is PlanFormat.MD:
         terminal.write(markdown_explanation(stored, address))
     else:

@@ -8,7 +8,10 @@ from typing import Annotated
 
 import typer
 
+from hcloud.cli.flags import Configuration, Now
+from hcloud.cli.live import StatePlace, ground
 from hcloud.cli.main import session
+from hcloud.cli.options import moment
 
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 
@@ -46,3 +49,29 @@ def up(
         terminal.out.file.flush()
         while True:
             time.sleep(3600)
+
+
+@app.command()
+def wait(
+    ctx: typer.Context,
+    duration: Annotated[str, typer.Argument(help="How long: 12h, 30d, 4w.")],
+    file: Configuration = None,
+    cloud: Annotated[
+        str, typer.Option("--cloud", help="fake, fake:aws, fake:gcp, fake:azure, fake:FAULTS.yaml.")
+    ] = "fake",
+    state: StatePlace = None,
+    now: Now = None,
+) -> None:
+    """Let time pass on --cloud fake: what stands there is rented on, so that there is a month to report on."""
+    from hcloud.errors import UsageError
+    from hcloud.units import parse_duration
+    from hcloud.usecases.fake_wait import wait as pass_time
+
+    try:
+        seconds = parse_duration(duration)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    with ground(file, cloud, state, moment(now)) as here:
+        found = pass_time(here, seconds)
+    before, after = (f"{at:%Y-%m-%d %H:%M:%S} UTC" for at in (found.before, found.after))
+    session(ctx).terminal.write(f"{found.cloud}: {duration} later: {after} (was {before})\n")

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hcloud import __version__
+from hcloud.cli.examples import give_examples, root_epilog
 
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
@@ -26,8 +27,12 @@ COMMANDS = ("hcloud", "hyc")
 SHELLS = ("bash", "zsh", "fish")
 
 VERBS = {
+    "demo": "All of it in a minute on a cloud in memory: measure, plan, apply, a month, the report, the end",
     "plan": "How much to reserve, where and for which term, and what stays on demand",
     "explain": "Why a plan chose what it chose, and what each refused option would have cost",
+    "page": "A plan as one page of HTML to read, print and send, and its pictures",
+    "diff": "What changes from one plan to the next, and why; as the comment on a pull request",
+    "policy": "Whether a plan keeps the rules it has to keep: check",
     "simulate": "What each strategy would have cost and done on your own trace",
     "compare": "The strategies side by side over several seeds: cost, quality, and which are on the front",
     "sweep": "What comes out when numbers of a strategy, the cloud or the prices are others",
@@ -36,6 +41,7 @@ VERBS = {
     "commit": "Commitments: what to buy and why, buy it once, list and cancel",
     "status": "What stands in the cloud, and what it costs an hour",
     "drift": "What was changed behind hcloud's back",
+    "report": "What is spent, what commitments save and how far they are used",
     "destroy": "End every machine that a state holds",
     "gc": "Machines that nobody holds: find them, and with --delete end them",
     "recover": "Rebuild a lost or damaged state from the cloud's own tags",
@@ -46,7 +52,7 @@ VERBS = {
     "pricing": "Offers and their prices: list, show, diff, verify, import, refresh",
     "strategy": "The provisioning strategies and where each of their numbers comes from",
     "reproduce": "The published studies run again with the frozen model: what holds and what does not",
-    "fake": "Clouds on this machine to rehearse against: up",
+    "fake": "Clouds on this machine to rehearse against: up, wait",
     "iam": "The least permissions for one plan: print",
     "init": "Write a commented hcloud.yaml to start from",
     "validate": "Check a configuration and everything it points to",
@@ -92,6 +98,11 @@ class LazyGroup(TyperGroup):
         module = importlib.import_module(f"hcloud.cli.{cmd_name}")
         command = typer.main.get_command(module.app)
         command.params = [p for p in command.params if p.name not in ("install_completion", "show_completion")]
+        give_examples(command, cmd_name)
+        if ctx is not None and ctx.resilient_parsing:  # somebody pressed Tab
+            from hcloud.cli.completing import offer_names
+
+            offer_names(command, cmd_name)
         return command
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -119,7 +130,7 @@ def root(
 def build() -> Any:
     """The root command with its lazy verbs and the options that print or install shell completion."""
     app = typer.Typer(name="hcloud", cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
-    app.callback(cls=LazyGroup)(root)
+    app.callback(cls=LazyGroup, epilog=root_epilog())(root)
     return typer.main.get_command(app)
 
 

@@ -35,6 +35,7 @@ class PlanFormat(StrEnum):
     TABLE = "table"
     JSON = "json"
     MD = "md"
+    HTML = "html"
 
 
 @app.command()
@@ -52,7 +53,7 @@ def plan(
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
-    vcpus: Annotated[int | None, typer.Option(min=1, help="vCPUs of one instance.")] = None,
+    vcpus: Annotated[int | None, typer.Option(min=1, help="vCPUs of one instance, else chosen.")] = None,
     horizon: Annotated[str | None, typer.Option(help="How far to plan, for example 1y or 3y.")] = None,
     regret_quantile: Annotated[float | None, typer.Option(help="Size the reserve by regret, for example 0.9.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of scenarios and futures.")] = None,
@@ -180,9 +181,11 @@ def _save(made: Plan, out: Path | None, picture: Path | None, terminal: Terminal
         save_plan(made, out)
         terminal.note(f"plan written to {out}")
     if picture is not None:
-        from hcloud.views.operation import save_front
+        from hcloud.views.pictures import save_drawn
+        from hcloud.views.plan_charts_costs import front_picture
 
-        save_front(made, picture)
+        assert made.operation is not None, "asked about before"
+        save_drawn(front_picture(made.operation), picture, f"{made.workload.name}: dollars and quality")
         terminal.note(f"drawn to {picture}")
 
 
@@ -195,6 +198,10 @@ def _print(made: Plan, output: PlanFormat, terminal: Terminal, *, frontier: bool
         terminal.write_json(plan_document(made))
     elif output is PlanFormat.MD:
         terminal.write(markdown(made))
+    elif output is PlanFormat.HTML:
+        from hcloud.cli.page import html_of
+
+        terminal.write(html_of(made))
     else:
         show_plan(made, terminal, frontier=frontier)
         if made.changes is not None:

@@ -18,6 +18,8 @@ from hcloud.units import harmless
 from hcloud.views.refusal import refusal_document, refusal_lines
 
 USAGE_EXIT = 64
+NO_THREAD = "can't start new thread"
+MEMORY_HINT = "free some, or raise the limit (ulimit -v); what was asked of a cloud is noted: run the command again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ def refusal_of(error: Exception) -> Refusal:
         found = FileError.of(error)
         _leave_stdout(error)
         return Refusal(str(found), found.hint)
+    if isinstance(error, MemoryError) or str(error) == NO_THREAD:
+        return Refusal("the memory that hcloud may use ran out", MEMORY_HINT)
     bug = f"this is a bug in hcloud: {type(error).__name__}: {error}"
     return Refusal(bug, "--debug shows where; please report it with that")
 

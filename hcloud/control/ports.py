@@ -18,6 +18,7 @@ from hcloud.model.live import (
     Scope,
     Terminated,
 )
+from hcloud.model.report import Usage
 from hcloud.model.state import Conclusion, Intent, LockInfo, Remains, State
 
 Crash = Callable[[str], None]
@@ -112,6 +113,13 @@ class Journal(Protocol):
         """Forget intents up to a number that are concluded and in a state that was written; open ones stay."""
 
 
+class RentalLog(Protocol):
+    """What was rented from when to when, as the states that were saved tell it."""
+
+    def usages(self) -> tuple[Usage, ...]:
+        """All rentals, by id and start; InputError where the log is damaged."""
+
+
 class StateStore(Protocol):
     """Where the state is kept: a file, or an object in a bucket."""
 
@@ -121,13 +129,17 @@ class StateStore(Protocol):
 
     def save(self, state: State) -> State:
         """Write ``state`` as the successor of the stored one and return it with its new serial; StaleError where the
-        stored serial is not ``state.serial`` any more."""
+        stored serial is not ``state.serial`` any more. Before that, the log of rentals says what it says of machines,
+        and of those that departed, who are not part of what is returned."""
 
     def locked(self, purpose: str) -> AbstractContextManager[LockInfo]:
         """Hold it; LockedError names the one who does. A holder that is dead (of this machine) is replaced."""
 
     def journal(self) -> Journal:
         """The journal beside it."""
+
+    def rentals(self) -> RentalLog:
+        """The log of rentals beside it."""
 
 
 class MendableStore(StateStore, Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TypeVar
 
@@ -290,7 +291,9 @@ def _terminate(ground: World, ids: tuple[str, ...], rule: Rule | None) -> Termin
     told = {i for i in ids if i in ground.ledger.machines and ground.told(ground.ledger.machines[i]) is not None}
     for found in sorted(told):
         ground.end(ground.ledger.machines[found])
-    return Terminated(tuple(i for i in ids if i in told), tuple(i for i in ids if i not in told))
+    asked = {i: ground.ledger.machines[i].asked_to_end for i in sorted(told)}
+    ended = {i: datetime.fromtimestamp(at, UTC) for i, at in asked.items() if at is not None}
+    return Terminated(tuple(i for i in ids if i in told), tuple(i for i in ids if i not in told), ended)
 
 
 def _quotas(ground: World, instance_type: str) -> tuple[Quota, ...]:

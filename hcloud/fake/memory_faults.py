@@ -56,6 +56,8 @@ def serve(world: World, asked: Asked, act: Callable[[Rule | None], Found]) -> Fo
             _note(world, asked, type(error).__name__ if rule is None else rule.answer, acted=False)
             raise
         _note(world, asked, "ok" if rule is None else rule.answer, acted=asked.mutating)
+        if asked.mutating:
+            world.keep()
     if rule is not None and rule.answer in _LOST_AFTER:
         raise _lost(world, asked, rule)
     return found

@@ -9,7 +9,9 @@ from datetime import UTC, datetime
 
 from hcloud.errors import HcloudError, LockedError, StaleError
 from hcloud.fake.clock import FakeClock
+from hcloud.model.report import Usage
 from hcloud.model.state import Conclusion, Intent, LockInfo, Result, State
+from hcloud.planning.rentals import Rental, folded, fresh, usages
 
 
 @dataclass(slots=True)
@@ -18,6 +20,7 @@ class Disk:
 
     state: State | None = None
     entries: list[Intent | Conclusion] = field(default_factory=list)
+    rentals: dict[tuple[str, int], Rental] = field(default_factory=dict)
     holder: LockInfo | None = None
     full: bool = False
     writes: int = 0
@@ -64,6 +67,17 @@ class MemoryJournal:
         self._disk.entries = [e for e in self._disk.entries if e.number not in over]
 
 
+class MemoryRentals:
+    """The log of rentals on a disk in memory."""
+
+    def __init__(self, disk: Disk) -> None:
+        self._disk = disk
+
+    def usages(self) -> tuple[Usage, ...]:
+        """All rentals, by id and start."""
+        return usages(self._disk.rentals)
+
+
 class MemoryStore:
     """A state store on a disk in memory; every process has one of its own on the same disk."""
 
@@ -80,7 +94,8 @@ class MemoryStore:
         if state.serial != stored:
             raise StaleError(f"the state was written meanwhile: serial {stored}, not {state.serial}")
         self.disk.write()
-        self.disk.state = replace(state, serial=stored + 1)
+        self.disk.rentals = folded([*self.disk.rentals.values(), *fresh(self.disk.rentals, state)])
+        self.disk.state = replace(state, serial=stored + 1, departed=())
         return self.disk.state
 
     @contextmanager
@@ -99,3 +114,7 @@ class MemoryStore:
     def journal(self) -> MemoryJournal:
         """The journal beside it."""
         return MemoryJournal(self.disk)
+
+    def rentals(self) -> MemoryRentals:
+        """The log of rentals beside it."""
+        return MemoryRentals(self.disk)

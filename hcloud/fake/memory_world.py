@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -19,6 +19,7 @@ START = 1_796_000_000.0
 """When a world begins where nothing is said: a fixed moment, so that runs are the same to the byte."""
 SPOT_NOTICE_SECONDS = 120.0
 USUAL_HOURLY = Decimal("0.10")
+SPOT_SHARE = Decimal("0.35")  # ours: of the on-demand price, where no spot price is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,8 @@ class Remembered:
 
 @dataclass(slots=True)
 class World:
-    """One cloud and all that happened in it, for all who ask it. ``hidden`` are ids that lists leave out by hand."""
+    """One cloud and all that happened in it, for all who ask it. ``hidden`` are ids that lists leave out by hand;
+    ``keep`` is called after each change, before it is answered."""
 
     semantics: Semantics
     clock: FakeClock
@@ -138,9 +140,11 @@ class World:
     ledger: Ledger = field(default_factory=Ledger)
     orders: dict[str, Remembered] = field(default_factory=dict)
     hourly: Mapping[str, Decimal] = field(default_factory=dict)
+    spot_hourly: Mapping[str, Decimal] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
     endpoint: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock)
+    keep: Callable[[], None] = field(default=lambda: None)
 
     def call(self, operation: str, what: str = "") -> Call:
         """A request for messages, with the cloud's own code for what went wrong."""
@@ -149,6 +153,13 @@ class World:
     def price(self, instance_type: str) -> Decimal:
         """Dollars an hour on demand, now."""
         return self.hourly.get(instance_type, USUAL_HOURLY) * Decimal(str(self.faults.plan.price_factor))
+
+    def spot_price(self, instance_type: str) -> Decimal:
+        """Dollars an hour of a spot machine, now."""
+        told = self.spot_hourly.get(instance_type)
+        if told is None:
+            return self.price(instance_type) * SPOT_SHARE
+        return told * Decimal(str(self.faults.plan.price_factor))
 
     def interrupt_spot(self) -> None:
         """End the spot machines whose notice has run out."""
@@ -159,6 +170,7 @@ class World:
             for rented in self.ledger.machines.values():
                 if rented.spot and rented.made_at <= noticed and rented.asked_to_end is None:
                     rented.asked_to_end = rented.ended_at = noticed + SPOT_NOTICE_SECONDS
+                    self.keep()
 
     def end(self, rented: Rented) -> None:
         """Begin the end of a machine; one that is ending already is left as it is."""
@@ -182,8 +194,10 @@ class World:
     def machine(self, rented: Rented, tags: dict[str, str], at: float) -> Machine:
         """A machine as it is at a moment."""
         option = PurchaseOption.SPOT if rented.spot else PurchaseOption.ON_DEMAND
-        made = datetime.fromtimestamp(rented.made_at, UTC)
-        return Machine(rented.id, rented.instance_type, rented.zone, self._state(rented, at), option, made, tags)
+        made, state = datetime.fromtimestamp(rented.made_at, UTC), self._state(rented, at)
+        asked = rented.asked_to_end if not state.is_live else None
+        ended = None if asked is None else datetime.fromtimestamp(asked, UTC)
+        return Machine(rented.id, rented.instance_type, rented.zone, state, option, made, tags, ended)
 
     def _state(self, rented: Rented, at: float) -> MachineState:
         if rented.ended_at is not None and at >= rented.ended_at:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime
 
 from hcloud.errors import CredentialsError, HcloudError, ThrottledError
 from hcloud.live.book import Book, Came
@@ -123,12 +124,20 @@ def _conclude_seen(run: Run, observed: Observed) -> None:
             run.book.done(intent, Came(machines=machines), lambda s: s)
         elif intent.deed is Deed.TERMINATE:
             gone = tuple(i for i in intent.ids if i in absent)
-            if gone:
-                run.seen = None
-                run.patience.expect(1)
-                run.patience.ask(lambda ids=gone: run.cloud.terminate(ids), again=True)  # type: ignore[misc]
-            ended = tuple(i for i in intent.ids if i not in live)
-            run.book.done(intent, Came(ids=ended), lambda s, ids=ended: with_endings(s, ids))  # type: ignore[misc]
+            told = _ended_again(run, gone) if gone else {}
+            ended = Came(ids=tuple(i for i in intent.ids if i not in live), ended=told)
+            run.book.done(intent, ended, _with_ends(ended, observed.at))
+
+
+def _ended_again(run: Run, ids: tuple[str, ...]) -> dict[str, datetime]:
+    """Ask for ends again that nobody knows the outcome of; gives the times that the cloud tells of them."""
+    run.seen = None
+    run.patience.expect(1)
+    return run.patience.ask(lambda: run.cloud.terminate(ids), again=True).ended
+
+
+def _with_ends(ended: Came, at: datetime) -> Callable[[State], State]:
+    return lambda state: with_endings(state, ended.ids, at, ended.ended)
 
 
 def _work(run: Run, observed: Observed) -> None:
@@ -143,6 +152,8 @@ def _work(run: Run, observed: Observed) -> None:
             _end(run, jobs)
     except HcloudError as error:
         run.halt(error)
+    except MemoryError:
+        run.halt(HcloudError("the memory that hcloud may use ran out", hint="apply again: it goes on from there"))
 
 
 def _jobs(found: ChangeSet, observed: Observed) -> list[Job]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from hcloud.live.crash_points import POINTS
 from hcloud.live.site import Site
@@ -14,12 +15,14 @@ from hcloud.model.state import Conclusion, Deed, Intent, Result, State
 
 @dataclass(frozen=True, slots=True)
 class Came:
-    """What came of an intent: machines that were made, or ids that are ending, and what is missing."""
+    """What came of an intent: machines that were made, or ids that are ending (``ended`` is when, of those of which
+    the cloud said so), and what is missing."""
 
     machines: tuple[Machine, ...] = ()
     ids: tuple[str, ...] = ()
     missing: int = 0
     why: str = ""
+    ended: dict[str, datetime] = field(default_factory=dict)
 
 
 class Book:
@@ -59,7 +62,8 @@ class Book:
     def done(self, intent: Intent, came: Came, update: Callable[[State], State]) -> None:
         """Note what came of an intent, then remember it."""
         at = self._site.now()
-        conclusion = Conclusion(intent.number, Result.DONE, at, came.machines, came.ids, came.missing, came.why)
+        fields = (came.machines, came.ids, came.missing, came.why, came.ended)
+        conclusion = Conclusion(intent.number, Result.DONE, at, *fields)
         self._conclude(intent, conclusion, update)
 
     def refused(self, intent: Intent, why: str) -> None:

@@ -32,14 +32,16 @@ def ask_to_end(run: Run, ids: Sequence[str]) -> None:
     run.seen = None
     run.acted = True
     try:
-        run.patience.ask(lambda: run.cloud.terminate(wanted), again=True)
+        answer = run.patience.ask(lambda: run.cloud.terminate(wanted), again=True)
     except (NotFoundError, RefusedError, DeniedError) as error:
         run.book.refused(intent, str(error))
         raise
     except (ThrottledError, UnavailableError, UnknownOutcomeError) as error:
         run.book.unknown(intent, str(error))
         raise
-    run.book.done(intent, Came(ids=wanted), lambda state: with_endings(state, wanted))
+    at = run.site.now()
+    came = Came(ids=wanted, ended=answer.ended)
+    run.book.done(intent, came, lambda state: with_endings(state, wanted, at, answer.ended))
     run.ended += wanted
     run.site.progress(Step("ending", len(run.ended), len(run.found.going)))
 

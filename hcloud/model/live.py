@@ -99,7 +99,8 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """A machine as the cloud tells it. ``id`` is what it is ended by; ``launched`` is the cloud's own time."""
+    """A machine as the cloud tells it. ``id`` is what it is ended by; ``launched`` is the cloud's own time, and so is
+    ``ended``: when its end was asked for or began, None where the cloud says nothing of it."""
 
     id: str
     instance_type: str
@@ -108,6 +109,7 @@ class Machine:
     option: PurchaseOption
     launched: datetime | None
     tags: dict[str, str] = field(default_factory=dict)
+    ended: datetime | None = None
 
     @property
     def lineage(self) -> str:
@@ -136,10 +138,12 @@ class Launched:
 
 @dataclass(frozen=True, slots=True)
 class Terminated:
-    """Which machines the cloud agreed to end, and which it did not know any more."""
+    """Which machines the cloud agreed to end, and which it did not know any more; ``ended`` is when, by id, of those
+    of which the cloud said so."""
 
     ending: tuple[str, ...]
     gone: tuple[str, ...] = ()
+    ended: dict[str, datetime] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,11 @@ class Digests:
 
 @dataclass(frozen=True, slots=True)
 class WorkloadSummary:
-    """The demand planned for: vCPUs and GiB over the trace, and what was repaired, left out or modelled in it."""
+    """The demand planned for: vCPUs and GiB over the trace, and what was repaired, left out or modelled in it.
+
+    ``profile`` is the mean of the vCPUs in equal parts of the trace, ``peaks`` the most in each of them, ``quantiles``
+    the vCPUs that demand stays at or below 0 %, 1 %, ... 100 % of the time; plans of earlier versions lack the latter.
+    """
 
     name: str
     format: str
@@ -40,6 +44,8 @@ class WorkloadSummary:
     repaired: dict[str, int]
     left_out: dict[str, int]
     profile: tuple[float, ...]
+    peaks: tuple[float, ...] = ()
+    quantiles: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

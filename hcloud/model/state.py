@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -16,7 +16,9 @@ FORMAT_VERSION = "1.0"
 @dataclass(frozen=True, slots=True)
 class Record:
     """A machine of ours. ``intended`` is when its launch was noted, before the call; ``missed_since`` is since when the
-    cloud no longer tells of it, None while it does: it is forgotten only when that has lasted."""
+    cloud no longer tells of it, None while it does: it is forgotten only when that has lasted. ``launched`` is the
+    cloud's own time of its start, ``ended`` of its end, or where it tells none (``ended_is_told``) the latest moment at
+    which it may have been there."""
 
     id: str
     address: str
@@ -29,6 +31,9 @@ class Record:
     ending: bool = False
     protected: bool = False
     missed_since: datetime | None = None
+    launched: datetime | None = None
+    ended: datetime | None = None
+    ended_is_told: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,8 @@ class State:
     """Everything that is remembered. ``lineage`` (32 hex digits) never changes; ``serial`` counts the writings;
     ``generation`` counts the plans that were begun, so that a later order is never taken for an earlier one. ``scope``
     is None until the first apply, and belongs to the state from then on. ``plan`` is the digest of what should
-    stand by the plan that was begun last."""
+    stand by the plan that was begun last. ``departed`` are records that left since the last writing, with their ends:
+    a store notes them in its log of rentals and keeps none of them."""
 
     lineage: str
     serial: int = 0
@@ -62,6 +68,7 @@ class State:
     format_version: str = FORMAT_VERSION
     operating: Operating | None = None
     plan: str = ""
+    departed: tuple[Record, ...] = ()
 
 
 class Deed(StrEnum):
@@ -98,7 +105,8 @@ class Result(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Conclusion:
-    """What came of an intent: the machines of a launch, the ids that are ending, or the id of a commitment."""
+    """What came of an intent: the machines of a launch, the ids that are ending (``ended`` is when, by id, of those of
+    which the cloud said so), or the id of a commitment."""
 
     number: int
     result: Result
@@ -107,6 +115,7 @@ class Conclusion:
     ids: tuple[str, ...] = ()
     missing: int = 0
     why: str = ""
+    ended: dict[str, datetime] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

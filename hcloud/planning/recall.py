@@ -28,6 +28,7 @@ def record_of(machine: Machine, intent: Intent) -> Record:
         generation=intent.generation,
         intended=intent.at,
         protected=PROTECTED_TAG in machine.tags,
+        launched=machine.launched,
     )
 
 
@@ -43,6 +44,7 @@ def adopted(machine: Machine, state: State, at: datetime) -> Record:
         generation=state.generation,
         intended=machine.launched or at,
         protected=PROTECTED_TAG in machine.tags,
+        launched=machine.launched,
     )
 
 
@@ -52,10 +54,25 @@ def with_records(state: State, records: Iterable[Record]) -> State:
     return replace(state, records=tuple(found[i] for i in sorted(found)))
 
 
-def with_endings(state: State, ids: Iterable[str]) -> State:
-    """The state with these machines marked as asked to end."""
-    ending = set(ids)
-    return replace(state, records=tuple(replace(r, ending=r.ending or r.id in ending) for r in state.records))
+def with_endings(state: State, ids: Iterable[str], at: datetime, told: Mapping[str, datetime] | None = None) -> State:
+    """The state with these machines marked as asked to end: when the cloud said, else no later than ``at``."""
+    ending, told = set(ids), told or {}
+    records = (_ending(r, at, told.get(r.id)) if r.id in ending else r for r in state.records)
+    return replace(state, records=tuple(records))
+
+
+def _ending(record: Record, at: datetime, told: datetime | None) -> Record:
+    found = _ended_as_told(replace(record, ending=True), told)
+    return replace(found, ended=found.ended or record.missed_since or at)
+
+
+def _ended_as_told(record: Record, told: datetime | None) -> Record:
+    """A record with the time of its end that a cloud tells; one from before its start is of another machine that had
+    its name."""
+    earlier = told is not None and record.launched is not None and told < record.launched
+    return (
+        record if told is None or earlier or record.ended_is_told else replace(record, ended=told, ended_is_told=True)
+    )
 
 
 def replayed(state: State, entries: Entries) -> State:
@@ -71,7 +88,7 @@ def replayed(state: State, entries: Entries) -> State:
             known = {r.id for r in found.records}
             found = with_records(found, [record_of(m, intent) for m in entry.machines if m.id not in known])
         if intent.deed is Deed.TERMINATE and entry.result is Result.DONE:
-            found = with_endings(found, entry.ids)
+            found = with_endings(found, entry.ids, entry.at, entry.ended)
     return found
 
 
@@ -86,10 +103,25 @@ def up_to_date(state: State, told: Mapping[str, Machine], at: datetime) -> State
 
     An ended machine is forgotten, and so is one whose end the cloud agreed to and of which nothing is told by tag or by
     id. Any other one of which nothing is told is remembered as missed, and forgotten when it was missed before and long
-    enough ago.
+    enough ago. What is forgotten has departed, with its end: as the cloud told it, or when it was asked for, or else
+    when it was first missed.
     """
-    kept = (_kept(r, told.get(r.id), at) for r in state.records)
-    return replace(state, records=tuple(r for r in kept if r is not None))
+    kept = {r.id: _kept(r, told.get(r.id), at) for r in state.records}
+    departed = (_departed(r, told.get(r.id), at) for r in state.records if kept[r.id] is None)
+    records = tuple(r for r in kept.values() if r is not None)
+    return replace(state, records=records, departed=(*state.departed, *departed))
+
+
+def _departed(record: Record, machine: Machine | None, at: datetime) -> Record:
+    record = _timed(record, machine)
+    return record if record.ended is not None else replace(record, ended=record.missed_since or at)
+
+
+def _timed(record: Record, machine: Machine | None) -> Record:
+    """A record with the times that the cloud tells of its machine."""
+    if machine is None:
+        return record
+    return _ended_as_told(replace(record, launched=record.launched or machine.launched), machine.ended)
 
 
 def _kept(record: Record, machine: Machine | None, at: datetime) -> Record | None:
@@ -101,4 +133,5 @@ def _kept(record: Record, machine: Machine | None, at: datetime) -> Record | Non
         return None
     stopping = machine.state is MachineState.STOPPING
     protected = record.protected or PROTECTED_TAG in machine.tags
-    return replace(record, missed_since=None, ending=record.ending or stopping, protected=protected)
+    found = replace(record, missed_since=None, ending=record.ending or stopping, protected=protected)
+    return _timed(found, machine)

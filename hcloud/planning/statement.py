@@ -34,6 +34,7 @@ from hcloud.planning.reasons import reasons, refusals
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, rate
 
 PROFILE_POINTS = 120
+PERCENTS = np.linspace(0, 1, 101)
 PLAN_NAME = "this plan"
 BOUND_NAME = "lower bound"
 
@@ -115,6 +116,8 @@ def _summary(demand: Demand) -> WorkloadSummary:
         repaired=dict(sorted(origin.repaired.items())),
         left_out=dict(sorted(origin.left_out.items())),
         profile=tuple(round(float(p.mean()), 1) for p in points),
+        peaks=tuple(round(float(p.max()), 1) for p in points),
+        quantiles=tuple(round(float(q), 1) for q in np.quantile(demand.cores, PERCENTS, method="inverted_cdf")),
     )
 
 

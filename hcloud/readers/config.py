@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -13,15 +11,14 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
 
-from hcloud.errors import FileError, InputError, Problem, UsageError, did_you_mean
+from hcloud.errors import FileError, InputError, UsageError, did_you_mean
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.files import HEAD, check_sort
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
-from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection
+from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection, ReportSection
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.readers.section import Section
+from hcloud.readers.section import Section, problem_of
 from hcloud.units import SECONDS_PER_HOUR, counted, parse_duration
 
 FILE_NAME = "hcloud.yaml"
@@ -191,6 +188,7 @@ class Config(Section):
     limits: LimitsSection = LimitsSection()
     fleet: tuple[FleetSection, ...] = ()
     commitments: CommitmentsSection = CommitmentsSection()
+    report: ReportSection = ReportSection()
     owned: tuple[OwnedSection, ...] = ()
 
     def settings(self) -> PlanSettings:
@@ -258,7 +256,7 @@ def parse_config(content: Mapping[str, object], name: str) -> Config:
     try:
         return Config.model_validate(dict(content))
     except ValidationError as error:
-        problems = [_problem(name, detail) for detail in error.errors()]
+        problems = [problem_of(name, detail, _known_keys(detail["loc"][:-1])) for detail in error.errors()]
         raise InputError(f"{name}: {counted(len(problems), 'problem')} in the configuration", problems) from None
 
 
@@ -310,23 +308,6 @@ def _merge(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
     return merged
 
 
-def _problem(name: str, detail: ErrorDetails) -> Problem:
-    where = ".".join(str(part) for part in detail["loc"])
-    value = detail.get("input")
-    if detail["type"] == "extra_forbidden":
-        known = _known_keys(detail["loc"][:-1])
-        close = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1)
-        allowed = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(known)}"
-        return Problem(name, where, "unknown key", allowed)
-    allowed = detail["msg"].removeprefix("Value error, ")
-    return Problem(name, where, repr(value)[:80], allowed + _guess(value, detail.get("ctx", {}).get("expected", "")))
-
-
-def _guess(value: object, expected: object) -> str:
-    """A did-you-mean for a word that is none of those expected."""
-    return did_you_mean(value, re.findall(r"'([^']+)'", str(expected))) if isinstance(value, str) else ""
-
-
 def _known_keys(location: tuple[int | str, ...]) -> list[str]:
     """The keys of the section at a place of the configuration."""
     sections: dict[str, type[Section]] = {
@@ -340,6 +321,7 @@ def _known_keys(location: tuple[int | str, ...]) -> list[str]:
         "limits": LimitsSection,
         "fleet": FleetSection,
         "commitments": CommitmentsSection,
+        "report": ReportSection,
         "owned": OwnedSection,
     }
     section = sections.get(str(location[0]), Config) if location else Config

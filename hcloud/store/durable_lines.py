@@ -34,12 +34,13 @@ class Lines:
 
 class DurableLines:
     """Lines of a file at a place, sealed as those of the journal of intents are: no line can be changed, left out or
-    moved unseen. ``what`` is how messages call the file."""
+    moved unseen. ``what`` is how messages call the file, ``hint`` what to do where it is damaged."""
 
-    def __init__(self, place: Place, name: str, what: str) -> None:
+    def __init__(self, place: Place, name: str, what: str, hint: str = HINT) -> None:
         self._place = place
         self._name = name
         self._what = what
+        self._hint = hint
         self._refused = ""
 
     def __str__(self) -> str:
@@ -99,7 +100,7 @@ class DurableLines:
         return content, digest
 
     def _damaged(self, number: int, why: str) -> InputError:
-        return InputError(f"{self}: line {number} of the {self._what} is damaged: {why}", hint=HINT)
+        return InputError(f"{self}: line {number} of the {self._what} is damaged: {why}", hint=self._hint)
 
 
 def _split(data: bytes) -> Iterator[tuple[int, bytes]]:

@@ -77,7 +77,7 @@ def entry_content(entry: Entry) -> Mapping[str, object]:
     name = "intent" if isinstance(entry, Intent) else "conclusion"
     where = f"the {name} {entry.number}"
     try:
-        document: object = _adapter(name).dump_python(entry, mode="json")
+        document = _document(name, entry)
         read = _entry(name, document)
     except (ValueError, OverflowError) as error:
         raise InputError(f"{where}: cannot be written: {_said(error)}") from None
@@ -190,6 +190,16 @@ def _head(name: str, content: object) -> Head:
     return Head(lineage, serial, number)
 
 
+def _document(name: str, entry: Entry) -> object:
+    """An entry as JSON; what was added later is left out where there is none of it, as in journals of before."""
+    document = _adapter(name).dump_python(entry, mode="json")
+    if isinstance(entry, Conclusion):
+        for told in (document, *document["machines"]):
+            if not told["ended"]:
+                del told["ended"]
+    return document
+
+
 @cache
 def _adapter(name: str) -> TypeAdapter[Any]:
     return TypeAdapter(Intent) if name == "intent" else TypeAdapter(Conclusion)
@@ -201,7 +211,7 @@ def _entry(name: str, content: object) -> Entry:
         raise ValueError(f"{name[:40]!r} is neither an intent nor a conclusion")
     adapter = _adapter(name)
     entry: Entry = adapter.validate_json(json.dumps(content), strict=True)
-    if adapter.dump_python(entry, mode="json") != content:
+    if _document(name, entry) != content:
         raise ValueError(f"is not an {name} as hcloud writes it: unknown keys, or values in another form")
     _check(entry)
     return entry
@@ -224,6 +234,8 @@ def _times(entry: Entry) -> Iterator[datetime | None]:
     yield entry.at
     if isinstance(entry, Conclusion):
         yield from (m.launched for m in entry.machines)
+        yield from (m.ended for m in entry.machines)
+        yield from entry.ended.values()
     elif entry.quote is not None:
         yield entry.quote.order.starts
 

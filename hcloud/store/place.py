@@ -13,6 +13,8 @@ JOURNAL = "journal.jsonl"
 JOURNAL_ASIDE = "journal.jsonl.aside"
 LINEAGE = "lineage"
 LOCK = "lock"
+RENTALS = "rentals.jsonl"
+RENTALS_ASIDE = "rentals.jsonl.damaged"
 
 
 class ChangedError(HcloudError):

@@ -120,12 +120,23 @@ def load_changes(path: Path) -> ChangeSet:
     return _exactly(path, found, document)
 
 
+def load_made(path: Path) -> Plan | ChangeSet:
+    """What a plan file holds: a plan, or changes alone (of a fleet that is written down); InputError for neither."""
+    return load_changes(path) if "slots" in _read(path) else load_plan(path)
+
+
 def _exactly(path: Path, found: ChangeSet, document: object) -> ChangeSet:
     """Changes that say all that stands in their file: what is not understood is not carried out."""
     wanted = cast("dict[str, object]", _changes_adapter().dump_python(found, mode="json"))
     if not isinstance(document, dict) or wanted != {k: v for k, v in document.items() if k not in _BESIDE}:
         raise InputError(f"{path}: was altered after it was made, or is of another version", hint="plan again")
     return found
+
+
+def head_of(path: Path) -> str:
+    """The beginning of a file, as far as it is text."""
+    with path.open("rb") as file:
+        return file.read(400).decode("utf-8", "replace")
 
 
 def load_plan(path: Path) -> Plan:

@@ -1,5 +1,7 @@
 """The state store on any place: what is written in which order, so that after a crash anywhere the next run can go on.
 
+What a state says of machines that were rented is in the log of rentals before the state itself is written.
+
 A first state is written before the journal beside it and the lineage marker, which is therefore the sign that all three
 must be there from then on. Later states replace the one before, which is kept.
 """
@@ -29,6 +31,7 @@ from hcloud.store.place import (
     ChangedError,
     Place,
 )
+from hcloud.store.rentals import Rentals
 from hcloud.store.state_codec import Stored, encode_state, read_state
 from hcloud.store.strict_json import HINT
 
@@ -43,6 +46,7 @@ class PlacedStore:
         self._basis = Basis("", 0)
         self._mutex = threading.RLock()
         self._journal = PlacedJournal(place, self._read_basis, lock.check, crash)
+        self._rentals = Rentals(place)
 
     def __str__(self) -> str:
         return str(self._place)
@@ -58,6 +62,7 @@ class PlacedStore:
         with self._alone("saving the state"):
             found = self._load()
             self._check_successor(state, None if found is None else found[0].state)
+            self._rentals.follow(state)
             if found is not None:
                 self._keep(*found)
             return self._write(replace(state, serial=state.serial + 1, format_version=FORMAT_VERSION))
@@ -70,6 +75,10 @@ class PlacedStore:
         """The journal beside it, the same one each time."""
         return self._journal
 
+    def rentals(self) -> Rentals:
+        """The log of rentals beside it."""
+        return self._rentals
+
     def overwrite(self, state: State) -> State:
         """Write a state whatever stands there; what it replaces is kept beside it."""
         with self._alone("writing over the state"):
@@ -81,6 +90,8 @@ class PlacedStore:
                 stored = _readable(data, self._where(STATE))
                 self._place.replace(DAMAGED if stored is None else PREVIOUS, data)
             self._put_journal_aside(state.lineage)
+            self._rentals.put_aside()
+            self._rentals.follow(state)
             return self._write(written, anew=True)
 
     def remains(self) -> Remains:
@@ -177,6 +188,7 @@ class PlacedStore:
     def _write(self, state: State, *, anew: bool = False) -> State:
         """Write a state, then what has to stand beside it; ``anew`` where that is another's. The marker of what stood
         there goes only when the new state stands: whoever is killed before leaves what is refused, not trusted."""
+        state = replace(state, departed=())
         data = encode_state(state)
         self._lock.check()
         try:

@@ -60,6 +60,9 @@ class RecordDocument(_Document):
     ending: bool
     protected: bool
     missed_since: AwareDatetime | None
+    launched: AwareDatetime | None = None
+    ended: AwareDatetime | None = None
+    ended_is_told: bool = False
 
 
 class OperatingDocument(_Document):
@@ -157,6 +160,9 @@ def record_document(record: Record) -> dict[str, object]:
         "ending": record.ending,
         "protected": record.protected,
         "missed_since": None if record.missed_since is None else time_text(record.missed_since),
+        **({} if record.launched is None else {"launched": time_text(record.launched)}),
+        **({} if record.ended is None else {"ended": time_text(record.ended)}),
+        **({"ended_is_told": True} if record.ended_is_told else {}),
     }
 
 
@@ -295,5 +301,6 @@ def _sorted(records: Iterable[Record]) -> tuple[Record, ...]:
 def _record(read: RecordDocument) -> Record:
     fields: dict[str, Any] = {**read.__dict__}
     fields["intended"] = read.intended.astimezone(UTC)
-    fields["missed_since"] = None if read.missed_since is None else read.missed_since.astimezone(UTC)
+    for name in ("missed_since", "launched", "ended"):
+        fields[name] = None if fields[name] is None else fields[name].astimezone(UTC)
     return Record(**fields)

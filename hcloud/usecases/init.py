@@ -55,6 +55,7 @@ SECTIONS = {
     "limits": "How far one apply may go; null: no limit (ended: a fifth of the machines, 20 at most)",
     "fleet": "Machines that should stand, instead of those that the plan decides on",
     "commitments": "What 'hcloud commit apply' may buy; HYC_ALLOW_PURCHASE=1 has to be set as well",
+    "report": "How 'hcloud report' groups what was spent",
     "owned": "Commitments that are already paid for; they are used first and never bought again",
 }
 KEYS: Mapping[str, Mapping[str, KeyText]] = {
@@ -140,6 +141,9 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "valid_for": KeyText("how long a purchase plan may be used, once", DURATION),
         "max_plan_age": KeyText("older plans are not turned into purchases", DURATION),
         "max_price_age": KeyText("nor are plans made with older prices", DURATION),
+    },
+    "report": {
+        "team_tag": KeyText("the tag of a machine that names its team"),
     },
     "owned": {
         "provider": KeyText("aws, gcp or azure"),

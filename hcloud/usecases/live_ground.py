@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from hcloud.catalog.book import PriceBook
+from hcloud.catalog.book import OnDemandRates, PriceBook
 from hcloud.control.ports import Size
 from hcloud.errors import EvidenceError, StaleError, UsageError, did_you_mean
 from hcloud.live.clock import SystemClock
@@ -39,6 +39,7 @@ from hcloud.usecases.state import open_store
 
 if TYPE_CHECKING:
     from hcloud.control.ports import Clock, Cloud, MendableStore
+    from hcloud.fake.memory import MemoryCloud
 
 DAY = 86_400
 OLDEST_PRICE_SECONDS = 30 * DAY
@@ -109,8 +110,7 @@ class LiveGround:
         """Dollars an hour on demand of everything that may stand here."""
         if self.is_local:
             return Terms(dict.fromkeys(_local_types(), OWN_MACHINE), free="this machine")
-        offers = self.book.select(Provider(self.place.provider), PurchaseOption.ON_DEMAND)
-        return Terms({o.key.instance_type: o.hourly for o in offers if o.key.region == self.place.region})
+        return Terms(OnDemandRates(self.book, Provider(self.place.provider), self.place.region))
 
     def slots(self, plan: Plan | None) -> tuple[Slot, ...]:
         """What should stand: the configuration's own fleet, else what the plan decides."""
@@ -217,19 +217,21 @@ def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
         _check_account(loaded, cloud)
         yield LiveGround(loaded, selection, place, cloud, store, SystemClock(), today, _beside(local), _in_full(local))
         return
-    from hcloud.fake.memory_file import go_on_from, keep
+    memory = _in_memory(loaded, selection, place, settings, _beside(local))
+    yield LiveGround(loaded, selection, place, memory, store, memory.clock, today, _beside(local), _in_full(local))
+
+
+def _in_memory(loaded: Loaded, selection: str, place: Place, settings: CloudSettings, beside: Path) -> MemoryCloud:
+    """A cloud in this process that goes on from where the last verb (or a kill) left it, and outlasts this one."""
+    from hcloud.fake.memory_file import go_on_from, keep_always
     from hcloud.usecases.connect import in_memory
 
     named = selection.partition(":")[2]
     memory = in_memory(replace(settings, hourly=_hourly(loaded, place)), "" if named in CLOUDS else named)
-    kept = _beside(local) / FAKE_FILE.format(settings.cloud)
+    kept = beside / FAKE_FILE.format(settings.cloud)
     go_on_from(memory.world, kept)
-    before = len(memory.ledger.requests)
-    try:
-        yield LiveGround(loaded, selection, place, memory, store, memory.clock, today, _beside(local), _in_full(local))
-    finally:
-        if any(request.mutating for request in memory.ledger.requests[before:]):
-            keep(memory.world, kept)
+    keep_always(memory.world, kept)
+    return memory
 
 
 def place_of(loaded: Loaded, selection: str) -> Place:

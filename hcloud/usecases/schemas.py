@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from hcloud.readers.config import Config
+from hcloud.readers.rules import rules_schema
+from hcloud.store.diff_codec import difference_schema, verdict_schema
 from hcloud.store.plan_file import changes_schema, plan_schema
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.state_codec import state_schema
 from hcloud.usecases.init import DURATION, KEYS, SECTIONS
+from hcloud.usecases.report_schema import report_schema
 from hcloud.usecases.screen_schemas import SCREENS
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "docs" / "schemas"
@@ -126,8 +129,12 @@ def documents() -> Mapping[str, str]:
     """File name and content of every published schema."""
     schemas = {
         "hcloud.schema.json": config_schema(),
+        "diff.schema.json": difference_schema(),
         "plan.schema.json": plan_schema(),
+        "policy-check.schema.json": verdict_schema(),
         "purchase.schema.json": purchase_schema(),
+        "rules.schema.json": {"$schema": DIALECT, **rules_schema(), "title": "rules.yaml"},
+        "report.schema.json": {"$schema": DIALECT, **report_schema()},
         "state.schema.json": state_schema(),
         "state-screen.schema.json": state_screen_schema(),
         "changes.schema.json": changes_schema(),

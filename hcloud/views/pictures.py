@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,8 @@ from hcloud.store.whole import write_shown
 
 if TYPE_CHECKING:
     import altair as alt
+
+    from hcloud.views.page.drawn import Drawn
 
 SUFFIXES = (".png", ".svg", ".html")
 
@@ -22,6 +25,26 @@ def check_picture(path: Path) -> None:
         raise UsageError(f"{path}: write to a name that ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
     if path.is_symlink():
         raise UsageError(f"{path} is a symbolic link; a picture is only written to a plain file")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {path.parent}")
+
+
+def check_page(path: Path) -> None:
+    """UsageError where a page cannot be written to that name; a page may replace a page."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"{path}: a page is written to a name that ends in .html")
+    if path.is_symlink() or path.is_dir():
+        raise UsageError(f"{path} is a symbolic link or a folder; a page is only written to a plain file")
+    if not path.absolute().parent.is_dir():
+        raise UsageError(f"{path}: there is no folder {path.parent}")
+
+
+def check_folder(path: Path, suffix: str) -> None:
+    """UsageError where no pictures can be written to a folder, or not in that format."""
+    if suffix not in ("png", "svg"):
+        raise UsageError(f"--picture-format {suffix}: must be png or svg")
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path} is no folder")
     if not path.absolute().parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}")
 
@@ -41,6 +64,27 @@ def save_picture(picture: Any, path: Path, title: str) -> None:
         pixels = io.BytesIO()
         picture.save(pixels, format="png", scale_factor=2)
         write_shown(path, pixels.getvalue())
+
+
+def save_drawn(drawn: Drawn, path: Path, title: str) -> None:
+    """Save a picture of a page as PNG, SVG or self-contained HTML by the suffix."""
+    from hcloud.views.page.drawn import standalone
+    from hcloud.views.page.parts import Page, Section
+    from hcloud.views.page.render import render
+
+    check_picture(path)
+    suffix = path.suffix.lower()
+    if suffix == ".html":
+        alone = Page(title, (), (Section(drawn.title, figures=(replace(drawn.figure(), title=""),)),))
+        write_shown(path, render(alone))
+        return
+    text = standalone(drawn, title)
+    if suffix == ".svg":
+        write_shown(path, text)
+    else:
+        import vl_convert
+
+        write_shown(path, vl_convert.svg_to_png(text, scale=2))
 
 
 def styled(picture: Any) -> alt.TopLevelMixin:

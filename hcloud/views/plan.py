@@ -39,11 +39,11 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
     terminal.show(_mix_table(plan, terminal.out.width), "")
     if plan.operation is None:
         terminal.show(_alternatives_table(plan, terminal.out.width), "")
-        points = [*_proof(plan), *plan.reasons, *_spread_out(plan), _if_less(plan), *_risk(plan), *_refused(plan)]
+        points = [*proof(plan), *plan.reasons, *_spread_out(plan), _if_less(plan), *_risk(plan), *_refused(plan)]
     else:
         terminal.show(points_table(plan.operation, terminal.out.width, every=frontier), "")
         reasons = (*plan.reasons, *_spread_out(plan))
-        points = [*said_of(plan.operation), *_proof(plan), *reasons, _if_less(plan), *_refused(plan)[-1:]]
+        points = [*said_of(plan.operation), *proof(plan), *reasons, _if_less(plan), *_refused(plan)[-1:]]
     terminal.show(*map(_point, points))
     for warning in plan.warnings:
         terminal.warn(warning)
@@ -96,17 +96,17 @@ def sparkline(values: Sequence[float], width: int) -> str:
 def _mix_table(plan: Plan, width: int) -> RenderableType:
     columns = ("mix", "instances", "peak", "pays above", "$/h", "$/month", "upfront")
     spread = len({line.region for line in plan.mix}) > 1
-    rows = [
+    rows: list[tuple[str, ...]] = [
         (
             f"{line.instance_type} {label}" + (f" in {line.region}" if spread else ""),
-            _instances(line.count),
+            instances(line.count),
             "" if line.option.is_commitment else f"{line.peak:,}",
             "" if line.break_even is None else f"{float(line.break_even):.1%}",
             f"{line.hourly:,.2f}",
             f"{line.monthly:,.0f}",
             f"{line.upfront:,.0f}" if line.upfront else "",
         )
-        for label, line in _grouped(plan.mix)
+        for label, line in grouped(plan.mix)
     ]
     upfront = sum((line.upfront for line in plan.mix), Decimal(0))
     after = plan.after
@@ -115,12 +115,13 @@ def _mix_table(plan: Plan, width: int) -> RenderableType:
     return fitted(Figures(columns, rows, frozenset(range(1, 7)), bold=frozenset({len(rows) - 1})), width)
 
 
-def _instances(count: Decimal) -> str:
+def instances(count: Decimal) -> str:
+    """A number of instances: whole, or with as many digits as it takes."""
     whole = count == count.to_integral_value()
     return f"{count:,.0f}" if whole else f"{count:,.1f}" if count >= 1 else f"{count:.2g}"
 
 
-def _grouped(mix: Sequence[MixLine]) -> list[tuple[str, MixLine]]:
+def grouped(mix: Sequence[MixLine]) -> list[tuple[str, MixLine]]:
     """The lines with their labels; purchases of one offer on later days are summed up in one line."""
     groups: dict[tuple[str, bool], list[MixLine]] = {}
     for line in mix:
@@ -158,8 +159,8 @@ def _label(lines: Sequence[MixLine]) -> str:
 
 def _count(line: MixLine) -> str:
     if line.option.is_commitment:
-        return _instances(line.count)
-    return f"{_instances(line.count)} mean, {line.peak:,} peak"
+        return instances(line.count)
+    return f"{instances(line.count)} mean, {line.peak:,} peak"
 
 
 def _alternatives_table(plan: Plan, width: int) -> RenderableType:
@@ -185,11 +186,12 @@ def _signed(share: float) -> str:
     return f"{share:+.1%}" if abs(share) >= 0.0005 else "0.0%"
 
 
-def _proof(plan: Plan) -> Iterable[str]:
-    proof = plan.certificate
-    gap = float(proof.gap / proof.optimum) if proof.optimum else 0.0
-    exact = "proven optimal" if not proof.gap else f"within {max(gap, 0.0001):.2%} of the optimum"
-    yield f"{exact} for whole instances of its types ({proof.method}; gap {format_money(proof.gap, 2)})"
+def proof(plan: Plan) -> Iterable[str]:
+    """How near the plan is to the best there is."""
+    shown = plan.certificate
+    gap = float(shown.gap / shown.optimum) if shown.optimum else 0.0
+    exact = "proven optimal" if not shown.gap else f"within {max(gap, 0.0001):.2%} of the optimum"
+    yield f"{exact} for whole instances of its types ({shown.method}; gap {format_money(shown.gap, 2)})"
     bound = plan.alternatives[-1].total
     above = float(plan.after.total / bound - 1) if bound else 0.0
     yield f"no mix of the allowed types in one region undercuts the lower bound; this plan is {above:.1%} above it"
@@ -258,14 +260,14 @@ def markdown(plan: Plan) -> str:
     ]
     rows += [
         f"| {label} | {m.instance_type} | {m.region} | {_count(m)} | {m.hourly} | {m.monthly} | {m.upfront} |"
-        for label, m in _grouped(plan.mix)
+        for label, m in grouped(plan.mix)
     ]
     rows += ["", f"| alternative | $/month | $ over {_horizon(plan)} | against plan |", "|---|---:|---:|---:|"]
     rows += [f"| {a.name} | {a.monthly} | {a.total} | {_against(plan, a)} |" for a in plan.alternatives]
     said = [] if plan.operation is None else list(said_of(plan.operation))
     if plan.operation is not None:
         rows += ["", *markdown_points(plan.operation)]
-    rows += ["", *(f"- {line}" for line in [*said, *_proof(plan), *plan.reasons, _if_less(plan)])]
+    rows += ["", *(f"- {line}" for line in [*said, *proof(plan), *plan.reasons, _if_less(plan)])]
     return "\n".join(rows) + "\n"
 
 

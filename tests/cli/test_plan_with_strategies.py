@@ -126,7 +126,7 @@ def test_the_front_is_drawn(trace: Path, tmp_path: Path) -> None:
         target = tmp_path / f"front.{suffix}"
         assert run(planned(trace, "-s", "auto", "--budget", "9000", "--picture", str(target))) == 0
         assert target.stat().st_size > 1000
-    assert "chosen:" in (tmp_path / "front.svg").read_text(encoding="utf-8")
+    assert ": chosen</text>" in (tmp_path / "front.svg").read_text(encoding="utf-8")
 
 
 def test_the_same_flags_give_the_same_bytes(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:

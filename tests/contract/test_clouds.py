@@ -13,7 +13,7 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
-from hcloud.model.live import TAG_LINEAGE, Machine, MachineState
+from hcloud.model.live import TAG_LINEAGE, Machine, MachineState, Terminated
 
 
 def launch(rig: Rig, key: str = "a1" * 16, count: int = 3) -> list[str]:
@@ -250,6 +250,38 @@ def test_machines_are_ended(rig: Rig) -> None:
     done = rig.cloud().terminate(made[:2])
     assert (sorted(done.ending), done.gone) == (made[:2], ())
     assert [m.id for m in rig.live()] == made[2:]
+
+
+def told_end(rig: Rig, ids: list[str], terminated: Terminated) -> dict[str, int]:
+    """When the cloud says that machines ended: in its answer to the request, or where it still tells of them."""
+    found = {i: int(at.timestamp()) for i, at in terminated.ended.items()}
+    return found | {m.id: int(m.ended.timestamp()) for m in rig.cloud().look(ids) if m.ended is not None}
+
+
+def test_a_start_and_an_end_are_told_in_whole_seconds_of_the_clouds_own_time(rig: Rig) -> None:
+    made = launch(rig)
+    rig.later(86_400)
+    terminated = rig.cloud().terminate(made[:2])
+    rented = {m.id: m for m in rig.rented()}
+    asked = {i: rented[i].asked_to_end for i in made[:2]}
+    assert told_end(rig, made, terminated) == {i: int(at or 0) for i, at in asked.items()}
+    starts = {m.id: int(m.launched.timestamp()) for m in rig.cloud().look(made[2:]) if m.launched}
+    assert starts == {made[2]: int(rented[made[2]].made_at)}
+
+
+def test_a_machine_that_stands_tells_no_end(rig: Rig) -> None:
+    launch(rig)
+    assert {m.ended for m in rig.cloud().machines(LINEAGE)} == {None}
+
+
+def test_an_end_that_is_asked_for_twice_is_told_as_the_first_one(rig: Rig) -> None:
+    made = launch(rig, count=1)
+    rig.later(3_000)
+    first = rig.cloud().terminate(made)
+    before = told_end(rig, made, first)
+    rig.later(30)
+    again = told_end(rig, made, rig.cloud().terminate(made))
+    assert again in ({}, before)
 
 
 def test_an_end_may_be_repeated(rig: Rig) -> None:

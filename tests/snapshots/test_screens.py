@@ -22,6 +22,7 @@ BY_LINE = {
     "workload-validate": "a line a file and one a problem, so that they can be searched",
     "plan-md": "Markdown",
     "explain-md": "Markdown",
+    "diff-md": "Markdown",
 }
 """Results that are not laid out for a terminal."""
 DRAWN = frozenset({"workload-show"})

@@ -65,6 +65,9 @@ def store(s3: Any) -> S3StateStore:
     return S3StateStore(WHERE, s3)
 
 
+STATES = ("state.json", "state.json.previous")
+
+
 def body(s3: Any, name: str) -> bytes:
     found: bytes = s3.get_object(Bucket=BUCKET, Key=f"{PREFIX}/{name}")["Body"].read()
     return found
@@ -88,7 +91,7 @@ def test_a_state_and_its_journal_come_back(s3: Any, store: S3StateStore) -> None
     assert decode_state(body(s3, "state.json.previous"), "x") == first
     assert not [n for n in ("journal.jsonl", "state.json", "lineage") if b"canary" in body(s3, n)]
     keys = [e["Key"] for e in s3.list_objects_v2(Bucket=BUCKET)["Contents"]]
-    assert keys == [f"{PREFIX}/{n}" for n in ("journal.jsonl", "lineage", "state.json", "state.json.previous")]
+    assert keys == [f"{PREFIX}/{n}" for n in ("journal.jsonl", "lineage", "rentals.jsonl", *STATES)]
 
 
 def test_the_server_honours_the_conditions_the_store_rests_on(s3: Any) -> None:

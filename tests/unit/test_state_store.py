@@ -24,7 +24,7 @@ def test_the_version_before_is_kept(tmp_path: Path) -> None:
     before = decode_state((tmp_path / "state" / "state.json.previous").read_bytes(), "x")
     assert (before, second.serial) == (first, 2)
     assert {p.name for p in (tmp_path / "state").iterdir()} == {
-        "state.json", "state.json.previous", "journal.jsonl", "lineage", "lock",
+        "state.json", "state.json.previous", "journal.jsonl", "lineage", "lock", "rentals.jsonl",
     }  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from hcloud.fake.aws.machines import end
+from hcloud.fake.aws.machines import by_user, end
 from hcloud.fake.aws.world import World
 from hcloud.fake.ledger import Rented
 
@@ -24,7 +24,7 @@ def edited(world: World, change: Mapping[str, object]) -> dict[str, object]:
 
 
 _ACTS: Mapping[str, Callable[[World, Rented, Mapping[str, object]], None]] = {
-    "terminate": lambda world, machine, _: end(world, machine, world.clock.now(), "User initiated"),
+    "terminate": lambda world, machine, _: end(world, machine, world.clock.now(), by_user(world.clock.now())),
     "retag": lambda _, machine, change: setattr(machine, "tags", _tags(change)),
     "resize": lambda _, machine, change: setattr(machine, "instance_type", str(change["type"])),
     "stop": lambda _, machine, __: machine.detail.update(stopped=True),

@@ -6,6 +6,7 @@ from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.launching import MOST_TAGS, checked_tags
 from hcloud.fake.aws.machines import (
     CODES,
+    by_user,
     end,
     is_listed,
     matching,
@@ -90,7 +91,7 @@ def terminate_instances(ask: Ask) -> Wire:
     told = []
     for machine in found:
         before = state_of(machine, ask.now)
-        end(ask.world, machine, ask.now, "User initiated")
+        end(ask.world, machine, ask.now, by_user(ask.now))
         after = state_of(machine, ask.now)
         told.append(
             {

@@ -69,6 +69,11 @@ def end(world: World, machine: Rented, at: float, reason: str) -> None:
         machine.detail["reason"] = reason
 
 
+def by_user(at: float) -> str:
+    """How EC2 says that somebody asked for the end of a machine, with the time; of its own it says none."""
+    return f"User initiated ({moment(at):%Y-%m-%d %H:%M:%S} GMT)"
+
+
 def of_ids(ask: Ask, ids: list[str], *, listed: bool = True) -> list[Rented]:
     """The machines of these ids; refuses all where one is malformed or not known here."""
     for given in ids:

@@ -33,6 +33,7 @@ _SAMPLE = (
 )
 # Share of the on-demand price by years and payment (ours).
 _SHARE = {1: {"none": "0.63", "partial": "0.60", "all": "0.59"}, 3: {"none": "0.43", "partial": "0.40", "all": "0.37"}}
+_PLAN_WORDS = {"No Upfront": "none", "Partial Upfront": "partial", "All Upfront": "all"}
 _PAYMENT_WORD = {Payment.NONE: "none", Payment.PARTIAL: "partial", Payment.ALL: "all"}
 
 
@@ -72,6 +73,10 @@ class Shop:
         return prices.get(
             wanted, prices.get(PurchaseOption.ON_DEMAND, Decimal(0)) * SPOT_FACTOR if spot else Decimal(0)
         )
+
+    def plan_share(self, years: int, payment: str) -> Decimal:
+        """What usage costs under a savings plan in terms of on demand, by its years and payment ("No Upfront")."""
+        return Decimal(_SHARE[years][_PLAN_WORDS[payment]])
 
     def reserved(self, region: str) -> tuple[Offer, ...]:
         """The reserved instances on sale, in a fixed order."""

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
+from email.utils import formatdate
 
 from hcloud.fake.azure.estate import INTERFACES, MACHINES, Estate, Resource
 from hcloud.fake.azure.machines import launch_by_hand
@@ -43,7 +44,11 @@ class FakeAzure(Estate):
         self._routes = routes(self, self.operations)
 
     def answer(self, received: Received) -> Answer:
-        """What Azure says to a request."""
+        """What Azure says to a request, and at what time of its own."""
+        answer = self._said(received)
+        return replace(answer, headers={**answer.headers, "date": formatdate(self.clock.now(), usegmt=True)})
+
+    def _said(self, received: Received) -> Answer:
         found = self._route(received)
         if found is None:
             said = f"No resource type or method was found for {received.method} {received.path}."

@@ -26,6 +26,8 @@ STATES: Mapping[str, MachineState] = {
     "stopped": MachineState.STOPPED,
     "terminated": MachineState.ENDED,
 }
+ENDING = ("shutting-down", "terminated")
+_TRANSITION = re.compile(r"\((\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) GMT\)")
 _ARM = re.compile(r"a1\.|[a-z]+\d+[a-z]*g[a-z]*\.")
 STANDARD = "acdhimrtz"
 # Quota codes of vCPUs that run at once, on-demand and spot, by the family's letters.
@@ -109,7 +111,17 @@ def machine_of(told: Document) -> Machine:
         option=PurchaseOption.SPOT if told.get("InstanceLifecycle") == "spot" else PurchaseOption.ON_DEMAND,
         launched=launched.astimezone(UTC) if isinstance(launched, datetime) else None,
         tags={str(t.get("Key", "")): str(t.get("Value", "")) for t in told.get("Tags") or []},
+        ended=_ended(str(told.get("StateTransitionReason") or "")) if state in ENDING else None,
     )
+
+
+def _ended(reason: str) -> datetime | None:
+    """When somebody asked for the end of a machine; EC2 tells it in words, and not of every end."""
+    found = _TRANSITION.search(reason)
+    try:
+        return datetime.fromisoformat(found[1]).replace(tzinfo=UTC) if found else None
+    except ValueError:
+        return None
 
 
 def named_ids(message: str) -> set[str]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal, InvalidOperation
+from email.utils import parsedate_to_datetime
 
 Document = Mapping[str, object]
 
@@ -67,6 +68,15 @@ def moment(document: object, *path: str) -> datetime | None:
     except ValueError:
         return None
     return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def date_of(header: str) -> datetime | None:
+    """The time that an answer's Date header tells; None where it is none."""
+    try:
+        found = parsedate_to_datetime(header)
+    except ValueError:
+        return None
+    return found if found.tzinfo else None
 
 
 def tags_of(document: object) -> dict[str, str]:

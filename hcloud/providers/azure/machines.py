@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from hcloud.errors import NotFoundError, RefusedError
 from hcloud.model.live import TAG_LINEAGE, Machine, Terminated
 from hcloud.providers.azure.arm import Arm
-from hcloud.providers.azure.documents import Document, tags_of, text
+from hcloud.providers.azure.documents import Document, date_of, tags_of, text
 from hcloud.providers.azure.errors import Reply
 from hcloud.providers.azure.fleets import Fleets
 from hcloud.providers.azure.leftovers import Dependants, Leftovers, made_for
 from hcloud.providers.azure.operations import GONE, Follower, Wait
 from hcloud.providers.azure.translate import capacity_of, machine_from, set_name_in, set_of, short_id, state_word
 
+ACCEPTED = (200, 201, 202)  # 204 says that there was nothing to end
 ASKED_ONE_BY_ONE = 5  # ours: so few machines are asked for by name rather than all of the location
 # ours: with a set everything goes that was made for its machines, so an end that takes longer goes on by itself; what a
 # machine that stands alone leaves behind has to be removed afterwards
@@ -31,6 +33,13 @@ class _Ends:
     unseen: set[str] = field(default_factory=set)
     under_way: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
+    ended: dict[str, datetime] = field(default_factory=dict)
+
+    def note(self, accepted: Reply, ids: Iterable[str]) -> None:
+        """Azure accepted the end of these: at the time that its answer bears."""
+        at = date_of(accepted.headers.get("date", ""))
+        if at is not None and accepted.status in ACCEPTED:
+            self.ended.update(dict.fromkeys(ids, at))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,9 @@ class Machines:
         sets = self._sets()
         ends = self._sorted(sorted(set(ids)), documents, sets)
         waits = [self._end_of_set(name, ends, sets[name.lower()]) for name in sorted(ends.sets)]
-        waits += [self._end_alone(document) for document in ends.alone]
+        for document in ends.alone:
+            waits.append(self._end_alone(document))
+            ends.note(waits[-1][0], [short_id(text(document, "id"))])
         homes = (sets.get(f"{i.split('/')[0]}/{set_name_in(i.split('/')[-1])}".lower(), {}) for i in ids)
         owners = (*(documents[i] for i in ids if i in documents), *homes)
         lineages = {tags_of(owner).get(TAG_LINEAGE, "") for owner in owners} - {""}
@@ -80,7 +91,7 @@ class Machines:
         with self.arm.once_accepted("VirtualMachineScaleSets_DeleteInstances"):
             self._see_off(ends, waits, Dependants(lineages=frozenset(lineages), standing=frozenset(standing)))
         gone = set(ends.gone)
-        return Terminated(tuple(i for i in sorted(set(ids)) if i not in gone), tuple(sorted(gone)))
+        return Terminated(tuple(i for i in sorted(set(ids)) if i not in gone), tuple(sorted(gone)), ends.ended)
 
     def _see_off(self, ends: _Ends, waits: Sequence[Wait], known: Dependants) -> None:
         """Wait for the ends for a while; when all are over, look for what they left."""
@@ -145,21 +156,24 @@ class Machines:
         names = ends.sets[home]
         capacity = capacity_of(document)
         if capacity is not None and len(names) >= capacity and not ends.unseen:
-            return self._end_whole(home)
+            wait = self._end_whole(home)
+            ends.note(wait[0], [f"{group}/{n}" for n in names])
+            return wait
         try:
-            return self._end_members(group, name, names)
+            return self._end_members(group, name, names, ends)
         except (NotFoundError, RefusedError):
             missing = [n for n in names if f"{group}/{n}" in ends.unseen]
             if not missing:
                 raise
             ends.gone.extend(f"{group}/{n}" for n in missing)
             seen = [n for n in names if n not in missing]
-            return self._end_members(group, name, seen) if seen else (Reply(200), lambda: GONE)
+            return self._end_members(group, name, seen, ends) if seen else (Reply(200), lambda: GONE)
 
-    def _end_members(self, group: str, name: str, names: list[str]) -> Wait:
+    def _end_members(self, group: str, name: str, names: list[str], ends: _Ends) -> Wait:
         sets = self.arm.compute.virtual_machine_scale_sets
         operation = "VirtualMachineScaleSets_DeleteInstances"
         accepted = self.arm.change(operation, sets.begin_delete_instances, group, name, {"instanceIds": names})
+        ends.note(accepted, [f"{group}/{n}" for n in names])
         return accepted, lambda: self.fleets.state(group, name)
 
     def _end_whole(self, home: str) -> Wait:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -29,7 +30,7 @@ from hcloud.model.live import (
 )
 from hcloud.providers.gcp import translate
 from hcloud.providers.gcp.commitments import Prices, no_prices
-from hcloud.providers.gcp.ending import Batch
+from hcloud.providers.gcp.ending import Batch, Deleted
 from hcloud.providers.gcp.errors import EXISTS
 from hcloud.providers.gcp.outcome import beyond_quota, identities, judge, names_were_taken
 from hcloud.providers.gcp.purchases import Purchases
@@ -57,6 +58,7 @@ class GoogleCloud:
         self._purchases = Purchases(self._wire, settings, prices, self._machine_types)
         self._scope: Scope | None = None
         self._accepted: set[str] = set()
+        self._ended: dict[str, datetime] = {}
         self._lock = threading.Lock()
 
     # who and where
@@ -174,19 +176,21 @@ class GoogleCloud:
         batch.run([i for i in wanted if i not in before])
         done = batch.ending | before
         with self._lock:
+            self._ended |= batch.ended
             self._accepted = (self._accepted | batch.ending) if batch.errors else (self._accepted - set(wanted))
+            ended = {i: self._ended[i] for i in wanted if i in self._ended}
         if batch.errors:
             raise batch.worst()
-        return Terminated(tuple(i for i in wanted if i in done), tuple(i for i in wanted if i not in done))
+        return Terminated(tuple(i for i in wanted if i in done), tuple(i for i in wanted if i not in done), ended)
 
-    def _end(self, identity: str) -> bool:
-        """Whether Google agreed to end a machine, rather than not know it.
+    def _end(self, identity: str) -> Deleted:
+        """Whether Google agreed to end a machine, rather than not know it, and when.
 
         A delete that is over when it is answered is an earlier one told again, which may have failed, or have been of
         another machine of this name: it is stepped over by a handle that follows from it.
         """
         zone, name = translate.place(identity) or ("", "")
-        told = ""
+        told, at = "", None
         for _ in range(MOST_REPLAYS):
             request = self._types.DeleteInstanceRequest(
                 project=self._settings.project,
@@ -197,10 +201,11 @@ class GoogleCloud:
             try:
                 operation = self._wire.change("InstancesClient", "delete_unary", request, _DELETE)
             except NotFoundError:
-                return False
+                return Deleted(False, at)
+            began = translate.moment(operation.insert_time)
             if not translate.is_done(operation):
-                return True
-            told = operation.name
+                return Deleted(True, began)
+            told, at = operation.name, at if translate.ended(operation).errors else began
         raise UnknownOutcomeError(f"deletes of {identity} end without ending it", self._wire.call(_DELETE))
 
     def machines(self, lineage: str) -> tuple[Machine, ...]:

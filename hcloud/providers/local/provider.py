@@ -115,9 +115,12 @@ class LocalCloud:
             self._tidy()
             known = {i: note for i in wanted if (note := self._registry.get(i)) is not None}
             self._host.end(known)
+            now = self._clock.now()
             for note in known.values():
-                self._registry.end(note, self._clock.now())
-        return Terminated(tuple(known), tuple(i for i in wanted if i not in known))
+                self._registry.end(note, now)
+        at = {i: now if note.ended is None else note.ended for i, note in known.items()}
+        ended = {i: datetime.fromtimestamp(seconds, UTC) for i, seconds in at.items()}
+        return Terminated(tuple(known), tuple(i for i in wanted if i not in known), ended)
 
     def machines(self, lineage: str) -> tuple[Machine, ...]:
         """What is noted under a lineage, with what runs of it."""
@@ -175,7 +178,8 @@ class LocalCloud:
     def _machine(self, note: Note, state: MachineState) -> Machine:
         launched = datetime.fromtimestamp(note.launched, UTC)
         tags = dict(note.tags)
-        return Machine(note.id, note.instance_type, note.zone, state, PurchaseOption.ON_DEMAND, launched, tags)
+        ended = None if note.ended is None else datetime.fromtimestamp(note.ended, UTC)
+        return Machine(note.id, note.instance_type, note.zone, state, PurchaseOption.ON_DEMAND, launched, tags, ended)
 
     def _capacity(self) -> Size:
         return self._settings.capacity or self._host.size()

@@ -9,28 +9,42 @@ from hcloud.views.tables import Figures
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A picture in SVG that was made here, what it shows in words for who cannot see it, and a caption."""
+    """A picture in SVG that was made here, what it shows in words for who cannot see it, a caption below it and a title
+    above it."""
 
     svg: str
     alternative: str
     caption: str = ""
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading with what stands below it, in this order."""
+    """A heading with what stands below it, in this order; ``points`` are sentences of a list."""
 
     heading: str
     words: tuple[str, ...] = ()
     figures: tuple[Figure, ...] = ()
     tables: tuple[Figures, ...] = ()
     notes: tuple[str, ...] = ()
+    points: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFigure:
+    """One large figure below the title: what it is, its value with its unit, and what it is compared with."""
+
+    label: str
+    value: str
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its title, the decision in a few sentences, and sections."""
+    """A page: its title, the decision in a few sentences, sections, a few large figures and what it was made from."""
 
     title: str
     lead: tuple[str, ...]
     sections: tuple[Section, ...]
+    key_figures: tuple[KeyFigure, ...] = ()
+    foot: tuple[str, ...] = ()

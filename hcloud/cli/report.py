@@ -1,0 +1,268 @@
+"""``hcloud report``: what a plan will cost, what a journal or the live machines have cost, and what commitments did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.flags import AsJson, Configuration, Now, OneProvider, OneRegion
+from hcloud.cli.live import StatePlace, WhichCloud
+from hcloud.cli.main import session
+from hcloud.cli.options import moment
+from hcloud.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from hcloud.planning.report import Dimension, Report
+    from hcloud.usecases.report import Asked, Span
+    from hcloud.views.page.parts import Section
+
+app = typer.Typer(
+    help="What is spent, what commitments save and how far they are used: of a plan, a journal or what is rented",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+# Further reports stand in modules of their own beside this one and are added at its end.
+
+
+class ReportFormat(StrEnum):
+    """How a report is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+    MD = "md"
+    HTML = "html"
+    FOCUS = "focus"
+
+
+class By(StrEnum):
+    """What costs are grouped by."""
+
+    APP = "app"
+    TEAM = "team"
+    TYPE = "type"
+    OPTION = "option"
+    DAY = "day"
+
+
+SourceFile = Annotated[
+    Path | None, typer.Argument(help="A plan of 'hcloud plan --out' or a journal; else what is rented now.")
+]
+Format = Annotated[ReportFormat, typer.Option("--output", "-o", help="What to print; focus is a FOCUS 1.2 CSV.")]
+Month = Annotated[str | None, typer.Option("--month", help="A calendar month (UTC), for example 2026-11.")]
+From = Annotated[str | None, typer.Option("--from", help="The first day, for example 2026-11-01.")]
+To = Annotated[str | None, typer.Option("--to", help="The day after the last.")]
+TeamTag = Annotated[str | None, typer.Option("--team-tag", help="The tag that names teams; else report.team_tag.")]
+Reserve = Annotated[
+    str | None,
+    typer.Option(
+        "--commitment", help="What a journal's pool is bought as, for example reserved-instance-1y-no-upfront."
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the command line says is to be reported on."""
+
+    source: Path | None
+    file: Path | None
+    live: tuple[str | None, str | None]
+    time: tuple[str | None, str | None, str | None]
+    place: tuple[str | None, str | None, str | None]
+    team_tag: str | None
+
+
+@app.command()
+def cost(
+    ctx: typer.Context,
+    source: SourceFile = None,
+    by: Annotated[list[By] | None, typer.Option("--by", help="Group by this; may be repeated [app, option].")] = None,
+    month: Month = None,
+    from_: From = None,
+    to: To = None,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    state: StatePlace = None,
+    provider: OneProvider = None,
+    region: OneRegion = None,
+    commitment: Reserve = None,
+    team_tag: TeamTag = None,
+    output: Format = ReportFormat.TABLE,
+    json_: AsJson = False,
+    now: Now = None,
+) -> None:
+    """What was (or will be) spent: at list price, as contracted, effective (commitments spread over what they cover)
+    and as billed."""
+    from hcloud.planning.report import Dimension
+    from hcloud.views.report import cost_sections
+
+    time, place = (month, from_, to), (provider, region, commitment)
+    chosen = Chosen(source, file, (cloud, state), time, place, team_tag)
+    at, dimensions = moment(now), [Dimension(one) for one in by or (By.APP, By.OPTION)]
+    report = _reported(chosen, at)
+    shown = _Shown("cost", ReportFormat.JSON if json_ else output, at, dimensions)
+    _print(ctx, report, cost_sections(report, dimensions), shown)
+
+
+@app.command()
+def savings(
+    ctx: typer.Context,
+    source: SourceFile = None,
+    month: Month = None,
+    from_: From = None,
+    to: To = None,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    state: StatePlace = None,
+    provider: OneProvider = None,
+    region: OneRegion = None,
+    commitment: Reserve = None,
+    output: Format = ReportFormat.TABLE,
+    json_: AsJson = False,
+    now: Now = None,
+) -> None:
+    """What commitments, spot and discounts saved, and what the same use would have cost otherwise."""
+    from hcloud.views.report import savings_sections
+
+    time, place = (month, from_, to), (provider, region, commitment)
+    at = moment(now)
+    report = _reported(Chosen(source, file, (cloud, state), time, place, None), at)
+    shown = _Shown("savings", ReportFormat.JSON if json_ else output, at, ())
+    _print(ctx, report, savings_sections(report), shown)
+
+
+@app.command()
+def commitments(
+    ctx: typer.Context,
+    source: SourceFile = None,
+    month: Month = None,
+    from_: From = None,
+    to: To = None,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    state: StatePlace = None,
+    provider: OneProvider = None,
+    region: OneRegion = None,
+    commitment: Reserve = None,
+    output: Format = ReportFormat.TABLE,
+    json_: AsJson = False,
+    now: Now = None,
+) -> None:
+    """How much of the use commitments covered, how much of each was used, and when it ends."""
+    from hcloud.views.report import commitments_sections
+
+    time, place = (month, from_, to), (provider, region, commitment)
+    at = moment(now)
+    report = _reported(Chosen(source, file, (cloud, state), time, place, None), at)
+    shown = _Shown("commitments", ReportFormat.JSON if json_ else output, at, ())
+    _print(ctx, report, commitments_sections(report, at), shown)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """Which report is printed, how, and made when."""
+
+    kind: str
+    output: ReportFormat
+    at: datetime
+    by: Sequence[Dimension]
+
+
+def _reported(chosen: Chosen, at: datetime) -> Report:
+    from hcloud.readers.config import load_config
+    from hcloud.usecases.report import Asked, is_journal, report_of_plan
+
+    loaded = load_config(chosen.file)
+    asked = Asked(loaded, at, _span(chosen), chosen.team_tag or loaded.config.report.team_tag)
+    if chosen.source is None:
+        return _live(chosen, asked)
+    if is_journal(chosen.source):
+        from hcloud.usecases.report_journal import Place, report_of_journal
+
+        return report_of_journal(chosen.source, asked, Place(*chosen.place))
+    return report_of_plan(chosen.source, asked)
+
+
+def _live(chosen: Chosen, asked: Asked) -> Report:
+    from hcloud.usecases.live_ground import Where, opened
+    from hcloud.usecases.report_live import report_of_live
+
+    if any(chosen.place):
+        raise UsageError("--provider, --region and --commitment are about a journal; name the cloud: --cloud")
+    with opened(asked.loaded, Where(*chosen.live), asked.at.date()) as here:
+        return report_of_live(here, asked)
+
+
+def _span(chosen: Chosen) -> Span:
+    """The time that is meant; UsageError for what is no month or day."""
+    from hcloud.usecases.report import Span
+
+    month, start, end = chosen.time
+    if month is None:
+        return Span(_day("--from", start), _day("--to", end))
+    if start or end:
+        raise UsageError("--month says both ends; give it alone, or --from and --to")
+    try:
+        return Span(datetime.strptime(month, "%Y-%m").date(), None, is_month=True)
+    except ValueError:
+        raise UsageError(f"--month {month}: write for example 2026-11") from None
+
+
+def _day(flag: str, text: str | None) -> date | None:
+    if text is None:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{flag} {text}: not a day, write for example 2026-11-01") from None
+
+
+def _print(ctx: typer.Context, report: Report, sections: Sequence[Section], shown: _Shown) -> None:
+    terminal = session(ctx).terminal
+    if shown.output is ReportFormat.TABLE:
+        from hcloud.views.report import show_sections
+
+        show_sections(sections, terminal)
+    elif shown.output is ReportFormat.JSON:
+        terminal.write_json(_document(report, shown))
+    else:
+        terminal.write(_text(report, sections, shown))
+
+
+def _document(report: Report, shown: _Shown) -> Mapping[str, object]:
+    from hcloud.views import report_documents as view
+
+    if shown.kind == "cost":
+        return view.cost_document(report, shown.by, shown.at)
+    made = view.savings_document if shown.kind == "savings" else view.commitments_document
+    return made(report, shown.at)
+
+
+def _text(report: Report, sections: Sequence[Section], shown: _Shown) -> str:
+    if shown.output is ReportFormat.MD:
+        from hcloud.views.report_text import markdown
+
+        return markdown(sections)
+    if shown.output is ReportFormat.HTML:
+        from hcloud.views.page.render import render
+        from hcloud.views.report_page import report_page
+
+        return render(report_page(report, sections))
+    if shown.output is ReportFormat.FOCUS:
+        from hcloud.views.report_focus import focus_csv
+
+        return focus_csv(report)
+    from hcloud.views import report_documents as view
+
+    if shown.kind == "cost":
+        return view.cost_csv(report, shown.by)
+    return view.savings_csv(report) if shown.kind == "savings" else view.commitments_csv(report, shown.at)

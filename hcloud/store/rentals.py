@@ -1,0 +1,107 @@
+"""The log of rentals beside the state: every machine from the start that its cloud told to its end, never trimmed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+from itertools import chain, islice
+from typing import TYPE_CHECKING, Any
+
+from hcloud.errors import InputError
+from hcloud.model.report import FORMAT_VERSION, Usage
+from hcloud.model.state import State
+from hcloud.planning.rentals import Rental, folded, fresh, usages
+from hcloud.store.durable_lines import Content, DurableLines
+from hcloud.store.place import RENTALS, RENTALS_ASIDE, Place
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+WHAT = "log of rentals"
+HINT = (
+    f"put {RENTALS} back from a copy; without one, move it away: hcloud goes on with a new one, and reports what was "
+    "rented before only as far as it stands still"
+)
+MOST_A_LINE = 5_000  # ours: keeps a line well below the longest
+_HEAD, _ROWS = "log", "rentals"
+
+
+class Rentals:
+    """The log at a place. It is written before the state that it follows from, under the state's lock: what a crash
+    leaves in between is said again by the next run, and saying it twice changes nothing.
+
+    A line whose writing was cut short is left out, and its place taken; any other damage raises InputError.
+    """
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._lines = DurableLines(place, RENTALS, WHAT, HINT)
+        self._known: dict[tuple[str, int], Rental] | None = None
+
+    def __str__(self) -> str:
+        return str(self._lines)
+
+    def usages(self) -> tuple[Usage, ...]:
+        """All rentals as the log tells them now, by id and start; none where there is no log yet."""
+        return usages(self._read())
+
+    def follow(self, state: State) -> None:
+        """Note what this state says of machines that the log does not say yet; returns when that lasts."""
+        if not (state.records or state.departed):
+            return
+        known = self._read() if self._known is None else self._known
+        news = list(fresh(known, state))
+        rows = iter(news)
+        while bundle := list(islice(rows, MOST_A_LINE)):
+            self._append({_ROWS: [_adapter().dump_python(rental, mode="json") for rental in bundle]})
+        self._known = folded(chain(known.values(), news))
+
+    def put_aside(self) -> None:
+        """Keep a log that cannot be read under another name, so that a new one is begun; leave any other."""
+        self._known = None
+        try:
+            self._read()
+        except InputError:
+            data = self._place.read(RENTALS)
+            if data is not None:
+                self._place.replace(RENTALS_ASIDE, data)
+                self._place.remove(RENTALS)
+
+    def _append(self, content: Content) -> None:
+        if not self._lines.read().contents:
+            self._lines.append({_HEAD: {"format_version": FORMAT_VERSION}})
+        self._lines.append(content)
+
+    def _read(self) -> dict[tuple[str, int], Rental]:
+        contents = self._lines.read().contents
+        if contents:
+            self._check_head(contents[0])
+        found = (self._rentals(number, content) for number, content in enumerate(contents[1:], start=2))
+        return folded(chain.from_iterable(found))
+
+    def _check_head(self, content: Content) -> None:
+        head = content.get(_HEAD)
+        version = str(head.get("format_version", "")) if isinstance(head, dict) else ""
+        if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
+            said = f"format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}"
+            raise InputError(f"{self}: {said}", hint="use the hcloud that wrote it, or a later one")
+
+    def _rentals(self, number: int, content: Content) -> Iterator[Rental]:
+        from pydantic import ValidationError
+
+        rows: Any = content.get(_ROWS)
+        if len(content) != 1 or not isinstance(rows, list):
+            raise InputError(f"{self}: line {number}: is none of a {WHAT}", hint=HINT)
+        try:
+            return iter([_adapter().validate_python(row) for row in rows])
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            where = ".".join(map(str, first["loc"]))
+            raise InputError(f"{self}: line {number}: {where}: {first['msg']}", hint=HINT) from None
+
+
+@cache
+def _adapter() -> TypeAdapter[Rental]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(Rental)

@@ -1,0 +1,100 @@
+"""``hcloud report`` of what is rented: the log beside the state, the cloud's commitments, today's prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, time
+
+from hcloud.catalog.billing import Tariff, charges
+from hcloud.catalog.billing_terms import why_not
+from hcloud.errors import DeniedError, UsageError
+from hcloud.live.patience import Limits, Patience
+from hcloud.model.catalog import Provider
+from hcloud.model.live import Commitment
+from hcloud.model.report import Period, Usage
+from hcloud.planning.report import Report, Source
+from hcloud.readers.config import OwnedSection
+from hcloud.units import HOURS_PER_YEAR, counted
+from hcloud.usecases.live_ground import FAKE, LiveGround
+from hcloud.usecases.report import Asked, counterfactuals, holding_of, oldest_price
+
+
+def report_of_live(ground: LiveGround, asked: Asked) -> Report:
+    """What was rented in a period and is, with what commitments did for it.
+
+    Raises InputError where the log of rentals is damaged, EvidenceError where a price is missing.
+    """
+    if ground.is_local:
+        raise UsageError("machines of this machine cost nothing: there is nothing to report", hint="name a --cloud")
+    in_memory = ground.selection.startswith(FAKE)  # such a fake has a time of its own
+    now = datetime.fromtimestamp(ground.clock.now(), UTC) if in_memory else asked.at
+    period = asked.span.of(now)
+    scope = Patience(ground.clock, Limits(), lambda: False).ask(ground.cloud.scope)
+    tariff = Tariff(ground.book, Provider(ground.place.provider), ground.place.region, scope.account)
+    rented = [u for u in ground.store.rentals().usages() if u.seconds_within(period.start, period.end)]
+    held, said = _held(ground)
+    counted_in = tuple(c for c in held if not why_not(c))
+    rows = charges(rented, counted_in, tariff, period)
+    return Report(
+        source=Source.LIVE,
+        name=str(scope),
+        period=period,
+        charges=rows,
+        holdings=tuple(holding_of(c, tariff.region) for c in counted_in),
+        counterfactuals=counterfactuals(rented, tariff, period),
+        price_day=oldest_price(rows, tariff),
+        notes=(*said, *_notes(rented, held, period)),
+        team_tag=asked.team_tag,
+    )
+
+
+def _held(ground: LiveGround) -> tuple[tuple[Commitment, ...], tuple[str, ...]]:
+    """What is committed: as the configuration states it for this place, else as the cloud tells."""
+    here = (ground.place.provider, ground.place.region)
+    stated = [o for o in ground.loaded.config.owned if (o.provider, o.region) == here]
+    if stated:
+        return tuple(_stated(number, o, ground) for number, o in enumerate(stated, start=1)), (
+            "commitments are those that section owned of the configuration states",
+        )
+    try:
+        return Patience(ground.clock, Limits(), lambda: False).ask(ground.cloud.commitments), ()
+    except DeniedError as error:
+        return (), (f"commitments could not be read, and nothing is counted as covered: {error}",)
+
+
+def _stated(number: int, owned: OwnedSection, ground: LiveGround) -> Commitment:
+    offer = ground.book.offer(owned.key)
+    ends = datetime.combine(owned.expires, time(), UTC)
+    starts = datetime.fromtimestamp(ends.timestamp() - owned.term_years * HOURS_PER_YEAR * 3600, UTC)
+    dollars = owned.dollars_per_hour
+    count = owned.count or (dollars or offer.effective_hourly) / offer.effective_hourly
+    return Commitment(
+        id=f"owned-{number}",
+        option=owned.option,
+        offering="",
+        instance_type=owned.instance_type,
+        count=0 if owned.option.is_spend_based else int(count),
+        term_years=owned.term_years,
+        payment=owned.payment,
+        state="active",
+        starts=starts,
+        ends=ends,
+        upfront=offer.upfront * count,
+        hourly=offer.hourly * count,
+        currency="USD",
+    )
+
+
+def _notes(rented: Sequence[Usage], held: Sequence[Commitment], period: Period) -> Iterator[str]:
+    unsure = sum(1 for u in rented if not u.end_is_told and u.end is not None and u.end > period.start)
+    if unsure:
+        yield (
+            f"of {counted(unsure, 'machine')} the cloud told no end: charged until it was seen to be gone, "
+            "which may be more than was billed"
+        )
+    running = sum(1 for u in rented if u.end is None)
+    if running:
+        yield f"{counted(running, 'machine')} of them still run: charged up to the end of the report"
+    for commitment in held:
+        if why := why_not(commitment):
+            yield f"commitment {commitment.id} is not counted: {why}"

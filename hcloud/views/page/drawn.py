@@ -1,0 +1,63 @@
+"""A picture drawn for a page and for a file of its own: the same shapes, the same colours."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from hcloud.units import harmless
+from hcloud.views.page.parts import Figure
+from hcloud.views.page.svg import NARROW, WIDE, Canvas
+
+HERE = Path(__file__).parent
+MARGIN, TITLE = 16, 28
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A picture in both widths: its title, what it shows in words for who cannot see it, and a caption."""
+
+    title: str
+    draw: Callable[[int], Canvas]
+    alternative: str
+    caption: str
+
+    def figure(self) -> Figure:
+        """For a page, which shows the width that fits."""
+        both = self.draw(WIDE).svg("wide") + self.draw(NARROW).svg("narrow")
+        return Figure(both, self.alternative, self.caption, self.title)
+
+
+def standalone(drawn: Drawn, title: str) -> str:
+    """A picture as a file of its own: with its title, what it shows for who cannot see it, and its colours, light and
+    dark."""
+    canvas, said = drawn.draw(WIDE), drawn.alternative
+    light, dark = palettes()
+    rules = "\n".join(_rules())
+    style = f"{_filled(rules, light)}\n@media (prefers-color-scheme: dark) {{\n{_filled(rules, dark)}\n}}"
+    whole = Canvas(canvas.width + 2 * MARGIN, canvas.height + 2 * MARGIN + TITLE)
+    described = f"<title>{html.escape(harmless(title))}</title><desc>{html.escape(harmless(said))}</desc>"
+    whole.parts.append(f"{described}<style>{style}</style>")
+    whole.box((0, 0), (whole.width, whole.height), "p-paper")
+    whole.text((MARGIN, MARGIN + 12), title, "p-b")
+    whole.parts.append(f'<g transform="translate({MARGIN} {MARGIN + TITLE})">{"".join(canvas.parts)}</g>')
+    return whole.svg()
+
+
+def palettes() -> tuple[dict[str, str], dict[str, str]]:
+    """The colours of the page by name, light and dark."""
+    page = (HERE / "page.css").read_text(encoding="utf-8")
+    light, dark = (dict(re.findall(r"--([a-z]+): (#[0-9a-f]{6})", part)) for part in page.split("@media")[:2])
+    return light, dark
+
+
+def _rules() -> list[str]:
+    """The rules of shapes and labels, one a line."""
+    return [line for line in (HERE / "picture.css").read_text(encoding="utf-8").split("\n") if line.startswith(".p-")]
+
+
+def _filled(rules: str, colours: dict[str, str]) -> str:
+    return re.sub(r"var\(--([a-z]+)\)", lambda found: colours[found[1]], rules)

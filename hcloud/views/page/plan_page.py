@@ -1,0 +1,215 @@
+"""A plan as a page: the decision and its dollars first, then what it rests on; what a plan lacks is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from hcloud.model.operation import Operation
+from hcloud.model.plan import OWNED, Plan
+from hcloud.units import counted, format_age, format_money
+from hcloud.views.change import totals
+from hcloud.views.operation import said_of
+from hcloud.views.page import plan_tables as tables
+from hcloud.views.page.drawn import Drawn
+from hcloud.views.page.parts import KeyFigure, Page, Section
+from hcloud.views.plan import grouped, instances, proof
+from hcloud.views.plan_charts import demand_picture, falls_picture, horizon, use_picture
+from hcloud.views.plan_charts_costs import cost_picture, front_picture, quality_pictures
+
+SHOWN = 3
+
+
+def plan_page(plan: Plan) -> Page:
+    """The page of a plan."""
+    made = plan.generated_at.strftime("%Y-%m-%d %H:%M UTC")
+    digests = plan.digests
+    foot = (
+        f"Made by hcloud {plan.tool_version} on {made}, seed {plan.seed}. This file loads nothing and runs no script.",
+        f"Made from prices {digests.prices[:12]}, settings {digests.policy[:12]}, workload {digests.workload[:12]}.",
+    )
+    sections = [_cost(plan), _demand(plan), _falls(plan)]
+    sections += [] if plan.operation is None else [_front(plan.operation), _quality(plan.operation)]
+    sections += [_mix(plan), _changes(plan), _why_not(plan), _rests_on(plan), _how_to_read(plan)]
+    title = f"Plan for {plan.workload.name}"
+    return Page(title, tuple(_lead(plan)), tuple(s for s in sections if s is not None), tuple(_key(plan)), foot)
+
+
+def pictures(plan: Plan) -> dict[str, Drawn]:
+    """Every picture of the page by a name for its file."""
+    drawn = {"cost": cost_picture(plan), "demand": demand_picture(plan)}
+    maybe = {"use": use_picture(plan), "falls": falls_picture(plan)}
+    drawn |= {name: picture for name, picture in maybe.items() if picture is not None}
+    if plan.operation is not None:
+        drawn["front"] = front_picture(plan.operation)
+        drawn |= {f"quality-{n}": picture for n, picture in enumerate(quality_pictures(plan.operation), 1)}
+    return drawn
+
+
+def _dollars(plan: Plan) -> tuple[Decimal, Decimal]:
+    """Dollars a month before and after: of the strategies where these were simulated, else of the arithmetic."""
+    if plan.operation is None:
+        return plan.now.monthly, plan.after.monthly
+    return plan.operation.baseline.monthly, plan.operation.chosen.monthly
+
+
+def _before(plan: Plan) -> str:
+    if any(line.address.startswith(OWNED) for line in plan.mix):
+        return "with what is owned already"
+    return "all on demand" if plan.operation is None else f"all on demand ({plan.operation.baseline.strategy})"
+
+
+def _lead(plan: Plan) -> Iterator[str]:
+    """The decision in one sentence with its dollars, then what it was made for."""
+    before, after = _dollars(plan)
+    saved = before - after
+    share = abs(float(saved / before)) if before else 0.0
+    verb = "saves" if saved >= 0 else "costs more by"
+    how = "" if plan.operation is None else f", run as {plan.operation.strategy},"
+    yield f"{_decision(plan)}{how} {verb} {format_money(abs(saved))} a month ({share:.1%}) against {_before(plan)}."
+    w = plan.workload
+    places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix}))
+    yield (
+        f"Planned for {horizon(plan)} in {places}, from {w.rows:,} rows over {w.hours:,.1f} hours of {w.name}: "
+        f"{w.mean_cores:,.0f} vCPUs on average, {w.peak_cores:,.0f} at the peak."
+    )
+
+
+def _decision(plan: Plan) -> str:
+    bought = grouped(plan.purchases)
+    if not bought:
+        return "Committing to nothing and renting on demand"
+    parts = [f"{instances(line.count)} × {line.instance_type} {label}" for label, line in bought[:SHOWN]]
+    more = f" and {len(bought) - SHOWN} more" if len(bought) > SHOWN else ""
+    rents = any(not m.option.is_commitment for m in plan.mix)
+    return f"Reserving {', '.join(parts)}{more}" + (" and renting the rest on demand" if rents else "")
+
+
+def _key(plan: Plan) -> Iterator[KeyFigure]:
+    before, after = _dollars(plan)
+    yield KeyFigure("now, a month", format_money(before), _before(plan))
+    yield KeyFigure("after, a month", format_money(after), "this plan")
+    upfront = sum((line.upfront for line in plan.purchases), Decimal(0))
+    terms = sorted({line.term_years for line in plan.purchases})
+    years = " and ".join(counted(term, "year") for term in terms)
+    yield KeyFigure("due upfront", format_money(upfront), f"bound for {years}" if years else "nothing is bound")
+    if plan.operation is not None:
+        kept, target = plan.operation.chosen.kept_qos, plan.operation.qos_target
+        half = f" ± {100 * kept.half:.1f}" if kept.half else ""
+        said = f"keep 95% of their performance; {target:.0%} asked for"
+        yield KeyFigure("jobs", f"{100 * kept.mean:.1f}{half}%", said)
+    yield KeyFigure("oldest price", format_age(plan.price_age_days), f"of {plan.price_day}")
+
+
+def _cost(plan: Plan) -> Section:
+    if plan.operation is None:
+        note = (
+            "These are sums over the demand; they know no queue, no start of an instance and no neighbour. 'hcloud plan"
+            " --strategy auto' simulates the strategies on the trace and adds quality, waiting and intervals."
+        )
+    else:
+        note = (
+            "The alternatives are arithmetic, which packs demand without gaps, starts or idle instances; simulated,"
+            f" this plan costs {format_money(plan.operation.chosen.monthly)} a month."
+        )
+    return Section(
+        "What it costs",
+        figures=(cost_picture(plan).figure(),),
+        points=tuple(proof(plan)),
+        tables=(tables.alternatives_table(plan),),
+        notes=(note,),
+    )
+
+
+def _demand(plan: Plan) -> Section:
+    drawn = [demand_picture(plan), use_picture(plan)]
+    return Section(
+        "Demand against the reserve",
+        figures=tuple(d.figure() for d in drawn if d is not None),
+        points=plan.reasons,
+    )
+
+
+def _falls(plan: Plan) -> Section | None:
+    drawn = falls_picture(plan)
+    if drawn is None:
+        return None
+    words = ["The commitment is paid for whether it is used or not; this is what that costs where the forecast fails."]
+    if plan.operation is not None:
+        words.append("These figures are arithmetic; simulated ones lie higher.")
+    notes = () if plan.risk else ("'hcloud plan --regret-quantile 0.9' also resamples the demand and sizes by regret.",)
+    return Section("If demand falls", tuple(words), (drawn.figure(),), notes=notes)
+
+
+def _front(operation: Operation) -> Section:
+    return Section("Dollars and quality", figures=(front_picture(operation).figure(),), points=operation.reasons)
+
+
+def _quality(operation: Operation) -> Section:
+    figures = tuple(drawn.figure() for drawn in quality_pictures(operation))
+    about = [line for line in said_of(operation) if line not in operation.reasons][:-1]
+    return Section("Quality and waiting", (), figures, (tables.points_table(operation),), points=tuple(about))
+
+
+def _mix(plan: Plan) -> Section:
+    words = ("What to buy and what to rent. 'pays above' is the use above which a commitment beats renting.",)
+    return Section("The mix", words, tables=(tables.mix_table(plan),))
+
+
+def _changes(plan: Plan) -> Section:
+    if plan.changes is None:
+        words = (
+            "This plan was made for no cloud. 'hcloud plan --cloud aws --out plan.json' lists what would change there.",
+        )
+        return Section("Changes", words)
+    where = plan.changes.base.scope
+    words = (f"What 'hcloud apply' would do in {where}. It buys no commitment: 'hcloud commit' does.",)
+    return Section(
+        "Changes",
+        words,
+        tables=(tables.changes_table(plan.changes),),
+        points=(*totals(plan.changes), *plan.changes.notes),
+    )
+
+
+def _why_not(plan: Plan) -> Section:
+    near = [r for r in plan.refusals if r.margin is not None and r.margin > 0]
+    close = sorted(near, key=lambda r: r.margin or Decimal(0))[:SHOWN]
+    points = tuple(
+        f"{r.address}: {format_money(r.margin or Decimal(0))} dearer, {r.reason}"
+        + (f"; flips if {r.flips_if}" if r.flips_if else "")
+        for r in close
+    )
+    words = (f"{counted(len(plan.refusals), 'option')} refused; the nearest:",) if points else ("Nothing was refused.",)
+    listed = (tables.refusals_table(plan),) if plan.refusals else ()
+    return Section("Why not something else", words, tables=listed, points=points)
+
+
+def _rests_on(plan: Plan) -> Section:
+    age = f"The oldest price is of {plan.price_day}, {format_age(plan.price_age_days)}"
+    words = [f"{age}."]
+    w = plan.workload
+    for what, counts in (("repaired in the trace", w.repaired), ("left out of it", w.left_out)):
+        if counts:
+            words.append(f"{what}: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.items()))
+    listed = (tables.assumptions_table(plan), tables.prices_table(plan))
+    return Section("What it rests on", tuple(words), tables=listed, points=plan.warnings)
+
+
+def _how_to_read(plan: Plan) -> Section:
+    points = [
+        "A commitment is paid for around the clock; on demand is paid for while an instance runs. So the base of demand"
+        " is worth a commitment and its peaks are not; where the line lies is decided by how much of the time the last"
+        " reserved instance is needed.",
+        "The lower bound allows fractions of instances and perfect foresight. No plan can be cheaper; a plan close to"
+        " it leaves little to gain by planning better.",
+        "Dollars spread upfront payments over the horizon; what is due at once is told apart.",
+    ]
+    if plan.operation is not None:
+        points += [
+            "A job keeps its performance when it reaches 95% of what it would in isolation, its waiting included.",
+            "± is half of the 95% interval over the seeds of the simulation: how much chance moves a figure. How far"
+            " the trace resembles the future is not in it.",
+        ]
+    points.append("'hcloud explain PLAN' says more of each line, and what would flip it.")
+    return Section("How to read this", points=tuple(points))

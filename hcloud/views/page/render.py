@@ -1,0 +1,94 @@
+"""A page as one HTML file that fetches nothing and runs no script; everything said on it is escaped."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hcloud.units import harmless
+from hcloud.views.page.parts import Page, Section
+from hcloud.views.tables import Figures
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+HERE = Path(__file__).parent
+FOLDED_FROM = 16  # ours: rows from which a table is shown folded
+LONG = 34  # ours: characters from which a cell's text breaks over lines
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """A cell of a table: its text, the element it is in and its classes."""
+
+    text: str
+    tag: str
+    classes: str
+
+
+def render(page: Page) -> str:
+    """The whole file."""
+    sections = list(zip(page.sections, _anchors(page.sections), strict=True))
+    styles = [(HERE / name).read_text(encoding="utf-8") for name in ("page.css", "picture.css")]
+    return _template().render(page=page, sections=sections, styles=_compact("\n".join(styles)), rows=_rows, head=_head)
+
+
+@cache
+def _template() -> Template:
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        finalize=_shown,
+    )
+    environment.globals["folded_from"] = FOLDED_FROM
+    return environment.get_template("page.html.jinja")
+
+
+def _shown(value: object) -> object:
+    """Plain text without control characters; what is markup already stays as it is."""
+    return harmless(value) if type(value) is str else value
+
+
+def _compact(style: str) -> str:
+    """A style sheet without comments and indentation."""
+    return re.sub(r"\s*\n\s*", "\n", re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)).strip()
+
+
+def _anchors(sections: Sequence[Section]) -> list[str]:
+    """A fragment for each heading, told apart where two are alike."""
+    made: list[str] = []
+    for section in sections:
+        plain = re.sub(r"[^a-z0-9]+", "-", section.heading.lower()).strip("-") or "section"
+        made.append(plain if plain not in made else f"{plain}-{len(made)}")
+    return made
+
+
+def _head(table: Figures) -> Iterator[_Cell]:
+    """The cells of a table's head; one without a name is no header."""
+    for column, name in enumerate(table.names):
+        yield _Cell(name, "th" if name else "td", "number" if column in table.numbers else "")
+
+
+def _rows(table: Figures) -> Iterator[list[_Cell]]:
+    """The cells of a table's rows: the first text of each names its row."""
+    first = next((c for c in range(len(table.names)) if c not in table.numbers), None)
+    long = {c for c in range(len(table.names)) if max(map(len, table.cells(c)), default=0) > LONG}
+    for row in table.rows:
+        yield [
+            _Cell(
+                text,
+                "th" if column == first and text else "td",
+                "number" if column in table.numbers else "long" if column in long else "",
+            )
+            for column, text in enumerate(row)
+        ]

@@ -1,0 +1,57 @@
+"""Reports as text for other programs: names that a spreadsheet or Markdown would obey are made harmless."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+
+from hcloud.units import harmless
+from hcloud.views.page.parts import Section
+from hcloud.views.tables import Figures
+
+_OBEYED = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""How a cell begins that a spreadsheet takes for a formula or splits."""
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~])")
+
+
+def neutral(text: str) -> str:
+    """A cell's text that a spreadsheet shows and does not run: with a quote before what it would obey. What is a
+    number stays one."""
+    return f"'{text}" if text.startswith(_OBEYED) and not _NUMBER.fullmatch(text) else text
+
+
+def csv_text(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A CSV file with a header, its cells neutralised."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows([neutral(cell) for cell in row] for row in rows)
+    return out.getvalue()
+
+
+def markdown(sections: Sequence[Section]) -> str:
+    """Sections as Markdown for a pull request or a ticket."""
+    lines: list[str] = []
+    for section in sections:
+        lines += [f"## {escaped(section.heading)}", ""]
+        for words in section.words:
+            lines += [escaped(words), ""]
+        for table in section.tables:
+            lines += [*_table(table), ""]
+        lines += [f"- {escaped(note)}" for note in (*section.points, *section.notes)]
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def _table(table: Figures) -> list[str]:
+    rule = ("---:" if column in table.numbers else "---" for column in range(len(table.names)))
+    rows = (f"| {' | '.join(map(escaped, row))} |" for row in table.rows)
+    return [f"| {' | '.join(map(escaped, table.names))} |", f"| {' | '.join(rule)} |", *rows]
+
+
+def escaped(text: str) -> str:
+    """Text that Markdown shows as it is: neither a link, an image, a tag nor another cell."""
+    plain = harmless(text).replace("\n", " ").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(r"\\\1", plain)
