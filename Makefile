@@ -4,10 +4,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test lint bench lock clean
+.PHONY: run demo test lint bench lock clean
 
 run: $(VENV)/.run  ## plan the bundled example
 	$(BIN)/hcloud plan --file examples/high-variability/hcloud.yaml
+
+demo: $(VENV)/.run  ## all of it in about a minute, on a cloud in memory
+	$(BIN)/hcloud demo
 
 test: $(VENV)/.test lint  ## all checks and tests
 	$(BIN)/pytest
