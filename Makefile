@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: run demo test lint bench lock clean
@@ -13,7 +14,7 @@ demo: $(VENV)/.run  ## all of it in about a minute, on a cloud in memory
 	$(BIN)/hcloud demo
 
 test: $(VENV)/.test lint  ## all checks and tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -10,6 +10,7 @@ from enum import StrEnum
 from hcloud.model.catalog import PurchaseOption
 
 FORMAT_VERSION = "1.0"
+SETTINGS_DIGEST, PRICES_DIGEST = "settings digest", "prices digest"
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,9 @@ class PlanDifference:
 
     @property
     def is_empty(self) -> bool:
-        """Whether both plans come to the same; warnings alone, which age with prices, are no difference."""
+        """Whether both plans come to the same. Warnings alone are no difference, nor are digests of settings and
+        prices: they change with what is left of owned terms, and with what was merely looked at."""
         money = (self.hourly, self.monthly, self.upfront, self.longest_term_years)
         moved = any(m.difference for m in money) or (self.base is None) != (self.head is None)
-        return not (moved or self.parts or self.quality or self.inputs or self.settings or self.prices)
+        told = [t for t in self.inputs if t.key not in (SETTINGS_DIGEST, PRICES_DIGEST)]
+        return not (moved or self.parts or self.quality or told or self.settings or self.prices)

@@ -42,13 +42,13 @@ def monthly(rule: Rule, plan: PlanFigures) -> Finding:
 def increase_hourly(rule: Rule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
     """Dollars an hour more than before."""
     more = plan.hourly - (NOTHING if base is None else base.hourly)
-    return _increase(rule, plan, base, _Measured(more, "$/h more", _rate, _dearest(plan.parts), _LESS))
+    return _increase(rule, plan, base, _Measured(more, "$/h more", _rate, _grown(plan, base), _LESS))
 
 
 def increase_monthly(rule: Rule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
     """Dollars a month more than before."""
     more = plan.monthly - (NOTHING if base is None else base.monthly)
-    return _increase(rule, plan, base, _Measured(more, "$/month more", _cents, _dearest(plan.parts), _LESS))
+    return _increase(rule, plan, base, _Measured(more, "$/month more", _cents, _grown(plan, base), _LESS))
 
 
 def increase_share(rule: Rule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
@@ -56,7 +56,7 @@ def increase_share(rule: Rule, plan: PlanFigures, base: PlanFigures | None) -> F
     if base is None or not base.hourly:
         return unknown(rule, "what there was before costs nothing, so that no share of it can be taken", _amount(rule))
     more = rate(plan.hourly / base.hourly - 1)
-    return _increase(rule, plan, base, _Measured(more, "of what it was", _percent, _dearest(plan.parts), _LESS))
+    return _increase(rule, plan, base, _Measured(more, "of what it was", _percent, _grown(plan, base), _LESS))
 
 
 _LESS = "see where it comes from with 'hcloud diff', and have the increase allowed or split it"
@@ -193,6 +193,13 @@ def _amount(rule: Rule) -> str:
 
 def _dearest(parts: Sequence[Part]) -> list[Part]:
     return sorted(parts, key=lambda p: (-p.hourly, p.address))
+
+
+def _grown(plan: PlanFigures, base: PlanFigures | None) -> list[Part]:
+    """The parts that cost more than before, the largest increase first."""
+    before = {} if base is None else {(p.address, p.starts_hour): p.hourly for p in base.parts}
+    more = {p: p.hourly - before.get((p.address, p.starts_hour), NOTHING) for p in plan.parts}
+    return sorted((p for p, by in more.items() if by > 0), key=lambda p: (-more[p], p.address))
 
 
 def _rate(amount: Decimal) -> str:

@@ -24,7 +24,6 @@ from hcloud.model.plan_figures import NOTHING, DemandFigures, Part, PlanFigures,
 from hcloud.planning.plan_effects import Ground, Key, Pair, effects_of, ground_of, paired, price_moved, summed
 from hcloud.units import rate
 
-DIGESTS = " digest"
 _QUALITY = (
     ("jobs that keep 95 % of their performance", "share", "kept_qos"),
     ("batch jobs: performance of all but 5 %", "share", "batch_p5"),

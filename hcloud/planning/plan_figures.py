@@ -11,12 +11,14 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.change import ChangeSet, Slot
 from hcloud.model.live import TAG_ADDRESS, TAG_EXPIRES, TAG_KEY, TAG_LINEAGE, TAG_PLAN, TAG_PROJECT
 from hcloud.model.plan import OWNED, Digests, MixLine, Plan
+from hcloud.model.plan_difference import PRICES_DIGEST, SETTINGS_DIGEST
 from hcloud.model.plan_figures import NOTHING, DemandFigures, Part, PlanFigures, Stated
 from hcloud.planning.change_digest import change_digest
 from hcloud.units import HOURS_PER_MONTH, RATE, cents, rate
 
 DIGEST_SHOWN = 12
 CURRENCY = "USD"
+MOST = Decimal(10) ** 15  # ours: no plan has a figure beyond it, and arithmetic with 28 digits is exact below
 _MACHINE_TAGS = (TAG_LINEAGE, TAG_PROJECT, TAG_PLAN, TAG_ADDRESS, TAG_KEY)
 
 
@@ -25,8 +27,9 @@ def figures_of(made: Plan | ChangeSet) -> PlanFigures:
     cannot be, or where changes are not those their digest was taken of: such a file was altered."""
     found = _of_plan(made) if isinstance(made, Plan) else _of_changes(made)
     for part in found.parts:
-        if part.peak < 0 or min(part.count, part.hourly, part.upfront, part.term_total) < 0:
-            raise ValueError(f"{part.address} has a figure below zero")
+        figures = (part.count, part.hourly, part.upfront, part.term_total, Decimal(part.peak), part.vcpus or NOTHING)
+        if min(figures) < 0 or max(figures) > MOST:
+            raise ValueError(f"{part.address} has a figure that cannot be")
     measured = [] if found.quality is None else [found.quality.kept_qos.mean]
     told = [] if found.demand is None else [float(found.demand.mean_cores), float(found.demand.peak_cores)]
     if not all(math.isfinite(value) and value >= 0 for value in (*measured, *told)):
@@ -124,8 +127,8 @@ def _inputs(plan: Plan) -> Iterator[Stated]:
 
 def _digests(digests: Digests) -> Iterator[Stated]:
     yield Stated("workload digest", digests.workload[:DIGEST_SHOWN])
-    yield Stated("settings digest", digests.policy[:DIGEST_SHOWN])
-    yield Stated("prices digest", digests.prices[:DIGEST_SHOWN])
+    yield Stated(SETTINGS_DIGEST, digests.policy[:DIGEST_SHOWN])
+    yield Stated(PRICES_DIGEST, digests.prices[:DIGEST_SHOWN])
 
 
 def _of_changes(changes: ChangeSet) -> PlanFigures:

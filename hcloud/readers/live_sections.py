@@ -63,3 +63,9 @@ class LimitsSection(Section):
     monthly: Dollars | None = None
     increase: Dollars | None = None
     ended: Annotated[int, Field(ge=0)] | None = None
+
+
+class ReportSection(Section):
+    """How reports are grouped: the tag whose value says which team a machine belongs to."""
+
+    team_tag: Annotated[str, Field(min_length=1, max_length=128)] = "team"

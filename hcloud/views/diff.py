@@ -23,10 +23,9 @@ def show_difference(found: PlanDifference, terminal: Terminal) -> None:
     terminal.show(Text(diff_rows.headline(found), style="bold"))
     for note in found.notes:
         terminal.show(_point(note))
-    if found.is_empty:
-        return
-    terminal.show("", fitted(diff_rows.totals(found), width))
-    if found.base is not None:
+    if not found.is_empty:
+        terminal.show("", fitted(diff_rows.totals(found), width))
+    if not found.is_empty and found.base is not None:
         terminal.show("", Text(diff_rows.why(found)))
     for table in diff_rows.tables(found):
         terminal.show("", fitted(_shown(table), width))

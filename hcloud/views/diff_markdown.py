@@ -10,20 +10,19 @@ from hcloud.errors import UsageError
 from hcloud.model.plan_difference import PlanDifference
 from hcloud.units import counted
 from hcloud.views import diff_rows
+from hcloud.views.comment import DIFFERENCE, LONGEST_CELL, LONGEST_LINE, fitting, size_of
 from hcloud.views.escaped import as_markdown_item, in_markdown
 from hcloud.views.tables import Figures
 
-LIMIT = 65_536
-"""Characters that GitHub takes in a comment. Bytes are counted here, of which there are never fewer."""
 KEPT_FREE = 600  # ours: for what is said of what is left out, a line for each block
-LONGEST_CELL, LONGEST_LINE = 120, 400  # ours: characters of outside text in a cell and in a line
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/ ]|-(?!-)){0,79}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """A part of the comment that may be cut: what stands before and after its lines."""
+    """A part of the comment that may be cut: what it is called, what stands before and after its lines."""
 
+    name: str
     before: Sequence[str]
     lines: Sequence[str]
     after: Sequence[str] = field(default=())
@@ -39,34 +38,16 @@ def marker(name: str) -> str:
 def markdown_difference(found: PlanDifference, name: str) -> str:
     """The comment. Where it would be too long, lines of tables are left out and counted."""
     lines = [marker(name), *_head(found)]
-    size = _size(lines) + KEPT_FREE
+    room = DIFFERENCE - KEPT_FREE - size_of(lines)
     for block in _blocks(found):
-        frame = _size([*block.before, *block.after])
-        if size + frame > LIMIT:
-            lines += ["", f"*{counted(len(block.lines), 'line')} left out*"]
-            continue
-        kept, size = _fitting(block.lines, size + frame)
-        left_out = len(block.lines) - len(kept)
-        lines += [*block.before, *kept, *block.after]
-        if left_out:
-            lines += ["", f"*{counted(left_out, 'more line')} left out: hcloud diff -o json has all of them*"]
+        frame = size_of([*block.before, *block.after])
+        kept = fitting(block.lines, room // 2 - frame)  # half of what is left, so that none starves those after it
+        if kept:
+            lines += [*block.before, *kept, *block.after]
+            room -= frame + size_of(kept)
+        if left_out := len(block.lines) - len(kept):
+            lines += ["", f"*{counted(left_out, 'line')} of {block.name} left out: hcloud diff -o json has all*"]
     return "\n".join(lines) + "\n"
-
-
-def _size(lines: Sequence[str]) -> int:
-    return sum(len(line.encode()) + 1 for line in lines)
-
-
-def _fitting(lines: Sequence[str], size: int) -> tuple[list[str], int]:
-    """The first lines that fit, and the size with them."""
-    kept: list[str] = []
-    for line in lines:
-        more = _size([line])
-        if size + more > LIMIT:
-            break
-        kept.append(line)
-        size += more
-    return kept, size
 
 
 def _head(found: PlanDifference) -> Iterator[str]:
@@ -89,10 +70,14 @@ def _blocks(found: PlanDifference) -> Iterator[_Block]:
         yield _table_block(table, is_open=index == 0 and bool(found.parts))
     said_new, said_gone, new, gone = diff_rows.warnings(found)
     if new:
-        yield _Block(["", f"**{said_new}**", ""], [f"- {as_markdown_item(w, LONGEST_LINE)}" for w in new])
+        yield _Block(
+            "new warnings", ["", f"**{said_new}**", ""], [f"- {as_markdown_item(w, LONGEST_LINE)}" for w in new]
+        )
     if gone:
         before = ["", f"<details><summary>{said_gone}</summary>", ""]
-        yield _Block(before, [f"- {as_markdown_item(w, LONGEST_LINE)}" for w in gone], ["", "</details>"])
+        yield _Block(
+            "gone warnings", before, [f"- {as_markdown_item(w, LONGEST_LINE)}" for w in gone], ["", "</details>"]
+        )
 
 
 def _table_block(table: Figures, *, is_open: bool) -> _Block:
@@ -101,7 +86,7 @@ def _table_block(table: Figures, *, is_open: bool) -> _Block:
     count = counted(len(table.rows), "line")
     opened = " open" if is_open else ""
     before = ["", f"<details{opened}><summary>{table.title} ({count})</summary>", "", head, rule]
-    return _Block(before, rows, ["", "</details>"])
+    return _Block(f"“{table.title}”", before, rows, ["", "</details>"])
 
 
 def _table(table: Figures) -> Iterator[str]:

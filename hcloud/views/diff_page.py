@@ -16,7 +16,8 @@ body { font: 1rem/1.5 system-ui, sans-serif; max-width: 70rem; margin: 0 auto; p
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: .5rem 0; }
-th, td { padding: .25rem .75rem; border-bottom: 1px solid #8886; text-align: left; overflow-wrap: anywhere; }
+th, td { padding: .25rem .5rem; border-bottom: 1px solid #8886; text-align: left; }
+.t { min-width: 7rem; overflow-wrap: anywhere; }
 .n { text-align: right; white-space: nowrap; }
 """
 
@@ -56,7 +57,7 @@ def _html(page: Page) -> Iterator[str]:
 
 
 def _table(table: Figures, heading: str) -> Iterator[str]:
-    kinds = [' class="n"' if c in table.numbers else "" for c in range(len(table.names))]
+    kinds = [_kind(table, column) for column in range(len(table.names))]
     label = in_html(heading)
     yield f'<div class="wide" role="region" aria-label="{label}" tabindex="0"><table>\n<thead><tr>'
     for kind, name in zip(kinds, table.names, strict=True):
@@ -65,3 +66,10 @@ def _table(table: Figures, heading: str) -> Iterator[str]:
     for row in table.rows:
         yield f"<tr>{''.join(f'<td{k}>{in_html(cell)}</td>' for k, cell in zip(kinds, row, strict=True))}</tr>"
     yield "</tbody></table></div>"
+
+
+def _kind(table: Figures, column: int) -> str:
+    """Numbers stand to the right; text gets room to fold in."""
+    if column in table.numbers:
+        return ' class="n"'
+    return ' class="t"' if any(len(cell) > 1 for cell in table.cells(column)) else ""

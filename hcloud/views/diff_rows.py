@@ -93,10 +93,10 @@ def prices(found: PlanDifference) -> Figures:
     rows = []
     for move in found.prices:
         share = _percent(move.price.difference / move.price.before) if move.price.before else ""
-        days = [day or "-" for day in (move.day_before, move.day_after)]
-        rows.append([move.address, _figure(move.price.before, 6), _figure(move.price.after, 6), share, *days])
-    names = ("offer", "$/h before", "after", "moved", "price of", "after, of")
-    return Figures(names, rows, _NUMBERS, "Prices that moved")
+        days = " → ".join(dict.fromkeys(day or "-" for day in (move.day_before, move.day_after)))
+        rows.append([move.address, _figure(move.price.before, 6), _figure(move.price.after, 6), share, days])
+    names = ("offer", "$/h before", "after", "moved", "prices of")
+    return Figures(names, rows, frozenset((1, 2, 3, 4)), "Prices that moved")
 
 
 def quality(found: PlanDifference) -> Figures:
@@ -114,7 +114,8 @@ def texts(found: PlanDifference) -> Figures:
 def tables(found: PlanDifference) -> Iterator[Figures]:
     """Every table but the totals that has a row, most telling first."""
     made = (changed_parts(found), effects(found), prices(found), quality(found), options(found), texts(found))
-    yield from (table for table in made if table.rows)
+    told = made[-1:] if found.is_empty else made  # what is the same need not be told by option
+    yield from (table for table in told if table.rows)
 
 
 def warnings(found: PlanDifference) -> tuple[str, str, tuple[str, ...], tuple[str, ...]]:

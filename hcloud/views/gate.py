@@ -10,11 +10,12 @@ from rich.text import Text
 
 from hcloud.model.gate import Finding, Level, Status, Verdict
 from hcloud.units import counted, harmless
+from hcloud.views.comment import LONGEST_CELL, LONGEST_LINE, VERDICT, fitting
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import as_markdown_item, in_markdown, in_xml
 from hcloud.views.tables import Figures, fitted
 
-LONGEST_CELL, LONGEST_LINE = 120, 400  # ours: characters of outside text in a cell and in a line
+KEPT_FREE = 100  # ours: bytes for what is said of what is left out
 NAMED = 5  # ours: addresses that are told with a rule that is not kept
 SUITE = "hcloud policy check"
 _COLOURS = {"passed": "green", "denied": "red", "warning": "yellow", "unknown": "magenta"}
@@ -73,7 +74,10 @@ def markdown_verdict(found: Verdict) -> str:
         if finding.status is not Status.PASSED:
             lines += ["", f"**{in_markdown(finding.rule.name)}** ({word(finding)})", ""]
             lines += [f"- {as_markdown_item(line, LONGEST_LINE)}" for line in told(finding)]
-    return "\n".join(lines) + "\n"
+    kept = fitting(lines, VERDICT - KEPT_FREE)
+    left_out = len(lines) - len(kept)
+    told_so = ["", f"*{counted(left_out, 'line')} left out: hcloud policy check -o json has all*"] if left_out else []
+    return "\n".join(["", *kept, *told_so]) + "\n"
 
 
 def junit_report(found: Verdict, at: datetime) -> str:
