@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run demo test lint bench lock clean
+.PHONY: run demo test lint axe bench lock clean
 
 run: $(VENV)/.run  ## plan the bundled example
 	$(BIN)/hcloud plan --file examples/high-variability/hcloud.yaml
@@ -21,6 +21,9 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+axe: $(VENV)/.run  ## fetch the accessibility checker of the tests in a browser (needs npm)
+	$(BIN)/python tests/browser/fetch_axe.py
 
 bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b1_simulate
