@@ -233,7 +233,7 @@ def _cents(amount: Decimal) -> str:
 
 
 def _percent(share: Decimal) -> str:
-    return f"{plain((share * _PERCENT).quantize(Decimal('0.01')))} %"
+    return f"{plain((share * _PERCENT).quantize(Decimal('0.01')))}%"
 
 
 def _years(count: Decimal) -> str:

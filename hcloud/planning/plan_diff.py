@@ -25,10 +25,10 @@ from hcloud.planning.plan_effects import Ground, Key, Pair, effects_of, ground_o
 from hcloud.units import rate
 
 _QUALITY = (
-    ("jobs that keep 95 % of their performance", "share", "kept_qos"),
-    ("batch jobs: performance of all but 5 %", "share", "batch_p5"),
-    ("services: tail latency of all but 5 %", "times isolation", "tail_p95"),
-    ("wait of all but 5 %", "s", "wait_p95"),
+    ("jobs that keep 95% of their performance", "share", "kept_qos"),
+    ("batch jobs: performance of all but 5%", "share", "batch_p5"),
+    ("services: tail latency of all but 5%", "times isolation", "tail_p95"),
+    ("wait of all but 5%", "s", "wait_p95"),
 )
 
 

@@ -151,7 +151,7 @@ def _money(amount: Decimal) -> str:
 
 
 def _percent(share: Decimal) -> str:
-    return f"{share * 100:+,.1f} %"
+    return f"{share * 100:+,.1f}%"
 
 
 def _quality_name(moved: QualityShift) -> str:
@@ -174,5 +174,5 @@ def _moved(moved: QualityShift) -> str:
 
 def _of_unit(value: float, unit: str) -> str:
     if unit == "share":
-        return f"{100 * value:,.1f} %"
+        return f"{100 * value:,.1f}%"
     return f"{value:,.0f}" if unit == "$" else f"{value:,.2f}"

@@ -82,7 +82,7 @@ def test_predicted_quality_has_a_floor() -> None:
     checked = plan(rented("4", "1.00"), quality=predicted(0.93))
     assert found({"kept_qos": Decimal("0.93")}, checked).status is Status.PASSED
     bad = found({"kept_qos": Decimal("0.94")}, checked)
-    assert (bad.status, bad.actual) == (Status.FAILED, "93 % ±1.0%")
+    assert (bad.status, bad.actual) == (Status.FAILED, "93% ±1.0%")
 
 
 def test_budgets_hold_on_what_was_simulated() -> None:
