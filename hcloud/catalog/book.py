@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 
-from hcloud.errors import EvidenceError
+from hcloud.errors import EvidenceError, did_you_mean
 from hcloud.model.catalog import (
     BillingRule,
     InstanceType,
@@ -44,7 +44,7 @@ class PriceBook:
             return self.types[provider, name]
         except KeyError:
             raise EvidenceError(
-                f"{provider}: the price book knows no instance type {name!r}",
+                f"{provider}: the price book knows no instance type {name!r}{self._meant(provider, name)}",
                 hint=f"see 'hcloud pricing list --provider {provider}' or import a price file that has it",
             ) from None
 
@@ -53,9 +53,14 @@ class PriceBook:
         found = self.offers.get(key)
         if found is not None:
             return found
+        if (key.provider, key.instance_type) not in self.types:
+            self.instance_type(key.provider, key.instance_type)
         reasons = [q.reason for q in self.quarantine if q.key == key]
         why = f"its price is quarantined: {reasons[0]}" if reasons else "the price book has no such price"
         raise EvidenceError(f"{key}: {why}", hint="import or refresh the price: 'hcloud pricing import --help'")
+
+    def _meant(self, provider: Provider, name: str) -> str:
+        return did_you_mean(name, (known for by, known in self.types if by == provider))
 
     def commitments(self, on_demand: OfferKey) -> tuple[Offer, ...]:
         """Every commitment that can cover usage of the same type, place, operating system and tenancy, by key; where an

@@ -17,7 +17,6 @@ from typer.core import TyperCommand, TyperGroup
 
 from hcloud import __version__
 from hcloud.cli.examples import give_examples, root_epilog
-from hcloud.errors import HcloudError
 
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
@@ -26,13 +25,11 @@ USAGE_EXIT = 64
 INTERRUPTED_EXIT, BROKEN_PIPE_EXIT = 130, 141
 COMMANDS = ("hcloud", "hyc")
 SHELLS = ("bash", "zsh", "fish")
-NO_THREAD = "can't start new thread"
-MEMORY_HINT = "free some, or raise the limit (ulimit -v); what was asked of a cloud is noted: run the command again"
 
 VERBS = {
     "demo": "All of it in a minute on a cloud in memory: measure, plan, apply, a month, the report, the end",
     "plan": "How much to reserve, where and for which term, and what stays on demand",
-    "explain": "Why a plan chose what it chose, and what each refused option would have cost",
+    "explain": "Why this plan, why not another, why so many, why a job waited, and what would flip it",
     "page": "A plan as one page of HTML to read, print and send, and its pictures",
     "diff": "What changes from one plan to the next, and why; as the comment on a pull request",
     "policy": "Whether a plan keeps the rules it has to keep: check",
@@ -158,7 +155,9 @@ def run(arguments: Sequence[str]) -> int:
             return reader_left()
         code = leaving.code
     except Exception as error:
-        return report_error(error, debug="debug" in flags)
+        from hcloud.cli.refusal import report_error
+
+        return report_error(error, words, debug="debug" in flags)
     except KeyboardInterrupt:
         code = INTERRUPTED_EXIT
     if code == INTERRUPTED_EXIT:
@@ -208,35 +207,3 @@ def split_flags(arguments: Sequence[str]) -> tuple[list[str], frozenset[str]]:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     words = [a for i, a in enumerate(arguments) if i >= end or a not in FLAGS]
     return words, frozenset(FLAGS[a] for a in arguments[:end] if a in FLAGS)
-
-
-def report_error(error: Exception, *, debug: bool) -> int:
-    """Print an error in full sentences on stderr and return the exit code it stands for."""
-    from hcloud.units import harmless
-
-    if debug:
-        raise error
-    if isinstance(error, HcloudError):
-        sys.stderr.write(harmless(f"error: {error}\n"))
-        if error.hint:
-            sys.stderr.write(harmless(f"hint: {error.hint}\n"))
-        return error.exit_code
-    if isinstance(error, typer.Exit):
-        return error.exit_code
-    if isinstance(error, typer.Abort):
-        sys.stderr.write("aborted\n")
-        return 1
-    show = getattr(error, "show", None)
-    if show is not None:
-        if close := getattr(error, "possibilities", None):
-            vars(error).update(message=f"{error}. Did you mean {' or '.join(close)}?", possibilities=None)
-        show()
-        return USAGE_EXIT
-    if isinstance(error, OSError):
-        sys.stderr.write(harmless(f"error: {error}\n"))
-        return 1
-    if isinstance(error, MemoryError) or str(error) == NO_THREAD:
-        sys.stderr.write(f"error: the memory that hcloud may use ran out\nhint: {MEMORY_HINT}\n")
-        return 1
-    sys.stderr.write(f"error: this is a bug in hcloud: {type(error).__name__}: {error}\nhint: --debug shows where\n")
-    return 1
