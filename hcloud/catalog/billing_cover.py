@@ -75,7 +75,7 @@ class Cover:
 
     def __init__(self, rentals: Sequence[Rental], terms: Sequence[Term], book: PriceBook) -> None:
         self.rentals, self._terms, self._book = rentals, terms, book
-        slots = [Slot(r.list_offer.key, r.usage.zone) for r in rentals]
+        slots = [Slot(r.offers.contracted.key, r.usage.zone) for r in rentals]
         distinct = sorted(set(slots))
         index = {slot: at for at, slot in enumerate(distinct)}
         self._slot_of = [index[slot] for slot in slots]
@@ -96,7 +96,7 @@ class Cover:
         """Dollars an hour of what commitments can cover of a machine: its price without licence and devices."""
         rows = [self.rows[at] for at in self._of_slot[self._slot_of[rental]]]
         rest = sum((r.rate * r.quantity for r in rows if r.resource is Resource.REST), ZERO)
-        return self.rentals[rental].list_offer.hourly - rest
+        return self.rentals[rental].offers.contracted.hourly - rest
 
     def day(self, period: Period, there: Sequence[int]) -> Day:
         """One day of these machines."""
