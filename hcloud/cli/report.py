@@ -85,9 +85,7 @@ class Chosen:
 def cost(
     ctx: typer.Context,
     source: SourceFile = None,
-    by: Annotated[
-        list[By] | None, typer.Option("--by", help="Group by this; may be repeated; else by app and option.")
-    ] = None,
+    by: Annotated[list[By] | None, typer.Option("--by", help="Group by this, or several; else app and option.")] = None,
     month: Month = None,
     from_: From = None,
     to: To = None,
