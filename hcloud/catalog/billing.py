@@ -60,7 +60,7 @@ def charges(rented: Sequence[Usage], held: Sequence[Commitment], tariff: Tariff,
     terms = terms_of(held, tariff, Period(month_of(period.start).start, period.end))
     on_demand = [at for at, r in enumerate(rentals) if r.usage.option is PurchaseOption.ON_DEMAND]
     cover = Cover([rentals[at] for at in on_demand], terms, tariff.book)
-    there = _by_day(rentals)
+    there = _by_day(rentals, month_of(period.start).start)
     places = {at: place for place, at in enumerate(on_demand)}
     found: list[Charge] = []
     before = Period(month_of(period.start).start, period.start) if cover.is_sustained else Period(0, 0)
@@ -97,10 +97,11 @@ def _rentals(rented: Sequence[Usage], tariff: Tariff, period: Period) -> list[Re
     return found
 
 
-def _by_day(rentals: Sequence[Rental]) -> Mapping[int, list[int]]:
-    """The rentals of each day, by its number."""
+def _by_day(rentals: Sequence[Rental], since: int) -> Mapping[int, list[int]]:
+    """The rentals of each day from a moment on, by its number."""
     found: dict[int, list[int]] = defaultdict(list)
     for at, rental in enumerate(rentals):
-        for number in range(rental.usage.start // DAY, max(rental.end - 1, rental.usage.start) // DAY + 1):
+        start = rental.usage.start
+        for number in range(max(start, since) // DAY, max(rental.end - 1, start) // DAY + 1):
             found[number].append(at)
     return found
