@@ -158,7 +158,7 @@ def test_what_is_rented_is_charged_to_now(rented: Path, capsys: Said) -> None:
     hours = {g["keys"]["app"]: D(g["machine_hours"]) for g in groups}
     assert hours == {"web": pytest.approx(D(144), abs=D("0.2")), "batch": pytest.approx(D(96), abs=D("0.2"))}
     assert costs(found)["billed"] == pytest.approx(D("0.628") * 48, abs=D("0.1"))
-    assert "still run" in str(found["notes"])
+    assert "still running" in str(found["notes"])
 
 
 def test_what_the_configuration_says_is_owned_covers_what_is_rented(rented: Path, capsys: Said) -> None:
