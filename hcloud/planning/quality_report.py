@@ -114,6 +114,7 @@ class Follower:
         self.last = 0.0
         self._now: dict[str, Journey] = {}
         self._on: dict[int, set[str]] = {}
+        self._where: dict[str, int] = {}
         self._starting: set[int] = set()
         self._handlers: dict[type, Callable[[object], None]] = {
             Arrival: self._arrival,  # type: ignore[dict-item]
@@ -177,6 +178,7 @@ class Follower:
         if decision.action is Action.LAUNCH:
             self._starting.add(instance)
         self._on.setdefault(instance, set()).add(journey.job)
+        self._where[journey.job] = instance
         journey.stays.append(Stay(journey.ask, decision.place.startswith(OWN), decision.at))
         if instance not in self._starting:
             self._begin(journey, decision.at)
@@ -186,8 +188,11 @@ class Follower:
             journey.began = at
 
     def _leave(self, journey: Journey, at: float) -> None:
-        for names in self._on.values():
-            names.discard(journey.job)
+        instance = self._where.pop(journey.job, None)
+        if instance is not None and instance in self._on:
+            self._on[instance].discard(journey.job)
+            if not self._on[instance]:
+                del self._on[instance]
         if journey.stays and journey.stays[-1].end is None:
             journey.stays[-1].end = at
 

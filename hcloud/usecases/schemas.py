@@ -12,6 +12,7 @@ from hcloud.store.plan_file import plan_schema
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.state_codec import state_schema
 from hcloud.usecases.init import DURATION, KEYS, SECTIONS
+from hcloud.usecases.report_quality_schema import accuracy_schema, quality_schema
 from hcloud.usecases.report_schema import report_schema
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "docs" / "schemas"
@@ -119,10 +120,12 @@ def explanation_schema() -> Mapping[str, object]:
 def documents() -> Mapping[str, str]:
     """File name and content of every published schema."""
     schemas = {
+        "accuracy.schema.json": {"$schema": DIALECT, **accuracy_schema()},
         "explanation.schema.json": explanation_schema(),
         "hcloud.schema.json": config_schema(),
         "plan.schema.json": plan_schema(),
         "purchase.schema.json": purchase_schema(),
+        "quality.schema.json": {"$schema": DIALECT, **quality_schema()},
         "report.schema.json": {"$schema": DIALECT, **report_schema()},
         "state.schema.json": state_schema(),
         "state-screen.schema.json": state_screen_schema(),
