@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hcloud.catalog.billing_time import exact_dollars, within
 from hcloud.catalog.quote import amortised_cost, commitment_cost
 from hcloud.errors import EvidenceError
-from hcloud.model.catalog import Offer, OfferKey, Origin, PurchaseOption
+from hcloud.model.catalog import Offer, OfferKey, Origin, Payment, PurchaseOption
 from hcloud.model.live import Commitment
 from hcloud.model.report import Period
 from hcloud.model.usage import Commitment as Bought
@@ -105,11 +105,20 @@ def _term(told: Commitment, tariff: Tariff) -> Term:
     origin = Origin(f"commitment {told.id}", (told.starts or datetime.min).date())
     whole = Offer(key, told.hourly, told.upfront, origin)
     count = whole.effective_hourly if told.option.is_spend_based else Decimal(told.count)
+    if told.option is PurchaseOption.FLEXIBLE_COMMITTED_USE:
+        return Term(told, _flexible(whole, tariff), whole, start, end)
     try:
         bought = Bought(replace(whole, hourly=told.hourly / count, upfront=told.upfront / count), count, 0)
     except ValueError as error:
         raise EvidenceError(f"commitment {told.id}: {error}") from None
     return Term(told, bought, whole, start, end)
+
+
+def _flexible(whole: Offer, tariff: Tariff) -> Bought:
+    """A flexible commitment as it is matched: in dollars at on-demand prices, while what is told is dollars paid."""
+    rate = tariff.book.offer(whole.key)
+    listed = tariff.book.offer(replace(whole.key, option=PurchaseOption.ON_DEMAND, term_years=0, payment=Payment.NONE))
+    return Bought(rate, whole.effective_hourly * listed.hourly / rate.effective_hourly, 0)
 
 
 def _check(told: Commitment) -> None:

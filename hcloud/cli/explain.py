@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.main import session
+from hcloud.cli.options import moment
 from hcloud.cli.plan import PlanFormat
 from hcloud.errors import UsageError
 
@@ -134,9 +135,9 @@ def _explain_commitment(terminal: Terminal, path: Path, words: str, shown: PlanF
 
 
 def _is_purchase(path: Path) -> bool:
-    from hcloud.store.plan_file import head_of
+    from hcloud.store.looked_at import sort_at
 
-    return path.is_file() and '"purchase_plan"' in head_of(path)
+    return sort_at(path) == "a purchase plan"
 
 
 def _explain_purchases(terminal: Terminal, path: Path, shown: PlanFormat) -> None:
@@ -154,7 +155,7 @@ def _explain_job(terminal: Terminal, journal: Path, job: str, shown: PlanFormat,
 
     story = explain_job(journal, job)
     if shown is PlanFormat.JSON:
-        terminal.write_json(story_document(story))
+        terminal.write_json(story_document(story, moment(None)))
     elif full:
         show_story(story, terminal)
     else:

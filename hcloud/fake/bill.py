@@ -92,8 +92,8 @@ def bill(ledger: Ledger, tariff: Tariff, start: int, end: int) -> Bill:
     """What is charged from ``start`` to before ``end``, in whole seconds since 1970 as the fake tells them.
 
     Commitments are used clock hour by clock hour: machines' units first, the smaller and then the older machine before
-    the others, then what was committed to be spent. Their fees run whether they are used or not; one that was given
-    back or dequeued costs nothing.
+    the others, then what was committed to be spent, where it saves most and of that at the lowest rate first. Their
+    fees run whether they are used or not; one that was given back or dequeued costs nothing.
     """
     found = Bill()
     with ledger.held():
@@ -162,10 +162,12 @@ def _cover_units(left: Sequence[_Left], held: Sequence[tuple[Purchase, Terms]], 
 def _cover_spend(left: Sequence[_Left], held: Sequence[tuple[Purchase, Terms]], hour: tuple[int, int]) -> None:
     for purchase, terms in held:
         dollars = terms.spend * _of_term(purchase, *hour) / HOUR
-        for one in left:
-            share = terms.at.get(one.machine.instance_type)
-            if not dollars or share is None or not one.meter.pool:
-                continue
+        eligible = [
+            (terms.at[one.machine.instance_type], one)
+            for one in left
+            if one.meter.pool and one.machine.instance_type in terms.at
+        ]
+        for share, one in sorted(eligible, key=lambda x: (x[0], x[0] * x[1].meter.hourly)):
             rate = one.meter.hourly * share / HOUR
             covered = min(one.seconds, dollars / rate)
             dollars -= covered * rate

@@ -19,17 +19,24 @@ Entry = Event | Decision
 
 @dataclass(slots=True)
 class Stay:
-    """A job on a machine: thousandths of a vCPU from a time to another (None: it was not over)."""
+    """A job on a machine: thousandths of a vCPU from a time to another (None: it was not over), and since when it ran
+    there (None: the machine was not ready)."""
 
     ask: int
     own: bool
     start: float
     end: float | None = None
+    ran_from: float | None = None
+
+    @property
+    def ran(self) -> float:
+        """Seconds that it ran there, once it is over."""
+        return 0.0 if self.ran_from is None or self.end is None else self.end - self.ran_from
 
 
 @dataclass(slots=True)
 class Journey:
-    """A job from its arrival to its end, in seconds. ``performance`` is the share of that in isolation while it ran.
+    """A job from its submission to its end, in seconds. ``performance`` is the share of that in isolation while it ran.
 
     Journals do not say what is a service: a job that may not be interrupted counts as one.
     """
@@ -70,7 +77,7 @@ class Journey:
             return None
         if self.kind == SERVICE or self.ended <= self.arrived:
             return self.performance
-        return self.performance * (self.ended - self.began) / (self.ended - self.arrived)
+        return self.performance * sum(stay.ran for stay in self.stays) / (self.ended - self.arrived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +142,8 @@ class Follower:
         return self
 
     def _arrival(self, event: Arrival) -> None:
-        journey = Journey(event.job, BATCH if event.restartable else SERVICE, event.ask, event.at)
+        came = event.at if event.submitted is None else event.submitted
+        journey = Journey(event.job, BATCH if event.restartable else SERVICE, event.ask, came)
         self.journeys[len(self.journeys)] = self._now[event.job] = journey
 
     def _completion(self, event: Completion) -> None:
@@ -186,6 +194,8 @@ class Follower:
     def _begin(self, journey: Journey, at: float) -> None:
         if journey.began is None:
             journey.began = at
+        if journey.stays[-1].ran_from is None:
+            journey.stays[-1].ran_from = at
 
     def _leave(self, journey: Journey, at: float) -> None:
         instance = self._where.pop(journey.job, None)

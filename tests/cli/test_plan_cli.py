@@ -157,7 +157,7 @@ def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
         (["plan", "-f", EXAMPLE, "--bogus"], 64, "--bogus"),
         (["plan", "-f", EXAMPLE, "--vcpus", "7"], 64, "no type has 7 vCPUs"),
         (["plan", "-f", EXAMPLE, "--family", "m7i.4xlarge"], 64, "did you mean m7i?"),
-        (["explain", "nowhere.json"], 1, "no such plan file"),
+        (["explain", "nowhere.json"], 1, "nowhere.json: no such plan"),
     ],
 )
 def test_errors_say_what_and_leave_with_their_code(

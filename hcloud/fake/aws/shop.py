@@ -33,6 +33,7 @@ _SAMPLE = (
 )
 # Share of the on-demand price by years and payment (ours).
 _SHARE = {1: {"none": "0.63", "partial": "0.60", "all": "0.59"}, 3: {"none": "0.43", "partial": "0.40", "all": "0.37"}}
+_PLAN_WORDS = {"No Upfront": "none", "Partial Upfront": "partial", "All Upfront": "all"}
 _PAYMENT_WORD = {Payment.NONE: "none", Payment.PARTIAL: "partial", Payment.ALL: "all"}
 
 
@@ -75,7 +76,7 @@ class Shop:
 
     def plan_share(self, years: int, payment: str) -> Decimal:
         """What usage costs under a savings plan in terms of on demand, by its years and payment ("No Upfront")."""
-        return Decimal(_SHARE[years][payment.partition(" ")[0].lower()])
+        return Decimal(_SHARE[years][_PLAN_WORDS[payment]])
 
     def reserved(self, region: str) -> tuple[Offer, ...]:
         """The reserved instances on sale, in a fixed order."""
