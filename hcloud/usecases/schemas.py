@@ -22,7 +22,7 @@ DIRECTORY = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 EXPLAINED = (
     *("format_version", "tool_version", "generated_at", "currency"),
-    *("mix", "reasons", "refusals", "assumptions", "operation"),
+    *("mix", "reasons", "refusals", "assumptions", "operation", "sizing", "flips"),
 )
 """What of a plan ``hcloud explain`` prints."""
 _DURATION = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(s|min|m|h|d|w|y)\s*$"}

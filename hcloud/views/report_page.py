@@ -29,8 +29,13 @@ def report_page(report: Report, sections: Sequence[Section]) -> Page:
     picture = [Section("Effective cost by day", figures=tuple(drawn))] if drawn else []
     title = f"{SOURCES[report.source]} {report.name}"
     rest = [Section(s.heading, s.words[1:], s.figures, s.tables, s.notes, s.points) for s in sections]
-    lead = tuple(word for s in sections for word in s.words[:1])
-    return Page(title[:1].upper() + title[1:], lead, (*picture, *rest), _key_figures(report), _foot(report))
+    return Page(title[:1].upper() + title[1:], _lead(report), (*picture, *rest), _key_figures(report), _foot(report))
+
+
+def _lead(report: Report) -> tuple[str, ...]:
+    found = savings(report.charges)
+    less = "" if found.rate is None else f", {percent(found.rate)} below list price"
+    return (f"{money(report.costs.effective)}{less}",)
 
 
 def _key_figures(report: Report) -> tuple[KeyFigure, ...]:
