@@ -47,7 +47,7 @@ def browser() -> Iterator[Browser]:
 def axe() -> str:
     """The accessibility checker, as a script."""
     if not AXE.is_file():
-        pytest.skip("no axe-core: python tests/browser/fetch_axe.py")
+        pytest.skip("no axe-core: make axe")
     return AXE.read_text(encoding="utf-8")
 
 
