@@ -26,7 +26,6 @@ class Column(NamedTuple):
     allowed: tuple[str, ...] = ()
 
 
-REQUIRED = {"mandatory": True, "nullable": False}
 COLUMNS = {
     "AvailabilityZone": Column("string", mandatory=False),
     "BilledCost": Column("decimal", nullable=False),
@@ -117,16 +116,19 @@ def _cell(row: dict[str, str], name: str) -> list[str]:
     column, value = COLUMNS[name], row[name]
     if not value:
         return [] if column.nullable else [f"{name} is null"]
-    fits = {
-        "string": lambda: True,
-        "decimal": lambda: NUMBER.fullmatch(value) is not None,
-        "time": lambda: TIME.fullmatch(value) is not None,
-        "currency": lambda: CURRENCY.fullmatch(value) is not None,
-        "json": lambda: isinstance(json.loads(value), dict),
-    }
-    if not fits[column.kind]():
+    if not _fits(column.kind, value):
         return [f"{name} is no {column.kind}: {value}"]
     return [f"{name} may not be {value}"] if column.allowed and value not in column.allowed else []
+
+
+def _fits(kind: str, value: str) -> bool:
+    if kind == "json":
+        try:
+            return isinstance(json.loads(value), dict)
+        except ValueError:
+            return False
+    shapes = {"decimal": NUMBER, "time": TIME, "currency": CURRENCY}
+    return kind not in shapes or shapes[kind].fullmatch(value) is not None
 
 
 def _row(row: dict[str, str]) -> list[str]:

@@ -12,12 +12,12 @@ from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.live import Commitment
 from hcloud.planning.report import Report, Source
-from hcloud.planning.report_journal import Told, is_dated, rented_in
 from hcloud.planning.report_reserved import INSTANCES
 from hcloud.readers.config import DEFAULT_REGIONS, Loaded
 from hcloud.store.journal import read_journal
 from hcloud.units import HOURS_PER_YEAR
 from hcloud.usecases.report import Asked, counterfactuals, holding_of, in_places, midnight, oldest_price
+from hcloud.usecases.report_rented import Told, is_dated, rented_in
 from hcloud.usecases.sources import open_prices
 
 POOL = "pool"

@@ -51,22 +51,12 @@ def holdings(draw: st.DrawFn) -> list[Commitment]:
         option = draw(st.sampled_from([PurchaseOption.RESERVED, PurchaseOption.COMPUTE_SAVINGS_PLAN]))
         kind, count = ("m5.large", draw(st.integers(1, 3))) if option is PurchaseOption.RESERVED else ("", 0)
         hourly, upfront = draw(st.sampled_from([("0.06", "0"), ("0", "525.6"), ("0.031", "262.77"), ("0.2", "100")]))
-        found.append(
-            commitment(
-                f"c-{number}",
-                option,
-                hourly,
-                upfront,
-                instance_type=kind,
-                count=count,
-                starts=begins,
-                ends=begins + timedelta(days=365),
-            )  # fmt: skip
-        )
+        more = {"instance_type": kind, "count": count, "starts": begins, "ends": begins + timedelta(days=365)}
+        found.append(commitment(f"c-{number}", option, hourly, upfront, **more))
     return found
 
 
-def reckoned(rented: list[Usage], count: int, start: int, end: int) -> tuple[Decimal, Decimal]:
+def reckoned(rented: list[Usage], count: int, start: int, end: int) -> tuple[Decimal, int]:
     """(dollars on demand, machine-seconds covered) of m5.large with ``count`` reserved instances, counted second by
     second: the minimum of 60 s falls on a rental's first second."""
     dollars, covered = D(0), 0

@@ -42,7 +42,7 @@ def bought(rows: tuple[Charge, ...]) -> list[Charge]:
 
 def test_a_day_on_demand_costs_its_hours_four_ways_alike() -> None:
     (row,) = charges([machine()], [], tariff(), NOVEMBER)
-    assert (row.hours, row.costs) == (24, Costs(D("2.4"), D("2.4"), D("2.4"), D("2.4")))
+    assert (row.hours, row.costs) == (D(24), Costs(D("2.4"), D("2.4"), D("2.4"), D("2.4")))
     assert (row.category, row.frequency, row.pricing) == (
         ChargeCategory.USAGE, ChargeFrequency.USAGE_BASED, PricingCategory.STANDARD,
     )  # fmt: skip
@@ -51,7 +51,7 @@ def test_a_day_on_demand_costs_its_hours_four_ways_alike() -> None:
 
 def test_a_rental_over_midnight_is_a_row_a_day() -> None:
     rows = charges([machine(start=MONTH + 23 * HOUR, end=MONTH + 26 * HOUR)], [], tariff(), NOVEMBER)
-    assert [(r.start, r.hours) for r in rows] == [(MONTH, 1), (MONTH + DAY, 2)]
+    assert [(r.start, r.hours) for r in rows] == [(MONTH, D(1)), (MONTH + DAY, D(2))]
 
 
 def test_the_minimum_is_charged_when_a_rental_begins() -> None:
@@ -120,7 +120,7 @@ def test_the_upfront_payment_is_billed_in_the_period_it_falls_on_only() -> None:
 def test_what_nobody_used_stands_in_a_row_of_its_own() -> None:
     rows = charges([machine(end=MONTH + 6 * HOUR)], [commitment()], tariff(), ONE_DAY)
     (row,) = unused(rows)
-    assert (row.resource, row.hours, row.costs) == ("", 18, Costs(effective=D("1.08")))
+    assert (row.resource, row.hours, row.costs) == ("", D(18), Costs(effective=D("1.08")))
     assert total(rows) == Costs(D("0.6"), D("0.6"), D("1.44"), D("1.44"))
 
 
@@ -181,7 +181,7 @@ def test_azure_reservations_and_google_committed_use_cover_their_own() -> None:
     google = machine(instance_type="n1-standard-4")
     use = commitment("cud", PurchaseOption.COMMITTED_USE, "0.1134", instance_type="n1-standard-4")
     rows = used(charges([google], [use], tariff(Provider.GCP), ONE_DAY))
-    assert [(r.commitment, r.hours, r.costs.list) for r in rows] == [("cud", 24, D("4.32"))]
+    assert [(r.commitment, r.hours, r.costs.list) for r in rows] == [("cud", D(24), D("4.32"))]
 
 
 def test_a_full_month_of_sustained_use_costs_seven_tenths() -> None:
