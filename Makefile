@@ -5,10 +5,13 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test lint axe bench lock clean
+.PHONY: run demo test lint axe bench lock clean
 
 run: $(VENV)/.run  ## plan the bundled example
 	$(BIN)/hcloud plan --file examples/high-variability/hcloud.yaml
+
+demo: $(VENV)/.run  ## all of it in about a minute, on a cloud in memory
+	$(BIN)/hcloud demo
 
 test: $(VENV)/.test lint  ## all checks and tests
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
