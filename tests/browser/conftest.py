@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browser.fetch_axe import TARGET as AXE
 
+from browser.fetch_axe import TARGET as AXE
 from hcloud.cli.main import run
 from hcloud.model.plan import Plan
 from hcloud.store.plan_file import load_plan

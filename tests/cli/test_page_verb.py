@@ -30,6 +30,11 @@ def test_plan_explain_and_page_print_the_same_page(plan: Path, capsys: pytest.Ca
     assert pages[0] == pages[1] == pages[2]
 
 
+def test_one_question_has_no_page(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["explain", str(plan), "m7i.4xlarge", "-o", "html"]) == 64
+    assert "shows a plan as a whole" in capsys.readouterr().err
+
+
 def test_a_page_is_written_to_a_file_and_replaces_it(plan: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = plan.parent / "page.html"
     for _ in range(2):
