@@ -113,7 +113,7 @@ def _console(stream: TextIO, plain: bool) -> Console:
 
 def _width(is_terminal: bool) -> int | None:
     columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal():
+    if columns.isdecimal() and int(columns) > 0:
         return int(columns)
     return None if is_terminal else PIPE_WIDTH
 
