@@ -76,7 +76,8 @@ def _explain_job(terminal: Terminal, journal: Path, job: str, *, as_json: bool) 
     from hcloud.usecases.explain_job import explain_job
     from hcloud.views.decision import show_story, story_document
 
-    story = explain_job(journal, job)
+    with terminal.busy(f"replaying {journal}"):
+        story = explain_job(journal, job)
     if as_json:
         terminal.write_json(story_document(story, moment(None)))
     else:

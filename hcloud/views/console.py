@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PIPE_WIDTH = 100
+SOON_SECONDS = 0.5  # ours: what takes less needs no sign that it is under way
 
 
 class Advance(Protocol):
@@ -80,6 +82,23 @@ class Terminal:
         with Progress(console=self.err, transient=True) as bar:
             task = bar.add_task(title, total=total)
             yield lambda done: bar.update(task, completed=done)
+
+    @contextmanager
+    def busy(self, title: str) -> Iterator[None]:
+        """A turning sign on a terminal for work that cannot say how far it is; work that is soon done shows none."""
+        if self.quiet or not self.err.is_terminal:
+            yield
+            return
+        sign = self.err.status(f"[dim]{title}[/]")
+        soon = threading.Timer(SOON_SECONDS, sign.start)
+        soon.daemon = True
+        soon.start()
+        try:
+            yield
+        finally:
+            soon.cancel()
+            soon.join()
+            sign.stop()
 
 
 def plain_table(
