@@ -88,7 +88,8 @@ def compare(
     if picture is not None:
         from hcloud.views.simulation_charts import save_pictures
 
-        save_pictures(comparison, picture)
+        with terminal.busy("drawing"):
+            save_pictures(comparison, picture)
         terminal.note(f"drawn to {picture}")
     if json_ or output is ComparisonFormat.JSON:
         terminal.write_json(view.simulation_document(comparison, at))

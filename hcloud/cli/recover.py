@@ -30,7 +30,8 @@ def recover(
 
     terminal = session(ctx).terminal
     with ground(file, cloud, state, moment(now)) as here:
-        found = usecase.look(here, lineage)
+        with terminal.busy("looking at the cloud"):
+            found = usecase.look(here, lineage)
         show_found(found, terminal)
         confirm(session(ctx), "write this state?", yes=yes)
         written = usecase.write(here, found)
