@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: run test lint bench lock clean
@@ -10,7 +11,7 @@ run: $(VENV)/.run  ## plan the bundled example
 	$(BIN)/hcloud plan --file examples/high-variability/hcloud.yaml
 
 test: $(VENV)/.test lint  ## all checks and tests
-	$(BIN)/pytest
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

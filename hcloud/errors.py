@@ -5,6 +5,7 @@
     HcloudError            exit 1   says what, where, why and what to do next
     ├── UsageError         exit 64  the command line or the configuration asks for something impossible
     ├── InputError         exit 1   a file cannot be used; carries every problem found in it
+    │   └── FileError      exit 1   the system does not let it be read or written; says which, why, what to do
     ├── EvidenceError      exit 9   a price (or another figure) that is needed is missing, quarantined or too old
     ├── UnreachableError   exit 1   a provider's endpoint did not answer; nothing was changed
     ├── MissingExtraError  exit 1   an optional dependency is not installed; names the install command
@@ -28,9 +29,41 @@
 
 from __future__ import annotations
 
+import errno
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Self
+
+CLOSE = 0.6  # ours: how alike a name must be to be asked about
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """``; did you mean x?``, or nothing where no known name is close; case does not count."""
+    lowered = {k.lower(): k for k in known}
+    close = get_close_matches(name.strip().lower(), list(lowered), n=1, cutoff=CLOSE)
+    return f"; did you mean {lowered[close[0]]}?" if close else ""
+
+
+EXIT_CODES: Mapping[int, str] = {
+    0: "done, or nothing to do",
+    1: "an error; credentials, files and refusals of a cloud included",
+    2: "something would be changed or bought; only with --detailed-exitcode",
+    3: "a budget, a limit or a protection forbids it",
+    4: "the plan is stale: state, prices or account are not those it was made from",
+    5: "the state is locked by another hcloud",
+    6: "partly done, or the outcome is not known; the state is saved, and --resume or recover goes on",
+    7: "a yes is needed and nobody is there to ask",
+    8: "no capacity or no quota, after every fallback that is allowed",
+    9: "not enough evidence: a price is missing, quarantined or too old, or classify abstains",
+    64: "the command line or the configuration asks for something impossible",
+    130: "stopped by Ctrl-C",
+    141: "the reader of a pipe went away",
+    143: "stopped by SIGTERM",
+}
+"""What the process ends with, and what that means; docs/reference/exit-codes.md is made of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +116,48 @@ class EvidenceError(HcloudError):
     """A figure the decision rests on is missing, quarantined or too old."""
 
     exit_code = 9
+
+
+_ROOM = "make room there, or name another place; what stood there before is unchanged"
+_RIGHTS = "see who may (ls -ld), or name another place"
+_ADVICE = {
+    errno.ENOSPC: _ROOM,
+    errno.EDQUOT: _ROOM,
+    errno.EROFS: "name a place that can be written to",
+    errno.EACCES: _RIGHTS,
+    errno.EPERM: _RIGHTS,
+    errno.ENOENT: "look at the name; relative names start in the current directory",
+    errno.EISDIR: "name a file in it",
+    errno.ENOTDIR: "a part of the name before the last is a file; look at the name",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.EMFILE: "ulimit -n allows more open files",
+    errno.EIO: "see to the disk, then start again",
+}
+
+
+class FileError(InputError):
+    """The system does not let a file be read or written."""
+
+    @classmethod
+    def of(cls, error: OSError, path: object = None, done: str = "used") -> Self:
+        """What the system says about a file, in a full sentence; ``done`` is read, written or made."""
+        named = path if path is not None else error.filename
+        if isinstance(named, bytes):
+            named = named.decode(errors="replace")
+        said = (error.strerror or str(error) or type(error).__name__).lower()
+        what = f"{named}: cannot be {done}: {said}" if named is not None else f"the result cannot be {done}: {said}"
+        return cls(what, hint=_ADVICE.get(error.errno or 0, ""))
+
+
+@contextmanager
+def writing(path: object) -> Iterator[None]:
+    """What the system says while a file is written, told as a FileError that names it."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise FileError.of(error, path, "written") from error
 
 
 class UnreachableError(HcloudError):

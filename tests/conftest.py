@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
-pytest_plugins = ["staging"]  # real processes on fakes that listen
+settings.register_profile("shared machine", deadline=None)  # how long an example takes is up to the neighbours
+settings.load_profile("shared machine")
+
+pytest_plugins = ["staging", "turns"]  # real processes on fakes that listen; tests that run alone
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
@@ -35,15 +38,22 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("COLUMNS", "100")
 
 
-@pytest.hookimpl(hookwrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
-    """In CI remember every skip that is not about absent data."""
-    outcome = yield
-    report = outcome.get_result()  # type: ignore[attr-defined]
-    if report.skipped and os.environ.get("CI") == "true":
-        reason = str(report.longrepr[2]) if isinstance(report.longrepr, tuple) else str(report.longrepr)
-        if NO_DATA not in reason and "shared/data" not in reason:
-            _refused.append(f"{item.nodeid}: {reason}")
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """In CI remember every skip that is not about absent data; with workers, where their reports come together."""
+    _see(report)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    """The same for a whole file that is skipped."""
+    _see(report)
+
+
+def _see(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if not report.skipped or hasattr(report, "wasxfail") or os.environ.get("CI") != "true":
+        return
+    reason = str(report.longrepr[2]) if isinstance(report.longrepr, tuple | list) else str(report.longrepr)
+    if NO_DATA not in reason and "shared/data" not in reason:
+        _refused.append(f"{report.nodeid}: {reason}")
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
+from decimal import Decimal
 
-from hcloud.errors import EvidenceError
+from hcloud.errors import EvidenceError, did_you_mean
 from hcloud.model.catalog import (
     BillingRule,
     InstanceType,
@@ -43,7 +44,7 @@ class PriceBook:
             return self.types[provider, name]
         except KeyError:
             raise EvidenceError(
-                f"{provider}: the price book knows no instance type {name!r}",
+                f"{provider}: the price book knows no instance type {name!r}{self._meant(provider, name)}",
                 hint=f"see 'hcloud pricing list --provider {provider}' or import a price file that has it",
             ) from None
 
@@ -52,9 +53,14 @@ class PriceBook:
         found = self.offers.get(key)
         if found is not None:
             return found
+        if (key.provider, key.instance_type) not in self.types:
+            self.instance_type(key.provider, key.instance_type)
         reasons = [q.reason for q in self.quarantine if q.key == key]
         why = f"its price is quarantined: {reasons[0]}" if reasons else "the price book has no such price"
         raise EvidenceError(f"{key}: {why}", hint="import or refresh the price: 'hcloud pricing import --help'")
+
+    def _meant(self, provider: Provider, name: str) -> str:
+        return did_you_mean(name, (known for by, known in self.types if by == provider))
 
     def commitments(self, on_demand: OfferKey) -> tuple[Offer, ...]:
         """Every commitment that can cover usage of the same type, place, operating system and tenancy, by key; where an
@@ -95,3 +101,23 @@ class PriceBook:
     def oldest(self) -> date | None:
         """The day of the oldest price, None for an empty book."""
         return min((o.origin.day for o in self.offers.values()), default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class OnDemandRates(Mapping[str, Decimal]):
+    """Dollars an hour on demand in one region by type. Each is looked up when it is asked for: a bundle makes its
+    offers only then, and who acts on a handful of types needs a handful."""
+
+    book: PriceBook
+    provider: Provider
+    region: str
+
+    def __getitem__(self, instance_type: str) -> Decimal:
+        return self.book.offers[OfferKey(self.provider, self.region, instance_type, PurchaseOption.ON_DEMAND)].hourly
+
+    def __iter__(self) -> Iterator[str]:
+        names = (name for provider, name in self.book.types if provider == self.provider)
+        return (name for name in sorted(names) if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

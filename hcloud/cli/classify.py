@@ -11,7 +11,7 @@ import typer
 from hcloud.cli.flags import AsJson, Now
 from hcloud.cli.main import session
 from hcloud.cli.options import Output, moment
-from hcloud.errors import UsageError
+from hcloud.errors import UsageError, did_you_mean
 
 ABSTAINED = 9
 
@@ -59,7 +59,7 @@ def classify(
     known = [a.value for a in Aspect]
     for name in aspect or ():
         if name not in known:
-            raise UsageError(f"--aspect {name}: must be one of {', '.join(known)}")
+            raise UsageError(f"--aspect {name}: must be one of {', '.join(known)}{did_you_mean(name, known)}")
     terminal, at = session(ctx).terminal, moment(now)
     request = Request(
         apps=tuple(apps or ()),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from hcloud.cli.main import session
-from hcloud.cli.options import tell_first_use
+from hcloud.cli.options import provider_named, tell_first_use
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
@@ -51,18 +51,15 @@ def decide(
     ] = True,
 ) -> None:
     """Decide on a live stream of events where each job goes, and say why."""
-    from hcloud.model.catalog import Provider
     from hcloud.sim.compiled import compiled as compile_all
     from hcloud.sim.compiled import plain
     from hcloud.usecases.decide import Market, make_setup, open_stream
     from hcloud.views.decision import show_opened, tell_lines
 
-    if provider is not None and provider not in tuple(Provider):
-        raise UsageError(f"--provider {provider}: must be one of {', '.join(Provider)}")
     if types is not None and (provider or region or family or cloud):
         raise UsageError("--types stands instead of --provider, --region, --family and --cloud-model")
     terminal = session(ctx).terminal
-    market = Market(Provider(provider) if provider else None, region, tuple(family or ()), cloud, types)
+    market = Market(provider_named(provider) if provider else None, region, tuple(family or ()), cloud, types)
     setup = make_setup(strategy, pool, market, start) if strategy is not None else None
     if compiled:
         tell_first_use(terminal)

@@ -31,7 +31,10 @@ def up(
         bool, typer.Option("--execute", help="Run start-up scripts here, with your rights; off otherwise.")
     ] = False,
 ) -> None:
-    """Listen on 127.0.0.1 until Ctrl-C; prints what to export, one assignment a line."""
+    """Listen on 127.0.0.1 until Ctrl-C; prints what to export, one assignment a line.
+
+    hcloud works on one cloud at a time: of several the first is exported, and what to say for another is a comment.
+    """
     from hcloud.usecases import fake as usecase
 
     terminal = session(ctx).terminal
@@ -39,8 +42,10 @@ def up(
     with usecase.up(names, port or [], faults, execute=execute) as found:
         for one in found:
             terminal.note(f"{one.cloud} at {one.url} (ledger: {one.url}/_hcloud/ledger)")
-            for name, value in one.environment.items():
-                terminal.write(f"export {name}={value}\n")
+        for line in usecase.exports(found):
+            terminal.write(f"{line}\n")
+        if len(found) > 1:
+            terminal.note(f"hcloud is sent to {found[0].cloud}; for another export the line of its comment")
         terminal.out.file.flush()
         while True:
             time.sleep(3600)

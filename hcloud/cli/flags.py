@@ -11,9 +11,16 @@ JobTrace = Annotated[str | None, typer.Argument(help="A job trace, or scenario:N
 Strategies = Annotated[
     list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM (all of these: all), HC, a file.")
 ]
-Configuration = Annotated[Path | None, typer.Option("--file", "-f", "-c", help="The configuration.")]
-TraceFormat = Annotated[str | None, typer.Option("--format", help="See hcloud workload --help.")]
-TraceKeys = Annotated[list[str] | None, typer.Option("--set", help="A key of the workload reader, KEY=VALUE.")]
+Configuration = Annotated[
+    Path | None, typer.Option("--file", "-f", "-c", help="The configuration, else ./hcloud.yaml.")
+]
+TraceFormat = Annotated[
+    str | None,
+    typer.Option("--format", help="The trace's format where it is not recognised: see hcloud workload --help."),
+]
+TraceKeys = Annotated[
+    list[str] | None, typer.Option("--set", help="A key of the trace's reader, KEY=VALUE; may be repeated.")
+]
 OneProvider = Annotated[str | None, typer.Option(help="aws, gcp or azure; else the study's own cloud.")]
 OneRegion = Annotated[str | None, typer.Option(help="The region whose prices count.")]
 Families = Annotated[list[str] | None, typer.Option(help="Family pattern, for example m5.*; may be repeated.")]

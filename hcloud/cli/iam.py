@@ -26,7 +26,8 @@ def print_(
     region: Annotated[str, typer.Option(help="Without a plan: the region.")] = "*",
     account: Annotated[str, typer.Option(help="Without a plan: account, project or subscription.")] = "*",
     purposes: Annotated[
-        list[str] | None, typer.Option("--for", help="read, launch, terminate, profile, commitments, buy; repeatable.")
+        list[str] | None,
+        typer.Option("--for", help="read, launch, terminate, profile, commitments, buy, cancel; repeatable."),
     ] = None,
     reasons: Annotated[bool, typer.Option("--reasons", help="Also say why each is needed.")] = False,
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; within budge
 Ends = Annotated[int | None, typer.Option("--ends", min=0, help="How many machines may end, said on purpose.")]
 TERMINATED_EXIT = 143
 INTERRUPTED_EXIT = 130
+SILENT_SECONDS = 10.0  # ours: after so long without a word a pipe is told what is waited for
 
 
 @dataclass(slots=True)
@@ -118,11 +120,17 @@ def ground(file: Path | None, cloud: str | None, state: str | None, at: datetime
 
 @contextmanager
 def told(terminal: Terminal, title: str, total: int) -> Iterator[Progress]:
-    """A progress bar for steps that are told; in a pipe nothing."""
+    """A progress bar for steps that are told; in a pipe a line now and then, so that a long wait does not look dead."""
+    spoken = time.monotonic()
     with terminal.progress(title, max(total, 1)) as advance:
 
         def tell(step: Step) -> None:
-            advance(min(step.done, total))
+            nonlocal spoken
+            if step.of:
+                advance(min(step.done, total))
+            if not terminal.err.is_terminal and time.monotonic() - spoken >= SILENT_SECONDS:
+                spoken = time.monotonic()
+                terminal.note(f"{title}: {step.text}" + (f", {step.done} of {step.of}" if step.of else ""))
 
         yield tell
 

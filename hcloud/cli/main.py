@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from hcloud import __version__
-from hcloud.errors import HcloudError
+from hcloud.cli.examples import give_examples, root_epilog
 
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
@@ -27,9 +27,12 @@ COMMANDS = ("hcloud", "hyc")
 SHELLS = ("bash", "zsh", "fish")
 
 VERBS = {
+    "demo": "All of it in a minute on a cloud in memory: measure, plan, apply, a month, the report, the end",
     "plan": "How much to reserve, where and for which term, and what stays on demand",
-    "explain": "Why a plan chose what it chose, and what each refused option would have cost",
+    "explain": "Why this plan, why not another, why so many, why a job waited, and what would flip it",
     "page": "A plan as one page of HTML to read, print and send, and its pictures",
+    "diff": "What changes from one plan to the next, and why; as the comment on a pull request",
+    "policy": "Whether a plan keeps the rules it has to keep: check",
     "simulate": "What each strategy would have cost and done on your own trace",
     "compare": "The strategies side by side over several seeds: cost, quality, and which are on the front",
     "sweep": "What comes out when numbers of a strategy, the cloud or the prices are others",
@@ -95,6 +98,11 @@ class LazyGroup(TyperGroup):
         module = importlib.import_module(f"hcloud.cli.{cmd_name}")
         command = typer.main.get_command(module.app)
         command.params = [p for p in command.params if p.name not in ("install_completion", "show_completion")]
+        give_examples(command, cmd_name)
+        if ctx is not None and ctx.resilient_parsing:  # somebody pressed Tab
+            from hcloud.cli.completing import offer_names
+
+            offer_names(command, cmd_name)
         return command
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
@@ -122,7 +130,7 @@ def root(
 def build() -> Any:
     """The root command with its lazy verbs and the options that print or install shell completion."""
     app = typer.Typer(name="hcloud", cls=LazyGroup, no_args_is_help=True, pretty_exceptions_enable=False)
-    app.callback(cls=LazyGroup)(root)
+    app.callback(cls=LazyGroup, epilog=root_epilog())(root)
     return typer.main.get_command(app)
 
 
@@ -147,7 +155,9 @@ def run(arguments: Sequence[str]) -> int:
             return reader_left()
         code = leaving.code
     except Exception as error:
-        return report_error(error, debug="debug" in flags)
+        from hcloud.cli.refusal import report_error
+
+        return report_error(error, words, debug="debug" in flags)
     except KeyboardInterrupt:
         code = INTERRUPTED_EXIT
     if code == INTERRUPTED_EXIT:
@@ -197,32 +207,3 @@ def split_flags(arguments: Sequence[str]) -> tuple[list[str], frozenset[str]]:
     end = arguments.index("--") if "--" in arguments else len(arguments)
     words = [a for i, a in enumerate(arguments) if i >= end or a not in FLAGS]
     return words, frozenset(FLAGS[a] for a in arguments[:end] if a in FLAGS)
-
-
-def report_error(error: Exception, *, debug: bool) -> int:
-    """Print an error in full sentences on stderr and return the exit code it stands for."""
-    from hcloud.units import harmless
-
-    if debug:
-        raise error
-    if isinstance(error, HcloudError):
-        sys.stderr.write(harmless(f"error: {error}\n"))
-        if error.hint:
-            sys.stderr.write(harmless(f"hint: {error.hint}\n"))
-        return error.exit_code
-    if isinstance(error, typer.Exit):
-        return error.exit_code
-    if isinstance(error, typer.Abort):
-        sys.stderr.write("aborted\n")
-        return 1
-    show = getattr(error, "show", None)
-    if show is not None:
-        if close := getattr(error, "possibilities", None):
-            vars(error).update(message=f"{error}. Did you mean {' or '.join(close)}?", possibilities=None)
-        show()
-        return USAGE_EXIT
-    if isinstance(error, OSError):
-        sys.stderr.write(harmless(f"error: {error}\n"))
-        return 1
-    sys.stderr.write(f"error: this is a bug in hcloud: {type(error).__name__}: {error}\nhint: --debug shows where\n")
-    return 1

@@ -8,9 +8,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hcloud.errors import UsageError
+from hcloud.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
+    from hcloud.model.catalog import Provider
     from hcloud.usecases.simulation import Study
     from hcloud.views.console import Terminal
 
@@ -31,6 +32,16 @@ def moment(text: str | None) -> datetime:
     except ValueError:
         raise UsageError(f"--now {text}: not an ISO 8601 time, for example 2026-11-20T12:00:00Z") from None
     return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)
+
+
+def provider_named(name: str) -> Provider:
+    """The provider of a name on the command line; UsageError with the one that may be meant."""
+    from hcloud.model.catalog import Provider
+
+    known = [p.value for p in Provider]
+    if name not in known:
+        raise UsageError(f"--provider {name}: must be one of {', '.join(known)}{did_you_mean(name, known)}")
+    return Provider(name)
 
 
 def tell_first_use(terminal: Terminal) -> None:
@@ -72,19 +83,15 @@ def opened_study(
 ) -> Study:
     """The study that flags and configuration ask for; ``cloud`` is the model, the price ratio, and whether jobs are
     profiled."""
-    from hcloud.model.catalog import Provider
     from hcloud.readers.config import load_config
     from hcloud.usecases.simulation import Asked, open_study
     from hcloud.usecases.sources import Flags, with_flags
 
-    known = [p.value for p in Provider]
-    if asked.provider is not None and asked.provider not in known:
-        raise UsageError(f"--provider {asked.provider}: must be one of {', '.join(known)}")
     flags = Flags(
         workload=asked.workload,
         format=asked.format,
         options=asked.keys,
-        providers=(Provider(asked.provider),) if asked.provider else (),
+        providers=(provider_named(asked.provider),) if asked.provider else (),
         regions=(asked.region,) if asked.region else (),
         families=asked.families,
         vcpus=asked.vcpus,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +13,7 @@ from hcloud.cli.flags import AsJson, CloudModel, Configuration, Now, Profiles, T
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.live import StatePlace, WhichCloud
 from hcloud.cli.main import session
-from hcloud.cli.options import moment, tell_first_use
+from hcloud.cli.options import moment, provider_named, tell_first_use
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def plan(
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
-    vcpus: Annotated[int | None, typer.Option(min=1, help="vCPUs of one instance.")] = None,
+    vcpus: Annotated[int | None, typer.Option(min=1, help="vCPUs of one instance, else chosen.")] = None,
     horizon: Annotated[str | None, typer.Option(help="How far to plan, for example 1y or 3y.")] = None,
     regret_quantile: Annotated[float | None, typer.Option(help="Size the reserve by regret, for example 0.9.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of scenarios and futures.")] = None,
@@ -81,17 +81,15 @@ def plan(
 
     With --cloud it is compared with what stands there, and the changes are shown that 'hcloud apply' would make.
     """
-    from hcloud.model.catalog import Provider
     from hcloud.readers.config import load_config
     from hcloud.usecases.sources import Flags, with_flags
 
-    _check_providers(provider or ())
     operation = {"strategy": strategy, "qos": qos, "budget": budget, "seeds": seeds, "cloud": cloud_model}
     flags = Flags(
         workload=workload,
         format=workload_format,
         options=tuple(keys or ()),
-        providers=tuple(Provider(p) for p in provider or ()),
+        providers=tuple(map(provider_named, provider or ())),
         regions=tuple(region or ()),
         families=tuple(family or ()),
         vcpus=vcpus,
@@ -162,15 +160,6 @@ def _refuse(given: Mapping[str, object]) -> None:
                 f"--{flag} is about simulated strategies, and none is named",
                 hint="add --strategy auto, or operation.strategy in hcloud.yaml",
             )
-
-
-def _check_providers(names: Sequence[str]) -> None:
-    from hcloud.model.catalog import Provider
-
-    known = [p.value for p in Provider]
-    for name in names:
-        if name not in known:
-            raise UsageError(f"--provider {name}: must be one of {', '.join(known)}")
 
 
 def _check_targets(out: Path | None, picture: Path | None) -> None:

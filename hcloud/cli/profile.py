@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hcloud.cli.flags import Now
 from hcloud.cli.live import WhichCloud
 from hcloud.cli.main import INTERRUPTED_EXIT, session
-from hcloud.cli.options import Output
+from hcloud.cli.options import Output, moment
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
@@ -40,14 +41,14 @@ def run(
     name: Annotated[str | None, typer.Option(help="The application's name, else its program's.")] = None,
     kind: Annotated[str | None, typer.Option(help="batch (ends by itself) or service.")] = None,
     vcpus: Annotated[float | None, typer.Option(help="Cores of the shape it is measured in.")] = None,
-    memory_gib: Annotated[float | None, typer.Option(help="Memory of that shape.")] = None,
+    memory_gib: Annotated[float | None, typer.Option(help="Memory of the shape it is measured in.")] = None,
     printed: Annotated[str | None, typer.Option(help="Metric: a number it prints; regular expression.")] = None,
     url: Annotated[str | None, typer.Option(help="Metric: p99 of HTTP load on this URL.")] = None,
     load: Annotated[str | None, typer.Option(help="Metric: printed by this command, which puts load on it.")] = None,
     pattern: Annotated[str | None, typer.Option(help="Where --load prints the number; regular expression.")] = None,
     metric_name: Annotated[str, typer.Option(help="What --printed or --load count.")] = "figure",
-    unit: Annotated[str, typer.Option(help="Its unit.")] = "units",
-    better: Annotated[str, typer.Option(help="higher or lower.")] = "higher",
+    unit: Annotated[str, typer.Option(help="The unit of --printed or --load.")] = "units",
+    better: Annotated[str, typer.Option(help="Which is better of --printed or --load: higher or lower.")] = "higher",
     ready_port: Annotated[int | None, typer.Option(help="A service is ready when this port accepts.")] = None,
     ready_line: Annotated[str | None, typer.Option(help="A service is ready when it prints this.")] = None,
     warm_up: Annotated[str | None, typer.Option(help="Load before a service is measured, for example 5s.")] = None,
@@ -110,7 +111,7 @@ def run(
         outcomes = _measure_here(terminal, errands, probing, alone=len(described) == 1)
     for outcome in outcomes:
         if json_ or output is Output.JSON:
-            terminal.write_json(view.profile_document(outcome.profile))
+            terminal.write_json(view.profile_document(outcome.profile, moment(None)))
         else:
             view.show_profile(outcome.profile, terminal)
         terminal.note(f"profile written to {outcome.path}")
@@ -140,6 +141,7 @@ def show(
     file: Annotated[Path, typer.Argument(help="A profile.")],
     output: OutputOption = Output.TABLE,
     json_: JsonOption = False,
+    now: Now = None,
 ) -> None:
     """Show a profile: ten resources with what is tolerated and caused, and the speed by shape."""
     from hcloud.usecases.profile_show import show_profile
@@ -147,7 +149,7 @@ def show(
 
     found, terminal = show_profile(file), session(ctx).terminal
     if json_ or output is Output.JSON:
-        terminal.write_json(view.profile_document(found))
+        terminal.write_json(view.profile_document(found, moment(now)))
     else:
         view.show_profile(found, terminal)
 
@@ -158,6 +160,7 @@ def list_(
     folder: Annotated[Path, typer.Argument(help="A folder of profiles.")] = Path(),
     output: OutputOption = Output.TABLE,
     json_: JsonOption = False,
+    now: Now = None,
 ) -> None:
     """List the profiles of a folder."""
     from hcloud.usecases.profile_list import list_profiles
@@ -165,7 +168,7 @@ def list_(
 
     found, terminal = list_profiles(folder), session(ctx).terminal
     if json_ or output is Output.JSON:
-        terminal.write_json(view.list_document(found))
+        terminal.write_json(view.list_document(found, moment(now)))
     else:
         view.show_list(found, terminal)
 
@@ -177,6 +180,7 @@ def compare(
     right: Annotated[Path, typer.Argument(help="Another one.")],
     output: OutputOption = Output.TABLE,
     json_: JsonOption = False,
+    now: Now = None,
 ) -> None:
     """Compare two profiles number by number, and say where their intervals are apart."""
     from hcloud.usecases.profile_compare import compare_profiles
@@ -184,7 +188,7 @@ def compare(
 
     found, terminal = compare_profiles(left, right), session(ctx).terminal
     if json_ or output is Output.JSON:
-        terminal.write_json(view.comparison_document(found))
+        terminal.write_json(view.comparison_document(found, moment(now)))
     else:
         view.show_comparison(found, terminal)
 
@@ -201,6 +205,7 @@ def import_(
     out: Annotated[Path | None, typer.Option(help="The profile's file, else NAME.profile.yaml.")] = None,
     output: OutputOption = Output.TABLE,
     json_: JsonOption = False,
+    now: Now = None,
 ) -> None:
     """Make a profile of recorded use: the size that holds it, marked as imported; no scores."""
     from hcloud.model.workload import Kind
@@ -215,7 +220,7 @@ def import_(
     found = import_profile((file, format_), Machine(vcpus, memory_gib), (name.strip(), Kind[kind.upper()]), target)
     terminal = session(ctx).terminal
     if json_ or output is Output.JSON:
-        terminal.write_json(view.profile_document(found))
+        terminal.write_json(view.profile_document(found, moment(now)))
     else:
         view.show_profile(found, terminal)
     terminal.note(f"profile written to {target}")

@@ -50,11 +50,12 @@ def reproduce(
         _compared(view.differences(committed, reports, used, whole=not study))
         terminal.note(f"{out / PAGE}: {counted(len(keys), 'study', 'studies')} as stated, {counted(used, 'seed')}")
         return
+    from hcloud.store.whole import write_shown
     from hcloud.views.reproduction_charts import save_pictures
 
     out.mkdir(parents=True, exist_ok=True)
     save_pictures([picture for report in reports for picture in report.pictures], out / view.PICTURES)
-    (out / PAGE).write_text(view.page(reports, used), encoding="utf-8")
+    write_shown(out / PAGE, view.page(reports, used))
     terminal.note(f"written to {out / PAGE}")
 
 

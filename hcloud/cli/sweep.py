@@ -12,12 +12,11 @@ import typer
 from hcloud.cli.flags import AsJson, CloudModel, Configuration, FirstSeed, Now, Picture
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, moment, tell_first_use
+from hcloud.cli.options import Output, moment, provider_named, tell_first_use
 from hcloud.errors import UsageError
 from hcloud.units import counted
 
 if TYPE_CHECKING:
-    from hcloud.model.catalog import Provider
     from hcloud.readers.config import Loaded
     from hcloud.usecases.sources import Flags
     from hcloud.usecases.sweep import Sweep
@@ -49,8 +48,8 @@ def sweep(
     ] = None,
     strategy: Annotated[str | None, typer.Option(help="Names or files, separated by commas; else all five.")] = None,
     file: Configuration = None,
-    provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure.")] = None,
-    region: Annotated[list[str] | None, typer.Option(help="Region.")] = None,
+    provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
+    region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Family pattern; may be repeated.")] = None,
     cloud: CloudModel = None,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="So many seeds each, for intervals.")] = 1,
@@ -67,6 +66,7 @@ def sweep(
 ) -> None:
     """What comes out when numbers of a strategy, the cloud or the prices are others."""
     from hcloud.readers.config import load_config
+    from hcloud.store.whole import write_shown
     from hcloud.usecases.simulation import Asked
     from hcloud.usecases.sources import Flags
     from hcloud.usecases.sweep import Request, Watch, prepare, run_sweep
@@ -80,7 +80,7 @@ def sweep(
         view.check_picture(picture)
     if csv is not None and not csv.absolute().parent.is_dir():
         raise UsageError(f"--csv {csv}: there is no folder {csv.parent}")
-    sold_by = tuple(map(_provider, provider or ()))
+    sold_by = tuple(map(provider_named, provider or ()))
     flags = Flags(workload, providers=sold_by, regions=tuple(region or ()), families=tuple(family or ()), seed=seed)
     names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())
     request = Request(tuple(vary or ()), names, seeds, Asked(cloud))
@@ -96,7 +96,7 @@ def sweep(
         # Worker processes are ended by the main thread, which Ctrl-C reaches; compiled code must not run in it
         done = interruptible(work) if where.here else work()
     if csv is not None:
-        csv.write_text(view.sweep_csv(done), encoding="utf-8")
+        write_shown(csv, view.sweep_csv(done))
     if picture is not None:
         view.save_sweep(done, picture)
         terminal.note(f"drawn to {picture}")
@@ -113,11 +113,3 @@ def _with_flags(loaded: Loaded, flags: Flags) -> Loaded:
         return changed
     document = changed.config.model_dump(mode="json", exclude_unset=True, exclude={"markets"})
     return replace(changed, config=parse_config(document, "command line"))
-
-
-def _provider(name: str) -> Provider:
-    from hcloud.model.catalog import Provider
-
-    if name not in [p.value for p in Provider]:
-        raise UsageError(f"--provider {name}: must be one of {', '.join(p.value for p in Provider)}")
-    return Provider(name)

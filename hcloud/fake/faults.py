@@ -14,7 +14,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from hcloud.errors import InputError, Problem
+from hcloud.errors import FileError, InputError, Problem
+from hcloud.model.files import HEAD, check_sort
 from hcloud.units import parse_duration
 
 
@@ -201,6 +202,10 @@ def fault_plan(document: object, where: str) -> FaultPlan:
 def read_text(path: Path) -> str:
     """The text of a fault plan file; InputError where there is none."""
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
+        data = path.read_bytes()
+        check_sort(path, data[:HEAD], "a fault plan", "empty")
+        return data.decode("utf-8-sig")
+    except OSError as error:
+        raise FileError.of(error, path, "read") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text: {error.reason}") from None

@@ -152,6 +152,8 @@ def _work(run: Run, observed: Observed) -> None:
             _end(run, jobs)
     except HcloudError as error:
         run.halt(error)
+    except MemoryError:
+        run.halt(HcloudError("the memory that hcloud may use ran out", hint="apply again: it goes on from there"))
 
 
 def _jobs(found: ChangeSet, observed: Observed) -> list[Job]:

@@ -88,7 +88,7 @@ def check_guards(found: ChangeSet, approval: Approval) -> None:
         typed = "" if approval.ends is None else f", not {approval.ends}"
         raise DeniedByGuardError(
             f"{going} of {standing} machines would end: more than {MOST_ENDED_SHARE:.0%} or than {MOST_ENDED}",
-            hint=f"say how many on purpose: {going}{typed}",
+            hint=f"say how many on purpose: {going}{typed} (--ends {going})",
         )
 
 

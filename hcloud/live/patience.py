@@ -43,8 +43,10 @@ class Patience:
     not a quota, not a denial, not bad credentials, not a wrong request.
     """
 
-    def __init__(self, clock: Clock, limits: Limits, stop: Callable[[], bool]) -> None:
-        self._clock, self._limits, self._stop = clock, limits, stop
+    def __init__(
+        self, clock: Clock, limits: Limits, stop: Callable[[], bool], tell: Callable[[str], None] = lambda text: None
+    ) -> None:
+        self._clock, self._limits, self._stop, self._tell = clock, limits, stop, tell
         self._lock = threading.Lock()
         self._probe = threading.Lock()
         self._not_before = clock.passed()
@@ -88,11 +90,12 @@ class Patience:
                 self._streak = 0
                 return found
 
-    def pause(self, seconds: float) -> None:
-        """Wait for something to happen, unless somebody asks for an end meanwhile."""
+    def pause(self, seconds: float, why: str = "waiting until the cloud has done it") -> None:
+        """Wait for something to happen, unless somebody asks for an end meanwhile; it is told why, again and again."""
         until = self._clock.passed() + seconds
         while (left := until - self._clock.passed()) > 0:
             self._check_stop()
+            self._tell(why)
             self._clock.sleep(min(left, SLICE_SECONDS))
         self._check_stop()
 
@@ -107,7 +110,7 @@ class Patience:
     def _wait(self) -> None:
         self._check_stop()
         while (left := self._not_before - self._clock.passed()) > 0:
-            self.pause(left)
+            self.pause(left, "waiting: the cloud wants to be asked again later")
 
     def _put_off(self, error: HcloudError, told: float | None) -> None:
         """Nobody asks before the moment that the cloud names, or before a time that doubles with every failure."""

@@ -18,7 +18,7 @@ WORKERS = 4  # ours: orders of different addresses under way at the same time
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something to tell people: what happened, and how far the work is."""
+    """Something to tell people: what happened, and how far the work is; ``of`` 0 where it only goes on."""
 
     text: str
     done: int = 0
@@ -70,7 +70,7 @@ class Site:
 
     def patience(self) -> Patience:
         """Patience for one run."""
-        return Patience(self.clock, self.limits, self.stop)
+        return Patience(self.clock, self.limits, self.stop, lambda text: self.progress(Step(text)))
 
 
 def order_key(lineage: str, generation: int, address: str, offering: tuple[str, str], attempt: int) -> str:

@@ -129,12 +129,14 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """What changes were made from: they may be applied only while all of it still holds."""
+    """What changes were made from: they may be applied only while all of it still holds. ``place`` stands for where the
+    state would begin (twelve hex digits), and is empty where there is a state already."""
 
     scope: Scope
     lineage: str
     serial: int
     observed: str
+    place: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,11 +42,13 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A job ended after running at a share of its performance in isolation."""
+    """A job ended after running at a share of its performance in isolation. ``tail`` is a service's tail latency in
+    multiples of that in isolation, waiting counted in; None where nobody told it. Nothing is decided by it."""
 
     at: float
     job: str
     performance: float
+    tail: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,20 @@ class Jobs:
         return len(self.submit)
 
 
+LONGEST_LIKELY_SECONDS = 5 * 8760 * 3600  # ours: a trace over more than five years has its times in another unit
+FULL_YEAR_SECONDS = 8760 * 3600
+
+
+def odd_times(span_seconds: float) -> str:
+    """What to say of a trace over so long a time that its times are hardly seconds; nothing of any other."""
+    if span_seconds <= LONGEST_LIKELY_SECONDS:
+        return ""
+    years = span_seconds / FULL_YEAR_SECONDS
+    return (
+        f"the trace spans {years:,.0f} years: times are read as seconds; if they are milliseconds, divide them by 1000"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Demand:
     """Capacity in use over time, one entry a step of ``step_seconds``: mean vCPUs and GiB within the step.

@@ -64,6 +64,11 @@ def signed(found: ChangeSet) -> ChangeSet:
     return dataclasses.replace(found, digest=change_digest(found))
 
 
+def place_digest(where: str) -> str:
+    """Twelve hex digits that stand for the place of a state, so that a plan does not tell a path of somebody's."""
+    return _sha256(where)[:12]
+
+
 def wanted_digest(slots: Sequence[Slot]) -> str:
     """What should stand, in twelve hex digits: plans that want the same have the same."""
     return _sha256(tuple(slots))[:12]

@@ -111,9 +111,11 @@ class _Draft:
 def changes(slots: Sequence[Slot], observed: Observed, terms: Terms | None = None) -> ChangeSet:
     """What has to change for ``slots`` to stand, by the truth table above; pure, and the same for the same input."""
     terms = terms or Terms()
-    rates = {**terms.rates, **{shape.instance_type: shape.hourly for slot in slots for shape in slot.shapes}}
-    draft = _Draft(observed, terms, rates)
     there = standing(observed)
+    named = {s.instance_type for s in there} | {i.order.instance_type for i in observed.open if i.order is not None}
+    rates = {name: terms.rates[name] for name in named if name in terms.rates}
+    rates |= {shape.instance_type: shape.hourly for slot in slots for shape in slot.shapes}
+    draft = _Draft(observed, terms, rates)
     by_address = {slot.address: slot for slot in slots}
     if _is_blocked(draft):
         return _change_set(draft, tuple(slots), there)

@@ -29,6 +29,7 @@ from hcloud.planning.candidates import Candidate
 from hcloud.planning.decide import Decision
 from hcloud.planning.evaluate import pays_above
 from hcloud.planning.fleet import Holding, Rental
+from hcloud.planning.flips import plan_flips, sizings
 from hcloud.planning.owned import Owned
 from hcloud.planning.reasons import reasons, refusals
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, rate
@@ -97,6 +98,8 @@ def state(decision: Decision, around: Circumstances) -> Plan:
         assumptions=around.assumptions,
         warnings=around.warnings,
         operation=around.operation,
+        sizing=sizings(decision, simulated=around.operation is not None),
+        flips=plan_flips(decision, simulated=around.operation is not None),
     )
 
 

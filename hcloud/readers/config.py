@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,17 +11,18 @@ from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
-from pydantic_core import ErrorDetails
 
-from hcloud.errors import InputError, Problem, UsageError
+from hcloud.errors import FileError, InputError, UsageError, did_you_mean
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.files import HEAD, check_sort
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
 from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection, ReportSection
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.readers.section import Section
+from hcloud.readers.section import Section, problem_of
 from hcloud.units import SECONDS_PER_HOUR, counted, parse_duration
 
 FILE_NAME = "hcloud.yaml"
+_EVERY_KEY = "'hcloud init --dir DIRECTORY' writes every key with what it does"
 ENVIRONMENT = "HYC_"
 LONGEST_HORIZON = parse_duration("10y")
 DEFAULT_REGIONS = {Provider.AWS: "us-east-1", Provider.GCP: "us-central1", Provider.AZURE: "eastus"}
@@ -239,7 +239,8 @@ def load_config(file: Path | None = None, environment: Mapping[str, str] = os.en
     """
     named = file or (Path(environment["HYC_CONFIG"]) if environment.get("HYC_CONFIG") else None)
     if named is not None and not named.is_file():
-        raise UsageError(f"{named}: no such configuration file", hint="write one with 'hcloud init'")
+        what = "is a directory, not a configuration file" if named.is_dir() else "no such configuration file"
+        raise UsageError(f"{named}: {what}", hint="write one with 'hcloud init'")
     chosen = named or Path(FILE_NAME)
     files = [path for path in (_user_file(), chosen) if path.is_file()]
     merged: dict[str, object] = {}
@@ -255,13 +256,20 @@ def parse_config(content: Mapping[str, object], name: str) -> Config:
     try:
         return Config.model_validate(dict(content))
     except ValidationError as error:
-        problems = [_problem(name, detail) for detail in error.errors()]
+        problems = [problem_of(name, detail, _known_keys(detail["loc"][:-1])) for detail in error.errors()]
         raise InputError(f"{name}: {counted(len(problems), 'problem')} in the configuration", problems) from None
 
 
 def _read(path: Path) -> Mapping[str, object]:
     try:
-        content = load_yaml(path.read_text(encoding="utf-8-sig"), str(path))
+        data = path.read_bytes()
+    except OSError as error:
+        raise FileError.of(error, path, "read") from None
+    if not data.strip():
+        return {}
+    check_sort(path, data[:HEAD], "a configuration")
+    try:
+        content = load_yaml(data.decode("utf-8-sig"), str(path))
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}") from None
     if content is None:
@@ -285,7 +293,9 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, obj
             if section == "commitments":
                 raise InputError(f"{name}: what may be bought is said in a file, not in the environment")
             if section not in Config.model_fields or key not in _known_keys((section,)):
-                raise InputError(f"{name}: the configuration has no key {section}.{key}")
+                known = [f"{s}.{k}" for s in Config.model_fields for k in _known_keys((s,))]
+                guess = did_you_mean(f"{section}.{key}", known)
+                raise InputError(f"{name}: the configuration has no key {section}.{key}{guess}", hint=_EVERY_KEY)
             sections.setdefault(section, {})[key] = load_yaml(text, name)
     yield from sections.items()
 
@@ -296,17 +306,6 @@ def _merge(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
         below = merged.get(key)
         merged[key] = _merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return merged
-
-
-def _problem(name: str, detail: ErrorDetails) -> Problem:
-    where = ".".join(str(part) for part in detail["loc"])
-    value = detail.get("input")
-    if detail["type"] == "extra_forbidden":
-        known = _known_keys(detail["loc"][:-1])
-        close = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1)
-        allowed = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(known)}"
-        return Problem(name, where, "unknown key", allowed)
-    return Problem(name, where, repr(value)[:80], detail["msg"].removeprefix("Value error, "))
 
 
 def _known_keys(location: tuple[int | str, ...]) -> list[str]:

@@ -10,8 +10,8 @@ from hcloud.readers.bundle import bundled
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section
 
-Purpose = Literal["read", "launch", "terminate", "profile", "commitments", "buy"]
-PURPOSES: tuple[Purpose, ...] = ("read", "launch", "terminate", "profile", "commitments", "buy")
+Purpose = Literal["read", "launch", "terminate", "profile", "commitments", "buy", "cancel"]
+PURPOSES: tuple[Purpose, ...] = ("read", "launch", "terminate", "profile", "commitments", "buy", "cancel")
 
 
 class Permission(Section):

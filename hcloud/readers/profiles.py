@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hcloud.errors import InputError, Problem, UsageError
+from hcloud.errors import InputError, Problem, UsageError, did_you_mean
 from hcloud.model.profile import RESOURCES, Aspect, Measured, Metric, Profile
 from hcloud.model.workload import Kind
 from hcloud.readers.stated import Stated, read_document
@@ -22,7 +22,9 @@ _ENTRY = ("value", "low", "high", "samples", "at", "machine", "source")
 def load_profile(path: Path) -> Profile:
     """The profile in a file; raises InputError with everything that is wrong with it, UsageError where none is."""
     if not path.is_file():
-        raise UsageError(f"{path}: no such profile file", hint="hcloud profile run writes one")
+        names = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+        what = "is a directory, not a profile" if path.is_dir() else f"no such profile{did_you_mean(path.name, names)}"
+        raise UsageError(f"{path}: {what}", hint="hcloud profile run writes one, hcloud profile list lists them")
     stated = Stated(str(path))
     head = stated.head(read_document(path, "profile"), TOP, OPTIONAL)
     profile = Profile(

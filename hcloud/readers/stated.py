@@ -8,11 +8,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hcloud.errors import InputError, Problem, UsageError
+from hcloud.model.files import HEAD, check_sort
 from hcloud.model.strategy import FORMAT_VERSION, Key, Origin, Parameter, Value
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.units import counted
 
 LARGEST = 1024 * 1024
+SORTS = {"application": ("a description of an application",)}
+"""What a document is called among all sorts of files, where that is another name."""
 _PARAMETER = ("value", "unit", "origin", "source", "why")
 
 
@@ -37,12 +40,14 @@ def read_document(path: Path, what: str) -> object:
     """The content of a file; InputError where it is too large, no UTF-8 or no plain YAML."""
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path}: larger than any {what} ({LARGEST} bytes)")
+    data = path.read_bytes()
+    if not data.strip():
+        raise InputError(f"{path}: is empty, and no {what}")
+    check_sort(path, data[:HEAD], *SORTS.get(what, (f"a {what}",)))
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text: {error.reason}") from None
-    if not text.strip():
-        raise InputError(f"{path}: is empty, and no {what}")
     return load_yaml(text, str(path))
 
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from hcloud.errors import InputError, UsageError
+from hcloud.errors import InputError, UsageError, did_you_mean
 
 LARGEST = 64 * 1024 * 1024
 GIB = float(1 << 30)
@@ -43,7 +43,9 @@ Sample = tuple[str, datetime, float]
 def load_use(path: Path, name: str, machine: Machine) -> Use:
     """The use recorded in a file of a named format; raises InputError with the place of what cannot be used."""
     if name not in FORMATS:
-        raise UsageError(f"--format {name}: no such format", hint=f"known: {', '.join(FORMATS)}")
+        raise UsageError(
+            f"--format {name}: no such format{did_you_mean(name, FORMATS)}", hint=f"known: {', '.join(FORMATS)}"
+        )
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
     if path.stat().st_size > LARGEST:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.errors import UsageError
+from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.workload import Jobs, Kind, Modelled, Provenance
 from hcloud.planning.demand import demand_of
 
@@ -91,7 +91,9 @@ class Check:
 def scenario(name: str, seed: int = 42) -> Jobs:
     """The jobs of a scenario; the same name and seed give the same bits."""
     if name not in RECIPES:
-        raise UsageError(f"{name!r} is not a scenario", hint=f"scenarios: {', '.join(RECIPES)}")
+        raise UsageError(
+            f"{name!r} is not a scenario{did_you_mean(name, RECIPES)}", hint=f"scenarios: {', '.join(RECIPES)}"
+        )
     return generated(RECIPES[name], seed)
 
 

@@ -191,13 +191,22 @@ def _write_job(event: Completion | BelowQos) -> Document:
     return {"job": event.job, "performance": event.performance}
 
 
+def _read_completion(document: Document) -> Completion:
+    tail = None if document.get("tail") is None else _number(document, "tail", 0.0, _MOST)
+    return Completion(_at(document), _name(document), _performance(document), tail)
+
+
+def _write_completion(event: Completion) -> Document:
+    return _write_job(event) | ({} if event.tail is None else {"tail": event.tail})
+
+
 def _write_instance(event: Ready | Interruption) -> Document:
     return {"instance": event.instance}
 
 
 _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Document]]] = {
     Arrival: ("arrival", _read_arrival, _write_arrival),
-    Completion: ("completion", lambda d: Completion(_at(d), _name(d), _performance(d)), _write_job),
+    Completion: ("completion", _read_completion, _write_completion),
     BelowQos: ("below-qos", lambda d: BelowQos(_at(d), _name(d), _performance(d)), _write_job),
     Ready: ("ready", lambda d: Ready(_at(d), _instance(d)), _write_instance),
     Sample: ("sample", _read_sample, _write_sample),

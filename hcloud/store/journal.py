@@ -15,6 +15,7 @@ from hcloud.model.decision import Decision
 from hcloud.model.event import Event, EventError
 from hcloud.policy.rules import Rules
 from hcloud.store.events import decision_document, event_document, from_line, parse_decision, parse_event, to_line
+from hcloud.store.looked_at import check_file
 from hcloud.store.whole import write_whole
 
 FORMAT_VERSION = "1.0"
@@ -88,8 +89,8 @@ def check_target(path: Path) -> None:
 
 def read_journal(path: Path) -> Journal:
     """The whole of a journal; a torn last line is tolerated. Raises InputError with the line where one is damaged."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such journal", hint="hcloud simulate and hcloud decide write one with --journal")
+    if not path.is_file() or path.stat().st_size:  # of an empty one more is known below
+        check_file(path, "a journal", hint="hcloud simulate and hcloud decide write one with --journal")
     whole, torn, setup, entries = 0, False, None, []
     for number, raw in _lines(path):
         if not raw.endswith(b"\n"):

@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, cast
 
 from pydantic import TypeAdapter, ValidationError
 
+from hcloud import __version__
 from hcloud.errors import InputError, Problem
 from hcloud.model.change import ChangeSet
 from hcloud.model.plan import FORMAT_VERSION, Plan
+from hcloud.store.looked_at import check_file
 from hcloud.store.whole import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 LARGEST = 64 * 1024 * 1024
+_BESIDE = ("tool_version", "generated_at")
+"""What a file of changes says of itself besides the changes."""
 
 
 @cache
@@ -39,6 +43,13 @@ def plan_document(plan: Plan) -> Mapping[str, object]:
     if plan.changes is None:
         del document["changes"]
     return document
+
+
+def facts_document(part: object) -> Mapping[str, object]:
+    """The JSON document of a part of a plan: money as decimal strings."""
+    if part is None:
+        return {}
+    return cast("dict[str, object]", TypeAdapter(type(part)).dump_python(part, mode="json"))
 
 
 def plan_schema() -> Mapping[str, object]:
@@ -79,19 +90,30 @@ def save_plan(plan: Plan, path: Path) -> None:
 
 def changes_document(changes: ChangeSet) -> Mapping[str, object]:
     """The JSON document of changes that no plan was needed for."""
-    return cast("dict[str, object]", _changes_adapter().dump_python(changes, mode="json"))
+    document = cast("dict[str, object]", _changes_adapter().dump_python(changes, mode="json"))
+    head = {"format_version": changes.format_version, "tool_version": __version__, "generated_at": document["made"]}
+    return {**head, **document}
+
+
+def changes_schema() -> Mapping[str, object]:
+    """The published JSON Schema of changes that no plan was needed for."""
+    schema = _changes_adapter().json_schema(mode="serialization")
+    head = {"tool_version": {"type": "string"}, "generated_at": {"type": "string", "format": "date-time"}}
+    schema["properties"] = {**head, **schema["properties"]}
+    schema["required"] = [*head, *schema["required"]]
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "hcloud plan --cloud", **schema}
 
 
 def save_changes(changes: ChangeSet, path: Path) -> None:
     """Write changes alone to a file, whole or not at all; raises InputError as :func:`check_target` does."""
     check_target(path)
-    text = json.dumps({"format_version": changes.format_version, **changes_document(changes)}, indent=2) + "\n"
+    text = json.dumps(changes_document(changes), indent=2) + "\n"
     write_whole(path, [text])
 
 
 def load_changes(path: Path) -> ChangeSet:
     """The changes of a plan file, or of a file of changes alone; InputError where there are none."""
-    document = _read(path)
+    document = _read(path, "a plan", "a plan of changes")
     if "slots" not in document:
         plan = load_plan(path)
         if plan.changes is None:
@@ -105,23 +127,23 @@ def load_changes(path: Path) -> ChangeSet:
     return _exactly(path, found, document)
 
 
+def load_made(path: Path) -> Plan | ChangeSet:
+    """What a plan file holds: a plan, or changes alone (of a fleet that is written down); InputError for neither."""
+    return load_changes(path) if "slots" in _read(path) else load_plan(path)
+
+
 def _exactly(path: Path, found: ChangeSet, document: object) -> ChangeSet:
     """Changes that say all that stands in their file: what is not understood is not carried out."""
-    if changes_document(found) != document:
+    wanted = cast("dict[str, object]", _changes_adapter().dump_python(found, mode="json"))
+    if not isinstance(document, dict) or wanted != {k: v for k, v in document.items() if k not in _BESIDE}:
         raise InputError(f"{path}: was altered after it was made, or is of another version", hint="plan again")
     return found
-
-
-def head_of(path: Path) -> str:
-    """The beginning of a file, as far as it is text."""
-    with path.open("rb") as file:
-        return file.read(400).decode("utf-8", "replace")
 
 
 def load_plan(path: Path) -> Plan:
     """Read a plan file; raises InputError where it is no plan or of a version this hcloud cannot read."""
     try:
-        return _adapter().validate_python(_read(path))
+        return _adapter().validate_python(_read(path, "a plan"))
     except ValidationError as error:
         raise InputError(f"{path}: not a plan of this version", _problems(path, error)) from None
 
@@ -132,16 +154,15 @@ def _problems(path: Path, error: ValidationError) -> list[Problem]:
     ]
 
 
-def _read(path: Path) -> dict[str, object]:
+def _read(path: Path, *wanted: str) -> dict[str, object]:
     """The JSON object of a file of this format version; InputError for anything else."""
-    if not path.is_file():
-        raise InputError(f"{path}: no such plan file", hint="write one with 'hcloud plan --out FILE'")
+    check_file(path, *wanted, hint="write one with 'hcloud plan --out FILE'")
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path}: larger than any plan ({LARGEST} bytes)")
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8-sig"))
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        hint = "of a journal, 'hcloud explain --job ID' tells a job's story" if '"journal"' in head_of(path) else ""
+        hint = "a plan is written by 'hcloud plan --out FILE'; it may have been cut off or edited"
         raise InputError(f"{path}: not JSON: {error}", hint=hint) from None
     version = str(document.get("format_version", "")) if isinstance(document, dict) else ""
     if not isinstance(document, dict) or version.split(".")[0] != FORMAT_VERSION.split(".")[0]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from hcloud.errors import InputError, Problem
 from hcloud.model.purchase import FORMAT_VERSION, PurchasePlan
 from hcloud.planning.purchase_gates import check_items
+from hcloud.store.looked_at import check_file
 from hcloud.store.whole import write_whole
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 LARGEST = 4 << 20
 _MARK = '"purchase_plan"'
-_HEAD = ("format_version", "tool_version", "digest")
+_HEAD = ("format_version", "tool_version", "generated_at", "digest")
 
 
 @cache
@@ -110,8 +111,7 @@ def load_purchase_plan(path: Path) -> PurchasePlan:
 
 
 def _text(path: Path) -> str:
-    if not path.is_file():
-        raise InputError(f"{path}: no such purchase plan", hint="'hcloud commit plan PLAN --out FILE' writes one")
+    check_file(path, "a purchase plan", hint="'hcloud commit plan PLAN --out FILE' writes one")
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path}: larger than any purchase plan ({LARGEST} bytes)")
     try:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from hcloud.errors import HcloudError, InputError, UsageError
+from hcloud.errors import HcloudError, InputError, UsageError, writing
 
 FORMAT_VERSION = "1.0"
 ROWS = "rows.jsonl"
@@ -54,8 +54,9 @@ class RowFile:
     def append(self, rows: Iterable[Row]) -> None:
         """Write rows so that a crash leaves whole lines and at most one torn at the end."""
         if self.file is not None:
-            self.file.write(b"".join(row.line(self.inputs) for row in rows))
-            self.file.flush()
+            with writing(self.file.name):
+                self.file.write(b"".join(row.line(self.inputs) for row in rows))
+                self.file.flush()
             os.fsync(self.file.fileno())
 
 
@@ -71,7 +72,8 @@ def open_rows(folder: Path | None, inputs: str) -> Iterator[RowFile]:
         return
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder}: is not a directory", hint="--out names a folder for the rows")
-    folder.mkdir(parents=True, exist_ok=True)
+    with writing(folder):
+        folder.mkdir(parents=True, exist_ok=True)
     path = folder / ROWS
     with path.open("a+b") as file:
         _lock(file, path)

@@ -1,4 +1,4 @@
-"""Files written whole or not at all."""
+"""Files written whole or not at all; where the system does not let them, the error names the file and says why."""
 
 from __future__ import annotations
 
@@ -7,16 +7,39 @@ import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from hcloud.errors import writing
+
 
 def write_whole(path: Path, parts: Iterable[str | bytes]) -> None:
-    """Write a file next to its final name, then rename: a crash leaves the old file or the new one, never half."""
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.writelines(part.encode() if isinstance(part, str) else part for part in parts)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    """Write a file next to its final name, then rename: a crash leaves the old file or the new one, never half.
+
+    Only its owner can read it. Raises FileError where the system says no.
+    """
+    with writing(path):
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.writelines(part.encode() if isinstance(part, str) else part for part in parts)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(name).replace(path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+
+
+def write_shown(path: Path, content: str | bytes) -> None:
+    """The same for what is made to be shown around, with the rights that the user's umask gives: a picture, a page, a
+    table. What is no plain file (a pipe, a terminal) is written to as it is."""
+    data = content.encode() if isinstance(content, str) else content
+    with writing(path):
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+            return
+        fresh = path.with_name(f".{path.name}.{os.getpid()}")
+        try:
+            fresh.write_bytes(data)
+            fresh.replace(path)
+        except BaseException:
+            fresh.unlink(missing_ok=True)
+            raise

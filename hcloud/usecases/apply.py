@@ -24,6 +24,7 @@ def changes_of(path: Path) -> ChangeSet:
 
 def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
     """What is left of a plan after it was begun: its slots compared anew with what stands now."""
+    ground.check_place(planned)
     found = ground.changes(planned.slots, replace(ground.terms(), operating=planned.operating), planned.base.lineage)
     check_true(planned)
     if found.base.lineage != planned.base.lineage:
@@ -48,6 +49,7 @@ def carry_out(
 ) -> Outcome:
     """Apply exactly these changes; raises as :func:`hcloud.live.apply.apply` does, and for old prices, with nothing
     done."""
+    ground.check_place(found)
     ground.check_prices(found)
     site = ground.site(progress, stop, found.base.lineage)
     return apply(site, found, ground.approval(ends), ground.terms())

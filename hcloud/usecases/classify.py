@@ -15,7 +15,7 @@ from hcloud.classify.classifier import Limits, Options, classify, train
 from hcloud.classify.feedback import misclassified
 from hcloud.classify.judgement import Ranked, Target, ranking, size_for
 from hcloud.classify.matrix import Matrix, matrix_of
-from hcloud.errors import EvidenceError, InputError, UsageError
+from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
 from hcloud.model.profile import RESOURCES, Aspect, Estimate, Measured, Profile
 from hcloud.planning.needs import need_of
 from hcloud.policy.quality import encode, leading
@@ -119,8 +119,10 @@ def _file(name: str, folder: Path) -> Path:
     tried = [folder / f"{name}{part}{suffix}" for part in ("", ".profile") for suffix in SUFFIXES]
     found = [path for path in tried if path.is_file()]
     if not found:
+        there = [p.name.split(".")[0] for p in folder.iterdir()] if folder.is_dir() else []
         raise UsageError(
-            f"{name}: no profile of that name in {folder}", hint="'hcloud profile run --name NAME -- COMMAND' makes one"
+            f"{name}: no profile of that name in {folder}{did_you_mean(name, there)}",
+            hint="'hcloud profile run --name NAME -- COMMAND' makes one",
         )
     return found[0]
 

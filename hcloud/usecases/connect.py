@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from hcloud.errors import InputError, MissingExtraError, Problem, UsageError
+from hcloud.errors import InputError, MissingExtraError, Problem, UsageError, did_you_mean
 from hcloud.live.clock import SystemClock
 from hcloud.model.catalog import Offer
 from hcloud.model.live import CommitmentOrder
@@ -65,7 +65,10 @@ def connect(selection: str, settings: CloudSettings) -> Cloud:
         return this_machine(Path(str(settings.options["directory"])))
     if name not in CLASSES or plan:
         known = ", ".join((FAKE, f"{FAKE}:FAULTPLAN.yaml", LOCAL, *CLASSES))
-        raise UsageError(f"--cloud {selection}: there is no such cloud", hint=f"one of {known}")
+        raise UsageError(
+            f"--cloud {selection}: there is no such cloud{did_you_mean(name, (FAKE, LOCAL, *CLASSES))}",
+            hint=f"one of {known}",
+        )
     if name != settings.cloud:
         raise UsageError(f"--cloud {selection}: what is asked for is for {settings.cloud}")
     return _provider(name, settings)
@@ -127,6 +130,19 @@ def _price(settings: CloudSettings, order: CommitmentOrder) -> object:
         return None
     source = f"{offer.origin.source} of {offer.origin.day}"
     return CommitmentPrice(offer.hourly, source, offer.upfront)
+
+
+def settled_fields(name: str, options: Mapping[str, object], *, region: str, endpoint: str) -> None:
+    """Check what the configuration says of a provider's own settings, without its SDK; raises as connecting would."""
+    try:
+        values: Any = importlib.import_module(f"hcloud.providers.{name}.settings")
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(*_PACKAGES[name]) from error
+    account = "any" if name in ACCOUNTS else ""
+    _settled(
+        getattr(values, f"{CLASSES[name]}Settings"),
+        _fields(name, CloudSettings(name, region, account, endpoint, options=options)),
+    )
 
 
 def _settled(own: type[Any], fields: Mapping[str, object]) -> Any:

@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 from hcloud import __version__
-from hcloud.errors import HcloudError, MissingExtraError, UsageError
+from hcloud.errors import HcloudError, MissingExtraError, UsageError, did_you_mean
 from hcloud.readers.bundle import bundled
 from hcloud.readers.config import FILE_NAME, load_config
 from hcloud.readers.prices.manifest import MANIFEST, manifest_text
@@ -88,7 +88,9 @@ def require(names: Iterable[str], extras: Mapping[str, tuple[str, ...]] = EXTRAS
     extra that does not exist."""
     for name in names:
         if name not in extras:
-            raise UsageError(f"there is no extra {name!r}", hint=f"extras: {', '.join(extras)}")
+            raise UsageError(
+                f"there is no extra {name!r}{did_you_mean(name, extras)}", hint=f"extras: {', '.join(extras)}"
+            )
         for package in extras[name]:
             if _installed(package) is None:
                 raise MissingExtraError(package, name)

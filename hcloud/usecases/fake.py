@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from hcloud.control.ports import Size
-from hcloud.errors import MissingExtraError, UsageError
+from hcloud.errors import MissingExtraError, UsageError, did_you_mean
 from hcloud.fake.faults import FaultPlan, fault_plan, read_text
 from hcloud.fake.server import FakeCloud, Running
 from hcloud.readers.safe_yaml import load_yaml
@@ -18,6 +18,7 @@ from hcloud.readers.safe_yaml import load_yaml
 CLASSES = {"aws": ("aws.cloud", "FakeAws"), "gcp": ("gcp.cloud", "FakeGoogle"), "azure": ("azure.cloud", "FakeAzure")}
 ACCOUNTS = {"gcp": "hcloud-fake", "azure": "00000000-0000-4000-8000-000000000001"}
 """The project that the fake Google has, and a subscription for the fake Azure, which takes any."""
+OURS = "HYC_LIVE__"
 _EXTRAS = {"moto": "fake", "boto3": "aws", "botocore": "aws", "werkzeug": "fake"}
 
 
@@ -33,7 +34,7 @@ class Up:
 def made(name: str, plan: FaultPlan) -> FakeCloud:
     """A fake cloud under a fault plan; UsageError for a name that is none, MissingExtraError without its parts."""
     if name not in CLASSES:
-        raise UsageError(f"there is no fake {name!r}", hint=f"fakes: {', '.join(CLASSES)}")
+        raise UsageError(f"there is no fake {name!r}{did_you_mean(name, CLASSES)}", hint=f"fakes: {', '.join(CLASSES)}")
     place, kind = CLASSES[name]
     try:
         module: Any = importlib.import_module(f"hcloud.fake.{place}")
@@ -99,6 +100,20 @@ def size_of(cloud: FakeCloud) -> Callable[[str], Size]:
         return usual_size(instance_type) if known is None else Size(int(known.vcpus), float(known.memory_gib))
 
     return look_up
+
+
+def exports(found: Sequence[Up]) -> Iterator[str]:
+    """Lines for a shell. What SDKs go by has another name in each cloud, and all of it is exported; what hcloud goes by
+    is that of the first cloud, with a comment for each that can be copied whole."""
+    ours = sorted({name for one in found for name in one.environment if name.startswith(OURS)})
+    for number, one in enumerate(found):
+        for name, value in one.environment.items():
+            if number == 0 or not name.startswith(OURS):
+                yield f"export {name}={value}"
+    for one in found if len(found) > 1 else ():
+        words = " ".join(f"{name}={one.environment[name]}" for name in ours if name in one.environment)
+        spare = [name for name in ours if name not in one.environment]
+        yield f"# for {one.cloud}: export {words}" + (f"; unset {' '.join(spare)}" if spare else "")
 
 
 def environment(name: str, url: str) -> Mapping[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from hcloud.errors import UsageError
+from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.change import ChangeSet
 from hcloud.model.live import TAG_LINEAGE, Scope
 from hcloud.readers.permissions import PURPOSES, Permission, Purpose, load_permissions
@@ -38,7 +38,10 @@ def granted(scope: Scope, lineage: str, purposes: Collection[str]) -> Granted:
     """The permissions of a cloud for some purposes; UsageError for a purpose there is not, or a cloud without any."""
     unknown = sorted(set(purposes) - set(PURPOSES))
     if unknown:
-        raise UsageError(f"there is no purpose {unknown[0]!r}", hint=f"purposes: {', '.join(PURPOSES)}")
+        raise UsageError(
+            f"there is no purpose {unknown[0]!r}{did_you_mean(unknown[0], PURPOSES)}",
+            hint=f"purposes: {', '.join(PURPOSES)}",
+        )
     if scope.cloud not in WITH_POLICIES:
         raise UsageError(f"{scope.cloud} has no permissions to grant", hint=f"clouds: {', '.join(WITH_POLICIES)}")
     chosen = tuple(p for p in PURPOSES if p in purposes)

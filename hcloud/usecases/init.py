@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -12,10 +11,11 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from hcloud.errors import HcloudError, UsageError
+from hcloud.errors import HcloudError, UsageError, writing
 from hcloud.readers.config import FILE_NAME, Config, MarketSection, OwnedSection
 from hcloud.readers.live_sections import FleetSection
 from hcloud.readers.safe_yaml import load_yaml
+from hcloud.store.whole import write_shown
 from hcloud.units import format_duration
 from hcloud.usecases.sources import SCENARIO_PREFIX
 
@@ -189,13 +189,9 @@ def write_config(directory: Path, workload: str | None, *, force: bool) -> Path:
     if (path.exists() or path.is_symlink()) and not force:
         raise HcloudError(f"{path} is already there and is left as it is", hint="--force replaces it")
     text = config_text(_workload(workload, directory))
-    directory.mkdir(parents=True, exist_ok=True)
-    fresh = path.with_name(f".{FILE_NAME}.{os.getpid()}.tmp")
-    try:
-        fresh.write_text(text, encoding="utf-8")
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    write_shown(path, text)
     return path
 
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from hcloud.catalog.book import PriceBook
+from hcloud.catalog.book import OnDemandRates, PriceBook
 from hcloud.control.ports import Size
-from hcloud.errors import EvidenceError, StaleError, UsageError
+from hcloud.errors import EvidenceError, StaleError, UsageError, did_you_mean
 from hcloud.live.clock import SystemClock
 from hcloud.live.guards import Approval
 from hcloud.live.patience import Limits
@@ -26,6 +26,7 @@ from hcloud.model.change import ChangeSet, Shape, Slot
 from hcloud.model.live import CLOUDS, CommitmentOrder
 from hcloud.model.plan import Plan
 from hcloud.model.state import State
+from hcloud.planning.change_digest import place_digest, signed
 from hcloud.planning.diff import Terms, changes
 from hcloud.planning.slots import Place, in_zones, slots_of
 from hcloud.providers.http import LOOPBACK
@@ -33,7 +34,7 @@ from hcloud.readers.config import DEFAULT_REGIONS, Loaded, MarketSection
 from hcloud.readers.live_sections import FleetSection
 from hcloud.store.crash import crash_from
 from hcloud.usecases.connect import LOCAL, CloudSettings, connect
-from hcloud.usecases.sources import open_prices
+from hcloud.usecases.sources import check_regions, open_prices
 from hcloud.usecases.state import open_store
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class Where:
 
 @dataclass
 class LiveGround:
-    """A cloud that was opened, with everything around it; ``beside`` is where files of this machine go."""
+    """A cloud that was opened, with everything around it; ``beside`` is where files of this machine go, ``where`` the
+    place of the state, told in full."""
 
     loaded: Loaded
     selection: str
@@ -72,6 +74,7 @@ class LiveGround:
     clock: Clock
     today: date
     beside: Path = Path(".hcloud")
+    where: str = ""
 
     @cached_property
     def book(self) -> PriceBook:
@@ -107,8 +110,7 @@ class LiveGround:
         """Dollars an hour on demand of everything that may stand here."""
         if self.is_local:
             return Terms(dict.fromkeys(_local_types(), OWN_MACHINE), free="this machine")
-        offers = self.book.select(Provider(self.place.provider), PurchaseOption.ON_DEMAND)
-        return Terms({o.key.instance_type: o.hourly for o in offers if o.key.region == self.place.region})
+        return Terms(OnDemandRates(self.book, Provider(self.place.provider), self.place.region))
 
     def slots(self, plan: Plan | None) -> tuple[Slot, ...]:
         """What should stand: the configuration's own fleet, else what the plan decides."""
@@ -128,7 +130,20 @@ class LiveGround:
         from hcloud.live.observe import observe
 
         site = self.site(lineage=lineage)
-        return changes(slots, observe(site), terms or self.terms())
+        found = changes(slots, observe(site), terms or self.terms())
+        if self.store.load() is not None:
+            return found
+        return signed(replace(found, base=replace(found.base, place=place_digest(self.where))))
+
+    def check_place(self, planned: ChangeSet) -> None:
+        """Refuse a plan that would begin a state, where it was made for another place: one lineage in two places would
+        be two states that both take the same machines for theirs."""
+        begins = planned.base.place
+        if begins and begins != place_digest(self.where) and self.store.load() is None:
+            raise StaleError(
+                f"the plan would begin a state in another place than {self.where}, where there is none yet",
+                hint="plan again here, or name that place with --state",
+            )
 
     @property
     def is_rehearsal(self) -> bool:
@@ -170,7 +185,10 @@ class LiveGround:
         if self.is_local:
             return OWN_MACHINE
         provider = Provider(self.place.provider)
-        return self.book.offer(OfferKey(provider, self.place.region, instance_type, option)).hourly
+        key = OfferKey(provider, self.place.region, instance_type, option)
+        if key not in self.book.offers:
+            check_regions(_only(self.loaded, self.place), self.book)
+        return self.book.offer(key).hourly
 
 
 def _check_addresses(slots: Sequence[Slot]) -> None:
@@ -197,10 +215,10 @@ def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
     if not selection.startswith(FAKE):
         cloud = connect(selection, settings)
         _check_account(loaded, cloud)
-        yield LiveGround(loaded, selection, place, cloud, store, SystemClock(), today, _beside(local))
+        yield LiveGround(loaded, selection, place, cloud, store, SystemClock(), today, _beside(local), _in_full(local))
         return
     memory = _in_memory(loaded, selection, place, settings, _beside(local))
-    yield LiveGround(loaded, selection, place, memory, store, memory.clock, today, _beside(local))
+    yield LiveGround(loaded, selection, place, memory, store, memory.clock, today, _beside(local), _in_full(local))
 
 
 def _in_memory(loaded: Loaded, selection: str, place: Place, settings: CloudSettings, beside: Path) -> MemoryCloud:
@@ -228,7 +246,10 @@ def place_of(loaded: Loaded, selection: str) -> Place:
     wanted = named if name == FAKE and named in CLOUDS else "" if name == FAKE else name
     known = [p.value for p in Provider]
     if wanted and wanted not in known:
-        raise UsageError(f"--cloud {selection}: there is no such cloud", hint=f"{', '.join(known)}, or fake")
+        raise UsageError(
+            f"--cloud {selection}: there is no such cloud{did_you_mean(wanted, (*known, LOCAL, FAKE))}",
+            hint=f"{', '.join(known)}, {LOCAL} or {FAKE}",
+        )
     provider = Provider(wanted) if wanted else loaded.config.markets[0].provider
     market = markets.get(provider, MarketSection(provider=provider))
     region = loaded.config.live.region or (market.regions or (DEFAULT_REGIONS[provider],))[0]
@@ -242,6 +263,11 @@ def _own_machine(state: str) -> CloudSettings:
 def _beside(state: str) -> Path:
     """Where files on this machine are kept, also where the state is in a bucket."""
     return Path(".hcloud" if "://" in state else state)
+
+
+def _in_full(state: str) -> str:
+    """The place of a state, the same from whatever directory it is named."""
+    return state if "://" in state else str(Path(state).resolve())
 
 
 def _local_types() -> tuple[str, ...]:
@@ -277,6 +303,11 @@ def _hourly(book: PriceBook, place: Place, option: PurchaseOption) -> dict[str, 
 def _key(place: Place, order: CommitmentOrder) -> OfferKey:
     where = (Provider(place.provider), place.region, order.instance_type)
     return OfferKey(*where, order.option, order.term_years, order.payment)
+
+
+def prices_of(loaded: Loaded, place: Place) -> PriceBook:
+    """The prices of one place, as verbs that act on a cloud see them."""
+    return open_prices(_only(loaded, place), date.today())[0]
 
 
 def _only(loaded: Loaded, place: Place) -> Loaded:

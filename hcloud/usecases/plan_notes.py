@@ -10,7 +10,7 @@ import numpy as np
 
 from hcloud.model.operation import Operation
 from hcloud.model.plan import Assumption
-from hcloud.model.workload import Demand, Jobs, Workload
+from hcloud.model.workload import Demand, Jobs, Workload, odd_times
 from hcloud.planning.candidates import UNPRICED
 from hcloud.planning.decide import Decision
 from hcloud.planning.needs import KEY, NO_PROFILE
@@ -19,6 +19,7 @@ from hcloud.readers.config import Loaded
 from hcloud.units import SECONDS_PER_HOUR, counted, format_duration
 
 DAY = 86_400
+MEMORY_KEY = "memory_per_core"
 STILL_RISING = 1.5  # ours: the last day's mean demand above this multiple of the first day's is worth a warning
 
 
@@ -83,7 +84,11 @@ def warnings(seen: Seen) -> Iterator[str]:
         yield f"{count:,} rows of the workload are left out: {reason}"
     for reason, count in sorted(origin.repaired.items()):
         yield f"{count:,} rows of the workload were repaired: {reason}"
+    if said := odd_times(len(seen.demand) * seen.demand.step_seconds):
+        yield said
     for rule in origin.modelled:
+        if rule.key == MEMORY_KEY:
+            yield f"the workload says nothing of memory: {rule.rule} is assumed (workload.options.{rule.key})"
         if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
             yield f"{rule.column} of the workload have {rule.rule}"
     if isinstance(seen.workload, Jobs):

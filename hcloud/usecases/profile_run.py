@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hcloud.errors import UsageError
+from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.app import App
 from hcloud.model.profile import RESOURCES, Profile
 from hcloud.profiling.session import Known, Session, learn
@@ -29,7 +29,10 @@ def resources_named(words: Sequence[str]) -> tuple[str, ...]:
     names = [n for word in words for n in word.split(",") if n]
     for name in names:
         if name not in (*RESOURCES, "none"):
-            raise UsageError(f"there is no resource {name!r}", hint=f"known: {', '.join(RESOURCES)}, or none")
+            raise UsageError(
+                f"there is no resource {name!r}{did_you_mean(name, RESOURCES)}",
+                hint=f"known: {', '.join(RESOURCES)}, or none",
+            )
     return tuple(r for r in RESOURCES if r in names or not names)
 
 

@@ -26,7 +26,8 @@ from hcloud.planning.report_plan import (
 )
 from hcloud.planning.report_reserved import all_reserved
 from hcloud.readers.config import Loaded, MarketSection
-from hcloud.store.plan_file import head_of, load_plan
+from hcloud.store.looked_at import check_file
+from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_YEAR
 from hcloud.usecases.sources import open_prices
 
@@ -70,12 +71,9 @@ class Asked:
 
 
 def is_journal(path: Path) -> bool:
-    """Whether a file is a journal; UsageError where there is none."""
-    if not path.is_file():
-        raise UsageError(
-            f"{path}: no such plan or journal", hint="hcloud plan --out FILE, hcloud simulate --journal FILE"
-        )
-    return '"journal"' in head_of(path)
+    """Whether a file is a journal; InputError where it is neither that nor a plan."""
+    hint = "hcloud plan --out FILE, hcloud simulate --journal FILE"
+    return check_file(path, "a plan", "a journal", hint=hint) == "a journal"
 
 
 def report_of_plan(path: Path, asked: Asked) -> Report:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from hcloud.errors import UsageError
+from hcloud.errors import UsageError, did_you_mean
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.prices.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
@@ -30,7 +30,10 @@ def chosen_studies(system: str, wanted: Sequence[str]) -> tuple[str, ...]:
     if system not in SYSTEMS:
         raise UsageError(f"{system!r}: nothing to reproduce", hint=f"systems: {', '.join(SYSTEMS)}")
     if unknown := [key for key in wanted if key not in STUDIES]:
-        raise UsageError(f"--study {unknown[0]}: there is no such study", hint=f"studies: {', '.join(STUDIES)}")
+        raise UsageError(
+            f"--study {unknown[0]}: there is no such study{did_you_mean(unknown[0], STUDIES)}",
+            hint=f"studies: {', '.join(STUDIES)}",
+        )
     return tuple(key for key in STUDIES if key in wanted or not wanted)
 
 

@@ -1,4 +1,4 @@
-"""The published JSON schemas of hcloud.yaml, plans and states; ``python -m`` this module rewrites docs/schemas."""
+"""The published JSON schemas of files and of all that verbs print; ``python -m`` this module rewrites docs/schemas."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ from pathlib import Path
 from typing import Any
 
 from hcloud.readers.config import Config
-from hcloud.store.plan_file import plan_schema
+from hcloud.readers.rules import rules_schema
+from hcloud.store.diff_codec import difference_schema, verdict_schema
+from hcloud.store.plan_file import changes_schema, plan_schema
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.state_codec import state_schema
 from hcloud.usecases.init import DURATION, KEYS, SECTIONS
 from hcloud.usecases.report_schema import report_schema
+from hcloud.usecases.screen_schemas import SCREENS
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+EXPLAINED = (
+    *("format_version", "tool_version", "generated_at", "currency"),
+    *("mix", "reasons", "refusals", "assumptions", "operation"),
+)
+"""What of a plan ``hcloud explain`` prints."""
 _DURATION = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(s|min|m|h|d|w|y)\s*$"}
 _YEARS = {"enum": [1, 3, "1y", "3y"]}
 _DECIMAL = r"^\s*\+?[0-9]+(\.[0-9]*)?\s*$"
@@ -107,15 +115,41 @@ def _object(properties: Mapping[str, object]) -> dict[str, object]:
     }
 
 
+def explanation_schema() -> Mapping[str, object]:
+    """The JSON schema of what ``hcloud explain`` prints of a plan: a part of the plan's own."""
+    plan: Any = plan_schema()
+    names = [name for name in EXPLAINED if name in plan["properties"]]
+    part = {name: plan["properties"][name] for name in names}
+    required = [name for name in names if name != "operation"]
+    head = {"$schema": DIALECT, "title": "hcloud explain", "type": "object"}
+    return {**head, "properties": part, "required": required, "additionalProperties": False, "$defs": plan["$defs"]}
+
+
+def answer_schema() -> Mapping[str, object]:
+    """The JSON schema of what ``hcloud explain --why-not`` and ``--commitment`` print as JSON."""
+    text: dict[str, object] = {"type": "string"}
+    line = _object({"about": text, "clauses": {"type": "array", "items": text, "minItems": 1}})
+    head = {"format_version": {"const": "1.0"}, "tool_version": text, "generated_at": {**text, "format": "date-time"}}
+    said = {"question": text, "answer": text, "lines": {"type": "array", "items": line}, "facts": {"type": "object"}}
+    return {"$schema": DIALECT, "title": "hcloud explain --why-not", **_object({**head, **said})}
+
+
 def documents() -> Mapping[str, str]:
     """File name and content of every published schema."""
     schemas = {
+        "answer.schema.json": answer_schema(),
         "hcloud.schema.json": config_schema(),
+        "diff.schema.json": difference_schema(),
         "plan.schema.json": plan_schema(),
+        "policy-check.schema.json": verdict_schema(),
         "purchase.schema.json": purchase_schema(),
+        "rules.schema.json": {"$schema": DIALECT, **rules_schema(), "title": "rules.yaml"},
         "report.schema.json": {"$schema": DIALECT, **report_schema()},
         "state.schema.json": state_schema(),
         "state-screen.schema.json": state_screen_schema(),
+        "changes.schema.json": changes_schema(),
+        "explanation.schema.json": explanation_schema(),
+        **{f"{name}.schema.json": schema for name, schema in SCREENS.items()},
     }
     return {name: json.dumps(s, indent=2, ensure_ascii=False) + "\n" for name, s in schemas.items()}
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from hcloud.control.ports import Crash, MendableStore
 from hcloud.errors import InputError, StaleError, UsageError
+from hcloud.model.files import HEAD, check_sort
 from hcloud.model.state import Intent, LockInfo, Result, State
 from hcloud.readers.config import load_config
 from hcloud.store.crash import crash_from
@@ -88,6 +89,7 @@ def push(where: str, data: bytes, name: str, *, force: bool) -> Remembered:
     """
     from hcloud.store.state_codec import decode_state
 
+    check_sort(name, data[:HEAD], "a state", "empty", "UTF-16 text", "a binary file")  # of these more is known below
     pushed = decode_state(data, name)
     store = open_store(where)
     with store.locked("state push"):

@@ -18,6 +18,7 @@ from hcloud.readers.config import Config, Loaded, load_config
 from hcloud.units import counted, format_age, format_duration, format_span
 from hcloud.usecases.checks import Check, Status, from_error, guarded
 from hcloud.usecases.sources import open_prices, open_workload
+from hcloud.usecases.validate_live import live_checks
 
 DAY = 86_400
 LATER = ("workload", "prices", "overlay", "profiles", "operation")
@@ -36,8 +37,9 @@ def validate(file: Path | None, now: datetime, progress: Progress | None = None)
     if not loaded.files:
         raise UsageError("there is no hcloud.yaml here", hint="write one with 'hcloud init', or name a file")
     workload = guarded("workload", lambda: _workload(loaded, progress))
+    live = live_checks(loaded)
     later = (guarded("profiles", lambda: _profiles(loaded)), guarded("operation", lambda: _operation(loaded)))
-    return (_configuration(loaded), workload, *_prices(loaded, now), *later)
+    return (_configuration(loaded), workload, *_prices(loaded, now), *live, *later)
 
 
 def _configuration(loaded: Loaded) -> Check:

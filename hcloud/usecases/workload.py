@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.errors import InputError, UsageError
+from hcloud.errors import InputError, UsageError, writing
 from hcloud.model.workload import Demand, Jobs, Kind, Provenance, Workload
 from hcloud.planning.demand import demand_of, mean_cores, peak_cores
 from hcloud.units import SECONDS_PER_HOUR
@@ -215,17 +215,15 @@ def _quoting(table: pa.Table) -> str:
 def _write(table: pa.Table, target: Path, suffix: str) -> None:
     from pyarrow import csv, parquet
 
-    try:
+    with writing(target):
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        raise InputError(f"{target}: {error.strerror}") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            if suffix == ".parquet":
-                parquet.write_table(table, file)
-            else:
-                csv.write_csv(table, file, csv.WriteOptions(quoting_style=_quoting(table)))
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        try:
+            with os.fdopen(handle, "wb") as file:
+                if suffix == ".parquet":
+                    parquet.write_table(table, file)
+                else:
+                    csv.write_csv(table, file, csv.WriteOptions(quoting_style=_quoting(table)))
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise

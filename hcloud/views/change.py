@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -11,30 +11,38 @@ from rich.text import Text
 
 from hcloud import __version__
 from hcloud.model.change import Action, Change, ChangeSet, How
-from hcloud.units import counted
+from hcloud.units import counted, harmless
 from hcloud.views.console import Terminal
+from hcloud.views.tables import hanging
 
 if TYPE_CHECKING:
     from hcloud.live.outcome import Outcome
 
 COLOURS = {Action.LAUNCH: "green", Action.TERMINATE: "red", Action.REPLACE: "yellow", Action.COMMIT: "cyan"}
+BELOW = "    "
+LISTED = "at list price by type"
+"""What dollars of machines are: what is reserved costs less, and the plan's own dollars spread its price."""
 NAMED = 3
 """Ids of machines that are named in a line; of the others only the number is."""
 
 
 def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
     """The changes, what is refused, and what it costs."""
-    base = changes.base
-    terminal.out.print(Text.assemble(("changes", "bold"), f" in {base.scope}, state {base.lineage[:8]} #{base.serial}"))
-    for change in changes.changes:
-        terminal.out.print(_line(change), soft_wrap=True)
+    base, width = changes.base, terminal.out.width
+    terminal.show(Text.assemble(("changes", "bold"), f" in {base.scope}, state {base.lineage[:8]} #{base.serial}"))
+    rows = [_cells(change) for change in changes.changes]
+    widths = [max((len(row[c]) for row in rows), default=0) for c in range(3)]
+    for change, row in zip(changes.changes, rows, strict=True):
+        terminal.show(*_lines(change, row, widths, width))
     for refusal in changes.refusals:
         where = f"{refusal.address}: " if refusal.address else ""
-        terminal.out.print(Text.assemble(("! ", "red"), f"{where}{refusal.why}{_named(refusal.ids)}"), soft_wrap=True)
+        said = hanging(harmless(f"{where}{refusal.why}{_named(refusal.ids)}"), width, "! ")
+        said.stylize("red", 0, 1)
+        terminal.show(said)
     for note in changes.notes:
-        terminal.out.print(Text(f"  {note}", style="dim"), soft_wrap=True)
+        terminal.show(hanging(harmless(note), width, "  ", "dim"))
     for line in totals(changes):
-        terminal.out.print(Text(line), soft_wrap=True)
+        terminal.show(hanging(harmless(line), width, ""))
 
 
 def totals(changes: ChangeSet) -> Iterator[str]:
@@ -43,26 +51,39 @@ def totals(changes: ChangeSet) -> Iterator[str]:
         yield "nothing can be changed as long as that is not clear"
         return
     if changes.is_settled:
-        yield f"nothing to change: {counted(changes.standing, 'machine')} as wanted, {dollars(changes.hourly_before)}/h"
+        standing = f"{counted(changes.standing, 'machine')} as wanted"
+        yield f"nothing to change: {standing}, {dollars(changes.hourly_before)}/h {LISTED}"
         return
     come, go = changes.coming, len(changes.going)
     more = changes.hourly_after - changes.hourly_before
     yield (
         f"{counted(come, 'machine')} to launch, {go} to end, {changes.standing} standing; "
-        f"{dollars(changes.hourly_before)}/h -> {dollars(changes.hourly_after)}/h ({more:+,.4f})"
+        f"{dollars(changes.hourly_before)}/h -> {dollars(changes.hourly_after)}/h ({more:+,.4f}), {LISTED}"
     )
     if changes.unpriced:
         yield f"without the price of {', '.join(changes.unpriced)}, which is not known"
 
 
-def _line(change: Change) -> Text:
-    what = f"{change.count} x {change.instance_type}" if change.count else f"{len(change.ids)} x {change.instance_type}"
-    money = f"{change.hourly:+,.4f} $/h"
+def _cells(change: Change) -> tuple[str, str, str]:
+    """Where, what, and dollars an hour more or less."""
+    count = change.count or len(change.ids)
+    return harmless(change.address), harmless(f"{count} x {change.instance_type}"), f"{change.hourly:+,.4f} $/h"
+
+
+def _lines(change: Change, row: Sequence[str], widths: Sequence[int], width: int) -> Iterator[Text]:
+    """A change in one line where it fits, else what and how much above why."""
+    address, what, money = row
+    head = f"{change.action.value} {address:<{widths[0]}}  {what:<{widths[1]}}  {money:>{widths[2]}}"
     how = "" if change.how in (How.LAUNCH, How.TERMINATE) else f"{change.how}: "
-    return Text.assemble(
-        (f"{change.action.value} ", COLOURS[change.action]),
-        f"{change.address:<24} {what:<26} {money:>16}  {how}{change.reason}{_named(change.ids)}",
-    )
+    why = harmless(f"{how}{change.reason}{_named(change.ids)}")
+    if len(head) > width:
+        head = f"{change.action.value} {address}  {what}  {money}"
+    together = f"{head}  {why}"
+    lines = [Text(together)] if len(together) <= width else [hanging(head[2:], width, head[:2])]
+    lines[0].stylize(COLOURS[change.action], 0, 1)
+    yield from lines
+    if len(together) > width:
+        yield hanging(why, width, BELOW)
 
 
 def _named(ids: tuple[str, ...]) -> str:

@@ -11,8 +11,8 @@ from rich.markup import escape
 from hcloud import __version__
 from hcloud.model.profile import RESOURCES, Aspect, Predicted, Row
 from hcloud.policy.quality import SCALE
-from hcloud.units import counted
-from hcloud.views.tables import Figures, fitted
+from hcloud.units import counted, harmless
+from hcloud.views.tables import Figures, fitted, hanging
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -36,7 +36,7 @@ def show_answers(answers: Sequence[Answer], terminal: Terminal) -> None:
     """Every application in turn; what should be known beforehand goes to stderr."""
     for answer in answers:
         for line in answer.surprises:
-            terminal.note(escape(f"{answer.profile.app}: {line}"))
+            terminal.note(f"{answer.profile.app}: {line}")
         _show(answer, terminal)
 
 
@@ -51,7 +51,7 @@ def _show(answer: Answer, terminal: Terminal) -> None:
         if not aspect.is_interference:
             terminal.show(_performance(answer, row, terminal.out.width), "")
     for line in _said(answer):
-        terminal.show(f"· {escape(line)}")
+        terminal.show(hanging(harmless(line), terminal.out.width, "· "))
     terminal.show("")
 
 

@@ -187,9 +187,9 @@ def _terms_of(plan: PurchasePlan) -> Iterator[str]:
 
 def show_approval(plan: PurchasePlan, terminal: Terminal) -> None:
     """What is about to be bought, on stderr, so that it is seen also where the result goes elsewhere."""
-    terminal.err.print(purchase_table(plan, terminal.err.width))
+    terminal.tell(purchase_table(plan, terminal.err.width))
     for line in _terms_of(plan):
-        terminal.err.print(f"· {line}", markup=False)
+        terminal.tell(_point(line))
 
 
 def show_applied(found: Applied, terminal: Terminal) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TextIO
 
 from rich.console import Console, RenderableType
+from rich.text import Text
 
 from hcloud.units import harmless
 
@@ -44,15 +45,8 @@ class Terminal:
 
     def show(self, *results: RenderableType) -> None:
         """Print results for people on stdout."""
-        if self.out.is_terminal or not results:
-            for result in map(_harmless, results):
-                self.out.print(result)
-            return
-        with self.out.capture() as printed:
-            for result in map(_harmless, results):
-                self.out.print(result)
-        # Cells are padded to their columns; what reads a pipe has no use for blanks at the ends of lines
-        self.out.file.writelines(f"{line.rstrip()}\n" for line in printed.get().removesuffix("\n").split("\n"))
+        for result in map(_harmless, results):
+            _put(self.out, result)
 
     def write(self, text: str) -> None:
         """Write text for machines or files on stdout, byte for byte, with one final newline."""
@@ -64,12 +58,16 @@ class Terminal:
 
     def warn(self, message: str) -> None:
         """Say on stderr what needs attention; also when quiet."""
-        self.err.print("[yellow]warning:[/] ", harmless(message), sep="", markup=True)
+        self.tell(Text.assemble(("warning:", "yellow"), " ", harmless(message)))
 
     def note(self, message: str) -> None:
         """Say on stderr what was done; silent when quiet."""
         if not self.quiet:
-            self.err.print(harmless(message), markup=False)
+            self.tell(Text(harmless(message)))
+
+    def tell(self, said: RenderableType) -> None:
+        """Put something on stderr."""
+        _put(self.err, said)
 
     @contextmanager
     def progress(self, title: str, total: float) -> Iterator[Advance]:
@@ -97,6 +95,16 @@ def plain_table(
         justify: Literal["left", "right"] = "right" if index in right else "left"
         table.add_column(name, justify=justify, overflow="fold", no_wrap=name not in wrap)
     return table
+
+
+def _put(console: Console, result: RenderableType) -> None:
+    """Print; into a pipe without the blanks at the ends of lines that pad cells to their columns."""
+    if console.is_terminal:
+        console.print(result)
+        return
+    with console.capture() as printed:
+        console.print(result)
+    console.file.writelines(f"{line.rstrip()}\n" for line in printed.get().removesuffix("\n").split("\n"))
 
 
 def _console(stream: TextIO, plain: bool) -> Console:

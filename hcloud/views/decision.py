@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from io import BufferedIOBase
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from hcloud.model.decision import Decision
 from hcloud.model.event import BelowQos, Completion, EventError, Interruption, Ready
 from hcloud.store.events import UNBOUNDED, decision_document, event_document
 from hcloud.store.journal import LONGEST_LINE, Entry
-from hcloud.units import counted
+from hcloud.units import counted, harmless
+from hcloud.views.tables import hanging
 
 if TYPE_CHECKING:
     from hcloud.usecases.decide import Opened, Stream
@@ -66,13 +68,14 @@ def _tell(line: bytes, number: int, stream: Stream, terminal: Terminal) -> int:
     return 0
 
 
-def story_document(story: Story) -> Mapping[str, object]:
+def story_document(story: Story, at: datetime) -> Mapping[str, object]:
     """The story of a job as JSON."""
     considered = story.considered
     assert considered is not None
     return {
         "format_version": FORMAT_VERSION,
         "tool_version": __version__,
+        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
         "strategy": story.setup.strategy,
         "arrival": event_document(story.arrival),
         "decision": decision_document(considered.decision),
@@ -92,7 +95,8 @@ def _margin(margin: float | None) -> float | str | None:
 
 def show_story(story: Story, terminal: Terminal) -> None:
     """The story of a job for people."""
-    terminal.write("\n".join(_lines(story)))
+    for line in _lines(story):
+        terminal.show(hanging(harmless(line), terminal.out.width))
 
 
 def _lines(story: Story) -> list[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import html
+import io
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hcloud.errors import UsageError
+from hcloud.store.whole import write_shown
 
 if TYPE_CHECKING:
     import altair as alt
@@ -53,11 +55,15 @@ def save_picture(picture: Any, path: Path, title: str) -> None:
     suffix = path.suffix.lower()
     if suffix == ".html":
         text = picture.to_html(inline=True, embed_options={"actions": False})
-        path.write_text(text.replace("<head>", f"<head><title>{html.escape(title)}</title>", 1), encoding="utf-8")
+        write_shown(path, text.replace("<head>", f"<head><title>{html.escape(title)}</title>", 1))
     elif suffix == ".svg":
-        picture.save(str(path))
+        drawn = io.StringIO()
+        picture.save(drawn, format="svg")
+        write_shown(path, drawn.getvalue())
     else:
-        picture.save(str(path), scale_factor=2)
+        pixels = io.BytesIO()
+        picture.save(pixels, format="png", scale_factor=2)
+        write_shown(path, pixels.getvalue())
 
 
 def save_drawn(drawn: Drawn, path: Path, title: str) -> None:
@@ -70,15 +76,15 @@ def save_drawn(drawn: Drawn, path: Path, title: str) -> None:
     suffix = path.suffix.lower()
     if suffix == ".html":
         alone = Page(title, (), (Section(drawn.title, figures=(replace(drawn.figure(), title=""),)),))
-        path.write_text(render(alone), encoding="utf-8")
+        write_shown(path, render(alone))
         return
     text = standalone(drawn, title)
     if suffix == ".svg":
-        path.write_text(text, encoding="utf-8")
+        write_shown(path, text)
     else:
         import vl_convert
 
-        path.write_bytes(vl_convert.svg_to_png(text, scale=2))
+        write_shown(path, vl_convert.svg_to_png(text, scale=2))
 
 
 def styled(picture: Any) -> alt.TopLevelMixin:

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -44,7 +43,7 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
         points = [*said_of(plan.operation), *proof(plan), *plan.reasons, _if_less(plan), *_refused(plan)[-1:]]
     terminal.show(*map(_point, points))
     for warning in plan.warnings:
-        terminal.warn(escape(warning))
+        terminal.warn(warning)
 
 
 def _headline(plan: Plan) -> Text:

@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.text import Text
 
 from hcloud import __version__
@@ -104,7 +103,7 @@ def show_comparison(comparison: Comparison, terminal: Terminal, limit: int) -> N
 def show_verification(verified: Verification, terminal: Terminal) -> None:
     """Whether the bundled files and all prices are sound."""
     for damage in verified.damaged:
-        terminal.warn(escape(damage))
+        terminal.warn(damage)
     _show_refused(verified.quarantined, terminal)
     _show_warnings(verified.warnings, terminal)
     files = f"{counted(verified.files, 'bundled file')}: " + ("damaged" if verified.damaged else "as the manifest says")
@@ -128,9 +127,7 @@ def show_intake(intake: Intake, terminal: Terminal) -> None:
         _show_refused(taken.refused, terminal, taken.name if len(intake.sources) > 1 else "")
         _show_warnings(taken.warnings, terminal)
         if taken.replaced_newer:
-            terminal.warn(
-                escape(f"{taken.name}: {taken.replaced_newer} of its prices are older than those they replace")
-            )
+            terminal.warn(f"{taken.name}: {taken.replaced_newer} of its prices are older than those they replace")
     terminal.note("nothing was stored" if intake.stored is None else f"stored in {intake.stored}")
 
 
@@ -267,7 +264,7 @@ def _show_refused(refused: Sequence[QuarantinedPrice], terminal: Terminal, file:
 
 def _show_warnings(warnings: Sequence[PriceWarning], terminal: Terminal) -> None:
     for warning in warnings[:SHOWN_REFUSED]:
-        terminal.warn(escape(str(warning)))
+        terminal.warn(str(warning))
     if len(warnings) > SHOWN_REFUSED:
         terminal.note(f"... and {counted(len(warnings) - SHOWN_REFUSED, 'more warning')}; -o json lists all")
 

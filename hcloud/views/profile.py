@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -10,7 +11,9 @@ from rich.text import Text
 
 from hcloud import __version__
 from hcloud.model.profile import RESOURCES, Aspect, Measured, Profile
+from hcloud.units import harmless
 from hcloud.views.console import Terminal, plain_table
+from hcloud.views.tables import hanging
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -30,7 +33,9 @@ def show_profile(profile: Profile, terminal: Terminal) -> None:
     terminal.show(_headline(profile), "", _interference(profile))
     reasons = [(r, profile.unmeasurable[r]) for r in RESOURCES if r in profile.unmeasurable]
     if reasons:
-        terminal.show("", Text("not measurable here", style="bold"), *(Text(f"  {r}: {why}") for r, why in reasons))
+        terminal.show(
+            "", Text("not measurable here", style="bold"), *(_reason(r, why, terminal.out.width) for r, why in reasons)
+        )
     terminal.show("", _performance(profile))
 
 
@@ -76,17 +81,17 @@ def profile_object(profile: Profile) -> dict[str, object]:
     }
 
 
-def profile_document(profile: Profile) -> dict[str, object]:
+def profile_document(profile: Profile, at: datetime) -> dict[str, object]:
     """The JSON document of one profile."""
-    return {**_head(), "profile": profile_object(profile)}
+    return {**_head(at), "profile": profile_object(profile)}
 
 
-def list_document(profiles: Sequence[Profile]) -> dict[str, object]:
+def list_document(profiles: Sequence[Profile], at: datetime) -> dict[str, object]:
     """The JSON document of a folder of profiles."""
-    return {**_head(), "profiles": [profile_object(p) for p in profiles]}
+    return {**_head(at), "profiles": [profile_object(p) for p in profiles]}
 
 
-def comparison_document(comparison: Comparison) -> dict[str, object]:
+def comparison_document(comparison: Comparison, at: datetime) -> dict[str, object]:
     """The JSON document of two profiles side by side."""
     lines = [
         {
@@ -98,7 +103,7 @@ def comparison_document(comparison: Comparison) -> dict[str, object]:
         }
         for line in comparison.lines
     ]
-    return {**_head(), "left": comparison.left.app, "right": comparison.right.app, "lines": lines}
+    return {**_head(at), "left": comparison.left.app, "right": comparison.right.app, "lines": lines}
 
 
 def bar(score: float) -> str:
@@ -106,6 +111,10 @@ def bar(score: float) -> str:
     eighths = round(score / FULL * BAR * 8)
     whole, part = divmod(eighths, 8)
     return ("█" * whole + (_EIGHTHS[part] if part else "")).ljust(BAR)
+
+
+def _reason(resource: str, why: str, width: int) -> Text:
+    return hanging(harmless(f"{resource}: {why}"), width, "  ")
 
 
 def _headline(profile: Profile) -> Text:
@@ -182,5 +191,6 @@ def _measured_object(found: Measured) -> dict[str, object]:
     }
 
 
-def _head() -> dict[str, object]:
-    return {"format_version": FORMAT_VERSION, "tool_version": __version__}
+def _head(at: datetime) -> dict[str, object]:
+    moment = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": moment}

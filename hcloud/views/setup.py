@@ -8,11 +8,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
 from hcloud import __version__
-from hcloud.units import counted
+from hcloud.units import counted, harmless
 from hcloud.views.console import Terminal
+from hcloud.views.tables import hanging
 
 if TYPE_CHECKING:
     from hcloud.usecases.checks import Check
@@ -37,11 +36,11 @@ def show_checks(checks: Sequence[Check], terminal: Terminal) -> None:
     width = max((len(c.name) for c in checks), default=0)
     for check in checks:
         status = str(check.status)
-        line = Text.assemble((f"{status:<8}", STYLES[status]), f"{check.name:<{width}}  ", check.message)
-        below = [Text(d) for d in check.details] + ([Text(f"-> {check.hint}")] if check.hint else [])
-        terminal.out.print(line, soft_wrap=True)
-        for text in below:
-            terminal.out.print(Text.assemble(" " * (8 + width + 2), text), soft_wrap=True)
+        line = hanging(harmless(check.message), terminal.out.width, f"{status:<8}{check.name:<{width}}  ")
+        line.stylize(STYLES[status], 0, len(status))
+        terminal.show(line)
+        for text in (*check.details, *([f"-> {check.hint}"] if check.hint else [])):
+            terminal.show(hanging(harmless(text), terminal.out.width, " " * (8 + width + 2)))
     counts = Counter(str(c.status) for c in checks)
     terminal.note(", ".join(_how_many(s, counts[s]) for s in STYLES if counts[s]))
 

@@ -12,7 +12,7 @@ from hcloud import __version__
 from hcloud.sim.comparison import WEEKS, Compared, Comparison, Simulated, dollars_per_hour, kept_qos
 from hcloud.sim.interval import Interval
 from hcloud.units import counted
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures, fitted, hanging
 
 if TYPE_CHECKING:
     from hcloud.sim.measure import Measures, Spread
@@ -61,7 +61,8 @@ def show_comparison(comparison: Comparison, terminal: Terminal) -> None:
     about = (
         f"mean ± half of the 95% interval over {len(comparison.seeds)} seeds" if several else "one seed: no interval"
     )
-    terminal.show(f"· {about}; front: no other strategy is both cheaper and better")
+    said = f"{about}; front: no other strategy is both cheaper and better"
+    terminal.show(hanging(said, terminal.out.width, "· "))
     best = min((c for c in comparison.strategies if c.on_front), key=lambda c: c.interval(dollars_per_hour).mean)
     terminal.show(f"· cheapest on the front: {best.name}")
     _show_checks(comparison, terminal)

@@ -10,14 +10,15 @@ from rich.text import Text
 
 from hcloud import __version__
 from hcloud.store.state_codec import operating_document
-from hcloud.units import counted, plain
-from hcloud.views.change import dollars
-from hcloud.views.console import Terminal, plain_table
+from hcloud.units import counted, harmless, plain
+from hcloud.views.change import LISTED, dollars
+from hcloud.views.console import Terminal
+from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
     from hcloud.live.collect import Orphan
     from hcloud.live.recover import Found
-    from hcloud.usecases.status import Status
+    from hcloud.usecases.status import Group, Status
 
 FORMAT_VERSION = "1.0"
 
@@ -30,14 +31,11 @@ def show_status(found: Status, terminal: Terminal) -> None:
         Text.assemble(("standing", "bold"), f" in {observed.scope}, state {state.lineage[:8]} #{state.serial}")
     )
     if found.groups:
-        table = plain_table("address", "type", "zone", "state", "machines", "$/h", right=(4, 5))
-        for group in found.groups:
-            price = "?" if group.hourly is None else f"{group.hourly:,.4f}"
-            cells = (group.address or "-", group.instance_type, group.zone, group.state)
-            table.add_row(*cells, str(group.count), price)
-        terminal.show(table)
+        rows = [_group(group) for group in found.groups]
+        names = ("address", "type", "zone", "state", "machines", "$/h")
+        terminal.show(fitted(Figures(names, rows, frozenset({4, 5})), terminal.out.width))
     machines = sum(g.count for g in found.groups)
-    terminal.show(f"{counted(machines, 'machine')}, {dollars(found.hourly)}/h")
+    terminal.show(f"{counted(machines, 'machine')}, {dollars(found.hourly)}/h {LISTED}; what is reserved costs less")
     if (how := state.operating) is not None:
         limits = "" if how.soft_limit is None else f", limits {how.soft_limit:.0%} and {how.hard_limit or 1:.0%}"
         terminal.show(f"to be run as {how.strategy}{limits}; on demand {', '.join(how.on_demand_types) or 'nothing'}")
@@ -52,19 +50,31 @@ def show_status(found: Status, terminal: Terminal) -> None:
         terminal.warn(f"held: {found.holder}")
 
 
+def _group(group: Group) -> tuple[str, ...]:
+    price = "?" if group.hourly is None else f"{group.hourly:,.4f}"
+    cells = (group.address or "-", group.instance_type, group.zone, group.state)
+    return (*map(harmless, cells), str(group.count), price)
+
+
+def _orphan(one: Orphan) -> tuple[str, ...]:
+    machine = one.machine
+    tail = f"; left alone: {one.kept}" if one.kept else ""
+    return tuple(map(harmless, (machine.id, machine.instance_type, machine.zone, f"{one.why}{tail}")))
+
+
 def show_drift(found: Status, terminal: Terminal) -> None:
     """A line a difference."""
-    for one in found.drift:
-        terminal.show(Text(f"{one.id}  {one.address or '-'}  {one.what}"))
+    rows = [tuple(map(harmless, (one.id, one.address or "-", one.what))) for one in found.drift]
+    if rows:
+        terminal.show(fitted(Figures(("id", "address", "difference"), rows), terminal.out.width))
     terminal.note(f"{counted(len(found.drift), 'difference')} to what is remembered")
 
 
 def show_orphans(found: Sequence[Orphan], terminal: Terminal) -> None:
     """A line a machine, those that are left alone with the reason."""
-    for one in found:
-        machine = one.machine
-        tail = f"; left alone: {one.kept}" if one.kept else ""
-        terminal.show(Text(f"{machine.id}  {machine.instance_type}  {machine.zone}  {one.why}{tail}"))
+    rows = [_orphan(one) for one in found]
+    if rows:
+        terminal.show(fitted(Figures(("id", "type", "zone", "why"), rows), terminal.out.width))
     ending = sum(not o.kept for o in found)
     if not found:
         terminal.show("nothing found")
@@ -76,8 +86,12 @@ def show_found(found: Found, terminal: Terminal) -> None:
     """What a state would be rebuilt to."""
     machines = counted(len(found.machines), "machine")
     terminal.show(f"state {found.state.lineage} in {found.state.scope}: {machines}")
-    for machine in found.machines:
-        terminal.show(Text(f"{machine.id}  {machine.address or '-'}  {machine.instance_type}  {machine.zone}"))
+    rows = [
+        tuple(map(harmless, (machine.id, machine.address or "-", machine.instance_type, machine.zone)))
+        for machine in found.machines
+    ]
+    if rows:
+        terminal.show(fitted(Figures(("id", "address", "type", "zone"), rows), terminal.out.width))
     for lineage, count in found.others:
         terminal.warn(f"{counted(count, 'machine')} of this project belong to another state: {lineage}")
 

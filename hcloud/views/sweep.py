@@ -7,6 +7,7 @@ import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,8 @@ from rich.text import Text
 from hcloud import __version__
 from hcloud.errors import UsageError
 from hcloud.store.sweep_rows import FORMAT_VERSION
-from hcloud.units import counted
+from hcloud.store.whole import write_shown
+from hcloud.units import counted, plain, rate
 from hcloud.views.console import Terminal
 from hcloud.views.tables import Figures, fitted
 
@@ -117,7 +119,7 @@ def sweep_document(sweep: Sweep, at: datetime) -> Mapping[str, object]:
     return {
         "format_version": FORMAT_VERSION,
         "tool_version": __version__,
-        "generated_at": at.astimezone(UTC).isoformat(),
+        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
         "inputs": sweep.inputs,
         "workload": sweep.workload,
         "keys": list(sweep.grid.keys),
@@ -133,11 +135,20 @@ def _known(half: float) -> float | None:
 
 
 def _cell_document(cell: Cell) -> Mapping[str, object]:
-    figures = {
-        name: None if interval is None else {"mean": interval.mean, "half": _known(interval.half)}
-        for name, interval in cell.figures.items()
-    }
+    figures = {name: None if i is None else _figure_document(name, i) for name, i in cell.figures.items()}
     return {"strategy": cell.strategy, "changes": dict(cell.changes), "seeds": cell.seeds, "figures": figures}
+
+
+def _figure_document(name: str, interval: Interval) -> Mapping[str, object]:
+    """A mean with half its interval; of dollars as decimal text."""
+    mean, half = interval.mean, _known(interval.half)
+    if "dollars" not in name and "cost" not in name:
+        return {"mean": mean, "half": half}
+    return {"mean": _as_text(mean), "half": None if half is None else _as_text(half)}
+
+
+def _as_text(dollars: float) -> str:
+    return plain(rate(Decimal(repr(dollars))))
 
 
 def check_picture(path: Path) -> None:
@@ -153,9 +164,15 @@ def save_sweep(sweep: Sweep, path: Path) -> None:
     check_picture(path)
     picture = sweep_chart(sweep)
     if path.suffix.lower() == ".html":
-        path.write_text(picture.to_html(inline=True, embed_options={"actions": False}), encoding="utf-8")
+        write_shown(path, picture.to_html(inline=True, embed_options={"actions": False}))
+    elif path.suffix.lower() == ".png":
+        pixels = io.BytesIO()
+        picture.save(pixels, format="png", scale_factor=2)
+        write_shown(path, pixels.getvalue())
     else:
-        picture.save(str(path), scale_factor=2 if path.suffix.lower() == ".png" else 1)
+        drawn = io.StringIO()
+        picture.save(drawn, format="svg")
+        write_shown(path, drawn.getvalue())
 
 
 def sweep_chart(sweep: Sweep) -> alt.VConcatChart:

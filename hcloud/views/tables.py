@@ -42,7 +42,7 @@ def fitted(figures: Figures, width: int) -> RenderableType:
     least = [w if c in figures.numbers else max(map(_least, figures.cells(c))) for c, w in enumerate(natural)]
     spare = width - _total(least, NARROW_GAP)
     if spare < 0:
-        return _in_turn(wide, spread, width)
+        return _in_turn(wide, spread, width) if figures.numbers else _grouped(wide, width)
     for column in columns:
         more = min(natural[column] - least[column], spare)
         least[column] += more
@@ -101,7 +101,7 @@ def _in_turn(figures: Figures, widths: Sequence[int], width: int) -> Text:
 
     def lines(row: Sequence[str]) -> Iterator[str]:
         texts = (cell for c, cell in enumerate(row) if c not in figures.numbers and cell)
-        yield " ".join(texts)
+        yield from _wrapped(" ".join(texts), width, 0)
         if numbers:
             below = (" " * NARROW_GAP).join(f"{row[c]:>{w}}" for c, w in numbers)
             yield f"{below:>{width}}" if len(below) <= width else " ".join(row[c] for c, _ in numbers if row[c])
@@ -114,4 +114,50 @@ def _in_turn(figures: Figures, widths: Sequence[int], width: int) -> Text:
             Text("─" * width),
             *(Text(line) for row in figures.rows for line in lines(row)),
         ]
+    )
+
+
+def _grouped(figures: Figures, width: int) -> Text:
+    """Text alone that does not fit: its first columns stand above the others, once for all rows that share them."""
+    columns = len(figures.names)
+    natural = [max(map(_longest_line, figures.cells(c))) for c in range(columns)]
+    above = next((n for n in range(1, columns) if NARROW_GAP + _total(natural[n:], NARROW_GAP) <= width), columns - 1)
+
+    def below(row: Sequence[str]) -> str:
+        cells = (f"{cell:<{natural[c]}}" for c, cell in enumerate(row[above:], above))
+        return (" " * NARROW_GAP + (" " * NARROW_GAP).join(cells)).rstrip()
+
+    def head(row: Sequence[str]) -> str:
+        return (" " * NARROW_GAP).join(cell for cell in row[:above] if cell)
+
+    found = [Text(figures.title)] if figures.title else []
+    for line in (head(figures.names), below(figures.names)):
+        found += [Text(part, style="bold") for part in _wrapped(line, width, NARROW_GAP)]
+    found.append(Text("─" * width))
+    before = ""
+    for row in figures.rows:
+        if (now := head(row)) != before:
+            found += map(Text, _wrapped(now, width, NARROW_GAP))
+            before = now
+        if below(row):
+            found += map(Text, _wrapped(below(row), width, 2 * NARROW_GAP))
+    return Text("\n").join(found)
+
+
+def hanging(text: str, width: int, first: str = "", style: str = "") -> Text:
+    """Text folded between words, its later lines below the beginning of the first one's words behind ``first``."""
+    hang = len(first) if len(first) <= width // 2 else NARROW_GAP
+    return Text("\n".join(_wrapped(f"{first}{text}", width, hang)), style=style)
+
+
+def _wrapped(text: str, width: int, hang: int) -> list[str]:
+    """Lines of at most ``width`` characters; only a word that is longer than that breaks."""
+    import textwrap
+
+    if len(text) <= width:
+        return [text]
+    blanks = len(text) - len(text.lstrip(" "))
+    indent = " " * min(max(hang, blanks), max(width - 8, 0))
+    return textwrap.wrap(
+        text, width, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True, replace_whitespace=False
     )

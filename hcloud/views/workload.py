@@ -13,7 +13,7 @@ from rich.text import Text
 
 from hcloud import __version__
 from hcloud.errors import InputError
-from hcloud.model.workload import Provenance, Workload
+from hcloud.model.workload import Provenance, Workload, odd_times
 from hcloud.units import counted, format_span
 from hcloud.views.charts import Layer, Level, SeriesChart, figure, terminal_legend, terminal_series
 from hcloud.views.console import Terminal, plain_table
@@ -34,6 +34,8 @@ def show_summary(summary: Summary, terminal: Terminal) -> None:
         figures.add_row(name, escape(value))
     terminal.show(figures, "")
     _show_treatment(summary.provenance, terminal)
+    if said := odd_times(summary.span_seconds):
+        terminal.warn(said)
     chart, width = chart_of(summary), terminal.out.width
     terminal.show(Text(terminal_legend(chart, width)))
     curve = terminal_series(chart, width)

@@ -213,7 +213,7 @@ def test_sold_out_falls_over_to_what_is_allowed_and_else_says_what_was_tried(
 def test_a_type_without_a_price_is_not_launched(capsys: pytest.CaptureFixture[str]) -> None:
     configured([{"address": "web", "instance_type": "m99.large", "count": 1}])
     assert run(["plan"]) == 9
-    assert "the price book has no such price" in said(capsys)[1]
+    assert "knows no instance type 'm99.large'" in said(capsys)[1]
 
 
 @pytest.mark.parametrize(

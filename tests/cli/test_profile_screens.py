@@ -121,4 +121,4 @@ def test_bars_grow_with_the_score() -> None:
 
 def test_a_missing_profile_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["profile", "show", "nowhere.yaml"]) == 64
-    assert "no such profile file" in capsys.readouterr().err
+    assert "no such profile" in capsys.readouterr().err

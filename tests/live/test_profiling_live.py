@@ -20,7 +20,7 @@ from hcloud.profiling.guard import Guard
 from hcloud.profiling.injectors import Stressor, stressors
 from hcloud.readers.profiles import load_profile
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")]
 
 STREAM = """
 import numpy as np

@@ -37,7 +37,7 @@ def load_of(rows: list[tuple[int, int, int, int]]) -> Load:
 
 @settings(deadline=None, max_examples=30)
 @given(ROWS, strategies())
-def test_no_run_costs_less_than_the_bound_of_its_work(rows: list[Row], chosen: tuple[Strategy, int]) -> None:
+def test_M3_no_run_costs_less_than_the_bound_of_its_work(rows: list[Row], chosen: tuple[Strategy, int]) -> None:
     outcome = simulated(spread(rows), chosen)
     cost = measure(outcome).cost
     paid = cost.ideal_hours * SECONDS_PER_HOUR
@@ -48,7 +48,7 @@ def test_no_run_costs_less_than_the_bound_of_its_work(rows: list[Row], chosen: t
 
 @settings(deadline=None, max_examples=40)
 @given(LOADS, st.integers(600, 20_000))
-def test_the_bound_is_the_optimum_of_the_covering_program(rows: list[tuple[int, int, int, int]], paid: int) -> None:
+def test_M3_the_bound_is_the_optimum_of_the_covering_program(rows: list[tuple[int, int, int, int]], paid: int) -> None:
     """HiGHS on the same program: one reserved column, every type rented at every level."""
     shop, load = paper_shop(), load_of(rows)
     found = lower_bound(shop, load, float(paid))

@@ -11,10 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.b6_cost_gap import STEP, online_rule
 from hcloud.planning.bands import Pool, settle, solve_pool
 from hcloud.planning.compiled import compiled, plain
 from hcloud.planning.flow import Grid
 from hcloud.planning.reserve import CommitmentKind, ReserveSolution, optimal_reserve
+from hcloud.units import SECONDS_PER_HOUR
 
 Ints = npt.NDArray[np.int64]
 
@@ -68,7 +70,9 @@ def check_plan(demand: list[int], price: float, kinds: list[CommitmentKind], fou
 
 @settings(max_examples=150, deadline=None)
 @given(demands, prices, offers)
-def test_the_optimum_is_the_linear_programs(demand: list[int], price: float, offers: list[tuple[int, float]]) -> None:
+def test_M4_the_optimum_is_the_linear_programs(
+    demand: list[int], price: float, offers: list[tuple[int, float]]
+) -> None:
     kinds = kinds_of(offers, price)
     found = optimal_reserve(demand, price, kinds)
     check_plan(demand, price, kinds, found)
@@ -96,7 +100,7 @@ def wavy_demand(seed: int, hours: int) -> Ints:
     st.integers(60, 500),
     st.lists(st.tuples(st.integers(30, 300), st.floats(0.05, 1.0)), min_size=1, max_size=3),
 )
-def test_narrowing_the_problem_loses_nothing(seed: int, hours: int, offers: list[tuple[int, float]]) -> None:
+def test_M4_narrowing_the_problem_loses_nothing(seed: int, hours: int, offers: list[tuple[int, float]]) -> None:
     demand, kinds = wavy_demand(seed, hours), kinds_of(offers, 1.0)
     found = optimal_reserve(demand, 1.0, kinds)
     check_plan(demand.tolist(), 1.0, kinds, found)
@@ -126,15 +130,30 @@ def differenced_program(demand: Ints, kinds: list[CommitmentKind]) -> float:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.integers(0, 2), min_size=1, max_size=5), st.integers(1, 6), st.integers(1, 12))
-def test_no_plan_found_by_trying_all_is_better_or_smaller(demand: list[int], term: int, cost: int) -> None:
-    best = (float("inf"), 0)
-    for counts in product(range(3), repeat=len(demand)):
-        reserved = [sum(counts[max(0, t - term + 1) : t + 1]) for t in range(len(demand))]
-        rented = sum(max(0, d - r) for d, r in zip(demand, reserved, strict=True))
-        best = min(best, (4.0 * rented + cost * sum(counts), sum(counts)))
+@given(st.lists(st.integers(0, 2), min_size=1, max_size=8), st.integers(1, 9), st.integers(1, 12))
+def test_M4_no_plan_found_by_trying_all_is_better_or_smaller(demand: list[int], term: int, cost: int) -> None:
+    hours = len(demand)
+    counts = np.array(list(product(range(3), repeat=hours)), np.int64)  # bought in each hour, a row a plan
+    hour = np.arange(hours)
+    covers = (hour[:, None] <= hour) & (hour < hour[:, None] + term)  # what is bought then covers now
+    rented = np.maximum(np.array(demand) - counts @ covers, 0).sum(axis=1)
+    paid, bought = 4 * rented + cost * counts.sum(axis=1), counts.sum(axis=1)
+    best = min(zip(paid.tolist(), bought.tolist(), strict=True))
     found = optimal_reserve(demand, 4.0, [CommitmentKind("k", term, float(cost))])
     assert (found.cost, sum(count for _, _, count in found.purchases)) == best
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.floats(0.05, 1.0), st.sampled_from([0.096, 1.0, 3.7]))
+def test_M4_deciding_without_foresight_costs_less_than_twice_the_optimum(
+    demand: list[int], share: float, price: float
+) -> None:
+    """The rule that reserves a level once renting it has cost as much as reserving it: two minus what is still paid by
+    the hour then, here nothing, times the optimum. It notices a step late, which is one more step a level."""
+    hours = len(demand)
+    paid = online_rule(np.array([]), np.array(demand, float), (share * price, price)) * SECONDS_PER_HOUR / STEP
+    best = optimal_reserve(demand, price, [CommitmentKind("k", hours, share * price * hours)]).cost
+    assert paid <= 2 * best + price * max(demand) + 1e-9
 
 
 @settings(max_examples=60, deadline=None)

@@ -146,7 +146,7 @@ def test_K5_rows_that_do_not_fit(tmp_path: Path, rows: str, complaint: str) -> N
         ((HEADER + GOOD.replace("x", "caf\xe9")).encode("latin-1"), "byte 0xe9, which is not UTF-8"),
         ("submit,dur\xe9e\n0,1\n".encode("latin-1"), "not UTF-8"),
         (b"submit,duration\n0,0\n1,0\n", "no usable job in 2 rows: 2 zero duration"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "not recognised"),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "is a picture or a PDF"),
         (b"just words\n", "not recognised"),
         (b"PAR1" + b"\x00" * 50 + b"PAR1", "damaged Parquet"),
         (b"\x1f\x8b\x08garbage", "gzip"),
@@ -265,7 +265,7 @@ def test_K9_a_file_that_vanishes_before_it_is_read(tmp_path: Path) -> None:
     path = write(tmp_path, HEADER + GOOD)
     source = open_source(path)
     path.unlink()
-    with pytest.raises(InputError, match="No such file"):
+    with pytest.raises(InputError, match="no such workload"):
         own_csv.read(source, WorkloadOptions())
 
 

@@ -9,7 +9,8 @@ from datetime import UTC, date, datetime
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import Source
-from hcloud.errors import InputError, UsageError
+from hcloud.errors import InputError, UsageError, did_you_mean
+from hcloud.model.files import HEAD, check_sort
 from hcloud.readers.prices import (
     aws_offer,
     azure_retail,
@@ -89,6 +90,7 @@ def recognise(text: str, name: str) -> Format:
     for candidate in FORMATS:
         if candidate.sign.search(head):
             return candidate
+    check_sort(name, text[:HEAD].encode(), "a price file", "a table of prices")
     raise InputError(
         f"{name} is in none of the price formats hcloud reads",
         hint="--format names one: " + ", ".join(f.name for f in FORMATS),
@@ -100,4 +102,5 @@ def format_named(name: str) -> Format:
     for candidate in FORMATS:
         if candidate.name == name:
             return candidate
-    raise UsageError(f"there is no price format {name!r}", hint="one of " + ", ".join(f.name for f in FORMATS))
+    names = [f.name for f in FORMATS]
+    raise UsageError(f"there is no price format {name!r}{did_you_mean(name, names)}", hint="one of " + ", ".join(names))

@@ -11,9 +11,9 @@ from itertools import islice
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from hcloud.errors import InputError
+from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads.columns import Column, Sink, SuspectError
-from hcloud.readers.workloads.findings import Findings, did_you_mean, shown
+from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
 from hcloud.readers.workloads.locate import Layout, duplicates, locate
 from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, Source

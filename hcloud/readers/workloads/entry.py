@@ -6,10 +6,9 @@ import importlib
 from pathlib import Path
 from typing import Protocol, cast
 
-from hcloud.errors import UsageError
+from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.workload import Workload
 from hcloud.readers.workloads.delimited import Progress
-from hcloud.readers.workloads.findings import did_you_mean
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.recognise import recognise
 from hcloud.readers.workloads.source import Source, open_source

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-from collections.abc import Iterable
-
 from hcloud.errors import InputError, Problem
 
 ENOUGH = 1000
@@ -39,10 +36,3 @@ class Findings:
 def shown(text: str) -> str:
     """A value as it stands in the file, quoted, escaped and cut to a readable length."""
     return repr(text if len(text) <= SHOWN_CHARACTERS else text[:SHOWN_CHARACTERS] + "...")
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """``; did you mean x?`` or nothing."""
-    lowered = {k.lower(): k for k in known}
-    close = difflib.get_close_matches(name.strip().lower(), list(lowered), n=1, cutoff=0.6)
-    return f"; did you mean {lowered[close[0]]}?" if close else ""

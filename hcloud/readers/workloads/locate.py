@@ -13,15 +13,16 @@ from datetime import datetime
 import numpy as np
 import pyarrow as pa
 
-from hcloud.errors import InputError
+from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column
-from hcloud.readers.workloads.findings import Findings, did_you_mean, shown
+from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
 from hcloud.readers.workloads.source import CheckedReader, Source
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d[\d.' ]*,\d+", re.ASCII)
 _BLANKS = " \t"
 _CHUNK = 65_536
 
@@ -138,6 +139,8 @@ def _complaint(column: Column, cell: str) -> str:
     if column.sort in {"label", "identity"}:
         return _text_complaint(column, cell)
     fine = _is_time(column, cell) if column.sort == "time" else _is_number(column, cell.strip(_BLANKS))
+    if not fine and _DECIMAL_COMMA.fullmatch(cell.strip(_BLANKS)):
+        return f"{column.allowed}, with a decimal point: export the file with English numbers"
     return "" if fine else column.allowed
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from hcloud.errors import InputError
+from hcloud.model.files import check_sort
 from hcloud.readers.workloads.findings import shown
 from hcloud.readers.workloads.source import Source
 
@@ -46,6 +47,7 @@ def recognise(source: Source) -> str:
     for pattern, what in _COMPANIONS:
         if pattern.match(text):
             raise InputError(f"{source.name}: not a workload but {what}")
+    check_sort(source.name, source.head, "a workload", "a job trace")
     if re.fullmatch(r"[A-Za-z_ \"]+([,;\t][A-Za-z_ \"]+)+", text):
         return "jobs-csv"
     raise InputError(

@@ -5,22 +5,25 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import os
 import stat
 import zlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from hcloud.errors import InputError
+from hcloud.errors import FileError, InputError
+from hcloud.model.files import no_such_file
 from hcloud.readers.workloads import limits
 
 BLOCK = 1 << 20
 HEAD_BYTES = 65_536
 """How much of a file is looked at to tell its format and its columns."""
+NAMES = 1000  # ours: of so many names beside a missing one a likely one is looked for
+WORKLOAD_HINT = "name a trace or a history; 'hcloud workload --help' lists the formats, scenario:static is one to try"
 _GZIP = b"\x1f\x8b"
 _BOM = b"\xef\xbb\xbf"
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF-32"}
@@ -161,9 +164,10 @@ def open_source(path: Path) -> Source:
     with _file_errors(path):
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise InputError(f"{path} is {_sort_of_file(status.st_mode)}, not a regular file")
+            hint = "name a file in it" if stat.S_ISDIR(status.st_mode) else "save it as a file first"
+            raise InputError(f"{path} is {_sort_of_file(status.st_mode)}, not a regular file", hint=hint)
         if status.st_size == 0:
-            raise InputError(f"{path} is empty")
+            raise InputError(f"{path} is empty", hint="look at what was to write it")
         with path.open("rb") as raw:
             head = raw.read(HEAD_BYTES)
         gzipped = head.startswith(_GZIP)
@@ -172,7 +176,7 @@ def open_source(path: Path) -> Source:
                 head = unpacked.read(HEAD_BYTES)
     for mark, encoding in _WIDE.items():
         if head.startswith(mark):
-            raise InputError(f"{path} is {encoding} text", hint="save it as UTF-8")
+            raise InputError(f"{path} is {encoding} text", hint="save it as UTF-8 (iconv -t UTF-8, or 'CSV UTF-8')")
     marked = head.startswith(_BOM)
     head = head.removeprefix(_BOM)
     if not head.strip():
@@ -192,7 +196,10 @@ def _file_errors(path: Path) -> Iterator[None]:
         yield
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise InputError(f"{path}: damaged or truncated gzip: {error}") from error
+    except FileNotFoundError:
+        there = [p.name for p in islice(path.parent.iterdir(), NAMES)] if path.parent.is_dir() else []
+        raise no_such_file(str(path), "a workload", (False, there), WORKLOAD_HINT) from None
     except OSError as error:
-        raise InputError(f"{path}: {os.strerror(error.errno) if error.errno else error}") from error
+        raise FileError.of(error, path, "read") from error
     except ValueError as error:
         raise InputError(f"{path}: {error}") from error

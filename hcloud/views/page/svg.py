@@ -56,7 +56,7 @@ class Canvas:
 
     def svg(self, kind: str = "") -> str:
         """The picture as an element; its colours come from the style of what it stands in."""
-        named = f' class="{kind}"' if kind else ""
+        named = f' class="{kind}" aria-hidden="true"' if kind else ""  # what it stands in speaks for it
         box = f'viewBox="0 0 {_n(self.width)} {_n(self.height)}"'
         size = f'width="{_n(self.width)}" height="{_n(self.height)}"'
         return f'<svg xmlns="http://www.w3.org/2000/svg"{named} {box} {size}>{"".join(self.parts)}</svg>'

@@ -1,0 +1,107 @@
+"""What stands under every help: an example to copy, and at the root exit codes and environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hcloud.errors import EXIT_CODES
+
+EXAMPLES: Mapping[str, str] = {
+    "demo": "hcloud demo --step",
+    "plan": "hcloud plan trace.csv --provider aws --region us-east-1 --out plan.json",
+    "explain": "hcloud explain plan.json aws/us-east-1/m7i.4xlarge",
+    "page": "hcloud page plan.json --out plan.html",
+    "diff": "hcloud diff base.json head.json -o md",
+    "policy check": "hcloud policy check plan.json --rules rules.yaml",
+    "simulate": "hcloud simulate trace.csv --provider aws --strategy HM",
+    "compare": "hcloud compare scenario:high-variability --picture compare.png",
+    "sweep": "hcloud sweep scenario:high-variability --vary limits.hard=0.7,0.8,0.9 --strategy HF,HM",
+    "decide": "hcloud decide --strategy HM --pool 4 --journal decisions.jsonl < events.ndjson",
+    "apply": "hcloud apply plan.json --cloud fake --yes",
+    "commit recommend": "hcloud commit recommend plan.json --cloud aws",
+    "commit plan": "hcloud commit plan plan.json --cloud aws --out purchase.json",
+    "commit apply": "HYC_ALLOW_PURCHASE=1 hcloud commit apply purchase.json",
+    "commit list": "hcloud commit list --cloud aws",
+    "commit cancel": "hcloud commit cancel 7f3c0d2e-1111-4222-8333-444455556666 --cloud azure",
+    "commit resolve": "hcloud commit resolve --cloud aws",
+    "status": "hcloud status --cloud fake -o json",
+    "drift": "hcloud drift --cloud aws --detailed-exitcode",
+    "report cost": "hcloud report cost --cloud aws --month 2026-11 --by team",
+    "report savings": "hcloud report savings --cloud aws --from 2026-11-01",
+    "report commitments": "hcloud report commitments --cloud aws",
+    "destroy": "hcloud destroy --cloud fake --ends 12",
+    "gc": "hcloud gc --cloud aws",
+    "recover": "hcloud recover --cloud aws",
+    "state list": "hcloud state list",
+    "state show": "hcloud state show web-1",
+    "state pull": "hcloud state pull > state.json",
+    "state push": "hcloud state push state.json --state s3://my-bucket/hcloud",
+    "state force-unlock": "hcloud state force-unlock 3f9c2a",
+    "profile run": "hcloud profile run --name sort --time-cap 3min -- sort -n big.txt",
+    "profile show": "hcloud profile show sort.profile.yaml",
+    "profile list": "hcloud profile list profiles",
+    "profile compare": "hcloud profile compare old.profile.yaml new.profile.yaml",
+    "profile import": "hcloud profile import cpu.csv --app web --format csv --vcpus 4",
+    "classify": "hcloud classify sort.profile.yaml",
+    "workload show": "hcloud workload show trace.csv --out demand.png",
+    "workload validate": "hcloud workload validate trace.csv",
+    "workload convert": "hcloud workload convert log.swf --to trace.parquet",
+    "pricing list": "hcloud pricing list --provider aws --region us-east-1 --family m7i",
+    "pricing show": "hcloud pricing show m7i.4xlarge --region us-east-1",
+    "pricing diff": "hcloud pricing diff bundled instances.json",
+    "pricing verify": "hcloud pricing verify",
+    "pricing import": "hcloud pricing import instances.json --dry-run",
+    "pricing refresh": "hcloud pricing refresh --provider azure --region eastus",
+    "strategy list": "hcloud strategy list",
+    "strategy show": "hcloud strategy show HM",
+    "reproduce": "hcloud reproduce hcloud",
+    "fake up": "hcloud fake up aws",
+    "fake wait": "hcloud fake wait 30d",
+    "iam print": "hcloud iam print plan.json",
+    "init": "hcloud init --workload trace.csv",
+    "validate": "hcloud validate",
+    "doctor": "hcloud doctor --cloud aws",
+}
+"""One line a verb, which tests parse; a verb without one fails a test."""
+
+ENVIRONMENT: Mapping[str, str] = {
+    "HYC_SECTION__KEY": "any key of hcloud.yaml but those of commitments, for example HYC_LIVE__CLOUD=fake",
+    "HYC_CONFIG": "the configuration, where --file names none",
+    "HYC_STATE": "the state, where --state names none (verbs of 'state')",
+    "HYC_PRICES": "the folder of imported prices",
+    "HYC_ALLOW_PURCHASE": "1 opens one of the five gates before a purchase",
+    "HYC_AWS_PRICE_ENDPOINT": "where 'pricing refresh' asks, instead of Amazon's own address",
+    "HYC_AZURE_PRICE_ENDPOINT": "the same for Azure",
+    "HYC_GCP_PRICE_ENDPOINT": "the same for Google",
+    "HYC_GCP_API_KEY": "the key that Google's price interface asks for",
+    "HYC_GCP_ACCESS_TOKEN": "a token instead of that key",
+    "NO_COLOR": "no colour, as --no-color",
+    "CI": "nobody is asked anything",
+    "COLUMNS": "the width of tables",
+}
+"""What is read from the environment; the SDKs read AWS_*, GOOGLE_*, AZURE_* themselves."""
+SHOWN = ("HYC_SECTION__KEY", "HYC_CONFIG", "HYC_STATE", "HYC_PRICES", "HYC_ALLOW_PURCHASE", "NO_COLOR", "CI")
+"""Those that the root's help names; docs/reference/configuration.md has all."""
+
+
+def root_epilog() -> str:
+    """Exit codes and environment, below the list of verbs."""
+    return "\n\n".join(
+        (
+            "Exit codes:",
+            *(f"{code:>5}  {text.partition(';')[0].partition(':')[0]}" for code, text in EXIT_CODES.items()),
+            "",
+            f"Environment: {', '.join(SHOWN)}, and what the clouds' own SDKs read (AWS_*, GOOGLE_*, AZURE_*).",
+            "",
+            "New here? 'hcloud demo' shows all of it in about a minute; it needs no account.",
+        )
+    )
+
+
+def give_examples(command: Any, path: str) -> None:
+    """Put a verb's example below its help, and the same for the verbs of a group."""
+    if path in EXAMPLES:
+        command.epilog = "\n\n".join(filter(None, (f"Example: {EXAMPLES[path]}", command.epilog)))
+    for name, below in (getattr(command, "commands", None) or {}).items():
+        give_examples(below, f"{path} {name}")

@@ -1,0 +1,109 @@
+"""Turns what a verb raised into sentences on stderr (or a line of JSON there) and an exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import typer
+
+from hcloud.errors import FileError, HcloudError, Problem, UsageError
+from hcloud.units import harmless
+from hcloud.views.refusal import refusal_document, refusal_lines
+
+USAGE_EXIT = 64
+NO_THREAD = "can't start new thread"
+MEMORY_HINT = "free some, or raise the limit (ulimit -v); what was asked of a cloud is noted: run the command again"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """What went wrong, what to do next, and the exit code it stands for; ``shown`` where Typer has its own words."""
+
+    what: str
+    hint: str = ""
+    exit_code: int = 1
+    problems: tuple[Problem, ...] = ()
+    shown: Any = None
+
+
+def report_error(error: Exception, words: Sequence[str], *, debug: bool = False) -> int:
+    """Say on stderr why there is no result; returns the exit code. With ``debug`` the error itself is shown."""
+    if debug:
+        raise error
+    if isinstance(error, typer.Exit):
+        return error.exit_code
+    refusal = refusal_of(error)
+    if wants_json(words):
+        said = (harmless(refusal.what), harmless(refusal.hint))
+        document = refusal_document(said, refusal.exit_code, refusal.problems, _moment(words))
+        sys.stderr.write(json.dumps(document, ensure_ascii=False) + "\n")
+    elif refusal.shown is not None:
+        refusal.shown.show()
+    else:
+        sys.stderr.write(harmless(refusal_lines(refusal.what, refusal.hint)))
+    return refusal.exit_code
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """What an exception means to people."""
+    if isinstance(error, HcloudError):
+        problems = getattr(error, "problems", ())
+        return Refusal(str(error), error.hint, error.exit_code, problems)
+    if isinstance(error, typer.Abort):
+        return Refusal("aborted: the answer was no", "nothing was changed")
+    if hasattr(error, "format_message"):
+        return _of_typer(error)
+    if isinstance(error, OSError):
+        found = FileError.of(error)
+        _leave_stdout(error)
+        return Refusal(str(found), found.hint)
+    if isinstance(error, MemoryError) or str(error) == NO_THREAD:
+        return Refusal("the memory that hcloud may use ran out", MEMORY_HINT)
+    bug = f"this is a bug in hcloud: {type(error).__name__}: {error}"
+    return Refusal(bug, "--debug shows where; please report it with that")
+
+
+def _of_typer(error: Any) -> Refusal:
+    if close := getattr(error, "possibilities", None):
+        vars(error).update(message=f"{error}. Did you mean {' or '.join(close)}?", possibilities=None)
+    context = getattr(error, "ctx", None)
+    hint = f"{context.command_path} --help" if context is not None else ""
+    return Refusal(error.format_message(), hint, USAGE_EXIT, shown=error)
+
+
+def _leave_stdout(error: OSError) -> None:
+    """Python would try to flush what a full disk did not take once more on its way out, and say so."""
+    if error.filename is None:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def wants_json(words: Sequence[str]) -> bool:
+    """Whether a command line asks for JSON: --json, -o json, -ojson, --output json or --output=json."""
+    end = words.index("--") if "--" in words else len(words)
+    found = False
+    for at, word in enumerate(words[:end]):
+        value = words[at + 1] if word in ("-o", "--output") and at + 1 < end else word.partition("=")[2]
+        value = word.removeprefix("-o") if word.startswith("-o") and len(word) > 2 else value
+        found = found or word == "--json" or (word.startswith(("-o", "--output")) and value == "json")
+    return found
+
+
+def _moment(words: Sequence[str]) -> datetime:
+    """The time that --now says, where it can be read; else the clock."""
+    from hcloud.cli.options import moment
+
+    given = [b for a, b in pairwise(words) if a == "--now"]
+    try:
+        return moment(given[-1] if given else None)
+    except UsageError:
+        return datetime.now(UTC).replace(microsecond=0)

@@ -1,0 +1,120 @@
+"""What sort of file something is by its first bytes, and which verb reads it: for a file handed to the wrong verb."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from hcloud.errors import InputError, did_you_mean
+
+HEAD = 65_536
+"""How many bytes of a file are looked at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sort:
+    """A sort of file: its name with its article, and what to do with one."""
+
+    name: str
+    advice: str
+
+    @property
+    def is_workload(self) -> bool:
+        """Whether it says what ran."""
+        return self.name == "a job trace"
+
+
+def _starts(*marks: bytes) -> Callable[[bytes], bool]:
+    return lambda head: head.startswith(marks)
+
+
+def _document(*keys: str) -> Callable[[bytes], bool]:
+    """A JSON object whose beginning holds all of the keys."""
+    wanted = [f'"{key}":'.encode() for key in keys]
+    return lambda head: head.lstrip()[:1] == b"{" and all(key in re.sub(rb'"\s+:', b'":', head) for key in wanted)
+
+
+def _mapping(*keys: str) -> Callable[[bytes], bool]:
+    """YAML with one of these keys at the beginning of a line, and no JSON."""
+    pattern = re.compile(rf"^(?:{'|'.join(keys)}):(?:\s|$)".encode(), re.MULTILINE)
+    return lambda head: head.lstrip()[:1] not in (b"{", b"[", b"<") and pattern.search(head) is not None
+
+
+def _header(*names: str) -> Callable[[bytes], bool]:
+    """A table whose first line has all of these columns."""
+
+    def test(head: bytes) -> bool:
+        line = head.partition(b"\n")[0].decode("utf-8", "replace").strip().strip('"')
+        return set(names) <= {cell.strip().strip('"') for cell in re.split(r"[,;\t]", line)}
+
+    return test
+
+
+_WORKLOAD = "'hcloud workload show' and 'hcloud plan' read it"
+_SORTS: tuple[tuple[Callable[[bytes], bool], Sort], ...] = (
+    (_starts(b"PK\x03\x04"), Sort("a zip archive or an Office document", "export it as CSV (UTF-8)")),
+    (_starts(b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF"), Sort("a picture or a PDF", "export the data as CSV")),
+    (_starts(b"\x7fELF", b"MZ"), Sort("a program", "look at the name")),
+    (_starts(b"PAR1"), Sort("a Parquet table", "'hcloud workload show' reads one of jobs")),
+    (_document("purchase_plan"), Sort("a purchase plan", "'hcloud commit apply' buys it, once")),
+    (_document("journal", "rules"), Sort("a journal", "'hcloud explain --job ID' tells a job's story from it")),
+    (_document("event", "at"), Sort("a list of events", "'hcloud decide' reads it from stdin")),
+    (_document("lineage", "checksum"), Sort("a state", "'hcloud state show --state DIRECTORY' reads its directory")),
+    (_document("unlocked", "where"), Sort("a screen of 'hcloud state'", "'hcloud state pull' prints the state itself")),
+    (_document("digests", "horizon_hours"), Sort("a plan", "'hcloud explain' and 'hcloud apply' read it")),
+    (_document("base", "slots"), Sort("a plan of changes", "'hcloud apply' carries it out")),
+    (
+        _document("strategies", "seeds", "jobs"),
+        Sort("what 'hcloud simulate' printed", "'hcloud plan --strategy' decides with it"),
+    ),
+    (_document("error", "tool_version"), Sort("an error of hcloud", "it says what to do")),
+    (_document("tool_version", "generated_at"), Sort("what a verb of hcloud printed", "no verb reads it back")),
+    (
+        _mapping("workload", "prices", "markets", "planning", "live", "fleet", "commitments", "owned", "operation"),
+        Sort("a configuration", "hand it over with --file, and 'hcloud validate' checks it"),
+    ),
+    (_mapping("mechanisms"), Sort("a strategy", "--strategy FILE takes it, and 'hcloud strategy show' checks it")),
+    (_mapping("entries"), Sort("a profile", "'hcloud profile show' reads it, --profiles takes its folder")),
+    (_mapping("command"), Sort("a description of an application", "'hcloud profile run --file' takes it")),
+    (_mapping("sections"), Sort("a cloud model", "--cloud-model FILE takes it")),
+    (
+        _mapping("stock", "quotas", "roles", "spin_up", "visibility_delay"),
+        Sort("a fault plan", "--cloud fake:FILE takes it"),
+    ),
+    (_header("instance_type", "hourly"), Sort("a table of prices", "'hcloud pricing import' reads it")),
+    (_header("submit", "duration"), Sort("a job trace", _WORKLOAD)),
+    (_starts(b"<!DOCTYPE", b"<!doctype", b"<html", b"<?xml"), Sort("a web page or XML", "download the data itself")),
+)
+_WIDE = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
+
+
+def sort_of(head: bytes) -> Sort | None:
+    """The sort of file that begins like this; None where it could be anything."""
+    if head.startswith(_WIDE):
+        return Sort("UTF-16 text", "save it as UTF-8")
+    head = head.removeprefix(b"\xef\xbb\xbf")
+    if not head.strip():
+        return Sort("empty", "look at what was to write it")
+    found = next((sort for test, sort in _SORTS if test(head)), None)
+    if found is None and b"\0" in head:
+        return Sort("a binary file", "look at the name")
+    return found
+
+
+def check_sort(name: object, head: bytes, *wanted: str) -> str:
+    """The name of a file's sort, empty where it may be of a wanted one and only be broken. InputError for another sort
+    than those ``wanted`` (with their article, the one to name first)."""
+    found = sort_of(head)
+    if found is not None and found.name not in wanted:
+        raise InputError(f"{name}: is {found.name}, not {wanted[0]}", hint=found.advice)
+    return "" if found is None else found.name
+
+
+def no_such_file(name: str, sort: str, there: tuple[bool, list[str]], hint: str) -> InputError:
+    """The refusal of a name without a plain file; ``there`` is whether it is a directory, and the names beside it."""
+    is_directory, names = there
+    if is_directory:
+        return InputError(f"{name}: is a directory, not {sort}", hint="name a file in it")
+    parts = name.replace("\\", "/").rpartition("/")
+    return InputError(f"{name}: no such {sort.partition(' ')[2]}{did_you_mean(parts[2], names)}", hint=hint)

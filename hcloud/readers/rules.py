@@ -1,0 +1,178 @@
+"""Files of rules for ``hcloud policy check``: one check a rule, strict keys with a did-you-mean, every problem told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
+
+from hcloud.errors import InputError, UsageError
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.gate import Check, Level, Rule
+from hcloud.readers.safe_yaml import load_yaml
+from hcloud.readers.section import Section, problem_of
+from hcloud.units import counted, parse_duration
+
+FILE_NAME = "rules.yaml"
+LARGEST = 1 << 20
+DAY = 86_400
+YEAR = parse_duration("1y")
+_DURATION = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(s|min|m|h|d|w|y)\s*$"}
+_CHECKS = tuple(check.value for check in Check)
+
+
+def _years(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    seconds = parse_duration(value)
+    if seconds % YEAR:
+        raise ValueError("must be whole years, for example 1y")
+    return seconds // YEAR
+
+
+def _days(value: object) -> object:
+    if not isinstance(value, str):
+        raise ValueError("must be a duration, for example 30d")
+    return Decimal(parse_duration(value)) / DAY
+
+
+Amount = Annotated[Decimal, Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[Decimal, Field(ge=0, le=1, allow_inf_nan=False)]
+Years = Annotated[
+    int, BeforeValidator(_years), Field(ge=0, le=10), WithJsonSchema({"anyOf": [{"type": "integer"}, _DURATION]})
+]
+Days = Annotated[Decimal, BeforeValidator(_days), WithJsonSchema(_DURATION)]
+Patterns = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], Field(min_length=1)]
+Cloud = Literal["aws", "gcp", "azure", "local"]
+
+
+class RegretSection(Section):
+    """What falling demand may cost."""
+
+    fall: Annotated[Decimal, Field(gt=0, lt=1)] = Field(description="The part of the demand that is gone, 0.3 of all.")
+    dollars: Amount = Field(description="Dollars over the horizon beyond the best plan in hindsight, at most.")
+
+
+class RuleSection(Section):
+    """One rule: exactly one check with its bound, and how it is taken."""
+
+    model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": [check]} for check in _CHECKS]})
+
+    name: Annotated[str, Field(min_length=1, max_length=80)] | None = Field(
+        None, description="What it is called in reports; else its check. No two rules are called the same."
+    )
+    level: Level = Field(Level.DENY, description="deny: exit 3 where it is not kept; warn: only said.")
+    required: bool | None = Field(
+        None,
+        description="Exit 9 where the plan lacks what it takes to check. Default: where it denies.",
+    )
+    why: Annotated[str, Field(max_length=500)] = Field("", description="Told to who breaks it.")
+    hourly: Amount | None = Field(None, description="Dollars an hour, at most.")
+    monthly: Amount | None = Field(None, description="Dollars a month, at most.")
+    increase_hourly: Amount | None = Field(None, description="Dollars an hour more than --base, at most.")
+    increase_monthly: Amount | None = Field(None, description="Dollars a month more than --base, at most.")
+    increase_share: Amount | None = Field(None, description="Part by which it may cost more than --base, 0.1 is 10 %.")
+    providers: Annotated[tuple[Cloud, ...], Field(min_length=1)] | None = Field(None, description="Allowed clouds.")
+    regions: Patterns | None = Field(None, description="Allowed regions; shell patterns as eu-*.")
+    types: Patterns | None = Field(None, description="Allowed instance types; shell patterns as m6i.* for a family.")
+    denied_types: Patterns | None = Field(None, description="Instance types that are not allowed; shell patterns.")
+    options: Annotated[tuple[PurchaseOption, ...], Field(min_length=1)] | None = Field(
+        None, description="Allowed ways to pay for what is not owned already."
+    )
+    tags: Patterns | None = Field(None, description="Tags that every machine to launch has to bear.")
+    commitment: Amount | None = Field(None, description="Dollars over the terms of all there is to buy, at most.")
+    committed_share: Share | None = Field(None, description="Part of the vCPUs that may be committed, owned included.")
+    longest_term: Years | None = Field(None, description="The longest term of what there is to buy, 1y or 3y.")
+    upfront: Amount | None = Field(None, description="Dollars due when it is bought, at most.")
+    kept_qos: Share | None = Field(None, description="Part of the jobs predicted to keep performance, at least.")
+    price_age: Days | None = Field(None, description="Age of the oldest price, at most, as 30d.")
+    instances: Annotated[int, Field(ge=0)] | None = Field(None, description="Instances at once, at most.")
+    regret: RegretSection | None = Field(None, description="What falling demand may cost.")
+
+    @model_validator(mode="after")
+    def _one_check(self) -> Self:
+        given = [check for check in _CHECKS if getattr(self, check) is not None]
+        if len(given) != 1:
+            said = f"not {' and '.join(given)} at once" if given else f"one of {', '.join(_CHECKS)}"
+            raise ValueError(f"a rule has exactly one check, {said}")
+        return self
+
+    @property
+    def check(self) -> Check:
+        """The one check it has."""
+        return next(check for check in Check if getattr(self, check.value) is not None)
+
+    def rule(self) -> Rule:
+        """The rule as it is checked."""
+        check = self.check
+        bound = getattr(self, check.value)
+        fall = bound.fall if isinstance(bound, RegretSection) else None
+        number = bound.dollars if isinstance(bound, RegretSection) else bound
+        is_list = isinstance(bound, tuple)
+        return Rule(
+            name=self.name or (check.value if self.level is Level.DENY else f"{check.value} ({self.level})"),
+            check=check,
+            level=self.level,
+            bound=None if is_list else Decimal(number),
+            allowed=tuple(str(name) for name in bound) if is_list else (),
+            fall=fall,
+            required=self.level is Level.DENY if self.required is None else self.required,
+            why=self.why,
+        )
+
+
+class RulesFile(Section):
+    """The whole of a file of rules."""
+
+    format_version: Literal["1.0"] = "1.0"
+    rules: Annotated[tuple[RuleSection, ...], Field(min_length=1)]
+
+
+def rules_schema() -> dict[str, Any]:
+    """The JSON schema of a file of rules, as people write it."""
+    return RulesFile.model_json_schema()
+
+
+def load_rules(path: Path) -> tuple[Rule, ...]:
+    """The rules of a file. Raises UsageError where there is none, InputError with every problem in it."""
+    if not path.is_file():
+        raise UsageError(f"{path}: no such file of rules", hint="name one with --rules; docs/ci.md shows one")
+    if path.stat().st_size > LARGEST:
+        raise InputError(f"{path}: larger than any file of rules ({LARGEST} bytes)")
+    try:
+        content = load_yaml(path.read_text(encoding="utf-8-sig"), str(path), decimals=True)
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text: {error.reason} at byte {error.start}") from None
+    if not isinstance(content, dict) or not all(isinstance(key, str) for key in content):
+        raise InputError(f"{path}: must be a mapping with the key rules", hint="rules: [{monthly: 5000}]")
+    return parse_rules(content, str(path))
+
+
+def parse_rules(content: dict[str, object], name: str) -> tuple[Rule, ...]:
+    """The rules of a file's content; raises InputError with every problem, its place and a did-you-mean."""
+    try:
+        rules = tuple(section.rule() for section in RulesFile.model_validate(content).rules)
+    except ValidationError as error:
+        problems = [problem_of(name, d, _known_keys(d["loc"][:-1])) for d in error.errors()]
+        raise InputError(f"{name}: {counted(len(problems), 'problem')} in the rules", problems) from None
+    if twice := sorted(set(_twice(rules))):
+        raise InputError(f"{name}: several rules are called {', '.join(twice)}", hint="give each a name of its own")
+    return rules
+
+
+def _twice(rules: tuple[Rule, ...]) -> Iterator[str]:
+    seen: set[str] = set()
+    for rule in rules:
+        if rule.name in seen:
+            yield rule.name
+        seen.add(rule.name)
+
+
+def _known_keys(location: tuple[int | str, ...]) -> list[str]:
+    """The keys that may stand at a place of the file."""
+    if location and location[-1] == "regret":
+        return sorted(RegretSection.model_fields)
+    return sorted((RuleSection if len(location) > 1 else RulesFile).model_fields)

@@ -1,0 +1,77 @@
+"""Differences of plans and verdicts of rules as JSON documents, and their published schemas."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
+
+from hcloud import __version__
+from hcloud.model.gate import FORMAT_VERSION as VERDICT_VERSION
+from hcloud.model.gate import Finding, Verdict
+from hcloud.model.plan_difference import FORMAT_VERSION, PlanDifference
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pydantic import TypeAdapter
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+_TEXT = {"type": "string"}
+
+
+@cache
+def _differences() -> TypeAdapter[PlanDifference]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(PlanDifference)
+
+
+@cache
+def _findings() -> TypeAdapter[tuple[Finding, ...]]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(tuple[Finding, ...])
+
+
+def difference_document(found: PlanDifference, at: datetime) -> Mapping[str, object]:
+    """A difference as JSON: money as decimal strings, keys in a fixed order."""
+    content = cast("dict[str, object]", _differences().dump_python(found, mode="json"))
+    return {**_head(FORMAT_VERSION, at), "is_different": not found.is_empty, **content}
+
+
+def difference_schema() -> Mapping[str, object]:
+    """The published schema of what ``hcloud diff -o json`` prints."""
+    schema = _differences().json_schema(mode="serialization")
+    return _with_head("hcloud diff", schema, {"is_different": {"type": "boolean"}})
+
+
+def verdict_document(found: Verdict, at: datetime) -> Mapping[str, object]:
+    """A verdict as JSON, with the exit code it stands for."""
+    findings = _findings().dump_python(found.findings, mode="json")
+    told = {"exit_code": found.exit_code, "plan": found.plan, "rules": found.rules}
+    return {**_head(VERDICT_VERSION, at), **told, "findings": findings}
+
+
+def verdict_schema() -> Mapping[str, object]:
+    """The published schema of what ``hcloud policy check -o json`` prints."""
+    schema = _findings().json_schema(mode="serialization")
+    findings = {"type": "array", "items": schema["items"]}
+    told = {"exit_code": {"enum": [0, 3, 9]}, "plan": _TEXT, "rules": _TEXT, "findings": findings}
+    content = {"type": "object", "$defs": schema["$defs"], "properties": {}, "required": []}
+    return _with_head("hcloud policy check", content, told)
+
+
+def _head(version: str, at: datetime) -> dict[str, object]:
+    when = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return {"format_version": version, "tool_version": __version__, "generated_at": when}
+
+
+def _with_head(title: str, schema: dict[str, Any], more: Mapping[str, object]) -> Mapping[str, object]:
+    """A schema with what all documents begin with."""
+    when = {"type": "string", "format": "date-time"}
+    head = {"format_version": {"const": FORMAT_VERSION}, "tool_version": _TEXT, "generated_at": when, **more}
+    properties = {**head, **schema["properties"]}
+    required = [*head, *schema.get("required", [])]
+    rest = {**schema, "title": title, "properties": properties, "required": required, "additionalProperties": False}
+    return {"$schema": DIALECT, **rest}

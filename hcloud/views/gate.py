@@ -1,0 +1,113 @@
+"""What came of a plan's rules: on a terminal, as Markdown, and as a JUnit report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+from rich.padding import Padding
+from rich.text import Text
+
+from hcloud.model.gate import Finding, Level, Status, Verdict
+from hcloud.units import counted, harmless
+from hcloud.views.comment import LONGEST_CELL, LONGEST_LINE, VERDICT, fitting
+from hcloud.views.console import Terminal
+from hcloud.views.escaped import as_markdown_item, in_markdown, in_xml
+from hcloud.views.tables import Figures, fitted
+
+KEPT_FREE = 100  # ours: bytes for what is said of what is left out
+NAMED = 5  # ours: addresses that are told with a rule that is not kept
+SUITE = "hcloud policy check"
+_COLOURS = {"passed": "green", "denied": "red", "warning": "yellow", "unknown": "magenta"}
+
+
+def word(finding: Finding) -> str:
+    """What came of a rule in a word."""
+    if finding.status is Status.FAILED:
+        return "denied" if finding.rule.level is Level.DENY else "warning"
+    return finding.status.value
+
+
+def summary(found: Verdict) -> str:
+    """What came of all rules in a sentence."""
+    denied, warned = found.count(Status.FAILED, Level.DENY), found.count(Status.FAILED, Level.WARN)
+    unknown, passed = found.count(Status.UNKNOWN), found.count(Status.PASSED)
+    result = {0: "allowed", 3: "denied", 9: "not enough is known"}[found.exit_code]
+    parts = [f"{passed} passed", f"{denied} denied", f"{counted(warned, 'warning')}", f"{unknown} unknown"]
+    return f"{result}: {counted(len(found.findings), 'rule')}, {', '.join(parts)}"
+
+
+def show_verdict(found: Verdict, terminal: Terminal) -> None:
+    """Every rule in a line, then what is wrong and what to do."""
+    rows = [[harmless(cell) for cell in row] for row in _rows(found)]
+    terminal.show(fitted(Figures(("", "rule", "actual", "allowed"), rows), terminal.out.width), "")
+    for finding in found.findings:
+        if finding.status is not Status.PASSED:
+            terminal.show(Text.assemble((f"{word(finding)} ", _COLOURS[word(finding)]), harmless(finding.rule.name)))
+            terminal.show(*(Padding(Text(harmless(line)), (0, 0, 0, 2)) for line in told(finding)))
+    terminal.show(Text(summary(found), style="bold"))
+
+
+def _rows(found: Verdict) -> Iterator[list[str]]:
+    for f in found.findings:
+        yield [word(f), f.rule.name, f.actual, f.allowed]
+
+
+def told(finding: Finding) -> Iterator[str]:
+    """What a rule found, where, why there is the rule, and what to do."""
+    yield f"{finding.actual}; rule: {finding.allowed}"
+    if finding.where:
+        more = len(finding.where) - NAMED
+        yield f"where: {', '.join(finding.where[:NAMED])}" + (f" and {more} more" if more > 0 else "")
+    if finding.rule.why:
+        yield f"why: {finding.rule.why}"
+    if finding.advice:
+        yield f"do: {finding.advice}"
+
+
+def markdown_verdict(found: Verdict) -> str:
+    """The same as Markdown."""
+    lines = [f"### hcloud policy: {summary(found)}", "", "| | rule | actual | allowed |", "|---|---|---|---|"]
+    for row in _rows(found):
+        lines.append(f"| {' | '.join(in_markdown(cell, LONGEST_CELL) for cell in row)} |")
+    for finding in found.findings:
+        if finding.status is not Status.PASSED:
+            lines += ["", f"**{in_markdown(finding.rule.name)}** ({word(finding)})", ""]
+            lines += [f"- {as_markdown_item(line, LONGEST_LINE)}" for line in told(finding)]
+    kept = fitting(lines, VERDICT - KEPT_FREE)
+    left_out = len(lines) - len(kept)
+    told_so = ["", f"*{counted(left_out, 'line')} left out: hcloud policy check -o json has all*"] if left_out else []
+    return "\n".join(["", *kept, *told_so]) + "\n"
+
+
+def junit_report(found: Verdict, at: datetime) -> str:
+    """A JUnit report: one case a rule. A rule that denies is a failure, evidence that is required and missing an error;
+    the other unknown ones are skipped, and what is only a warning passes with a word on its output."""
+    failures = sum(f.denies for f in found.findings)
+    errors = sum(f.lacks for f in found.findings)
+    skipped = sum(f.status is Status.UNKNOWN and not f.lacks for f in found.findings)
+    counts = f'tests="{len(found.findings)}" failures="{failures}" errors="{errors}"'
+    when = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
+    suite = f'name="{in_xml(found.plan)}" {counts} skipped="{skipped}" time="0.000" timestamp="{when}"'
+    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="{SUITE}" {counts} time="0.000">']
+    lines += [f'  <testsuite {suite} hostname="localhost">', *_cases(found.findings, found), "  </testsuite>"]
+    return "\n".join([*lines, "</testsuites>"]) + "\n"
+
+
+def _cases(findings: Sequence[Finding], found: Verdict) -> Iterator[str]:
+    for finding in findings:
+        head = f'    <testcase classname="{in_xml(SUITE)}" name="{in_xml(finding.rule.name)}"'
+        head += f' file="{in_xml(found.plan)}" time="0.000"'
+        inner = _outcome(finding)
+        yield f"{head}>{inner}</testcase>" if inner else f"{head}/>"
+
+
+def _outcome(finding: Finding) -> str:
+    text = "\n".join(told(finding))
+    message, kind = in_xml(f"{finding.actual}; {finding.allowed}"), finding.rule.check.value
+    if finding.denies or finding.lacks:
+        tag = "failure" if finding.denies else "error"
+        return f'<{tag} message="{message}" type="{kind}">{in_xml(text)}</{tag}>'
+    if finding.status is Status.UNKNOWN:
+        return f'<skipped message="{message}"/>'
+    return f"<system-out>{in_xml(text)}</system-out>" if finding.status is Status.FAILED else ""

@@ -1,0 +1,101 @@
+"""One headless Chromium for all pages, and pages of real plans: plain, simulated and made for a cloud, and hostile."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from browser.fetch_axe import TARGET as AXE
+
+from hcloud.cli.main import run
+from hcloud.model.plan import Plan
+from hcloud.store.plan_file import load_plan
+from hcloud.views.page.plan_page import plan_page
+from hcloud.views.page.render import render
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
+SWITCHES = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update", "--host-resolver-rules=MAP * ~NOTFOUND",
+)  # fmt: skip
+NOW = ("--now", "2026-11-20T12:00:00Z")
+HOSTILE = "</title><script>console.error('run')</script><img src=http://example.invalid/x onerror=alert(1)>"
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """Chromium from the system with a profile of its own, which can name no host."""
+    found = next((path for name in NAMES if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip(f"no browser: install one of {', '.join(NAMES)}")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=found, args=list(SWITCHES))
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="package")
+def axe() -> str:
+    """The accessibility checker, as a script."""
+    if not AXE.is_file():
+        pytest.skip("no axe-core: python tests/browser/fetch_axe.py")
+    return AXE.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="package")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Files of pages by name."""
+    folder = tmp_path_factory.mktemp("pages")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HYC_PRICES", str(folder / "prices"))
+        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+        plans = {"plain": _plain(folder), "simulated": _simulated(folder)}
+    plans["hostile"] = _hostile(plans["simulated"])
+    made = {name: folder / f"{name}.html" for name in plans}
+    for name, path in made.items():
+        path.write_text(render(plan_page(plans[name])), encoding="utf-8")
+    return made
+
+
+def _plain(folder: Path) -> Plan:
+    target = folder / "plain.json"
+    assert run(["-q", "plan", "scenario:high-variability", "--family", "m6i", *NOW, "--out", str(target)]) == 0
+    return load_plan(target)
+
+
+def _simulated(folder: Path) -> Plan:
+    """A few long services and a burst of short jobs every hour, every strategy, on a fake cloud."""
+    rows = ["id,submit,duration,cores,memory,kind"]
+    rows += [f"s{i},0,21600,8,16,service" for i in range(6)]
+    rows += [f"b{h}-{i},{h * 3600 + 600 + 7 * i},900,2,4,batch" for h in range(6) for i in range(12)]
+    trace, target = folder / "trace.csv", folder / "simulated.json"
+    trace.write_text("\n".join(rows) + "\n", encoding="utf-8")
+    words = ["-q", "plan", str(trace), "--family", "m6i", "--vcpus", "16", *NOW, "--seeds", "2", "-s", "auto"]
+    words += ["--budget", "2500", "--cloud", "fake", "--state", str(folder / "state"), "--out", str(target)]
+    assert run(words) == 0
+    return load_plan(target)
+
+
+def _hostile(plan: Plan) -> Plan:
+    """The plan with names that would be elements if they were not escaped."""
+    assert plan.changes is not None
+    line, change, refusal = plan.mix[0], plan.changes.changes[0], plan.refusals[0]
+    bad_change = replace(change, address=HOSTILE, reason=HOSTILE, ids=(HOSTILE,))
+    return replace(
+        plan,
+        workload=replace(plan.workload, name=HOSTILE, left_out={HOSTILE: 1}),
+        mix=(replace(line, instance_type=HOSTILE, region=HOSTILE), *plan.mix[1:]),
+        refusals=(replace(refusal, address=HOSTILE, reason=HOSTILE, flips_if=HOSTILE), *plan.refusals[1:]),
+        reasons=(HOSTILE,),
+        warnings=(HOSTILE,),
+        changes=replace(plan.changes, changes=(bad_change, *plan.changes.changes[1:]), notes=(HOSTILE,)),
+    )

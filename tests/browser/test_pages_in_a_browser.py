@@ -1,0 +1,196 @@
+"""Pages as a browser shows them: nothing is fetched, nothing overflows, nothing keeps anybody from reading them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page, Route
+
+PHONE, DESKTOP = (360, 740), (1280, 900)
+SIZES = pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
+NAMED = pytest.mark.parametrize("name", ["plain", "simulated", "hostile"])
+SMALLEST_LETTERS = 10.5  # ours: pixels
+
+
+@dataclass(slots=True)
+class Shown:
+    """A page in a browser, and what it asked for and complained about."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def told(self, script: str) -> Any:
+        """What a script of ours finds out about the page."""
+        return self.page.evaluate(script)
+
+
+@contextmanager
+def shown(browser: Browser, path: Path, size: tuple[int, int] = DESKTOP, **more: Any) -> Iterator[Shown]:
+    """A page opened from its file; every other request is recorded and refused."""
+    context = browser.new_context(viewport={"width": size[0], "height": size[1]}, **more)
+    result = Shown(context.new_page())
+
+    def answer(route: Route) -> None:
+        result.requests.append(route.request.url)
+        if route.request.url == path.as_uri():
+            route.continue_()
+        else:
+            route.abort()
+
+    def dismiss(dialog: Any) -> None:
+        result.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    context.route("**/*", answer)
+    result.page.on("console", lambda message: result.complaints.append(f"{message.type}: {message.text}"))
+    result.page.on("pageerror", lambda error: result.complaints.append(f"error: {error}"))
+    result.page.on("dialog", dismiss)
+    result.page.goto(path.as_uri())
+    try:
+        yield result
+    finally:
+        context.close()
+
+
+@NAMED
+@SIZES
+@SCHEMES
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no-scripts"])
+def test_L2_a_page_asks_for_nothing_complains_of_nothing_and_fits(
+    browser: Browser, pages: dict[str, Path], name: str, size: tuple[int, int], scheme: str, scripts: bool
+) -> None:
+    with shown(browser, pages[name], size, color_scheme=scheme, java_script_enabled=scripts) as it:
+        assert it.requests == [pages[name].as_uri()]
+        assert it.complaints == []
+        wide, room = it.told("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+        assert wide <= room
+        assert it.told("[document.scripts.length, document.images.length, document.querySelectorAll('h1').length]") == [
+            0, 0, 1,
+        ]  # fmt: skip
+        assert it.page.get_by_role("heading", level=1).is_visible()
+        assert it.page.get_by_role("img").first.is_visible()
+
+
+@NAMED
+@SIZES
+@SCHEMES
+def test_the_checker_finds_nothing_serious(
+    browser: Browser, pages: dict[str, Path], axe: str, name: str, size: tuple[int, int], scheme: str
+) -> None:
+    with shown(browser, pages[name], size, color_scheme=scheme) as it:
+        it.told("document.querySelectorAll('details').forEach(d => { d.open = true })")
+        it.told(axe + "; 0")
+        found = it.told("axe.run()")
+        assert len(found["passes"]) > 20  # it did look
+        assert [(v["id"], v["impact"], v["nodes"][0]["html"]) for v in found["violations"]] == []
+
+
+def test_the_checker_would_find_something(browser: Browser, tmp_path: Path, axe: str) -> None:
+    bad = tmp_path / "bad.html"
+    bad.write_text("<html><body><img src='data:,'><p style='color:#ccc'>pale</p></body></html>", encoding="utf-8")
+    with shown(browser, bad) as it:
+        it.told(axe + "; 0")
+        found = {v["id"] for v in it.told("axe.run()")["violations"]}
+    assert {"image-alt", "color-contrast", "html-has-lang"} <= found
+
+
+def test_what_leaves_a_page_would_be_seen(browser: Browser, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.html"
+    bad.write_text("<img src='http://example.invalid/x.png'><script>console.error('said')</script>", encoding="utf-8")
+    with shown(browser, bad) as it:
+        assert "http://example.invalid/x.png" in it.requests
+        assert "error: said" in it.complaints
+
+
+LABELS = """() => [...document.querySelectorAll('svg')].filter(s => s.getBoundingClientRect().width).map(svg => {
+  const frame = svg.getBoundingClientRect();
+  return {
+    said: svg.parentElement.getAttribute('aria-label').slice(0, 60),
+    labels: [...svg.querySelectorAll('text')].map(t => {
+      const box = t.getBoundingClientRect();
+      const scale = frame.width / svg.viewBox.baseVal.width;
+      return {
+        text: t.textContent, pixels: parseFloat(getComputedStyle(t).fontSize) * scale,
+        out: Math.max(frame.left - box.left, box.right - frame.right, frame.top - box.top, box.bottom - frame.bottom),
+        box: [box.left, box.top + box.height * 0.2, box.right, box.bottom - box.height * 0.2],
+      };
+    }),
+  };
+})"""
+
+
+@pytest.mark.parametrize("name", ["plain", "simulated"])
+@SIZES
+def test_every_label_of_a_picture_is_large_enough_whole_and_on_no_other(
+    browser: Browser, pages: dict[str, Path], name: str, size: tuple[int, int]
+) -> None:
+    with shown(browser, pages[name], size) as it:
+        pictures = it.told(LABELS)
+    assert len(pictures) >= (4 if name == "plain" else 9)
+    for picture in pictures:
+        labels = picture["labels"]
+        assert min(label["pixels"] for label in labels) >= SMALLEST_LETTERS, picture["said"]
+        assert [label["text"] for label in labels if label["out"] > 1] == [], picture["said"]
+        clashes = [
+            (a["text"], b["text"]) for n, a in enumerate(labels) for b in labels[:n] if _overlap(a["box"], b["box"])
+        ]
+        assert clashes == [], picture["said"]
+
+
+def _overlap(a: list[float], b: list[float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def test_pictures_follow_the_scheme(browser: Browser, pages: dict[str, Path]) -> None:
+    colours = []
+    for scheme in ("light", "dark"):
+        with shown(browser, pages["plain"], color_scheme=scheme) as it:
+            colours.append(it.told("getComputedStyle(document.querySelector('svg .p-t')).fill"))
+    assert colours == ["rgb(22, 32, 42)", "rgb(232, 237, 242)"]
+
+
+def test_one_of_two_widths_of_a_picture_is_shown(browser: Browser, pages: dict[str, Path]) -> None:
+    count = "k => [...document.querySelectorAll('svg.' + k)].filter(s => s.getBoundingClientRect().width).length"
+    with shown(browser, pages["simulated"], PHONE) as it:
+        assert it.page.evaluate(count, "wide") == 0
+        assert it.page.evaluate(count, "narrow") == it.page.get_by_role("img").count()
+    with shown(browser, pages["simulated"], DESKTOP) as it:
+        assert it.page.evaluate(count, "wide") + it.page.evaluate(count, "narrow") == it.page.get_by_role("img").count()
+        assert it.page.evaluate(count, "wide") > 0
+
+
+def test_the_first_key_leads_past_the_contents(browser: Browser, pages: dict[str, Path]) -> None:
+    with shown(browser, pages["plain"]) as it:
+        it.page.keyboard.press("Tab")
+        assert it.told("document.activeElement.textContent") == "Skip to the content"
+        assert it.told("document.activeElement.getBoundingClientRect().left") >= 0
+        it.page.keyboard.press("Enter")
+        assert it.told("document.activeElement.id") == "content"
+
+
+def test_a_wide_table_scrolls_in_itself_by_keyboard(browser: Browser, pages: dict[str, Path]) -> None:
+    with shown(browser, pages["simulated"], PHONE) as it:
+        group = it.page.get_by_role("group", name="The mix")
+        group.focus()
+        it.page.keyboard.press("ArrowRight")
+        it.page.wait_for_function("[...document.querySelectorAll('.scroll')].some(s => s.scrollLeft > 0)")
+
+
+def test_printed_it_has_no_contents_and_every_row(browser: Browser, pages: dict[str, Path]) -> None:
+    with shown(browser, pages["simulated"], color_scheme="dark") as it:
+        folded = it.page.locator("details tbody tr").last
+        assert not folded.is_visible()
+        it.page.emulate_media(media="print", color_scheme="dark")
+        assert not it.page.locator("nav").is_visible()
+        assert folded.is_visible()
+        assert it.told("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+        assert it.page.pdf(format="A4", print_background=True).startswith(b"%PDF")

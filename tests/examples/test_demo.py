@@ -1,0 +1,132 @@
+"""The demo runs: what it shows is what its commands said, and the fake cloud's ledger agrees with all of it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from hcloud.cli.main import run
+from hcloud.usecases.demo import Demo
+from hcloud.usecases.demo_files import STAND_IN, is_measured
+from hcloud.usecases.demo_ledger import DemoError
+from hcloud.usecases.demo_steps import Step, steps
+from hcloud.usecases.progress import unheard
+
+KILLED = 137
+
+
+@pytest.fixture(scope="module")
+def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A kept demo without a measurement, and what it printed."""
+    folder = tmp_path_factory.mktemp("demo") / "kept"
+    words = [sys.executable, "-m", "hcloud", "demo", "--no-measure", "--no-input", "--keep", str(folder)]
+    hostile = {"HYC_LIVE__CLOUD": "aws", "HYC_PLANNING__HORIZON": "3y", "COLUMNS": "100"}
+    done = subprocess.run(words, env={**os.environ, **hostile}, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return folder, done.stdout
+
+
+def test_the_demo_leaves_nothing_and_its_ledger_says_so(walked: tuple[Path, str]) -> None:
+    folder, told = walked
+    ledger = json.loads((folder / ".hcloud" / "fake-aws.json").read_text(encoding="utf-8"))
+    slots = json.loads((folder / "plan.json").read_text(encoding="utf-8"))["changes"]["slots"]
+    wanted = sum(slot["count"] for slot in slots)
+    assert len(ledger["machines"]) == wanted > 1
+    assert all(machine["ended_at"] is not None for machine in ledger["machines"])
+    assert len(ledger["purchases"]) == 1
+    assert f"{wanted} machines were wanted and {wanted} ever existed" in " ".join(told.split())
+    assert "nothing found" in told
+
+
+def test_the_kill_in_the_demo_is_a_real_one_and_half_way(walked: tuple[Path, str]) -> None:
+    folder, told = walked
+    assert f"(killed: exit code {KILLED})" in told
+    killed, resumed = (path.read_text(encoding="utf-8") for path in sorted((folder / "screens").glob("*-apply-plan*")))
+    assert "converged" not in killed
+    assert "adopt" in resumed
+    assert re.search(r"converged: [1-9]\d* launched", resumed)
+
+
+def test_every_line_of_a_result_stands_on_the_screen_of_its_command(walked: tuple[Path, str]) -> None:
+    folder, told = walked
+    screens = "\n".join(path.read_text(encoding="utf-8") for path in sorted((folder / "screens").iterdir()))
+    said = {line.strip() for line in screens.splitlines()}
+    results = [b for b in re.findall(r"(?m)^\$ .*\n(?:^\S.*\n)*((?:^  .*\n)+)", told) if b]
+    lines = [line.strip() for block in results for line in block.splitlines() if not line.startswith("  (")]
+    assert len(lines) > 40
+    strange = [line for line in lines if not any(s.startswith(line.removesuffix("…").strip()) for s in said)]
+    assert strange == []
+    assert len(list((folder / "screens").iterdir())) == len(steps(STAND_IN)) + 1
+
+
+def test_a_kept_demo_can_be_gone_on_with(walked: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
+    folder, _ = walked
+    assert run(["status", "--file", str(folder / "hcloud.yaml")]) == 0
+    assert "0 machines" in capsys.readouterr().out
+
+
+def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "mine.txt").write_text("mine", encoding="utf-8")
+    assert run(["demo", "--keep", str(tmp_path)]) == 64
+    assert "is not an empty folder" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step("fails", "", ("plan", "not-there.csv"), (".",)),
+        Step("says nothing of it", "", ("--version",), ("no such line",)),
+    ],
+    ids=lambda step: step.title,
+)
+def test_a_step_that_fails_ends_the_demo(step: Step, tmp_path: Path) -> None:
+    with pytest.raises(DemoError, match="exit code 1|did not show") as caught:
+        Demo(tmp_path, 100).run(step, unheard)
+    assert caught.value.exit_code == 1
+
+
+def test_a_ledger_that_does_not_fit_ends_the_demo(walked: tuple[Path, str], tmp_path: Path) -> None:
+    folder, _ = walked
+    ledger = json.loads((folder / ".hcloud" / "fake-aws.json").read_text(encoding="utf-8"))
+    ledger["machines"][0]["ended_at"] = None
+    (tmp_path / ".hcloud").mkdir()
+    (tmp_path / ".hcloud" / "fake-aws.json").write_text(json.dumps(ledger), encoding="utf-8")
+    (tmp_path / "plan.json").write_bytes((folder / "plan.json").read_bytes())
+    shutil.copytree(folder / "screens", tmp_path / "screens")
+    with pytest.raises(DemoError, match="1 of them standing"):
+        Demo(tmp_path, 100).facts()
+
+
+def test_a_report_that_is_a_cent_off_ends_the_demo(walked: tuple[Path, str], tmp_path: Path) -> None:
+    folder, told = walked
+    shutil.copytree(folder, tmp_path / "copy")
+    facts = Demo(tmp_path / "copy", 100).facts()
+    assert facts.reported == facts.billed > 1000
+    assert f"${facts.billed:,}" in told
+    screen = next((tmp_path / "copy" / "screens").glob("*report-cost*"))
+    text = screen.read_text(encoding="utf-8")
+    wrong = re.sub(r'("billed": ")[0-9.]+', rf"\g<1>{facts.billed + Decimal('0.01')}", text, count=1)
+    screen.write_text(wrong, encoding="utf-8")
+    with pytest.raises(DemoError, match="own bill"):
+        Demo(tmp_path / "copy", 100).facts()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")
+def test_the_measurement_of_the_demo_is_one_of_this_machine(tmp_path: Path) -> None:
+    walk = Demo(tmp_path, 100)
+    walk.prepare()
+    shown, is_enough = walk.measure(unheard)
+    assert any(line.startswith("nightly") for line in shown.lines)
+    assert is_enough is is_measured(tmp_path / "profiles" / "nightly.profile.yaml")
+    walk.begin(measured=is_enough, tried=True)
+    assert f",{walk.app}" in (tmp_path / "trace.csv").read_text(encoding="utf-8")
+    assert [p.name for p in (tmp_path / "profiles").iterdir()] == [f"{walk.app}.profile.yaml"]

@@ -1,0 +1,54 @@
+"""The reference is what the code says now, and every request in it has its permission in the tables."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from hcloud.cli.main import VERBS
+from hcloud.readers.config import Config
+from hcloud.readers.permissions import load_permissions
+
+DOCS = Path(__file__).parents[2] / "docs"
+REFERENCE = importlib.import_module("docs.make_reference")
+CALLS = importlib.import_module("reference_calls")
+
+
+@pytest.mark.parametrize("name", list(REFERENCE.PAGES))
+def test_a_page_of_the_reference_is_current(name: str) -> None:
+    written = (DOCS / "reference" / name).read_text(encoding="utf-8")
+    assert written == REFERENCE.page(name), "python docs/make_reference.py writes it anew"
+
+
+def test_the_reference_has_every_verb_and_every_section() -> None:
+    commands = REFERENCE.page("commands.md")
+    assert all(f"\n## hcloud {name}\n" in commands for name in VERBS)
+    configuration = REFERENCE.page("configuration.md")
+    assert all(f"\n## {section}\n" in configuration for section in Config.model_fields if section != "format_version")
+
+
+@pytest.mark.parametrize("cloud", ["aws", "gcp", "azure"])
+def test_every_request_has_its_permission_in_the_tables(cloud: str) -> None:
+    granted = {found.name for found in load_permissions(cloud).permissions}
+    needed = {operation.permission for operation in CALLS.operations(cloud)}
+    assert len(needed) > 8
+    assert needed - granted == set()
+
+
+def test_what_changes_nothing_costs_nothing_and_what_buys_is_said_to_bind() -> None:
+    for cloud in ("aws", "gcp", "azure"):
+        costs = {o.name: CALLS.price_of(cloud, o) for o in CALLS.operations(cloud)}
+        assert sum(cost == "commits for years" for cost in costs.values()) in (1, 2)
+        assert "by the second or hour" in costs.values()
+        assert all(costs[o.name] for o in CALLS.operations(cloud) if o.changes)
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda path: path.name)
+def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", re.sub(r"(?s)```.*?```", "", text))
+    inside = [target for target in targets if "://" not in target and not target.startswith("mailto:")]
+    assert [target for target in inside if not (page.parent / target).exists()] == []

@@ -1,0 +1,51 @@
+"""Every screen of every verb as it was, at 80 and 120 columns, and none wider than its terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from rich.cells import cell_len
+from screens import ELSEWHERE, SCREENS
+from showing import Said
+from syrupy.assertion import SnapshotAssertion
+from verbs import every_leaf
+
+KEPT = (80, 120)
+WIDTHS = (60, 80, 120, 200)
+NAMES = [screen.name for screen in SCREENS]
+BY_LINE = {
+    "state-pull": "the state as it is stored",
+    "iam-print": "JSON",
+    "decide": "a JSON line a decision",
+    "workload-validate": "a line a file and one a problem, so that they can be searched",
+    "plan-md": "Markdown",
+    "explain-md": "Markdown",
+}
+"""Results that are not laid out for a terminal."""
+Shown = Callable[[int], dict[str, Said]]
+
+
+@pytest.mark.parametrize("columns", KEPT)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_screen_is_as_it_was(name: str, columns: int, shown: Shown, snapshot: SnapshotAssertion) -> None:
+    assert shown(columns)[name].shown == snapshot(name=f"{name}.{columns}")
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in BY_LINE])
+def test_no_line_is_wider_than_the_terminal(name: str, columns: int, shown: Shown) -> None:
+    wide = [line for line in shown(columns)[name].out.splitlines() if cell_len(line) > columns]
+    assert wide == []
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_no_cell_is_cut_off(columns: int, shown: Shown) -> None:
+    assert [name for name, said in shown(columns).items() if "…" in said.out] == []
+
+
+def test_every_verb_has_a_screen_or_a_reason_why_not() -> None:
+    words = [s.words for s in SCREENS if not callable(s.words)]
+    named = {" ".join(w[:2]) for w in words} | {w[0] for w in words} | {"commit apply", "commit cancel"}
+    missing = [" ".join(path) for path in every_leaf() if " ".join(path) not in named | ELSEWHERE.keys()]
+    assert missing == []
