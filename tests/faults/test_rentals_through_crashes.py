@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from rehearsal import CLOUDS, Crasher, Rehearsal, crashing
+
+from hcloud.live.collect import collect, orphans
+from hcloud.live.guards import Approval
+from hcloud.model.report import Usage
 
 PAUSE = 100.0
 """Seconds from a death to the next run: what nobody told of may be charged for so much longer."""
@@ -59,4 +65,52 @@ def test_D1_C1_machines_that_are_told_of_late_are_rented_from_their_start(semant
     for what in RUNS:
         run(rehearsal, what)
         rehearsal.cloud.clock.advance(3_600)
+    check(rehearsal)
+
+
+def forgotten(semantics: str) -> tuple[Rehearsal, str]:
+    """A machine of two that a person has taken out of the state."""
+    rehearsal = Rehearsal(semantics)
+    rehearsal.apply(rehearsal.slot(2))
+    rehearsal.cloud.clock.advance(3_600)
+    state = rehearsal.disk.state
+    assert state is not None
+    lost, kept = state.records
+    rehearsal.disk.state = replace(state, records=(kept,))
+    return rehearsal, lost.id
+
+
+def rental_of(rehearsal: Rehearsal, identity: str) -> Usage:
+    [found] = [u for u in rehearsal.site().store.rentals().usages() if u.resource == identity]
+    return found
+
+
+@pytest.mark.parametrize("semantics", CLOUDS)
+def test_a_machine_that_nobody_held_is_rented_until_gc_ends_it(semantics: str) -> None:
+    rehearsal, lost = forgotten(semantics)
+    assert rental_of(rehearsal, lost).end is None
+    rehearsal.cloud.clock.advance(3_600)
+    found = orphans(rehearsal.site())
+    assert collect(rehearsal.site(), found, Approval(ends=1)) == (lost,)
+    asked = rehearsal.cloud.ledger.machines[lost].asked_to_end
+    assert (rental_of(rehearsal, lost).end, rental_of(rehearsal, lost).end_is_told) == (int(asked or 0), True)
+
+
+@pytest.mark.parametrize("semantics", CLOUDS)
+def test_a_machine_that_was_forgotten_and_ended_elsewhere_is_not_charged_for_ever(semantics: str) -> None:
+    rehearsal, lost = forgotten(semantics)
+    rehearsal.cloud.edit({"terminate": lost})
+    gone = int(rehearsal.cloud.clock.now())
+    rehearsal.cloud.clock.advance(7_200)
+    rehearsal.apply(rehearsal.slot(1))
+    usage = rental_of(rehearsal, lost)
+    assert (usage.end, usage.end_is_told) == (gone + 7_200, False)
+
+
+@pytest.mark.parametrize("semantics", CLOUDS)
+def test_a_machine_that_was_forgotten_and_stands_is_adopted_and_rented_on(semantics: str) -> None:
+    rehearsal, lost = forgotten(semantics)
+    rehearsal.apply(rehearsal.slot(2))
+    assert rental_of(rehearsal, lost).end is None
+    rehearsal.destroy()
     check(rehearsal)
