@@ -78,6 +78,8 @@ def show_found(found: Found, terminal: Terminal) -> None:
     terminal.show(f"state {found.state.lineage} in {found.state.scope}: {machines}")
     for machine in found.machines:
         terminal.show(Text(f"{machine.id}  {machine.address or '-'}  {machine.instance_type}  {machine.zone}"))
+    if found.remains.damaged:
+        terminal.warn("a part of the journal cannot be read: what stands before it is kept, the rest is put aside")
     for lineage, count in found.others:
         terminal.warn(f"{counted(count, 'machine')} of this project belong to another state: {lineage}")
 
