@@ -151,7 +151,7 @@ def _living() -> Sequence[Step]:
             "Every order was noted on the disk before it was sent, with a key that makes the cloud answer it once. So "
             "the next run finds what stands, adopts it, and launches only what is missing.",
             ("apply", PLAN, "--resume", "--yes"),
-            ("^[+~] ", "machines to launch", "converged"),
+            ("^[+~] ", "adopt|finish", "machines to launch", "converged"),
         ),
         Step(
             "Let a month pass",
