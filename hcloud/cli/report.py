@@ -85,7 +85,7 @@ class Chosen:
 def cost(
     ctx: typer.Context,
     source: SourceFile = None,
-    by: Annotated[list[By] | None, typer.Option("--by", help="Group by this; may be repeated [app, option].")] = None,
+    by: Annotated[list[By] | None, typer.Option("--by", help="Group by this, or several; else app and option.")] = None,
     month: Month = None,
     from_: From = None,
     to: To = None,
@@ -100,15 +100,18 @@ def cost(
     json_: AsJson = False,
     now: Now = None,
 ) -> None:
-    """What was (or will be) spent: at list price, as contracted, effective (commitments spread over what they cover)
-    and as billed."""
+    """What was (or will be) spent, in four costs.
+
+    At list price, as contracted, effective (commitments spread over what they cover) and as billed.
+    """
     from hcloud.planning.report import Dimension
     from hcloud.views.report import cost_sections
 
     time, place = (month, from_, to), (provider, region, commitment)
     chosen = Chosen(source, file, (cloud, state), time, place, team_tag)
     at, dimensions = moment(now), [Dimension(one) for one in by or (By.APP, By.OPTION)]
-    report = _reported(chosen, at)
+    with session(ctx).terminal.busy("adding up what is spent"):
+        report = _reported(chosen, at)
     shown = _Shown("cost", ReportFormat.JSON if json_ else output, at, dimensions)
     _print(ctx, report, cost_sections(report, dimensions), shown)
 
@@ -135,7 +138,8 @@ def savings(
 
     time, place = (month, from_, to), (provider, region, commitment)
     at = moment(now)
-    report = _reported(Chosen(source, file, (cloud, state), time, place, None), at)
+    with session(ctx).terminal.busy("adding up what is spent"):
+        report = _reported(Chosen(source, file, (cloud, state), time, place, None), at)
     shown = _Shown("savings", ReportFormat.JSON if json_ else output, at, ())
     _print(ctx, report, savings_sections(report), shown)
 
@@ -162,7 +166,8 @@ def commitments(
 
     time, place = (month, from_, to), (provider, region, commitment)
     at = moment(now)
-    report = _reported(Chosen(source, file, (cloud, state), time, place, None), at)
+    with session(ctx).terminal.busy("adding up what is spent"):
+        report = _reported(Chosen(source, file, (cloud, state), time, place, None), at)
     shown = _Shown("commitments", ReportFormat.JSON if json_ else output, at, ())
     _print(ctx, report, commitments_sections(report, at), shown)
 
