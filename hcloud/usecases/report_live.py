@@ -96,7 +96,7 @@ def _notes(rented: Sequence[Usage], held: Sequence[Commitment], period: Period) 
         )
     running = sum(1 for u in rented if u.end is None)
     if running:
-        yield f"{counted(running, 'machine')} of them still run: charged up to the end of the report"
+        yield f"{counted(running, 'machine')} still running: charged up to the end of the report"
     for commitment in held:
         if why := why_not(commitment):
             yield f"commitment {commitment.id} is not counted: {why}"
