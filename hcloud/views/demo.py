@@ -20,14 +20,14 @@ INDENT = 2
 NEXT = (
     ("hcloud plan trace.csv", "your own trace (docs/tutorial.md)"),
     ("hcloud plan scenario:high-variability", "a larger example"),
-    ("hcloud fake up aws", "the real SDK against a strict fake (docs/rehearsing.md)"),
+    ("hcloud fake up aws", "the real SDK against a strict fake (extras aws, fake; docs/rehearsing.md)"),
     ("hcloud --help", "every verb; how it decides: docs/how-it-decides.md"),
 )
 
 
 def show_opening(terminal: Terminal, folder: Path, *, keeps: bool) -> None:
     """What is going to happen, and where."""
-    kept = f"Everything is kept in {folder}." if keeps else "It is removed at the end; --keep DIR keeps it."
+    kept = f"Everything is kept in {folder}." if keeps else "That folder is removed at the end; --keep DIR keeps it."
     terminal.show(
         Text("hcloud in a minute: measure, plan, buy, apply, a month, the report and the end.", style="bold"),
         "A cloud in memory stands in for Amazon: no account, no network, no money. Each command is really run, in a "
