@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 NOW = "2026-11-20T12:00:00Z"
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LINEAGE = re.compile(r"\b[0-9a-f]{32}\b")
-_SHORT = re.compile(r"(?<=state )[0-9a-f]{8}\b")
+_SHORT = re.compile(r"(?<=state[ \n])[0-9a-f]{8}\b")
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 _KEY = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{12}\b")
 
@@ -65,6 +65,13 @@ m5.large,0.091
 m5.xlarge,0.192
 """
 
+RULES = """\
+rules:
+  - {name: budget, monthly: 1000, why: what the team may spend}
+  - {regions: [us-east-1]}
+  - {types: ["m5.*", "m6i.*"]}
+  - {longest_term: 1y}
+"""
 OWN_PRICES = """\
 provider,region,instance_type,os,tenancy,option,term_years,payment,hourly,upfront,source,date
 aws,us-east-1,m5.large,linux,shared,on-demand,0,none,0.091,0,made up,2026-11-01
@@ -91,7 +98,7 @@ def laid_out(directory: Path) -> None:
     """The files that the screens are made from."""
     for name, text in {
         "faults.yaml": FAULTS, "hcloud.yaml": LIVE, "small.yaml": SMALL, "small.csv": JOBS, "use.csv": USE,
-        "prices.csv": PRICES, "own-prices.csv": OWN_PRICES,
+        "prices.csv": PRICES, "rules.yaml": RULES, "own-prices.csv": OWN_PRICES,
     }.items():  # fmt: skip
         (directory / name).write_text(text, encoding="utf-8")
     for name in ("trace.csv", "overlay.yaml"):

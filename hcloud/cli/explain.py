@@ -66,6 +66,8 @@ def explain(
     asked = [name for name in (address, why_not, commitment, job) if name is not None]
     if len(asked) > 1:
         raise UsageError("one question at a time", hint="name one of ADDRESS, --why-not, --commitment and --job")
+    if shown is PlanFormat.HTML and (asked or _is_purchase(plan)):
+        raise UsageError("-o html shows a plan as a whole", hint="ask one question with -o table, md or json")
     terminal = session(ctx).terminal
     if job is not None:
         _explain_job(terminal, plan, job, shown, full=full)

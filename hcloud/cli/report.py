@@ -85,7 +85,7 @@ class Chosen:
 def cost(
     ctx: typer.Context,
     source: SourceFile = None,
-    by: Annotated[list[By] | None, typer.Option("--by", help="Group by this; may be repeated [app, option].")] = None,
+    by: Annotated[list[By] | None, typer.Option("--by", help="Group by this, or several; else app and option.")] = None,
     month: Month = None,
     from_: From = None,
     to: To = None,
@@ -100,8 +100,10 @@ def cost(
     json_: AsJson = False,
     now: Now = None,
 ) -> None:
-    """What was (or will be) spent: at list price, as contracted, effective (commitments spread over what they cover)
-    and as billed."""
+    """What was (or will be) spent, in four costs.
+
+    At list price, as contracted, effective (commitments spread over what they cover) and as billed.
+    """
     from hcloud.planning.report import Dimension
     from hcloud.views.report import cost_sections
 

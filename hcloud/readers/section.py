@@ -26,9 +26,6 @@ def problem_of(file: str, detail: ErrorDetails, known: Sequence[str]) -> Problem
         allowed = f"did you mean {close[0]}?" if close else f"known keys: {', '.join(known)}"
         return Problem(file, where, "unknown key", allowed)
     value, allowed = detail.get("input"), detail["msg"].removeprefix("Value error, ")
-    return Problem(file, where, repr(value)[:80], allowed + _guess(value, detail.get("ctx", {}).get("expected", "")))
-
-
-def _guess(value: object, expected: object) -> str:
-    """A did-you-mean for a word that is none of those expected."""
-    return did_you_mean(value, re.findall(r"'([^']+)'", str(expected))) if isinstance(value, str) else ""
+    if isinstance(value, str):
+        allowed += did_you_mean(value, re.findall(r"'([^']+)'", str(detail.get("ctx", {}).get("expected", ""))))
+    return Problem(file, where, repr(value)[:80], allowed)

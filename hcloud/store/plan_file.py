@@ -140,6 +140,12 @@ def _exactly(path: Path, found: ChangeSet, document: object) -> ChangeSet:
     return found
 
 
+def head_of(path: Path) -> str:
+    """The beginning of a file, as far as it is text."""
+    with path.open("rb") as file:
+        return file.read(400).decode("utf-8", "replace")
+
+
 def load_plan(path: Path) -> Plan:
     """Read a plan file; raises InputError where it is no plan or of a version this hcloud cannot read."""
     try:

@@ -46,6 +46,8 @@ def show_recommendation(found: Recommendation, terminal: Terminal) -> None:
 def _point(line: str) -> Table:
     """A sentence with a bullet, its further lines indented below its first."""
     grid = Table.grid(padding=(0, 1))
+    grid.add_column()
+    grid.add_column(overflow="fold")
     grid.add_row("·", Text(line))
     return grid
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -14,6 +15,7 @@ from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal
 from hcloud.units import HOURS_PER_YEAR, format_age, format_money
 from hcloud.views.console import Terminal, plain_table
 from hcloud.views.operation import markdown_points, points_table, said_of, verdicts
+from hcloud.views.tables import Figures, fitted
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SHOWN_REFUSALS = 3
@@ -34,13 +36,14 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
     """Print the plan on one screen; warnings go to stderr. With strategies simulated their figures stand where the
     arithmetic's alternatives would (``frontier``: of every point)."""
     terminal.show(_headline(plan), "", _demand(plan, terminal.out.width), "")
-    terminal.show(_mix_table(plan), "")
+    terminal.show(_mix_table(plan, terminal.out.width), "")
     if plan.operation is None:
-        terminal.show(_alternatives_table(plan), "")
-        points = [*proof(plan), *plan.reasons, _if_less(plan), *_risk(plan), *_refused(plan)]
+        terminal.show(_alternatives_table(plan, terminal.out.width), "")
+        points = [*proof(plan), *plan.reasons, *_spread_out(plan), _if_less(plan), *_risk(plan), *_refused(plan)]
     else:
         terminal.show(points_table(plan.operation, terminal.out.width, every=frontier), "")
-        points = [*said_of(plan.operation), *proof(plan), *plan.reasons, _if_less(plan), *_refused(plan)[-1:]]
+        reasons = (*plan.reasons, *_spread_out(plan))
+        points = [*said_of(plan.operation), *proof(plan), *reasons, _if_less(plan), *_refused(plan)[-1:]]
     terminal.show(*map(_point, points))
     for warning in plan.warnings:
         terminal.warn(warning)
@@ -90,12 +93,11 @@ def sparkline(values: Sequence[float], width: int) -> str:
     return "".join(BLOCKS[min(int(v / top * len(BLOCKS)), len(BLOCKS) - 1)] for v in picked)
 
 
-def _mix_table(plan: Plan) -> Table:
+def _mix_table(plan: Plan, width: int) -> RenderableType:
     columns = ("mix", "instances", "peak", "pays above", "$/h", "$/month", "upfront")
-    table = plain_table(*columns, right=(1, 2, 3, 4, 5, 6), wrap=("mix",))
     spread = len({line.region for line in plan.mix}) > 1
-    for label, line in grouped(plan.mix):
-        table.add_row(
+    rows: list[tuple[str, ...]] = [
+        (
             f"{line.instance_type} {label}" + (f" in {line.region}" if spread else ""),
             instances(line.count),
             "" if line.option.is_commitment else f"{line.peak:,}",
@@ -104,12 +106,13 @@ def _mix_table(plan: Plan) -> Table:
             f"{line.monthly:,.0f}",
             f"{line.upfront:,.0f}" if line.upfront else "",
         )
-    table.add_section()
+        for label, line in grouped(plan.mix)
+    ]
     upfront = sum((line.upfront for line in plan.mix), Decimal(0))
-    table.add_row(
-        "total", "", "", "", f"{plan.after.hourly:,.2f}", f"{plan.after.monthly:,.0f}", f"{upfront:,.0f}", style="bold"
-    )
-    return table
+    after = plan.after
+    total = ("total", "", "", "", f"{after.hourly:,.2f}", f"{after.monthly:,.0f}", f"{upfront:,.0f}")
+    rows += [("",) * len(columns), total]
+    return fitted(Figures(columns, rows, frozenset(range(1, 7)), bold=frozenset({len(rows) - 1})), width)
 
 
 def instances(count: Decimal) -> str:
@@ -160,15 +163,12 @@ def _count(line: MixLine) -> str:
     return f"{instances(line.count)} mean, {line.peak:,} peak"
 
 
-def _alternatives_table(plan: Plan) -> Table:
-    table = plain_table(
-        "alternatives", "$/h", "$/month", f"$ over {_horizon(plan)}", "against plan", right=(1, 2, 3, 4)
-    )
-    for option in sorted(plan.alternatives, key=lambda a: (-a.total, a.name)):
-        style = "bold green" if option.name == plan.after.name else None
-        figures = (f"{option.hourly:,.2f}", f"{option.monthly:,.0f}", f"{option.total:,.0f}")
-        table.add_row(option.name, *figures, _against(plan, option), style=style)
-    return table
+def _alternatives_table(plan: Plan, width: int) -> RenderableType:
+    names = ("alternatives", "$/h", "$/month", f"$ over {_horizon(plan)}", "against plan")
+    options = sorted(plan.alternatives, key=lambda a: (-a.total, a.name))
+    rows = [(o.name, f"{o.hourly:,.2f}", f"{o.monthly:,.0f}", f"{o.total:,.0f}", _against(plan, o)) for o in options]
+    own = frozenset(number for number, option in enumerate(options) if option.name == plan.after.name)
+    return fitted(Figures(names, rows, frozenset(range(1, 5)), bold=own), width)
 
 
 def _horizon(plan: Plan) -> str:
@@ -209,8 +209,19 @@ def _if_less(plan: Plan) -> str:
 def _point(line: str) -> Table:
     """A sentence with a bullet, its further lines indented below its first."""
     grid = Table.grid(padding=(0, 1))
+    grid.add_column()
+    grid.add_column(overflow="fold")
     grid.add_row("·", Text(line))
     return grid
+
+
+def _spread_out(plan: Plan) -> list[str]:
+    """Which dollars these are: status and changes tell others."""
+    if not any(line.option.is_commitment for line in plan.mix):
+        return []
+    return [
+        "$/h of what is reserved is its whole price spread over the term; apply and status tell list prices by type"
+    ]
 
 
 def _risk(plan: Plan) -> list[str]:

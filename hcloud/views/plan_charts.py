@@ -36,10 +36,11 @@ def demand_picture(plan: Plan) -> Drawn:
     taken = [min(v, reserve) for v in w.profile]
     above = sum(v - t for v, t in zip(w.profile, taken, strict=True)) / (sum(w.profile) or 1.0)
     busy = sum(taken) / (reserve * len(taken)) if reserve else 0.0
+    lowest = min([*w.profile, *w.quantiles[:1]])
     said = (
-        f"Demand over {_span(w.hours)} lies between {min(w.profile):,.0f} and {_highest(plan):,.0f} vCPUs, mean "
+        f"Demand over {_span(w.hours)} lies between {lowest:,.0f} and {_highest(plan):,.0f} vCPUs, mean "
         f"{w.mean_cores:,.0f}. {reserve:,.0f} vCPUs are reserved and take {1 - above:.0%} of it; {above:.0%} is rented."
-        f" The reserve is in use {busy:.0%} of the time."
+        f" On average {busy:.0%} of the reserve is in use."
     )
     return Drawn(f"Demand over {_span(w.hours)}", lambda width: _demand(plan, width), said, said)
 

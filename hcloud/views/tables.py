@@ -19,12 +19,14 @@ FOLDED_LINES = 2
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Rows of text and numbers (``numbers`` holds the columns of the latter) before they are laid out."""
+    """Rows of text and numbers (``numbers`` holds the columns of the latter) before they are laid out; rows that are
+    ``bold`` stand out, such as a total."""
 
     names: tuple[str, ...]
     rows: Sequence[Sequence[str]]
     numbers: frozenset[int] = frozenset()
     title: str = ""
+    bold: frozenset[int] = frozenset()
 
     def cells(self, column: int) -> list[str]:
         """The header and the cells of a column."""
@@ -90,8 +92,8 @@ def _table(figures: Figures, widths: Sequence[int], gap: int) -> Table:
     for column, (name, width) in enumerate(zip(figures.names, widths, strict=True)):
         justify: Literal["left", "right"] = "right" if column in figures.numbers else "left"
         table.add_column(name, justify=justify, width=width, no_wrap=column in figures.numbers, overflow="fold")
-    for row in figures.rows:
-        table.add_row(*map(Text, row))
+    for number, row in enumerate(figures.rows):
+        table.add_row(*map(Text, row), style="bold" if number in figures.bold else None)
     return table
 
 

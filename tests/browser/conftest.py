@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browser.fetch_axe import TARGET as AXE
 
+from browser.fetch_axe import TARGET as AXE
 from hcloud.cli.main import run
 from hcloud.model.plan import Plan
 from hcloud.store.plan_file import load_plan
@@ -47,7 +47,7 @@ def browser() -> Iterator[Browser]:
 def axe() -> str:
     """The accessibility checker, as a script."""
     if not AXE.is_file():
-        pytest.skip("no axe-core: python tests/browser/fetch_axe.py")
+        pytest.skip("no axe-core: make axe")
     return AXE.read_text(encoding="utf-8")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from screens import screens
@@ -15,15 +14,10 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 
 class TextFile(SingleFileSnapshotExtension):
-    """A snapshot is a text file whose name is the screen's."""
+    """A snapshot is a text file named after its test."""
 
     _write_mode = WriteMode.TEXT
     file_extension = "txt"
-
-    @classmethod
-    def get_snapshot_name(cls, *, test_location: Any, index: Any = 0) -> str:
-        """The name that the test gives."""
-        return str(index)
 
 
 @pytest.fixture

@@ -16,6 +16,11 @@ from verbs import every_command
 
 SCHEMAS = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 PRINTED = {
+    "diff": "diff",
+    "policy check": "policy-check",
+    "report cost": "report",
+    "report savings": "report",
+    "report commitments": "report",
     "validate": "checks",
     "doctor": "checks",
     "plan": "plan",

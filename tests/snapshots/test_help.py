@@ -14,11 +14,11 @@ COMMANDS = every_command()
 
 
 @pytest.mark.parametrize("columns", [80, 120])
-@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: " ".join(path) or "hcloud")
-def test_help_is_as_it_was(path: tuple[str, ...], columns: int, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
+@pytest.mark.parametrize("path", COMMANDS, ids=lambda path: "-".join(path) or "hcloud")
+def test_help(path: tuple[str, ...], columns: int, tmp_path: Path, snapshot: SnapshotAssertion) -> None:
     with standing_in(tmp_path, columns):
         told = said([*path, "--help"])
     assert (told.code, told.err) == (0, "")
     text = steady(told.out, tmp_path)
     assert [line for line in text.splitlines() if cell_len(line.rstrip()) > columns] == []
-    assert text == snapshot(name=f"{'-'.join(path) or 'hcloud'}.{columns}")
+    assert text == snapshot

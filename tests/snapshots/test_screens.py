@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -21,15 +22,18 @@ BY_LINE = {
     "workload-validate": "a line a file and one a problem, so that they can be searched",
     "plan-md": "Markdown",
     "explain-md": "Markdown",
+    "diff-md": "Markdown",
 }
 """Results that are not laid out for a terminal."""
+DRAWN = frozenset({"workload-show"})
+"""Screens with a chart, whose axis has as many marks as there is room for."""
 Shown = Callable[[int], dict[str, Said]]
 
 
 @pytest.mark.parametrize("columns", KEPT)
 @pytest.mark.parametrize("name", NAMES)
-def test_a_screen_is_as_it_was(name: str, columns: int, shown: Shown, snapshot: SnapshotAssertion) -> None:
-    assert shown(columns)[name].shown == snapshot(name=f"{name}.{columns}")
+def test_screen(name: str, columns: int, shown: Shown, snapshot: SnapshotAssertion) -> None:
+    assert shown(columns)[name].shown == snapshot
 
 
 @pytest.mark.parametrize("columns", WIDTHS)
@@ -42,6 +46,18 @@ def test_no_line_is_wider_than_the_terminal(name: str, columns: int, shown: Show
 @pytest.mark.parametrize("columns", WIDTHS)
 def test_no_cell_is_cut_off(columns: int, shown: Shown) -> None:
     assert [name for name, said in shown(columns).items() if "…" in said.out] == []
+
+
+@pytest.mark.parametrize("columns", WIDTHS)
+def test_no_figure_is_lost_where_it_is_narrow(columns: int, shown: Shown) -> None:
+    """Every number of the widest screen stands on the narrow one, where it may fold but not be cut."""
+    wide, lost = shown(max(WIDTHS)), {}
+    for name, said in shown(columns).items():
+        whole = "".join(said.out.split())
+        figures = re.findall(r"\d[\d.,]*\d", wide[name].out) if name not in DRAWN else []
+        if gone := [figure for figure in figures if figure not in whole]:
+            lost[name] = gone
+    assert lost == {}
 
 
 def test_every_verb_has_a_screen_or_a_reason_why_not() -> None:
