@@ -47,7 +47,8 @@ def apply(
 
     terminal, at = session(ctx).terminal, moment(now)
     with ground(file, cloud or _made_for(file, plan), state, at) as here:
-        found = _changes(here, plan, resume=resume, at=at)
+        with terminal.busy("planning" if plan is None else "looking at the cloud"):
+            found = _changes(here, plan, resume=resume, at=at)
         quiet = json_ or output is Output.JSON
         show_changes(found, beside(terminal, quiet=quiet))
         if found.to_do:

@@ -76,7 +76,8 @@ def classify(
 
         save(open_corpus(corpus), save_matrices)
         terminal.note(f"matrices written to {save_matrices}")
-    answers = classify_apps(request, at)
+    with terminal.busy("comparing with what was seen before"):
+        answers = classify_apps(request, at)
     if json_ or output is Output.JSON:
         terminal.write_json(answers_document(answers, at))
     else:

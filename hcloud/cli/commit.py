@@ -54,7 +54,8 @@ def recommend(
     from hcloud.views.commit_documents import recommendation_document
 
     terminal, at = session(ctx).terminal, moment(now)
-    found = find(_loaded(file), plan, _where(cloud, region, None), at)
+    with terminal.busy("working out what to commit to"):
+        found = find(_loaded(file), plan, _where(cloud, region, None), at)
     if json_ or output is Output.JSON:
         terminal.write_json(recommendation_document(found, at))
     else:
@@ -84,7 +85,8 @@ def plan_(
 
     terminal = session(ctx).terminal
     loaded = _allowing(_loaded(file), {"max_plan_age": max_plan_age, "max_price_age": max_price_age})
-    found = plan_purchases(loaded, Asked(plan, out, later), _where(cloud, region, state), moment(now))
+    with terminal.busy("asking what is held and what the rest costs"):
+        found = plan_purchases(loaded, Asked(plan, out, later), _where(cloud, region, state), moment(now))
     if (json_ or output is Output.JSON) and found.purchases is not None:
         terminal.write_json(purchase_document(found.purchases))
     else:
@@ -135,7 +137,8 @@ def list_(
     from hcloud.views.commit_documents import holdings_document
 
     terminal, at = session(ctx).terminal, moment(now)
-    found = list_commitments(_loaded(file), _where(cloud, region, state), at)
+    with terminal.busy("reading ledger and cloud"):
+        found = list_commitments(_loaded(file), _where(cloud, region, state), at)
     if json_ or output is Output.JSON:
         terminal.write_json(holdings_document(found, at))
     else:

@@ -35,7 +35,8 @@ def destroy(
 
     terminal, at = session(ctx).terminal, moment(now)
     with ground(file, cloud, state, at) as here:
-        found = ending(here)
+        with terminal.busy("looking at the cloud"):
+            found = ending(here)
         quiet = json_ or output is Output.JSON
         show_changes(found, beside(terminal, quiet=quiet))
         if found.to_do:

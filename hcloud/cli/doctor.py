@@ -41,7 +41,7 @@ def doctor(
     if cloud is not None:
         from hcloud.usecases.doctor_cloud import examine_cloud
 
-        with ground(file, cloud, state, at) as here:
+        with terminal.busy("asking the cloud"), ground(file, cloud, state, at) as here:
             checks = (*checks, *examine_cloud(here))
     if json_ or output is Output.JSON:
         terminal.write_json(checks_document(checks, at))

@@ -30,7 +30,7 @@ def drift(
     from hcloud.views.standing import drift_document, show_drift
 
     terminal, at = session(ctx).terminal, moment(now)
-    with ground(file, cloud, state, at) as here:
+    with terminal.busy("looking at the cloud"), ground(file, cloud, state, at) as here:
         found = look(here)
     if json_ or output is Output.JSON:
         terminal.write_json(drift_document(found, at))

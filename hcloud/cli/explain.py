@@ -155,7 +155,8 @@ def _explain_job(terminal: Terminal, journal: Path, job: str, shown: PlanFormat,
     from hcloud.views.decision import show_story, story_document
     from hcloud.views.explain_job import explain_story
 
-    story = explain_job(journal, job)
+    with terminal.busy(f"replaying {journal}"):
+        story = explain_job(journal, job)
     if shown is PlanFormat.JSON:
         terminal.write_json(story_document(story, moment(None)))
     elif full:

@@ -36,7 +36,8 @@ def gc(
 
     terminal, at = session(ctx).terminal, moment(now)
     with ground(file, cloud, state, at) as here:
-        found = usecase.find(here, lineage or ())
+        with terminal.busy("looking at the cloud"):
+            found = usecase.find(here, lineage or ())
         quiet = json_ or output is Output.JSON
         show_orphans(found, beside(terminal, quiet=quiet))
         ended: tuple[str, ...] = ()

@@ -119,7 +119,7 @@ def ground(file: Path | None, cloud: str | None, state: str | None, at: datetime
 
 
 @contextmanager
-def told(terminal: Terminal, title: str, total: int) -> Iterator[Progress]:
+def told(terminal: Terminal, title: str, total: int, silent: float = SILENT_SECONDS) -> Iterator[Progress]:
     """A progress bar for steps that are told; in a pipe a line now and then, so that a long wait does not look dead."""
     spoken = time.monotonic()
     with terminal.progress(title, max(total, 1)) as advance:
@@ -128,7 +128,7 @@ def told(terminal: Terminal, title: str, total: int) -> Iterator[Progress]:
             nonlocal spoken
             if step.of:
                 advance(min(step.done, total))
-            if not terminal.err.is_terminal and time.monotonic() - spoken >= SILENT_SECONDS:
+            if not terminal.err.is_terminal and time.monotonic() - spoken >= silent:
                 spoken = time.monotonic()
                 terminal.note(f"{title}: {step.text}" + (f", {step.done} of {step.of}" if step.of else ""))
 

@@ -29,6 +29,7 @@ def page(
     happens if demand falls, what would change, why nothing else was taken, and what all of it rests on.
     """
     from hcloud.store.plan_file import load_plan
+    from hcloud.store.whole import write_shown
     from hcloud.views.pictures import check_folder, check_page
 
     terminal = session(ctx).terminal
@@ -46,7 +47,7 @@ def page(
             save_drawn(drawn, pictures / f"{name}.{picture_format}", f"{made.workload.name}: {drawn.title}")
         terminal.note(f"pictures drawn to {pictures}")
     if out is not None:
-        out.write_text(html_of(made), encoding="utf-8")
+        write_shown(out, html_of(made))
         terminal.note(f"page written to {out}")
     elif pictures is None:
         terminal.write(html_of(made))

@@ -69,8 +69,9 @@ def list_(
 
     words = {"provider": provider, "region": region, "family": family, "option": option, "os": os}
     at = moment(now)
-    lines = list_prices(parse_filter({k: v or [] for k, v in words.items()}), at.date())
     terminal = session(ctx).terminal
+    with terminal.busy("reading prices"):
+        lines = list_prices(parse_filter({k: v or [] for k, v in words.items()}), at.date())
     if json_ or output is Output.JSON:
         terminal.write_json(view.listing_document(lines, at))
     elif output is Output.CSV:
@@ -96,8 +97,9 @@ def show(
 
     words = {"provider": provider, "region": region, "os": os or ["linux"]}
     at = moment(now)
-    screen = show_type(instance_type, parse_filter({k: v or [] for k, v in words.items()}), at.date())
     terminal = session(ctx).terminal
+    with terminal.busy("reading prices"):
+        screen = show_type(instance_type, parse_filter({k: v or [] for k, v in words.items()}), at.date())
     if json_ or output is Output.JSON:
         terminal.write_json(view.type_document(screen, at))
     elif output is Output.CSV:
@@ -126,8 +128,9 @@ def diff(
     from hcloud.usecases.pricing_intake import compare_named
     from hcloud.views import pricing as view
 
-    comparison = compare_named(old, new)
     terminal = session(ctx).terminal
+    with terminal.busy("comparing prices"):
+        comparison = compare_named(old, new)
     if json_ or output is Output.JSON:
         terminal.write_json(view.comparison_document(comparison, moment(now)))
     elif output is Output.CSV:

@@ -110,7 +110,8 @@ def cost(
     time, place = (month, from_, to), (provider, region, commitment)
     chosen = Chosen(source, file, (cloud, state), time, place, team_tag)
     at, dimensions = moment(now), [Dimension(one) for one in by or (By.APP, By.OPTION)]
-    report = _reported(chosen, at)
+    with session(ctx).terminal.busy("adding up what is spent"):
+        report = _reported(chosen, at)
     shown = _Shown("cost", ReportFormat.JSON if json_ else output, at, dimensions)
     _print(ctx, report, cost_sections(report, dimensions), shown)
 
@@ -137,7 +138,8 @@ def savings(
 
     time, place = (month, from_, to), (provider, region, commitment)
     at = moment(now)
-    report = _reported(Chosen(source, file, (cloud, state), time, place, None), at)
+    with session(ctx).terminal.busy("adding up what is spent"):
+        report = _reported(Chosen(source, file, (cloud, state), time, place, None), at)
     shown = _Shown("savings", ReportFormat.JSON if json_ else output, at, ())
     _print(ctx, report, savings_sections(report), shown)
 
@@ -164,7 +166,8 @@ def commitments(
 
     time, place = (month, from_, to), (provider, region, commitment)
     at = moment(now)
-    report = _reported(Chosen(source, file, (cloud, state), time, place, None), at)
+    with session(ctx).terminal.busy("adding up what is spent"):
+        report = _reported(Chosen(source, file, (cloud, state), time, place, None), at)
     shown = _Shown("commitments", ReportFormat.JSON if json_ else output, at, ())
     _print(ctx, report, commitments_sections(report, at), shown)
 

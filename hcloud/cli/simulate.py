@@ -83,12 +83,14 @@ def simulate(
     if journal is not None:
         from hcloud.usecases.journal import journal_run
 
-        interruptible(lambda: journal_run(study, chosen[0], journal, pool))
+        with terminal.busy(f"writing {journal}"):
+            interruptible(lambda: journal_run(study, chosen[0], journal, pool))
         terminal.note(f"journal written to {journal}; 'hcloud explain --job ID {journal}' reads it")
     if picture is not None:
         from hcloud.views.simulation_charts import save_pictures
 
-        save_pictures(comparison, picture)
+        with terminal.busy("drawing"):
+            save_pictures(comparison, picture)
         terminal.note(f"drawn to {picture}")
     if json_ or output is Output.JSON:
         terminal.write_json(view.simulation_document(comparison, at))

@@ -29,7 +29,7 @@ def status(
     from hcloud.views.standing import show_status, status_document
 
     terminal, at = session(ctx).terminal, moment(now)
-    with ground(file, cloud, state, at) as here:
+    with terminal.busy("looking at the cloud"), ground(file, cloud, state, at) as here:
         found = look(here)
     if json_ or output is Output.JSON:
         terminal.write_json(status_document(found, at))

@@ -98,7 +98,8 @@ def sweep(
     if csv is not None:
         write_shown(csv, view.sweep_csv(done))
     if picture is not None:
-        view.save_sweep(done, picture)
+        with terminal.busy("drawing"):
+            view.save_sweep(done, picture)
         terminal.note(f"drawn to {picture}")
     view.print_sweep(done, terminal, at if json_ or output is Output.JSON else None)
 

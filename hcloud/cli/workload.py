@@ -66,9 +66,12 @@ def show(
 
     terminal = session(ctx).terminal
     at = moment(now)
-    summary = summarise(_opened(_request(name, workload_format, keys, seed), terminal), _step(step))
+    workload, every = _opened(_request(name, workload_format, keys, seed), terminal), _step(step)
+    with terminal.busy("adding up the demand"):
+        summary = summarise(workload, every)
+        if out is not None:
+            save_chart(view.chart_of(summary), out)
     if out is not None:
-        save_chart(view.chart_of(summary), out)
         terminal.note(f"drawn to {out}")
     if json_ or output is Output.JSON:
         terminal.write_json(view.summary_document(summary, at))
@@ -117,7 +120,9 @@ def convert(
     from hcloud.usecases.workload import convert as write
 
     terminal = session(ctx).terminal
-    rows = write(_opened(_request(name, workload_format, keys, seed), terminal), to, force=force)
+    workload = _opened(_request(name, workload_format, keys, seed), terminal)
+    with terminal.busy(f"writing {to}"):
+        rows = write(workload, to, force=force)
     terminal.note(f"{counted(rows, 'row')} written to {to}")
 
 

@@ -29,7 +29,8 @@ class During(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """A job came: thousandths of a vCPU and MiB asked for, its vector, whether it may be interrupted, and a number in
-    0..1 that is its own (read by random mapping only)."""
+    0..1 that is its own (read by random mapping only). ``submitted`` is when its user submitted it, where that was
+    before (it was profiled first); nothing is decided by it, reports count its wait from then."""
 
     at: float
     job: str
@@ -38,6 +39,7 @@ class Arrival:
     vector: tuple[int, ...]
     restartable: bool
     coin: float
+    submitted: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

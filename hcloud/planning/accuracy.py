@@ -98,12 +98,11 @@ def effects(predicted: Items, actual: Items, grown_by: Decimal | None = None) ->
     The three are rounded to the cent, the mix to what the others leave.
     """
     before, after = _dollars(predicted), _dollars(actual)
-    at_predicted = sum((item.volume * _price(predicted, kind, item) for kind, item in actual.items()), ZERO)
-    unmeasured = sum((i.dollars for kind, i in actual.items() if not i.volume and kind not in predicted), ZERO)
+    at_predicted = sum((_at_predicted(predicted.get(kind), item) for kind, item in actual.items()), ZERO)
     volume_before = sum((i.volume for i in predicted.values()), ZERO)
     grown = sum((i.volume for i in actual.values()), ZERO) - volume_before
     volume = cents(grown * before / volume_before) if volume_before else ZERO
-    price = cents(after - at_predicted - unmeasured)
+    price = cents(after - at_predicted)
     difference = cents(after) - cents(before)
     demand = None if grown_by is None else cents(before * grown_by)
     return Effects(cents(before), price, volume, difference - price - volume, cents(after), demand)
@@ -113,8 +112,9 @@ def _dollars(items: Items) -> Decimal:
     return sum((i.dollars for i in items.values()), ZERO)
 
 
-def _price(predicted: Items, kind: tuple[str, str], item: Item) -> Decimal:
-    """Predicted dollars of a vCPU of a kind, else its own."""
-    known = predicted.get(kind)
-    of = known if known is not None and known.volume else item
-    return of.dollars / of.volume if of.volume else ZERO
+def _at_predicted(known: Item | None, item: Item) -> Decimal:
+    """An item at the predicted price of its kind; what has no vCPUs (a commitment to spend) as its dollars then, and
+    what was not predicted as it came."""
+    if known is None or bool(known.volume) != bool(item.volume):
+        return item.dollars
+    return item.volume * known.dollars / known.volume if known.volume else known.dollars

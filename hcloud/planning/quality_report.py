@@ -19,17 +19,24 @@ Entry = Event | Decision
 
 @dataclass(slots=True)
 class Stay:
-    """A job on a machine: thousandths of a vCPU from a time to another (None: it was not over)."""
+    """A job on a machine: thousandths of a vCPU from a time to another (None: it was not over), and since when it ran
+    there (None: the machine was not ready)."""
 
     ask: int
     own: bool
     start: float
     end: float | None = None
+    ran_from: float | None = None
+
+    @property
+    def ran(self) -> float:
+        """Seconds that it ran there, once it is over."""
+        return 0.0 if self.ran_from is None or self.end is None else self.end - self.ran_from
 
 
 @dataclass(slots=True)
 class Journey:
-    """A job from its arrival to its end, in seconds. ``performance`` is the share of that in isolation while it ran.
+    """A job from its submission to its end, in seconds. ``performance`` is the share of that in isolation while it ran.
 
     Journals do not say what is a service: a job that may not be interrupted counts as one.
     """
@@ -70,7 +77,7 @@ class Journey:
             return None
         if self.kind == SERVICE or self.ended <= self.arrived:
             return self.performance
-        return self.performance * (self.ended - self.began) / (self.ended - self.arrived)
+        return self.performance * sum(stay.ran for stay in self.stays) / (self.ended - self.arrived)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +121,7 @@ class Follower:
         self.last = 0.0
         self._now: dict[str, Journey] = {}
         self._on: dict[int, set[str]] = {}
+        self._where: dict[str, int] = {}
         self._starting: set[int] = set()
         self._handlers: dict[type, Callable[[object], None]] = {
             Arrival: self._arrival,  # type: ignore[dict-item]
@@ -134,7 +142,8 @@ class Follower:
         return self
 
     def _arrival(self, event: Arrival) -> None:
-        journey = Journey(event.job, BATCH if event.restartable else SERVICE, event.ask, event.at)
+        came = event.at if event.submitted is None else event.submitted
+        journey = Journey(event.job, BATCH if event.restartable else SERVICE, event.ask, came)
         self.journeys[len(self.journeys)] = self._now[event.job] = journey
 
     def _completion(self, event: Completion) -> None:
@@ -177,6 +186,7 @@ class Follower:
         if decision.action is Action.LAUNCH:
             self._starting.add(instance)
         self._on.setdefault(instance, set()).add(journey.job)
+        self._where[journey.job] = instance
         journey.stays.append(Stay(journey.ask, decision.place.startswith(OWN), decision.at))
         if instance not in self._starting:
             self._begin(journey, decision.at)
@@ -184,10 +194,15 @@ class Follower:
     def _begin(self, journey: Journey, at: float) -> None:
         if journey.began is None:
             journey.began = at
+        if journey.stays[-1].ran_from is None:
+            journey.stays[-1].ran_from = at
 
     def _leave(self, journey: Journey, at: float) -> None:
-        for names in self._on.values():
-            names.discard(journey.job)
+        instance = self._where.pop(journey.job, None)
+        if instance is not None and instance in self._on:
+            self._on[instance].discard(journey.job)
+            if not self._on[instance]:
+                del self._on[instance]
         if journey.stays and journey.stays[-1].end is None:
             journey.stays[-1].end = at
 

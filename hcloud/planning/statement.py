@@ -106,6 +106,7 @@ def state(decision: Decision, around: Circumstances) -> Plan:
 def _summary(demand: Demand) -> WorkloadSummary:
     origin = demand.provenance
     points = np.array_split(demand.cores, min(PROFILE_POINTS, len(demand)))
+    digits = 1 if np.max(demand.cores) >= 10 else 3
     return WorkloadSummary(
         name=origin.name.rsplit("/", 1)[-1],
         format=origin.format,
@@ -118,9 +119,9 @@ def _summary(demand: Demand) -> WorkloadSummary:
         peak_memory_gib=round(float(np.max(demand.memory)), 3),
         repaired=dict(sorted(origin.repaired.items())),
         left_out=dict(sorted(origin.left_out.items())),
-        profile=tuple(round(float(p.mean()), 1) for p in points),
-        peaks=tuple(round(float(p.max()), 1) for p in points),
-        quantiles=tuple(round(float(q), 1) for q in np.quantile(demand.cores, PERCENTS, method="inverted_cdf")),
+        profile=tuple(round(float(p.mean()), digits) for p in points),
+        peaks=tuple(round(float(p.max()), digits) for p in points),
+        quantiles=tuple(round(float(q), digits) for q in np.quantile(demand.cores, PERCENTS, method="inverted_cdf")),
     )
 
 

@@ -162,7 +162,9 @@ def _read_arrival(document: Document) -> Arrival:
     coin = _number(document, "coin", 0.0, 1.0) if "coin" in document else coin_of(job)
     ask = max(round(_number(document, "cores", 0.0, 1e6) * 1000), 1)
     memory = math.ceil(_number(document, "memory_gib", 0.0, 1e6, 0.0) * 1024)
-    return Arrival(_at(document), job, ask, memory, _entries(document, "vector", UNKNOWN), restartable, coin)
+    at, vector = _at(document), _entries(document, "vector", UNKNOWN)
+    submitted = None if document.get("submitted") is None else _number(document, "submitted", 0.0, at)
+    return Arrival(at, job, ask, memory, vector, restartable, coin, submitted)
 
 
 def _write_arrival(event: Arrival) -> Document:
@@ -173,6 +175,7 @@ def _write_arrival(event: Arrival) -> Document:
         "vector": list(event.vector),
         "restartable": event.restartable,
         "coin": event.coin,
+        **({} if event.submitted is None else {"submitted": event.submitted}),
     }
 
 

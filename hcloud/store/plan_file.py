@@ -129,7 +129,7 @@ def load_changes(path: Path) -> ChangeSet:
 
 def load_made(path: Path) -> Plan | ChangeSet:
     """What a plan file holds: a plan, or changes alone (of a fleet that is written down); InputError for neither."""
-    return load_changes(path) if "slots" in _read(path) else load_plan(path)
+    return load_changes(path) if "slots" in _read(path, "a plan", "a plan of changes") else load_plan(path)
 
 
 def _exactly(path: Path, found: ChangeSet, document: object) -> ChangeSet:

@@ -152,7 +152,9 @@ class Reading:
         t = self._tasks
         vector = tuple(t.vector[row].tolist())
         asked = int(t.ask[row]), int(t.memory[row])
-        return Arrival(time, self._names[row], *asked, vector, not t.service[row], float(t.coin[row]))
+        submitted = float(t.submit[row])
+        before = submitted if submitted < time else None
+        return Arrival(time, self._names[row], *asked, vector, not t.service[row], float(t.coin[row]), before)
 
     def _sample(self, at: int) -> Sample:
         """A probe stands right before the arrival or the end, or right after the start, that it was made for."""

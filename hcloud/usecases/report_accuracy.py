@@ -84,12 +84,8 @@ def _accuracy(planned: tuple[Plan, Path], actual: Report, asked: Asked, ran: _Ra
         hours,
         (*_costs(plan, actual.costs.effective / hours), *_of_commitments(predicted, actual), *_of_run(plan, ran)),
         effects(items_of(predicted.charges, month, size), items_of(actual.charges, hours, size), _grown(plan, ran)),
-        (*actual.notes, "intervals are of the mean over seeds, or of futures drawn from the trace", *_waits(ran)),
+        (*actual.notes, "intervals are of the mean over seeds, or of futures drawn from the trace"),
     )
-
-
-def _waits(ran: _Ran | None) -> tuple[str, ...]:
-    return () if ran is None else ("waits of a journal count from when the controller hears of a job",)
 
 
 def _grown(plan: Plan, ran: _Ran | None) -> Decimal | None:

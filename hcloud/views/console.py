@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PIPE_WIDTH = 100
+SOON_SECONDS = 0.5  # ours: what takes less needs no sign that it is under way
 
 
 class Advance(Protocol):
@@ -81,6 +83,23 @@ class Terminal:
             task = bar.add_task(title, total=total)
             yield lambda done: bar.update(task, completed=done)
 
+    @contextmanager
+    def busy(self, title: str) -> Iterator[None]:
+        """A turning sign on a terminal for work that cannot say how far it is; work that is soon done shows none."""
+        if self.quiet or not self.err.is_terminal:
+            yield
+            return
+        sign = self.err.status(f"[dim]{title}[/]")
+        soon = threading.Timer(SOON_SECONDS, sign.start)
+        soon.daemon = True
+        soon.start()
+        try:
+            yield
+        finally:
+            soon.cancel()
+            soon.join()
+            sign.stop()
+
 
 def plain_table(
     *columns: str, title: str = "", right: tuple[int, ...] = (), wrap: tuple[str, ...] = ("why", "would flip if")
@@ -113,7 +132,7 @@ def _console(stream: TextIO, plain: bool) -> Console:
 
 def _width(is_terminal: bool) -> int | None:
     columns = os.environ.get("COLUMNS", "")
-    if columns.isdecimal():
+    if columns.isdecimal() and int(columns) > 0:
         return int(columns)
     return None if is_terminal else PIPE_WIDTH
 

@@ -52,7 +52,7 @@ def strategies_picture(operation: Operation) -> Drawn:
     seeds = len(operation.seeds)
     told = "Dollars a month of each strategy: " + ", ".join(f"{row.name} {row.said}" for row in rows) + "."
     about = f"± and whiskers: 95% interval over {seeds} seeds." if seeds > 1 else "One seed, so no intervals."
-    named = "; ".join(f"{name}: {title}" for name, title in _titles(row.strategy for row in operation.points))
+    named = "; ".join(f"{name}: {title}" for name, title in titles(row.strategy for row in operation.points))
     caption = f"Simulated on the trace; of each strategy the cheapest point that keeps the target. {about}"
     caption += f" {named}." if named else ""
     budget = None if operation.budget is None else float(operation.budget)
@@ -60,7 +60,7 @@ def strategies_picture(operation: Operation) -> Drawn:
     return Drawn("Dollars a month by strategy", lambda width: bars(drawn, width), told, caption)
 
 
-def _titles(strategies: Iterable[str]) -> Iterator[tuple[str, str]]:
+def titles(strategies: Iterable[str]) -> Iterator[tuple[str, str]]:
     """What the bundled ones among these strategies are, in a few words."""
     for name in dict.fromkeys(strategies):
         if name in strategy_names():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 PHONE, TABLET, DESKTOP = (360, 740), (700, 900), (1280, 900)
 SIZES = pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
-NAMED = pytest.mark.parametrize("name", ["plain", "simulated", "hostile"])
+NAMED = pytest.mark.parametrize("name", ["plain", "simulated", "hostile", "report", "compared"])
 SMALLEST_LETTERS = 10.5  # ours: pixels
 
 
@@ -86,6 +86,8 @@ def test_L2_a_page_asks_for_nothing_complains_of_nothing_and_fits(
         *(("simulated", size, scheme) for size in (PHONE, DESKTOP) for scheme in ("light", "dark")),
         ("plain", PHONE, "dark"),
         ("hostile", DESKTOP, "light"),
+        ("report", PHONE, "light"),
+        ("compared", DESKTOP, "dark"),
     ],
 )
 def test_the_checker_finds_nothing_serious(
@@ -133,14 +135,14 @@ LABELS = """() => [...document.querySelectorAll('svg')].filter(s => s.getBoundin
 })"""
 
 
-@pytest.mark.parametrize("name", ["plain", "simulated"])
+@pytest.mark.parametrize(("name", "least"), [("plain", 4), ("simulated", 9), ("report", 1), ("compared", 8)], ids=str)
 @SIZES
 def test_every_label_of_a_picture_is_large_enough_whole_and_on_no_other(
-    browser: Browser, pages: dict[str, Path], name: str, size: tuple[int, int]
+    browser: Browser, pages: dict[str, Path], name: str, least: int, size: tuple[int, int]
 ) -> None:
     with shown(browser, pages[name], size) as it:
         pictures = it.told(LABELS)
-    assert len(pictures) >= (4 if name == "plain" else 9)
+    assert len(pictures) >= least
     for picture in pictures:
         labels = picture["labels"]
         assert min(label["pixels"] for label in labels) >= SMALLEST_LETTERS, picture["said"]

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -232,7 +233,7 @@ def test_prices_are_looked_at_without_another_run(
     document = json.loads(output_of(swept(trace, *prices, "--strategy", "HM", "--workers", "1", "--json"), capsys))
     assert (len(runs), len(document["rows"])) == (1, 18)
     assert len({json.dumps(r["figures"]["performance_mean"]) for r in document["rows"]}) == 1
-    dollars = {tuple(r["changes"].values()): r["figures"]["dollars"]["mean"] for r in document["rows"]}
+    dollars = {tuple(r["changes"].values()): Decimal(r["figures"]["dollars"]["mean"]) for r in document["rows"]}
     assert dollars["1", "aws", "1"] > dollars["2", "aws", "1"] > dollars["4", "aws", "1"]
     assert dollars["1", "azure", "1"] == dollars["4", "azure", "1"] > dollars["4", "gce", "1"]
 

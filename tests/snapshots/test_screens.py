@@ -25,8 +25,8 @@ BY_LINE = {
     "diff-md": "Markdown",
 }
 """Results that are not laid out for a terminal."""
-DRAWN = frozenset({"workload-show"})
-"""Screens with a chart, whose axis has as many marks as there is room for."""
+DRAWN = frozenset({"workload-show", "report-cost"})
+"""Screens whose chart has as many marks as there is room for, or that say which columns they spare."""
 Shown = Callable[[int], dict[str, Said]]
 
 

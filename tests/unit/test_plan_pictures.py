@@ -131,6 +131,14 @@ def test_the_reserve_ends_where_its_use_falls_below_what_pays(plan: Plan) -> Non
     assert abs(crossing - reserve) <= 16 * vcpu + 0.2
 
 
+def test_the_use_of_the_last_instance_is_the_one_the_plan_reasons_with(plan: Plan) -> None:
+    drawn = use_picture(plan)
+    assert drawn is not None
+    reasoned = next(re.findall(r"is in use ([\d.]+)% of the time", r)[0] for r in plan.reasons if "is in use" in r)
+    told = re.findall(r"is needed about (\d+)% of the time", drawn.alternative)[0]
+    assert abs(float(reasoned) - int(told)) <= 1
+
+
 def test_without_quantiles_or_purchases_there_is_no_curve_of_use(plan: Plan) -> None:
     old = replace(plan, workload=replace(plan.workload, quantiles=(), peaks=()))
     rented = replace(plan, mix=tuple(m for m in plan.mix if not m.option.is_commitment))

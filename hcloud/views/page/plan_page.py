@@ -9,6 +9,7 @@ from hcloud.model.operation import Operation
 from hcloud.model.plan import OWNED, Plan
 from hcloud.units import counted, format_age, format_money
 from hcloud.views.change import totals
+from hcloud.views.charts import figure
 from hcloud.views.operation import said_of
 from hcloud.views.page import plan_tables as tables
 from hcloud.views.page.drawn import Drawn
@@ -71,7 +72,7 @@ def _lead(plan: Plan) -> Iterator[str]:
     places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix}))
     yield (
         f"Planned for {horizon(plan)} in {places}, from {w.rows:,} rows over {w.hours:,.1f} hours of {w.name}: "
-        f"{w.mean_cores:,.0f} vCPUs on average, {w.peak_cores:,.0f} at the peak."
+        f"{figure(w.mean_cores)} vCPUs on average, {figure(w.peak_cores)} at the peak."
     )
 
 
