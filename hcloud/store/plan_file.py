@@ -134,8 +134,9 @@ def load_made(path: Path) -> Plan | ChangeSet:
 
 def _exactly(path: Path, found: ChangeSet, document: object) -> ChangeSet:
     """Changes that say all that stands in their file: what is not understood is not carried out."""
-    wanted = cast("dict[str, object]", _changes_adapter().dump_python(found, mode="json"))
-    if not isinstance(document, dict) or wanted != {k: v for k, v in document.items() if k not in _BESIDE}:
+    whole = changes_document(found)
+    bare = {name: value for name, value in whole.items() if name not in _BESIDE}
+    if document not in (whole, bare):
         raise InputError(f"{path}: was altered after it was made, or is of another version", hint="plan again")
     return found
 
