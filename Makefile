@@ -5,10 +5,13 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run test lint bench lock clean
+.PHONY: run demo test lint axe bench lock clean
 
 run: $(VENV)/.run  ## plan the bundled example
 	$(BIN)/hcloud plan --file examples/high-variability/hcloud.yaml
+
+demo: $(VENV)/.run  ## all of it in about a minute, on a cloud in memory
+	$(BIN)/hcloud demo
 
 test: $(VENV)/.test lint  ## all checks and tests
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal
@@ -18,6 +21,9 @@ lint: $(VENV)/.test
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+axe: $(VENV)/.run  ## fetch the accessibility checker of the tests in a browser (needs npm)
+	$(BIN)/python tests/browser/fetch_axe.py
 
 bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b1_simulate

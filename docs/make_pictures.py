@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 import io
+import shutil
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import vl_convert
 from rich.console import Console
 
 from hcloud.model.catalog import Provider
+from hcloud.model.plan import Plan
 from hcloud.readers.config import load_config
 from hcloud.usecases.plan import make_plan
 from hcloud.usecases.simulate import compare, strategies_named
 from hcloud.usecases.simulation import Asked, open_study
 from hcloud.usecases.sources import Flags, with_flags
 from hcloud.views.console import Terminal
+from hcloud.views.page.plan_page import plan_page
+from hcloud.views.page.render import render
 from hcloud.views.pictures import save_drawn
 from hcloud.views.plan import show_plan
 from hcloud.views.plan_charts_costs import front_picture
@@ -33,9 +38,11 @@ SMALL = 1.0
 
 
 def main(trace: str | None) -> None:
-    """Write docs/plan.png (the example's plan as a terminal shows it), docs/front.png, docs/compare*.png."""
+    """Write docs/plan.png (the example's plan as a terminal shows it), front.png, page-*.png, compare*.png."""
     draw_plan()
-    draw_front()
+    simulated = simulated_plan()
+    draw_front(simulated)
+    draw_page(simulated)
     draw_comparison(Flags(workload="scenario:high-variability"), 7, HERE / "compare.png")
     if trace is not None:
         draw_comparison(Flags(workload=trace, providers=(Provider.AZURE,)), 3, HERE / "compare-azure.png")
@@ -58,12 +65,40 @@ def draw_plan() -> None:
     (HERE / "plan.png").write_bytes(vl_convert.svg_to_png(svg, scale=1))
 
 
-def draw_front() -> None:
-    """Dollars against quality of every strategy for the bundled example."""
+def simulated_plan() -> Plan:
+    """The plan of the bundled example with every strategy simulated."""
     loaded = with_flags(load_config(EXAMPLE), Flags(operation={"strategy": "auto", "seeds": 7}))
-    plan = make_plan(loaded, datetime.now(UTC)).plan
+    return make_plan(loaded, datetime.now(UTC)).plan
+
+
+def draw_front(plan: Plan) -> None:
+    """Dollars against quality of every strategy for the bundled example."""
     assert plan.operation is not None
     save_drawn(front_picture(plan.operation), HERE / "front.png", f"{plan.workload.name}: dollars and quality")
+
+
+def draw_page(plan: Plan) -> None:
+    """The top of its page as Chromium shows it on a screen, and on a phone in the dark."""
+    from playwright.sync_api import sync_playwright
+
+    found = shutil.which("chromium") or shutil.which("google-chrome")
+    with sync_playwright() as playwright, TemporaryDirectory() as folder:
+        path = Path(folder) / "page.html"
+        path.write_text(render(plan_page(plan)), encoding="utf-8")
+        switches = ["--headless", "--no-sandbox", "--disable-gpu"]
+        browser = playwright.chromium.launch(executable_path=found, args=switches)
+        screen = browser.new_page(viewport={"width": 1280, "height": 1500}, color_scheme="light")
+        screen.goto(path.as_uri())
+        screen.screenshot(path=HERE / "page-desktop.png")
+        phone = browser.new_context(
+            viewport={"width": 360, "height": 1000},
+            color_scheme="dark",
+            device_scale_factor=1.5,
+            reduced_motion="reduce",
+        ).new_page()
+        phone.goto(f"{path.as_uri()}#demand-against-the-reserve")
+        phone.screenshot(path=HERE / "page-phone.png")
+        browser.close()
 
 
 if __name__ == "__main__":

@@ -130,8 +130,8 @@ def exit_codes() -> Iterator[str]:
         "",
         "Where JSON was asked for (`--json`, `-o json`), the last line of stderr is the error as JSON, by",
         "[error.schema.json](../schemas/error.schema.json): `what`, `hint`, `exit_code` and `problems`, each with its",
-        "file, place, value and what is allowed. stdout then stays empty: it carries results only. Every other document",
-        "that a verb prints has a schema beside it, too.",
+        "file, place, value and what is allowed. stdout then stays empty: it carries results only. Every other",
+        "document that a verb prints has a schema beside it, too.",
     )
 
 

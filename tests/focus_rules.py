@@ -135,7 +135,7 @@ def _row(row: dict[str, str]) -> list[str]:
     held, category, status = (
         row["CommitmentDiscountId"], row["ChargeCategory"], row["CommitmentDiscountStatus"],
     )  # fmt: skip
-    costs = {n: Decimal(row[n]) for n in ("BilledCost", "EffectiveCost", "ListCost", "ContractedCost")}
+    costs = {n: Decimal(row[n] or "0") for n in ("BilledCost", "EffectiveCost", "ListCost", "ContractedCost")}
     quantity = Decimal(row["PricingQuantity"] or "0")
     cover = bool(held) and category == "Usage"
     rules = {

@@ -16,7 +16,7 @@ from purchasing import OPEN, approved, go_on
 from hcloud.catalog.book import PriceBook
 from hcloud.fake.bill import Bill, Tariff, bill
 from hcloud.fake.memory import MemoryCloud
-from hcloud.fake.memory_bill import MemoryTariff
+from hcloud.fake.tariffs import tariff_of
 from hcloud.live.apply import apply, destroy, ends_of_all
 from hcloud.live.guards import Approval
 from hcloud.live.observe import observe
@@ -223,14 +223,7 @@ class Renting:
 
     def tariff(self) -> Tariff:
         """The fake's own."""
-        fake: Any = self.rig.fake
-        if isinstance(fake, MemoryCloud):
-            return MemoryTariff(fake.world)
-        module, name = {"aws": ("aws", "AwsTariff"), "gcp": ("gcp", "GoogleTariff"), "azure": ("azure", "AzureTariff")}[
-            self.kind.rig
-        ]
-        found: Tariff = getattr(import_module(f"hcloud.fake.{module}.bill"), name)(fake)
-        return found
+        return tariff_of(self.rig.fake)
 
     def book(self) -> PriceBook:
         """The fake's prices as the price book of a project in it would have them."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hcloud.catalog.billing_cover import Cover, Day
 from hcloud.catalog.billing_rows import Sheet
 from hcloud.catalog.billing_terms import Term, terms_of
-from hcloud.catalog.billing_time import DAY, Rental, days, month_of
+from hcloud.catalog.billing_time import DAY, Offers, Rental, days, month_of
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import BillingRule, Offer, OfferKey, Provider, PurchaseOption
@@ -19,12 +19,14 @@ from hcloud.model.report import Charge, Period, Usage
 
 @dataclass(frozen=True, slots=True)
 class Tariff:
-    """Where things are rented, and the prices and billing rules of the place."""
+    """Where things are rented, and the prices and billing rules of the place; ``listed`` are the prices before
+    negotiation, where some were negotiated."""
 
     book: PriceBook
     provider: Provider
     region: str
     account: str = ""
+    listed: PriceBook | None = None
 
     @property
     def rule(self) -> BillingRule:
@@ -40,6 +42,11 @@ class Tariff:
         own = self.book.offers.get(key)
         return own or self.book.offer(OfferKey(self.provider, self.region, instance_type, option))
 
+    def list_offer(self, instance_type: str) -> Offer:
+        """What everybody is asked for on demand; EvidenceError without a price."""
+        book = self.book if self.listed is None else self.listed
+        return book.offer(OfferKey(self.provider, self.region, instance_type, PurchaseOption.ON_DEMAND))
+
 
 def charges(rented: Sequence[Usage], held: Sequence[Commitment], tariff: Tariff, period: Period) -> tuple[Charge, ...]:
     """Every charge of a period, by day: of machines, of what commitments were not used for, and of their purchase.
@@ -53,7 +60,7 @@ def charges(rented: Sequence[Usage], held: Sequence[Commitment], tariff: Tariff,
     terms = terms_of(held, tariff, Period(month_of(period.start).start, period.end))
     on_demand = [at for at, r in enumerate(rentals) if r.usage.option is PurchaseOption.ON_DEMAND]
     cover = Cover([rentals[at] for at in on_demand], terms, tariff.book)
-    there = _by_day(rentals)
+    there = _by_day(rentals, month_of(period.start).start)
     places = {at: place for place, at in enumerate(on_demand)}
     found: list[Charge] = []
     before = Period(month_of(period.start).start, period.start) if cover.is_sustained else Period(0, 0)
@@ -84,15 +91,17 @@ def _rentals(rented: Sequence[Usage], tariff: Tariff, period: Period) -> list[Re
         if usage.start >= period.end:
             continue
         paid = tariff.offer(usage.instance_type, usage.option, usage.zone)
-        listed = tariff.offer(usage.instance_type, PurchaseOption.ON_DEMAND)
-        found.append(Rental(usage, paid, listed, rule, period.end))
+        contracted = tariff.offer(usage.instance_type, PurchaseOption.ON_DEMAND)
+        offers = Offers(paid, contracted, tariff.list_offer(usage.instance_type))
+        found.append(Rental(usage, offers, rule, period.end))
     return found
 
 
-def _by_day(rentals: Sequence[Rental]) -> Mapping[int, list[int]]:
-    """The rentals of each day, by its number."""
+def _by_day(rentals: Sequence[Rental], since: int) -> Mapping[int, list[int]]:
+    """The rentals of each day from a moment on, by its number."""
     found: dict[int, list[int]] = defaultdict(list)
     for at, rental in enumerate(rentals):
-        for number in range(rental.usage.start // DAY, max(rental.end - 1, rental.usage.start) // DAY + 1):
+        start = rental.usage.start
+        for number in range(max(start, since) // DAY, max(rental.end - 1, start) // DAY + 1):
             found[number].append(at)
     return found

@@ -75,7 +75,7 @@ class Cover:
 
     def __init__(self, rentals: Sequence[Rental], terms: Sequence[Term], book: PriceBook) -> None:
         self.rentals, self._terms, self._book = rentals, terms, book
-        slots = [Slot(r.list_offer.key, r.usage.zone) for r in rentals]
+        slots = [Slot(r.offers.contracted.key, r.usage.zone) for r in rentals]
         distinct = sorted(set(slots))
         index = {slot: at for at, slot in enumerate(distinct)}
         self._slot_of = [index[slot] for slot in slots]
@@ -96,15 +96,18 @@ class Cover:
         """Dollars an hour of what commitments can cover of a machine: its price without licence and devices."""
         rows = [self.rows[at] for at in self._of_slot[self._slot_of[rental]]]
         rest = sum((r.rate * r.quantity for r in rows if r.resource is Resource.REST), ZERO)
-        return self.rentals[rental].list_offer.hourly - rest
+        return self.rentals[rental].offers.contracted.hourly - rest
 
     def day(self, period: Period, there: Sequence[int]) -> Day:
         """One day of these machines."""
+        running: dict[int, list[tuple[int, int]]] = {hour.start: [] for hour in clock_hours(period)}
+        for at in there:
+            for start, seconds in _by_hour(self.rentals[at], period):
+                running[start].append((at, seconds))
         alike: Counter[tuple[Running, Running]] = Counter()
         for hour in clock_hours(period):
-            machines = ((at, self.rentals[at].seconds(hour)) for at in there)
             terms = ((at, term.seconds(hour)) for at, term in enumerate(self._terms))
-            alike[tuple(m for m in machines if m[1]), tuple(t for t in terms if t[1])] += 1
+            alike[tuple(running[hour.start]), tuple(t for t in terms if t[1])] += 1
         found = Day()
         for like, count in alike.items():
             hour_ = self._hour(like)
@@ -155,6 +158,18 @@ class Cover:
             pools = [p._replace(commitment=terms[p.commitment][0]) for p in found.pools]
             self._layouts[terms] = Layout(pools, found.steps)
         return self._layouts[terms]
+
+
+def _by_hour(rental: Rental, period: Period) -> Iterator[tuple[int, int]]:
+    """The clock hours of a period in which a machine is charged, by their beginning, with the seconds charged."""
+    start = max(rental.usage.start // SECONDS_PER_HOUR * SECONDS_PER_HOUR, period.start)
+    last, before = min(rental.end, period.end), rental.billed(start)
+    while start < last:
+        end = min((start // SECONDS_PER_HOUR + 1) * SECONDS_PER_HOUR, last)
+        by = rental.billed(end)
+        if by > before:
+            yield start, by - before
+        start, before = end, by
 
 
 def _rows(slots: Sequence[Slot], book: PriceBook, *, split: bool) -> tuple[Row, ...]:

@@ -86,19 +86,20 @@ class Sheet:
         """A machine's hours under each term, then on demand. What is covered to the last second leaves nothing over;
         what no commitment covers (licences, devices) stays on demand."""
         rental, price = self.cover.rentals[place], self.cover.bare_price(place)
+        contracted, at_list = rental.offers.contracted, rental.offers.at_list
         seconds: Mapping[int, Decimal] = covered.seconds.get(place, {})
-        hours_left, list_left = hours, exact_dollars(usage_cost(rental.list_offer, hours))
+        hours_left, dollars_left = hours, exact_dollars(usage_cost(contracted, hours))
         is_covered = rental.seconds(self.day) - sum(seconds.values(), ZERO) <= _NOISE
         for number, term in enumerate(sorted(seconds), start=1):
             last = is_covered and number == len(seconds)
             mine = hours_left if last else exact_hours(seconds[term])
-            all_of_it = last and price == rental.list_offer.hourly
-            listed = list_left if all_of_it else exact_dollars(price * mine)
-            hours_left, list_left = hours_left - mine, list_left - listed
-            yield _Part(term, mine, Costs(listed, listed, effective.get((place, term), ZERO), ZERO))
-        if hours_left or list_left:
-            paid = list_left - exact_dollars(covered.discount.get(place, ZERO))
-            yield _Part(None, hours_left, Costs(list_left, paid, paid, paid))
+            all_of_it = last and price == contracted.hourly
+            dollars = dollars_left if all_of_it else exact_dollars(price * mine)
+            hours_left, dollars_left = hours_left - mine, dollars_left - dollars
+            yield _Part(term, mine, Costs(at_list(dollars), dollars, effective.get((place, term), ZERO), ZERO))
+        if hours_left or dollars_left:
+            paid = dollars_left - exact_dollars(covered.discount.get(place, ZERO))
+            yield _Part(None, hours_left, Costs(at_list(dollars_left), paid, paid, paid))
 
     def _of_machine(self, rental: Rental, part: _Part) -> Charge:
         usage, is_spot = rental.usage, rental.usage.option is PurchaseOption.SPOT
@@ -119,7 +120,7 @@ class Sheet:
             instance_type=usage.instance_type,
             option=term.told.option if term else usage.option,
             hours=part.hours,
-            list_price=rental.list_offer.hourly,
+            list_price=rental.offers.listed.hourly,
             costs=part.costs,
             commitment=term.told.id if term else "",
             status=CommitmentStatus.USED if term else None,
@@ -170,6 +171,6 @@ class Sheet:
 
 def _rented_costs(rental: Rental, hours: Decimal) -> Costs:
     """Of what no commitment can cover: listed at the on-demand price, paid at its own."""
-    listed = exact_dollars(usage_cost(rental.list_offer, hours))
-    paid = exact_dollars(usage_cost(rental.offer, hours))
+    listed = exact_dollars(usage_cost(rental.offers.listed, hours))
+    paid = exact_dollars(usage_cost(rental.offers.paid, hours))
     return Costs(listed, paid, paid, paid)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import NamedTuple
 
 from hcloud.catalog.quote import billed_seconds
 from hcloud.model.catalog import BillingRule, Offer
@@ -57,13 +58,26 @@ def within(period: Period, start: int, end: int) -> int:
     return max(min(period.end, end) - max(period.start, start), 0)
 
 
+class Offers(NamedTuple):
+    """What a machine is rented at, what it would be on demand, and what everybody is asked for on demand."""
+
+    paid: Offer
+    contracted: Offer
+    listed: Offer
+
+    def at_list(self, contracted: Decimal) -> Decimal:
+        """Dollars at the contracted price on demand as they would be at the list price."""
+        if self.listed.hourly == self.contracted.hourly:
+            return contracted
+        return exact_dollars(contracted * self.listed.hourly / self.contracted.hourly)
+
+
 @dataclass(frozen=True, slots=True)
 class Rental:
-    """A machine's rental with its prices, up to ``until`` where it still runs; ``list_offer`` is that on demand."""
+    """A machine's rental with its prices, up to ``until`` where it still runs."""
 
     usage: Usage
-    offer: Offer
-    list_offer: Offer
+    offers: Offers
     rule: BillingRule
     until: int
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -28,9 +29,17 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, Simulating, moment, opened_study, tell_first_use, tell_study
+from hcloud.cli.options import Simulating, moment, opened_study, tell_first_use, tell_study
 
 app = typer.Typer(pretty_exceptions_enable=False)
+
+
+class ComparisonFormat(StrEnum):
+    """How a comparison is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    HTML = "html"
 
 
 @app.command()
@@ -53,7 +62,7 @@ def compare(
     profiles: Profiles = None,
     seed: FirstSeed = None,
     picture: Picture = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
+    output: Annotated[ComparisonFormat, typer.Option("--output", "-o", help="What to print.")] = ComparisonFormat.TABLE,
     json_: AsJson = False,
     now: Now = None,
 ) -> None:
@@ -82,7 +91,12 @@ def compare(
         with terminal.busy("drawing"):
             save_pictures(comparison, picture)
         terminal.note(f"drawn to {picture}")
-    if json_ or output is Output.JSON:
+    if json_ or output is ComparisonFormat.JSON:
         terminal.write_json(view.simulation_document(comparison, at))
+    elif output is ComparisonFormat.HTML:
+        from hcloud.views.page.render import render
+        from hcloud.views.simulation_page import comparison_page
+
+        terminal.write(render(comparison_page(comparison, at)))
     else:
         view.show_comparison(comparison, terminal)

@@ -16,9 +16,10 @@ if TYPE_CHECKING:
     from io import BufferedIOBase
 
 EPILOG = (
-    'Events: {"at": 0, "event": "arrival", "job": "a", "cores": 2, "memory_gib": 4} (and vector, restartable, coin), '
-    "completion and below-qos (job, performance), ready and interruption (instance), sample (instance, contention: ten "
-    "numbers 0..99), clock. Times are seconds and never fall; a clock event fires what is due."
+    'Events: {"at": 0, "event": "arrival", "job": "a", "cores": 2, "memory_gib": 4} (and vector, restartable, coin, '
+    "submitted), completion (job, performance, tail) and below-qos (job, performance), ready and interruption "
+    "(instance), sample (instance, contention: ten numbers 0..99), clock. Times are seconds and never fall; a clock "
+    "event fires what is due."
 )
 
 app = typer.Typer(pretty_exceptions_enable=False)

@@ -64,9 +64,10 @@ def diff(
 
         terminal.write(markdown_difference(found, name))
     elif wanted is DiffFormat.HTML:
-        from hcloud.views.diff_page import html_difference
+        from hcloud.views.diff_page import difference_page
+        from hcloud.views.page.render import render
 
-        terminal.write(html_difference(found))
+        terminal.write(render(difference_page(found)))
     else:
         from hcloud.views.diff import show_difference
 

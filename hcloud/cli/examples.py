@@ -10,7 +10,7 @@ from hcloud.errors import EXIT_CODES
 EXAMPLES: Mapping[str, str] = {
     "demo": "hcloud demo --step",
     "plan": "hcloud plan trace.csv --provider aws --region us-east-1 --out plan.json",
-    "explain": "hcloud explain plan.json aws/us-east-1/m7i.4xlarge",
+    "explain": "hcloud explain plan.json --why-not m7i.4xlarge",
     "page": "hcloud page plan.json --out plan.html",
     "diff": "hcloud diff base.json head.json -o md",
     "policy check": "hcloud policy check plan.json --rules rules.yaml",
@@ -30,6 +30,8 @@ EXAMPLES: Mapping[str, str] = {
     "report cost": "hcloud report cost --cloud aws --month 2026-11 --by team",
     "report savings": "hcloud report savings --cloud aws --from 2026-11-01",
     "report commitments": "hcloud report commitments --cloud aws",
+    "report quality": "hcloud report quality journal.jsonl",
+    "report accuracy": "hcloud report accuracy --plan plan.json --month 2026-11",
     "destroy": "hcloud destroy --cloud fake --ends 12",
     "gc": "hcloud gc --cloud aws",
     "recover": "hcloud recover --cloud aws",

@@ -76,7 +76,7 @@ def run(
     """
     from hcloud.cli.profile_cloud import CloudFlags, measure_on_cloud
     from hcloud.readers.app import load_app
-    from hcloud.usecases.profile_run import Probing, app_files, resources_named, target_of
+    from hcloud.usecases.profile_run import Probing, app_files, resources_named, targets_of
     from hcloud.views import profile as view
 
     chosen = resources_named(resources or [])
@@ -99,7 +99,7 @@ def run(
         raise UsageError("nothing to measure", hint="hcloud profile run -- COMMAND..., or -f app.yaml")
     overriding = {k: v for k, v in words.items() if v}
     described = [load_app(path, overriding) for path in (app_files(file) if file else (None,))]
-    targets = [target_of(one, out, alone=len(described) == 1) for one in described]
+    targets = targets_of(described, out)
     terminal, probing = session(ctx).terminal, Probing(chosen, seed)
     errands = zip(described, targets, strict=True)
     if cloud is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from hcloud.cli.flags import Configuration, Now
-from hcloud.cli.live import StatePlace, WhichCloud, Yes, confirm, ground
+from hcloud.cli.live import StatePlace, WhichCloud, Yes, confirm, ground, told
 from hcloud.cli.main import session
 from hcloud.cli.options import moment
 
@@ -24,14 +24,19 @@ def recover(
     yes: Yes = False,
     now: Now = None,
 ) -> None:
-    """Rebuild a lost or damaged state from the tags of the machines and from what can still be read of it."""
+    """Rebuild a lost or damaged state from the tags of the machines and from what can still be read of it.
+
+    Where a part of the journal cannot be read, five minutes pass first: a machine that was asked for may not be listed
+    yet. The damaged file is kept beside.
+    """
+    from hcloud.planning.standing import GRACE
     from hcloud.usecases import recover as usecase
     from hcloud.views.standing import show_found
 
     terminal = session(ctx).terminal
     with ground(file, cloud, state, moment(now)) as here:
-        with terminal.busy("looking at the cloud"):
-            found = usecase.look(here, lineage)
+        with told(terminal, "looking for what lists show late", int(GRACE.total_seconds())) as progress:
+            found = usecase.look(here, lineage, progress)
         show_found(found, terminal)
         confirm(session(ctx), "write this state?", yes=yes)
         written = usecase.write(here, found)

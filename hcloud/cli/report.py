@@ -85,7 +85,7 @@ class Chosen:
 def cost(
     ctx: typer.Context,
     source: SourceFile = None,
-    by: Annotated[list[By] | None, typer.Option("--by", help="Group by this; may be repeated [app, option].")] = None,
+    by: Annotated[list[By] | None, typer.Option("--by", help="Group by this, or several; else app and option.")] = None,
     month: Month = None,
     from_: From = None,
     to: To = None,
@@ -100,8 +100,10 @@ def cost(
     json_: AsJson = False,
     now: Now = None,
 ) -> None:
-    """What was (or will be) spent: at list price, as contracted, effective (commitments spread over what they cover)
-    and as billed."""
+    """What was (or will be) spent, in four costs.
+
+    At list price, as contracted, effective (commitments spread over what they cover) and as billed.
+    """
     from hcloud.planning.report import Dimension
     from hcloud.views.report import cost_sections
 
@@ -185,7 +187,7 @@ def _reported(chosen: Chosen, at: datetime) -> Report:
     from hcloud.usecases.report import Asked, is_journal, report_of_plan
 
     loaded = load_config(chosen.file)
-    asked = Asked(loaded, at, _span(chosen), chosen.team_tag or loaded.config.report.team_tag)
+    asked = Asked(loaded, at, span_of_flags(chosen.time), chosen.team_tag or loaded.config.report.team_tag)
     if chosen.source is None:
         return _live(chosen, asked)
     if is_journal(chosen.source):
@@ -205,11 +207,11 @@ def _live(chosen: Chosen, asked: Asked) -> Report:
         return report_of_live(here, asked)
 
 
-def _span(chosen: Chosen) -> Span:
-    """The time that is meant; UsageError for what is no month or day."""
+def span_of_flags(time: tuple[str | None, str | None, str | None]) -> Span:
+    """The time that a month, or a first day and the day after the last, mean; UsageError for what is none."""
     from hcloud.usecases.report import Span
 
-    month, start, end = chosen.time
+    month, start, end = time
     if month is None:
         return Span(_day("--from", start), _day("--to", end))
     if start or end:
@@ -269,3 +271,13 @@ def _text(report: Report, sections: Sequence[Section], shown: _Shown) -> str:
     if shown.kind == "cost":
         return view.cost_csv(report, shown.by)
     return view.savings_csv(report) if shown.kind == "savings" else view.commitments_csv(report, shown.at)
+
+
+def _add_further_reports() -> None:
+    from hcloud.cli.report_quality import accuracy, quality
+
+    app.command()(quality)
+    app.command()(accuracy)
+
+
+_add_further_reports()

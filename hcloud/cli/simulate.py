@@ -84,7 +84,7 @@ def simulate(
         from hcloud.usecases.journal import journal_run
 
         with terminal.busy(f"writing {journal}"):
-            interruptible(lambda: journal_run(study, chosen[0], journal))
+            interruptible(lambda: journal_run(study, chosen[0], journal, pool))
         terminal.note(f"journal written to {journal}; 'hcloud explain --job ID {journal}' reads it")
     if picture is not None:
         from hcloud.views.simulation_charts import save_pictures

@@ -119,6 +119,9 @@ class RentalLog(Protocol):
     def usages(self) -> tuple[Usage, ...]:
         """All rentals, by id and start; InputError where the log is damaged."""
 
+    def running(self, lineage: str) -> tuple[Usage, ...]:
+        """Those of a state that have no end yet."""
+
 
 class StateStore(Protocol):
     """Where the state is kept: a file, or an object in a bucket."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 from hcloud.fake.bill import BY_THE_MINUTE_AT_LEAST, BY_THE_SECOND, Meter, Terms
+from hcloud.fake.flexing import family_of, units_of
 from hcloud.fake.ledger import Purchase, Rented
 from hcloud.fake.memory_purchases import SHARE_OF_PRICE
 from hcloud.fake.memory_world import World
@@ -15,7 +16,8 @@ ONE = Decimal(1)
 
 
 class MemoryTariff:
-    """Every commitment is for machines of one type, or for dollars: of one family, or of all types."""
+    """A commitment is for machines of one type (as AWS of one family, in its sizes), or for dollars: of one family, or
+    of all types."""
 
     def __init__(self, world: World) -> None:
         self._world = world
@@ -26,7 +28,8 @@ class MemoryTariff:
         """The machine itself; nothing covers a spot machine."""
         if rented.spot:
             return (Meter("", ONE, self._world.spot_price(rented.instance_type)),)
-        return (Meter(rented.instance_type, ONE, self._world.price(rented.instance_type)),)
+        pool, units = self._pool(rented.instance_type)
+        return (Meter(pool, units, self._world.price(rented.instance_type)),)
 
     def terms(self, purchase: Purchase) -> Terms:
         """What was ordered, at the price of then."""
@@ -34,11 +37,16 @@ class MemoryTariff:
         if not isinstance(order, CommitmentOrder):
             raise TypeError(f"{purchase.id} keeps no order")
         if not order.option.is_spend_based:
-            units = {order.instance_type: Decimal(order.count)}
-            return Terms(purchase.upfront, purchase.hourly, units)
+            pool, units = self._pool(order.instance_type)
+            return Terms(purchase.upfront, purchase.hourly, {pool: units * order.count})
         share = SHARE_OF_PRICE[order.term_years]
         bound = order.option is PurchaseOption.INSTANCE_SAVINGS_PLAN
-        family = order.instance_type.partition(".")[0]
-        types = [t for t in self._world.semantics.types if not bound or t.partition(".")[0] == family]
+        family = family_of(order.instance_type)
+        types = [t for t in self._world.semantics.types if not bound or family_of(t) == family]
         spend = order.dollars_per_hour or Decimal(0)
         return Terms(purchase.upfront, purchase.hourly, {}, spend, dict.fromkeys(types, share), 0 if bound else 1)
+
+    def _pool(self, instance_type: str) -> tuple[str, Decimal]:
+        if self._world.semantics.cloud == "aws":
+            return family_of(instance_type), units_of(instance_type)
+        return instance_type, ONE

@@ -11,7 +11,7 @@ from hcloud.errors import HcloudError, LockedError, StaleError
 from hcloud.fake.clock import FakeClock
 from hcloud.model.report import Usage
 from hcloud.model.state import Conclusion, Intent, LockInfo, Result, State
-from hcloud.planning.rentals import Rental, folded, fresh, usages
+from hcloud.planning.rentals import Rental, folded, fresh, running, usages
 
 
 @dataclass(slots=True)
@@ -76,6 +76,10 @@ class MemoryRentals:
     def usages(self) -> tuple[Usage, ...]:
         """All rentals, by id and start."""
         return usages(self._disk.rentals)
+
+    def running(self, lineage: str) -> tuple[Usage, ...]:
+        """Those of a state that have no end yet."""
+        return running(self._disk.rentals, lineage)
 
 
 class MemoryStore:

@@ -18,6 +18,7 @@ from hcloud.fake.faults import FaultPlan, Faults, fault_plan
 from hcloud.fake.ledger import Ledger
 
 CONTROL = "/_hcloud/"
+LONGEST_BILL_SECONDS = 366 * 86_400  # ours: it is settled hour by hour
 LARGEST_BODY = 16 << 20
 NONSENSE = b"<html><body><h1>502 Bad Gateway</h1>"
 
@@ -161,7 +162,8 @@ class Running:
 def control(cloud: FakeCloud, received: Received) -> Answer:
     """The way by which tests and people look into a fake and turn its clock; no cloud has anything like it.
 
-    GET ledger; POST clock {"advance": S} or {"speed": X}; POST faults PLAN; POST edit CHANGE.
+    GET ledger; POST bill {"from": S, "to": S}; POST clock {"advance": S} or {"speed": X}; POST faults PLAN; POST edit
+    CHANGE.
     """
     what = received.path.removeprefix(CONTROL)
     if what == "ledger":
@@ -173,6 +175,13 @@ def control(cloud: FakeCloud, received: Received) -> Answer:
             cloud.clock.speed = float(speed)
         cloud.clock.advance(float(advance) if isinstance(advance, int | float) else 0.0)
         return json_answer({"now": cloud.clock.now()})
+    if what == "bill":
+        from hcloud.fake.tariffs import bill_document
+
+        start, end = (body.get(name) for name in ("from", "to"))
+        if not isinstance(start, int) or not isinstance(end, int) or end - start > LONGEST_BILL_SECONDS:
+            return json_answer({"error": "from and to are whole seconds since 1970, a year apart at most"}, 400)
+        return json_answer(bill_document(cloud, start, end))
     if what == "faults":
         cloud.faults = Faults(fault_plan(body, "request"), cloud.clock.now())
         return json_answer({"rules": len(cloud.faults.plan.rules)})

@@ -20,6 +20,7 @@ from hcloud.live.patience import Patience, StoppedError
 from hcloud.live.ready import observe_until_told, wait_until_ready
 from hcloud.live.run import Run
 from hcloud.live.site import Site
+from hcloud.live.strays import strays
 from hcloud.model.change import Bar, Change, ChangeSet, How, Observed
 from hcloud.model.live import Machine
 from hcloud.model.state import Deed, State
@@ -63,8 +64,9 @@ def _carry_out(site: Site, found: ChangeSet, agreed: tuple[Approval, Terms], pur
             _remember_missed(site, observed)
         check_known(found)
         check_guards(found, approval)
-        stored = site.remembered()
-        if not found.to_do and not observed.open and not observed.state.records and not stored.records:
+        stored, lost = site.remembered(), strays(site, observed)
+        observed = replace(observed, state=replace(observed.state, departed=(*observed.state.departed, *lost)))
+        if not (found.to_do or observed.open or observed.state.records or stored.records or lost):
             return Outcome(Result.CONVERGED, left=found, calls=patience.calls, serial=stored.serial)
         run = _begun(site, patience, (found, approval, terms), observed)
         _work(run, observed)

@@ -18,8 +18,9 @@ from hcloud.errors import (
 from hcloud.live.guards import Approval
 from hcloud.live.observe import check_scope, observe
 from hcloud.live.site import Site
-from hcloud.model.live import PROTECTED_TAG, TAG_EXPIRES, TAG_PROJECT, Machine
-from hcloud.model.state import Conclusion, Deed, Intent, Result
+from hcloud.model.live import PROTECTED_TAG, TAG_EXPIRES, TAG_PROJECT, Machine, Terminated
+from hcloud.model.state import Conclusion, Deed, Intent, Record, Result, State
+from hcloud.planning.recall import adopted
 from hcloud.planning.standing import GRACE
 
 EXPIRY_FORM = "%Y%m%dt%Hz"
@@ -109,5 +110,14 @@ def collect(site: Site, found: Sequence[Orphan], approval: Approval) -> tuple[st
         except HcloudError as error:
             journal.conclude(Conclusion(number, Result.REFUSED, site.now(), why=str(error)))
             raise
-        journal.conclude(Conclusion(number, Result.DONE, site.now(), ids=answer.ending))
+        at = site.now()
+        journal.conclude(Conclusion(number, Result.DONE, at, ids=answer.ending, ended=answer.ended))
+        ended = [o.machine for o in found if o.machine.id in answer.ending]
+        site.store.save(replace(state, departed=tuple(_rented(m, state, at, answer) for m in ended)))
         return answer.ending
+
+
+def _rented(machine: Machine, state: State, at: datetime, answer: Terminated) -> Record:
+    """What the log of rentals is told of a machine that nobody held: it was paid for all the same."""
+    told = answer.ended.get(machine.id)
+    return replace(adopted(machine, state, at), ended=told or at, ended_is_told=told is not None)

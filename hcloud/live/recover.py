@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 
 from hcloud.control.ports import MendableStore
 from hcloud.errors import HcloudError, StaleError, UsageError
+from hcloud.live.ending import GROWTH
 from hcloud.live.observe import check_scope
-from hcloud.live.site import Site
+from hcloud.live.patience import Patience
+from hcloud.live.site import Site, Step
 from hcloud.model.live import TAG_PROJECT, Machine, Scope
 from hcloud.model.state import Remains, State
 from hcloud.planning.recall import adopted, up_to_date, with_records
+from hcloud.planning.standing import GRACE
 
 GENERATIONS_LOST = 1000
 """Ours: so many plans are taken to be forgotten, so that no order of before is ever taken for a new one."""
@@ -37,10 +40,10 @@ def rebuild(site: Site, store: MendableStore, lineage: str | None = None) -> Fou
     patience = site.patience()
     patience.expect(2)
     scope = patience.ask(site.cloud.scope)
-    told = patience.ask(lambda: site.cloud.machines(""))
     remains = store.remains()
     if remains.latest is not None:
         check_scope(remains.latest, scope)
+    told = _told(site, patience, remains)
     project = remains.latest.project if remains.latest is not None else _project(site)
     ours = [m for m in told if m.state.is_live and m.tags.get(TAG_PROJECT) == project]
     counts = Counter(m.lineage for m in ours)
@@ -51,6 +54,20 @@ def rebuild(site: Site, store: MendableStore, lineage: str | None = None) -> Fou
     state = _state(site, (chosen, project, scope), machines, remains)
     others = tuple((name, count) for name, count in sorted(counts.items()) if name != chosen)
     return Found(state, remains, machines, others)
+
+
+def _told(site: Site, patience: Patience, remains: Remains) -> tuple[Machine, ...]:
+    """What the cloud tells now; where a request may be lost with a part of the journal, until everything that was
+    ordered has to be told of: no cloud is later than that."""
+    told = patience.ask(lambda: site.cloud.machines(""))
+    until, delay = site.clock.passed() + GRACE.total_seconds(), site.waits.first_poll
+    while remains.damaged and (left := until - site.clock.passed()) > 0:
+        site.progress(Step("lists", int(GRACE.total_seconds() - left), int(GRACE.total_seconds())))
+        patience.pause(min(delay, left))
+        delay = min(delay * GROWTH, site.waits.longest_poll)
+        patience.expect(1)
+        told = patience.ask(lambda: site.cloud.machines(""))
+    return told
 
 
 def _state(site: Site, whose: tuple[str, str, Scope], machines: Sequence[Machine], remains: Remains) -> State:

@@ -29,7 +29,8 @@ class During(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """A job came: thousandths of a vCPU and MiB asked for, its vector, whether it may be interrupted, and a number in
-    0..1 that is its own (read by random mapping only)."""
+    0..1 that is its own (read by random mapping only). ``submitted`` is when its user submitted it, where that was
+    before (it was profiled first); nothing is decided by it, reports count its wait from then."""
 
     at: float
     job: str
@@ -38,15 +39,18 @@ class Arrival:
     vector: tuple[int, ...]
     restartable: bool
     coin: float
+    submitted: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """A job ended after running at a share of its performance in isolation."""
+    """A job ended after running at a share of its performance in isolation. ``tail`` is a service's tail latency in
+    multiples of that in isolation, waiting counted in; None where nobody told it. Nothing is decided by it."""
 
     at: float
     job: str
     performance: float
+    tail: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,12 +102,13 @@ def sort_of(head: bytes) -> Sort | None:
     return found
 
 
-def check_sort(name: object, head: bytes, *wanted: str) -> None:
-    """InputError for a file of another sort than those ``wanted`` (with their article, the one to name first); none
-    where it may be of that sort and only be broken."""
+def check_sort(name: object, head: bytes, *wanted: str) -> str:
+    """The name of a file's sort, empty where it may be of a wanted one and only be broken. InputError for another sort
+    than those ``wanted`` (with their article, the one to name first)."""
     found = sort_of(head)
     if found is not None and found.name not in wanted:
         raise InputError(f"{name}: is {found.name}, not {wanted[0]}", hint=found.advice)
+    return "" if found is None else found.name
 
 
 def no_such_file(name: str, sort: str, there: tuple[bool, list[str]], hint: str) -> InputError:

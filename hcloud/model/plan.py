@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from enum import StrEnum
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.change import ChangeSet
@@ -86,11 +87,41 @@ class Alternative:
     versus_plan: Decimal
 
 
+class Lever(StrEnum):
+    """What would have to change: the effective price an hour of one offer, all prices of a type (told by its on-demand
+    price), the prices of all commitments of a type (told by that of the one bought), its on-demand price, or demand
+    (1 is the forecast)."""
+
+    OFFER = "offer-price"
+    TYPE = "type-prices"
+    COMMITMENTS = "commitment-prices"
+    ON_DEMAND = "on-demand-price"
+    DEMAND = "demand"
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """Where a decision turns round: beyond ``at`` it comes out otherwise, all else as it is ``now``. Unless ``exact``
+    it turns there at the latest."""
+
+    lever: Lever
+    now: Decimal
+    at: Decimal
+    then: str
+    exact: bool = True
+
+    @property
+    def change(self) -> Decimal:
+        """By what fraction it would have to change; negative is a fall."""
+        return self.at / self.now - 1
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """An option that was not taken: the reason, what the whole plan would cost with it and by how much that is more.
 
-    ``total`` and ``margin`` are None where the option was excluded by a rule rather than by its cost.
+    ``total`` and ``margin`` are None where the option was excluded by a rule rather than by its cost. ``pays_above`` is
+    the share of the horizon above which a commitment undercuts on-demand use.
     """
 
     address: str
@@ -98,6 +129,24 @@ class Refusal:
     total: Decimal | None = None
     margin: Decimal | None = None
     flips_if: str = ""
+    pays_above: Decimal | None = None
+    flip: Flip | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """Why a commitment is bought in this number: the share of the horizon that its last instance and the next one,
+    which is not bought, are in use (by the on-demand dollars they save), beside that above which it pays; and the
+    dollars that both gain over the horizon."""
+
+    address: str
+    count: int
+    last_use: Decimal
+    next_use: Decimal
+    pays_above: Decimal
+    last_gain: Decimal
+    next_gain: Decimal
+    flips: tuple[Flip, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +200,7 @@ class Assumption:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Everything ``hcloud plan`` decides, with what it was decided from; ``operation`` only where strategies were
-    simulated, ``changes`` only where it was made for a cloud."""
+    simulated, ``changes`` only where it was made for a cloud. ``flips`` are of the plan as a whole."""
 
     format_version: str
     tool_version: str
@@ -177,6 +226,8 @@ class Plan:
     warnings: tuple[str, ...]
     operation: Operation | None = None
     changes: ChangeSet | None = None
+    sizing: tuple[Sizing, ...] = ()
+    flips: tuple[Flip, ...] = ()
 
     @property
     def purchases(self) -> tuple[MixLine, ...]:

@@ -120,10 +120,11 @@ class Side:
 class PlanDifference:
     """All that is different from ``base`` (None: there was no plan) to ``head``.
 
-    ``hourly`` and ``monthly`` are the plans' own headlines; ``rounding`` is by how much these differ from the sum of
-    their parts. ``demand`` is mean and peak vCPUs, None where a plan was made from no trace. ``inputs`` are different
-    traces, prices and settings as a whole, ``settings`` the single ones that the plans state. Nothing of this depends
-    on when the plans were made.
+    ``hourly`` and ``monthly`` are what the plans come to; ``rounding`` is by how much these differ from the sum of
+    their parts. ``simulated_monthly`` is what running them would cost where all there are were simulated, else None.
+    ``mean_cores`` and ``peak_cores`` are None where a plan was made from no trace. ``inputs`` are different traces,
+    prices and settings as a whole, ``settings`` the single ones that the plans state. Nothing of this depends on when
+    the plans were made.
     """
 
     currency: str
@@ -131,6 +132,7 @@ class PlanDifference:
     head: Side | None
     hourly: Shift
     monthly: Shift
+    simulated_monthly: Shift | None
     upfront: Shift
     longest_term_years: Shift
     effects: Effects

@@ -136,9 +136,11 @@ class LockInfo:
 @dataclass(frozen=True, slots=True)
 class Remains:
     """What can still be made out where a state is kept, however damaged: every lineage that is named there, the highest
-    serial and generation, and the latest version that can be read (None where there is none)."""
+    serial and generation, and the latest version that can be read (None where there is none); ``damaged`` says that
+    a part of the journal cannot be read, so that there may be requests nobody knows of."""
 
     lineages: tuple[str, ...]
     serial: int
     generation: int
     latest: State | None
+    damaged: bool = False

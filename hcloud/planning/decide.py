@@ -63,7 +63,8 @@ class Fall:
 class Decision:
     """The chosen fleet and everything it was compared with; bounds are float dollars, the rest is exact.
 
-    ``optimum_cost`` is the forecast's optimum, which the fleet exceeds only where it was sized by regret.
+    ``optimum_cost`` is the forecast's optimum, which the fleet exceeds only where it was sized by regret. ``demanded``
+    is the demand with what owned capacity and spot serve of it.
     """
 
     forecast: Forecast
@@ -82,6 +83,8 @@ class Decision:
     scale: float
     sized_at: float | None
     owned: tuple[Owned, ...]
+    demanded: Forecast
+    settings: PlanSettings
 
     @property
     def offers_in_use(self) -> tuple[Offer, ...]:
@@ -108,7 +111,7 @@ def decide(
     Raises EvidenceError where no candidate has a price, InputError where there is no demand.
     """
     demanded = stretch(demand, settings.outlook)
-    parts = _divide(demanded, settings, owned)
+    parts = divide(demanded, settings, owned)
     found = [find_candidates(book, m, settings.outlook.horizon_hours) for m in settings.markets]
     candidates = tuple(_paced(c, settings) for kept, _ in found for c in kept)
     if not candidates:
@@ -135,17 +138,19 @@ def decide(
         evaluations,
         tuple(r for _, refused in found for r in refused),
         tuple(
-            _fall(chosen, candidates, _divide(changed(demanded, -f), settings, owned), -f) for f in settings.risk.falls
+            _fall(chosen, candidates, divide(changed(demanded, -f), settings, owned), -f) for f in settings.risk.falls
         ),
         outcome,
         scale,
         settings.risk.regret_quantile if outcome is not None else None,
         tuple(owned),
+        demanded,
+        settings,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _Parts:
+class Parts:
     """Demand that nothing owned serves (``whole``), divided into what is planned for and what spot takes."""
 
     whole: Forecast
@@ -158,9 +163,10 @@ def _paced(candidate: Candidate, settings: PlanSettings) -> Candidate:
     return candidate if speed == candidate.speed else replace(candidate, speed=speed)
 
 
-def _divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> _Parts:
+def divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> Parts:
+    """Demand less what is owned, and that in two."""
     whole = use_first(demanded, owned)
-    return _Parts(whole, *without_spot(whole, settings.spot_share_of_batch))
+    return Parts(whole, *without_spot(whole, settings.spot_share_of_batch))
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,15 +216,16 @@ def _by_shape(
     reserve of all types of that shape: two of one shape are more to run and save next to nothing."""
     wanted: dict[int, float] = {}
     for candidate, count in zip(useful, reserve, strict=True):
-        wanted[_shape(candidate)] = wanted.get(_shape(candidate), 0.0) + float(count)
+        wanted[shape_of(candidate)] = wanted.get(shape_of(candidate), 0.0) + float(count)
     cheapest: dict[int, Candidate] = {}
     for evaluation in evaluations:
         if evaluation.candidate in useful:
-            cheapest.setdefault(_shape(evaluation.candidate), evaluation.candidate)
+            cheapest.setdefault(shape_of(evaluation.candidate), evaluation.candidate)
     return {candidate: wanted[shape] for shape, candidate in cheapest.items()}
 
 
-def _shape(candidate: Candidate) -> int:
+def shape_of(candidate: Candidate) -> int:
+    """The power of two nearest to its GiB per vCPU: of one shape types are not mixed."""
     return round(math.log2(candidate.shape.memory_gib / candidate.shape.vcpus))
 
 
@@ -297,7 +304,7 @@ def _rivals(candidates: Sequence[Candidate], forecast: Forecast, settings: PlanS
     return tuple(Rival(name, text, min(fleets, key=lambda f: f.cost)) for name, text, fleets in named if fleets)
 
 
-def _fall(chosen: _Chosen, candidates: Sequence[Candidate], less: _Parts, change: float) -> Fall:
+def _fall(chosen: _Chosen, candidates: Sequence[Candidate], less: Parts, change: float) -> Fall:
     """The plan's commitments under changed demand, beside what would have been best for its own types."""
     planned = serve(less.planned, chosen.types, chosen.fleet.holdings)
     return Fall(

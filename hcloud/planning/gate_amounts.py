@@ -29,37 +29,59 @@ class _Measured:
 
 def hourly(rule: Rule, plan: PlanFigures) -> Finding:
     """Dollars an hour."""
-    found = _Measured(plan.hourly, "$/h", _rate, _dearest(plan.parts), "plan for less, or have the budget raised")
+    dollars, remark = _told(plan)
+    found = _Measured(dollars[0], "$/h", _rate, _dearest(plan.parts), _CHEAPER, remark)
     return _priced(rule, plan, found)
 
 
 def monthly(rule: Rule, plan: PlanFigures) -> Finding:
     """Dollars a month."""
-    found = _Measured(plan.monthly, "$/month", _cents, _dearest(plan.parts), "plan for less, or have the budget raised")
+    dollars, remark = _told(plan)
+    found = _Measured(dollars[1], "$/month", _cents, _dearest(plan.parts), _CHEAPER, remark)
     return _priced(rule, plan, found)
 
 
 def increase_hourly(rule: Rule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
     """Dollars an hour more than before."""
-    more = plan.hourly - (NOTHING if base is None else base.hourly)
+    before, after = _compared(plan, base)
+    more = after[0] - before[0]
     return _increase(rule, plan, base, _Measured(more, "$/h more", _rate, _grown(plan, base), _LESS))
 
 
 def increase_monthly(rule: Rule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
     """Dollars a month more than before."""
-    more = plan.monthly - (NOTHING if base is None else base.monthly)
+    before, after = _compared(plan, base)
+    more = after[1] - before[1]
     return _increase(rule, plan, base, _Measured(more, "$/month more", _cents, _grown(plan, base), _LESS))
 
 
 def increase_share(rule: Rule, plan: PlanFigures, base: PlanFigures | None) -> Finding:
     """By which part more than before."""
-    if base is None or not base.hourly:
+    before, after = _compared(plan, base)
+    if not before[0]:
         return unknown(rule, "what there was before costs nothing, so that no share of it can be taken", _amount(rule))
-    more = rate(plan.hourly / base.hourly - 1)
+    more = rate(after[0] / before[0] - 1)
     return _increase(rule, plan, base, _Measured(more, "of what it was", _percent, _grown(plan, base), _LESS))
 
 
+_CHEAPER = "plan for less, or have the budget raised"
 _LESS = "see where it comes from with 'hcloud diff', and have the increase allowed or split it"
+
+
+def _told(plan: PlanFigures) -> tuple[tuple[Decimal, Decimal], str]:
+    """Dollars an hour and a month: as simulated where that was done, which knows gaps, starts and idle instances."""
+    if plan.quality is None:
+        return (plan.hourly, plan.monthly), ""
+    return (plan.quality.hourly, plan.quality.monthly), " as simulated"
+
+
+def _compared(plan: PlanFigures, base: PlanFigures | None) -> tuple[tuple[Decimal, Decimal], tuple[Decimal, Decimal]]:
+    """The same of both plans, of the same kind: as simulated only where both were. No plan before costs nothing."""
+    if base is None:
+        return (NOTHING, NOTHING), _told(plan)[0]
+    if base.quality is None or plan.quality is None:
+        return (base.hourly, base.monthly), (plan.hourly, plan.monthly)
+    return _told(base)[0], _told(plan)[0]
 
 
 def not_compared(rule: Rule) -> Finding:
@@ -211,7 +233,7 @@ def _cents(amount: Decimal) -> str:
 
 
 def _percent(share: Decimal) -> str:
-    return f"{plain((share * _PERCENT).quantize(Decimal('0.01')))} %"
+    return f"{plain((share * _PERCENT).quantize(Decimal('0.01')))}%"
 
 
 def _years(count: Decimal) -> str:

@@ -25,10 +25,10 @@ from hcloud.planning.plan_effects import Ground, Key, Pair, effects_of, ground_o
 from hcloud.units import rate
 
 _QUALITY = (
-    ("jobs that keep 95 % of their performance", "share", "kept_qos"),
-    ("batch jobs: performance of all but 5 %", "share", "batch_p5"),
-    ("services: tail latency of all but 5 %", "times isolation", "tail_p95"),
-    ("wait of all but 5 %", "s", "wait_p95"),
+    ("jobs that keep 95% of their performance", "share", "kept_qos"),
+    ("batch jobs: performance of all but 5%", "share", "batch_p5"),
+    ("services: tail latency of all but 5%", "times isolation", "tail_p95"),
+    ("wait of all but 5%", "s", "wait_p95"),
 )
 
 
@@ -54,6 +54,7 @@ def difference_of(base: PlanFigures | None, head: PlanFigures | None) -> PlanDif
         head=None if head is None else Side(head.name, head.made),
         hourly=hourly,
         monthly=shift(before.monthly, after.monthly),
+        simulated_monthly=_simulated(base, head),
         upfront=shift(before.upfront, after.upfront),
         longest_term_years=shift(Decimal(before.longest_term_years), Decimal(after.longest_term_years)),
         effects=summed([s.effects for s in shifts.values()], hourly.difference),
@@ -75,6 +76,15 @@ def difference_of(base: PlanFigures | None, head: PlanFigures | None) -> PlanDif
 def _nothing_like(plan: PlanFigures) -> PlanFigures:
     """What stands for a plan that is not there."""
     return PlanFigures("", plan.made, plan.currency, NOTHING, NOTHING, plan.horizon_hours, (), ())
+
+
+def _simulated(base: PlanFigures | None, head: PlanFigures | None) -> Shift | None:
+    """What a month costs as simulated, where every plan there is was; one that is not there costs nothing."""
+    there = [plan for plan in (base, head) if plan is not None]
+    if any(plan.quality is None for plan in there):
+        return None
+    costs = [NOTHING if plan is None or plan.quality is None else plan.quality.monthly for plan in (base, head)]
+    return shift(costs[0], costs[1])
 
 
 def _total(plan: PlanFigures) -> Decimal:
@@ -135,9 +145,7 @@ def _demand(before: DemandFigures | None, after: DemandFigures | None, name: str
 
 
 def _quality(before: OperatingPoint | None, after: OperatingPoint | None) -> Iterator[QualityShift]:
-    """The predicted figures that are not the same; those of dollars first, as simulated."""
-    money = [None if p is None else Band(float(p.monthly), None) for p in (before, after)]
-    yield from _quality_shift("simulated cost of a month", "$", money[0], money[1])
+    """The predicted figures that are not the same."""
     for name, unit, field in _QUALITY:
         bands = [None if p is None else getattr(p, field) for p in (before, after)]
         yield from _quality_shift(name, unit, bands[0], bands[1])

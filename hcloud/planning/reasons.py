@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
 
 from hcloud.model.catalog import Offer
-from hcloud.model.plan import Refusal
+from hcloud.model.plan import Flip, Lever, Refusal
 from hcloud.planning.candidates import Candidate
 from hcloud.planning.decide import Decision
 from hcloud.planning.evaluate import cost_over, evaluate, held_instances, pays_above, renewed
 from hcloud.planning.fleet import Holding, instances_needed, serve, steps_at_or_above
+from hcloud.planning.flips import offer_flip, pool_of, type_flip
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, rate
 
 
@@ -112,6 +114,7 @@ def _other_types(decision: Decision) -> Iterator[Refusal]:
             cents(evaluation.cost),
             cents(margin),
             f"its prices fall by {float(margin / evaluation.cost):.1%}" if evaluation.cost else "",
+            flip=type_flip(decision, evaluation.candidate, evaluation.cost),
         )
 
 
@@ -134,14 +137,17 @@ def _alone(decision: Decision, candidate: Candidate, offer: Offer) -> Refusal:
     """The cheapest plan of the same type that buys nothing but this offer."""
     rival = evaluate(candidate, decision.forecast, [offer])
     margin = rival.cost - decision.optimum_cost
-    pays = float(pays_above(candidate, offer, decision.horizon_hours))
+    pays = pays_above(candidate, offer, decision.horizon_hours)
     if not rival.fleet.holdings:
-        reason = f"never worth buying here: it pays above {pays:.1%}"
+        reason = f"never worth buying here: it pays above {float(pays):.1%}"
         if offer.term_hours > decision.horizon_hours:
             reason = _outlasts(decision, candidate, offer, 1)
-        return Refusal(str(offer.key), reason, cents(rival.cost), cents(margin), "")
-    reason = f"its own best plan buys {max(h.count for h in rival.fleet.holdings)} at ${rate(offer.effective_hourly)}/h"
-    return _dearer(offer, reason, rival.cost, margin, rival.fleet.commitments_cost)
+        found = Refusal(str(offer.key), reason, cents(rival.cost), cents(margin), "")
+    else:
+        count = max(h.count for h in rival.fleet.holdings)
+        reason = f"its own best plan buys {count} at ${rate(offer.effective_hourly)}/h"
+        found = _dearer(offer, reason, rival.cost, margin, rival.fleet.commitments_cost)
+    return _turned(decision, candidate, offer, found)
 
 
 def _instead(decision: Decision, candidate: Candidate, offer: Offer, mine: list[Holding]) -> Refusal:
@@ -154,7 +160,19 @@ def _instead(decision: Decision, candidate: Candidate, offer: Offer, mine: list[
     reason = f"${rate(offer.effective_hourly)}/h effective against ${rate(bought.effective_hourly)}/h"
     if offer.term_hours > hours:
         reason = _outlasts(decision, candidate, offer, count)
-    return _dearer(offer, reason, decision.fleet.cost + margin, margin, wanted)
+    return _turned(decision, candidate, offer, _dearer(offer, reason, decision.fleet.cost + margin, margin, wanted))
+
+
+def _turned(decision: Decision, candidate: Candidate, offer: Offer, found: Refusal) -> Refusal:
+    """The refusal of an offer with what it takes to pay, and what would turn it round: exactly where the decision comes
+    apart by level, else at the latest by the margin."""
+    pays, pool = rate(pays_above(candidate, offer, decision.horizon_hours)), pool_of(decision)
+    if pool is not None:
+        flip = offer_flip(pool, offer)
+        fall = -float(flip.change) if flip else 0.0
+        text = f"its price falls by {fall:.1%}" if flip and fall > 0 else ""
+        return replace(found, pays_above=pays, flip=flip, flips_if=text)
+    return replace(found, pays_above=pays)
 
 
 def _avoided_by_one_more(decision: Decision, offer: Offer) -> Decimal:
@@ -173,13 +191,15 @@ def _in_addition(decision: Decision, candidate: Candidate, offer: Offer, avoided
     pays = float(pays_above(candidate, offer, decision.horizon_hours))
     reason = f"one more instance would save what {used:.1%} of on-demand use costs, it pays above {pays:.1%}"
     margin = wanted - avoided
-    return _dearer(offer, reason, decision.fleet.cost + margin, margin, wanted)
+    return _turned(decision, candidate, offer, _dearer(offer, reason, decision.fleet.cost + margin, margin, wanted))
 
 
 def _dearer(offer: Offer, reason: str, total: Decimal, margin: Decimal, committed: Decimal) -> Refusal:
-    share = float(margin / committed)
-    flips = f"its price falls by {share:.1%}" if cents(margin) > 0 and share < 1 else ""
-    return Refusal(str(offer.key), reason, cents(total), cents(margin), flips)
+    share = margin / committed
+    flips = f"its price falls by {float(share):.1%}" if cents(margin) > 0 and share < 1 else ""
+    now = offer.effective_hourly
+    latest = Flip(Lever.OFFER, rate(now), rate(now * (1 - share)), "it is bought", exact=False) if flips else None
+    return Refusal(str(offer.key), reason, cents(total), cents(margin), flips, flip=latest)
 
 
 def _outlasts(decision: Decision, candidate: Candidate, offer: Offer, count: int) -> str:

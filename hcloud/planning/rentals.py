@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
-from hcloud.model.live import TAG_LINEAGE, TAG_PROJECT
+from hcloud.model.live import TAG_LINEAGE, TAG_PROJECT, Machine
 from hcloud.model.report import Usage
 from hcloud.model.state import Record, State
 
@@ -49,6 +50,19 @@ def folded(rentals: Iterable[Rental]) -> dict[tuple[str, int], Rental]:
             unsure[rental.usage.resource] = rental.identity
         found[rental.identity] = rental
     return found
+
+
+def running(known: Rentals, lineage: str) -> tuple[Usage, ...]:
+    """The rentals of a state that have no end yet."""
+    return tuple(u for u in usages(known) if u.end is None and u.tags.get(TAG_LINEAGE) == lineage)
+
+
+def departed(usage: Usage, machine: Machine | None, at: datetime) -> Record:
+    """How a rental is ended that no record is about: when the cloud says, else now."""
+    start = datetime.fromtimestamp(usage.start, UTC)
+    told = machine.ended if machine is not None else None
+    place = (usage.resource, usage.address, "", usage.instance_type, usage.zone, usage.option)
+    return Record(*place, 0, start, launched=start, ended=told or at, ended_is_told=told is not None)
 
 
 def usages(known: Rentals) -> tuple[Usage, ...]:

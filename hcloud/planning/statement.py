@@ -29,6 +29,7 @@ from hcloud.planning.candidates import Candidate
 from hcloud.planning.decide import Decision
 from hcloud.planning.evaluate import pays_above
 from hcloud.planning.fleet import Holding, Rental
+from hcloud.planning.flips import plan_flips, sizings
 from hcloud.planning.owned import Owned
 from hcloud.planning.reasons import reasons, refusals
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, rate
@@ -97,12 +98,15 @@ def state(decision: Decision, around: Circumstances) -> Plan:
         assumptions=around.assumptions,
         warnings=around.warnings,
         operation=around.operation,
+        sizing=sizings(decision, simulated=around.operation is not None),
+        flips=plan_flips(decision, simulated=around.operation is not None),
     )
 
 
 def _summary(demand: Demand) -> WorkloadSummary:
     origin = demand.provenance
     points = np.array_split(demand.cores, min(PROFILE_POINTS, len(demand)))
+    digits = 1 if np.max(demand.cores) >= 10 else 3
     return WorkloadSummary(
         name=origin.name.rsplit("/", 1)[-1],
         format=origin.format,
@@ -115,9 +119,9 @@ def _summary(demand: Demand) -> WorkloadSummary:
         peak_memory_gib=round(float(np.max(demand.memory)), 3),
         repaired=dict(sorted(origin.repaired.items())),
         left_out=dict(sorted(origin.left_out.items())),
-        profile=tuple(round(float(p.mean()), 1) for p in points),
-        peaks=tuple(round(float(p.max()), 1) for p in points),
-        quantiles=tuple(round(float(q), 1) for q in np.quantile(demand.cores, PERCENTS, method="inverted_cdf")),
+        profile=tuple(round(float(p.mean()), digits) for p in points),
+        peaks=tuple(round(float(p.max()), digits) for p in points),
+        quantiles=tuple(round(float(q), digits) for q in np.quantile(demand.cores, PERCENTS, method="inverted_cdf")),
     )
 
 

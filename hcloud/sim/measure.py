@@ -157,10 +157,18 @@ def service_tails(outcome: Outcome) -> Reals:
     """Of each finished service: its tail latency relative to isolation; seconds it waited for a server or in the queue
     since it was decided on count as the cloud model's ``waiting_tail``."""
     chosen = (outcome.of_tasks("ended") >= 0) & (outcome.tasks.service == 1)
+    tails: Reals = tails_by_task(outcome)[chosen]
+    return tails
+
+
+def tails_by_task(outcome: Outcome) -> Reals:
+    """The same of every task in its row; NaN where it is no service, or none that ended."""
+    chosen = (outcome.of_tasks("ended") >= 0) & (outcome.tasks.service == 1)
     ran, tail = outcome.of_tasks("ran")[chosen], outcome.of_tasks("tail")[chosen]
     waited = outcome.of_tasks("ended")[chosen] - outcome.tasks.decide[chosen] - ran
     waiting = outcome.setting.cloud.number("service", "waiting_tail")
-    tails: Reals = (tail + waited * waiting) / (ran + waited)
+    tails = np.full(len(outcome.tasks), np.nan)
+    tails[chosen] = (tail + waited * waiting) / (ran + waited)
     return tails
 
 

@@ -162,7 +162,9 @@ def _read_arrival(document: Document) -> Arrival:
     coin = _number(document, "coin", 0.0, 1.0) if "coin" in document else coin_of(job)
     ask = max(round(_number(document, "cores", 0.0, 1e6) * 1000), 1)
     memory = math.ceil(_number(document, "memory_gib", 0.0, 1e6, 0.0) * 1024)
-    return Arrival(_at(document), job, ask, memory, _entries(document, "vector", UNKNOWN), restartable, coin)
+    at, vector = _at(document), _entries(document, "vector", UNKNOWN)
+    submitted = None if document.get("submitted") is None else _number(document, "submitted", 0.0, at)
+    return Arrival(at, job, ask, memory, vector, restartable, coin, submitted)
 
 
 def _write_arrival(event: Arrival) -> Document:
@@ -173,6 +175,7 @@ def _write_arrival(event: Arrival) -> Document:
         "vector": list(event.vector),
         "restartable": event.restartable,
         "coin": event.coin,
+        **({} if event.submitted is None else {"submitted": event.submitted}),
     }
 
 
@@ -191,13 +194,22 @@ def _write_job(event: Completion | BelowQos) -> Document:
     return {"job": event.job, "performance": event.performance}
 
 
+def _read_completion(document: Document) -> Completion:
+    tail = None if document.get("tail") is None else _number(document, "tail", 0.0, _MOST)
+    return Completion(_at(document), _name(document), _performance(document), tail)
+
+
+def _write_completion(event: Completion) -> Document:
+    return _write_job(event) | ({} if event.tail is None else {"tail": event.tail})
+
+
 def _write_instance(event: Ready | Interruption) -> Document:
     return {"instance": event.instance}
 
 
 _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Document]]] = {
     Arrival: ("arrival", _read_arrival, _write_arrival),
-    Completion: ("completion", lambda d: Completion(_at(d), _name(d), _performance(d)), _write_job),
+    Completion: ("completion", _read_completion, _write_completion),
     BelowQos: ("below-qos", lambda d: BelowQos(_at(d), _name(d), _performance(d)), _write_job),
     Ready: ("ready", lambda d: Ready(_at(d), _instance(d)), _write_instance),
     Sample: ("sample", _read_sample, _write_sample),

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -31,6 +31,7 @@ _OPENING = re.compile(rb'\{"sum":"([0-9a-f]{32})",')
 _BEGINNING = b'{"sum":"'
 
 Entry = Intent | Conclusion
+Stated = TypeVar("Stated")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,26 +99,51 @@ def written(head: Head, entries: tuple[Entry, ...]) -> bytes:
 
 def read_lines(data: bytes, where: str, hint: str) -> Lines:
     """Read a journal. A torn last line is left out; InputError, with the line, for any other damage."""
-    head, entries, before, whole = None, list[Entry](), NO_SUM, 0
+    lines, damage = _read_on(data, where, hint)
+    if damage is not None or lines is None:
+        raise damage or InputError(f"{where}: is empty, and a journal never is", hint=hint)
+    return lines
+
+
+def readable_lines(data: bytes) -> Lines | None:
+    """What stands before the first damage; None where that is the first line. No line is trusted behind one that cannot
+    be read, since its checksum follows from it."""
+    return _read_on(data, "", "")[0]
+
+
+def _read_on(data: bytes, where: str, hint: str) -> tuple[Lines | None, InputError | None]:
+    """What can be read, and what kept from reading on."""
+    head, entries, before, whole, seen = None, list[Entry](), NO_SUM, 0, set[int]()
+    damage: InputError | None = None
     for number, line in _lines(data):
-        at = f"{where}: line {number}"
+        at = (f"{where}: line {number}", hint)
         if not line.endswith(b"\n"):
-            if head is None or not _may_be_torn(line):
-                raise InputError(f"{at}: is damaged: it neither ends nor begins as a line does", hint=hint)
+            damage = None if head is not None and _may_be_torn(line) else _damaged(at, "neither ends nor begins")
             break
-        name, content, before = _opened(line, before, (at, hint))
         try:
+            name, content, digest = _opened(line, before, at)
             if head is None:
-                head = _head(name, content)
+                head = _stated(at, _head, name, content)
             else:
-                entries.append(_entry(name, content))
-        except ValueError as error:
-            raise InputError(f"{at}: {_said(error)}", hint=hint) from None
-        whole += len(line)
-    if head is None:
-        raise InputError(f"{where}: is empty, and a journal never is", hint=hint)
-    _check_numbers(entries, where, hint)
-    return Lines(head, tuple(entries), whole, len(data), before)
+                entries.append(_numbered(at, _stated(at, _entry, name, content), seen))
+        except InputError as error:
+            damage = error
+            break
+        before, whole = digest, whole + len(line)
+    found = None if head is None else Lines(head, tuple(entries), whole, len(data), before)
+    return found, damage
+
+
+def _damaged(at: tuple[str, str], how: str) -> InputError:
+    return InputError(f"{at[0]}: is damaged: it {how} as a line does", hint=at[1])
+
+
+def _stated(at: tuple[str, str], read: Callable[[str, object], Stated], name: str, content: object) -> Stated:
+    """What a line says; InputError where no hcloud says such a thing."""
+    try:
+        return read(name, content)
+    except ValueError as error:
+        raise InputError(f"{at[0]}: {_said(error)}", hint=at[1]) from None
 
 
 def read_head(data: bytes, where: str, hint: str) -> Head:
@@ -284,15 +310,14 @@ def _check_whole(name: str, value: object, least: int, most: int) -> None:
         raise ValueError(f"{name}: {str(value)[:40]} is not a whole number from {least} to {most}")
 
 
-def _check_numbers(entries: list[Entry], where: str, hint: str) -> None:
-    """InputError where two intents have one number, or a conclusion has none's."""
-    seen: set[int] = set()
-    for entry in entries:
-        if isinstance(entry, Intent) == (entry.number in seen):
-            said = "an intent has a number" if isinstance(entry, Intent) else "a conclusion has a number"
-            said += " that another has" if isinstance(entry, Intent) else " that no intent has"
-            raise InputError(f"{where}: {said}: {entry.number}", hint=hint)
-        seen.add(entry.number)
+def _numbered(at: tuple[str, str], entry: Entry, seen: set[int]) -> Entry:
+    """The entry; InputError where two intents have one number, or a conclusion has none's."""
+    if isinstance(entry, Intent) == (entry.number in seen):
+        said = "an intent has a number" if isinstance(entry, Intent) else "a conclusion has a number"
+        said += " that another has" if isinstance(entry, Intent) else " that no intent has"
+        raise InputError(f"{at[0]}: {said}: {entry.number}", hint=at[1])
+    seen.add(entry.number)
+    return entry
 
 
 def _said(error: Exception) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from hcloud.errors import FileError
-from hcloud.model.files import HEAD, check_sort, no_such_file
+from hcloud.model.files import HEAD, check_sort, no_such_file, sort_of
 
 SHOWN_NAMES = 1000  # ours: of so many names beside it a likely one is looked for
 
 
-def check_file(path: Path, *wanted: str, hint: str = "") -> None:
-    """InputError where a file is not there or of another sort than those wanted, FileError where it cannot be read."""
+def check_file(path: Path, *wanted: str, hint: str = "") -> str:
+    """The sort of a file, empty where it could be any. InputError where it is not there or of another sort than those
+    wanted, FileError where it cannot be read."""
     try:
         if not path.is_file():
             raise no_such_file(str(path), wanted[0], (path.is_dir(), _beside(path)), hint)
@@ -19,7 +20,17 @@ def check_file(path: Path, *wanted: str, hint: str = "") -> None:
             head = file.read(HEAD)
     except OSError as error:
         raise FileError.of(error, path, "read") from None
-    check_sort(path, head, *wanted)
+    return check_sort(path, head, *wanted)
+
+
+def sort_at(path: Path) -> str:
+    """The sort of a file, empty where it could be any or cannot be read."""
+    try:
+        with path.open("rb") as file:
+            found = sort_of(file.read(HEAD))
+    except OSError:
+        return ""
+    return "" if found is None else found.name
 
 
 def _beside(path: Path) -> list[str]:

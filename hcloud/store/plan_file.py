@@ -45,6 +45,13 @@ def plan_document(plan: Plan) -> Mapping[str, object]:
     return document
 
 
+def facts_document(part: object) -> Mapping[str, object]:
+    """The JSON document of a part of a plan: money as decimal strings."""
+    if part is None:
+        return {}
+    return cast("dict[str, object]", TypeAdapter(type(part)).dump_python(part, mode="json"))
+
+
 def plan_schema() -> Mapping[str, object]:
     """The published JSON Schema of a plan file."""
     schema = _adapter().json_schema(mode="serialization")
@@ -122,7 +129,7 @@ def load_changes(path: Path) -> ChangeSet:
 
 def load_made(path: Path) -> Plan | ChangeSet:
     """What a plan file holds: a plan, or changes alone (of a fleet that is written down); InputError for neither."""
-    return load_changes(path) if "slots" in _read(path) else load_plan(path)
+    return load_changes(path) if "slots" in _read(path, "a plan", "a plan of changes") else load_plan(path)
 
 
 def _exactly(path: Path, found: ChangeSet, document: object) -> ChangeSet:

@@ -106,7 +106,8 @@ class PriceStore:
         path = self.directory / name
         fresh = path.with_name(f".{name}.{os.getpid()}.tmp")
         try:
-            with fresh.open("w", encoding="utf-8", newline="") as file:
+            fresh.unlink(missing_ok=True)
+            with fresh.open("x", encoding="utf-8", newline="") as file:  # never through a link that somebody put there
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())

@@ -17,7 +17,8 @@ from hcloud.control.ports import Crash
 from hcloud.errors import InputError, StaleError
 from hcloud.model.state import FORMAT_VERSION, Intent, LockInfo, Remains, State
 from hcloud.store.crash import go_on
-from hcloud.store.intent_codec import Entry, Head, read_head, read_lines
+from hcloud.store.intent_codec import Entry, Head, read_head, read_lines, readable_lines
+from hcloud.store.intent_codec import written as written_journal
 from hcloud.store.intents import HINT as JOURNAL_HINT
 from hcloud.store.intents import Basis, PlacedJournal
 from hcloud.store.lock import Lock
@@ -89,15 +90,15 @@ class PlacedStore:
             if data is not None:
                 stored = _readable(data, self._where(STATE))
                 self._place.replace(DAMAGED if stored is None else PREVIOUS, data)
-            self._put_journal_aside(state.lineage)
             self._rentals.put_aside()
             self._rentals.follow(state)
-            return self._write(written, anew=True)
+            journal = self._journal_aside(written)
+            return self._write(written, anew=True, journal=journal)
 
     def remains(self) -> Remains:
         """What can still be made out of what stands there."""
         states = [s for s in map(self._salvage, (STATE, PREVIOUS)) if s is not None]
-        head, entries = self._salvage_journal()
+        head, entries, damaged = self._salvage_journal()
         marker = (self._bytes(LINEAGE) or b"").decode("ascii", "replace").strip()
         orders = [e.order.owner.lineage for e in entries if isinstance(e, Intent) and e.order is not None]
         named = [*(s.lineage for s in states), marker, *([head.lineage] if head else []), *orders]
@@ -106,6 +107,7 @@ class PlacedStore:
             max([0, *(s.serial for s in states), *([head.serial] if head else [])]),
             max([0, *(s.generation for s in states), *(e.generation for e in entries if isinstance(e, Intent))]),
             max(states, key=lambda s: s.serial) if states else None,
+            damaged,
         )
 
     def holder(self) -> LockInfo | None:
@@ -185,9 +187,10 @@ class PlacedStore:
         self._place.replace(PREVIOUS, data)
         self._crash("store.state.kept")
 
-    def _write(self, state: State, *, anew: bool = False) -> State:
-        """Write a state, then what has to stand beside it; ``anew`` where that is another's. The marker of what stood
-        there goes only when the new state stands: whoever is killed before leaves what is refused, not trusted."""
+    def _write(self, state: State, *, anew: bool = False, journal: bytes | None = None) -> State:
+        """Write a state, then what has to stand beside it; ``anew`` where that is another's, ``journal`` what could be
+        saved of a damaged one. What stood there goes only when the new state stands: whoever is killed before leaves
+        what is refused, not trusted."""
         state = replace(state, departed=())
         data = encode_state(state)
         self._lock.check()
@@ -199,6 +202,9 @@ class PlacedStore:
         self._basis = Basis(state.lineage, state.serial)
         if anew:
             self._place.remove(LINEAGE)
+        if journal is not None:
+            self._place.replace(JOURNAL, journal)
+            self._journal.reopen()
         names = self._place.names()
         if JOURNAL not in names:
             self._journal.begin()
@@ -207,19 +213,20 @@ class PlacedStore:
             self._crash("store.state.marked")
         return state
 
-    def _put_journal_aside(self, lineage: str) -> None:
-        """Keep a journal that can be read and is of this state's lineage; copy any other aside, and remove it."""
+    def _journal_aside(self, state: State) -> bytes | None:
+        """Leave a journal of this lineage that can be read where it is; copy any other aside. What can be read of a
+        damaged one is returned, to take its place; of another lineage's nothing is kept, and it is removed."""
         data = self._place.read(JOURNAL)
-        if data is None:
-            return
-        try:
-            head = read_lines(data, self._where(JOURNAL), JOURNAL_HINT).head
-        except InputError:
-            head = None
-        if head is None or head.lineage not in ("", lineage):
-            self._place.replace(JOURNAL_ASIDE, data)
-            self._place.remove(JOURNAL)
-            self._journal.reopen()
+        lines = None if data is None else readable_lines(data)
+        if data is None or (lines is not None and lines.head.lineage in ("", state.lineage) and _is_whole(data)):
+            return None
+        self._place.replace(JOURNAL_ASIDE, data)
+        if lines is not None and lines.head.lineage in ("", state.lineage):
+            number = max([lines.head.number, *(e.number + 1 for e in lines.entries)])
+            return written_journal(Head(state.lineage, lines.head.serial, number), lines.entries)
+        self._place.remove(JOURNAL)
+        self._journal.reopen()
+        return None
 
     def _read_basis(self) -> Basis:
         return self._basis
@@ -229,16 +236,12 @@ class PlacedStore:
         stored = None if data is None else _readable(data, self._where(name))
         return None if stored is None else stored.state
 
-    def _salvage_journal(self) -> tuple[Head | None, tuple[Entry, ...]]:
-        """The journal's first line and entries, of a damaged one its first line at the most."""
-        where, data, head = self._where(JOURNAL), self._bytes(JOURNAL), None
-        try:
-            if data is not None:
-                head = read_head(data, where, JOURNAL_HINT)
-                return head, read_lines(data, where, JOURNAL_HINT).entries
-        except InputError:
-            pass
-        return head, ()
+    def _salvage_journal(self) -> tuple[Head | None, tuple[Entry, ...], bool]:
+        """The journal's first line and entries, of a damaged one those before the damage; and whether it is damaged."""
+        data = self._bytes(JOURNAL)
+        lines = None if data is None else readable_lines(data)
+        damaged = data is not None and not _is_whole(data)
+        return (None, (), damaged) if lines is None else (lines.head, lines.entries, damaged)
 
     def _bytes(self, name: str) -> bytes | None:
         """All of a file; None where it is none of the user's own."""
@@ -262,3 +265,12 @@ def _readable(data: bytes, where: str) -> Stored | None:
         return read_state(data, where)
     except InputError:
         return None
+
+
+def _is_whole(data: bytes) -> bool:
+    """Whether all of a journal can be read; a last line that a crash cut off was of something that was not begun."""
+    try:
+        read_lines(data, JOURNAL, JOURNAL_HINT)
+    except InputError:
+        return False
+    return True

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hcloud.errors import InputError
 from hcloud.model.report import FORMAT_VERSION, Usage
 from hcloud.model.state import State
-from hcloud.planning.rentals import Rental, folded, fresh, usages
+from hcloud.planning.rentals import Rental, folded, fresh, running, usages
 from hcloud.store.durable_lines import Content, DurableLines
 from hcloud.store.place import RENTALS, RENTALS_ASIDE, Place
 
@@ -22,7 +22,7 @@ HINT = (
     f"put {RENTALS} back from a copy; without one, move it away: hcloud goes on with a new one, and reports what was "
     "rented before only as far as it stands still"
 )
-MOST_A_LINE = 5_000  # ours: keeps a line well below the longest
+MOST_A_LINE = 1_000  # ours: keeps a line below the longest, whatever names a cloud gives
 _HEAD, _ROWS = "log", "rentals"
 
 
@@ -45,12 +45,19 @@ class Rentals:
         """All rentals as the log tells them now, by id and start; none where there is no log yet."""
         return usages(self._read())
 
+    def running(self, lineage: str) -> tuple[Usage, ...]:
+        """Those of a state that have no end yet, as far as this process has read and written."""
+        if self._known is None:
+            self._known = self._read()
+        return running(self._known, lineage)
+
     def follow(self, state: State) -> None:
         """Note what this state says of machines that the log does not say yet; returns when that lasts."""
         if not (state.records or state.departed):
             return
-        known = self._read() if self._known is None else self._known
+        known = self._known = self._read() if self._known is None else self._known
         news = list(fresh(known, state))
+        self._known = None  # unless it succeeds: what stands there then has to be read
         rows = iter(news)
         while bundle := list(islice(rows, MOST_A_LINE)):
             self._append({_ROWS: [_adapter().dump_python(rental, mode="json") for rental in bundle]})

@@ -75,6 +75,8 @@ def open_rows(folder: Path | None, inputs: str) -> Iterator[RowFile]:
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     path = folder / ROWS
+    if path.is_symlink():
+        raise UsageError(f"{path}: is a symbolic link; rows are only written to a plain file")
     with path.open("a+b") as file:
         _lock(file, path)
         file.seek(0)

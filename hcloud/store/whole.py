@@ -38,8 +38,9 @@ def write_shown(path: Path, content: str | bytes) -> None:
             return
         fresh = path.with_name(f".{path.name}.{os.getpid()}")
         try:
-            fresh.write_bytes(data)
-            fresh.replace(path)
-        except BaseException:
             fresh.unlink(missing_ok=True)
-            raise
+            with fresh.open("xb") as file:  # never through a link that somebody put there
+                file.write(data)
+            fresh.replace(path)
+        finally:
+            fresh.unlink(missing_ok=True)

@@ -38,7 +38,7 @@ _PACKAGES = {"aws": ("boto3", "aws"), "gcp": ("google-cloud-compute", "gcp"), "a
 @dataclass(frozen=True, slots=True)
 class CloudSettings:
     """Which cloud, where. ``account`` is the Google project or Azure subscription where the environment does not name
-    it, ``endpoint`` another than the cloud's own; ``hourly`` are on-demand prices by type that a fake tells,
+    it, ``endpoint`` another than the cloud's own; ``hourly`` and ``spot_hourly`` are prices by type that a fake tells,
     ``options`` further fields of a provider's own settings, ``sold`` the price book's commitments, for a provider that
     quotes none."""
 
@@ -47,6 +47,7 @@ class CloudSettings:
     account: str = ""
     endpoint: str = ""
     hourly: Mapping[str, Decimal] = field(default_factory=dict)
+    spot_hourly: Mapping[str, Decimal] = field(default_factory=dict)
     options: Mapping[str, object] = field(default_factory=dict)
     sold: Callable[[CommitmentOrder], Offer | None] = field(default=lambda order: None)
 
@@ -88,7 +89,7 @@ def in_memory(settings: CloudSettings, plan: str = "") -> MemoryCloud:
         zones = there.zones if settings.cloud == "azure" else tuple(f"{settings.region}{separator}{z}" for z in "abc")
         there = replace(there, region=settings.region, zones=zones)
     cloud.world.semantics = replace(there, types=tuple(sorted({*there.types, *settings.hourly})))
-    cloud.world.hourly = dict(settings.hourly)
+    cloud.world.hourly, cloud.world.spot_hourly = dict(settings.hourly), dict(settings.spot_hourly)
     cloud.world.endpoint = IN_MEMORY
     return cloud
 

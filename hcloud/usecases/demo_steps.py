@@ -86,9 +86,10 @@ def steps(app: str) -> Sequence[Step]:
         ),
         Step(
             "Ask why",
-            "Every option that was refused is kept with its margin: nothing is decided that cannot be explained.",
+            "Why this, how far from the next best, what if demand falls, and what would turn it round. Every option "
+            "that was refused is kept with its margin: --why-not asks for one.",
             ("explain", PLAN),
-            ("pays above|in use", "if demand falls", "outlasts"),
+            (".",),
         ),
         Step(
             "Simulate",
@@ -164,6 +165,13 @@ def _living() -> Sequence[Step]:
             "the same use would have cost otherwise, all by the one price formula.",
             ("report", "savings", "--from", "{day}"),
             ("effective savings", "saved by commit", "unused", "same use", "as reported|all on|all res"),
+        ),
+        Step(
+            "Hold the prediction against it",
+            "What the plan predicted beside what happened, with the error and what it came from. (This fake month "
+            "rents one machine all the time where the plan reckoned with a demand that comes and goes.)",
+            ("report", "accuracy", "--plan", PLAN),
+            (r"predicted", "cost of the mix", "coverage", "less than|more than", r"actual "),
         ),
         Step(
             "Report for machines",

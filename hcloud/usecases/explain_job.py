@@ -14,6 +14,7 @@ from hcloud.policy.mapping import Situation, choose
 from hcloud.sim.compiled import kernels
 from hcloud.store.journal import Entry, Journal, read_journal
 from hcloud.usecases.decide import replay
+from hcloud.usecases.explain_turns import Ahead, Turn, turns
 
 
 @dataclass(slots=True)
@@ -25,6 +26,30 @@ class Story:
     considered: Considered | None = None
     afterwards: list[Entry] = field(default_factory=list)
     instance: int | None = None
+    situation: Situation | None = None
+    ahead: Ahead = field(default_factory=lambda: Ahead(0, 0))
+    turns: tuple[Turn, ...] = ()
+    ends: float = 0.0
+
+    @property
+    def began(self) -> float | None:
+        """When it began to run: when its first server took it, or was ready; None where it never did."""
+        assert self.considered is not None
+        taken: Decision | None = None
+        for entry in (self.considered.decision, *self.afterwards):
+            if isinstance(entry, Decision) and entry.action in (Action.PLACE, Action.LAUNCH):
+                if taken is not None:
+                    break
+                taken = entry
+            elif isinstance(entry, Ready) and taken is not None:
+                return entry.at
+            elif isinstance(entry, Completion | BelowQos):
+                break
+        return None if taken is None or (taken.action is Action.LAUNCH and not self._ran) else taken.at
+
+    @property
+    def _ran(self) -> bool:
+        return any(isinstance(e, Completion | BelowQos) for e in self.afterwards)
 
     def follow(self, event: Event, decisions: list[Decision]) -> None:
         """Keep what of an event and its decisions is about the job."""
@@ -56,10 +81,12 @@ def _story(journal: Journal, at: int) -> Story:
     arrival = events[at]
     assert isinstance(arrival, Arrival)
     story = Story(journal.setup, arrival)
-    decisions, situation, kind = _decide(session, arrival)
+    decisions, situation, kind, ahead = _decide(session, arrival)
     mine = next(d for d in decisions if d.job == arrival.job and d.at == arrival.at)
     refused = refusals(journal.setup, situation, choose(journal.setup.rules, situation)[0], kind) if kind >= 0 else ()
-    story.considered = Considered(mine, refused)
+    story.considered, story.situation, story.ahead = Considered(mine, refused), situation, ahead
+    story.turns = tuple(turns(journal.setup, situation, arrival.ask, ahead)) if kind >= 0 else ()
+    story.ends = journal.events[-1].at
     story.follow(arrival, decisions)
     for event in events[at + 1 :]:
         story.follow(event, session.handle(event))
@@ -68,13 +95,22 @@ def _story(journal: Journal, at: int) -> Story:
     return story
 
 
-def _decide(session: Session, arrival: Arrival) -> tuple[list[Decision], Situation, int]:
-    seen: list[tuple[Situation, int]] = []
+def _decide(session: Session, arrival: Arrival) -> tuple[list[Decision], Situation, int, Ahead]:
+    seen: list[tuple[Situation, int, Ahead]] = []
 
     def watch(row: int, now: float) -> None:
-        seen.append((session.situation(row, now), session.tables.given[row][4]))
+        seen.append((session.situation(row, now), session.tables.given[row][4], _ahead(session)))
 
     session.watch = watch
     decisions = session.handle(arrival)
     session.watch = None
     return decisions, *seen[0]
+
+
+def _ahead(session: Session) -> Ahead:
+    """The jobs in the queue."""
+    number, jobs, ask = int(session.tables.control.desk.head), 0, 0
+    while number >= 0:
+        jobs, ask = jobs + 1, ask + session.tables.given[number][0]
+        number = int(session.tables.control.jobs[number].behind)
+    return Ahead(jobs, ask)

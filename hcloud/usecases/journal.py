@@ -31,6 +31,7 @@ from hcloud.policy.records import Table
 from hcloud.policy.rules import Rules
 from hcloud.sim import world
 from hcloud.sim.compiled import kernels
+from hcloud.sim.measure import tails_by_task
 from hcloud.sim.run import Outcome
 from hcloud.sim.shop import Shop
 from hcloud.store.journal import Entry, check_target, save_journal
@@ -51,9 +52,10 @@ def setup_of(strategy: Strategy, rules: Rules, kinds: Table[Kind], shop: Shop, p
     return Setup(strategy.name, strategy.digest(), rules, whole, pool, None, types)
 
 
-def journal_run(study: Study, strategy: Strategy, path: Path) -> None:
-    """Simulate a strategy over a study once more, with its journal."""
-    write_journal(simulate_once(study, strategy, journal=True), path)
+def journal_run(study: Study, strategy: Strategy, path: Path, pool: int | None = None) -> None:
+    """Simulate a strategy over a study once more, with its journal; with ``pool`` servers where it reserves."""
+    reserve = pool if strategy.mechanism("reserved").rule != "none" else None
+    write_journal(simulate_once(study, strategy, pool=reserve, journal=True), path)
 
 
 def write_journal(outcome: Outcome, path: Path) -> None:
@@ -110,7 +112,7 @@ class Reading:
 
     def __init__(self, outcome: Outcome, setup: Setup) -> None:
         self._setup, self._tasks = setup, outcome.tasks
-        self._names = job_names(outcome)
+        self._names, self._tails = job_names(outcome), tails_by_task(outcome).tolist()
         fields = [outcome.of_lines(name).tolist() for name in ("code", "a", "b", "c", "d", "time", "value")]
         self._lines: list[Line] = list(zip(*fields, strict=True))
         self._numbers = {slot: slot for slot in range(setup.pool)}
@@ -139,15 +141,20 @@ class Reading:
             return self._sample(at)
         if code == world.ARRIVAL:
             return self._arrival(who, time)
-        if code in (world.FINISH, world.CHECK):
-            return (Completion if code == world.FINISH else BelowQos)(time, self._names[who], value)
+        if code == world.FINISH:
+            tail = self._tails[who]
+            return Completion(time, self._names[who], value, None if math.isnan(tail) else tail)
+        if code == world.CHECK:
+            return BelowQos(time, self._names[who], value)
         return (Ready if code == world.READY else Interruption)(time, self._numbers[who])
 
     def _arrival(self, row: int, time: float) -> Arrival:
         t = self._tasks
         vector = tuple(t.vector[row].tolist())
         asked = int(t.ask[row]), int(t.memory[row])
-        return Arrival(time, self._names[row], *asked, vector, not t.service[row], float(t.coin[row]))
+        submitted = float(t.submit[row])
+        before = submitted if submitted < time else None
+        return Arrival(time, self._names[row], *asked, vector, not t.service[row], float(t.coin[row]), before)
 
     def _sample(self, at: int) -> Sample:
         """A probe stands right before the arrival or the end, or right after the start, that it was made for."""

@@ -227,7 +227,10 @@ def _in_memory(loaded: Loaded, selection: str, place: Place, settings: CloudSett
     from hcloud.usecases.connect import in_memory
 
     named = selection.partition(":")[2]
-    memory = in_memory(replace(settings, hourly=_hourly(loaded, place)), "" if named in CLOUDS else named)
+    book = open_prices(_only(loaded, place), date.today())[0]
+    hourly, spot = (_hourly(book, place, option) for option in (PurchaseOption.ON_DEMAND, PurchaseOption.SPOT))
+    priced = replace(settings, hourly=hourly, spot_hourly=spot)
+    memory = in_memory(priced, "" if named in CLOUDS else named)
     kept = beside / FAKE_FILE.format(settings.cloud)
     go_on_from(memory.world, kept)
     keep_always(memory.world, kept)
@@ -291,12 +294,10 @@ def _settings(loaded: Loaded, place: Place) -> CloudSettings:
     )
 
 
-def _hourly(loaded: Loaded, place: Place) -> dict[str, Decimal]:
-    """Dollars an hour on demand by type, as a fake in this process tells them."""
-    known = open_prices(_only(loaded, place), date.today())[0].select(
-        Provider(place.provider), PurchaseOption.ON_DEMAND
-    )
-    return {o.key.instance_type: o.hourly for o in known if o.key.region == place.region}
+def _hourly(book: PriceBook, place: Place, option: PurchaseOption) -> dict[str, Decimal]:
+    """Dollars an hour by type, on demand or spot, as a fake in this process tells them."""
+    known = book.select(Provider(place.provider), option)
+    return {o.key.instance_type: o.hourly for o in known if o.key.region == place.region and not o.key.zone}
 
 
 def _key(place: Place, order: CommitmentOrder) -> OfferKey:

@@ -44,6 +44,18 @@ def target_of(app: App, out: Path | None, *, alone: bool = True) -> Path:
     return path
 
 
+def targets_of(apps: Sequence[App], out: Path | None) -> list[Path]:
+    """Where each profile goes; UsageError where two would be written to one file, as some file systems tell names."""
+    found: dict[str, tuple[str, Path]] = {}
+    for app in apps:
+        path = target_of(app, out, alone=len(apps) == 1)
+        other = found.get(str(path).casefold())
+        if other is not None:
+            raise UsageError(f"{path}: both {other[0]!r} and {app.name!r} would be written there", hint="rename one")
+        found[str(path).casefold()] = (app.name, path)
+    return [path for _, path in found.values()]
+
+
 def file_name(app: str) -> str:
     """The name of a profile's file."""
     return f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', app)}.profile.yaml"

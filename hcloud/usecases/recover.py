@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hcloud.live.recover import Found, put_back, rebuild
+from hcloud.live.site import Progress
 from hcloud.model.state import State
 from hcloud.usecases.live_ground import LiveGround
 
 
-def look(ground: LiveGround, lineage: str | None) -> Found:
-    """What the state would be rebuilt to; changes nothing."""
-    return rebuild(ground.site(), ground.store, lineage)
+def look(ground: LiveGround, lineage: str | None, progress: Progress = lambda step: None) -> Found:
+    """What the state would be rebuilt to; changes nothing. Waits for machines that lists show late where a part of the
+    journal is lost."""
+    return rebuild(replace(ground.site(), progress=progress), ground.store, lineage)
 
 
 def write(ground: LiveGround, found: Found) -> State:

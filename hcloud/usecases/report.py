@@ -10,6 +10,7 @@ from pathlib import Path
 
 from hcloud.catalog.billing import Tariff, charges
 from hcloud.catalog.billing_time import DAY, month_of
+from hcloud.catalog.book import PriceBook
 from hcloud.errors import UsageError
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.live import Commitment
@@ -25,7 +26,8 @@ from hcloud.planning.report_plan import (
 )
 from hcloud.planning.report_reserved import all_reserved
 from hcloud.readers.config import Loaded, MarketSection
-from hcloud.store.plan_file import head_of, load_plan
+from hcloud.store.looked_at import check_file
+from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_YEAR
 from hcloud.usecases.sources import open_prices
 
@@ -39,15 +41,17 @@ class Span:
     is_month: bool = False
 
     def of(self, at: datetime) -> Period:
-        """The period that is meant: what is said, else the month so far."""
+        """The period that is meant, up to now at the latest: what is said, else the month so far."""
+        now = int(at.timestamp())
         if self.start is None:
-            return Period(month_of(int(at.timestamp())).start, int(at.timestamp()))
-        start = midnight(self.start)
-        if self.is_month:
-            return Period(start, min(month_of(start).end, max(int(at.timestamp()), start + 1)))
-        end = int(at.timestamp()) if self.end is None else midnight(self.end)
+            start, end = month_of(now).start, now
+        else:
+            start = midnight(self.start)
+            end = month_of(start).end if self.is_month else now
+        end = min(end if self.end is None else midnight(self.end), now)
         if end <= start:
-            raise UsageError(f"the report would end before it begins ({self.start})", hint="--from DAY --to DAY")
+            said = "is still to come" if start >= now else f"would end before it begins ({self.start})"
+            raise UsageError(f"the time to report on {said}", hint="--from DAY --to DAY, or --month 2026-11")
         return Period(start, end)
 
 
@@ -67,12 +71,9 @@ class Asked:
 
 
 def is_journal(path: Path) -> bool:
-    """Whether a file is a journal; UsageError where there is none."""
-    if not path.is_file():
-        raise UsageError(
-            f"{path}: no such plan or journal", hint="hcloud plan --out FILE, hcloud simulate --journal FILE"
-        )
-    return '"journal"' in head_of(path)
+    """Whether a file is a journal; InputError where it is neither that nor a plan."""
+    hint = "hcloud plan --out FILE, hcloud simulate --journal FILE"
+    return check_file(path, "a plan", "a journal", hint=hint) == "a journal"
 
 
 def report_of_plan(path: Path, asked: Asked) -> Report:
@@ -82,13 +83,14 @@ def report_of_plan(path: Path, asked: Asked) -> Report:
         raise UsageError("of a plan a month is reported, so it takes no --to", hint="--from DAY moves its beginning")
     first = asked.span.start or plan.generated_at.date()
     period = month_of_plan(midnight(first))
-    book, said = open_prices(in_places(asked.loaded, _places(plan)), asked.at.date())
-    charges = planned_charges(plan, book.offer, period)
+    there = in_places(asked.loaded, _places(plan))
+    book, said = open_prices(there, asked.at.date())
+    book = listed_prices(there, asked.at.date()) or book
     return Report(
         source=Source.PLAN,
         name=path.name,
         period=period,
-        charges=charges,
+        charges=planned_charges(plan, book.offer, period),
         holdings=planned_holdings(plan, book.offer, period),
         counterfactuals=planned_counterfactuals(plan),
         price_day=plan.price_day,
@@ -112,6 +114,14 @@ def in_places(loaded: Loaded, places: Iterable[tuple[Provider, str]]) -> Loaded:
         for p, regions in by_provider.items()
     )
     return replace(loaded, config=loaded.config.model_copy(update={"markets": markets}))
+
+
+def listed_prices(loaded: Loaded, today: date) -> PriceBook | None:
+    """The prices before negotiation; None where none was negotiated."""
+    if loaded.config.prices.overlay is None:
+        return None
+    prices = loaded.config.prices.model_copy(update={"overlay": None})
+    return open_prices(replace(loaded, config=loaded.config.model_copy(update={"prices": prices})), today)[0]
 
 
 def holding_of(told: Commitment, region: str) -> Holding:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 from hcloud.catalog.billing import Tariff, charges
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
 from hcloud.model.live import Commitment
 from hcloud.planning.report import Report, Source
 from hcloud.planning.report_reserved import INSTANCES
 from hcloud.readers.config import DEFAULT_REGIONS, Loaded
 from hcloud.store.journal import read_journal
 from hcloud.units import HOURS_PER_YEAR
-from hcloud.usecases.report import Asked, counterfactuals, holding_of, in_places, midnight, oldest_price
+from hcloud.usecases.report import Asked, counterfactuals, holding_of, in_places, listed_prices, midnight, oldest_price
 from hcloud.usecases.report_rented import Told, is_dated, rented_in
 from hcloud.usecases.sources import open_prices
 
@@ -42,8 +42,9 @@ def report_of_journal(path: Path, asked: Asked, place: Place) -> Report:
     origin = 0 if dated else midnight(asked.span.start or asked.at.date())
     told = rented_in(journal.setup, journal.entries, origin)
     provider, region = _where(asked.loaded, place)
-    book, said = open_prices(in_places(asked.loaded, [(provider, region)]), asked.at.date())
-    tariff = Tariff(book, provider, region)
+    there = in_places(asked.loaded, [(provider, region)])
+    book, said = open_prices(there, asked.at.date())
+    tariff = Tariff(book, provider, region, listed=listed_prices(there, asked.at.date()))
     held = _pool(told, tariff, place.commitment)
     rows = charges(told.rented, held, tariff, told.period)
     return Report(
@@ -97,7 +98,7 @@ def _pool(told: Told, tariff: Tariff, wanted: str | None) -> tuple[Commitment, .
 def _bought_as(name: str, tariff: Tariff, wanted: str | None) -> Offer:
     """The commitment of the pool: what is asked for, else the provider's one-year commitment of instances, all upfront
     where that is sold, as the simulator buys it."""
-    on_demand = OfferKey(tariff.provider, tariff.region, name, PurchaseOption.ON_DEMAND)
+    on_demand = tariff.offer(name, PurchaseOption.ON_DEMAND).key
     sold = [o for o in tariff.book.commitments(on_demand) if o.key.option in INSTANCES]
     named = {f"{o.key.option}-{o.key.term_years}y-{o.key.payment}": o for o in reversed(sold)}
     if wanted is not None:

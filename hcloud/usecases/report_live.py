@@ -16,7 +16,7 @@ from hcloud.planning.report import Report, Source
 from hcloud.readers.config import OwnedSection
 from hcloud.units import HOURS_PER_YEAR, counted
 from hcloud.usecases.live_ground import FAKE, LiveGround
-from hcloud.usecases.report import Asked, counterfactuals, holding_of, oldest_price
+from hcloud.usecases.report import Asked, counterfactuals, holding_of, in_places, listed_prices, oldest_price
 
 
 def report_of_live(ground: LiveGround, asked: Asked) -> Report:
@@ -30,7 +30,9 @@ def report_of_live(ground: LiveGround, asked: Asked) -> Report:
     now = datetime.fromtimestamp(ground.clock.now(), UTC) if in_memory else asked.at
     period = asked.span.of(now)
     scope = Patience(ground.clock, Limits(), lambda: False).ask(ground.cloud.scope)
-    tariff = Tariff(ground.book, Provider(ground.place.provider), ground.place.region, scope.account)
+    provider, region = Provider(ground.place.provider), ground.place.region
+    listed = listed_prices(in_places(ground.loaded, [(provider, region)]), ground.today)
+    tariff = Tariff(ground.book, provider, region, scope.account, listed)
     rented = [u for u in ground.store.rentals().usages() if u.seconds_within(period.start, period.end)]
     held, said = _held(ground)
     counted_in = tuple(c for c in held if not why_not(c))
@@ -94,7 +96,7 @@ def _notes(rented: Sequence[Usage], held: Sequence[Commitment], period: Period) 
         )
     running = sum(1 for u in rented if u.end is None)
     if running:
-        yield f"{counted(running, 'machine')} of them still run: charged up to the end of the report"
+        yield f"{counted(running, 'machine')} still running: charged up to the end of the report"
     for commitment in held:
         if why := why_not(commitment):
             yield f"commitment {commitment.id} is not counted: {why}"

@@ -14,6 +14,7 @@ from hcloud.store.plan_file import changes_schema, plan_schema
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.state_codec import state_schema
 from hcloud.usecases.init import DURATION, KEYS, SECTIONS
+from hcloud.usecases.report_quality_schema import accuracy_schema, quality_schema
 from hcloud.usecases.report_schema import report_schema
 from hcloud.usecases.screen_schemas import SCREENS
 
@@ -21,7 +22,7 @@ DIRECTORY = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 EXPLAINED = (
     *("format_version", "tool_version", "generated_at", "currency"),
-    *("mix", "reasons", "refusals", "assumptions", "operation"),
+    *("mix", "reasons", "refusals", "assumptions", "operation", "sizing", "flips"),
 )
 """What of a plan ``hcloud explain`` prints."""
 _DURATION = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(s|min|m|h|d|w|y)\s*$"}
@@ -125,20 +126,32 @@ def explanation_schema() -> Mapping[str, object]:
     return {**head, "properties": part, "required": required, "additionalProperties": False, "$defs": plan["$defs"]}
 
 
+def answer_schema() -> Mapping[str, object]:
+    """The JSON schema of what ``hcloud explain --why-not`` and ``--commitment`` print as JSON."""
+    text: dict[str, object] = {"type": "string"}
+    line = _object({"about": text, "clauses": {"type": "array", "items": text, "minItems": 1}})
+    head = {"format_version": {"const": "1.0"}, "tool_version": text, "generated_at": {**text, "format": "date-time"}}
+    said = {"question": text, "answer": text, "lines": {"type": "array", "items": line}, "facts": {"type": "object"}}
+    return {"$schema": DIALECT, "title": "hcloud explain --why-not", **_object({**head, **said})}
+
+
 def documents() -> Mapping[str, str]:
     """File name and content of every published schema."""
     schemas = {
+        "accuracy.schema.json": {"$schema": DIALECT, **accuracy_schema()},
+        "explanation.schema.json": explanation_schema(),
+        "answer.schema.json": answer_schema(),
         "hcloud.schema.json": config_schema(),
         "diff.schema.json": difference_schema(),
         "plan.schema.json": plan_schema(),
         "policy-check.schema.json": verdict_schema(),
         "purchase.schema.json": purchase_schema(),
+        "quality.schema.json": {"$schema": DIALECT, **quality_schema()},
         "rules.schema.json": {"$schema": DIALECT, **rules_schema(), "title": "rules.yaml"},
         "report.schema.json": {"$schema": DIALECT, **report_schema()},
         "state.schema.json": state_schema(),
         "state-screen.schema.json": state_screen_schema(),
         "changes.schema.json": changes_schema(),
-        "explanation.schema.json": explanation_schema(),
         **{f"{name}.schema.json": schema for name, schema in SCREENS.items()},
     }
     return {name: json.dumps(s, indent=2, ensure_ascii=False) + "\n" for name, s in schemas.items()}

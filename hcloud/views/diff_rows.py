@@ -15,15 +15,18 @@ HOURS_PER_DAY = 24
 
 def headline(found: PlanDifference) -> str:
     """The difference in a sentence."""
+    monthly, how = found.monthly, ""
+    if found.simulated_monthly is not None:
+        monthly, how = found.simulated_monthly, " as simulated"
     if found.is_empty:
-        return f"no difference: {format_money(found.monthly.after)} a month"
+        return f"no difference: {format_money(monthly.after)} a month{how}"
     if found.base is None:
-        return f"a first plan: {format_money(found.monthly.after)} a month"
-    before, after = (format_money(amount) for amount in (found.monthly.before, found.monthly.after))
-    more = found.monthly.difference
-    share = f", {_percent(more / found.monthly.before)}" if found.monthly.before and more else ""
+        return f"a first plan: {format_money(monthly.after)} a month{how}"
+    before, after = (format_money(amount) for amount in (monthly.before, monthly.after))
+    more = monthly.difference
+    share = f", {_percent(more / monthly.before)}" if monthly.before and more else ""
     moved = f"{_money(more)}{share}" if more else "the same"
-    return f"{before} → {after} a month ({moved})"
+    return f"{before} → {after} a month{how} ({moved})"
 
 
 def totals(found: PlanDifference) -> Figures:
@@ -31,6 +34,7 @@ def totals(found: PlanDifference) -> Figures:
     rows = [
         ["$/h", *_shifted(found.hourly, 4)],
         ["$/month", *_shifted(found.monthly, 2)],
+        *([["$/month, simulated", *_shifted(found.simulated_monthly, 2)]] if found.simulated_monthly else []),
         ["$ upfront", *_shifted(found.upfront, 2)],
         ["longest commitment, years", *_shifted(found.longest_term_years, 0)],
     ]
@@ -42,8 +46,8 @@ def totals(found: PlanDifference) -> Figures:
 def why(found: PlanDifference) -> str:
     """The three effects in a sentence, in dollars an hour, which add up to the difference."""
     parts = found.effects
-    prices, demand, rest = (_signed(e, 4) for e in (parts.prices, parts.demand, parts.decisions))
-    return f"of {_signed(found.hourly.difference, 4)} $/h: prices {prices}, demand {demand}, decisions {rest}"
+    prices, demand, rest = (signed(e, 4) for e in (parts.prices, parts.demand, parts.decisions))
+    return f"of {signed(found.hourly.difference, 4)} $/h: prices {prices}, demand {demand}, decisions {rest}"
 
 
 def changed_parts(found: PlanDifference) -> Figures:
@@ -52,7 +56,7 @@ def changed_parts(found: PlanDifference) -> Figures:
     for part in _by_size(found):
         dollars = f"{_figure(part.hourly.before, 4)} → {_figure(part.hourly.after, 4)}"
         counts = f"{_count(part.count.before)} → {_count(part.count.after)}"
-        rows.append([part.mark.value, _offer(part), counts, dollars, _signed(part.hourly.difference, 4)])
+        rows.append([part.mark.value, _offer(part), counts, dollars, signed(part.hourly.difference, 4)])
     names = ("", "offer", "instances", "$/h", "difference")
     return Figures(names, rows, frozenset((2, 3, 4)), "What changes")
 
@@ -63,7 +67,7 @@ def effects(found: PlanDifference) -> Figures:
     if any(part.effects.prices or part.effects.demand for part in found.parts):
         for part in _by_size(found):
             three = (part.effects.prices, part.effects.demand, part.effects.decisions)
-            rows.append([_offer(part), *(_signed(e, 4) for e in three), _signed(part.hourly.difference, 4)])
+            rows.append([_offer(part), *(signed(e, 4) for e in three), signed(part.hourly.difference, 4)])
     names = ("offer", "prices", "demand", "decisions", "together")
     return Figures(names, rows, frozenset(range(1, 5)), "Why, in dollars an hour by offer")
 
@@ -82,7 +86,7 @@ def options(found: PlanDifference) -> Figures:
     rows = []
     for o in found.options:
         counts = f"{_count(o.count.before)} → {_count(o.count.after)}"
-        rows.append([str(o.option), counts, *_shifted(o.hourly, 4), _signed(o.upfront.difference, 2)])
+        rows.append([str(o.option), counts, *_shifted(o.hourly, 4), signed(o.upfront.difference, 2)])
     if found.rounding.before or found.rounding.after:
         rows.append(["rounding", "", *_shifted(found.rounding, 6), ""])
     return Figures(names, rows, frozenset(range(1, 6)), "By purchase option")
@@ -125,14 +129,15 @@ def warnings(found: PlanDifference) -> tuple[str, str, tuple[str, ...], tuple[st
 
 
 def _shifted(moved: Shift, places: int) -> list[str]:
-    return [_figure(moved.before, places), _figure(moved.after, places), _signed(moved.difference, places)]
+    return [_figure(moved.before, places), _figure(moved.after, places), signed(moved.difference, places)]
 
 
 def _figure(amount: Decimal, places: int) -> str:
     return f"{amount:,.{places}f}"
 
 
-def _signed(amount: Decimal, places: int) -> str:
+def signed(amount: Decimal, places: int) -> str:
+    """A figure with its sign; zero has none."""
     text = f"{amount:+,.{places}f}"
     return text if any(c in "123456789" for c in text) else "0"
 
@@ -146,7 +151,7 @@ def _money(amount: Decimal) -> str:
 
 
 def _percent(share: Decimal) -> str:
-    return f"{share * 100:+,.1f} %"
+    return f"{share * 100:+,.1f}%"
 
 
 def _quality_name(moved: QualityShift) -> str:
@@ -169,5 +174,5 @@ def _moved(moved: QualityShift) -> str:
 
 def _of_unit(value: float, unit: str) -> str:
     if unit == "share":
-        return f"{100 * value:,.1f} %"
+        return f"{100 * value:,.1f}%"
     return f"{value:,.0f}" if unit == "$" else f"{value:,.2f}"

@@ -1,4 +1,4 @@
-"""Text from outside written into Markdown, HTML and XML so that it stays text there, whatever it holds."""
+"""Text from outside written into Markdown and XML so that it stays text there, whatever it holds."""
 
 from __future__ import annotations
 
@@ -40,11 +40,6 @@ def as_markdown_item(text: str, longest: int = LONGEST) -> str:
 
 def _spelled(character: str) -> str:
     return f"&#{ord(character)};"
-
-
-def in_html(text: str) -> str:
-    """Text for HTML, in an element or an attribute between quotes."""
-    return html.escape(harmless(text), quote=True)
 
 
 def in_xml(text: str) -> str:

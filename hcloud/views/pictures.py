@@ -43,6 +43,8 @@ def check_folder(path: Path, suffix: str) -> None:
     """UsageError where no pictures can be written to a folder, or not in that format."""
     if suffix not in ("png", "svg"):
         raise UsageError(f"--picture-format {suffix}: must be png or svg")
+    if path.is_symlink():
+        raise UsageError(f"{path} is a symbolic link; pictures are only drawn into a folder")
     if path.exists() and not path.is_dir():
         raise UsageError(f"{path} is no folder")
     if not path.absolute().parent.is_dir():

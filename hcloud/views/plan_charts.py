@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from hcloud.model.plan import OWNED, MixLine, Plan
 from hcloud.units import HOURS_PER_YEAR, counted, format_money
-from hcloud.views.charts import axis_number
+from hcloud.views.charts import axis_number, figure
 from hcloud.views.page.axes import Axis, Frame, axis, framed, key
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.svg import NARROW, WIDE, Canvas, Point, text_width
@@ -36,10 +36,11 @@ def demand_picture(plan: Plan) -> Drawn:
     taken = [min(v, reserve) for v in w.profile]
     above = sum(v - t for v, t in zip(w.profile, taken, strict=True)) / (sum(w.profile) or 1.0)
     busy = sum(taken) / (reserve * len(taken)) if reserve else 0.0
+    lowest = min([*w.profile, *w.quantiles[:1]])
     said = (
-        f"Demand over {_span(w.hours)} lies between {min(w.profile):,.0f} and {_highest(plan):,.0f} vCPUs, mean "
-        f"{w.mean_cores:,.0f}. {reserve:,.0f} vCPUs are reserved and take {1 - above:.0%} of it; {above:.0%} is rented."
-        f" The reserve is in use {busy:.0%} of the time."
+        f"Demand over {_span(w.hours)} lies between {figure(lowest)} and {figure(_highest(plan))} vCPUs, mean "
+        f"{figure(w.mean_cores)}. {reserve:,.0f} vCPUs are reserved and take {1 - above:.0%} of it; {above:.0%} is"
+        f" rented. On average {busy:.0%} of the reserve is in use."
     )
     return Drawn(f"Demand over {_span(w.hours)}", lambda width: _demand(plan, width), said, said)
 
@@ -73,9 +74,9 @@ def _demand(plan: Plan, width: int) -> Canvas:
     up = axis("vCPUs", (0.0, max(_highest(plan), reserve) * HEADROOM), 6, axis_number)
     frame = framed(canvas, across, up, above=above)
     step = w.hours / each / len(w.profile)
-    _area(frame, [min(v, reserve) for v in w.profile], [reserve] * len(w.profile), (step, "p-idle"))
-    _area(frame, [0.0] * len(w.profile), [min(v, reserve) for v in w.profile], (step, "p-reserve"))
-    _area(frame, [min(v, reserve) for v in w.profile], w.profile, (step, "p-rent"))
+    area(frame, [min(v, reserve) for v in w.profile], [reserve] * len(w.profile), (step, "p-idle"))
+    area(frame, [0.0] * len(w.profile), [min(v, reserve) for v in w.profile], (step, "p-reserve"))
+    area(frame, [min(v, reserve) for v in w.profile], w.profile, (step, "p-rent"))
     if shows_peaks:
         canvas.path([frame.at(*p) for p in _steps(w.peaks, step)], "p-peak")
     if reserve:
@@ -83,8 +84,8 @@ def _demand(plan: Plan, width: int) -> Canvas:
     return canvas
 
 
-def _area(frame: Frame, low: Sequence[float], high: Sequence[float], drawn: tuple[float, str]) -> None:
-    """The area between two series of equal steps."""
+def area(frame: Frame, low: Sequence[float], high: Sequence[float], drawn: tuple[float, str]) -> None:
+    """The area between two series of equal steps; ``drawn`` is a step on the horizontal axis, and a class."""
     step, kind = drawn
     over, under = _steps(high, step), _steps(low, step)
     frame.canvas.path([frame.at(*p) for p in (*over, *reversed(under))], kind, closed=True)
@@ -109,15 +110,12 @@ def use_picture(plan: Plan) -> Drawn | None:
     if line is None or line.break_even is None or not plan.workload.quantiles:
         return None
     pays, reserve = float(line.break_even), reserved_vcpus(plan)
-    used = _used_beyond(plan, reserve)
+    used = _used_beyond(plan, reserve - float(line.vcpus / line.count))
     said = (
-        f"The last of {reserve:,.0f} reserved vCPUs is needed about {used:.0%} of the time. A commitment to "
-        f"{line.instance_type} pays above {pays:.1%}."
+        f"The last instance of {reserve:,.0f} reserved vCPUs is needed about {used:.0%} of the time. A commitment to"
+        f" {line.instance_type} pays above {pays:.1%}."
     )
-    how = (
-        "A vCPU is needed for as much of the time as the curve is high there; right of where it crosses the dashed line"
-    )
-    how += ", renting is cheaper."
+    how = "The curve tells how much of the time each vCPU is needed; below the dashed line renting is cheaper."
     if plan.operation is not None:
         how += " The reserve was chosen by simulation, where starts, gaps between instances and waiting count, too."
     title = "How much of the time capacity is needed"
@@ -132,7 +130,7 @@ def _largest(plan: Plan) -> MixLine | None:
 def _used_beyond(plan: Plan, vcpus: float) -> float:
     """The share of the time in which demand is above so many vCPUs."""
     quantiles = plan.workload.quantiles
-    return sum(q > vcpus for q in quantiles) / len(quantiles)
+    return min(sum(q > vcpus for q in quantiles) / (len(quantiles) - 1), 1.0)
 
 
 def _use(plan: Plan, pays: float, width: int) -> Canvas:

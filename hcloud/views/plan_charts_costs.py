@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from hcloud.model.operation import Band, OperatingPoint, Operation
 from hcloud.model.plan import Plan
+from hcloud.readers.strategies import load_strategy, strategy_names
 from hcloud.units import HOURS_PER_MONTH, format_money
 from hcloud.views.operation import telling
 from hcloud.views.page.axes import Frame, axis, framed
@@ -22,7 +23,7 @@ NEAR = 15.0  # ours: labels keep so far from one another
 
 def cost_picture(plan: Plan) -> Drawn:
     """Dollars of each strategy with their intervals where these were simulated, else of each alternative."""
-    return _alternatives(plan) if plan.operation is None else _strategies(plan.operation)
+    return _alternatives(plan) if plan.operation is None else strategies_picture(plan.operation)
 
 
 def _alternatives(plan: Plan) -> Drawn:
@@ -40,7 +41,8 @@ def _alternatives(plan: Plan) -> Drawn:
     return Drawn(title, lambda width: bars(Bars(rows), width), said, caption)
 
 
-def _strategies(operation: Operation) -> Drawn:
+def strategies_picture(operation: Operation) -> Drawn:
+    """Dollars of each simulated strategy with their intervals."""
     rows = []
     for point in sorted(telling(operation), key=lambda p: (-p.hourly, p.strategy)):
         half = float((point.hourly_half or 0) * HOURS_PER_MONTH)
@@ -50,10 +52,19 @@ def _strategies(operation: Operation) -> Drawn:
     seeds = len(operation.seeds)
     told = "Dollars a month of each strategy: " + ", ".join(f"{row.name} {row.said}" for row in rows) + "."
     about = f"± and whiskers: 95% interval over {seeds} seeds." if seeds > 1 else "One seed, so no intervals."
+    named = "; ".join(f"{name}: {title}" for name, title in titles(row.strategy for row in operation.points))
     caption = f"Simulated on the trace; of each strategy the cheapest point that keeps the target. {about}"
+    caption += f" {named}." if named else ""
     budget = None if operation.budget is None else float(operation.budget)
     drawn = Bars(rows, budget, "" if operation.budget is None else f"budget {format_money(operation.budget)}")
     return Drawn("Dollars a month by strategy", lambda width: bars(drawn, width), told, caption)
+
+
+def titles(strategies: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """What the bundled ones among these strategies are, in a few words."""
+    for name in dict.fromkeys(strategies):
+        if name in strategy_names():
+            yield name, load_strategy(name).title.split(":")[0].lower()
 
 
 def _called(point: OperatingPoint, operation: Operation) -> str:
@@ -225,7 +236,7 @@ def _name(frame: Frame, operation: Operation) -> None:
     for point in telling(operation):
         said = _short(point) + ("" if point.verdict else ": chosen")
         x, y = _placed(frame, point)
-        if y > frame.bottom - 9:
+        if _spot(point)[1] < frame.y.low:
             said += f", {point.kept_qos.mean:.0%}"
         wide = text_width(said)
         beyond = x - 10 - wide

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from hcloud.model.report import Costs
 from hcloud.planning.report import Dimension, Group, Report, Source, grouped, shown, to_cents
-from hcloud.planning.report_savings import CommitmentUse, Coverage, against, coverage, savings, uses
+from hcloud.planning.report_savings import CommitmentUse, Coverage, against, as_of, coverage, savings, uses
 from hcloud.units import cents, format_money, harmless, plain
 from hcloud.views.page.parts import Section
 from hcloud.views.tables import NARROW_GAP, Figures, fitted
@@ -56,7 +56,7 @@ def commitments_sections(report: Report, at: datetime) -> tuple[Section, ...]:
     """Coverage and utilisation, and each commitment with what was not used of it and when it ends."""
     whole, found = coverage(report.charges), uses(report)
     words = (_headline(report), *_coverage_words(whole))
-    tables = (_commitment_figures(found, at),) if found else ()
+    tables = (_commitment_figures(found, as_of(report, at)),) if found else ()
     return (Section("Commitments", words, tables=tables, notes=report.notes),)
 
 

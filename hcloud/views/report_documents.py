@@ -9,7 +9,7 @@ from decimal import Decimal
 from hcloud import __version__
 from hcloud.model.report import FORMAT_VERSION, Costs
 from hcloud.planning.report import Dimension, Report, grouped, shown
-from hcloud.planning.report_savings import CommitmentUse, against, coverage, savings, uses
+from hcloud.planning.report_savings import CommitmentUse, against, as_of, coverage, savings, uses
 from hcloud.units import cents, plain
 from hcloud.views.report_text import csv_text
 
@@ -61,7 +61,7 @@ def commitments_document(report: Report, at: datetime) -> Document:
         "used": plain(whole.used),
         "unused": plain(whole.unused),
         "utilisation": _share(whole.utilisation),
-        "commitments": [_use(one, at) for one in uses(report)],
+        "commitments": [_use(one, as_of(report, at)) for one in uses(report)],
     }
 
 
@@ -115,7 +115,7 @@ def savings_csv(report: Report) -> str:
 
 def commitments_csv(report: Report, at: datetime) -> str:
     """A row a commitment."""
-    documents = [_use(one, at) for one in uses(report)]
+    documents = [_use(one, as_of(report, at)) for one in uses(report)]
     names = list(_FIELDS)
     rows = (["" if d[name] is None else str(d[name]) for name in names] for d in documents)
     return csv_text(names, rows)

@@ -127,9 +127,12 @@ def _unit_price(charge: Charge, cost: Decimal, quantity: Decimal) -> Decimal:
 def _sku(charge: Charge) -> Iterator[tuple[str, str]]:
     kind = charge.instance_type or str(charge.option)
     thing = f"{charge.provider}/{charge.region}/{kind}"
-    bought = "" if charge.resource else f"/{charge.option}"
-    yield "SkuId", f"{thing}{bought}"
-    yield "SkuPriceId", f"{thing}/{charge.option}/{charge.pricing}/{charge.frequency}"
+    if charge.resource:  # what a commitment covers has the price that it would have without
+        yield "SkuId", thing
+        yield "SkuPriceId", f"{thing}/{charge.option if charge.option is PurchaseOption.SPOT else 'on-demand'}"
+    else:
+        yield "SkuId", f"{thing}/{charge.option}"
+        yield "SkuPriceId", f"{thing}/{charge.option}/{'unused' if charge.status else charge.frequency}"
     yield "SkuMeter", "Compute Hours" if charge.resource else "Commitment"
     if charge.instance_type:
         yield "SkuPriceDetails", json.dumps({"InstanceType": charge.instance_type})

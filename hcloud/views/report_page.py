@@ -6,7 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
+from itertools import cycle
 
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import Charge
 from hcloud.planning.report import Dimension, Report, grouped, key_of
 from hcloud.planning.report_savings import coverage, savings
@@ -18,7 +20,9 @@ from hcloud.views.page.svg import Canvas
 from hcloud.views.report import SOURCES, money, percent, span_text
 
 HEIGHT = 260.0
-COLOURS = ("p-reserve", "p-rent", "p-best", "p-idle", "p-other")
+OWN = {str(PurchaseOption.ON_DEMAND): "p-rent", str(PurchaseOption.SPOT): "p-best"}
+COMMITTED = ("p-reserve", "p-idle", "p-other")
+MOST_NAMES = 4  # ours: more options than these are drawn together
 OTHERS = "others"
 MOST_TICKS, GAP_SHARE = 7, 0.2
 
@@ -29,8 +33,13 @@ def report_page(report: Report, sections: Sequence[Section]) -> Page:
     picture = [Section("Effective cost by day", figures=tuple(drawn))] if drawn else []
     title = f"{SOURCES[report.source]} {report.name}"
     rest = [Section(s.heading, s.words[1:], s.figures, s.tables, s.notes, s.points) for s in sections]
-    lead = tuple(word for s in sections for word in s.words[:1])
-    return Page(title[:1].upper() + title[1:], lead, (*picture, *rest), _key_figures(report), _foot(report))
+    return Page(title[:1].upper() + title[1:], _lead(report), (*picture, *rest), _key_figures(report), _foot(report))
+
+
+def _lead(report: Report) -> tuple[str, ...]:
+    found = savings(report.charges)
+    less = "" if found.rate is None else f", {percent(found.rate)} below list price"
+    return (f"{money(report.costs.effective)}{less}",)
 
 
 def _key_figures(report: Report) -> tuple[KeyFigure, ...]:
@@ -54,7 +63,7 @@ def _days(charges: Sequence[Charge]) -> list[str]:
 def _drawn(report: Report) -> Drawn:
     days = _days(report.charges)
     options = [g.keys[0] for g in grouped(report.charges, [Dimension.OPTION]) if g.costs.effective]
-    names = options if len(options) <= len(COLOURS) else [*options[: len(COLOURS) - 1], OTHERS]
+    names = options if len(options) <= MOST_NAMES else [*options[: MOST_NAMES - 1], OTHERS]
     amounts: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
     for group in grouped(report.charges, [Dimension.DAY, Dimension.OPTION]):
         day, option = group.keys
@@ -76,7 +85,8 @@ def _drawn(report: Report) -> Drawn:
 
 def _bars(width: int, days: Sequence[str], names: Sequence[str], amounts: dict[tuple[str, str], float]) -> Canvas:
     canvas = Canvas(width, HEIGHT)
-    above = key(canvas, list(zip(COLOURS, names, strict=False)))
+    colours = _colours(names)
+    above = key(canvas, list(zip(colours, names, strict=True)))
     top = max((sum(amounts.get((d, n), 0.0) for n in names) for d in days), default=0.0) or 1.0
     places = "" if top >= 10 else ".2f"
     upright = axis("dollars a day", (0.0, top * 1.05), 5, lambda v: f"${v:,.0f}" if not places else f"${v:,.2f}")
@@ -86,13 +96,19 @@ def _bars(width: int, days: Sequence[str], names: Sequence[str], amounts: dict[t
         left = frame.across(place + GAP_SHARE / 2)
         wide = frame.across(place + 1 - GAP_SHARE / 2) - left
         below = 0.0
-        for name, colour in zip(names, COLOURS, strict=False):
+        for name, colour in zip(names, colours, strict=True):
             amount = amounts.get((day, name), 0.0)
             if amount > 0:
                 upper = frame.up(below + amount)
                 canvas.box((left, upper), (wide, frame.up(below) - upper), colour)
                 below += amount
     return canvas
+
+
+def _colours(names: Sequence[str]) -> list[str]:
+    """On demand, spot and commitments each in the colour that they have on every page."""
+    committed = cycle(COMMITTED)
+    return [OWN.get(name) or next(committed) for name in names]
 
 
 def _day(days: Sequence[str], value: float) -> str:

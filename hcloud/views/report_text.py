@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections.abc import Iterable, Sequence
 
@@ -14,6 +12,7 @@ from hcloud.views.tables import Figures
 _OBEYED = ("=", "+", "-", "@", "\t", "\r", "\n")
 """How a cell begins that a spreadsheet takes for a formula or splits."""
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_SPLITTING = re.compile(r"[\",\r\n]")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~])")
 
 
@@ -25,11 +24,13 @@ def neutral(text: str) -> str:
 
 def csv_text(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A CSV file with a header, its cells neutralised."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows([neutral(cell) for cell in row] for row in rows)
-    return out.getvalue()
+    lines = (names, *([neutral(cell) for cell in row] for row in rows))
+    return "".join(f"{','.join(map(_quoted, line))}\n" for line in lines)
+
+
+def _quoted(cell: str) -> str:
+    """A cell in quotes where it needs them; Python's own writer leaves a carriage return bare, which ends a row."""
+    return '"' + cell.replace('"', '""') + '"' if _SPLITTING.search(cell) else cell
 
 
 def markdown(sections: Sequence[Section]) -> str:

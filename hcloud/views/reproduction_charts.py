@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hcloud.sim.studies.report import Mark, Picture
-from hcloud.views.pictures import save_picture, styled
+from hcloud.views.pictures import check_picture, save_picture, styled
 from hcloud.views.reproduction import file_name
 
 _COLOURS = {"SR": "#2f6f9f", "OdF": "#e08a2e", "OdM": "#b0302f", "HF": "#5a9e5a", "HM": "#9a6fb0"}
@@ -36,6 +36,7 @@ def save_pictures(pictures: Sequence[Picture], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for picture in pictures:
         path = folder / file_name(picture)
+        check_picture(path)
         drawn = styled(_drawn(picture))
         if path.suffix == ".png":
             drawn.save(str(path), scale_factor=1)

@@ -92,6 +92,8 @@ def show_found(found: Found, terminal: Terminal) -> None:
     ]
     if rows:
         terminal.show(fitted(Figures(("id", "address", "type", "zone"), rows), terminal.out.width))
+    if found.remains.damaged:
+        terminal.warn("a part of the journal cannot be read: what stands before it is kept, the rest is put aside")
     for lineage, count in found.others:
         terminal.warn(f"{counted(count, 'machine')} of this project belong to another state: {lineage}")
 

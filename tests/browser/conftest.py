@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from browser.fetch_axe import TARGET as AXE
 
+from browser.fetch_axe import TARGET as AXE
 from hcloud.cli.main import run
 from hcloud.model.plan import Plan
 from hcloud.store.plan_file import load_plan
@@ -47,7 +48,7 @@ def browser() -> Iterator[Browser]:
 def axe() -> str:
     """The accessibility checker, as a script."""
     if not AXE.is_file():
-        pytest.skip("no axe-core: python tests/browser/fetch_axe.py")
+        pytest.skip("no axe-core: make axe")
     return AXE.read_text(encoding="utf-8")
 
 
@@ -58,12 +59,27 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HYC_PRICES", str(folder / "prices"))
         patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
-        plans = {"plain": _plain(folder), "simulated": _simulated(folder)}
+        return _made(folder)
+
+
+def _made(folder: Path) -> dict[str, Path]:
+    plans = {"plain": _plain(folder), "simulated": _simulated(folder)}
     plans["hostile"] = _hostile(plans["simulated"])
     made = {name: folder / f"{name}.html" for name in plans}
     for name, path in made.items():
         path.write_text(render(plan_page(plans[name])), encoding="utf-8")
+    trace, plan = str(folder / "trace.csv"), str(folder / "simulated.json")
+    made["report"] = _printed(folder, "report", "cost", plan, *NOW, "-o", "html")
+    made["compared"] = _printed(folder, "compare", trace, "-s", "SR,HM", "--seeds", "2", *NOW, "-o", "html")
     return made
+
+
+def _printed(folder: Path, *words: str) -> Path:
+    """What a command prints, in a file."""
+    target = folder / f"{words[0]}.html"
+    with target.open("w", encoding="utf-8") as file, redirect_stdout(file):
+        assert run(["-q", *words]) == 0
+    return target
 
 
 def _plain(folder: Path) -> Plan:

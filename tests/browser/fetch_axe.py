@@ -1,4 +1,4 @@
-"""Fetch axe-core for the tests in a browser, of one version whose hash is known: ``python tests/browser/fetch_axe.py``."""
+"""Fetch axe-core for the tests in a browser, one version whose hash is known: ``make axe``."""
 
 from __future__ import annotations
 

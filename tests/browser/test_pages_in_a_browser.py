@@ -13,10 +13,10 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Route
 
-PHONE, DESKTOP = (360, 740), (1280, 900)
+PHONE, TABLET, DESKTOP = (360, 740), (700, 900), (1280, 900)
 SIZES = pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 SCHEMES = pytest.mark.parametrize("scheme", ["light", "dark"])
-NAMED = pytest.mark.parametrize("name", ["plain", "simulated", "hostile"])
+NAMED = pytest.mark.parametrize("name", ["plain", "simulated", "hostile", "report", "compared"])
 SMALLEST_LETTERS = 10.5  # ours: pixels
 
 
@@ -80,9 +80,16 @@ def test_L2_a_page_asks_for_nothing_complains_of_nothing_and_fits(
         assert it.page.get_by_role("img").first.is_visible()
 
 
-@NAMED
-@SIZES
-@SCHEMES
+@pytest.mark.parametrize(
+    ("name", "size", "scheme"),
+    [
+        *(("simulated", size, scheme) for size in (PHONE, DESKTOP) for scheme in ("light", "dark")),
+        ("plain", PHONE, "dark"),
+        ("hostile", DESKTOP, "light"),
+        ("report", PHONE, "light"),
+        ("compared", DESKTOP, "dark"),
+    ],
+)
 def test_the_checker_finds_nothing_serious(
     browser: Browser, pages: dict[str, Path], axe: str, name: str, size: tuple[int, int], scheme: str
 ) -> None:
@@ -128,14 +135,14 @@ LABELS = """() => [...document.querySelectorAll('svg')].filter(s => s.getBoundin
 })"""
 
 
-@pytest.mark.parametrize("name", ["plain", "simulated"])
+@pytest.mark.parametrize(("name", "least"), [("plain", 4), ("simulated", 9), ("report", 1), ("compared", 8)], ids=str)
 @SIZES
 def test_every_label_of_a_picture_is_large_enough_whole_and_on_no_other(
-    browser: Browser, pages: dict[str, Path], name: str, size: tuple[int, int]
+    browser: Browser, pages: dict[str, Path], name: str, least: int, size: tuple[int, int]
 ) -> None:
     with shown(browser, pages[name], size) as it:
         pictures = it.told(LABELS)
-    assert len(pictures) >= (4 if name == "plain" else 9)
+    assert len(pictures) >= least
     for picture in pictures:
         labels = picture["labels"]
         assert min(label["pixels"] for label in labels) >= SMALLEST_LETTERS, picture["said"]
@@ -162,9 +169,11 @@ def test_one_of_two_widths_of_a_picture_is_shown(browser: Browser, pages: dict[s
     count = "k => [...document.querySelectorAll('svg.' + k)].filter(s => s.getBoundingClientRect().width).length"
     with shown(browser, pages["simulated"], PHONE) as it:
         assert it.page.evaluate(count, "wide") == 0
-        assert it.page.evaluate(count, "narrow") == it.page.get_by_role("img").count()
+        assert it.page.evaluate(count, "narrow") == it.page.locator(".picture").count()
     with shown(browser, pages["simulated"], DESKTOP) as it:
-        assert it.page.evaluate(count, "wide") + it.page.evaluate(count, "narrow") == it.page.get_by_role("img").count()
+        assert (
+            it.page.evaluate(count, "wide") + it.page.evaluate(count, "narrow") == it.page.locator(".picture").count()
+        )
         assert it.page.evaluate(count, "wide") > 0
 
 
@@ -178,11 +187,23 @@ def test_the_first_key_leads_past_the_contents(browser: Browser, pages: dict[str
 
 
 def test_a_wide_table_scrolls_in_itself_by_keyboard(browser: Browser, pages: dict[str, Path]) -> None:
-    with shown(browser, pages["simulated"], PHONE) as it:
+    with shown(browser, pages["simulated"], TABLET) as it:
         group = it.page.get_by_role("group", name="The mix")
         group.focus()
         it.page.keyboard.press("ArrowRight")
         it.page.wait_for_function("[...document.querySelectorAll('.scroll')].some(s => s.scrollLeft > 0)")
+
+
+def test_on_a_phone_each_figure_of_a_table_stands_beside_the_name_of_its_column(
+    browser: Browser, pages: dict[str, Path]
+) -> None:
+    with shown(browser, pages["simulated"], PHONE) as it:
+        group = it.page.get_by_role("group", name="The mix")
+        assert group.evaluate("it => it.scrollWidth <= it.clientWidth")
+        cell = group.get_by_role("cell").filter(visible=True).last
+        assert cell.evaluate("it => getComputedStyle(it, '::before').content") == '"upfront"'
+        assert group.get_by_role("columnheader").count() == 8  # still a table to who cannot see it
+        assert group.get_by_role("rowheader").count() >= 3
 
 
 def test_printed_it_has_no_contents_and_every_row(browser: Browser, pages: dict[str, Path]) -> None:

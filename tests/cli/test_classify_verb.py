@@ -244,7 +244,7 @@ def test_a_plan_buys_what_the_profiles_say_is_needed(
     assert saved_vcpus == pytest.approx(10 * 6, abs=0.5)  # ten flat services at two vCPUs instead of eight
     assert float(needed["after"]["monthly"]) < float(asked["after"]["monthly"])
     assert "41 jobs of the workload have no profile, so as asked for: etl" in needed["warnings"]
-    assert run(["explain", str(target)]) == 0
+    assert run(["explain", str(target), "--full"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "profiles.folder flat 10 from 8 to 2 vCPU (measured)" in told
     assert "measured until 2026-11-20" in told
@@ -280,7 +280,7 @@ def test_a_plan_takes_the_family_that_the_profiles_say_is_fast(
     assert run(["plan", "-f", str(config), *NOW, "-o", "json", "--out", str(target)]) == 0
     plan = json.loads(capsys.readouterr().out)
     assert {line["instance_type"].split(".")[0] for line in plan["mix"]} == {"m5"}
-    assert run(["explain", str(target)]) == 0
+    assert run(["explain", str(target), "--full"]) == 0
     told = " ".join(capsys.readouterr().out.split())
     assert "work a vCPU does: m5 1.2" in told
     assert re.search(r"Q_T 0\.\d\d", told)

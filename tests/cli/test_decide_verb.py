@@ -196,7 +196,7 @@ def test_a_run_is_journalled_fed_and_explained(feed: Feed, tmp_path: Path, capsy
     assert code == 0
     assert told == [line for line in lines if "decision" in line]
     rented = next(d for d in told if d["decision"] == "launch")
-    assert run(["explain", "--job", rented["job"], str(journal)]) == 0
+    assert run(["explain", "--job", rented["job"], str(journal), "--full"]) == 0
     story = " ".join(capsys.readouterr().out.split())
     assert f"Job {rented['job']} under HF: came at" in story
     for words in (rented["why"], "Refused:", "reserved pool: ", "local queue: ", "spot ", "Afterwards:", "ended after"):

@@ -111,7 +111,7 @@ def test_a_dearer_price_is_told_apart(folder: Path, shown: Shown) -> None:
     out = shown("base.json", altered(folder, "dearer.json", dearer))
     assert "prices +0.5696, demand 0, decisions 0" in out
     assert "Prices that moved" in out
-    assert "+10.0 %" in out
+    assert "+10.0%" in out
 
 
 def test_a_first_pull_request_has_no_plan_before(shown: Shown) -> None:

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,14 @@ import pytest
 import yaml
 
 from hcloud.cli.main import run
+from hcloud.fake.bill import Bill, bill
+from hcloud.fake.memory import MemoryCloud
+from hcloud.fake.memory_bill import MemoryTariff
+from hcloud.model.catalog import Payment, PurchaseOption
+from hcloud.model.live import CommitmentOrder
+from hcloud.readers.config import load_config
+from hcloud.units import cents
+from hcloud.usecases.live_ground import Where, opened
 
 KEPT = Path(".hcloud") / "fake-aws.json"
 FLEET = [
@@ -149,3 +159,44 @@ def test_H3_what_is_no_rehearsal_is_refused(content: bytes, capsys: pytest.Captu
     KEPT.write_bytes(content)
     assert run(["status"]) == 1
     assert "is no rehearsal that can be gone on with" in capsys.readouterr().err
+
+
+def bought_by_a_person() -> None:
+    """Two reserved instances, bought in the console of the rehearsal."""
+    order = CommitmentOrder("", PurchaseOption.RESERVED, "m5.large", 1, Payment.PARTIAL, 2)
+    with opened(load_config(), Where(), date.today()) as ground:
+        ground.cloud.buy(ground.cloud.quote(order))
+
+
+def own_bill(document: Any) -> Bill:
+    """What the rehearsal itself charges for the span of a report."""
+    span = (int(datetime.fromisoformat(document["period"][end]).timestamp()) for end in ("start", "end"))
+    with opened(load_config(), Where(), date.today()) as ground:
+        assert isinstance(ground.cloud, MemoryCloud)
+        return bill(ground.cloud.ledger, MemoryTariff(ground.cloud.world), *span)
+
+
+def test_a_month_on_a_rehearsal_is_reported_as_it_bills_it(capsys: pytest.CaptureFixture[str]) -> None:
+    fleet = [*FLEET, {"address": "cheap", "instance_type": "m5.large", "count": 1, "option": "spot"}]
+    config = {"live": {"cloud": "fake", "project": "demo"}, "fleet": fleet}
+    Path("hcloud.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    assert run(["plan", "--out", "plan.json"]) == 0
+    killed_at("launch.answered|2", "apply", "plan.json", "-y")
+    assert run(["apply", "plan.json", "-y", "--resume"]) == 0
+    assert run(["fake", "wait", "9d"]) == 0
+    bought_by_a_person()
+    assert run(["fake", "wait", "100h"]) == 0
+    config["fleet"] = [FLEET[0], {**FLEET[1], "count": 1}]
+    Path("hcloud.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    assert run(["apply", "-y", "--ends", "3"]) == 0
+    assert run(["fake", "wait", "9d"]) == 0
+    killed_at("terminate.answered", "destroy", "-y", "--ends", "3")
+    assert run(["destroy", "-y", "--ends", "3"]) == 0
+    assert run(["fake", "wait", "3d"]) == 0
+    capsys.readouterr()
+    assert run(["report", "cost", "--from", f"{date.today()}", "--by", "day", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    billed = own_bill(document)
+    assert cents(Decimal(document["costs"]["billed"])) == cents(billed.total) > 100
+    days = {group["keys"]["day"]: cents(Decimal(group["costs"]["billed"])) for group in document["groups"]}
+    assert days == {str(datetime.fromtimestamp(at, UTC).date()): cents(d) for at, d in billed.by_day().items()}

@@ -64,7 +64,7 @@ def test_the_plan_file_holds_what_was_simulated_and_buys_the_chosen_reserve(
     assert operation.seeds == (42, 43)
     assert {p.strategy for p in operation.points} == {"SR", "HF"}
     assert all(isinstance(p["hourly"], str) for p in document["operation"]["points"])
-    assert run(["explain", str(target)]) == 0
+    assert run(["explain", str(target), "--full"]) == 0
     out = capsys.readouterr().out
     assert all(p.verdict in out.replace("\n  ", " ") for p in operation.points)
     assert run(["explain", str(target), "-o", "md"]) == 0

@@ -97,6 +97,16 @@ def test_a_comparison_is_drawn(tmp_path: Path, suffix: str) -> None:
     assert target.stat().st_size > 10_000
 
 
+@pytest.mark.parametrize("seeds", ["1", "2"])
+def test_a_comparison_is_a_page(tmp_path: Path, capsys: pytest.CaptureFixture[str], seeds: str) -> None:
+    assert run("compare", str(write_jobs(tmp_path / "jobs.csv")), "--seeds", seeds, "-s", "SR,HM", "-o", "html") == 0
+    page = capsys.readouterr().out
+    assert page.startswith("<!DOCTYPE html>")
+    assert "cheapest strategy that no other beats" in page
+    assert ("95% interval over the seeds" in page) == (seeds == "2")
+    assert ">nan" not in page.lower()
+
+
 def test_only_services_and_no_queue(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jobs = tmp_path / "jobs.csv"
     jobs.write_text(JOBS + "0,100,2,4,service\n1,100,2,4,service\n")

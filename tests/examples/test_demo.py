@@ -89,7 +89,7 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, capsys: pyt
     ids=lambda step: step.title,
 )
 def test_a_step_that_fails_ends_the_demo(step: Step, tmp_path: Path) -> None:
-    with pytest.raises(DemoError, match="exit code 1|did not show") as caught:
+    with pytest.raises(DemoError, match=r"exit code 1|did not show") as caught:
         Demo(tmp_path, 100).run(step, unheard)
     assert caught.value.exit_code == 1
 

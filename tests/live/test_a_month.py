@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from datetime import UTC, date, datetime
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from renting import KINDS, Renting, opened, spot_notice
 
+from hcloud.fake.server import Received, control
 from hcloud.model.report import Charge, ChargeCategory, CommitmentStatus
 from hcloud.planning.report import Report
 from hcloud.units import cents
@@ -143,3 +145,21 @@ def test_what_nobody_saw_end_is_charged_until_it_was_missed_and_said_to_be(renti
     charged = sum((c.costs.billed for c in report.charges if c.resource == first), Decimal(0))
     assert cents(charged - billed) == cents(renting.hourly(renting.kind.types[0]) * 120)
     assert any("the cloud told no end" in note for note in report.notes)
+
+
+@pytest.mark.parametrize("name", ["aws", "gcp", "azure"])
+def test_a_fake_that_listens_tells_its_own_bill(name: str, tmp_path: Path) -> None:
+    found = opened(name, tmp_path)
+    try:
+        found.begin(BEGIN)
+        assert found.apply(found.slot(2)).exit_code == 0
+        found.rig.later(DAY)
+        start, end = int(BEGIN.timestamp()), int(found.now().timestamp())
+        asked = Received("POST", "/_hcloud/bill", {}, {}, json.dumps({"from": start, "to": end}).encode(), "")
+        told = json.loads(control(found.rig.fake, asked).body)
+        assert cents(Decimal(told["total"])) == cents(found.hourly(found.kind.types[0]) * 2 * (end - start) / 3600)
+        assert sum(Decimal(line["dollars"]) for line in told["lines"]) == Decimal(told["total"])
+        wrong = Received("POST", "/_hcloud/bill", {}, {}, b'{"from": 0, "to": 9999999999}', "")
+        assert control(found.rig.fake, wrong).status == 400
+    finally:
+        found.rig.close()

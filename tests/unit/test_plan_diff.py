@@ -117,7 +117,14 @@ def test_predicted_quality_before_and_after() -> None:
     (moved,) = found.quality
     assert moved.difference == pytest.approx(-0.04)
     gone = difference_of(plan(quality=predicted(0.95)), plan())
-    assert {(q.name, q.after) for q in gone.quality} == {
-        ("simulated cost of a month", None),
-        ("jobs that keep 95 % of their performance", None),
-    }
+    assert [(q.name, q.after) for q in gone.quality] == [("jobs that keep 95% of their performance", None)]
+
+
+def test_dollars_are_compared_as_simulated_only_where_both_plans_are() -> None:
+    both = difference_of(plan(quality=predicted(0.9)), plan(quality=predicted(0.9)))
+    assert both.simulated_monthly is not None
+    assert both.simulated_monthly.after == 7300
+    assert difference_of(plan(), plan(quality=predicted(0.9))).simulated_monthly is None
+    first = difference_of(None, plan(quality=predicted(0.9))).simulated_monthly
+    assert first is not None
+    assert (str(first.before), str(first.after)) == ("0", "7300")

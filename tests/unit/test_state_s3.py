@@ -33,6 +33,7 @@ from hcloud.store.state_s3 import S3StateStore
 
 PREFIX = "team/shop"
 WHERE = f"s3://{BUCKET}/{PREFIX}"
+STATES = ("state.json", "state.json.previous")
 
 
 @pytest.fixture(scope="module")
@@ -63,9 +64,6 @@ def s3(front: Front, served: tuple[Front, str]) -> Any:
 @pytest.fixture
 def store(s3: Any) -> S3StateStore:
     return S3StateStore(WHERE, s3)
-
-
-STATES = ("state.json", "state.json.previous")
 
 
 def body(s3: Any, name: str) -> bytes:

@@ -7,10 +7,9 @@ from decimal import Decimal
 from hcloud.fake.aws.savings import PLAN_WORDS
 from hcloud.fake.aws.world import World, region_of
 from hcloud.fake.bill import BY_THE_MINUTE_AT_LEAST, Meter, Terms
+from hcloud.fake.flexing import family_of, units_of
 from hcloud.fake.ledger import Purchase, Rented
 from hcloud.model.catalog import PurchaseOption
-
-_SIZES = {"nano": "0.25", "micro": "0.5", "small": "1", "medium": "2", "large": "4", "xlarge": "8"}
 
 
 class AwsTariff:
@@ -24,27 +23,20 @@ class AwsTariff:
     def meters(self, rented: Rented) -> tuple[Meter, ...]:
         """The machine in normalised units of its family; nothing covers a spot machine."""
         pool = "" if rented.spot else _pool(region_of(rented), rented.instance_type)
-        return (Meter(pool, _units(rented.instance_type), self._world.hourly(rented)),)
+        return (Meter(pool, units_of(rented.instance_type), self._world.hourly(rented)),)
 
     def terms(self, purchase: Purchase) -> Terms:
         """Reserved instances are priced by the piece, savings plans as a whole."""
         option, region = PurchaseOption(purchase.option), str(purchase.detail["region"])
         if option not in PLAN_WORDS:
-            units = {_pool(region, purchase.instance_type): purchase.count * _units(purchase.instance_type)}
+            units = {_pool(region, purchase.instance_type): purchase.count * units_of(purchase.instance_type)}
             return Terms(purchase.upfront * purchase.count, purchase.hourly * purchase.count, units)
         years, shop = purchase.term_seconds // (365 * 86_400), self._world.shop
         share = shop.plan_share(years, str(purchase.detail["payment"]))
-        types = [t for t in shop.types if purchase.instance_type in ("", t.partition(".")[0])]
+        types = [t for t in shop.types if purchase.instance_type in ("", family_of(t))]
         spend, rank = Decimal(str(purchase.detail["commitment"])), 0 if purchase.instance_type else 1
         return Terms(purchase.upfront, purchase.hourly, {}, spend, dict.fromkeys(types, share), rank)
 
 
 def _pool(region: str, instance_type: str) -> str:
-    return f"{region}/{instance_type.partition('.')[0]}"
-
-
-def _units(instance_type: str) -> Decimal:
-    size = instance_type.partition(".")[2]
-    if size in _SIZES:
-        return Decimal(_SIZES[size])
-    return Decimal(size.removesuffix("xlarge")) * 8
+    return f"{region}/{family_of(instance_type)}"

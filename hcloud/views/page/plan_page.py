@@ -9,6 +9,7 @@ from hcloud.model.operation import Operation
 from hcloud.model.plan import OWNED, Plan
 from hcloud.units import counted, format_age, format_money
 from hcloud.views.change import totals
+from hcloud.views.charts import figure
 from hcloud.views.operation import said_of
 from hcloud.views.page import plan_tables as tables
 from hcloud.views.page.drawn import Drawn
@@ -71,7 +72,7 @@ def _lead(plan: Plan) -> Iterator[str]:
     places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix}))
     yield (
         f"Planned for {horizon(plan)} in {places}, from {w.rows:,} rows over {w.hours:,.1f} hours of {w.name}: "
-        f"{w.mean_cores:,.0f} vCPUs on average, {w.peak_cores:,.0f} at the peak."
+        f"{figure(w.mean_cores)} vCPUs on average, {figure(w.peak_cores)} at the peak."
     )
 
 
@@ -96,9 +97,8 @@ def _key(plan: Plan) -> Iterator[KeyFigure]:
     if plan.operation is not None:
         kept, target = plan.operation.chosen.kept_qos, plan.operation.qos_target
         half = f" ± {100 * kept.half:.1f}" if kept.half else ""
-        said = f"keep 95% of their performance; {target:.0%} asked for"
-        yield KeyFigure("jobs", f"{100 * kept.mean:.1f}{half}%", said)
-    yield KeyFigure("oldest price", format_age(plan.price_age_days), f"of {plan.price_day}")
+        yield KeyFigure("jobs that keep 95%", f"{100 * kept.mean:.1f}{half}%", f"{target:.0%} asked for")
+    yield KeyFigure("oldest price", counted(plan.price_age_days, "day"), f"old, of {plan.price_day}")
 
 
 def _cost(plan: Plan) -> Section:
@@ -112,13 +112,18 @@ def _cost(plan: Plan) -> Section:
             "The alternatives are arithmetic, which packs demand without gaps, starts or idle instances; simulated,"
             f" this plan costs {format_money(plan.operation.chosen.monthly)} a month."
         )
+    said = plan.reasons[:1] if plan.operation is None else plan.operation.reasons[:1]
     return Section(
         "What it costs",
         figures=(cost_picture(plan).figure(),),
-        points=tuple(proof(plan)),
+        points=said,
         tables=(tables.alternatives_table(plan),),
-        notes=(note,),
+        notes=(note, f"{_capital('; '.join(proof(plan)))}."),
     )
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
 
 
 def _demand(plan: Plan) -> Section:
@@ -126,7 +131,7 @@ def _demand(plan: Plan) -> Section:
     return Section(
         "Demand against the reserve",
         figures=tuple(d.figure() for d in drawn if d is not None),
-        points=plan.reasons,
+        points=plan.reasons if plan.operation is not None else plan.reasons[1:],
     )
 
 
@@ -142,7 +147,7 @@ def _falls(plan: Plan) -> Section | None:
 
 
 def _front(operation: Operation) -> Section:
-    return Section("Dollars and quality", figures=(front_picture(operation).figure(),), points=operation.reasons)
+    return Section("Dollars and quality", figures=(front_picture(operation).figure(),), points=operation.reasons[1:])
 
 
 def _quality(operation: Operation) -> Section:
@@ -189,9 +194,9 @@ def _rests_on(plan: Plan) -> Section:
     age = f"The oldest price is of {plan.price_day}, {format_age(plan.price_age_days)}"
     words = [f"{age}."]
     w = plan.workload
-    for what, counts in (("repaired in the trace", w.repaired), ("left out of it", w.left_out)):
-        if counts:
-            words.append(f"{what}: " + ", ".join(f"{count:,} {kind}" for kind, count in counts.items()))
+    for what, counts in (("Repaired in the trace", w.repaired), ("Left out of it", w.left_out)):
+        told = {kind: count for kind, count in counts.items() if not any(kind in line for line in plan.warnings)}
+        words += [f"{what}: " + ", ".join(f"{count:,} {kind}" for kind, count in told.items()) + "."] if told else []
     listed = (tables.assumptions_table(plan), tables.prices_table(plan))
     return Section("What it rests on", tuple(words), tables=listed, points=plan.warnings)
 
@@ -207,7 +212,7 @@ def _how_to_read(plan: Plan) -> Section:
     ]
     if plan.operation is not None:
         points += [
-            "A job keeps its performance when it reaches 95% of what it would in isolation, its waiting included.",
+            "A job keeps 95% when it reaches 95% of its performance in isolation, its waiting included.",
             "± is half of the 95% interval over the seeds of the simulation: how much chance moves a figure. How far"
             " the trace resembles the future is not in it.",
         ]

@@ -34,7 +34,16 @@ def mix_table(plan: Plan) -> Figures:
         for label, line in grouped(plan.mix)
     ]
     upfront = sum((line.upfront for line in plan.mix), Decimal(0))
-    total = ["total", "", "", "", "", f"{plan.after.hourly:,.2f}", f"{plan.after.monthly:,.0f}", f"{upfront:,.0f}"]
+    total = [
+        "total",
+        "",
+        "",
+        "",
+        "",
+        f"{plan.after.hourly:,.2f}",
+        f"{plan.after.monthly:,.0f}",
+        f"{upfront:,.0f}" if upfront else "",
+    ]
     return Figures(names, [*rows, total], frozenset(range(2, len(names))))
 
 

@@ -23,11 +23,14 @@ LONG = 34  # ours: characters from which a cell's text breaks over lines
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """A cell of a table: its text, the element it is in and its classes."""
+    """A cell of a table: its text, the element it is in, its role (told, since a phone shows rows as blocks), its
+    classes and the name of its column, which stands before it there."""
 
     text: str
     tag: str
+    role: str
     classes: str
+    column: str = ""
 
 
 def render(page: Page) -> str:
@@ -76,19 +79,20 @@ def _anchors(sections: Sequence[Section]) -> list[str]:
 def _head(table: Figures) -> Iterator[_Cell]:
     """The cells of a table's head; one without a name is no header."""
     for column, name in enumerate(table.names):
-        yield _Cell(name, "th" if name else "td", "number" if column in table.numbers else "")
+        kind = "number" if column in table.numbers else ""
+        yield _Cell(name, "th", "columnheader", kind) if name else _Cell(name, "td", "cell", kind)
 
 
 def _rows(table: Figures) -> Iterator[list[_Cell]]:
     """The cells of a table's rows: the first text of each names its row."""
-    first = next((c for c in range(len(table.names)) if c not in table.numbers), None)
-    long = {c for c in range(len(table.names)) if max(map(len, table.cells(c)), default=0) > LONG}
+    columns = range(len(table.names))
+    first = next((c for c in columns if c not in table.numbers), None)
+    long = {c for c in columns if c not in table.numbers and max(map(len, table.cells(c))) > LONG}
+    kinds = ["number" if c in table.numbers else "long" if c in long else "" for c in columns]
     for row in table.rows:
         yield [
-            _Cell(
-                text,
-                "th" if column == first and text else "td",
-                "number" if column in table.numbers else "long" if column in long else "",
-            )
-            for column, text in enumerate(row)
+            _Cell(text, "th", "rowheader", kind)
+            if column == first and text
+            else _Cell(text, "td", "cell", kind, table.names[column] if text else "")
+            for column, (text, kind) in enumerate(zip(row, kinds, strict=True))
         ]

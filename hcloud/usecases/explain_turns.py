@@ -1,0 +1,100 @@
+"""What would have sent a job elsewhere at the moment it came: limits, reserved servers, its quality, its wait."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hcloud.control.decode import Setup
+from hcloud.policy import codes
+from hcloud.policy.mapping import Situation, choose
+from hcloud.policy.quality import SCALE
+
+MOST_SERVERS = 10_000  # ours: more than this many servers more is no advice
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Jobs that waited when a job came, and the thousandths of a vCPU that they ask for together."""
+
+    jobs: int
+    ask: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Something that would have had to be other than it was (``now``): from ``at`` on the job goes to ``then``."""
+
+    what: str
+    now: float
+    at: float
+    then: str
+    unit: str = ""
+
+
+def turns(setup: Setup, now: Situation, ask: int, ahead: Ahead) -> Iterator[Turn]:
+    """All else as it was at that moment."""
+    chosen = choose(setup.rules, now)[0]
+    if setup.rules.mapping == codes.MAP_DYNAMIC:
+        yield from _limits(setup, now, chosen)
+    if chosen != codes.RESERVED and setup.pool:
+        yield from _servers(setup, now, ask, ahead)
+    if setup.rules.mapping == codes.MAP_DYNAMIC:
+        yield from _quality(setup, now, chosen)
+        yield from _wait(setup, now, chosen)
+
+
+def _limits(setup: Setup, now: Situation, chosen: int) -> Iterator[Turn]:
+    rules, used = setup.rules, now.utilisation
+    above = math.nextafter(used, math.inf)
+    if chosen != codes.RESERVED and choose(rules, now._replace(soft=above))[0] == codes.RESERVED:
+        yield Turn("soft limit", now.soft, used, "the reserve", "share")
+    if chosen != codes.RESERVED and choose(rules._replace(hard=above), now)[0] == codes.RESERVED:
+        yield Turn("hard limit", rules.hard, used, "the reserve", "share")
+    if chosen == codes.RESERVED and used < now.soft and choose(rules, now._replace(soft=used))[0] != chosen:
+        yield Turn("soft limit", now.soft, used, _place(choose(rules, now._replace(soft=used))[0]), "share")
+
+
+def _servers(setup: Setup, now: Situation, ask: int, ahead: Ahead) -> Iterator[Turn]:
+    """The fewest servers more that would have taken the job, after those that waited before it."""
+    if ask > setup.large.cores:
+        return
+    least = -(-(ahead.ask + ask) // setup.large.cores) if ahead.jobs else 1
+    for more in range(least, min(least + MOST_SERVERS, MOST_SERVERS) + 1):
+        if choose(setup.rules, with_servers(setup, now, more, ahead))[0] == codes.RESERVED:
+            yield Turn("reserved servers", setup.pool, setup.pool + more, "the reserve", "servers")
+            return
+
+
+def with_servers(setup: Setup, now: Situation, more: int, ahead: Ahead) -> Situation:
+    """The situation with so many empty servers more, and those that waited placed on them."""
+    held = now.utilisation * setup.pool + ahead.ask / setup.large.cores
+    return now._replace(utilisation=held / (setup.pool + more), room=1)
+
+
+def _quality(setup: Setup, now: Situation, chosen: int) -> Iterator[Turn]:
+    if chosen in (codes.ON_DEMAND, codes.SPOT) or not 0 < now.offered <= now.needed:
+        return
+    if choose(setup.rules, now._replace(needed=now.offered - 1))[0] == codes.ON_DEMAND:
+        yield Turn("quality it needs", now.needed / SCALE, now.offered / SCALE, "on demand", "quality")
+
+
+def _wait(setup: Setup, now: Situation, chosen: int) -> Iterator[Turn]:
+    longer = now._replace(wait=math.nextafter(now.large_spin_up, math.inf))
+    shorter = now._replace(wait=now.large_spin_up)
+    if chosen == codes.QUEUE and choose(setup.rules, longer)[0] == codes.LARGE:
+        yield Turn("expected wait", now.wait, now.large_spin_up, f"a new {setup.large.name}", "s")
+    if chosen == codes.LARGE and choose(setup.rules, shorter)[0] == codes.QUEUE:
+        yield Turn("expected wait", now.wait, now.large_spin_up, "the queue", "s")
+
+
+def _place(action: int) -> str:
+    names = {
+        codes.RESERVED: "the reserve",
+        codes.ON_DEMAND: "on demand",
+        codes.LARGE: "a new large instance",
+        codes.QUEUE: "the queue",
+        codes.SPOT: "spot",
+    }
+    return names[action]

@@ -1,0 +1,136 @@
+"""An explanation in under ten lines: a sentence that answers, then labelled clauses, the last of which make room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hcloud import __version__
+from hcloud.units import harmless
+from hcloud.views.page.parts import Page, Section
+
+if TYPE_CHECKING:
+    from hcloud.views.console import Terminal
+
+FORMAT_VERSION = "1.0"
+MOST_LINES = 9
+INDENT = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What is said about one thing; the clauses are in order of weight. Lines of less ``weight`` give way first."""
+
+    about: str
+    clauses: tuple[str, ...]
+    weight: int = 1
+
+    @property
+    def text(self) -> str:
+        """The clauses as one sentence."""
+        return "; ".join(self.clauses)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """The answer in a sentence and what it rests on. Lines without a clause are not shown."""
+
+    question: str
+    answer: str
+    lines: tuple[Line, ...]
+
+    @property
+    def said(self) -> tuple[Line, ...]:
+        """The lines that say something."""
+        return tuple(line for line in self.lines if line.clauses)
+
+
+def show_explanation(explanation: Explanation, terminal: Terminal) -> None:
+    """Print it in at most nine lines of the terminal's width."""
+    said = fitted(explanation, terminal.out.width)
+    gutter = _gutter(said)
+    for row in wrap(harmless(said.answer), terminal.out.width):
+        terminal.show(Text(row, style="bold"))
+    for line in said.said:
+        for at, part in enumerate(_parts(line, terminal.out.width - gutter)):
+            label = line.about if at == 0 else ""
+            terminal.show(Text.assemble((f"{' ' * INDENT}{label:<{gutter - INDENT}}", "dim"), part))
+
+
+def fitted(explanation: Explanation, width: int) -> Explanation:
+    """The explanation without as many last clauses, and then lines, of the lightest and longest as it takes to fit into
+    nine lines."""
+    while _height(explanation, width) > MOST_LINES and explanation.said:
+        several = [line for line in explanation.said if len(line.clauses) > 1]
+        if several:
+            out = max(several, key=lambda line: (-line.weight, len(line.text)))
+        else:
+            out = min(reversed(explanation.said), key=lambda line: line.weight)
+        lines = tuple(replace(x, clauses=out.clauses[:-1]) if x is out else x for x in explanation.lines)
+        explanation = replace(explanation, lines=lines)
+    return explanation
+
+
+def _height(explanation: Explanation, width: int) -> int:
+    room = width - _gutter(explanation)
+    return len(wrap(harmless(explanation.answer), width)) + sum(len(_parts(x, room)) for x in explanation.said)
+
+
+def _gutter(explanation: Explanation) -> int:
+    return INDENT + max((len(line.about) for line in explanation.said), default=0) + 2
+
+
+def _parts(line: Line, room: int) -> Sequence[str]:
+    return wrap(harmless(line.text), max(room, 20), break_on_hyphens=False)
+
+
+def markdown(explanation: Explanation) -> str:
+    """The explanation as Markdown: the answer, then a list; names from files cannot end or begin anything in it."""
+    rows = [f"**{_plain(explanation.answer)}**", ""]
+    rows += [f"- *{line.about}*: {_plain(line.text)}" for line in explanation.said]
+    return "\n".join(rows) + "\n"
+
+
+def _plain(text: str) -> str:
+    escaped = "".join(f"\\{c}" if c in "\\`*_[]<>|#" else c for c in harmless(text))
+    return escaped.replace("\n", " ")
+
+
+def page(explanation: Explanation) -> Page:
+    """The explanation as a page."""
+    sections = tuple(Section(line.about, line.clauses) for line in explanation.said)
+    return Page(explanation.question, (explanation.answer,), sections)
+
+
+def document(explanation: Explanation, at: datetime, facts: Mapping[str, object]) -> Mapping[str, object]:
+    """The explanation as JSON, with the figures that it was made from under ``facts``."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "tool_version": __version__,
+        "generated_at": at.isoformat().replace("+00:00", "Z"),
+        "question": explanation.question,
+        "answer": explanation.answer,
+        "lines": [{"about": line.about, "clauses": list(line.clauses)} for line in explanation.said],
+        "facts": dict(facts),
+    }
+
+
+def percent(share: float) -> str:
+    """A share with one decimal, the way plans show it."""
+    return f"{share:.1%}"
+
+
+def share(part: Decimal, whole: Decimal) -> str:
+    """The size of a part as a share of a whole."""
+    return percent(abs(float(part / whole))) if whole else "-"
+
+
+def listed(clauses: Iterator[str]) -> tuple[str, ...]:
+    """The clauses that say something."""
+    return tuple(c for c in clauses if c)

@@ -1,0 +1,181 @@
+"""``hcloud report quality`` and ``accuracy`` as a user runs them, in every form."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
+
+import jsonschema
+import pytest
+import yaml
+
+from hcloud.cli.main import run
+from hcloud.usecases.report_quality_schema import accuracy_schema, quality_schema
+
+NOW = ("--now", "2026-11-20T12:00:00Z")
+
+
+@pytest.fixture(scope="module")
+def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plan with a strategy, and a run of that strategy on the same trace with the reserve that was chosen."""
+    here = tmp_path_factory.mktemp("reported")
+    rows = ["id,submit,duration,cores,memory,kind"]
+    rows += [f"s{i},0,21600,8,16,service" for i in range(6)]
+    rows += [f"b{h}-{i},{h * 3600 + 600 + 7 * i},900,2,4,batch" for h in range(6) for i in range(12)]
+    (here / "trace.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    market = ["--family", "m6i", "--vcpus", "16"]
+    words = ["plan", str(here / "trace.csv"), *market, *NOW, "--seeds", "2", "-s", "HF", "-q"]
+    assert run([*words, "--out", str(here / "plan.json")]) == 0
+    plain = ["plan", str(here / "trace.csv"), *market, *NOW, "-q", "--out", str(here / "plain.json")]
+    assert run(plain) == 0
+    reserve = json.loads((here / "plan.json").read_text(encoding="utf-8"))["operation"]["reserve"]
+    ran = ["simulate", str(here / "trace.csv"), "-s", "HF", "--provider", "aws", "--family", "m6i", "--vcpus", "16"]
+    assert run([*ran, "--pool", str(reserve), *NOW, "-q", "--journal", str(here / "run.journal")]) == 0
+    return here
+
+
+def test_the_quality_of_a_journal_in_every_form(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["report", "quality", str(there / "run.journal"), *NOW]
+    capsys.readouterr()
+    assert run([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, dict(quality_schema()))
+    groups = {g["group"]: g for g in document["groups"]}
+    assert groups["all jobs"]["jobs"] == 78
+    assert groups["batch"]["jobs"] == 72
+    assert groups["service"]["jobs"] == 6
+    assert run([*words, "-o", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [r["group"] for r in rows] == list(groups)
+    assert float(rows[0]["kept"]) == groups["all jobs"]["kept"]
+    assert run([*words, "-o", "md"]) == 0
+    assert "| all jobs | 78 |" in capsys.readouterr().out
+    assert run([*words, "-o", "html"]) == 0
+    assert "<!DOCTYPE html>" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_tables_fit(
+    there: Path, width: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    capsys.readouterr()
+    assert run(["report", "quality", str(there / "run.journal"), *NOW]) == 0
+    assert run(["report", "quality", str(there / "plan.json"), *NOW]) == 0
+    assert (
+        run(["report", "accuracy", "--plan", str(there / "plan.json"), "--journal", str(there / "run.journal"), *NOW])
+        == 0
+    )
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= width
+    for words in ("kept 95 % of their", "violations", "are asked for", "cost simulated, $/h", "demand", "actual"):
+        assert words in " ".join(out.split())
+
+
+def test_what_a_plan_predicts(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    assert run(["report", "quality", str(there / "plan.json"), "--json", *NOW]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, dict(quality_schema()))
+    assert [p["strategy"] for p in document["predicted"]] == ["HF", "OdF"]
+    assert run(["report", "quality", str(there / "plan.json"), "-o", "csv"]) == 0
+    assert capsys.readouterr().out.startswith("strategy,reserve,kept_qos")
+    assert run(["report", "quality", str(there / "plain.json")]) == 9
+    assert "no strategy was simulated" in capsys.readouterr().err
+
+
+def test_predictions_beside_what_happened(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["report", "accuracy", "--plan", str(there / "plan.json"), "--journal", str(there / "run.journal"), *NOW]
+    capsys.readouterr()
+    assert run([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, dict(accuracy_schema()))
+    figures = {(f["figure"], f["unit"]): f for f in document["figures"]}
+    cost = figures["cost simulated", "$/h"]
+    assert abs(Decimal(cost["error"])) < Decimal("0.1")  # the same trace, strategy and seed
+    error = Decimal(cost["actual"]) / Decimal(cost["predicted"]) - 1
+    assert abs(error - Decimal(cost["error"])) < Decimal("0.00001")
+    assert figures["jobs that kept QoS", "share"]["actual"] is not None
+    demand = figures["mean demand", "vCPU"]
+    assert float(demand["actual"]) == pytest.approx(float(demand["predicted"]), rel=0.25)
+    found = {name: Decimal(dollars) for name, dollars in document["effects"].items()}
+    assert found["price"] + found["volume"] + found["mix"] == found["actual"] - found["predicted"]
+    assert run([*words, "-o", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert {r["figure"] for r in rows} >= {"coverage", "wait p95", "effect of price"}
+    for form, begin in (("md", "## Accuracy"), ("html", "<!DOCTYPE html>")):
+        assert run([*words, "-o", form]) == 0
+        assert capsys.readouterr().out.startswith(begin)
+
+
+def test_a_plan_without_strategies_is_judged_by_its_dollars(there: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["report", "accuracy", "--plan", str(there / "plain.json"), "--journal", str(there / "run.journal"), *NOW]
+    capsys.readouterr()
+    assert run([*words, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, dict(accuracy_schema()))
+    assert {f["figure"] for f in document["figures"]} >= {"cost of the mix", "reserve in use"}
+
+
+def test_predictions_beside_what_is_rented_now(
+    there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    fleet = [{"address": "web", "instance_type": "m6i.4xlarge", "count": 3}]
+    config = {"live": {"cloud": "fake:aws", "project": "demo"}, "fleet": fleet}
+    Path("hcloud.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    assert run(["plan", "--cloud", "fake:aws", str(there / "trace.csv"), "--out", "live.json", "-q"]) == 0
+    assert run(["apply", "live.json", "-y", "-q"]) == 0
+    capsys.readouterr()
+    assert run(["report", "accuracy", "--plan", str(there / "plan.json"), "--json", "-q"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    jsonschema.validate(document, dict(accuracy_schema()))
+    figures = {(f["figure"], f["unit"]): f for f in document["figures"]}
+    assert Decimal(figures["cost of the mix", "$/h"]["actual"]) >= 0
+    assert document["effects"]["volume_by_demand"] is None
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["quality", "nowhere.journal"], 64, "no such plan"),
+        (["accuracy", "--plan", "nowhere.json", "--journal", "no.journal"], 1, "no such plan"),
+        (["accuracy", "--plan", "p.json", "--journal", "j", "--month", "2026-11"], 64, "judged as a whole"),
+        (["accuracy", "--plan", "p.json", "--month", "November"], 64, "2026-11"),
+    ],
+)
+def test_what_cannot_be_reported(
+    words: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    assert run(["report", *words]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_L1_L2_a_name_from_outside_is_harmless_in_every_form(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Job names make up applications: no formula in CSV, no tag in HTML, no cell or link in Markdown, no escapes."""
+    evil = "=cmd|' /C calc'!A0<script>alert(1)</script>[x](y)|z"
+    lines = [
+        {"at": 0, "event": "arrival", "job": f"{evil}/1", "cores": 1},
+        {"at": 9, "event": "completion", "job": f"{evil}/1", "performance": 1.0},
+    ]
+    journal = tmp_path / "evil.journal"
+    text = "".join(json.dumps(line) + "\n" for line in lines).encode()
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(text), isatty=lambda: False))
+    assert run(["decide", "--strategy", "SR", "--pool", "1", "--journal", str(journal), "--plain"]) == 0
+    capsys.readouterr()
+    assert run(["report", "quality", str(journal), "-o", "csv"]) == 0
+    assert any(row[0].startswith("'=cmd") for row in csv.reader(io.StringIO(capsys.readouterr().out)))
+    assert run(["report", "quality", str(journal), "-o", "html"]) == 0
+    assert "<script>alert" not in capsys.readouterr().out
+    assert run(["report", "quality", str(journal), "-o", "md"]) == 0
+    out = capsys.readouterr().out
+    assert "<script>" not in out
+    assert "[x](y)" not in out

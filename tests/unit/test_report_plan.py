@@ -1,0 +1,145 @@
+"""The month of a plan: what is bought now or later, for longer than the horizon, owned, on the spot market."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from billing import BOOK, MONTH, D
+
+from hcloud.cli.main import run
+from hcloud.errors import EvidenceError
+from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.plan import OWNED, MixLine, Plan
+from hcloud.model.report import ChargeFrequency, CommitmentStatus
+from hcloud.planning.report import total
+from hcloud.planning.report_plan import (
+    month_of_plan,
+    planned_charges,
+    planned_counterfactuals,
+    planned_holdings,
+    planned_notes,
+)
+from hcloud.store.plan_file import load_plan
+from hcloud.units import HOURS_PER_YEAR, cents
+
+PERIOD = month_of_plan(MONTH)
+YEAR = HOURS_PER_YEAR
+
+
+@pytest.fixture(scope="module")
+def drawn_up(tmp_path_factory: pytest.TempPathFactory) -> Plan:
+    """Any plan, of which the mix is replaced."""
+    folder = tmp_path_factory.mktemp("plan")
+    rows = ["id,submit,duration,cores,memory,kind", *(f"s{i},0,172800,16,64,service" for i in range(3))]
+    (folder / "trace.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    path = folder / "plan.json"
+    assert run(["plan", str(folder / "trace.csv"), "--out", str(path), "--now", "2026-11-01T00:00:00Z"]) == 0
+    return load_plan(path)
+
+
+def line(
+    option: PurchaseOption, total: str, years: int = 0, upfront: str = "0", count: str = "2", **more: object
+) -> MixLine:
+    dollars = D(total)
+    fields: dict[str, object] = {
+        "address": f"aws/us-east-1/m5.large/{option}", "provider": Provider.AWS, "region": "us-east-1",
+        "instance_type": "m5.large", "option": option, "term_years": years, "payment": Payment.NONE,
+        "count": D(count), "peak": 3, "vcpus": D(4), "memory_gib": D(16), "hourly": dollars / YEAR,
+        "monthly": cents(dollars / YEAR * 730), "upfront": D(upfront), "total": dollars, "break_even": None,
+        "starts_hour": 0, "price_day": date(2026, 11, 1), "derived": "", **more,
+    }  # fmt: skip
+    return MixLine(**fields)  # type: ignore[arg-type]
+
+
+def with_mix(plan: Plan, *mix: MixLine) -> Plan:
+    return replace(plan, mix=mix, horizon_hours=YEAR)
+
+
+def test_on_demand_costs_what_the_plan_says_and_is_listed_so(drawn_up: Plan) -> None:
+    plan = with_mix(drawn_up, line(PurchaseOption.ON_DEMAND, "1752"))
+    found = total(planned_charges(plan, BOOK.offer, PERIOD))
+    assert found.list == found.contracted == found.effective == found.billed == D(146)
+
+
+def test_a_discount_by_use_is_not_listed(drawn_up: Plan) -> None:
+    plan = with_mix(drawn_up, line(PurchaseOption.ON_DEMAND, "1226.40"))
+    found = total(planned_charges(plan, BOOK.offer, PERIOD))
+    assert found.list == D(146)
+    assert found.contracted == found.billed == cents(D(146) * D("0.7"))
+
+
+def test_spot_is_listed_on_demand(drawn_up: Plan) -> None:
+    (row, *_) = planned_charges(with_mix(drawn_up, line(PurchaseOption.SPOT, "525.60")), BOOK.offer, PERIOD)
+    assert (row.option, row.address) == (PurchaseOption.SPOT, "spot-m5-large")
+    assert row.costs.list > row.costs.contracted == row.costs.billed
+
+
+def test_a_purchase_is_billed_upfront_and_by_the_hour_and_spread_over_its_term(drawn_up: Plan) -> None:
+    plan = with_mix(drawn_up, line(PurchaseOption.RESERVED, "1051.20", 1, "525.60"))
+    rows = planned_charges(plan, BOOK.offer, PERIOD)
+    found = total(rows)
+    assert (found.list, found.effective) == (D(146), D("87.6"))
+    assert found.billed == D("525.60") + D("43.8")
+    once = [r for r in rows if r.frequency is ChargeFrequency.ONE_TIME]
+    assert [(r.start, r.costs.billed) for r in once] == [(MONTH, D("525.60"))]
+    assert {r.status for r in rows if r.resource} == {CommitmentStatus.USED}
+
+
+def test_a_term_of_three_years_is_spread_over_three(drawn_up: Plan) -> None:
+    plan = with_mix(drawn_up, line(PurchaseOption.RESERVED, "2628", 3))
+    assert total(planned_charges(plan, BOOK.offer, PERIOD)).effective == D(73)
+
+
+def test_what_begins_later_is_told_and_not_charged(drawn_up: Plan) -> None:
+    soon = line(PurchaseOption.RESERVED, "1051.20", 1, starts_hour=700)
+    later = line(PurchaseOption.RESERVED, "1051.20", 1, starts_hour=800)
+    rows = planned_charges(with_mix(drawn_up, soon, later), BOOK.offer, PERIOD)
+    assert total(rows).effective == D("0.12") * 30
+    assert {r.commitment for r in rows} == {"aws/us-east-1/m5.large/reserved-instance, hour 700"}
+    assert "1 purchase of the plan" in " ".join(planned_notes(with_mix(drawn_up, soon, later), PERIOD))
+
+
+def test_what_is_owned_is_paid_at_its_own_price_without_an_upfront_payment(drawn_up: Plan) -> None:
+    owned = line(PurchaseOption.RESERVED, "1051.20", 1, payment=Payment.NONE, address=f"{OWNED}aws/x")
+    plan = with_mix(drawn_up, owned)
+    found = total(planned_charges(plan, BOOK.offer, PERIOD))
+    assert found.effective == found.billed == D("0.06") * 2 * 730
+    (holding,) = planned_holdings(plan, BOOK.offer, PERIOD)
+    assert (holding.count, holding.ends) == (D(2), None)
+
+
+def test_a_bought_commitment_says_when_it_ends(drawn_up: Plan) -> None:
+    plan = with_mix(drawn_up, line(PurchaseOption.RESERVED, "1051.20", 1))
+    (holding,) = planned_holdings(plan, BOOK.offer, PERIOD)
+    assert holding.ends == datetime(2027, 11, 1, tzinfo=UTC)
+
+
+def test_the_other_ways_are_those_of_the_plan(drawn_up: Plan) -> None:
+    names = {c.name: c.dollars for c in planned_counterfactuals(drawn_up)}
+    assert names["all on demand"] == drawn_up.now.monthly
+    assert "this plan" not in names
+    assert "lower bound" not in names
+
+
+def test_a_list_price_that_is_missing_is_an_error(drawn_up: Plan) -> None:
+    def nothing(key: OfferKey) -> Offer:
+        return replace(BOOK, offers={}).offer(key)
+
+    with pytest.raises(EvidenceError):
+        planned_charges(with_mix(drawn_up, line(PurchaseOption.ON_DEMAND, "1752")), nothing, PERIOD)
+
+
+@pytest.mark.parametrize("dollars", ["1751.99", "1752.01"])
+def test_a_difference_of_rounding_is_no_discount(drawn_up: Plan, dollars: str) -> None:
+    found = total(planned_charges(with_mix(drawn_up, line(PurchaseOption.ON_DEMAND, dollars)), BOOK.offer, PERIOD))
+    assert found.list == found.contracted
+    assert abs(found.list - Decimal(146)) < D("0.01")
+
+
+def test_the_folder_of_a_plan_is_left_alone(tmp_path: Path) -> None:
+    assert run(["report", "cost", str(tmp_path / "none.json")]) == 1
+    assert list(tmp_path.iterdir()) == []
