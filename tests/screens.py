@@ -14,6 +14,7 @@ from hcloud.fake.memory import MemoryCloud
 from hcloud.fake.memory_file import go_on_from, keep
 
 AT = ("--now", NOW)
+AS_PLANNED = ("-s", "HF", "--provider", "aws", "--vcpus", "4", "--pool", "3")
 OLD = ("--max-price-age", "9y")
 FAKE = ("--cloud", "fake:faults.yaml", "--state", "commitments")
 
@@ -113,7 +114,8 @@ SCREENS = (
     _plain("report-savings", "report", "savings", "plan.json", "-f", "trace.yaml", *AT),
     _plain("report-commitments", "report", "commitments", "plan.json", "-f", "trace.yaml", *AT),
     _plain("report-quality", "report", "quality", "jobs.jsonl", *AT),
-    _plain("report-accuracy", "report", "accuracy", "--plan", "predicted.json", "--journal", "jobs.jsonl", *AT),
+    _plain("simulate-as-planned", "simulate", "-f", "small.yaml", *AS_PLANNED, "--journal", "planned.jsonl", *AT),
+    _plain("report-accuracy", "report", "accuracy", "--plan", "predicted.json", "--journal", "planned.jsonl", *AT),
     _plain("explain-job", "explain", "jobs.jsonl", "--job", "2"),
     _plain("compare", "compare", "-f", "small.yaml", "-s", "HM", "-s", "SR", "--seeds", "2", *AT),
     _plain("sweep", "sweep", "-f", "small.yaml", "--strategy", "HM", "--vary", "pool=1,2", "--workers", "1", *AT),
