@@ -27,13 +27,19 @@ class Front:
         with self._lock:
             self.requests.append((method, path))
             if code := self.refuses(method, path):
-                status = "503 Service Unavailable" if code == "SlowDown" else "403 Forbidden"
-                return _answered(start_response, status, code)
+                return _answered(start_response, _STATUS.get(code, "403 Forbidden"), code)
             lost = self.loses(method, path)
             body = list(self._behind(environ, (lambda *_: lambda _: None) if lost else start_response))
         if lost:  # what cannot be understood is no answer
             return _answered(start_response, "500 Internal Server Error", "InternalError")
         return body
+
+
+_STATUS = {
+    "SlowDown": "503 Service Unavailable",
+    "ConditionalRequestConflict": "409 Conflict",
+    "OperationAborted": "409 Conflict",
+}
 
 
 def _answered(start_response: Callable[..., Any], status: str, code: str) -> Iterable[bytes]:

@@ -19,6 +19,7 @@ from hcloud.errors import UnreachableError, UsageError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _CHUNK = 1 << 18
+_PORTS = {"https": 443, "http": 80}
 _RETRIED = (408, 429, 500, 502, 503, 504)
 
 Progress = Callable[[float], None]
@@ -46,7 +47,11 @@ class Fetcher:
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
-        parts = urllib.parse.urlsplit(self.endpoint)
+        try:
+            parts = urllib.parse.urlsplit(self.endpoint)
+            _ = parts.port
+        except ValueError:
+            raise UsageError("what is named as endpoint is none", hint="write https://host") from None
         if parts.scheme not in ("https", "http") or not parts.hostname or parts.username:
             raise UsageError(
                 f"{self.endpoint.rpartition('@')[2]!r} is no endpoint", hint="write https://host or https://host/prefix"
@@ -149,15 +154,22 @@ class _SameHost(urllib.request.HTTPRedirectHandler):
 
 
 def same_host(url: str, endpoint: str) -> bool:
-    """Whether a URL has the scheme, host and port of an endpoint."""
-    one, other = urllib.parse.urlsplit(url), urllib.parse.urlsplit(endpoint)
-    return (one.scheme, one.hostname, one.port) == (other.scheme, other.hostname, other.port)
+    """Whether a URL has the scheme, host and port of an endpoint; what is no URL has not."""
+    try:
+        one, other = (urllib.parse.urlsplit(u) for u in (url, endpoint))
+        ports = [p.port or _PORTS.get(p.scheme) for p in (one, other)]
+    except ValueError:
+        return False
+    return (one.scheme, one.hostname, ports[0]) == (other.scheme, other.hostname, ports[1])
 
 
 def shown(url: str) -> str:
     """A URL as it may stand in a message: without its query, which may hold a key."""
-    parts = urllib.parse.urlsplit(url)
-    return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    try:
+        parts = urllib.parse.urlsplit(url)
+        return f"{parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    except ValueError:
+        return "what is no address"
 
 
 def _retry_after(headers: Message) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -31,7 +32,9 @@ WRITE_MARK = "hcloud-write"
 """Metadata of each object, drawn anew for each writing: it tells a writer whose answer was lost that it was its own."""
 
 _ABSENT = frozenset({"NoSuchKey", "404", "NotFound"})
-_REFUSED = frozenset({"PreconditionFailed", "ConditionalRequestConflict", "412"})
+_PUT_OFF = frozenset({"ConditionalRequestConflict", "OperationAborted"})
+_REFUSED = frozenset({"PreconditionFailed", "412"}) | _PUT_OFF
+TRIES, PAUSE_SECONDS = 3, 0.2  # ours
 _CREDENTIALS = frozenset(
     {
         "ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "InvalidToken", "SignatureDoesNotMatch",
@@ -72,7 +75,11 @@ class Bucket:
             found.update(entry["Key"].removeprefix(self._prefix) for entry in page.get("Contents", ()))
             if not page.get("IsTruncated"):
                 return frozenset(found)
-            more = {"ContinuationToken": page["NextContinuationToken"]}
+            following = page.get("NextContinuationToken")
+            if not following or following == more.get("ContinuationToken"):
+                call = Call("s3", str(self._client.meta.region_name or "-"), "ListObjectsV2")
+                raise UnavailableError(f"{self}: the list goes on, and it is not said where", call)
+            more = {"ContinuationToken": following}
 
     def read(self, name: str) -> bytes | None:
         """All of an object; None where there is none."""
@@ -113,7 +120,7 @@ class Bucket:
         if seen is None:
             return
         try:
-            self._client.delete_object(Bucket=self._bucket, Key=self._key(name), IfMatch=seen.etag)
+            self._sent(self._client.delete_object, Key=self._key(name), IfMatch=seen.etag)
         except ClientError as error:
             if _code(error) not in _REFUSED | _ABSENT:
                 self._fail("DeleteObject", error)
@@ -127,12 +134,24 @@ class Bucket:
         told = {"Metadata": {WRITE_MARK: mark}, "ContentType": "application/json", **condition}
         with self._mutex:
             try:
-                answer = self._client.put_object(Bucket=self._bucket, Key=self._key(name), Body=data, **told)
+                answer = self._sent(self._client.put_object, Key=self._key(name), Body=data, **told)
             except (ClientError, BotoCoreError) as error:
                 self._seen[name] = self._own(name, data, mark, error)
             else:
                 self._seen[name] = _Object(answer["ETag"], data, mark)
         self._crash("store.object.put")
+
+    def _sent(self, write: Callable[..., dict[str, Any]], **words: Any) -> dict[str, Any]:
+        """The answer to a writing or a removal. 409 says that another request was under way, not that it came through:
+        the same is sent again, and the condition it bears still keeps it from undoing what another wrote."""
+        for left in reversed(range(TRIES)):
+            try:
+                return write(Bucket=self._bucket, **words)
+            except ClientError as error:
+                if not left or _code(error) not in _PUT_OFF:
+                    raise
+                time.sleep(PAUSE_SECONDS)
+        raise AssertionError("unreachable")
 
     def _own(self, name: str, data: bytes, mark: str, error: Exception) -> _Object:
         """The object where it bears our mark: our writing arrived and only its answer was lost, or the SDK sent it

@@ -125,7 +125,7 @@ def test_a_first_pull_request_has_no_plan_before(shown: Shown) -> None:
     ("words", "code", "said"),
     [
         (("absent.json", "head.json"), 64, "--base-missing-ok"),
-        (("base.json", "absent.json", "--base-missing-ok"), 1, "no such plan file"),
+        (("base.json", "absent.json", "--base-missing-ok"), 1, "no such plan"),
         (("base.json", "head.json", "--name", "x --> <script>", "-o", "md"), 64, "--name"),
         (("base.json", "head.json", "--name", "a--b", "-o", "md"), 64, "--name"),
     ],

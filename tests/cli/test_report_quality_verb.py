@@ -142,7 +142,7 @@ def test_predictions_beside_what_is_rented_now(
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["quality", "nowhere.journal"], 64, "no such plan"),
+        (["quality", "nowhere.journal"], 1, "no such plan"),
         (["accuracy", "--plan", "nowhere.json", "--journal", "no.journal"], 1, "no such plan"),
         (["accuracy", "--plan", "p.json", "--journal", "j", "--month", "2026-11"], 64, "judged as a whole"),
         (["accuracy", "--plan", "p.json", "--month", "November"], 64, "2026-11"),

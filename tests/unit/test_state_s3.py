@@ -23,11 +23,14 @@ from hcloud.errors import (
     LockedError,
     StaleError,
     ThrottledError,
+    UnavailableError,
     UnknownOutcomeError,
     UsageError,
 )
 from hcloud.model.state import State
+from hcloud.store.bucket import Bucket
 from hcloud.store.crash import KILLED_EXIT, POINTS
+from hcloud.store.place import ChangedError
 from hcloud.store.state_codec import decode_state
 from hcloud.store.state_s3 import S3StateStore
 
@@ -340,3 +343,70 @@ def test_A1_V6_the_store_in_a_bucket_goes_on_from_every_crash_point(front: Front
 
 
 OF_DIRECTORIES = {"store.directory.made", "store.lock.told"}
+
+
+@pytest.mark.parametrize("code", ["ConditionalRequestConflict", "OperationAborted"])
+def test_a_write_that_s3_put_off_is_sent_again_as_long_as_nobody_else_wrote(
+    front: Front, store: S3StateStore, code: str
+) -> None:
+    """409 says that another request was under way, not that it came through: S3 asks for the same again."""
+    saved = store.save(a_state())
+    left = [2]
+
+    def put_off(method: str, path: str) -> str:
+        if method == "PUT" and path.endswith("/state.json") and left[0]:
+            left[0] -= 1
+            return code
+        return ""
+
+    front.refuses = put_off
+    assert store.save(saved).serial == saved.serial + 1
+    assert left == [0]
+
+
+def test_G3_a_write_that_s3_put_off_is_not_sent_over_what_another_wrote(front: Front, s3: Any) -> None:
+    bucket = Bucket(s3, BUCKET, PREFIX)
+    bucket.create("note", b"ours")
+    put(s3, "note", b"theirs")
+    left = [1]
+
+    def put_off(method: str, path: str) -> str:
+        if method == "PUT" and left[0]:
+            left[0] -= 1
+            return "ConditionalRequestConflict"
+        return ""
+
+    front.refuses = put_off
+    with pytest.raises(ChangedError):
+        bucket.exchange("note", b"ours again")
+    assert left == [0]
+    assert body(s3, "note") == b"theirs"
+
+
+def test_a_list_of_a_bucket_that_says_it_goes_on_and_not_where_is_an_error(store: S3StateStore, s3: Any) -> None:
+    store.save(a_state())
+    s3.meta.events.register("after-call.s3.ListObjectsV2", _cut_short)
+    with pytest.raises(UnavailableError, match="goes on"):
+        store.load()
+
+
+def _cut_short(parsed: dict[str, Any], **_: object) -> None:
+    parsed["IsTruncated"] = True
+    parsed.pop("NextContinuationToken", None)
+
+
+def test_G7_a_lock_whose_removal_s3_put_off_is_given_back(front: Front, store: S3StateStore) -> None:
+    store.save(a_state())
+    left = [1]
+
+    def put_off(method: str, path: str) -> str:
+        if method == "DELETE" and left[0]:
+            left[0] -= 1
+            return "ConditionalRequestConflict"
+        return ""
+
+    front.refuses = put_off
+    with store.locked("apply"):
+        pass
+    assert left == [0]
+    assert store.holder() is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import urllib.parse
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -30,10 +29,12 @@ from hcloud.errors import (
 from hcloud.providers.azure.documents import Document, text
 from hcloud.providers.azure.errors import Reply, failure, lost, refusal, reply_from
 from hcloud.providers.azure.settings import AzureSettings
+from hcloud.providers.http import same_host
 
 CONNECT_SECONDS = 10.0  # ours
 READ_SECONDS = 60.0  # ours: longer than Azure lets a request last
 SUBSCRIPTIONS_VERSION = "2022-12-01"
+MOST_PAGES = 10_000  # ours: an endless list is no list
 PRINCIPAL_HEADER = "x-hcloud-principal"
 _TOKEN = "{}/.default"
 
@@ -113,6 +114,7 @@ class Arm:
             policies.ContentDecodePolicy(),
             policies.RedirectPolicy.no_redirects(),
             policies.RetryPolicy.no_retries(),
+            _OwnHost(self),
             self._authentication(),
         ]
 
@@ -156,8 +158,17 @@ class Arm:
 
     def pages(self, operation: str, ask: Callable[..., Any], *args: object, **more: object) -> tuple[Document, ...]:
         """All of a list, every page of it."""
+        found: list[Document] = []
+        seen: set[str] = set()
         with self.asking(operation):
-            return tuple(ask(*args, **more))
+            listed = ask(*args, **more).by_page()
+            for page in listed:
+                found += page
+                following = listed.continuation_token
+                if following in seen or len(seen) >= MOST_PAGES:
+                    raise UnavailableError("the pages of the list have no end", self.call(operation))
+                seen |= {following} if following else set()
+        return tuple(found)
 
     def change(self, operation: str, begin: Callable[..., Any], *args: object, **more: object) -> Reply:
         """What Azure says at once to a request that changes something; nothing is waited for."""
@@ -176,8 +187,7 @@ class Arm:
 
     def is_own(self, url: str) -> bool:
         """Whether an address is one of the endpoint: no other is ever asked, the token would go along."""
-        ours, theirs = urllib.parse.urlsplit(self.settings.base_url), urllib.parse.urlsplit(url)
-        return (ours.scheme, ours.netloc.lower()) == (theirs.scheme, theirs.netloc.lower())
+        return same_host(url, self.settings.base_url)
 
     def account(self) -> str:
         """The subscription, as Azure knows it."""
@@ -233,6 +243,18 @@ class _Accepted:
     def resource(self) -> object:
         """The first answer."""
         return self._first
+
+
+class _OwnHost(policies.SansIOHTTPPolicy):  # type: ignore[misc]
+    """Keeps every request at the endpoint: a page of a list says where the next one is, and the token goes along."""
+
+    def __init__(self, arm: Arm) -> None:
+        self._arm = arm
+
+    def on_request(self, request: Any) -> None:
+        """Refuse to send it elsewhere."""
+        if not self._arm.is_own(str(request.http_request.url)):
+            raise AzureError("the answer points to another host, which is not asked")
 
 
 class _NoCredential:

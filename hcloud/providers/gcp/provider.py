@@ -98,6 +98,12 @@ class GoogleCloud:
     def _is_here(self, zone: str) -> bool:
         return translate.region_of(zone) == self._settings.region
 
+    def _is_elsewhere(self, place: str) -> bool:
+        """Whether a place of a list is surely in another region: ``zones/asia-east1-a``, with or without a project."""
+        kind, name = (["", *place.split("/")])[-2:]
+        regions = {"zones": translate.region_of(name), "regions": name}
+        return kind in regions and regions[kind] != self._settings.region
+
     def quotas(self, instance_type: str) -> tuple[Quota, ...]:
         """The quotas of region and project that a machine of a type counts against."""
         family = instance_type.partition("-")[0].upper()
@@ -221,7 +227,10 @@ class GoogleCloud:
         return tuple(sorted((m for m in found if m.id in wanted), key=lambda m: m.id))
 
     def _aggregated(self, wanted: str) -> tuple[Machine, ...]:
-        """Machines of all zones that a filter accepts; raises UnavailableError where a zone could not be asked."""
+        """Machines of all zones that a filter accepts; raises UnavailableError where a zone of ours could not be asked.
+
+        The list is of all regions: an outage of another one hides none of our machines.
+        """
         operation = "instances.aggregatedList"
         request = self._types.AggregatedListInstancesRequest(
             project=self._settings.project, filter=wanted, max_results=translate.PAGE
@@ -230,7 +239,7 @@ class GoogleCloud:
         scopes = [(place, scope) for page in pages for place, scope in page.items.items()]
         lost = [place for place, scope in scopes if scope.warning.code == "UNREACHABLE"]
         lost += [place for page in pages for place in page.unreachables]
-        if lost:
+        if lost := [place for place in lost if not self._is_elsewhere(place)]:
             raise UnavailableError(f"Google could not ask {', '.join(sorted(lost))}", self._wire.call(operation))
         return tuple(sorted((translate.machine(i) for _, s in scopes for i in s.instances), key=lambda m: m.id))
 
