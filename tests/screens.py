@@ -14,6 +14,7 @@ from hcloud.fake.memory import MemoryCloud
 from hcloud.fake.memory_file import go_on_from, keep
 
 AT = ("--now", NOW)
+AS_PLANNED = ("-s", "HF", "--provider", "aws", "--vcpus", "4", "--pool", "3")
 OLD = ("--max-price-age", "9y")
 FAKE = ("--cloud", "fake:faults.yaml", "--state", "commitments")
 
@@ -86,7 +87,21 @@ SCREENS = (
     _plain("plan", "plan", "-f", "trace.yaml", "--out", "plan.json", *AT),
     _plain("plan-verbose", "plan", "-f", "trace.yaml", "-v", *AT, as_json=False),
     _plain("plan-md", "plan", "-f", "trace.yaml", "-o", "md", *AT, as_json=False),
-    _plain("plan-strategy", "plan", "-f", "small.yaml", "-s", "HF", "--seeds", "1", "--vcpus", "4", *AT),
+    _plain(
+        "plan-strategy",
+        "plan",
+        "-f",
+        "small.yaml",
+        "-s",
+        "HF",
+        "--seeds",
+        "1",
+        "--vcpus",
+        "4",
+        "--out",
+        "predicted.json",
+        *AT,
+    ),
     _plain("explain", "explain", "plan.json"),
     _plain("explain-address", "explain", "plan.json", "aws/us-east-1/c7i.2xlarge"),
     _plain("explain-md", "explain", "plan.json", "-o", "md", as_json=False),
@@ -98,6 +113,9 @@ SCREENS = (
     _plain("report-cost", "report", "cost", "plan.json", "-f", "trace.yaml", *AT),
     _plain("report-savings", "report", "savings", "plan.json", "-f", "trace.yaml", *AT),
     _plain("report-commitments", "report", "commitments", "plan.json", "-f", "trace.yaml", *AT),
+    _plain("report-quality", "report", "quality", "jobs.jsonl", *AT),
+    _plain("simulate-as-planned", "simulate", "-f", "small.yaml", *AS_PLANNED, "--journal", "planned.jsonl", *AT),
+    _plain("report-accuracy", "report", "accuracy", "--plan", "predicted.json", "--journal", "planned.jsonl", *AT),
     _plain("explain-job", "explain", "jobs.jsonl", "--job", "2"),
     _plain("compare", "compare", "-f", "small.yaml", "-s", "HM", "-s", "SR", "--seeds", "2", *AT),
     _plain("sweep", "sweep", "-f", "small.yaml", "--strategy", "HM", "--vary", "pool=1,2", "--workers", "1", *AT),

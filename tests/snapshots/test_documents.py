@@ -20,6 +20,8 @@ PRINTED = {
     "policy check": "policy-check",
     "report cost": "report",
     "report savings": "report",
+    "report quality": "quality",
+    "report accuracy": "accuracy",
     "report commitments": "report",
     "validate": "checks",
     "doctor": "checks",
