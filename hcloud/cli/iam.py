@@ -48,4 +48,6 @@ def print_(
     if reasons:
         for name, why in usecase.reasons(grant):
             terminal.note(f"{name}: {why}")
+    for limit in usecase.limits(grant):
+        terminal.note(limit)
     terminal.write_json(usecase.policy_document(grant))

@@ -76,7 +76,30 @@ def _statement(permission: Permission, grant: Granted) -> dict[str, object]:
     conditions: dict[str, str] = dict(permission.when)
     if permission.tagged:
         conditions[f"ec2:ResourceTag/{TAG_LINEAGE}"] = grant.lineage
-    return {**statement, "Condition": {"StringEquals": conditions}} if conditions else statement
+    if not conditions:
+        return statement
+    how = "StringLike" if grant.lineage == "*" and permission.tagged else "StringEquals"  # only the first knows a *
+    return {**statement, "Condition": {how: conditions}}
+
+
+def limits(grant: Granted) -> tuple[str, ...]:
+    """How far the permission to end machines reaches, which differs between the clouds; empty where none is granted."""
+    if "terminate" not in grant.purposes:
+        return ()
+    if grant.scope.cloud == "aws":
+        whose = "this state's machines" if grant.lineage != "*" else "machines of any state of hcloud"
+        return (
+            f"ends only {whose}, by the tag {TAG_LINEAGE}; a machine whose tags EC2 dropped is told, and ended by hand",
+        )
+    if grant.scope.cloud == "gcp":
+        return (
+            "a custom role knows no labels: it ends every instance of the project; to limit it, bind it on condition "
+            "resource.name.extract('/instances/{name}').startsWith('hc-')",
+        )
+    return (
+        "a role definition knows no tags: it ends every machine in its scope; to limit it, put the resource group of "
+        "live.settings in place of the subscription under AssignableScopes, and nothing else into that group",
+    )
 
 
 def reasons(grant: Granted) -> Sequence[tuple[str, str]]:

@@ -250,6 +250,10 @@ def test_the_least_policy_for_a_plan_grants_no_purchase(capsys: pytest.CaptureFi
     for cloud, key in (("gcp", "includedPermissions"), ("azure", "Actions")):
         assert run(["iam", "print", "--cloud", cloud]) == 0
         assert len(json.loads(capsys.readouterr().out)[key]) > 5
+    assert run(["iam", "print", "--cloud", "aws"]) == 0
+    policy = json.loads(capsys.readouterr().out)
+    ending = next(s for s in policy["Statement"] if s["Action"] == "ec2:TerminateInstances")
+    assert ending["Condition"] == {"StringLike": {"ec2:ResourceTag/hcloud-lineage": "*"}}
     assert run(["iam", "print", "--cloud", "mars"]) == 64
 
 
@@ -396,3 +400,17 @@ def test_commitments_that_are_missing_are_shown_and_never_bought(capsys: pytest.
     assert run(["plan", "scenario:static", "--cloud", "fake:aws", "--json", "--detailed-exitcode"]) == 2
     changes = json.loads(capsys.readouterr().out)["changes"]["changes"]
     assert [c["how"] for c in changes if c["action"] == "$"] == ["show"]
+
+
+@pytest.mark.parametrize(
+    ("cloud", "said_beside"), [("aws", "hcloud-lineage"), ("gcp", "startsWith('hc-')"), ("azure", "AssignableScopes")]
+)
+def test_a_policy_says_how_far_the_right_to_end_machines_reaches(
+    cloud: str, said_beside: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["iam", "print", "--cloud", cloud, "--account", "123456789012"]) == 0
+    out, err = said(capsys)
+    json.loads(out)
+    assert said_beside in "".join(err.split())
+    assert run(["iam", "print", "--cloud", cloud, "--for", "read"]) == 0
+    assert said(capsys)[1] == ""

