@@ -21,6 +21,8 @@ from hcloud.errors import (
 )
 
 LONGEST_MESSAGE = 400
+LONGEST_LIST = 40_000  # ours: a thousand ids, each of which has to be taken out before the others can be ended
+_NAMING_IDS = ("InvalidInstanceID.NotFound",)
 CLOCK_HINT = "check this machine's clock: AWS refuses requests that are more than 5 minutes off"
 LOGIN_HINT = "refresh the credentials (aws sso login, or a new session token), then run the same command again"
 REGION_HINT = "the region of the request and that of the endpoint differ: check --region and the endpoint"
@@ -155,7 +157,8 @@ def without_answer(message: str, call: Call, *, mutating: bool) -> CloudError:
 
 def _of_answer(response: Mapping[str, Any], call: Call, mutating: bool) -> CloudError:
     code = str(response["Error"].get("Code", ""))
-    message = _first_line(response["Error"].get("Message", "")) or "no further words"
+    longest = LONGEST_LIST if code in _NAMING_IDS else LONGEST_MESSAGE
+    message = _first_line(response["Error"].get("Message", ""), longest) or "no further words"
     metadata = response.get("ResponseMetadata", {})
     status = metadata.get("HTTPStatusCode")
     named = Call(call.cloud, call.region, call.operation, code)
@@ -188,6 +191,6 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     return float(value) if value.isdecimal() and len(value) < 7 else None
 
 
-def _first_line(message: object) -> str:
+def _first_line(message: object, longest: int = LONGEST_MESSAGE) -> str:
     """A message without what AWS may add in later lines: the headers it signed, session token included."""
-    return str(message).strip().partition("\n")[0][:LONGEST_MESSAGE]
+    return str(message).strip().partition("\n")[0][:longest]

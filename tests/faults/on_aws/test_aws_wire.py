@@ -200,3 +200,11 @@ def test_C5_an_end_is_seen_as_late_as_everything(rig: AwsRig) -> None:
     assert [m.state for m in cloud.machines(LINEAGE)] == [MachineState.RUNNING]
     rig.later(11)
     assert [m.state for m in cloud.machines(LINEAGE)] == [MachineState.ENDED]
+
+
+def test_V8_many_machines_that_are_long_gone_take_two_requests(rig: AwsRig) -> None:
+    gone = [f"i-f{number:016x}" for number in range(60)]
+    [made] = rig.cloud().launch(order(rig, count=1)).machines
+    done = rig.cloud().terminate([*gone, made.id])
+    assert (done.ending, set(done.gone)) == ((made.id,), set(gone))
+    assert len(rig.requests("TerminateInstances")) == 2
