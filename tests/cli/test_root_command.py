@@ -139,8 +139,13 @@ COMPLETED = [
 
 @pytest.mark.parametrize(("line", "expected"), COMPLETED)
 def test_completion_in_bash(
-    line: str, expected: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    line: str,
+    expected: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # folders on the way to a file would be offered, too
     monkeypatch.setenv("_HCLOUD_COMPLETE", "complete_bash")
     monkeypatch.setenv("COMP_WORDS", line)
     monkeypatch.setenv("COMP_CWORD", str(line.count(" ")))
