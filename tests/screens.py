@@ -117,11 +117,6 @@ SCREENS = (
     _plain("simulate-as-planned", "simulate", "-f", "small.yaml", *AS_PLANNED, "--journal", "planned.jsonl", *AT),
     _plain("report-accuracy", "report", "accuracy", "--plan", "predicted.json", "--journal", "planned.jsonl", *AT),
     _plain("explain-job", "explain", "jobs.jsonl", "--job", "2"),
-    _plain("report-quality", "report", "quality", "jobs.jsonl", *AT),
-    _plain(
-        *("report-accuracy", "report", "accuracy", "--plan", "plan.json", "--journal", "jobs.jsonl"),
-        *("-f", "trace.yaml", *AT),
-    ),
     _plain("compare", "compare", "-f", "small.yaml", "-s", "HM", "-s", "SR", "--seeds", "2", *AT),
     _plain("sweep", "sweep", "-f", "small.yaml", "--strategy", "HM", "--vary", "pool=1,2", "--workers", "1", *AT),
     _plain("decide", "decide", "--strategy", "HM", "--pool", "2", "--plain", given=EVENTS, as_json=False),
