@@ -161,7 +161,7 @@ def test_usage_errors(
 
 def test_a_missing_file_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["workload", "show", "no-such.csv"]) == 1
-    assert "no-such.csv: No such file" in capsys.readouterr().err
+    assert "no-such.csv: no such workload" in capsys.readouterr().err
 
 
 def test_pictures_are_drawn(tmp_path: Path) -> None:
