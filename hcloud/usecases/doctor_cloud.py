@@ -19,6 +19,8 @@ MOST_SKEW_SECONDS = 60.0  # ours; signatures are refused from five minutes on
 OLDEST_PRICE_DAYS = 30  # conventions: for apply and commit
 ENDPOINTS = {"aws": "https://sts.amazonaws.com", "gcp": "https://compute.googleapis.com"}
 USUAL = "https://management.azure.com"
+NEEDED = ("credentials", "machines")
+"""Without these nothing on a cloud works, for whatever reason they cannot be had."""
 
 
 def examine_cloud(ground: LiveGround) -> Iterator[Check]:
@@ -57,7 +59,7 @@ def _asked(name: str, ask: Callable[[], str], without: str) -> Check:
 
 
 def _failed(name: str, error: HcloudError, without: str) -> Check:
-    status = Status.ERROR if isinstance(error, CredentialsError) or name == "machines" else Status.WARNING
+    status = Status.ERROR if isinstance(error, CredentialsError) or name in NEEDED else Status.WARNING
     code = error.call.code if isinstance(error, CloudError) else ""
     hint = error.hint or ("hcloud iam print shows the permissions" if code else "")
     return Check(name, status, str(error), (f"without it not working: {without}",), hint)

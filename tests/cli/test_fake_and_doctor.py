@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from email.utils import formatdate
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -93,6 +97,39 @@ def test_doctor_says_what_is_missing_and_what_that_keeps_from_working(
     assert run(["doctor", "--cloud", "fake:faults.yaml", "--json"]) == 1
     names = [c["name"] for c in json.loads(capsys.readouterr().out)["checks"]]
     assert "machines" not in names
+
+
+@pytest.mark.parametrize(("ahead", "said"), [(-3600, "3600 s ahead of"), (3600, "3600 s behind"), (0, "within")])
+def test_F6_doctor_tells_how_far_the_clock_is_off(
+    ahead: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Elsewhere(BaseHTTPRequestHandler):
+        """An endpoint whose clock shows another time, and that refuses everything."""
+
+        def date_time_string(self, timestamp: float | None = None) -> str:
+            return formatdate(time.time() + ahead, usegmt=True)
+
+        def do_HEAD(self) -> None:  # noqa: N802
+            self.send_response(403)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        do_GET = do_POST = do_HEAD  # noqa: N815
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Nothing on the terminal."""
+
+    monkeypatch.chdir(tmp_path)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    with ThreadingHTTPServer(("127.0.0.1", 0), Elsewhere) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        monkeypatch.setenv("HYC_LIVE__ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+        assert run(["doctor", "--cloud", "aws", "--json"]) == 1
+        server.shutdown()
+    checks = {c["name"]: c for c in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["clock"]["status"] == ("error" if ahead else "ok")
+    assert said in re.sub(r"3(59|60)\d s", "3600 s", checks["clock"]["message"])
 
 
 def test_old_prices_stop_an_apply_on_a_real_cloud(
