@@ -109,7 +109,7 @@ def test_F6_doctor_tells_how_far_the_clock_is_off(
         def date_time_string(self, timestamp: float | None = None) -> str:
             return formatdate(time.time() + ahead, usegmt=True)
 
-        def do_HEAD(self) -> None:  # noqa: N802
+        def do_HEAD(self) -> None:
             self.send_response(403)
             self.send_header("Content-Length", "0")
             self.end_headers()
