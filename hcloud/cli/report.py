@@ -29,6 +29,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+FIRST_YEAR, LAST_YEAR = 1970, 9900  # ours
 # Further reports stand in modules of their own beside this one and are added at its end.
 
 
@@ -109,7 +110,7 @@ def cost(
 
     time, place = (month, from_, to), (provider, region, commitment)
     chosen = Chosen(source, file, (cloud, state), time, place, team_tag)
-    at, dimensions = moment(now), [Dimension(one) for one in by or (By.APP, By.OPTION)]
+    at, dimensions = moment(now), [Dimension(one) for one in dict.fromkeys(by or (By.APP, By.OPTION))]
     with session(ctx).terminal.busy("adding up what is spent"):
         report = _reported(chosen, at)
     shown = _Shown("cost", ReportFormat.JSON if json_ else output, at, dimensions)
@@ -217,18 +218,27 @@ def span_of_flags(time: tuple[str | None, str | None, str | None]) -> Span:
     if start or end:
         raise UsageError("--month says both ends; give it alone, or --from and --to")
     try:
-        return Span(datetime.strptime(month, "%Y-%m").date(), None, is_month=True)
+        first = datetime.strptime(month, "%Y-%m").date()
     except ValueError:
         raise UsageError(f"--month {month}: write for example 2026-11") from None
+    return Span(_in_years("--month", month, first), None, is_month=True)
 
 
 def _day(flag: str, text: str | None) -> date | None:
     if text is None:
         return None
     try:
-        return date.fromisoformat(text)
+        found = date.fromisoformat(text)
     except ValueError:
         raise UsageError(f"{flag} {text}: not a day, write for example 2026-11-01") from None
+    return _in_years(flag, text, found)
+
+
+def _in_years(flag: str, text: str, day: date) -> date:
+    """The day, where times count from 1970 and a term that begins then ends within what a calendar can say."""
+    if not FIRST_YEAR <= day.year <= LAST_YEAR:
+        raise UsageError(f"{flag} {text}: must lie in the years {FIRST_YEAR} to {LAST_YEAR}")
+    return day
 
 
 def _print(ctx: typer.Context, report: Report, sections: Sequence[Section], shown: _Shown) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, time
 
 from hcloud.catalog.billing import Tariff, charges
 from hcloud.catalog.billing_terms import why_not
+from hcloud.catalog.billing_time import month_of
 from hcloud.errors import DeniedError, UsageError
 from hcloud.live.patience import Limits, Patience
 from hcloud.model.catalog import Provider
@@ -33,7 +34,8 @@ def report_of_live(ground: LiveGround, asked: Asked) -> Report:
     provider, region = Provider(ground.place.provider), ground.place.region
     listed = listed_prices(in_places(ground.loaded, [(provider, region)]), ground.today)
     tariff = Tariff(ground.book, provider, region, scope.account, listed)
-    rented = [u for u in ground.store.rentals().usages() if u.seconds_within(period.start, period.end)]
+    since = month_of(period.start).start  # what ran earlier in the month counts for sustained use
+    rented = [u for u in ground.store.rentals().usages() if u.seconds_within(since, period.end)]
     held, said = _held(ground)
     counted_in = tuple(c for c in held if not why_not(c))
     rows = charges(rented, counted_in, tariff, period)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -180,6 +180,8 @@ def test_what_the_configuration_says_is_owned_covers_what_is_rented(rented: Path
         (["cost", "--month", "November"], 64, "write for example 2026-11"),
         (["cost", "--month", "2026-11", "--to", "2026-11-02"], 64, "both ends"),
         (["cost", "--from", "1.11."], 64, "not a day"),
+        (["cost", "--month", "9999-12"], 64, "1970 to 9900"),
+        (["cost", "--to", "0001-01-01"], 64, "1970 to 9900"),
         (["cost", "--from", "2026-11-05", "--to", "2026-11-05"], 64, "end before it begins"),
         (["cost", "--from", "2126-11-05"], 64, "still to come"),
         (["cost", "--provider", "aws"], 64, "about a journal"),
@@ -216,6 +218,29 @@ def test_a_team_is_named_by_the_tag_that_is_configured(rented: Path, capsys: Sai
     groups = found["groups"]
     assert isinstance(groups, list)
     assert [g["keys"]["team"] for g in groups] == ["demo"]
+
+
+def test_a_dimension_that_is_said_twice_groups_once(planned: Path, capsys: Said) -> None:
+    found = document(capsys, "cost", str(planned), "--by", "day", "--by", "day", *NOW)
+    assert found["by"] == ["day"]
+
+
+def test_machines_that_ended_earlier_in_the_month_count_for_sustained_use(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Said
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    markets = "markets: [{provider: gcp, regions: [us-central1]}]\nlive: {cloud: 'fake:gcp', project: demo}\n"
+    first = datetime.now(UTC).date().replace(day=1)
+    month = (first + timedelta(days=32)).replace(day=1)
+    for address, days in (("first", (month - datetime.now(UTC).date()).days + 10), ("second", 10)):
+        fleet = f"fleet:\n  - {{address: {address}, instance_type: n1-standard-4, count: 1}}\n"
+        (tmp_path / "hcloud.yaml").write_text(markets + fleet, encoding="utf-8")
+        assert run(["apply", "-y", "--ends", "1" if address == "second" else "0"]) == 0
+        assert run(["fake", "wait", f"{days}d"]) == 0
+    middle = month.replace(day=15).isoformat()
+    whole = costs(document(capsys, "cost", "--from", month.isoformat()))["billed"]
+    before = costs(document(capsys, "cost", "--from", month.isoformat(), "--to", middle))["billed"]
+    assert before + costs(document(capsys, "cost", "--from", middle))["billed"] == whole
 
 
 def test_the_published_schema_is_the_one_that_is_checked() -> None:
