@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, time
 
 from hcloud.catalog.billing import Tariff, charges
@@ -11,8 +12,8 @@ from hcloud.catalog.billing_time import month_of
 from hcloud.errors import DeniedError, UsageError
 from hcloud.live.patience import Limits, Patience
 from hcloud.model.catalog import Provider
-from hcloud.model.live import Commitment
-from hcloud.model.report import Period, Usage
+from hcloud.model.live import Commitment, Machine, MachineState
+from hcloud.model.report import Charge, CommitmentStatus, Period, Usage
 from hcloud.planning.report import Report, Source
 from hcloud.readers.config import OwnedSection
 from hcloud.units import HOURS_PER_YEAR, counted
@@ -35,7 +36,9 @@ def report_of_live(ground: LiveGround, asked: Asked) -> Report:
     listed = listed_prices(in_places(ground.loaded, [(provider, region)]), ground.today)
     tariff = Tariff(ground.book, provider, region, scope.account, listed)
     since = month_of(period.start).start  # what ran earlier in the month counts for sustained use
-    rented = [u for u in ground.store.rentals().usages() if u.seconds_within(since, period.end)]
+    logged = [u for u in ground.store.rentals().usages() if u.seconds_within(since, period.end)]
+    seen, unseen = _as_seen(ground, logged)
+    rented = [u for u in seen if u.seconds_within(since, period.end)]
     held, said = _held(ground)
     counted_in = tuple(c for c in held if not why_not(c))
     rows = charges(rented, counted_in, tariff, period)
@@ -47,9 +50,33 @@ def report_of_live(ground: LiveGround, asked: Asked) -> Report:
         holdings=tuple(holding_of(c, tariff.region) for c in counted_in),
         counterfactuals=counterfactuals(rented, tariff, period),
         price_day=oldest_price(rows, tariff),
-        notes=(*said, *_notes(rented, held, period)),
+        notes=(*said, *unseen, *_of_others(rows), *_notes(rented, held, period)),
         team_tag=asked.team_tag,
     )
+
+
+def _as_seen(ground: LiveGround, logged: Sequence[Usage]) -> tuple[list[Usage], tuple[str, ...]]:
+    """Rentals with the ends that the cloud tells by now of those the log takes for running, and why where it could not
+    be asked: machines are ended by hand or interrupted between two runs."""
+    running = sorted({u.resource for u in logged if u.end is None})
+    if not running:
+        return list(logged), ()
+    try:
+        told = Patience(ground.clock, Limits(), lambda: False).ask(lambda: ground.cloud.look(running))
+    except DeniedError as error:
+        return list(logged), (f"the cloud could not be asked which machines still run, only the log: {error}",)
+    there = {m.id: m for m in told}
+    there, now = {m.id: m for m in told}, int(ground.clock.now())
+    return [u if u.end is not None else _ended(u, there.get(u.resource), now) for u in logged], ()
+
+
+def _ended(usage: Usage, machine: Machine | None, now: int) -> Usage:
+    """A rental that has no end in the log, with the cloud's; where that shows no such machine, seen to be gone now."""
+    if machine is None or (machine.state is MachineState.ENDED and machine.ended is None):
+        return replace(usage, end=max(now, usage.start), end_is_told=False)
+    if machine.ended is None or machine.state.is_live:
+        return usage
+    return replace(usage, end=max(int(machine.ended.timestamp()), usage.start))
 
 
 def _held(ground: LiveGround) -> tuple[tuple[Commitment, ...], tuple[str, ...]]:
@@ -89,7 +116,17 @@ def _stated(number: int, owned: OwnedSection, ground: LiveGround) -> Commitment:
     )
 
 
+def _of_others(rows: Sequence[Charge]) -> Iterator[str]:
+    if any(c.status is CommitmentStatus.UNUSED for c in rows):
+        yield (
+            "a commitment is the account's: what machines that are not in this log, of others or of another state, use "
+            "of it counts as unused here"
+        )
+
+
 def _notes(rented: Sequence[Usage], held: Sequence[Commitment], period: Period) -> Iterator[str]:
+    if not any(u.seconds_within(period.start, period.end) for u in rented):
+        yield "the log of rentals beside the state tells of no machine in this time (--state names another)"
     unsure = sum(1 for u in rented if not u.end_is_told and u.end is not None and u.end > period.start)
     if unsure:
         yield (

@@ -14,7 +14,9 @@ import pytest
 from focus_rules import problems
 
 from hcloud.cli.main import run
+from hcloud.readers.config import load_config
 from hcloud.store.plan_file import load_plan
+from hcloud.usecases.live_ground import Where, opened
 from hcloud.usecases.report_schema import report_schema
 from hcloud.usecases.schemas import DIRECTORY
 
@@ -159,6 +161,47 @@ def test_what_is_rented_is_charged_to_now(rented: Path, capsys: Said) -> None:
     assert hours == {"web": pytest.approx(D(144), abs=D("0.2")), "batch": pytest.approx(D(96), abs=D("0.2"))}
     assert costs(found)["billed"] == pytest.approx(D("0.628") * 48, abs=D("0.1"))
     assert "still running" in str(found["notes"])
+
+
+@pytest.mark.parametrize(("count", "is_said"), [(2, False), (9, True)])
+def test_unused_commitments_may_be_used_by_others(rented: Path, count: int, is_said: bool, capsys: Said) -> None:
+    owned = (
+        "owned:\n  - {provider: aws, region: us-east-1, instance_type: m5.large, option: reserved-instance,\n"
+        f"     term_years: 1, payment: all-upfront, count: {count}, expires: 2027-06-30}}\n"
+    )
+    path = rented / "hcloud.yaml"
+    path.write_text(path.read_text(encoding="utf-8") + owned, encoding="utf-8")
+    since = (datetime.now(UTC).date() + timedelta(days=1)).isoformat()
+    found = document(capsys, "commitments", "--from", since)
+    assert ("counts as unused here" in str(found["notes"])) is is_said
+
+
+def test_a_machine_that_was_ended_by_hand_is_charged_until_then(rented: Path, capsys: Said) -> None:
+    since = datetime.now(UTC).date().isoformat()
+    with opened(load_config(None), Where(None, None), datetime.now(UTC).date()) as ground:
+        web = [m.id for m in ground.cloud.machines("") if m.address == "web"]
+        ground.cloud.terminate(web[:1])
+    assert run(["fake", "wait", "30m"]) == 0
+    found = document(capsys, "cost", "--by", "app", "--from", since)
+    groups = found["groups"]
+    assert isinstance(groups, list)
+    hours = {g["keys"]["app"]: D(g["machine_hours"]) for g in groups}
+    assert hours["web"] == pytest.approx(D(3 * 48 + 1), abs=D("0.2"))
+    assert "4 machines still running" in str(found["notes"])
+
+
+def test_a_machine_the_cloud_shows_no_more_is_named(rented: Path, capsys: Said) -> None:
+    since = datetime.now(UTC).date().isoformat()
+    with opened(load_config(None), Where(None, None), datetime.now(UTC).date()) as ground:
+        ground.cloud.terminate([m.id for m in ground.cloud.machines("") if m.address == "web"])
+    assert run(["fake", "wait", "30d"]) == 0
+    found = document(capsys, "cost", "--by", "app", "--from", since)
+    assert "of 3 machines the cloud told no end" in str(found["notes"])
+    assert "2 machines still running" in str(found["notes"])
+
+
+def test_a_time_without_rentals_is_told(rented: Path, capsys: Said) -> None:
+    assert "tells of no machine" in str(document(capsys, "cost", "--month", "2020-01")["notes"])
 
 
 def test_what_the_configuration_says_is_owned_covers_what_is_rented(rented: Path, capsys: Said) -> None:
