@@ -12,6 +12,8 @@ from hcloud.model.catalog import SustainedUse
 from hcloud.units import HOURS_PER_MONTH
 
 Scope = tuple[str, str, str]
+ROUNDING = Decimal("1e-9")
+"""Hours that a sum of thirds and twelfths of an hour may come to beyond the month it is."""  # ours
 
 
 def sustained_scope(row: Row) -> Scope:
@@ -31,6 +33,8 @@ def charged_unit_hours(
     "Sustained use discounts" (resources pooled over machine types of a series in a region, incremental tiers).
     """
     hours = sum(map(Decimal, levels.values()), Decimal(0))
+    if month < hours <= month + ROUNDING:
+        hours = Decimal(month)
     charged, below = Decimal(0), Decimal(0)
     for level, count in sorted(levels.items()):
         if level > below:

@@ -88,6 +88,9 @@ def _explain_plan(terminal: Terminal, path: Path, address: str | None, shown: Pl
         return
     stored = load_plan(path)
     lines, refused = explained(stored, address)
+    if address is not None and not lines and not refused and not full:
+        _explain_why_not(terminal, path, address, shown)
+        return
     if not lines and not refused:
         raise UsageError(
             f"{path}: knows no {address}", hint=f"'hcloud explain {path} --full' lists the addresses it knows about"

@@ -73,7 +73,8 @@ class Stated:
 class PlanFigures:
     """All of a plan that is compared and checked. ``hourly`` and ``monthly`` are its own headline in dollars; what the
     parts come to may differ from it by rounding. ``demand``, ``quality``, ``what_if`` and ``price_day`` are None or
-    empty where the plan does not say."""
+    empty where the plan does not say. ``operated`` is what a simulated strategy would rent beside the parts, where the
+    arithmetic rents nothing: it has no figures, only names."""
 
     name: str
     made: datetime
@@ -90,6 +91,7 @@ class PlanFigures:
     what_if: tuple[WhatIf, ...] = ()
     price_day: date | None = None
     unpriced: tuple[str, ...] = ()
+    operated: tuple[Part, ...] = ()
 
     @property
     def upfront(self) -> Decimal:

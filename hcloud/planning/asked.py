@@ -70,7 +70,7 @@ def _place(address: str) -> str:
 def _other_plans(plan: Plan, words: str) -> Iterator[Subject]:
     """Another plan by its name or the beginning of it, or a strategy that was simulated."""
     wanted = " ".join(words.lower().replace("-", " ").split())
-    yield from (a for a in plan.alternatives if a.name.startswith(wanted))
+    yield from (a for a in plan.alternatives if wanted and a.name.startswith(wanted))
     if plan.operation is not None:
         points = sorted(plan.operation.points, key=lambda p: (bool(p.verdict), p.hourly))
         yield from (p for p in points if wanted in (p.strategy.lower(), f"{p.strategy.lower()} with {p.reserve}"))

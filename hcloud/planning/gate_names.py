@@ -67,8 +67,8 @@ def _finding(rule: Rule, bad: Sequence[tuple[str, str]], all_names: Sequence[str
 
 
 def _open(plan: PlanFigures) -> list[Part]:
-    """What the plan decides about."""
-    return [p for p in plan.parts if not p.is_owned]
+    """What the plan decides about, what its strategy would rent included."""
+    return [p for p in (*plan.parts, *plan.operated) if not p.is_owned]
 
 
 def _types(part: Part) -> tuple[str, ...]:

@@ -63,7 +63,18 @@ def _of_plan(plan: Plan) -> PlanFigures:
         what_if=plan.what_if,
         price_day=plan.price_day,
         unpriced=() if plan.changes is None else plan.changes.unpriced,
+        operated=tuple(_operated(plan)),
     )
+
+
+def _operated(plan: Plan) -> Iterator[Part]:
+    """What a simulated strategy would rent on demand where the arithmetic needs nothing beside the reserve."""
+    names = () if plan.operation is None else plan.operation.on_demand_types
+    if names and not any(line.option is PurchaseOption.ON_DEMAND for line in plan.mix):
+        for line in plan.mix[:1]:
+            cloud, address = line.provider.value, f"{line.provider.value}/{line.region}/{names[0]}/on-demand"
+            option = PurchaseOption.ON_DEMAND
+            yield Part(address, cloud, line.region, names[0], option, NOTHING, 0, NOTHING, others=names[1:])
 
 
 def _part(line: MixLine) -> Part:

@@ -229,3 +229,22 @@ def test_every_job_of_a_journal_is_explained_in_under_ten_lines(strategy: str, t
     assert all("ran on" in text or "waited" in text for text in told)
     if strategy == "SR":
         assert any("waited" in text and "flips" in text and "reserved server" in text for text in told)
+
+
+@pytest.mark.parametrize("words", [("-o", "md"), ("--json",)])
+def test_the_argument_takes_what_why_not_takes_in_every_output(
+    plan_file: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    for asked in ("all on demand", "m7i.4xlarge"):
+        capsys.readouterr()
+        assert run(["explain", str(plan_file), asked, *words]) == 0
+        assert asked in capsys.readouterr().out
+    assert run(["explain", str(plan_file), "no-such", *words]) == 64
+
+
+@pytest.mark.parametrize("words", ["", " ", "-"])
+def test_nothing_asked_is_no_plan_of_the_alternatives(
+    plan_file: Path, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    assert run(["explain", str(plan_file), f"--why-not={words}"]) == 64
+    assert "knows no" in capsys.readouterr().err

@@ -78,6 +78,17 @@ def test_a_rule_that_is_broken_is_told_with_figure_bound_place_and_advice(checke
         assert words in out
 
 
+def test_what_a_strategy_would_rent_is_held_to_rules_where_the_arithmetic_rents_nothing(folder: Path) -> None:
+    words = ["plan", "scenario:static", "--provider", "aws", "--region", "us-east-1", "--strategy", "HC", *NOW]
+    assert run([*words, "--seeds", "1", "--out", str(folder / "static.json")]) == 0
+    stored = json.loads((folder / "static.json").read_text())
+    assert {line["option"] for line in stored["mix"]} == {"reserved-instance"}
+    assert "m5a.large" in stored["operation"]["on_demand_types"]
+    for rule, code in (("denied_types: [m5a.large]", 3), ("options: [reserved-instance]", 3), ("types: [m5a.*]", 0)):
+        (folder / "rules.yaml").write_text(f"rules: [{{{rule}}}]", encoding="utf-8")
+        assert run(["policy", "check", str(folder / "static.json"), "--rules", str(folder / "rules.yaml")]) == code
+
+
 def test_missing_evidence_exits_nine_only_where_it_is_required(checked: Checked) -> None:
     assert checked("rules: [{kept_qos: 0.9}]")[0] == 9
     assert checked("rules: [{kept_qos: 0.9, required: false}]")[0] == 0

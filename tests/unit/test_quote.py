@@ -141,6 +141,13 @@ def test_a_month_has_730_hours() -> None:
         sustained_cost([D(1)] * 731, D(1), N1)
 
 
+def test_a_month_cut_into_twelfths_of_an_hour_is_no_longer_than_a_month() -> None:
+    steps = [D(n) * 300 / 3600 for n in (1, 1, 1, 1, 1, 730 * 12 - 5)]
+    parts = {D(level): hours for level, hours in enumerate([*steps[:5], steps[5] + D("1e-24")], start=1)}
+    assert sum(parts.values()) > 730
+    assert charged_unit_hours(parts, N1) == pytest.approx(charged_unit_hours({D(6): 730}, N1), abs=D(5))
+
+
 def test_the_thesis_lays_hours_of_a_type_end_to_end() -> None:
     three_weeks_of_one = paper_sustained_cost(D(21 * 24), D("0.1"), N1)
     one_week_of_three = paper_sustained_cost(D(3 * 7 * 24), D("0.1"), N1)
