@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,7 +35,11 @@ from hcloud.planning.owned import Owned
 from hcloud.planning.reasons import reasons, refusals
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, rate
 
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
 PROFILE_POINTS = 120
+EDGE = 1e-9  # ours: so little of a step across an end is rounding
 PERCENTS = np.linspace(0, 1, 101)
 PLAN_NAME = "this plan"
 BOUND_NAME = "lower bound"
@@ -105,7 +110,7 @@ def state(decision: Decision, around: Circumstances) -> Plan:
 
 def _summary(demand: Demand) -> WorkloadSummary:
     origin = demand.provenance
-    points = np.array_split(demand.cores, min(PROFILE_POINTS, len(demand)))
+    means, peaks = in_spans(demand.cores, min(PROFILE_POINTS, len(demand)))
     digits = 1 if np.max(demand.cores) >= 10 else 3
     return WorkloadSummary(
         name=origin.name.rsplit("/", 1)[-1],
@@ -119,10 +124,21 @@ def _summary(demand: Demand) -> WorkloadSummary:
         peak_memory_gib=round(float(np.max(demand.memory)), 3),
         repaired=dict(sorted(origin.repaired.items())),
         left_out=dict(sorted(origin.left_out.items())),
-        profile=tuple(round(float(p.mean()), digits) for p in points),
-        peaks=tuple(round(float(p.max()), digits) for p in points),
+        profile=tuple(round(value, digits) for value in means),
+        peaks=tuple(round(value, digits) for value in peaks),
         quantiles=tuple(round(float(q), digits) for q in np.quantile(demand.cores, PERCENTS, method="inverted_cdf")),
     )
+
+
+def in_spans(values: Floats, count: int) -> tuple[list[float], list[float]]:
+    """The mean and the highest of ``values`` in ``count`` spans of equal length, steps that lie across an end shared by
+    their parts: what is drawn at equal width must last equally long."""
+    edges = np.linspace(0, len(values), count + 1)
+    total = np.interp(edges, np.arange(len(values) + 1), np.concatenate(([0.0], np.cumsum(values))))
+    inside = zip(np.floor(edges[:-1] + EDGE), np.ceil(edges[1:] - EDGE), strict=True)
+    peaks = [float(values[int(a) : max(int(b), int(a) + 1)].max()) for a, b in inside]
+    means = (np.diff(total) / np.diff(edges)).tolist()
+    return [min(mean, peak) for mean, peak in zip(means, peaks, strict=True)], peaks
 
 
 def _mix(decision: Decision) -> tuple[MixLine, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
@@ -34,6 +35,7 @@ from hcloud.usecases.sources import check_regions, open_prices, open_workload
 
 DAY = 86_400
 SPLITTABLE = frozenset({"swim"})  # MapReduce tasks run on any machine: a job need not fit on one
+DAY_SECONDS = 86_400
 SUBMITTING_SHARE = 0.5  # ours: below this share of the trace the last submission does not end it
 READING = 0.2  # ours: the part of the progress bar that reading takes where strategies are simulated
 FITTING_JOBS = 0.95  # ours: the share of jobs an instance must be able to hold
@@ -122,13 +124,15 @@ def _demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
     """Demand by planning step; where a term ends inside the horizon the steps are hours at least.
 
     Of a job trace the time from the first to the last submission counts, so that its draining tail is not mistaken for
-    low demand; all of it counts where submissions fill less than half of the time (a few jobs that run for long).
+    low demand; all of it counts where submissions fill less than half of the time (a few jobs that run for long), and
+    a last submission within an hour of a whole number of days counts as those days: what is submitted every hour is
+    submitted for the last time an hour before its day is over.
     Raises UsageError where steps do not fill the horizon.
     """
     if isinstance(workload, Jobs):
         begin, end = float(workload.submit[0]), float(workload.submit[-1])
         last = float((workload.submit + workload.duration).max())
-        end = last if end - begin < SUBMITTING_SHARE * (last - begin) else end
+        end = last if end - begin < SUBMITTING_SHARE * (last - begin) else _to_whole_days(begin, end, last)
     else:
         begin, end = workload.start, workload.start + len(workload) * workload.step_seconds
     step = choose_step(end - begin, settings.outlook)
@@ -140,6 +144,12 @@ def _demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
     if settings.outlook.horizon_hours * SECONDS_PER_HOUR % step:
         raise UsageError(f"the horizon is not a whole number of steps of {format_duration(step)}; set planning.step")
     return _between(demand_of(workload, step), begin, end)
+
+
+def _to_whole_days(begin: float, end: float, last: float) -> float:
+    """The end of the last day where the last submission lies within an hour of it and something still runs after it."""
+    whole = begin + math.ceil((end - begin) / DAY_SECONDS) * DAY_SECONDS
+    return whole if end < whole <= end + SECONDS_PER_HOUR and last > end else end
 
 
 def _between(demand: Demand, begin: float, end: float) -> Demand:

@@ -16,10 +16,11 @@ from hcloud.planning.decide import Decision
 from hcloud.planning.needs import KEY, NO_PROFILE
 from hcloud.planning.settings import PlanSettings
 from hcloud.readers.config import Loaded
-from hcloud.units import SECONDS_PER_HOUR, counted, format_duration
+from hcloud.units import SECONDS_PER_HOUR, counted, format_duration, format_span
 
 DAY = 86_400
 MEMORY_KEY = "memory_per_core"
+CUT_SHARE = 0.01  # ours: so much of a trace may be left out without a word
 STILL_RISING = 1.5  # ours: the last day's mean demand above this multiple of the first day's is worth a warning
 
 
@@ -125,7 +126,17 @@ def _of_jobs(jobs: Jobs, decision: Decision) -> Iterator[str]:
         yield f"{count:,} jobs need more than one instance of {size:g} vCPUs and {memory:g} GiB: they count as split up"
 
 
+def _cut(seen: Seen) -> Iterator[str]:
+    """That the beginning of a trace does not count, where only whole days or weeks of it repeat."""
+    step, forecast = seen.demand.step_seconds, seen.decision.forecast
+    usable = min(len(seen.demand) - seen.loaded.config.planning.warm_up // step, len(forecast))
+    if usable - forecast.pattern > usable * CUT_SHARE:
+        cut, whole = (format_span(n * step) for n in (usable - forecast.pattern, forecast.pattern))
+        yield f"the first {cut} of the trace do not count: only whole days or weeks of it repeat, here the last {whole}"
+
+
 def _of_forecast(seen: Seen) -> Iterator[str]:
+    yield from _cut(seen)
     planning = seen.loaded.config.planning
     if planning.regret_quantile is not None and seen.decision.spread is None:
         yield (

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import pairwise
 
 from rich.console import RenderableType
 from rich.table import Table
@@ -85,11 +87,13 @@ def _figure(value: float) -> str:
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
-    """Values as a row of block characters from zero to their maximum, resampled to a width."""
+    """Values as a row of block characters from zero to their maximum; with fewer characters, each shows the highest
+    of the values it stands for."""
     top = max(values, default=0.0)
     if not values or top <= 0 or width < 1:
         return ""
-    picked = [values[i * len(values) // width] for i in range(width)]
+    ends = [i * len(values) / width for i in range(width + 1)]
+    picked = [max(values[int(a) : max(math.ceil(b), int(a) + 1)]) for a, b in pairwise(ends)]
     return "".join(BLOCKS[min(int(v / top * len(BLOCKS)), len(BLOCKS) - 1)] for v in picked)
 
 

@@ -1,0 +1,54 @@
+"""Demand in spans of equal length for pictures, and what is said where a part of a trace does not count."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from hcloud.cli.main import run
+from hcloud.planning.statement import in_spans
+from hcloud.views.plan import BLOCKS, sparkline
+
+
+@given(
+    arrays(np.float64, st.integers(1, 400), elements=st.floats(0, 1e6, allow_subnormal=False)),
+    st.integers(1, 120),
+)
+def test_spans_last_equally_long_and_keep_the_whole(values: npt.NDArray[np.float64], count: int) -> None:
+    means, peaks = in_spans(values, min(count, len(values)))
+    assert sum(means) / len(means) == pytest.approx(float(values.mean()), rel=1e-9, abs=1e-6)
+    assert max(peaks) == values.max()
+    assert all(mean <= peak for mean, peak in zip(means, peaks, strict=True))
+
+
+def test_days_are_drawn_equally_wide() -> None:
+    week = np.where(np.arange(167) % 24 == 2, 10.0, 1.0)
+    means, _ = in_spans(week, 120)
+    at = [i for i, mean in enumerate(means) if mean > 3]
+    days = [np.mean([i for i in at if abs(i - (24 * day + 2.5) / 167 * 120) < 3]) for day in range(7)]
+    assert all(b - a == pytest.approx(24 / 167 * 120, abs=1) for a, b in pairwise(days))
+
+
+def test_a_peak_is_seen_in_a_narrow_line() -> None:
+    values = [1.0] * 119
+    values[57] = 100.0
+    assert sparkline(values, 30).count(BLOCKS[-1]) == 1
+
+
+@pytest.mark.parametrize(("hours", "said"), [(166, "the first 21h of the trace do not count"), (168, "")])
+def test_a_day_that_is_left_out_is_told(
+    hours: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = "".join(f"j{h},{h * 3600},3600,{8 + h % 24},16,batch\n" for h in range(hours))
+    trace = tmp_path / "trace.csv"
+    trace.write_text(f"id,submit,duration,cores,memory,kind\n{rows}", encoding="utf-8")
+    assert run(["plan", str(trace), "--provider", "aws", "--family", "m6i"]) == 0
+    told = " ".join(capsys.readouterr().err.split())
+    assert (said in told) if said else ("do not count" not in told)
