@@ -34,7 +34,8 @@ Offers = Callable[[OfferKey], Offer]
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of the mix in the month: from when, and its dollars for all of the month (730 h)."""
+    """A line of the mix in the month: from when, and its dollars for all of the month (730 h); ``end`` is when an owned
+    commitment expires."""
 
     line: MixLine
     id: str
@@ -43,6 +44,7 @@ class _Line:
     monthly: Decimal
     upfront: Decimal
     recurring: Decimal
+    end: int | None = None
 
 
 def month_of_plan(start: int) -> Period:
@@ -95,9 +97,12 @@ def _owned_key(line: MixLine) -> OfferKey:
 
 
 def _owned(line: MixLine, offer: Offer, at: tuple[str, int, Offer]) -> _Line:
-    """Paid for before: no upfront payment falls on the month."""
-    month = HOURS_PER_MONTH * line.count
-    return _Line(line, *at, offer.effective_hourly * month, Decimal(0), offer.hourly * month)
+    """Paid for before: no upfront payment falls on the month. The plan counts it until it expires, and that tells when:
+    its dollars are so many hours of its price."""
+    month, each = HOURS_PER_MONTH * line.count, offer.effective_hourly * line.count
+    hours = round(line.total / each) if each else HOURS_PER_MONTH
+    end = at[1] + hours * SECONDS_PER_HOUR if hours < HOURS_PER_MONTH else None
+    return _Line(line, *at, offer.effective_hourly * month, Decimal(0), offer.hourly * month, end)
 
 
 def _planned(plan: Plan, line: MixLine, at: tuple[str, int, Offer]) -> _Line:
@@ -125,9 +130,11 @@ def _holding(one: _Line) -> Holding:
 
 
 def _charges(one: _Line, period: Period) -> Iterator[Charge]:
-    for day in days(period):
-        if not within(day, one.start, period.end):
+    last = period.end if one.end is None else min(period.end, one.end)
+    for whole in days(period):
+        if not within(whole, one.start, last):
             continue
+        day = Period(whole.start, min(whole.end, last))
         done, by = (exact_hours(max(at - one.start, 0)) for at in (day.start, day.end))
 
         def share(monthly: Decimal, done: Decimal = done, by: Decimal = by) -> Decimal:

@@ -156,7 +156,7 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "tenancy": KeyText("tenancy"),
         "count": KeyText("how many; or dollars_per_hour", "instances"),
         "dollars_per_hour": KeyText("for a savings plan, instead of count", "$/h"),
-        "expires": KeyText("the last day it is paid for"),
+        "expires": KeyText("the day (UTC) at whose beginning it ends"),
     },
 }
 EXAMPLES: Mapping[str, tuple[type[BaseModel], Mapping[str, object]]] = {

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from hcloud.model.report import Costs
 from hcloud.planning.report import Dimension, Group, Report, Source, grouped, shown, to_cents
-from hcloud.planning.report_savings import CommitmentUse, Coverage, against, as_of, coverage, savings, uses
+from hcloud.planning.report_savings import CommitmentUse, Coverage, Savings, against, as_of, coverage, savings, uses
 from hcloud.units import cents, format_money, harmless, plain
 from hcloud.views.page.parts import Section
 from hcloud.views.tables import NARROW_GAP, Figures, fitted
@@ -36,20 +36,31 @@ def cost_sections(report: Report, by: Sequence[Dimension]) -> tuple[Section, ...
 def savings_sections(report: Report) -> tuple[Section, ...]:
     """Where the savings come from, and what the same use would have cost otherwise."""
     found = savings(report.charges)
-    parts = to_cents([found.commitments, found.spot, found.sustained])
+    costs = shown([found.costs])[0]
+    parts = _parts(found, costs.list - costs.effective)
     rows = [
-        ("list price of what ran", money(sum(parts, cents(found.costs.effective))), ""),
+        ("list price of what ran", money(costs.list), ""),
         ("saved by commitments", money(parts[0]), _share(found.commitments, found.costs.list)),
         ("saved by spot", money(parts[1]), _share(found.spot, found.costs.list)),
         ("saved by use and negotiation", money(parts[2]), _share(found.sustained, found.costs.list)),
-        ("effective cost", money(cents(found.costs.effective)), ""),
+        ("effective cost", money(costs.effective), ""),
         ("unused commitment in it", money(cents(found.unused)), _share(found.unused, found.costs.effective)),
     ]
     where = Figures(("savings", "$", "share"), rows, frozenset((1, 2)))
-    said = f"effective savings rate {percent(found.rate)}: {money(cents(found.saved))} less than at list price"
+    saved = money(costs.list - costs.effective)
+    said = f"effective savings rate {percent(found.rate)}: {saved} less than at list price"
     return (
         Section("Savings", (_headline(report), said), tables=(where, *_counterfactuals(report)), notes=report.notes),
     )
+
+
+def _parts(found: Savings, whole: Decimal) -> tuple[Decimal, ...]:
+    """What commitments, spot and use saved, to the cent: with the largest taking up the cent by which rounded costs
+    differ from the rounded difference."""
+    exact = (found.commitments, found.spot, found.sustained)
+    parts = list(to_cents(exact))
+    parts[max(range(len(exact)), key=lambda at: abs(exact[at]))] += whole - sum(parts, Decimal(0))
+    return tuple(parts)
 
 
 def commitments_sections(report: Report, at: datetime) -> tuple[Section, ...]:

@@ -103,6 +103,14 @@ def test_what_begins_later_is_told_and_not_charged(drawn_up: Plan) -> None:
     assert "1 purchase of the plan" in " ".join(planned_notes(with_mix(drawn_up, soon, later), PERIOD))
 
 
+def test_what_is_owned_is_charged_until_it_expires(drawn_up: Plan) -> None:
+    dollars = D("0.06") * 2 * 245
+    owned = line(PurchaseOption.RESERVED, str(dollars), 1, address=f"{OWNED}aws/x")
+    rows = planned_charges(with_mix(drawn_up, owned), BOOK.offer, PERIOD)
+    assert total(rows).effective == total(rows).billed == dollars
+    assert max(r.end for r in rows) == PERIOD.start + 245 * 3600
+
+
 def test_what_is_owned_is_paid_at_its_own_price_without_an_upfront_payment(drawn_up: Plan) -> None:
     owned = line(PurchaseOption.RESERVED, "1051.20", 1, payment=Payment.NONE, address=f"{OWNED}aws/x")
     plan = with_mix(drawn_up, owned)
