@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from hcloud import __version__
 from hcloud.units import harmless
+from hcloud.views.escaped import BREAK
 from hcloud.views.page.parts import Page, Section
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION = "1.0"
 MOST_LINES = 9
 INDENT = 2
+_ACTIVE = re.compile(r"(?<=[@#!&~])(?=\w)|(?<=/)(?=/)|(?<=www)(?=\.)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +101,9 @@ def markdown(explanation: Explanation) -> str:
 
 
 def _plain(text: str) -> str:
-    escaped = "".join(f"\\{c}" if c in "\\`*_[]<>|#" else c for c in harmless(text))
+    """Names stay names in a comment, too: no mention, reference or link is made of them."""
+    apart = _ACTIVE.sub(BREAK, harmless(text))
+    escaped = "".join(f"\\{c}" if c in "\\`*_[]<>|#" else c for c in apart)
     return escaped.replace("\n", " ")
 
 

@@ -157,7 +157,7 @@ def test_L2_names_from_a_file_neither_steer_a_terminal_nor_end_markdown(
     plan_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     document = json.loads(plan_file.read_text(encoding="utf-8"))
-    document["refusals"][0]["reason"] = "\x1b[31mred\x1b[0m `x` <script> [a](b)\n# head"
+    document["refusals"][0]["reason"] = "\x1b[31mred\x1b[0m `x` <script> [a](b)\n# head @octo #12 https://a.example"
     evil = tmp_path / "evil.json"
     evil.write_text(json.dumps(document), encoding="utf-8")
     address = document["refusals"][0]["address"]
@@ -168,6 +168,7 @@ def test_L2_names_from_a_file_neither_steer_a_terminal_nor_end_markdown(
     out = capsys.readouterr().out
     assert "\n# head" not in out
     assert "<script>" not in out.replace("\\<script\\>", "")
+    assert not any(active in out for active in ("@octo", "#12", "https://"))
 
 
 @pytest.mark.parametrize(

@@ -202,6 +202,9 @@ def test_a_gate_says_what_changes_in_one_comment_and_denies_by_the_merged_rules(
 @pytest.mark.parametrize("which", ["github", "gitlab"])
 def test_a_first_pull_request_has_nothing_to_compare_with(which: str, tmp_path: Path, host: Host) -> None:
     work, environment = proposed(tmp_path, merged=()), surroundings(tmp_path, host)
+    (work / "base").mkdir()  # what a pull request may bring to be compared with, or to be run beside comment.py
+    (work / "base" / "json.py").write_text("raise SystemExit('not the module')", encoding="utf-8")
+    (work / "base.json").write_text("{}", encoding="utf-8")
     commands = {"github": github, "gitlab": gitlab}[which]("gate")
     environment = {**environment, **({"GITLAB_CI": "true"} if which == "gitlab" else {})}
     assert not any(run_all(commands, work, environment))
