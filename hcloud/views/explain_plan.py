@@ -162,8 +162,12 @@ def price(value: Decimal) -> str:
 
 
 def change(flip: Flip) -> str:
-    """By how much it has to change."""
-    return f"{float(flip.change):+.1%}"
+    """By how much it has to change, with as many digits as tell; never as nothing."""
+    by = float(flip.change)
+    for digits in (1, 2, 3, 4):
+        if round(by, digits + 2):
+            return f"{by:+.{digits}%}"
+    return "at the next step " + ("up" if by >= 0 else "down")
 
 
 def said_of_flip(flip: Flip) -> str:
