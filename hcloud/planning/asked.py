@@ -13,6 +13,7 @@ from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal
 
 SPOKEN = {"ri": "reserved-instance", "sp": "savings-plan", "cud": "committed-use", "standard": "", "od": "on-demand"}
 """What people say for a part of an option's name."""
+PROVIDERS = ("aws", "azure", "gcp")
 Subject = MixLine | Refusal | Alternative | OperatingPoint
 
 
@@ -26,13 +27,25 @@ class Found:
 
 def find(plan: Plan, words: str) -> Found:
     """The part of a plan that words name; raises UsageError with what comes near where there is none."""
-    for look in (_exactly, _by_type, _other_plans, _by_parts):
+    for look in (_exactly, _by_type, _other_plans, _by_family, _by_parts):
         if found := list(look(plan, words.strip())):
             return Found(found[0], len(found) - 1)
+    _check_asked(words.strip().lower())
     names = sorted(_names(plan))
     close = get_close_matches(words.lower(), names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(close)}?" if close else f"for example {', '.join(names[:3])}; --full lists all"
     raise UsageError(f"the plan knows no {words}", hint=hint)
+
+
+def _check_asked(words: str) -> None:
+    """Raises UsageError where words name a cloud or a way of renting that the plan was not asked to look at."""
+    if words == "spot":
+        raise UsageError(
+            "the plan was not asked for spot, or found no use for it",
+            hint="planning.spot_share_of_batch in hcloud.yaml asks for it",
+        )
+    if words in PROVIDERS:
+        raise UsageError(f"the plan was not asked for {words}", hint=f"hcloud plan --provider {words} asks for it")
 
 
 def find_purchase(plan: Plan, words: str) -> MixLine:
@@ -74,6 +87,20 @@ def _other_plans(plan: Plan, words: str) -> Iterator[Subject]:
     if plan.operation is not None:
         points = sorted(plan.operation.points, key=lambda p: (bool(p.verdict), p.hourly))
         yield from (p for p in points if wanted in (p.strategy.lower(), f"{p.strategy.lower()} with {p.reserve}"))
+
+
+def _by_family(plan: Plan, words: str) -> Iterator[Subject]:
+    """The types of a family by its exact name, those with a price first; then what else has the words in it."""
+    mine = [r for r in plan.refusals if r.address.count("/") == 2 and _family(r.address) == words.lower()]
+    lines = [m for m in plan.mix if _family(m.address) == words.lower()]
+    if lines or mine:
+        yield from lines
+        yield from sorted(mine, key=lambda r: r.margin is None)
+        yield from (found for found in _by_parts(plan, words) if found not in mine and found not in lines)
+
+
+def _family(address: str) -> str:
+    return _place(address).split("/")[-1].split(".")[0]
 
 
 def _by_parts(plan: Plan, words: str) -> Iterator[Subject]:

@@ -21,6 +21,7 @@ from hcloud.units import SECONDS_PER_HOUR, counted, format_duration, format_span
 DAY = 86_400
 MEMORY_KEY = "memory_per_core"
 CUT_SHARE = 0.01  # ours: so much of a trace may be left out without a word
+SERIES_KEYS = ("series_value", "series_cores")
 STILL_RISING = 1.5  # ours: the last day's mean demand above this multiple of the first day's is worth a warning
 
 
@@ -78,7 +79,8 @@ class Seen:
 
 
 def warnings(seen: Seen) -> Iterator[str]:
-    """Everything about the prices, the workload and the forecast that its reader should know, most general first."""
+    """Everything about the prices, the workload and the forecast that its reader should know: guesses first."""
+    yield from _of_guesses(seen)
     yield from _of_prices(seen)
     origin = seen.demand.provenance
     for reason, count in sorted(origin.left_out.items()):
@@ -97,6 +99,15 @@ def warnings(seen: Seen) -> Iterator[str]:
     yield from _of_forecast(seen)
     if seen.operation is not None:
         yield from _of_operation(seen, seen.operation)
+
+
+def _of_guesses(seen: Seen) -> Iterator[str]:
+    """What the values of a series were taken to mean without being told."""
+    workload = seen.loaded.config.workload
+    told = {key.removeprefix("workload.options.").replace("-", "_") for key in workload.options} if workload else set()
+    for rule in seen.demand.provenance.modelled:
+        if rule.key in SERIES_KEYS and rule.key not in told:
+            yield f"the workload does not say what its values are: {rule.rule} is assumed (--set {rule.key}=...)"
 
 
 def _of_prices(seen: Seen) -> Iterator[str]:

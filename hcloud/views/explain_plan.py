@@ -131,7 +131,7 @@ def said_of_sizes(sizes: Sequence[Sizing]) -> Iterator[str]:
     for lever, name in ((Lever.COMMITMENTS, "commitments"), (Lever.DEMAND, "demand")):
         mine = [f for f in found if f.lever is lever]
         if mine:
-            sooner = ", or sooner" if any(not f.exact for f in mine) else ""
+            sooner = ", at the latest" if any(not f.exact for f in mine) else ""
             yield f"{name} {' or '.join(f'{_where(f)} ({_shortly(f)})' for f in mine)}{sooner}"
 
 
@@ -152,7 +152,7 @@ def _shortly(flip: Flip) -> str:
 def _by_price(refusal: Refusal) -> str:
     flip = refusal.flip
     assert flip is not None
-    sooner = "" if flip.exact else " or sooner"
+    sooner = "" if flip.exact else " at the latest"
     return f"at ${price(flip.at)}/h, not ${price(flip.now)} ({change(flip)}){sooner}"
 
 
@@ -162,13 +162,17 @@ def price(value: Decimal) -> str:
 
 
 def change(flip: Flip) -> str:
-    """By how much it has to change."""
-    return f"{float(flip.change):+.1%}"
+    """By how much it has to change, with as many digits as tell; never as nothing."""
+    by = float(flip.change)
+    for digits in (1, 2, 3, 4):
+        if round(by, digits + 2):
+            return f"{by:+.{digits}%}"
+    return "at the next step " + ("up" if by >= 0 else "down")
 
 
 def said_of_flip(flip: Flip) -> str:
     """A turning point in a clause."""
-    sooner = "" if flip.exact else ", or sooner"
+    sooner = "" if flip.exact else ", at the latest"
     then = _type(flip.then.removesuffix(" is chosen")) if "/" in flip.then else flip.then
     if flip.lever is Lever.DEMAND:
         return f"demand {change(flip)}{sooner}: {then}"
@@ -251,7 +255,7 @@ def _flips_of(refusal: Refusal) -> Iterator[str]:
         return
     what = "its prices fall" if flip.lever is Lever.TYPE else "its price falls"
     at = f"${price(flip.at)}/h" + (" on demand" if flip.lever is Lever.TYPE else " effective")
-    latest = "" if flip.exact else ", or sooner"
+    latest = "" if flip.exact else ", at the latest"
     if flip.at == flip.now:
         yield f"any lower price than {at} takes it"
     else:

@@ -249,3 +249,35 @@ def test_nothing_asked_is_no_plan_of_the_alternatives(
 ) -> None:
     assert run(["explain", str(plan_file), f"--why-not={words}"]) == 64
     assert "knows no" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def of_series(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A plan of any family that the rules allow."""
+    here = tmp_path_factory.mktemp("series")
+    rows = [f"{300 * i},{30 + i % 40}" for i in range(600)]
+    (here / "util.csv").write_text("\n".join(["timestamp,value", *rows]) + "\n", encoding="utf-8")
+    assert run(["plan", str(here / "util.csv"), *NOW, "--out", str(here / "plan.json"), "-q"]) == 0
+    return here / "plan.json"
+
+
+def test_a_family_is_its_own_types_before_those_whose_name_begins_alike(of_series: Path, say: Say) -> None:
+    text = " ".join(" ".join(say(of_series, "--why-not", "m7i")).split())
+    assert "not m7i.large" in text
+    assert "more fit" in text
+
+
+def test_a_family_that_a_rule_leaves_out_is_answered_with_the_rule(of_series: Path, say: Say) -> None:
+    text = " ".join(" ".join(say(of_series, "--why-not", "m6g")).split())
+    assert "a rule leaves it out" in text
+    assert "arm64" in text
+
+
+@pytest.mark.parametrize(("words", "option"), [("spot", "spot_share_of_batch"), ("azure", "--provider azure")])
+def test_what_was_not_asked_for_is_told_with_the_option_that_asks(
+    plan_file: Path, capsys: pytest.CaptureFixture[str], words: str, option: str
+) -> None:
+    assert run(["explain", str(plan_file), "--why-not", words]) == 64
+    told = " ".join(capsys.readouterr().err.split())
+    assert f"was not asked for {words}" in told
+    assert option in told

@@ -87,7 +87,7 @@ def with_keys(options: WorkloadOptions, keys: Mapping[str, str]) -> WorkloadOpti
     kinds = typing.get_type_hints(WorkloadOptions)
     changes: dict[str, object] = {}
     for key, text in keys.items():
-        name = key.replace("-", "_")
+        name = key.removeprefix("workload.options.").replace("-", "_")
         if name not in kinds:
             raise UsageError(f"{key!r} is not a workload key", hint=_hint(name, [f.name for f in fields(options)]))
         changes[name] = _parse(name, text, kinds[name])
