@@ -50,7 +50,7 @@ def demo(
         measured = measure and _measured(walk, terminal)
         for number, one in enumerate(walk.begin(measured=measured, tried=measure), start=1 + measure):
             _pause(waits and number > 1)
-            view.show_step(terminal, number, one)
+            view.show_step(terminal, number, walk.told(one))
             view.show_result(terminal, _ran(walk, one, terminal))
         view.show_closing(terminal, walk.facts(), time.monotonic() - began, keep)
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from hcloud.cli.main import session
+from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
     from hcloud.model.plan import Plan
@@ -33,6 +34,8 @@ def page(
     from hcloud.views.pictures import check_folder, check_page
 
     terminal = session(ctx).terminal
+    if out is None and pictures is None and terminal.out.file.isatty():
+        raise UsageError("a page is HTML, which a terminal does not show", hint="--out FILE.html, or send it to a pipe")
     if out is not None:
         check_page(out)
     if pictures is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -205,7 +205,10 @@ def _live(chosen: Chosen, asked: Asked) -> Report:
     if any(chosen.place):
         raise UsageError("--provider, --region and --commitment are about a journal; name the cloud: --cloud")
     with opened(asked.loaded, Where(*chosen.live), asked.at.date()) as here:
-        return report_of_live(here, asked)
+        report = report_of_live(here, asked)
+    if asked.span.start or asked.span.end:
+        return report
+    return replace(report, notes=("this month so far; --from/--month for another", *report.notes))
 
 
 def span_of_flags(time: tuple[str | None, str | None, str | None]) -> Span:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hcloud.planning.slots import RESERVED
 from hcloud.store.crash import KILLED_EXIT
 from hcloud.usecases.demo_files import PROGRAM, is_measured, take_stand_in, write_inputs, write_program
 from hcloud.usecases.demo_ledger import LEDGER, DemoError, Facts, facts_of, first_day
@@ -86,7 +87,11 @@ class Demo:
             screen.seek(0)
             told = screen.read().splitlines()
         typed = shlex.join([*(f"{name}={value}" for name, value in added.items()), "hcloud", *words])
-        return _judged(step, Shown(typed, tuple(told), process.returncode))
+        return _judged(step, Shown(typed, tuple(told), process.returncode), self.width)
+
+    def told(self, step: Step) -> Step:
+        """The step with the numbers in what is said of it."""
+        return replace(step, why=step.why.format_map(self._known())) if "{" in step.why else step
 
     def facts(self) -> Facts:
         """What the ledger says; DemoError where it does not fit what was shown."""
@@ -108,7 +113,9 @@ class Demo:
             plan = load_purchase_plan(self.folder / PURCHASE)
             known |= {"digest": plan.digest, "amount": plain(cents(plan.amount))}
         if (self.folder / PLAN).is_file():
-            known["machines"] = str(sum(int(slot["count"]) for slot in self._changes()["slots"]))
+            counts = {slot["address"]: int(slot["count"]) for slot in self._changes()["slots"]}
+            known["machines"] = str(sum(counts.values()))
+            known["reserved"] = str(sum(n for address, n in counts.items() if address.startswith(RESERVED)))
         if (self.folder / LEDGER).is_file():
             known["day"] = first_day(self.folder)
         return known
@@ -127,17 +134,29 @@ class Demo:
         return {**kept, **places, "COLUMNS": str(self.width), "NO_COLOR": "1", **added}
 
 
-def _judged(step: Step, shown: Shown) -> Shown:
+def _judged(step: Step, shown: Shown, width: int) -> Shown:
     said = "\n".join(shown.lines[-20:])
     if shown.exit_code not in step.codes:
         raise DemoError(f"{shown.command} ended with exit code {shown.exit_code}:\n{said}")
-    lines = tuple(_short(step.keep, shown.lines))
+    lines = tuple(_short(step.keep, shown.lines, width))
     if not lines and shown.exit_code != KILLED_EXIT:
         raise DemoError(f"{shown.command} did not show what it should:\n{said}")
     return replace(shown, lines=lines)
 
 
-def _short(keep: Sequence[str], lines: Sequence[str]) -> Iterator[str]:
-    """The lines that one of the patterns finds something in."""
+def _short(keep: Sequence[str], lines: Sequence[str], width: int) -> Iterator[str]:
+    """The lines that one of the patterns finds something in, each with those that it was folded into."""
     wanted = [re.compile(pattern) for pattern in keep]
-    return (line for line in lines if any(pattern.search(line) for pattern in wanted))
+    whole: list[str] = []
+    for line, following in zip(lines, (*lines[1:], ""), strict=True):
+        whole.append(line)
+        if not _is_folded(line, following, width):
+            if any(pattern.search(part) for part in whole for pattern in wanted):
+                yield from whole
+            whole = []
+
+
+def _is_folded(line: str, following: str, width: int) -> bool:
+    """Whether a line may have been folded: the first word of the next would not have fitted behind it."""
+    words = following.split()
+    return bool(words) and not words[0].startswith("─") and len(line.rstrip()) + 1 + len(words[0]) > width

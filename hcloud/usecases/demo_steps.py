@@ -162,7 +162,9 @@ def _living() -> Sequence[Step]:
         Step(
             "Report",
             "Did it pay? Four costs apart (list, contracted, effective, billed), what the commitment saved, and what "
-            "the same use would have cost otherwise, all by the one price formula.",
+            "the same use would have cost otherwise, all by the one price formula. The plan counts {reserved} reserved "
+            "plus the mean of what is rented; apply keeps {machines} machines around the clock: so the report's "
+            "dollars are not the plan's.",
             ("report", "savings", "--from", "{day}"),
             ("effective savings", "saved by commit", "unused", "same use", "as reported|all on|all res"),
         ),

@@ -113,12 +113,13 @@ class LiveGround:
         return Terms(OnDemandRates(self.book, Provider(self.place.provider), self.place.region))
 
     def slots(self, plan: Plan | None) -> tuple[Slot, ...]:
-        """What should stand: the configuration's own fleet, else what the plan decides."""
+        """What should stand: the configuration's own fleet, else what the plan decides, at list price as long as no
+        commitment is bought: nobody agrees to less than what may be charged."""
         config = self.loaded.config
         if config.fleet:
             found: Sequence[Slot] = [self._slot(section) for section in config.fleet]
         elif plan is not None:
-            found = slots_of(plan, self.place)
+            found = [replace(slot, hourly=self.price(slot.instance_type)) for slot in slots_of(plan, self.place)]
         else:
             raise UsageError("nothing says what should stand", hint="a plan, or section fleet of hcloud.yaml")
         _check_addresses(found)

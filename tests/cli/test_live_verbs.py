@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -267,6 +268,9 @@ def test_a_plan_of_a_workload_shows_what_it_changes(capsys: pytest.CaptureFixtur
     assert sum(c for a, c in slots.items() if a.startswith("reserved-")) == int(reserved)
     assert run(["apply", "plan.json", "--cloud", "fake:aws", "-y"]) == 0
     capsys.readouterr()
+    assert run(["status", "--cloud", "fake:aws", "--json"]) == 0
+    stands = Decimal(json.loads(capsys.readouterr().out)["hourly"])
+    assert Decimal(plan["changes"]["hourly_after"]) == stands > 0  # nothing is bought: no yes under a lower figure
     assert run(["apply", "plan.json", "-y"]) == 4
 
 

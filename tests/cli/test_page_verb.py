@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from pathlib import Path
 
@@ -75,3 +76,20 @@ def test_L4_where_nothing_is_written(
     assert re.search(said, " ".join(capsys.readouterr().err.split()))
     assert sorted(p.name for p in plan.parent.iterdir()) == before
     assert not list(elsewhere.iterdir())
+
+
+class _Terminal(io.StringIO):
+    """Standard output as a terminal has it."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_no_html_is_poured_into_a_terminal(
+    plan: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    screen = _Terminal()
+    monkeypatch.setattr("sys.stdout", screen)
+    assert run(["page", str(plan)]) == 64
+    assert "--out" in capsys.readouterr().err
+    assert screen.getvalue() == ""

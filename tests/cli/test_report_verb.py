@@ -200,6 +200,13 @@ def test_a_machine_the_cloud_shows_no_more_is_named(rented: Path, capsys: Said) 
     assert "2 machines still running" in str(found["notes"])
 
 
+def test_the_month_so_far_is_said_where_no_time_was(rented: Path, capsys: Said) -> None:
+    assert run(["report", "cost"]) == 0
+    assert "this month so far; --from/--month for another" in capsys.readouterr().err
+    assert run(["report", "cost", "--from", datetime.now(UTC).date().isoformat()]) == 0
+    assert "this month so far" not in capsys.readouterr().err
+
+
 def test_a_time_without_rentals_is_told(rented: Path, capsys: Said) -> None:
     assert "tells of no machine" in str(document(capsys, "cost", "--month", "2020-01")["notes"])
 

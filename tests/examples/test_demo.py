@@ -28,7 +28,7 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A kept demo without a measurement, and what it printed."""
     folder = tmp_path_factory.mktemp("demo") / "kept"
     words = [sys.executable, "-m", "hcloud", "demo", "--no-measure", "--no-input", "--keep", str(folder)]
-    hostile = {"HYC_LIVE__CLOUD": "aws", "HYC_PLANNING__HORIZON": "3y", "COLUMNS": "100"}
+    hostile = {"HYC_LIVE__CLOUD": "aws", "HYC_PLANNING__HORIZON": "3y", "COLUMNS": "80"}
     done = subprocess.run(words, env={**os.environ, **hostile}, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     return folder, done.stdout
@@ -65,6 +65,15 @@ def test_every_line_of_a_result_stands_on_the_screen_of_its_command(walked: tupl
     strange = [line for line in lines if not any(s.startswith(line.removesuffix("…").strip()) for s in said)]
     assert strange == []
     assert len(list((folder / "screens").iterdir())) == len(steps(STAND_IN)) + 1
+
+
+def test_a_line_that_was_folded_is_shown_to_its_end(walked: tuple[Path, str]) -> None:
+    said = " ".join(walked[1].split())
+    assert "at list price by type" in said
+    assert "'hcloud pricing refresh' fetches today's" in said
+    assert "around the clock: so the report's dollars are not the plan's" in said
+    assert "…" not in said
+    assert max(map(len, walked[1].splitlines())) <= 80
 
 
 def test_a_kept_demo_can_be_gone_on_with(walked: tuple[Path, str], capsys: pytest.CaptureFixture[str]) -> None:
