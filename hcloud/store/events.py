@@ -30,7 +30,13 @@ UNBOUNDED = "unbounded"
 """A margin without end: JSON knows no infinity."""
 _MOST = 1e15
 _LONGEST_NAME = 200
-_decode = json.JSONDecoder().decode
+
+
+def _no_number(token: str) -> float:
+    raise ValueError(f"{token} is no number")
+
+
+_decode = json.JSONDecoder(parse_constant=_no_number).decode
 _encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
 
 Document = dict[str, Any]
@@ -99,6 +105,8 @@ def parse_decision(document: Document) -> Decision:
         margin = given.pop("margin", None)
         margin = math.inf if margin == UNBOUNDED else margin
         usual = {"job": None, "instance": None, "unit": "", "until": None}
+        if not math.isfinite(given["at"]):
+            raise EventError(f"not a decision: at is {given['at']}")
         return Decision(action=action, margin=margin, **{**usual, **given})
     except (TypeError, ValueError, KeyError) as error:
         raise EventError(f"not a decision: {error}") from None

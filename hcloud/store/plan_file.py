@@ -18,7 +18,7 @@ from hcloud.store.looked_at import check_file
 from hcloud.store.whole import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 LARGEST = 64 * 1024 * 1024
 _BESIDE = ("tool_version", "generated_at")
@@ -150,9 +150,21 @@ def head_of(path: Path) -> str:
 def load_plan(path: Path) -> Plan:
     """Read a plan file; raises InputError where it is no plan or of a version this hcloud cannot read."""
     try:
-        return _adapter().validate_python(_read(path, "a plan"))
+        plan = _adapter().validate_python(_read(path, "a plan"))
     except ValidationError as error:
         raise InputError(f"{path}: not a plan of this version", _problems(path, error)) from None
+    if below := list(_below_zero(path, plan)):
+        raise InputError(f"{path}: was altered after it was made", below, hint="plan again")
+    return plan
+
+
+def _below_zero(path: Path, plan: Plan) -> Iterator[Problem]:
+    """What cannot be of a part of the mix."""
+    for at, line in enumerate(plan.mix):
+        for name in ("count", "peak", "hourly", "upfront", "total"):
+            value = getattr(line, name)
+            if value < 0:
+                yield Problem(str(path), f"mix.{at}.{name}", str(value), "none is below zero")
 
 
 def _problems(path: Path, error: ValidationError) -> list[Problem]:

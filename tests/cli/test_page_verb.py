@@ -93,3 +93,15 @@ def test_no_html_is_poured_into_a_terminal(
     assert run(["page", str(plan)]) == 64
     assert "--out" in capsys.readouterr().err
     assert screen.getvalue() == ""
+
+
+@pytest.mark.parametrize("words", [["page"], ["explain"], ["report", "cost"], ["diff", "-"]])
+def test_a_plan_with_a_part_below_zero_is_refused(
+    plan: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    altered = re.sub(r'"count": "[0-9.]+"', '"count": "-3"', plan.read_text(encoding="utf-8"))
+    plan.write_text(altered, encoding="utf-8")
+    assert run([*words, str(plan)]) == 1
+    captured = capsys.readouterr()
+    assert "mix.0.count: -3 (none is below zero)" in captured.err
+    assert captured.out == ""

@@ -179,3 +179,18 @@ def test_L1_L2_a_name_from_outside_is_harmless_in_every_form(
     out = capsys.readouterr().out
     assert "<script>" not in out
     assert "[x](y)" not in out
+
+
+@pytest.mark.parametrize("broken", ["NaN", "1e999", "-Infinity"])
+@pytest.mark.parametrize("report", ["quality", "cost"])
+def test_a_journal_whose_decision_was_made_at_no_time_is_refused(
+    there: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], broken: str, report: str
+) -> None:
+    lines = (there / "run.journal").read_text(encoding="utf-8").splitlines(keepends=True)
+    at = next(i for i, line in enumerate(lines) if '"decision"' in line)
+    lines[at] = lines[at].replace(lines[at].partition(":")[2].partition(",")[0], broken, 1)
+    (tmp_path / "broken.journal").write_text("".join(lines), encoding="utf-8")
+    assert run(["report", report, str(tmp_path / "broken.journal"), *NOW]) == 1
+    captured = capsys.readouterr()
+    assert f"line {at + 1} is damaged" in captured.err
+    assert captured.out == ""
