@@ -111,8 +111,7 @@ def cost(
     time, place = (month, from_, to), (provider, region, commitment)
     chosen = Chosen(source, file, (cloud, state), time, place, team_tag)
     at, dimensions = moment(now), [Dimension(one) for one in dict.fromkeys(by or (By.APP, By.OPTION))]
-    with session(ctx).terminal.busy("adding up what is spent"):
-        report = _reported(chosen, at)
+    report = _reported(ctx, chosen, at)
     shown = _Shown("cost", ReportFormat.JSON if json_ else output, at, dimensions)
     _print(ctx, report, cost_sections(report, dimensions), shown)
 
@@ -138,10 +137,8 @@ def savings(
     from hcloud.views.report import savings_sections
 
     time, place = (month, from_, to), (provider, region, commitment)
-    at = moment(now)
-    with session(ctx).terminal.busy("adding up what is spent"):
-        report = _reported(Chosen(source, file, (cloud, state), time, place, None), at)
-    shown = _Shown("savings", ReportFormat.JSON if json_ else output, at, ())
+    shown = _Shown("savings", ReportFormat.JSON if json_ else output, moment(now), ())
+    report = _reported(ctx, Chosen(source, file, (cloud, state), time, place, None), shown.at)
     _print(ctx, report, savings_sections(report), shown)
 
 
@@ -166,11 +163,9 @@ def commitments(
     from hcloud.views.report import commitments_sections
 
     time, place = (month, from_, to), (provider, region, commitment)
-    at = moment(now)
-    with session(ctx).terminal.busy("adding up what is spent"):
-        report = _reported(Chosen(source, file, (cloud, state), time, place, None), at)
-    shown = _Shown("commitments", ReportFormat.JSON if json_ else output, at, ())
-    _print(ctx, report, commitments_sections(report, at), shown)
+    shown = _Shown("commitments", ReportFormat.JSON if json_ else output, moment(now), ())
+    report = _reported(ctx, Chosen(source, file, (cloud, state), time, place, None), shown.at)
+    _print(ctx, report, commitments_sections(report, shown.at), shown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +178,12 @@ class _Shown:
     by: Sequence[Dimension]
 
 
-def _reported(chosen: Chosen, at: datetime) -> Report:
+def _reported(ctx: typer.Context, chosen: Chosen, at: datetime) -> Report:
+    with session(ctx).terminal.busy("adding up what is spent"):
+        return _added_up(chosen, at)
+
+
+def _added_up(chosen: Chosen, at: datetime) -> Report:
     from hcloud.readers.config import load_config
     from hcloud.usecases.report import Asked, is_journal, report_of_plan
 
