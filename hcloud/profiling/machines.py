@@ -25,7 +25,6 @@ GROUP = "hyc-machine-"
 MOST_CONSOLE = 1 << 20  # ours: what clouds keep of a console
 _PATIENCE = 10.0  # ours: seconds until killed processes have to be gone
 _LOOK_EVERY = 0.02
-_PROC = Path("/proc")
 # The shell enters the groups, and what it leaves behind belongs to nobody: a machine outlasts whoever started it
 _BEGIN = (
     'while [ "$1" != -- ]; do echo $$ > "$1" || exit 1; shift; done; '
@@ -112,16 +111,10 @@ class ProcessHost:
         """The processes of each machine, by the mark they carry."""
         mark = f"{MARK}={self._token}/".encode()
         found: dict[str, set[int]] = {}
-        for entry in _PROC.iterdir():
-            if not entry.name.isdecimal():
-                continue
-            try:
-                words = (entry / "environ").read_bytes().split(b"\0")
-            except OSError:
-                continue  # gone, or another user's
+        for pid, words in orphans.environments():
             for word in words:
-                if word.startswith(mark) and not orphans.is_dead(int(entry.name)):
-                    found.setdefault(word.removeprefix(mark).decode(), set()).add(int(entry.name))
+                if word.startswith(mark):
+                    found.setdefault(word.removeprefix(mark).decode(), set()).add(pid)
         return found
 
     def console(self, name: str) -> str:

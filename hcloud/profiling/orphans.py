@@ -11,29 +11,49 @@ import shutil
 import signal
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 MARK = "HYC_PROFILE_RUN"
 PREFIX = "hyc-profile-"
 PATIENCE = 5.0  # ours: seconds to wait for killed processes to be gone
 _LOOK_EVERY = 0.02
+_LOOKS_AT_NONE, _BETWEEN_LOOKS = 5, 0.001  # ours: starting a program takes well under a millisecond
+_KERNEL_THREAD = 0x00200000  # PF_KTHREAD of Linux, in the flags of /proc/PID/stat
 _PROC = Path("/proc")
 
 
 def marked(token: str) -> set[int]:
     """The processes that carry a run's mark in their environment."""
     mark = f"{MARK}={token}".encode()
-    found = set()
-    for entry in _PROC.iterdir():
-        if not entry.name.isdecimal():
-            continue
-        try:
-            if mark in (entry / "environ").read_bytes().split(b"\0") and not is_dead(int(entry.name)):
-                found.add(int(entry.name))
-        except OSError:
-            continue  # gone, or another user's
-    return found - {os.getpid()}
+    return {pid for pid, words in environments() if mark in words} - {os.getpid()}
+
+
+def environments() -> Iterator[tuple[int, list[bytes]]]:
+    """Each living process whose environment may be read, with its words. A process that starts another program has
+    none for a moment: what shows none is looked at again before it is passed over."""
+    pids = {int(entry.name) for entry in _PROC.iterdir() if entry.name.isdecimal()}
+    for look in range(_LOOKS_AT_NONE):
+        if look:
+            time.sleep(_BETWEEN_LOOKS)
+        bare = set()
+        for pid in pids:
+            try:
+                environment = (_PROC / str(pid) / "environ").read_bytes()
+            except OSError:
+                continue  # gone, or another user's
+            if environment and not is_dead(pid):
+                yield pid, environment.split(b"\0")
+            elif not environment and _may_have_one(pid):
+                bare.add(pid)
+        if not bare:
+            return
+        pids = bare
+
+
+def _may_have_one(pid: int) -> bool:
+    fields = _fields(pid)
+    return bool(fields) and fields[0] not in "ZX" and not int(fields[6]) & _KERNEL_THREAD
 
 
 def members(groups: Iterable[Path]) -> set[int]:

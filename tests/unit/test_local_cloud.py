@@ -32,6 +32,7 @@ from hcloud.providers.local.settings import LocalSettings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
 LINEAGE = "5e1f" * 8
+ITS_LAUNCHER_AND_SHELL, ITS_LAUNCHER_SHELL_AND_SLEEPS = 2, 4
 
 
 class Ground:
@@ -116,6 +117,7 @@ def test_an_end_takes_what_left_the_process_group_too(ground: Ground) -> None:
 def test_a_machine_whose_processes_died_has_ended_and_one_of_which_any_is_left_has_not(ground: Ground) -> None:
     ground.cloud().launch(order(script="#!/bin/sh\nexec 1>&2\nsleep 1000 &\nsleep 1000\n"))
     [machine] = ground.cloud().machines(LINEAGE)
+    until(lambda: len(ground.host.processes()[machine.id]) >= ITS_LAUNCHER_SHELL_AND_SLEEPS)
     pids = sorted(ground.host.processes()[machine.id])
     os.kill(pids[0], signal.SIGKILL)
     until(lambda: orphans.is_dead(pids[0]))
@@ -127,6 +129,15 @@ def test_a_machine_whose_processes_died_has_ended_and_one_of_which_any_is_left_h
     with pytest.raises(NoCapacityError, match="have ended"):
         ground.cloud().launch(order(script="#!/bin/sh\nexec 1>&2\nsleep 1000 &\nsleep 1000\n"))
     assert not [group for group in groups if group.exists()], "what died by itself is cleared away, too"
+
+
+def test_a_machine_whose_one_process_goes_from_program_to_program_is_seen_all_the_time(ground: Ground) -> None:
+    [machine] = ground.cloud().launch(order(script='#!/bin/sh\nexec "$0"\n')).machines
+    until(lambda: len(ground.host.processes()[machine.id]) >= ITS_LAUNCHER_AND_SHELL)
+    launcher = min(ground.host.processes()[machine.id])
+    os.kill(launcher, signal.SIGKILL)  # from here on its one process is the one that starts programs
+    until(lambda: orphans.is_dead(launcher))
+    assert all(ground.states() == [MachineState.RUNNING] for _ in range(1000))
 
 
 def test_A1_what_was_noted_and_not_started_is_pending_and_started_by_the_same_order(ground: Ground) -> None:
