@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from hcloud.cli.flags import Configuration
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
@@ -29,21 +30,25 @@ def print_(
         list[str] | None,
         typer.Option("--for", help="read, launch, terminate, profile, commitments, buy, cancel; repeatable."),
     ] = None,
+    file: Configuration = None,
     reasons: Annotated[bool, typer.Option("--reasons", help="Also say why each is needed.")] = False,
 ) -> None:
     """Print the least policy for exactly one plan; it grants no purchase unless --for buy asks for it."""
     from hcloud.model.live import Scope
+    from hcloud.readers.config import load_config
     from hcloud.store.plan_file import load_changes
     from hcloud.usecases import iam as usecase
 
+    settings = [name for name, value in load_config(file).config.live.settings.items() if value]
     if plan is not None:
         changes = load_changes(plan)
         wanted = purposes or list(usecase.purposes_of(changes))
-        grant = usecase.granted(changes.base.scope, changes.base.lineage, wanted)
+        grant = usecase.granted(changes.base.scope, changes.base.lineage, wanted, settings)
     elif cloud is None:
         raise UsageError("nothing to grant permissions for", hint="hcloud iam print PLAN.json, or --cloud aws")
     else:
-        grant = usecase.granted(Scope(cloud, account, region), "*", purposes or ["read", "launch", "terminate"])
+        wanted = purposes or ["read", "launch", "terminate"]
+        grant = usecase.granted(Scope(cloud, account, region), "*", wanted, settings)
     terminal = session(ctx).terminal
     if reasons:
         for name, why in usecase.reasons(grant):

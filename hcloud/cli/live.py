@@ -119,17 +119,19 @@ def ground(file: Path | None, cloud: str | None, state: str | None, at: datetime
 
 
 @contextmanager
-def told(terminal: Terminal, title: str, total: int, silent: float = SILENT_SECONDS) -> Iterator[Progress]:
+def told(
+    terminal: Terminal, title: str, total: int, passed: Callable[[], float] = time.monotonic
+) -> Iterator[Progress]:
     """A progress bar for steps that are told; in a pipe a line now and then, so that a long wait does not look dead."""
-    spoken = time.monotonic()
+    spoken = passed()
     with terminal.progress(title, max(total, 1)) as advance:
 
         def tell(step: Step) -> None:
             nonlocal spoken
             if step.of:
                 advance(min(step.done, total))
-            if not terminal.err.is_terminal and time.monotonic() - spoken >= silent:
-                spoken = time.monotonic()
+            if not terminal.err.is_terminal and passed() - spoken >= SILENT_SECONDS:
+                spoken = passed()
                 terminal.note(f"{title}: {step.text}" + (f", {step.done} of {step.of}" if step.of else ""))
 
         yield tell

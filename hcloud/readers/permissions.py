@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Literal
 
 from pydantic import Field
@@ -16,14 +17,23 @@ PURPOSES: tuple[Purpose, ...] = ("read", "launch", "terminate", "profile", "comm
 
 class Permission(Section):
     """One permission: what it is for, what it can be limited to, and why it is needed. ``tagged`` ones are limited to
-    machines with the state's own tag, ``when`` holds further conditions in the cloud's own words."""
+    machines with the state's own tag, ``when`` holds further conditions in the cloud's own words. ``given`` and
+    ``unless`` name a setting of ``live.settings`` with which, or without which only, it is needed."""
 
     name: str
     purposes: tuple[Purpose, ...] = Field(alias="for")
     where: str
     why: str
     tagged: bool = False
+    given: str = ""
+    unless: str = ""
     when: dict[str, str] = Field(default_factory=dict)
+
+    def is_needed(self, purposes: Collection[str], settings: Collection[str]) -> bool:
+        """Whether one of these purposes takes it, with these settings made."""
+        if self.unless in settings or (self.given and self.given not in settings):
+            return False
+        return bool(set(self.purposes) & set(purposes))
 
 
 class PermissionTable(Section):

@@ -34,8 +34,11 @@ def purposes_of(changes: ChangeSet) -> tuple[Purpose, ...]:
     return tuple(needed)
 
 
-def granted(scope: Scope, lineage: str, purposes: Collection[str]) -> Granted:
-    """The permissions of a cloud for some purposes; UsageError for a purpose there is not, or a cloud without any."""
+def granted(scope: Scope, lineage: str, purposes: Collection[str], settings: Collection[str] = ()) -> Granted:
+    """The permissions of a cloud for some purposes, with these of ``live.settings`` made.
+
+    UsageError for a purpose there is not, or a cloud without any.
+    """
     unknown = sorted(set(purposes) - set(PURPOSES))
     if unknown:
         raise UsageError(
@@ -46,7 +49,7 @@ def granted(scope: Scope, lineage: str, purposes: Collection[str]) -> Granted:
         raise UsageError(f"{scope.cloud} has no permissions to grant", hint=f"clouds: {', '.join(WITH_POLICIES)}")
     chosen = tuple(p for p in PURPOSES if p in purposes)
     table = load_permissions(scope.cloud).permissions
-    return Granted(scope, lineage, chosen, tuple(p for p in table if set(p.purposes) & set(chosen)))
+    return Granted(scope, lineage, chosen, tuple(p for p in table if p.is_needed(chosen, settings)))
 
 
 def policy_document(grant: Granted) -> Mapping[str, object]:
@@ -71,7 +74,8 @@ def _statement(permission: Permission, grant: Granted) -> dict[str, object]:
     words = "".join(c for c in permission.name.title() if c.isalnum())
     words += "Profile" if permission.purposes == ("profile",) else ""  # ids of statements have to differ
     scope = grant.scope
-    resource = f"arn:aws:ec2:{scope.region}:*:*" if permission.where == "{region}" else permission.where
+    where = permission.where.replace("{account}", scope.account)
+    resource = f"arn:aws:ec2:{scope.region}:*:*" if where == "{region}" else where
     statement: dict[str, object] = {"Sid": words, "Effect": "Allow", "Action": permission.name, "Resource": resource}
     conditions: dict[str, str] = dict(permission.when)
     if permission.tagged:
@@ -83,9 +87,13 @@ def _statement(permission: Permission, grant: Granted) -> dict[str, object]:
 
 
 def limits(grant: Granted) -> tuple[str, ...]:
-    """How far the permission to end machines reaches, which differs between the clouds; empty where none is granted."""
-    if "terminate" not in grant.purposes:
-        return ()
+    """What to narrow by hand: how far the permission to end machines reaches, which differs between the clouds, and
+    what the settings brought; empty where neither is granted."""
+    brought = tuple(f"{p.name}: {p.why}" for p in grant.permissions if p.given)
+    return (*_endings(grant), *brought) if "terminate" in grant.purposes else brought
+
+
+def _endings(grant: Granted) -> tuple[str, ...]:
     if grant.scope.cloud == "aws":
         whose = "this state's machines" if grant.lineage != "*" else "machines of any state of hcloud"
         return (

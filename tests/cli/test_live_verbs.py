@@ -407,6 +407,44 @@ def test_commitments_that_are_missing_are_shown_and_never_bought(capsys: pytest.
 
 
 @pytest.mark.parametrize(
+    ("cloud", "settings", "brings", "spares"),
+    [
+        ("aws", {"instance_profile": "worker"}, {"iam:PassRole"}, set[str]()),
+        ("aws", {"image": "ami-0123456789abcdef0"}, set[str](), {"ssm:GetParameters"}),
+        ("gcp", {"service_account": "w@p.iam.gserviceaccount.com"}, {"iam.serviceAccounts.actAs"}, set[str]()),
+        ("gcp", {"external_address": True}, {"compute.subnetworks.useExternalIp"}, set[str]()),
+        ("gcp", {"external_address": False}, set[str](), set[str]()),
+        ("azure", {"admin_user": "ops"}, set[str](), set[str]()),
+    ],
+)
+def test_a_policy_holds_what_the_settings_take_and_no_more(
+    cloud: str, settings: dict[str, object], brings: set[str], spares: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def names(*words: str) -> set[str]:
+        assert run(["iam", "print", "--cloud", cloud, "--account", "123456789012", *words]) == 0
+        out, err = said(capsys)
+        assert all(name in err for name in brings) or not words, "what has to be narrowed by hand is told"
+        policy = json.loads(out)
+        if "Statement" in policy:
+            return {s["Action"] for s in policy["Statement"]}
+        return set(policy.get("includedPermissions") or policy["Actions"])
+
+    Path("other.yaml").write_text(json.dumps({"live": {"settings": settings}}), encoding="utf-8")
+    plain, found = names(), names("--file", "other.yaml")
+    assert found - plain == brings
+    assert plain - found == spares
+
+
+def test_a_role_may_be_passed_to_machines_of_ec2_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("other.yaml").write_text("live: {settings: {instance_profile: worker}}\n", encoding="utf-8")
+    assert run(["iam", "print", "--cloud", "aws", "--account", "123456789012", "--file", "other.yaml"]) == 0
+    policy = json.loads(said(capsys)[0])
+    [passing] = [s for s in policy["Statement"] if s["Action"] == "iam:PassRole"]
+    assert passing["Resource"] == "arn:aws:iam::123456789012:role/*"
+    assert passing["Condition"] == {"StringEquals": {"iam:PassedToService": "ec2.amazonaws.com"}}
+
+
+@pytest.mark.parametrize(
     ("cloud", "said_beside"), [("aws", "hcloud-lineage"), ("gcp", "startsWith('hc-')"), ("azure", "AssignableScopes")]
 )
 def test_a_policy_says_how_far_the_right_to_end_machines_reaches(

@@ -79,9 +79,10 @@ def test_a_wait_says_again_and_again_what_for() -> None:
 @pytest.mark.parametrize(("quiet", "lines"), [(False, 1), (True, 0)])
 def test_a_pipe_hears_of_a_wait_now_and_then(quiet: bool, lines: int) -> None:
     where, said = terminal(is_terminal=False, quiet=quiet)
-    with live.told(where, "applying", 4, silent=0.05) as tell:
+    clock = Ticking()
+    with live.told(where, "applying", 4, clock.passed) as tell:
         tell(Step("web: launched", 1, 4))
-        time.sleep(0.06)
+        clock.sleep(live.SILENT_SECONDS)
         tell(Step("waiting until the cloud has done it"))
         tell(Step("running", 1, 4))
     expected = ["applying: waiting until the cloud has done it"] * lines

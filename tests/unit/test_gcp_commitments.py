@@ -98,7 +98,7 @@ def held(**changes: object) -> SimpleNamespace:
 
 def allowed(*purposes: str) -> set[str]:
     table = load_permissions("gcp").permissions
-    return {p.name for p in table if set(p.purposes) & set(purposes)}
+    return {p.name for p in table if p.is_needed(purposes, settings=())}
 
 
 def roles(*purposes: str) -> dict[str, object]:
