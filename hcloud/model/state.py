@@ -137,7 +137,7 @@ class LockInfo:
 class Remains:
     """What can still be made out where a state is kept, however damaged: every lineage that is named there, the highest
     serial and generation, and the latest version that can be read (None where there is none); ``damaged`` says that
-    a part of the journal cannot be read, so that there may be requests nobody knows of."""
+    the journal or a part of it cannot be read, so that there may be requests nobody knows of."""
 
     lineages: tuple[str, ...]
     serial: int

@@ -237,10 +237,11 @@ class PlacedStore:
         return None if stored is None else stored.state
 
     def _salvage_journal(self) -> tuple[Head | None, tuple[Entry, ...], bool]:
-        """The journal's first line and entries, of a damaged one those before the damage; and whether it is damaged."""
+        """The journal's first line and entries, of a damaged one those before the damage; and whether it is damaged, or
+        gone while anything else is left."""
         data = self._bytes(JOURNAL)
         lines = None if data is None else readable_lines(data)
-        damaged = data is not None and not _is_whole(data)
+        damaged = bool(self._place.names() & {STATE, PREVIOUS, LINEAGE}) if data is None else not _is_whole(data)
         return (None, (), damaged) if lines is None else (lines.head, lines.entries, damaged)
 
     def _bytes(self, name: str) -> bytes | None:

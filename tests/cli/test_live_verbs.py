@@ -338,7 +338,7 @@ def test_settings_of_a_cloud_are_checked(
 
 def test_recover_forgets_nothing_that_lists_leave_out_for_now(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["apply", "-y"]) == 0
-    Path(".hcloud/journal.jsonl").unlink()
+    (Path(".hcloud/lineage")).unlink()
     rule = "rules: [{on: machines, answer: empty}, {on: look, answer: empty}]"
     Path("faults.yaml").write_text(rule, encoding="utf-8")
     assert run(["recover", "-y", "--cloud", "fake:faults.yaml"]) == 0

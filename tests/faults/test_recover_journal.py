@@ -24,7 +24,7 @@ from hcloud.model.change import Slot
 from hcloud.model.state import Deed, State
 from hcloud.planning.diff import changes
 from hcloud.planning.recall import unresolved
-from hcloud.store.place import JOURNAL, JOURNAL_ASIDE
+from hcloud.store.place import JOURNAL, JOURNAL_ASIDE, PREVIOUS, STATE
 from hcloud.store.state_file import FileStateStore
 
 LATE_SECONDS = 200
@@ -116,6 +116,18 @@ def test_A8_a_damage_at_any_line_loses_and_doubles_nothing(name: str, damage: st
         assert len(kept) == max(number - 1, 0), "what stands before the damage is kept"
         assert len(whole) == 1 + len(FLEET)
         converges(disk)
+
+
+@pytest.mark.parametrize("lost", [(JOURNAL,), (JOURNAL, STATE), (JOURNAL, STATE, PREVIOUS)])
+@pytest.mark.parametrize("name", CLOUDS)
+def test_A8_a_journal_that_is_gone_loses_and_doubles_nothing(name: str, lost: tuple[str, ...], tmp_path: Path) -> None:
+    disk = in_flight(name, tmp_path)
+    for file in lost:
+        (disk.place / file).unlink(missing_ok=True)
+    with pytest.raises(InputError):
+        disk.apply()
+    disk.recover()
+    converges(disk)
 
 
 @pytest.mark.parametrize("name", CLOUDS)
