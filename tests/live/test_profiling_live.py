@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,6 +22,7 @@ from hcloud.readers.profiles import load_profile
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")]
 
+MOST_TRIES = 10
 STREAM = """
 import numpy as np
 a = np.ones(4 << 20); b = np.ones(4 << 20)
@@ -52,11 +53,16 @@ def test_the_dial_turns_the_stressor_about_linearly(arena: Arena) -> None:
     if not arena.layout.apart:
         pytest.skip("needs a second core")
     injector = arena.injector(Stressor("cpu", "built-in"), arena.layout.apart)
-    rates = [selfcheck.dial(injector) for _ in range(3)]
+    tried: list[tuple[float, ...]] = []
+    while len(tried) < MOST_TRIES and not any(map(is_straight, tried)):  # other work of the machine only bends it
+        tried.append(selfcheck.dial(injector))
     injector.close()
-    best = min(rates, key=lambda r: sum(abs(x / 100 - y) for x, y in zip(selfcheck.DIAL, r, strict=True)))
-    assert list(best) == sorted(best)
-    assert all(abs(x / 100 - y) < 0.2 for x, y in zip(selfcheck.DIAL, best, strict=True))
+    assert any(map(is_straight, tried)), tried
+
+
+def is_straight(rates: Sequence[float]) -> bool:
+    near = all(abs(x / 100 - y) < 0.2 for x, y in zip(selfcheck.DIAL, rates, strict=True))
+    return near and list(rates) == sorted(rates)
 
 
 @pytest.mark.parametrize("resource", ["l1d", "membw", "tlb"])
