@@ -23,6 +23,7 @@ from hcloud.usecases.progress import Progress
 
 LOOK_SECONDS = 0.1
 SCREENS = "screens"
+DEEP = 8  # ours: columns of blanks by which figures below a name are told from a new line
 OWN = ".own"
 """Where settings and prices of the demo's own are looked for, so that nobody's own settings change what is shown."""
 
@@ -148,12 +149,30 @@ def _short(keep: Sequence[str], lines: Sequence[str], width: int) -> Iterator[st
     """The lines that one of the patterns finds something in, each with those that it was folded into."""
     wanted = [re.compile(pattern) for pattern in keep]
     whole: list[str] = []
+    first_column = 0
     for line, following in zip(lines, (*lines[1:], ""), strict=True):
+        first_column = 0 if not line.strip() else _first_column(line) if _is_rule(following) else first_column
         whole.append(line)
-        if not _is_folded(line, following, width):
+        if not _is_same_row(line, following, first_column) and not _is_folded(line, following, width):
             if any(pattern.search(part) for part in whole for pattern in wanted):
                 yield from whole
             whole = []
+
+
+def _is_rule(line: str) -> bool:
+    return line.strip().startswith("──")
+
+
+def _first_column(header: str) -> int:
+    """Where the second column begins: what is shorter than that below a row is the rest of its first cell."""
+    found = re.match(r"\s*\S+(?: \S+)*\s{2,}", header)
+    return found.end() if found else 0
+
+
+def _is_same_row(line: str, following: str, first_column: int) -> bool:
+    """Whether a line is the rest of a row's first cell, or on a narrow screen the figures below its name."""
+    text = following.rstrip()
+    return bool(text) and not _is_rule(line) and (len(text) < first_column or text.startswith(" " * DEEP))
 
 
 def _is_folded(line: str, following: str, width: int) -> bool:

@@ -72,6 +72,7 @@ def test_a_line_that_was_folded_is_shown_to_its_end(walked: tuple[Path, str]) ->
     assert "at list price by type" in said
     assert "'hcloud pricing refresh' fetches today's" in said
     assert "around the clock: so the report's dollars are not the plan's" in said
+    assert "\n  upfront\n" in walked[1], "the rest of a cell of the mix"
     assert "…" not in said
     assert max(map(len, walked[1].splitlines())) <= 80
 
