@@ -100,15 +100,23 @@ def test_a_streaming_program_has_a_score_or_a_reason(tmp_path: Path) -> None:
 def test_who_holds_more_memory_bears_less_pressure_on_it_and_causes_more(tmp_path: Path) -> None:
     if not this_machine().has("memory"):
         pytest.skip("no control group for memory can be made here")
-    scores = []
-    for size in (400 << 20, 200 << 20):  # of 512 MiB: neither fits beside a full stressor
-        words = ("--resources", "memcap", "--memory-gib", "0.5", "--time-cap", "30s")
-        found = profiled(tmp_path, *words, "--", sys.executable, "-c", HOLDER.format(size=size))
-        scores.append((found.entries[Aspect.TOLERATED]["memcap"], found.entries[Aspect.CAUSED]["memcap"]))
-    (large, larger_cause), (small, smaller_cause) = scores
+    larger, smaller = (
+        holding(size, tmp_path) for size in (400 << 20, 200 << 20)
+    )  # neither fits beside a full stressor
+    large, small = (found.entries[Aspect.TOLERATED]["memcap"] for found in (larger, smaller))
     assert large.value < small.value
-    assert larger_cause.value > smaller_cause.value
     assert large.high <= 50
+    causes = [found.entries.get(Aspect.CAUSED, {}).get("memcap") for found in (larger, smaller)]
+    for cause, found in zip(causes, (larger, smaller), strict=True):
+        # a machine that is too restless to tell is told so
+        assert cause is not None or any("not known what it causes" in note for note in found.notes)
+    if causes[0] is not None and causes[1] is not None:
+        assert causes[0].value > causes[1].value
+
+
+def holding(size: int, tmp_path: Path) -> Profile:
+    words = ("--resources", "memcap", "--memory-gib", "0.5", "--time-cap", "30s")
+    return profiled(tmp_path, *words, "--", sys.executable, "-c", HOLDER.format(size=size))
 
 
 def test_redis_is_measured_under_load(tmp_path: Path) -> None:
