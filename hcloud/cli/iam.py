@@ -39,16 +39,17 @@ def print_(
     from hcloud.store.plan_file import load_changes
     from hcloud.usecases import iam as usecase
 
-    settings = [name for name, value in load_config(file).config.live.settings.items() if value]
+    loaded = load_config(file)
     if plan is not None:
         changes = load_changes(plan)
         wanted = purposes or list(usecase.purposes_of(changes))
-        grant = usecase.granted(changes.base.scope, changes.base.lineage, wanted, settings)
+        scope, lineage = changes.base.scope, changes.base.lineage
     elif cloud is None:
         raise UsageError("nothing to grant permissions for", hint="hcloud iam print PLAN.json, or --cloud aws")
     else:
         wanted = purposes or ["read", "launch", "terminate"]
-        grant = usecase.granted(Scope(cloud, account, region), "*", wanted, settings)
+        scope, lineage = Scope(cloud, account, region), "*"
+    grant = usecase.granted(scope, lineage, wanted, usecase.settings_made(loaded, scope.cloud))
     terminal = session(ctx).terminal
     if reasons:
         for name, why in usecase.reasons(grant):

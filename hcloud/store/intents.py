@@ -15,8 +15,8 @@ from hcloud.store.intent_codec import Entry, Head, Lines, entry_content, read_li
 from hcloud.store.place import JOURNAL, LINEAGE, STATE, Place, UnsyncedError
 
 HINT = (
-    "what was under way is not known any more: hcloud recover rebuilds the state from the machines' tags and puts this "
-    "journal aside"
+    "what was under way is not known any more: hcloud recover rebuilds the state from the machines' tags, waits some "
+    "minutes for those that lists do not show yet, and puts aside what is left of this journal"
 )
 
 

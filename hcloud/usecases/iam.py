@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.change import ChangeSet
 from hcloud.model.live import TAG_LINEAGE, Scope
+from hcloud.readers.config import Loaded
 from hcloud.readers.permissions import PURPOSES, Permission, Purpose, load_permissions
+from hcloud.usecases.connect import settled_fields
+from hcloud.usecases.live_ground import place_of
 
 WITH_POLICIES = ("aws", "gcp", "azure")
 ROLE = "hcloud"
@@ -32,6 +35,16 @@ def purposes_of(changes: ChangeSet) -> tuple[Purpose, ...]:
     if changes.going or changes.coming:  # what comes without its tags is ended at once
         needed.append("terminate")
     return tuple(needed)
+
+
+def settings_made(loaded: Loaded, cloud: str) -> tuple[str, ...]:
+    """Which of ``live.settings`` are made for a cloud, none where the configuration is of another one; InputError for
+    what its provider does not take."""
+    live = loaded.config.live
+    if not live.settings or cloud not in WITH_POLICIES or (live.cloud in WITH_POLICIES and live.cloud != cloud):
+        return ()
+    settled_fields(cloud, live.settings, region=place_of(loaded, cloud).region, endpoint=live.endpoint or "")
+    return tuple(name for name, value in live.settings.items() if value)
 
 
 def granted(scope: Scope, lineage: str, purposes: Collection[str], settings: Collection[str] = ()) -> Granted:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _NONE = "-"
-NOT_PACKED = (
+_NOT_PACKED = (
     "instances start, stand idle and are kept here; 'hcloud plan' without a strategy packs demand without any of it, "
-    "and shows less"
+    "so its figures are others"
 )
 _CENT = Decimal("0.01")
 _HOURLY = Decimal("0.0001")
@@ -246,7 +246,7 @@ def _show_checks(comparison: Comparison, terminal: Terminal) -> None:
 
 
 def _notes(comparison: Comparison, terminal: Terminal) -> None:
-    terminal.show(hanging(NOT_PACKED, terminal.out.width, "· "))
+    terminal.show(hanging(_NOT_PACKED, terminal.out.width, "· "))
     first: Compared = comparison.strategies[0]
     for reason, count in first.first.left_out.items():
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")

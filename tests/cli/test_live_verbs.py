@@ -435,6 +435,30 @@ def test_a_policy_holds_what_the_settings_take_and_no_more(
     assert plain - found == spares
 
 
+@pytest.mark.parametrize(
+    ("settings", "cloud", "code", "says"),
+    [
+        ("instance_profil: worker", "aws", 1, "instance_profil"),
+        ("instance_profile: [a]", "aws", 1, "instance_profile"),
+        ("instance_profile: worker", "gcp", 1, "instance_profile"),
+    ],
+)
+def test_a_setting_that_its_cloud_does_not_take_is_no_reason_for_a_smaller_policy(
+    settings: str, cloud: str, code: int, says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("other.yaml").write_text(f"live: {{settings: {{{settings}}}}}\n", encoding="utf-8")
+    assert run(["iam", "print", "--cloud", cloud, "--account", "123456789012", "--file", "other.yaml"]) == code
+    out, err = said(capsys)
+    assert out == ""
+    assert says in err
+
+
+def test_settings_of_another_cloud_change_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("other.yaml").write_text("live: {cloud: gcp, settings: {image: debian-12}}\n", encoding="utf-8")
+    assert run(["iam", "print", "--cloud", "aws", "--file", "other.yaml"]) == 0
+    assert "ssm:GetParameters" in said(capsys)[0]
+
+
 def test_a_role_may_be_passed_to_machines_of_ec2_alone(capsys: pytest.CaptureFixture[str]) -> None:
     Path("other.yaml").write_text("live: {settings: {instance_profile: worker}}\n", encoding="utf-8")
     assert run(["iam", "print", "--cloud", "aws", "--account", "123456789012", "--file", "other.yaml"]) == 0
