@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from hcloud.errors import UsageError
+from hcloud.model.catalog import Provider
 from hcloud.model.operation import OperatingPoint
 from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal
 
 SPOKEN = {"ri": "reserved-instance", "sp": "savings-plan", "cud": "committed-use", "standard": "", "od": "on-demand"}
 """What people say for a part of an option's name."""
-PROVIDERS = ("aws", "azure", "gcp")
 Subject = MixLine | Refusal | Alternative | OperatingPoint
 
 
@@ -44,7 +44,7 @@ def _check_asked(words: str) -> None:
             "the plan was not asked for spot, or found no use for it",
             hint="planning.spot_share_of_batch in hcloud.yaml asks for it",
         )
-    if words in PROVIDERS:
+    if words in {p.value for p in Provider}:
         raise UsageError(f"the plan was not asked for {words}", hint=f"hcloud plan --provider {words} asks for it")
 
 

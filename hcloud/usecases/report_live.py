@@ -65,7 +65,6 @@ def _as_seen(ground: LiveGround, logged: Sequence[Usage]) -> tuple[list[Usage], 
         told = Patience(ground.clock, Limits(), lambda: False).ask(lambda: ground.cloud.look(running))
     except DeniedError as error:
         return list(logged), (f"the cloud could not be asked which machines still run, only the log: {error}",)
-    there = {m.id: m for m in told}
     there, now = {m.id: m for m in told}, int(ground.clock.now())
     return [u if u.end is not None else _ended(u, there.get(u.resource), now) for u in logged], ()
 
