@@ -15,7 +15,9 @@ from rich.text import Text
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal
 from hcloud.units import HOURS_PER_YEAR, format_age, format_money
+from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.console import Terminal, plain_table
+from hcloud.views.escaped import in_markdown
 from hcloud.views.operation import markdown_points, missed, points_table, said_of, simulated_line, verdicts
 from hcloud.views.tables import Figures, fitted
 
@@ -260,13 +262,16 @@ def _refused(plan: Plan) -> list[str]:
 
 def markdown(plan: Plan) -> str:
     """The plan as Markdown, for a pull request or a ticket."""
-    first = [] if plan.operation is None else [*missed(plan.operation), simulated_line(plan.operation)]
+    told = [] if plan.operation is None else [*missed(plan.operation), simulated_line(plan.operation)]
+    first = [in_markdown(line, LONGEST_LINE) for line in told]
     rows = [
         *(f"{line}  " for line in first[:-1]),
         f"**{format_money(plan.now.monthly)}/month** all on demand → **{format_money(plan.after.monthly)}/month**"
         + "  " * bool(first),
         *first[-1:],
         "",
+        *(f"- **warning:** {in_markdown(warning, LONGEST_LINE)}" for warning in plan.warnings),
+        *([""] if plan.warnings else []),
         "| mix | type | region | count | $/h | $/month | upfront |",
         "|---|---|---|---:|---:|---:|---:|",
     ]
