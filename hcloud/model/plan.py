@@ -189,6 +189,19 @@ class Risk:
 
 
 @dataclass(frozen=True, slots=True)
+class History:
+    """The hours of trace that count, beside the least that the longest term to buy deserves; ``upfront`` and
+    ``committed`` are the dollars of the terms that deserve more than there is, zero where there is enough."""
+
+    hours: float
+    term_years: int
+    least_hours: int
+    is_enough: bool
+    upfront: Decimal
+    committed: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class Assumption:
     """A stated rule or default the plan rests on, with the key that changes it."""
 
@@ -200,7 +213,8 @@ class Assumption:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Everything ``hcloud plan`` decides, with what it was decided from; ``operation`` only where strategies were
-    simulated, ``changes`` only where it was made for a cloud. ``flips`` are of the plan as a whole."""
+    simulated, ``changes`` only where it was made for a cloud, ``history`` only where a commitment is to be bought.
+    ``flips`` are of the plan as a whole."""
 
     format_version: str
     tool_version: str
@@ -228,6 +242,7 @@ class Plan:
     changes: ChangeSet | None = None
     sizing: tuple[Sizing, ...] = ()
     flips: tuple[Flip, ...] = ()
+    history: History | None = None
 
     @property
     def purchases(self) -> tuple[MixLine, ...]:

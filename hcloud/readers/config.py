@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from hcloud.errors import FileError, InputError, UsageError, did_you_mean
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.files import HEAD, check_sort
-from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
+from hcloud.planning.settings import HistorySettings, Market, Outlook, PlanSettings, RiskSettings
 from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection, ReportSection
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section, problem_of
@@ -102,6 +102,8 @@ class PlanningSection(Section):
     growth_per_year: Annotated[float, Field(gt=-1, le=10)] = 0.0
     headroom: Annotated[float, Field(ge=0, le=10)] = 0.0
     warm_up: Seconds = 0
+    history_1y: Seconds = parse_duration("28d")
+    history_3y: Seconds = parse_duration("91d")
     regret_quantile: Share | None = None
     futures: Annotated[int, Field(ge=0, le=100_000)] = 200
     falls: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.1, 0.3, 0.5)
@@ -204,6 +206,7 @@ class Config(Section):
                 warm_up_seconds=p.warm_up,
             ),
             risk=RiskSettings(p.regret_quantile, p.futures, p.falls),
+            history=HistorySettings(-(-p.history_1y // SECONDS_PER_HOUR), -(-p.history_3y // SECONDS_PER_HOUR)),
             spot_share_of_batch=p.spot_share_of_batch,
             peak_overprovision=p.peak_overprovision,
             mix_min_saving=p.mix_min_saving,

@@ -89,6 +89,8 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "growth_per_year": KeyText("0.2: a fifth more demand a year", "share"),
         "headroom": KeyText("0.1: a tenth more capacity than demand", "share"),
         "warm_up": KeyText("dropped from the start of the workload", DURATION),
+        "history_1y": KeyText("a plan that buys a 1-year term on a shorter trace warns first (ours)", DURATION),
+        "history_3y": KeyText("the same for a 3-year term (ours)", DURATION),
         "regret_quantile": KeyText("size the reserve by regret, for example 0.9; null: by the forecast", "quantile"),
         "futures": KeyText("futures drawn to judge the risk", "count"),
         "falls": KeyText("what if demand falls by these parts", "share"),

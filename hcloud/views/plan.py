@@ -15,7 +15,9 @@ from rich.text import Text
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal
 from hcloud.units import HOURS_PER_YEAR, format_age, format_money
+from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.console import Terminal, plain_table
+from hcloud.views.escaped import in_markdown
 from hcloud.views.operation import markdown_points, points_table, said_of, verdicts
 from hcloud.views.tables import Figures, fitted
 
@@ -259,6 +261,8 @@ def markdown(plan: Plan) -> str:
     rows = [
         f"**{format_money(plan.now.monthly)}/month** all on demand → **{format_money(plan.after.monthly)}/month**",
         "",
+        *(f"- **warning:** {in_markdown(warning, LONGEST_LINE)}" for warning in plan.warnings),
+        *([""] if plan.warnings else []),
         "| mix | type | region | count | $/h | $/month | upfront |",
         "|---|---|---|---:|---:|---:|---:|",
     ]

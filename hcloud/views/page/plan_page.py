@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from hcloud.model.operation import Operation
 from hcloud.model.plan import OWNED, Plan
+from hcloud.planning.history import said_of_history
 from hcloud.units import counted, format_age, format_money
 from hcloud.views.change import totals
 from hcloud.views.charts import figure
@@ -33,7 +34,8 @@ def plan_page(plan: Plan) -> Page:
     sections += [] if plan.operation is None else [_front(plan.operation), _quality(plan.operation)]
     sections += [_mix(plan), _changes(plan), _why_not(plan), _rests_on(plan), _how_to_read(plan)]
     title = f"Plan for {plan.workload.name}"
-    return Page(title, tuple(_lead(plan)), tuple(s for s in sections if s is not None), tuple(_key(plan)), foot)
+    shown = tuple(s for s in sections if s is not None)
+    return Page(title, tuple(_lead(plan)), shown, tuple(_key(plan)), foot, said_of_history(plan.history))
 
 
 def pictures(plan: Plan) -> dict[str, Drawn]:
