@@ -90,7 +90,7 @@ def test_why_not_a_type_says_by_how_many_dollars_and_which_price_would_do(plan_f
 
 def test_why_not_an_offer_says_which_use_it_needs(plan_file: Path, say: Say) -> None:
     text = " ".join(" ".join(say(plan_file, "--why-not", "compute-savings-plan-1y-no-upfront")).split())
-    assert "above 76.1% use" in text
+    assert "above 80.8% use" in text
     assert "instance 33 is in use 66.7%" in text
 
 
