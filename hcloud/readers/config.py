@@ -50,12 +50,13 @@ Years = Annotated[Literal[1, 3], BeforeValidator(_years)]
 
 
 class WorkloadSection(Section):
-    """What ran: a file, or a generated scenario; ``options`` are the keys of its reader."""
+    """What ran: a file, or a generated scenario; ``options`` are its reader's keys, ``window`` is what of it counts."""
 
     path: Path | None = None
     scenario: str | None = None
     format: str = "auto"
     options: dict[str, str | float | bool] = Field(default_factory=dict)
+    window: str | None = None
 
 
 class PricesSection(Section):

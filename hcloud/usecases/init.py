@@ -64,6 +64,7 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "scenario": KeyText("a generated one instead: static, low-variability or high-variability"),
         "format": KeyText("format of the file; auto: by its content; all: 'hcloud workload --help'"),
         "options": KeyText("keys for the format, as {default_cores: 2}; all: 'hcloud workload --help'"),
+        "window": KeyText("what of it counts: START..END in seconds or times, or as 14d; null: what its jobs show"),
     },
     "prices": {
         "book": KeyText("user: what you imported, over the bundled tables; bundled: these alone"),

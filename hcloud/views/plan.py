@@ -14,12 +14,14 @@ from rich.text import Text
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal
-from hcloud.units import HOURS_PER_YEAR, format_age, format_money
+from hcloud.units import HOURS_PER_YEAR, format_age, format_duration, format_money
+from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.console import Terminal, plain_table
 from hcloud.views.escaped import in_markdown
 from hcloud.views.operation import markdown_points, missed, points_table, said_of, simulated_line, verdicts
 from hcloud.views.tables import Figures, fitted
+from hcloud.views.window import window_line
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SHOWN_REFUSALS = 3
@@ -81,15 +83,11 @@ def _demand(plan: Plan, width: int) -> Text:
     places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix}))
     age = format_age(plan.price_age_days)
     trace = f"{w.name}: {w.rows:,} rows, {w.hours:,.1f} h"
-    mean, peak, memory = map(_figure, (w.mean_cores, w.peak_cores, w.mean_memory_gib))
-    demand = f"vCPU {mean} mean, {peak} peak · {memory} GiB mean"
+    mean, peak, memory = map(figure, (w.mean_cores, w.peak_cores, w.mean_memory_gib))
+    demand = f"vCPU {mean} mean, {peak} peak (means of {format_duration(w.step_seconds)}) · {memory} GiB mean"
+    counted = f"window: {window_line(w.window)}\n" if w.window is not None else ""
     terms = f"{places} · planned for {_horizon(plan)} · prices of {plan.price_day} ({age})"
-    return Text(f"{trace} · {demand}\n{terms}\n").append(sparkline(w.profile, width), style="cyan")
-
-
-def _figure(value: float) -> str:
-    """Whole numbers with separators; below ten as many digits as it takes to see something."""
-    return f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+    return Text(f"{trace} · {demand}\n{counted}{terms}\n").append(sparkline(w.profile, width), style="cyan")
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
@@ -272,6 +270,7 @@ def markdown(plan: Plan) -> str:
         "",
         *(f"- **warning:** {in_markdown(warning, LONGEST_LINE)}" for warning in plan.warnings),
         *([""] if plan.warnings else []),
+        *([f"window: {window_line(plan.workload.window)}", ""] if plan.workload.window is not None else []),
         "| mix | type | region | count | $/h | $/month | upfront |",
         "|---|---|---|---:|---:|---:|---:|",
     ]

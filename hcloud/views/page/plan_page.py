@@ -18,6 +18,7 @@ from hcloud.views.page.parts import KeyFigure, Page, Section
 from hcloud.views.plan import grouped, instances, proof
 from hcloud.views.plan_charts import demand_picture, falls_picture, horizon, use_picture
 from hcloud.views.plan_charts_costs import cost_picture, front_picture, quality_pictures
+from hcloud.views.window import window_line
 
 SHOWN = 3
 
@@ -71,6 +72,7 @@ def _lead(plan: Plan) -> Iterator[str]:
     yield (
         f"Planned for {horizon(plan)} in {places}, from {w.rows:,} rows over {w.hours:,.1f} hours of {w.name}: "
         f"{figure(w.mean_cores)} vCPUs on average, {figure(w.peak_cores)} at the peak."
+        + (f" Window: {window_line(w.window)}." if w.window is not None else "")
     )
 
 
