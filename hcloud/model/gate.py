@@ -39,13 +39,15 @@ class Check(StrEnum):
     PRICE_AGE = "price_age"
     INSTANCES = "instances"
     REGRET = "regret"
+    HISTORY = "history"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule: ``bound`` for what is a number, ``allowed`` for what is a list of names or patterns (of TAGS: those
     that are required, of DENIED_TYPES: those that are not allowed). ``fall`` is of REGRET: the part of the demand that
-    is gone. Evidence that is ``required`` and missing stops a plan, too. ``why`` is told to who breaks it."""
+    is gone; ``term_years`` of HISTORY: shorter terms are not looked at. Evidence that is ``required`` and missing stops
+    a plan, too. ``why`` is told to who breaks it."""
 
     name: str
     check: Check
@@ -53,6 +55,7 @@ class Rule:
     bound: Decimal | None = None
     allowed: tuple[str, ...] = ()
     fall: Decimal | None = None
+    term_years: int = 0
     required: bool = True
     why: str = ""
 

@@ -10,6 +10,7 @@ from enum import StrEnum
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.change import ChangeSet
 from hcloud.model.operation import Operation
+from hcloud.model.workload import Window
 
 FORMAT_VERSION = "1.0"
 OWNED = "owned/"
@@ -30,7 +31,8 @@ class WorkloadSummary:
     """The demand planned for: vCPUs and GiB over the trace, and what was repaired, left out or modelled in it.
 
     ``profile`` is the mean of the vCPUs in equal parts of the trace, ``peaks`` the most in each of them, ``quantiles``
-    the vCPUs that demand stays at or below 0 %, 1 %, ... 100 % of the time; plans of earlier versions lack the latter.
+    the vCPUs that demand stays at or below 0 %, 1 %, ... 100 % of the time, ``window`` the part of the trace that all
+    this is of; plans of earlier versions lack the latter three.
     """
 
     name: str
@@ -47,6 +49,7 @@ class WorkloadSummary:
     profile: tuple[float, ...]
     peaks: tuple[float, ...] = ()
     quantiles: tuple[float, ...] = ()
+    window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,6 +192,19 @@ class Risk:
 
 
 @dataclass(frozen=True, slots=True)
+class History:
+    """The hours of trace that count, beside the least that the longest term to buy deserves; ``upfront`` and
+    ``committed`` are the dollars of the terms that deserve more than there is, zero where there is enough."""
+
+    hours: float
+    term_years: int
+    least_hours: int
+    is_enough: bool
+    upfront: Decimal
+    committed: Decimal
+
+
+@dataclass(frozen=True, slots=True)
 class Assumption:
     """A stated rule or default the plan rests on, with the key that changes it."""
 
@@ -200,7 +216,8 @@ class Assumption:
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Everything ``hcloud plan`` decides, with what it was decided from; ``operation`` only where strategies were
-    simulated, ``changes`` only where it was made for a cloud. ``flips`` are of the plan as a whole."""
+    simulated, ``changes`` only where it was made for a cloud, ``history`` only where a commitment is to be bought.
+    ``flips`` are of the plan as a whole."""
 
     format_version: str
     tool_version: str
@@ -228,6 +245,7 @@ class Plan:
     changes: ChangeSet | None = None
     sizing: tuple[Sizing, ...] = ()
     flips: tuple[Flip, ...] = ()
+    history: History | None = None
 
     @property
     def purchases(self) -> tuple[MixLine, ...]:

@@ -72,9 +72,10 @@ class Stated:
 @dataclass(frozen=True, slots=True)
 class PlanFigures:
     """All of a plan that is compared and checked. ``hourly`` and ``monthly`` are its own headline in dollars; what the
-    parts come to may differ from it by rounding. ``demand``, ``quality``, ``what_if`` and ``price_day`` are None or
-    empty where the plan does not say. ``operated`` is what a simulated strategy would rent beside the parts, where the
-    arithmetic rents nothing: it has no figures, only names."""
+    parts come to may differ from it by rounding. ``demand``, ``quality``, ``what_if``, ``price_day`` and
+    ``history_hours`` (the length of the trace that counts) are None or empty where the plan does not say. ``operated``
+    is what a simulated strategy would rent beside the parts, where the arithmetic rents nothing: it has no figures,
+    only names."""
 
     name: str
     made: datetime
@@ -92,6 +93,7 @@ class PlanFigures:
     price_day: date | None = None
     unpriced: tuple[str, ...] = ()
     operated: tuple[Part, ...] = ()
+    history_hours: Decimal | None = None
 
     @property
     def upfront(self) -> Decimal:

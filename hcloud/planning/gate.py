@@ -10,6 +10,7 @@ from hcloud.model.gate import Check, Finding, Rule
 from hcloud.model.plan_figures import PlanFigures
 from hcloud.planning import gate_amounts as amounts
 from hcloud.planning import gate_names as names
+from hcloud.planning.gate_history import history
 
 Judge = Callable[[Rule, PlanFigures], Finding]
 
@@ -23,6 +24,7 @@ _BY_PLAN: Mapping[Check, Judge] = {
     Check.INSTANCES: amounts.instances,
     Check.KEPT_QOS: amounts.kept_qos,
     Check.REGRET: amounts.regret,
+    Check.HISTORY: history,
     Check.PROVIDERS: names.providers,
     Check.REGIONS: names.regions,
     Check.TYPES: names.types,

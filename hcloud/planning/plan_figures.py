@@ -64,6 +64,7 @@ def _of_plan(plan: Plan) -> PlanFigures:
         price_day=plan.price_day,
         unpriced=() if plan.changes is None else plan.changes.unpriced,
         operated=tuple(_operated(plan)),
+        history_hours=Decimal(repr(known.hours if plan.history is None else plan.history.hours)),
     )
 
 

@@ -66,6 +66,19 @@ class RiskSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class HistorySettings:
+    """Hours of trace that a term deserves before it is bought (ours): of one year four whole weeks, which show each
+    weekday four times; of three years a quarter, which shows whether demand grows."""
+
+    one_year_hours: int = 28 * 24
+    three_year_hours: int = 91 * 24
+
+    def least_hours(self, years: int) -> int:
+        """What a term of so many years deserves."""
+        return self.one_year_hours if years <= 1 else self.three_year_hours
+
+
+@dataclass(frozen=True, slots=True)
 class Speed:
     """How much work a vCPU of a family does for this workload, where 1 is what demand was counted in."""
 
@@ -87,6 +100,7 @@ class PlanSettings:
     markets: tuple[Market, ...] = (Market(),)
     outlook: Outlook = Outlook()
     risk: RiskSettings = RiskSettings()
+    history: HistorySettings = HistorySettings()
     spot_share_of_batch: float = 0.0
     peak_overprovision: float = 0.15
     mix_min_saving: float = 0.03

@@ -19,6 +19,7 @@ from hcloud.model.plan import (
     Assumption,
     Certificate,
     Digests,
+    History,
     MixLine,
     Plan,
     Risk,
@@ -31,6 +32,7 @@ from hcloud.planning.decide import Decision
 from hcloud.planning.evaluate import pays_above
 from hcloud.planning.fleet import Holding, Rental
 from hcloud.planning.flips import plan_flips, sizings
+from hcloud.planning.history import history_of, said_of_history
 from hcloud.planning.owned import Owned
 from hcloud.planning.reasons import reasons, refusals
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, rate
@@ -76,6 +78,7 @@ def state(decision: Decision, around: Circumstances) -> Plan:
     rivals = tuple(alternative(r.name, r.description, r.fleet.cost + sunk) for r in decision.rivals)
     bound = Decimal(repr(decision.lower_bound)) + beside
     after = alternative(PLAN_NAME, decision.method, after_total)
+    history = _history(decision, around.demand)
     floor = alternative(
         BOUND_NAME, "fractions of the allowed types of one region, perfect foresight: no plan there is cheaper", bound
     )
@@ -101,11 +104,17 @@ def state(decision: Decision, around: Circumstances) -> Plan:
         reasons=reasons(decision),
         refusals=refusals(decision),
         assumptions=around.assumptions,
-        warnings=around.warnings,
+        warnings=(*said_of_history(history), *around.warnings),
         operation=around.operation,
         sizing=sizings(decision, simulated=around.operation is not None),
         flips=plan_flips(decision, simulated=around.operation is not None),
+        history=history,
     )
+
+
+def _history(decision: Decision, demand: Demand) -> History | None:
+    seconds = max(len(demand) * demand.step_seconds - decision.settings.outlook.warm_up_seconds, 0)
+    return history_of(seconds / SECONDS_PER_HOUR, decision.fleet.holdings, decision.settings.history)
 
 
 def _summary(demand: Demand) -> WorkloadSummary:
@@ -127,6 +136,7 @@ def _summary(demand: Demand) -> WorkloadSummary:
         profile=tuple(round(value, digits) for value in means),
         peaks=tuple(round(value, digits) for value in peaks),
         quantiles=tuple(round(float(q), digits) for q in np.quantile(demand.cores, PERCENTS, method="inverted_cdf")),
+        window=demand.window,
     )
 
 

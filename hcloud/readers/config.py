@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from hcloud.errors import FileError, InputError, UsageError, did_you_mean
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.files import HEAD, check_sort
-from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
+from hcloud.planning.settings import HistorySettings, Market, Outlook, PlanSettings, RiskSettings
 from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection, ReportSection
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section, problem_of
@@ -50,12 +50,13 @@ Years = Annotated[Literal[1, 3], BeforeValidator(_years)]
 
 
 class WorkloadSection(Section):
-    """What ran: a file, or a generated scenario; ``options`` are the keys of its reader."""
+    """What ran: a file, or a generated scenario; ``options`` are its reader's keys, ``window`` is what of it counts."""
 
     path: Path | None = None
     scenario: str | None = None
     format: str = "auto"
     options: dict[str, str | float | bool] = Field(default_factory=dict)
+    window: str | None = None
 
 
 class PricesSection(Section):
@@ -102,6 +103,8 @@ class PlanningSection(Section):
     growth_per_year: Annotated[float, Field(gt=-1, le=10)] = 0.0
     headroom: Annotated[float, Field(ge=0, le=10)] = 0.0
     warm_up: Seconds = 0
+    history_1y: Seconds = parse_duration("28d")
+    history_3y: Seconds = parse_duration("91d")
     regret_quantile: Share | None = None
     futures: Annotated[int, Field(ge=0, le=100_000)] = 200
     falls: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.1, 0.3, 0.5)
@@ -132,6 +135,9 @@ class OperationSection(Section):
     qos: Share = 0.9
     budget: Annotated[Decimal, Field(gt=0)] | None = None
     seeds: Annotated[int, Field(ge=1, le=1000)] = 3
+    runs: Annotated[int, Field(ge=1, le=100_000)] = 200
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    alike: Annotated[float, Field(ge=0, le=1)] = 0.005
     cloud: str | None = None
 
 
@@ -204,6 +210,7 @@ class Config(Section):
                 warm_up_seconds=p.warm_up,
             ),
             risk=RiskSettings(p.regret_quantile, p.futures, p.falls),
+            history=HistorySettings(-(-p.history_1y // SECONDS_PER_HOUR), -(-p.history_3y // SECONDS_PER_HOUR)),
             spot_share_of_batch=p.spot_share_of_batch,
             peak_overprovision=p.peak_overprovision,
             mix_min_saving=p.mix_min_saving,

@@ -56,6 +56,13 @@ class RegretSection(Section):
     dollars: Amount = Field(description="Dollars over the horizon beyond the best plan in hindsight, at most.")
 
 
+class HistorySection(Section):
+    """How long a trace has to be before a commitment is bought on it."""
+
+    minimum: Days = Field(description="Length of the trace, at least, as 28d.")
+    term: Years = Field(0, description="Only terms of so many years or more, 1y or 3y; else every term.")
+
+
 class RuleSection(Section):
     """One rule: exactly one check with its bound, and how it is taken."""
 
@@ -91,6 +98,7 @@ class RuleSection(Section):
     price_age: Days | None = Field(None, description="Age of the oldest price, at most, as 30d.")
     instances: Annotated[int, Field(ge=0)] | None = Field(None, description="Instances at once, at most.")
     regret: RegretSection | None = Field(None, description="What falling demand may cost.")
+    history: HistorySection | None = Field(None, description="How long a trace has to be before a term is bought.")
 
     @model_validator(mode="after")
     def _one_check(self) -> Self:
@@ -108,9 +116,12 @@ class RuleSection(Section):
     def rule(self) -> Rule:
         """The rule as it is checked."""
         check = self.check
-        bound = getattr(self, check.value)
-        fall = bound.fall if isinstance(bound, RegretSection) else None
-        number = bound.dollars if isinstance(bound, RegretSection) else bound
+        bound = number = getattr(self, check.value)
+        fall, term = None, 0
+        if isinstance(bound, RegretSection):
+            fall, number = bound.fall, bound.dollars
+        if isinstance(bound, HistorySection):
+            term, number = bound.term, bound.minimum
         is_list = isinstance(bound, tuple)
         return Rule(
             name=self.name or (check.value if self.level is Level.DENY else f"{check.value} ({self.level})"),
@@ -119,6 +130,7 @@ class RuleSection(Section):
             bound=None if is_list else Decimal(number),
             allowed=tuple(str(name) for name in bound) if is_list else (),
             fall=fall,
+            term_years=term,
             required=self.level is Level.DENY if self.required is None else self.required,
             why=self.why,
         )
@@ -173,6 +185,6 @@ def _twice(rules: tuple[Rule, ...]) -> Iterator[str]:
 
 def _known_keys(location: tuple[int | str, ...]) -> list[str]:
     """The keys that may stand at a place of the file."""
-    if location and location[-1] == "regret":
-        return sorted(RegretSection.model_fields)
+    if location and location[-1] in ("regret", "history"):
+        return sorted((RegretSection if location[-1] == "regret" else HistorySection).model_fields)
     return sorted((RuleSection if len(location) > 1 else RulesFile).model_fields)

@@ -14,6 +14,7 @@ from hcloud.errors import EvidenceError, PartialError, StaleError
 from hcloud.model.live import Commitment, CommitmentQuote, Scope
 from hcloud.model.plan import Plan
 from hcloud.model.purchase import Need, PurchasePlan
+from hcloud.planning.history import said_of_history
 from hcloud.planning.purchase import Basis, expiring, orders, purchase_plan, still_to_buy, unplanned
 from hcloud.planning.purchase_gates import CLOCK_SKEW, check_against_plan
 from hcloud.readers.config import CommitmentsSection, Loaded
@@ -44,6 +45,7 @@ class Planned:
     elsewhere: tuple[str, ...]
     expiring: tuple[Commitment, ...]
     unplanned: tuple[Commitment, ...]
+    warnings: tuple[str, ...] = ()
 
 
 def plan_purchases(loaded: Loaded, asked: Asked, where: Where, at: datetime) -> Planned:
@@ -72,7 +74,8 @@ def _planned(plan: Plan, asked: Asked, ground: CommitGround, at: datetime) -> Pl
         found = sealed(purchase_plan(quoted(chosen, basis, ground), held, basis))
         save_purchase_plan(found, asked.out)
     later = tuple(n for n in here if n not in chosen)
-    return Planned(found, chosen, later, elsewhere, expiring(held, at), unplanned(plan, held, at))
+    warned = said_of_history(plan.history) if found is not None else ()
+    return Planned(found, chosen, later, elsewhere, expiring(held, at), unplanned(plan, held, at), warned)
 
 
 def plan_digest(plan: Plan) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from hcloud.model.live import Commitment, Scope
 from hcloud.model.plan import Plan
 from hcloud.model.purchase import ExitTerms, Need
+from hcloud.planning.history import said_of_history
 from hcloud.planning.purchase import expiring, still_to_buy, unplanned
 from hcloud.readers.config import Loaded
 from hcloud.readers.exit_terms import exit_terms
@@ -72,7 +73,7 @@ def recommend(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> 
 
 
 def _warnings(loaded: Loaded, plan: Plan, needs: tuple[Need, ...], at: datetime) -> list[str]:
-    section, found = loaded.config.commitments, []
+    section, found = loaded.config.commitments, list(said_of_history(plan.history))
     days = (at.date() - plan.price_day).days
     if days * 86_400 > section.max_price_age:
         found.append(
@@ -81,11 +82,4 @@ def _warnings(loaded: Loaded, plan: Plan, needs: tuple[Need, ...], at: datetime)
         )
     if derived := sorted({n.wanted.address for n in needs if n.wanted.derived}):
         found.append(f"not published but derived: the price of {', '.join(derived[:3])}")
-    if plan.workload.hours < 24 * 28:
-        found.append(f"{plan.workload.hours:,.0f} hours of demand are little to commit {_longest(needs)} on")
     return found
-
-
-def _longest(needs: tuple[Need, ...]) -> str:
-    years = max((n.wanted.term_years for n in needs), default=1)
-    return counted(years, "year")

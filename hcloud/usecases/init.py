@@ -64,6 +64,7 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "scenario": KeyText("a generated one instead: static, low-variability or high-variability"),
         "format": KeyText("format of the file; auto: by its content; all: 'hcloud workload --help'"),
         "options": KeyText("keys for the format, as {default_cores: 2}; all: 'hcloud workload --help'"),
+        "window": KeyText("what of it counts: START..END in seconds or times, or as 14d; null: what its jobs show"),
     },
     "prices": {
         "book": KeyText("user: what you imported, over the bundled tables; bundled: these alone"),
@@ -89,6 +90,8 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "growth_per_year": KeyText("0.2: a fifth more demand a year", "share"),
         "headroom": KeyText("0.1: a tenth more capacity than demand", "share"),
         "warm_up": KeyText("dropped from the start of the workload", DURATION),
+        "history_1y": KeyText("a plan that buys a 1-year term on a shorter trace warns first (ours)", DURATION),
+        "history_3y": KeyText("the same for a 3-year term (ours)", DURATION),
         "regret_quantile": KeyText("size the reserve by regret, for example 0.9; null: by the forecast", "quantile"),
         "futures": KeyText("futures drawn to judge the risk", "count"),
         "falls": KeyText("what if demand falls by these parts", "share"),
@@ -106,7 +109,10 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "strategy": KeyText("auto, or names as HF,HM, or the file of your own; null: no simulation"),
         "qos": KeyText("share of jobs that shall keep 95 % of their performance", "share"),
         "budget": KeyText("most a month may cost; null: no limit", "$/month"),
-        "seeds": KeyText("seeds that predictions are made with", "count"),
+        "seeds": KeyText("seeds that every point is simulated with at least", "count"),
+        "runs": KeyText("most simulations; seeds are added for what the choice is open between (ours)", "count"),
+        "confidence": KeyText("of paired intervals: of points not told apart the cheaper is chosen (ours)", "share"),
+        "alike": KeyText("differences below this part of all jobs, or of the cost, count as none (ours)", "share"),
         "cloud": KeyText("model of the cloud: paper, measured-aws, a file; null: the market's own, as measured"),
     },
     "live": {

@@ -129,14 +129,14 @@ def _how_sure(plan: Plan) -> Iterator[str]:
 def _show_standing(
     ending: Sequence[Commitment], unplanned: Sequence[Commitment], warnings: Sequence[str], terminal: Terminal
 ) -> None:
+    for warning in warnings:
+        terminal.warn(warning)
     for found in ending:
         terminal.warn(f"{found.id} ({_told(found)}) ends on {found.ends:%Y-%m-%d}")
     for found in unplanned:
         terminal.warn(
             f"{found.id} ({_told(found)}) is held and the plan does not know it: add it to 'owned', plan again"
         )
-    for warning in warnings:
-        terminal.warn(warning)
 
 
 def _told(found: Commitment) -> str:
@@ -146,7 +146,7 @@ def _told(found: Commitment) -> str:
 
 def show_planned(found: Planned, out: str, terminal: Terminal) -> None:
     """The purchases that a plan file holds now, and what it takes to make them."""
-    _show_standing(found.expiring, found.unplanned, (), terminal)
+    _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
     for need in found.later:
         terminal.note(f"not yet: {_what(need)} (--later queues it now)")
     for place in found.elsewhere:

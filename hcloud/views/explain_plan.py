@@ -8,12 +8,11 @@ from decimal import Decimal
 from hcloud.model.catalog import Provider
 from hcloud.model.plan import OWNED, Alternative, Flip, Lever, MixLine, Plan, Refusal, Sizing
 from hcloud.planning.asked import Found
-from hcloud.units import HOURS_PER_YEAR, counted, format_money, format_span, plain
+from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_duration, format_money, format_span, plain
 from hcloud.views.explain_operation import explain_operation, explain_point
 from hcloud.views.explanation import Explanation, Line, listed, percent, share
 from hcloud.views.plan import SHORT
 
-WEAK_HOURS = 28 * 24  # ours: a trace of less than four weeks shows no month
 OLD_DAYS = 30  # ours: as apply and commit refuse by default
 
 
@@ -85,9 +84,10 @@ def _type(address: str) -> str:
 
 
 def _against(plan: Plan) -> Iterator[str]:
-    """The strongest reason first: a fall of demand that makes it regret, then thin or old evidence."""
+    """The strongest reason first: too short a history, a fall of demand that makes it regret, old evidence."""
+    yield from short_history(plan)
     yield from said_of_regret(plan)
-    yield from weak_evidence(plan)
+    yield from weak_prices(plan)
     if plan.risk is not None and plan.risk.regret_p90 > 0:
         yield f"regret at p90 {format_money(plan.risk.regret_p90)}"
 
@@ -101,10 +101,16 @@ def said_of_regret(plan: Plan) -> Iterator[str]:
         yield f"demand {by} %: {' / '.join(map(format_money, lost))} of regret"
 
 
-def weak_evidence(plan: Plan) -> Iterator[str]:
-    """What the plan rests on, where that is little or old."""
-    if plan.workload.hours < WEAK_HOURS:
-        yield f"rests on {format_span(plan.workload.hours * 3600)} of trace"
+def short_history(plan: Plan) -> Iterator[str]:
+    """The trace, where it is shorter than what is bought on it deserves."""
+    if plan.history is not None and not plan.history.is_enough:
+        least = format_duration(plan.history.least_hours * SECONDS_PER_HOUR)
+        told = format_span(plan.history.hours * SECONDS_PER_HOUR)
+        yield f"rests on {told} of trace, where {plan.history.term_years} y deserve {least}"
+
+
+def weak_prices(plan: Plan) -> Iterator[str]:
+    """The prices, where they are old or derived."""
     if plan.price_age_days > OLD_DAYS:
         yield f"prices of {plan.price_day}, {plan.price_age_days:,} days old"
     if any(m.derived for m in plan.mix):

@@ -29,6 +29,7 @@ PLAN = plan(
     rented("4", "1.00"),
     committed(6, "0.50", years=3),
     what_if=(fallen("0.3", "9000", "7000"),),
+    history_hours=Decimal(480),
 )
 
 # what a rule allows just so, and what it just so does not
@@ -42,6 +43,7 @@ BOUNDS: list[tuple[dict[str, object], dict[str, object]]] = [
     ({"instances": 11}, {"instances": 10}),
     ({"price_age": "20d"}, {"price_age": "19d"}),
     ({"regret": {"fall": Decimal("0.3"), "dollars": 2000}}, {"regret": {"fall": Decimal("0.3"), "dollars": 1999}}),
+    ({"history": {"minimum": "20d"}}, {"history": {"minimum": "21d"}}),
     ({"providers": ["aws", "gcp"]}, {"providers": ["gcp"]}),
     ({"regions": ["us-*"]}, {"regions": ["eu-*", "us-west-2"]}),
     ({"types": ["m9.*"]}, {"types": ["m9.large"]}),
@@ -117,6 +119,16 @@ def test_types_that_may_take_the_place_of_a_part_count() -> None:
     checked = plan(rented("1", "1.00", others=("x9.huge",)))
     assert found({"types": ["m9.*"]}, checked).actual == "x9.huge"
     assert found({"denied_types": ["x9.*"]}, checked).status is Status.FAILED
+
+
+def test_history_is_asked_of_the_terms_that_are_bought_only() -> None:
+    rule: dict[str, object] = {"history": {"minimum": "4w"}}
+    assert found(rule, plan(rented("4", "1.00"), history_hours=Decimal(2))).status is Status.PASSED
+    two_hours = plan(committed(6, "0.50"), history_hours=Decimal(2))
+    assert (found(rule, two_hours).status, found(rule, two_hours).actual) == (Status.FAILED, "2h of trace")
+    three_years: dict[str, object] = {"history": {"minimum": "13w", "term": "3y"}}
+    assert found(three_years, two_hours).actual == "buys no commitment for 3 years or longer"
+    assert found(rule, replace(two_hours, history_hours=None)).status is Status.UNKNOWN
 
 
 def test_tags_are_known_of_plans_for_a_cloud_only() -> None:

@@ -41,10 +41,12 @@ class KeyFigure:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page: its title, the decision in a few sentences, sections, a few large figures and what it was made from."""
+    """A page: its title, the decision in a few sentences, sections, a few large figures, what it was made from, and
+    warnings that belong to the decision: they stand above it."""
 
     title: str
     lead: tuple[str, ...]
     sections: tuple[Section, ...]
     key_figures: tuple[KeyFigure, ...] = ()
     foot: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
