@@ -87,7 +87,7 @@ def _retained(probe: bool) -> Cases:
 
 
 def _retention_claims(bench: Bench, probed: Cases, blind: Cases) -> list[Claim]:
-    """Judged by the mean of batch jobs: what 95 % of them reach lies at the worst slowdown with OdM, and stays there."""
+    """Judged by the mean of batch jobs: what 95 % of them reach is the worst slowdown with OdM, and does not move."""
     claims = []
     for name in STRATEGIES[1:]:
         batch = [bench.values(probed[x, name], fig.batch_mean) for x in (10.0, 0.0)]
