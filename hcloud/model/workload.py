@@ -52,8 +52,9 @@ class Jobs:
     ``submit`` and ``duration`` in seconds (submit from the trace's own origin), ``cores`` in vCPUs, ``memory`` in GiB,
     ``gpus`` in devices, ``kind`` as :class:`Kind`, ``app`` as index into ``apps`` (-1: none), ``qos`` as index into
     ``qos_classes`` (-1: none). ``vectors`` holds the interference vectors that are known, by application: 0..99 for
-    each resource of :data:`hcloud.model.profile.RESOURCES`. ``performance`` is what is known of it on instance types,
-    by application and type, more is better.
+    each resource of :data:`hcloud.model.profile.RESOURCES`; ``vector_errors`` the standard deviation of each entry, in
+    points, where one is known. ``performance`` is what is known of it on instance types, by application and type, more
+    is better.
     """
 
     submit: Floats
@@ -68,6 +69,7 @@ class Jobs:
     qos_classes: tuple[str, ...]
     provenance: Provenance
     vectors: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    vector_errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     performance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def __len__(self) -> int:

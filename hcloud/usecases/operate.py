@@ -38,7 +38,7 @@ from hcloud.sim.build import mean_of, size_model
 from hcloud.sim.comparison import dollars_per_hour, kept_qos
 from hcloud.sim.interval import Interval
 from hcloud.sim.measure import Measures, measure
-from hcloud.sim.shop import shop_of
+from hcloud.sim.shop import Shop, shop_for, shop_of
 from hcloud.units import HOURS_PER_MONTH, cents, rate
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.simulate import strategies_named
@@ -110,7 +110,7 @@ def operate(ground: Ground, advance: Progress) -> Operation:
         within_budget=is_affordable(chosen, target),
         **_limits(strategy.mechanism("limits")),
         **_retention(study, strategy),
-        on_demand_types=_on_demand_types(study, strategy.mechanism("on_demand")),
+        on_demand_types=_on_demand_types(shop_for(study.shop, strategy), strategy),
         points=judged(points, chosen, target),
         baseline=runs.points()[-1],
         reasons=tuple(why(points, chosen, target)),
@@ -236,8 +236,8 @@ def _retention(study: Study, strategy: Strategy) -> dict[str, float | None]:
     return {"retention_factor": rules.factor, "retention_seconds": round(keep_seconds(rules, start, 0.0), 1)}
 
 
-def _on_demand_types(study: Study, part: Mechanism) -> tuple[str, ...]:
-    if part.rule == "none":
+def _on_demand_types(shop: Shop, strategy: Strategy) -> tuple[str, ...]:
+    rule, names = strategy.mechanism("on_demand").rule, tuple(t.shape.name for t in shop.types)
+    if rule == "none":
         return ()
-    names = tuple(t.shape.name for t in study.shop.types)
-    return (names[study.shop.large],) if part.rule == "full-servers" else names
+    return (names[shop.large],) if rule == "full-servers" else names
