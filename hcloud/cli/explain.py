@@ -66,6 +66,10 @@ def explain(
     asked = [name for name in (address, why_not, commitment, job) if name is not None]
     if len(asked) > 1:
         raise UsageError("one question at a time", hint="name one of ADDRESS, --why-not, --commitment and --job")
+    if shown is PlanFormat.CSV:
+        raise UsageError(
+            "an explanation is no table", hint="-o table, md, json or html; 'hcloud plan -o csv' has the mix"
+        )
     if shown is PlanFormat.HTML and (asked or _is_purchase(plan)):
         raise UsageError("-o html shows a plan as a whole", hint="ask one question with -o table, md or json")
     terminal = session(ctx).terminal

@@ -36,6 +36,7 @@ class PlanFormat(StrEnum):
     JSON = "json"
     MD = "md"
     HTML = "html"
+    CSV = "csv"
 
 
 @app.command()
@@ -198,6 +199,10 @@ def _print(made: Plan, output: PlanFormat, terminal: Terminal, *, frontier: bool
         terminal.write_json(plan_document(made))
     elif output is PlanFormat.MD:
         terminal.write(markdown(made))
+    elif output is PlanFormat.CSV:
+        from hcloud.views.plan_csv import mix_csv
+
+        terminal.write(mix_csv(made))
     elif output is PlanFormat.HTML:
         from hcloud.cli.page import html_of
 
