@@ -135,7 +135,7 @@ def _planned(
     from hcloud.usecases.live_ground import Where, opened
     from hcloud.usecases.live_plan import plan_live
 
-    with opened(loaded, Where(cloud, state), at.date()) as here:
+    with opened(loaded, Where(cloud, state), at) as here:
         planned = plan_live(here, at, advance)
         return planned.plan, planned.changes
 
