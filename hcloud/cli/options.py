@@ -45,11 +45,11 @@ def provider_named(name: str) -> Provider:
 
 
 def tell_first_use(terminal: Terminal) -> None:
-    """Say beforehand that the simulator is about to be compiled, since nothing moves for half a minute then."""
-    from hcloud.sim.compiled import is_first_use
+    """Say beforehand that the simulator is about to be compiled, since it is slow until then."""
+    from hcloud.sim.compiled import ENGINE, is_first_use
 
-    if is_first_use():
-        terminal.note("the simulator is compiled when it is first used for many jobs: half a minute, once")
+    if is_first_use(ENGINE):
+        terminal.note("the simulator is compiled in the background, once; until then it runs more slowly")
 
 
 def tell_study(study: Study, terminal: Terminal, *, named: bool) -> None:
@@ -76,6 +76,7 @@ class Simulating:
     families: tuple[str, ...]
     vcpus: int | None
     profiles: Path | None = None
+    window: str | None = None
 
 
 def opened_study(
@@ -91,6 +92,7 @@ def opened_study(
         workload=asked.workload,
         format=asked.format,
         options=asked.keys,
+        window=asked.window,
         providers=(provider_named(asked.provider),) if asked.provider else (),
         regions=(asked.region,) if asked.region else (),
         families=asked.families,

@@ -15,7 +15,7 @@ from hcloud.readers.app import load_app
 
 ROOT = Path(__file__).parents[2]
 SOURCE = {"url": "https://git.example/team/hcloud", "vcs_info": {"vcs": "git", "commit_id": "0a1b2c3d"}}
-APP = "format_version: '1.0'\nname: a\nkind: batch\ncommand: [sleep, "1"]\nshape: {vcpus: 1}\n"
+APP = "format_version: '1.0'\nname: a\nkind: batch\ncommand: [sleep, now]\nshape: {vcpus: 1}\n"
 
 
 class Installed:
