@@ -114,13 +114,6 @@ def test_reserving_the_peak_uses_up_a_limited_offer_and_goes_on_at_list_price() 
     assert [h.count for h in peak.holdings] == [2, 8]
 
 
-def test_growth_and_short_terms_have_no_bootstrap_risk() -> None:
-    hours = [h for day in DAYS for h in day]
-    growing = replace(SETTINGS, outlook=Outlook(growth_per_year=0.2))
-    assert decide(book(*market_of_two()), demand(hours), growing).spread is None
-    assert decide(book(*market_of_two()), demand(hours), SETTINGS).spread is not None
-
-
 def test_spot_takes_its_share_of_batch() -> None:
     spot = rented("m9.4xlarge", "0.30", PurchaseOption.SPOT)
     cheap = replace(market_of_two()[0], spot=spot)
