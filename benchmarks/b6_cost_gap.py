@@ -141,9 +141,7 @@ def careless(strategy: Strategy) -> Strategy:
     for mechanism in ("retention", "monitoring"):
         strategy = with_keys(strategy, mechanism, "none")
     sizes = strategy.mechanism("on_demand").parameter("sizes_vcpus").value
-    strategy = with_keys(
-        strategy, "on_demand", "smallest-fitting", sizes_vcpus=sizes, shared=False, families=("standard",)
-    )
+    strategy = with_keys(strategy, "on_demand", "smallest-fitting", sizes_vcpus=sizes, shared=False)
     keys = {p.key: p.value for p in strategy.mechanism("placement").parameters}
     return with_keys(strategy, "placement", "greedy", **{**keys, "order": "first-fit", "violation_tolerance": 100})
 

@@ -191,9 +191,8 @@ def hcloud_run(queue: Queue) -> tuple[Callable[[], object], Callable[[], float]]
     none = np.zeros(jobs, np.int64)
     need = queue.cores * 1000
     vector = np.zeros((jobs, 10), np.int64)
-    tasks = Tasks(
-        queue.submit, queue.submit, queue.duration, none, need, need, queue.memory * 1024, vector, zeros, none, {}
-    )
+    memory = queue.memory * 1024
+    tasks = Tasks(queue.submit, queue.submit, queue.duration, none, need, need, memory, vector, vector, zeros, none, {})
     setting = Setting(first_fit_strategy(), quiet_cloud(), _shop(queue), queue.servers, 1, samples=0)
     world = build(setting, tasks, usual_capacity(jobs, queue.servers, journal=False))
     simulate = compiled()["sim.engine.simulate"]

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 EPILOG = (
     'Events: {"at": 0, "event": "arrival", "job": "a", "cores": 2, "memory_gib": 4} (and vector, restartable, coin, '
-    "submitted), completion (job, performance, tail) and below-qos (job, performance), ready and interruption "
-    "(instance), sample (instance, contention: ten numbers 0..99), clock. Times are seconds and never fall; a clock "
-    "event fires what is due."
+    "submitted, true_vector), completion (job, performance, tail) and below-qos (job, performance), ready and "
+    "interruption (instance), sample (instance, contention: ten numbers 0..99), clock. Times are seconds and never "
+    "fall; a clock event fires what is due."
 )
 
 app = typer.Typer(pretty_exceptions_enable=False)

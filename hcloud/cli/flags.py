@@ -21,6 +21,10 @@ TraceFormat = Annotated[
 TraceKeys = Annotated[
     list[str] | None, typer.Option("--set", help="A key of the trace's reader, KEY=VALUE; may be repeated.")
 ]
+TraceWindow = Annotated[
+    str | None,
+    typer.Option("--window", help="What of it counts: START..END in seconds or ISO times, or 14d; else its jobs say."),
+]
 OneProvider = Annotated[str | None, typer.Option(help="aws, gcp or azure; else the study's own cloud.")]
 OneRegion = Annotated[str | None, typer.Option(help="The region whose prices count.")]
 Families = Annotated[list[str] | None, typer.Option(help="Family pattern, for example m5.*; may be repeated.")]

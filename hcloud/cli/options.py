@@ -76,6 +76,7 @@ class Simulating:
     families: tuple[str, ...]
     vcpus: int | None
     profiles: Path | None = None
+    window: str | None = None
 
 
 def opened_study(
@@ -91,6 +92,7 @@ def opened_study(
         workload=asked.workload,
         format=asked.format,
         options=asked.keys,
+        window=asked.window,
         providers=(provider_named(asked.provider),) if asked.provider else (),
         regions=(asked.region,) if asked.region else (),
         families=asked.families,

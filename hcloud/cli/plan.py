@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, CloudModel, Configuration, Now, Profiles, TraceFormat, TraceKeys
+from hcloud.cli.flags import AsJson, CloudModel, Configuration, Now, Profiles, TraceFormat, TraceKeys, TraceWindow
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.live import StatePlace, WhichCloud
 from hcloud.cli.main import session
 from hcloud.cli.options import moment, provider_named, tell_first_use
-from hcloud.errors import UsageError
+from hcloud.errors import DeniedByGuardError, UsageError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -50,6 +50,7 @@ def plan(
     json_: AsJson = False,
     workload_format: TraceFormat = None,
     keys: TraceKeys = None,
+    window: TraceWindow = None,
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
@@ -89,6 +90,7 @@ def plan(
         workload=workload,
         format=workload_format,
         options=tuple(keys or ()),
+        window=window,
         providers=tuple(map(provider_named, provider or ())),
         regions=tuple(region or ()),
         families=tuple(family or ()),
@@ -118,6 +120,8 @@ def plan(
                 terminal.note(f"{assumption.key} = {assumption.value}: {assumption.why}")
         _save(made, out, picture, terminal)
         _print(made, PlanFormat.JSON if json_ else output, terminal, frontier=frontier)
+    if made is not None and made.operation is not None and made.operation.is_missed:
+        raise typer.Exit(DeniedByGuardError.exit_code)
     if detailed_exitcode and ((made and made.purchases) or (changes and not changes.is_settled)):
         raise typer.Exit(CHANGES)
 

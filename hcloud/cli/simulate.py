@@ -25,6 +25,7 @@ from hcloud.cli.flags import (
     Strategies,
     TraceFormat,
     TraceKeys,
+    TraceWindow,
     Unprofiled,
 )
 from hcloud.cli.interruptible import interruptible
@@ -43,6 +44,7 @@ def simulate(
     file: Configuration = None,
     workload_format: TraceFormat = None,
     keys: TraceKeys = None,
+    window: TraceWindow = None,
     provider: OneProvider = None,
     region: OneRegion = None,
     family: Families = None,
@@ -72,9 +74,8 @@ def simulate(
         check_picture(picture)
     chosen = strategies_named(strategy or ["all"])
     _check_journal(journal, len(chosen))
-    asked = Simulating(
-        workload, file, workload_format, tuple(keys or ()), provider, region, tuple(family or ()), vcpus, profiles
-    )
+    families, told = tuple(family or ()), tuple(keys or ())
+    asked = Simulating(workload, file, workload_format, told, provider, region, families, vcpus, profiles, window)
     study = opened_study(asked, (cloud, price_ratio, not unprofiled), seed, at)
     tell_study(study, terminal, named=bool(cloud or provider))
     tell_first_use(terminal)

@@ -41,6 +41,10 @@ Format = Annotated[str, typer.Option("--format", help=f"The format, where it is 
 Keys = Annotated[
     list[str] | None, typer.Option("--set", help="A key of the format's reader, KEY=VALUE; may be repeated.")
 ]
+Window = Annotated[
+    str | None,
+    typer.Option("--window", help="What of it counts: START..END in seconds or ISO times, or 14d; else its jobs say."),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of a scenario.")]
 Now = Annotated[str | None, typer.Option(help="The time in the document (ISO 8601), for reproducible output.")]
 Json = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
@@ -52,6 +56,7 @@ def show(
     name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
     workload_format: Format = "auto",
     keys: Keys = None,
+    window: Window = None,
     seed: Seed = 42,
     step: Annotated[str | None, typer.Option(help="Step of the demand, for example 5min; else chosen.")] = None,
     out: Annotated[Path | None, typer.Option(help="Also draw the demand to FILE.png, .svg or .html.")] = None,
@@ -66,7 +71,7 @@ def show(
 
     terminal = session(ctx).terminal
     at = moment(now)
-    workload, every = _opened(_request(name, workload_format, keys, seed), terminal), _step(step)
+    workload, every = _opened(_request(name, workload_format, keys, seed, window), terminal), _step(step)
     with terminal.busy("adding up the demand"):
         summary = summarise(workload, every)
         if out is not None:
@@ -113,6 +118,7 @@ def convert(
     to: Annotated[Path, typer.Option(help="The file to write: .csv, or .parquet for jobs.")],
     workload_format: Format = "auto",
     keys: Keys = None,
+    window: Window = None,
     seed: Seed = 42,
     force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
 ) -> None:
@@ -120,13 +126,13 @@ def convert(
     from hcloud.usecases.workload import convert as write
 
     terminal = session(ctx).terminal
-    workload = _opened(_request(name, workload_format, keys, seed), terminal)
+    workload = _opened(_request(name, workload_format, keys, seed, window), terminal)
     with terminal.busy(f"writing {to}"):
         rows = write(workload, to, force=force)
     terminal.note(f"{counted(rows, 'row')} written to {to}")
 
 
-def _request(name: str, workload_format: str, keys: list[str] | None, seed: int) -> Request:
+def _request(name: str, workload_format: str, keys: list[str] | None, seed: int, window: str | None = None) -> Request:
     from hcloud.usecases.workload import Request
 
     pairs = dict[str, str]()
@@ -135,7 +141,7 @@ def _request(name: str, workload_format: str, keys: list[str] | None, seed: int)
         if not equals or not key:
             raise UsageError(f"--set {text}: write KEY=VALUE")
         pairs[key] = value
-    return Request(name, workload_format, pairs, seed)
+    return Request(name, workload_format, pairs, seed, window)
 
 
 def _opened(request: Request, terminal: Terminal) -> Workload:

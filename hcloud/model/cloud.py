@@ -85,7 +85,7 @@ class CloudModel:
         value = self._value(section, key)
         if not isinstance(value, tuple):
             raise TypeError(f"{section}.{key} is no list")
-        return tuple(v for v in value if not isinstance(v, str))
+        return value
 
     def _value(self, section: str, key: str) -> object:
         return next(p.value for p in self.sections[section] if p.key == key)

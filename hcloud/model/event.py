@@ -30,7 +30,8 @@ class During(StrEnum):
 class Arrival:
     """A job came: thousandths of a vCPU and MiB asked for, its vector, whether it may be interrupted, and a number in
     0..1 that is its own (read by random mapping only). ``submitted`` is when its user submitted it, where that was
-    before (it was profiled first); nothing is decided by it, reports count its wait from then."""
+    before (it was profiled first); nothing is decided by it, reports count its wait from then. ``true_vector`` is what
+    a simulator knows the job to be like, where ``vector`` is what was estimated; nothing is decided by it either."""
 
     at: float
     job: str
@@ -40,6 +41,7 @@ class Arrival:
     restartable: bool
     coin: float
     submitted: float | None = None
+    true_vector: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from enum import StrEnum
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.change import ChangeSet
 from hcloud.model.operation import Operation
+from hcloud.model.workload import Window
 
 FORMAT_VERSION = "1.0"
 OWNED = "owned/"
@@ -30,7 +31,8 @@ class WorkloadSummary:
     """The demand planned for: vCPUs and GiB over the trace, and what was repaired, left out or modelled in it.
 
     ``profile`` is the mean of the vCPUs in equal parts of the trace, ``peaks`` the most in each of them, ``quantiles``
-    the vCPUs that demand stays at or below 0 %, 1 %, ... 100 % of the time; plans of earlier versions lack the latter.
+    the vCPUs that demand stays at or below 0 %, 1 %, ... 100 % of the time, ``window`` the part of the trace that all
+    this is of; plans of earlier versions lack the latter three.
     """
 
     name: str
@@ -47,6 +49,7 @@ class WorkloadSummary:
     profile: tuple[float, ...]
     peaks: tuple[float, ...] = ()
     quantiles: tuple[float, ...] = ()
+    window: Window | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from typing import Literal
 
 FORMAT_VERSION = "1.0"
 
-Value = bool | int | float | str | tuple[float, ...] | tuple[str, ...]
-Kind = Literal["number", "count", "switch", "choice", "numbers", "names"]
+Value = bool | int | float | str | tuple[float, ...]
+Kind = Literal["number", "count", "switch", "choice", "numbers"]
 
 
 class Origin(StrEnum):
@@ -46,8 +46,7 @@ class Key:
     def allowed(self) -> str:
         """What may stand there, for people."""
         if self.choices:
-            several = "a list of " if self.kind == "names" else ""
-            return f"{several}{' or '.join(self.choices)}"
+            return " or ".join(self.choices)
         if self.kind == "switch":
             return "true or false"
         what = {"count": "a whole number", "numbers": "a rising list of numbers"}.get(self.kind, "a number")
@@ -57,7 +56,7 @@ class Key:
 
     def accepts(self, value: object) -> bool:
         """Whether a value read from a file may stand there."""
-        if self.kind in ("numbers", "names"):
+        if self.kind == "numbers":
             return isinstance(value, tuple) and self._accepts_list(value)
         if self.kind == "switch":
             return isinstance(value, bool)
@@ -66,8 +65,6 @@ class Key:
         return self._accepts_number(value) and (self.kind == "number" or isinstance(value, int))
 
     def _accepts_list(self, values: tuple[object, ...]) -> bool:
-        if self.kind == "names":
-            return bool(values) and all(v in self.choices and values.count(v) == 1 for v in values)
         numbers = [v for v in values if isinstance(v, int | float)]
         rising = all(a < b for a, b in pairwise(numbers))
         return bool(values) and rising and all(map(self._accepts_number, values))
@@ -132,14 +129,7 @@ class Mechanism:
         value = self.parameter(key).value
         if not isinstance(value, tuple):
             raise TypeError(f"{self.name}.{key} is no list")
-        return tuple(v for v in value if not isinstance(v, str))
-
-    def names(self, key: str) -> tuple[str, ...]:
-        """A parameter that is a list of names."""
-        value = self.parameter(key).value
-        if not isinstance(value, tuple):
-            raise TypeError(f"{self.name}.{key} is no list")
-        return tuple(v for v in value if isinstance(v, str))
+        return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,8 +170,8 @@ _REQUESTED = (
     Key("undersized_factor", "number", "times below the need", 1, 1000),
 )
 _INFORMATION = (
-    Key("instance_types", "count", "instance types", 1, 100),
-    Key("injected_sources", "count", "sources of interference", 0, 100),
+    Key("injected_sources", "count", "sources of interference", 0, 10),
+    Key("vector_error", "number", "points", 0, 100),
     Key("profiling_seconds", "number", "s", 0, 86_400),
     Key("classification_seconds", "number", "s", 0, 86_400),
     Key("decision_seconds", "number", "s", 0, 86_400),
@@ -189,18 +179,15 @@ _INFORMATION = (
 )
 _COMMITMENT = (
     Key("instance_vcpus", "count", "vCPU", 1, 1024),
-    Key("term_years", "count", "years", 1, 3),
-    _choice("payment", "no-upfront", "partial-upfront", "all-upfront"),
     _choice("rounding", "up", "nearest", "down"),
 )
-_RENTED = (Key("sizes_vcpus", "numbers", "vCPU", 1, 1024), Key("shared", "switch"))
+_SHARED = Key("shared", "switch")
 _HARD = _share("hard", "share of reserved vCPUs")
 _MONITORED = (
     _choice("q90_mode", "guarantee", "literal"),
     _share("level", "share of observations"),
     Key("window_seconds", "number", "s", 1, 604_800),
     Key("probe_seconds", "number", "s", 1, 604_800),
-    Key("resources", "count", "shared resources", 1, 100),
     _choice("cold_start", "prior", "reserved"),
 )
 
@@ -217,8 +204,8 @@ RULES: Mapping[str, Mapping[str, tuple[Key, ...]]] = {
     },
     "on_demand": {
         "none": (),
-        "full-servers": (*_RENTED, Key("headroom", "number", "share above what jobs ask for", 0, 10)),
-        "smallest-fitting": (*_RENTED, Key("families", "names", "", choices=("standard", "compute", "memory"))),
+        "full-servers": (_SHARED, Key("headroom", "number", "share above what jobs ask for", 0, 10)),
+        "smallest-fitting": (Key("sizes_vcpus", "numbers", "vCPU", 1, 1024), _SHARED),
     },
     "mapping": {
         "reserved-only": (),
@@ -226,12 +213,7 @@ RULES: Mapping[str, Mapping[str, tuple[Key, ...]]] = {
         "random": (_share("reserved_share", "share of jobs"),),
         "quality-threshold": (_share("threshold", "quality"), _choice("reading", "absolute", "job-quantile")),
         "static-limit": (_share("limit", "share of reserved vCPUs"),),
-        "dynamic": (
-            Key("large_vcpus", "count", "vCPU", 1, 1024),
-            _choice("utilisation", "allocated", "allocated-or-busy"),
-            Key("unplaceable_is_full", "switch"),
-            Key("interference_is_full", "switch"),
-        ),
+        "dynamic": (Key("interference_is_full", "switch"),),
     },
     "limits": {
         "none": (),

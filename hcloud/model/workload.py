@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import IntEnum
+from dataclasses import dataclass, field, replace
+from enum import IntEnum, StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -45,6 +45,44 @@ class Provenance:
     modelled: tuple[Modelled, ...] = ()
 
 
+class WindowRule(StrEnum):
+    """Who says which part of a trace counts: the user, the trace itself, its jobs (``arrivals``: they come and end
+    within it; ``standing``: most of them outlast the submissions), or nobody (``whole``: all of a series)."""
+
+    ASKED = "asked"
+    TRACE = "trace"
+    ARRIVALS = "arrivals"
+    STANDING = "standing"
+    WHOLE = "whole"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The part of a trace that is evidence of demand, from ``start`` to ``end``, in the trace's seconds; ``first`` and
+    ``last`` are the first submission (or step) and the last end in the trace."""
+
+    start: float
+    end: float
+    first: float
+    last: float
+    rule: WindowRule
+
+    @property
+    def seconds(self) -> float:
+        """How long it is."""
+        return self.end - self.start
+
+    @property
+    def cut_before(self) -> float:
+        """Seconds of the trace before it."""
+        return max(self.start - self.first, 0.0)
+
+    @property
+    def cut_after(self) -> float:
+        """Seconds of the trace after it."""
+        return max(self.last - self.end, 0.0)
+
+
 @dataclass(frozen=True, slots=True)
 class Jobs:
     """Jobs as columns of one length, sorted by submit time.
@@ -52,8 +90,10 @@ class Jobs:
     ``submit`` and ``duration`` in seconds (submit from the trace's own origin), ``cores`` in vCPUs, ``memory`` in GiB,
     ``gpus`` in devices, ``kind`` as :class:`Kind`, ``app`` as index into ``apps`` (-1: none), ``qos`` as index into
     ``qos_classes`` (-1: none). ``vectors`` holds the interference vectors that are known, by application: 0..99 for
-    each resource of :data:`hcloud.model.profile.RESOURCES`. ``performance`` is what is known of it on instance types,
-    by application and type, more is better.
+    each resource of :data:`hcloud.model.profile.RESOURCES`; ``vector_errors`` the standard deviation of each entry, in
+    points, where one is known. ``performance`` is what is known of it on instance types, by application and type, more
+    is better. ``window`` is the part of the trace that counts where the user states it; ``recorded_until`` the second
+    at which the trace says that its record ends.
     """
 
     submit: Floats
@@ -68,14 +108,25 @@ class Jobs:
     qos_classes: tuple[str, ...]
     provenance: Provenance
     vectors: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    vector_errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     performance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    window: Window | None = None
+    recorded_until: float | None = None
 
     def __len__(self) -> int:
         return len(self.submit)
 
+    def at(self, rows: NDArray[np.intp]) -> Jobs:
+        """The jobs of some rows."""
+        columns = {name: getattr(self, name)[rows] for name in JOB_COLUMNS}
+        return replace(self, **columns)
 
+
+JOB_COLUMNS = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
 LONGEST_LIKELY_SECONDS = 5 * 8760 * 3600  # ours: a trace over more than five years has its times in another unit
 FULL_YEAR_SECONDS = 8760 * 3600
+DATES_FROM = 1e8
+"""A trace that begins later than this many seconds counts from 1970 and is shown with dates."""
 
 
 def odd_times(span_seconds: float) -> str:
@@ -93,7 +144,8 @@ class Demand:
     """Capacity in use over time, one entry a step of ``step_seconds``: mean vCPUs and GiB within the step.
 
     ``batch_cores`` is the part of ``cores`` that batch jobs take (what spot capacity may serve); ``start`` is the
-    time of the first step in seconds (Unix time where the input has dates, else the trace's own origin).
+    time of the first step in seconds (Unix time where the input has dates, else the trace's own origin). ``window`` is
+    the part of the trace it is of, where it is a part.
     """
 
     start: float
@@ -102,6 +154,7 @@ class Demand:
     memory: Floats
     batch_cores: Floats
     provenance: Provenance
+    window: Window | None = None
 
     def __len__(self) -> int:
         return len(self.cores)

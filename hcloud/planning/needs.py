@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 KEPT = 0.95
 """Share of the performance at the size asked for that a smaller one must keep (the thesis' quality of service)."""
 HIGHEST = 99
+UNKNOWN_ERROR = HIGHEST / math.sqrt(12)
+"""Standard deviation in points of a score that nothing is known about: any is as likely as any other."""
+_SIGMAS = 1.96
+"""Half of a 95 % interval in standard deviations."""
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)c(\d+(?:\.\d+)?)g")
 KEY, NO_PROFILE = "profiles.folder", "no profile, so as asked for"
 
@@ -38,14 +44,15 @@ class SizePoint(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Need:
     """What one application's jobs need: its sizes by rising vCPUs, its interference vector (0..99 in the order of
-    RESOURCES; None where nothing is known), its performance by instance type (more is better), and what each rests on,
-    for people."""
+    RESOURCES; None where nothing is known) with the standard deviation of each entry in points, its performance by
+    instance type (more is better), and what each rests on, for people."""
 
     app: str
     sizes: tuple[SizePoint, ...]
     vector: tuple[int, ...] | None
     types: Mapping[str, float]
     because: str
+    errors: tuple[float, ...] = ()
 
     @property
     def quality(self) -> int | None:
@@ -58,9 +65,10 @@ def need_of(profile: Profile, estimate: Estimate) -> Need:
     counts."""
     known = {aspect: _known(profile, estimate, aspect) for aspect in Aspect}
     sizes = _sizes(known[Aspect.SCALE_UP], rising=profile.metric.rising)
-    vector = _vector(known[Aspect.TOLERATED], known[Aspect.CAUSED])
+    scores = _scores(known[Aspect.TOLERATED], known[Aspect.CAUSED])
     types = {c: _performance(p, rising=profile.metric.rising)[0] for c, p in known[Aspect.TYPES].items()}
-    return Need(profile.app, sizes, vector, types, _because(profile))
+    vector = tuple(score for score, _ in scores) or None
+    return Need(profile.app, sizes, vector, types, _because(profile), tuple(error for _, error in scores))
 
 
 def _known(profile: Profile, estimate: Estimate, aspect: Aspect) -> Mapping[str, Predicted]:
@@ -85,16 +93,19 @@ def _performance(predicted: Predicted, *, rising: bool) -> tuple[float, float]:
     return (predicted.value, worse) if rising else (1 / predicted.value, 1 / worse)
 
 
-def _vector(tolerated: Mapping[str, Predicted], caused: Mapping[str, Predicted]) -> tuple[int, ...] | None:
-    """What it bears badly or presses on, whichever is more: the vector stands for both (thesis §8.3.3)."""
+def _scores(tolerated: Mapping[str, Predicted], caused: Mapping[str, Predicted]) -> list[tuple[int, float]]:
+    """What it bears badly or presses on, whichever is more, with its standard deviation: the vector stands for both
+    (thesis §8.3.3)."""
     if not tolerated and not caused:
-        return None
-    entries = []
+        return []
+    scores = []
     for resource in RESOURCES:
-        known = [100 - tolerated[resource].value] if resource in tolerated else []
-        known += [caused[resource].value] if resource in caused else []
-        entries.append(min(max(round(max(known)), 0), HIGHEST) if known else UNKNOWN_SCORE)
-    return tuple(entries)
+        known = [(100 - tolerated[resource].value, tolerated[resource])] if resource in tolerated else []
+        known += [(caused[resource].value, caused[resource])] if resource in caused else []
+        score, of = max(known, key=itemgetter(0)) if known else (UNKNOWN_SCORE, None)
+        error = (of.high - of.low) / (2 * _SIGMAS) if of else UNKNOWN_ERROR
+        scores.append((min(max(round(score), 0), HIGHEST), min(error, UNKNOWN_ERROR)))
+    return scores
 
 
 def _because(profile: Profile) -> str:
@@ -152,9 +163,11 @@ def fit_jobs(jobs: Jobs, needs: Sequence[Need]) -> Fitted:
             modelled.append(Modelled(name, f"{said}; from {by_name[name].because}", KEY))
     known = np.isin(jobs.app, [c for c, n in enumerate(jobs.apps) if n in by_name])
     vectors = {n.app: n.vector for n in needs if n.vector is not None and n.app in jobs.apps}
+    errors = {n.app: n.errors for n in needs if n.app in vectors}
     origin = replace(jobs.provenance, modelled=(*jobs.provenance.modelled, *modelled))
     types = {n.app: n.types for n in needs if n.types and n.app in jobs.apps}
-    fitted = replace(jobs, cores=cores, memory=memory, vectors=vectors, performance=types, provenance=origin)
+    fitted = replace(jobs, cores=cores, memory=memory, vectors=vectors, vector_errors=errors)
+    fitted = replace(fitted, performance=types, provenance=origin)
     return Fitted(fitted, int(known.sum()), tuple(n for n in jobs.apps if n not in by_name))
 
 

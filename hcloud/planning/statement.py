@@ -136,6 +136,7 @@ def _summary(demand: Demand) -> WorkloadSummary:
         profile=tuple(round(value, digits) for value in means),
         peaks=tuple(round(value, digits) for value in peaks),
         quantiles=tuple(round(float(q), digits) for q in np.quantile(demand.cores, PERCENTS, method="inverted_cdf")),
+        window=demand.window,
     )
 
 

@@ -43,14 +43,13 @@ Numbers = dict[str, float]
 
 
 def _mapping(part: Mechanism, qualities: Sequence[int]) -> Numbers:
-    rule, dynamic = part.rule, part.rule == "dynamic"
+    rule = part.rule
     return {
         "mapping": tuple(RULES["mapping"]).index(rule),
         "reserved_share": part.number("reserved_share") if rule == "random" else 0.0,
         "threshold": _threshold(part, qualities) if rule == "quality-threshold" else 0,
         "static_limit": part.number("limit") if rule == "static-limit" else _ALWAYS,
-        "unplaceable_is_full": int(dynamic and part.switch("unplaceable_is_full")),
-        "interference_is_full": int(dynamic and part.switch("interference_is_full")),
+        "interference_is_full": int(rule == "dynamic" and part.switch("interference_is_full")),
     }
 
 
@@ -148,6 +147,7 @@ def _monitoring(part: Mechanism) -> Numbers:
     return {
         "monitor": int(watched),
         "monitor_level": part.number("satisfied_level") if watched else 0.0,
+        "monitor_period": part.number("sample_seconds") if watched else _NEVER_SECONDS,
         "patience": part.number("patience_seconds") if watched else _NEVER_SECONDS,
         "enlarge": part.number("enlarge_factor") if watched else _ALWAYS,
         "most_moves": int(part.number("most_reschedules")) if watched else 0,

@@ -17,7 +17,6 @@ class Rules(NamedTuple):
     threshold: int
     static_limit: float
     large: int
-    unplaceable_is_full: int
     interference_is_full: int
     soft: float
     hard: float
@@ -54,6 +53,7 @@ class Rules(NamedTuple):
     probe_before_reuse: int
     monitor: int
     monitor_level: float
+    monitor_period: float
     patience: float
     enlarge: float
     most_moves: int

@@ -50,12 +50,13 @@ Years = Annotated[Literal[1, 3], BeforeValidator(_years)]
 
 
 class WorkloadSection(Section):
-    """What ran: a file, or a generated scenario; ``options`` are the keys of its reader."""
+    """What ran: a file, or a generated scenario; ``options`` are its reader's keys, ``window`` is what of it counts."""
 
     path: Path | None = None
     scenario: str | None = None
     format: str = "auto"
     options: dict[str, str | float | bool] = Field(default_factory=dict)
+    window: str | None = None
 
 
 class PricesSection(Section):
@@ -137,6 +138,9 @@ class OperationSection(Section):
     qos: Share = 0.9
     budget: Annotated[Decimal, Field(gt=0)] | None = None
     seeds: Annotated[int, Field(ge=1, le=1000)] = 3
+    runs: Annotated[int, Field(ge=1, le=100_000)] = 200
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    alike: Annotated[float, Field(ge=0, le=1)] = 0.005
     cloud: str | None = None
 
 

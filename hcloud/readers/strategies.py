@@ -60,20 +60,16 @@ def misfits(strategy: Strategy) -> Iterable[tuple[str, str, str]]:
     if has_reserve and rule["queueing"] == "none":
         yield "mechanisms.queueing.rule", "none", "a reserve can be full: arrival-order or late-binding"
     if mapping == "dynamic":
-        yield from _dynamic_misfits(strategy, rule)
+        yield from _dynamic_misfits(rule)
     yield from _limit_misfits(strategy.mechanism("limits"))
 
 
-def _dynamic_misfits(strategy: Strategy, rule: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:
+def _dynamic_misfits(rule: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:
     for needed, values in (("limits", ("fixed", "feedback")), ("quality", ("monitored",))):
         if rule[needed] not in values:
             yield f"mechanisms.{needed}.rule", rule[needed], f"the dynamic mapping needs {' or '.join(values)}"
     if rule["queueing"] != "late-binding":
         yield "mechanisms.queueing.rule", rule["queueing"], "the dynamic mapping asks late-binding for the wait"
-    if rule["on_demand"] != "none":
-        large = strategy.mechanism("mapping").number("large_vcpus")
-        if large not in strategy.mechanism("on_demand").numbers("sizes_vcpus"):
-            yield "mechanisms.mapping.parameters.large_vcpus", f"{large:g}", "must be one of on_demand's sizes_vcpus"
 
 
 def _limit_misfits(limits: Mechanism) -> Iterable[tuple[str, str, str]]:

@@ -9,7 +9,7 @@ import numpy as np
 from hcloud.control.controller import open_pool
 from hcloud.control.state import COMMANDS, Job, Kind, new_control
 from hcloud.model.cloud import CloudModel, Quantiles, SizeModel
-from hcloud.model.profile import RESOURCES, UNKNOWN_SCORE
+from hcloud.model.profile import RESOURCES
 from hcloud.model.strategy import Strategy
 from hcloud.policy.compose import compose
 from hcloud.policy.quality import HALF, SCALE, complement, encode, leading
@@ -148,6 +148,7 @@ def task_table(tasks: Tasks) -> Table[world.Task]:
     made = table(world.Task, len(tasks))
     for field in ("submit", "decide", "work", "service", "need"):
         column(made, field)[:] = getattr(tasks, field)
+    column(made, "vector")[:] = tasks.truth
     for field in ("began", "ended", "queued", "action"):
         column(made, field)[:] = -1
     return made
@@ -156,13 +157,11 @@ def task_table(tasks: Tasks) -> Table[world.Task]:
 def job_table(setting: Setting, tasks: Tasks, kinds: Table[Kind]) -> Table[Job]:
     """What the controller is told about the jobs."""
     made = table(Job, len(tasks))
-    informed = setting.strategy.mechanism("information").rule == "profiled"
-    known = tasks.vector if informed else np.full_like(tasks.vector, UNKNOWN_SCORE)
     size = smallest_fitting(tasks, kinds)
     rule, large = setting.strategy.mechanism("on_demand").rule, kinds[setting.shop.large]
     in_large = (tasks.ask <= large.cores) & (tasks.memory <= large.memory)
     whole = in_large if rule != "smallest-fitting" else np.zeros(len(tasks), np.bool_)
-    column(made, "high")[:], column(made, "low")[:] = encoded(known)
+    column(made, "high")[:], column(made, "low")[:] = encoded(tasks.vector)
     column(made, "size_class")[:] = np.maximum(size, 0)
     column(made, "kind")[:] = np.where(whole, setting.shop.large, size if rule != "none" else -1)
     if setting.strategy.mechanism("spot").rule != "none":

@@ -1,11 +1,11 @@
-"""What neighbours do to a job, and what quality an instance has left (thesis §8.2.2; the formulas are ours)."""
+"""What neighbours truly do to a job, whatever was estimated, and what quality an instance has left (thesis §8.2.2; the
+formulas are ours)."""
 
 from __future__ import annotations
 
 import math
 
-from hcloud.control.state import Job
-from hcloud.policy.placement import RESOURCES
+from hcloud.policy.placement import RESOURCES, UNTOUCHED, room_of
 from hcloud.policy.quality import complement, encode
 from hcloud.policy.records import Reals
 from hcloud.sim.world import Cloud, Host, World
@@ -29,27 +29,40 @@ def at_quantile(values: Reals, share: float) -> float:
     return value
 
 
+def take_stock(w: World, number: int) -> None:
+    """Sum up how the tenants of a server truly press and what they truly bear, for what is asked about it next."""
+    capacity = w.control.kinds[w.control.servers[number].kind].cores
+    pressure, room = w.tally.pressure, w.tally.room
+    for i in range(RESOURCES):
+        pressure[i], room[i] = 0, UNTOUCHED
+    tenant = w.control.servers[number].first
+    while tenant >= 0:
+        job, vector = w.control.jobs[tenant], w.tasks[tenant].vector
+        for i in range(RESOURCES):
+            pressure[i] += vector[i] * job.cores
+            room[i] = min(room[i], room_of(vector[i], job.cores, capacity, 0))
+        tenant = job.next
+
+
 def is_calm(w: World, number: int, load: float) -> bool:
-    """Whether no tenant of a server suffers at this load of the neighbours."""
-    server = w.control.servers[number]
-    capacity = w.control.kinds[server.kind].cores
-    slack = w.control.rules.tolerance * capacity
-    pressure, room, external = server.pressure, server.room, w.behaviours[server.kind].external
+    """Whether no tenant of a server, of which stock was taken, suffers at this load of the neighbours."""
+    kind = w.control.servers[number].kind
+    capacity = w.control.kinds[kind].cores
+    pressure, room, external = w.tally.pressure, w.tally.room, w.behaviours[kind].external
     for i in range(RESOURCES):  # noqa: SIM110  (compiled kernels know no generators)
-        if pressure[i] + load * external[i] * capacity > room[i] - slack:
+        if pressure[i] + load * external[i] * capacity > room[i]:
             return False
     return True
 
 
-def suffered(w: World, job: Job, number: int, load: float) -> float:
-    """Points of pressure beyond what a job tolerates, summed over the resources."""
-    server = w.control.servers[number]
-    capacity = w.control.kinds[server.kind].cores
-    weight = capacity if w.control.rules.full_pressure else job.cores
-    pressure, vector, external = server.pressure, job.vector, w.behaviours[server.kind].external
+def suffered(w: World, tenant: int, number: int, load: float) -> float:
+    """Points of pressure beyond what a job tolerates on its server, of which stock was taken, over all resources."""
+    kind, cores = w.control.servers[number].kind, w.control.jobs[tenant].cores
+    capacity = w.control.kinds[kind].cores
+    pressure, vector, external = w.tally.pressure, w.tasks[tenant].vector, w.behaviours[kind].external
     total = 0.0
     for i in range(RESOURCES):
-        others = (pressure[i] - vector[i] * weight) / capacity
+        others = (pressure[i] - vector[i] * cores) / capacity
         total += max(0.0, others + load * external[i] - (99 - vector[i]))
     return total
 
@@ -72,9 +85,10 @@ def quality_of(w: World, number: int, now: float) -> tuple[int, int]:
     """The quality a probe measures: one minus the encoded contention of neighbours and tenants (Tarcil eq. 7.4)."""
     server = w.control.servers[number]
     capacity, load = w.control.kinds[server.kind].cores, neighbours(w, w.hosts[number], now)
-    felt, external = w.tally.scratch, w.behaviours[server.kind].external
+    felt, pressure, external = w.tally.scratch, w.tally.pressure, w.behaviours[server.kind].external
+    take_stock(w, number)
     for i in range(RESOURCES):
-        tenants = server.pressure[i] / capacity if server.tenants > 1 else 0.0
+        tenants = pressure[i] / capacity if server.tenants > 1 else 0.0
         felt[i] = int(tenants + load * external[i])
     high, low = encode(felt)
     return complement(high, low)

@@ -1,4 +1,4 @@
-"""From a workload to the jobs of a run: what they need, what is asked for them, what they press on and bear."""
+"""From a workload to the jobs of a run: what they need and what is asked for them."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from hcloud.model import cloud, strategy, workload
-from hcloud.policy.quality import DIGITS
 from hcloud.policy.records import Ints, Reals
 from hcloud.sim.streams import stream
+from hcloud.sim.vectors import drawn, estimated, put_profiled
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,8 @@ class Tasks:
     """The jobs in the order of their decisions, those larger than the largest type split into pieces.
 
     Times in seconds from the first submission, ``need`` and ``ask`` in thousandths of a vCPU, ``memory`` in MiB,
-    ``vector`` [task, resource] 0..99, ``job`` the row of the workload; ``left_out`` counts jobs by reason.
+    interference vectors [task, resource] 0..99 as they are known (``vector``, what is decided on) and as they are
+    (``truth``, what acts), ``job`` the row of the workload; ``left_out`` counts jobs by reason.
     """
 
     submit: Reals
@@ -28,6 +29,7 @@ class Tasks:
     ask: Ints
     memory: Ints
     vector: Ints
+    truth: Ints
     coin: Reals
     job: Ints
     left_out: dict[str, int]
@@ -53,8 +55,9 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     decide = submit + _delays(jobs, rows, information)
     order = np.lexsort((rank[rows], memory, need, service, work, submit, decide))
     chosen = rows[order]
-    vector = vectors(service[order], model, stream(seed, "job sensitivity"))
-    _put_known(vector, jobs, chosen)
+    truth = drawn(service[order], model, seed)
+    vector = estimated(truth, information, seed)
+    put_profiled((truth, vector), jobs, chosen, seed, informed=information.rule != "requested")
     if information.rule == "requested":
         ask = requested(need[order], information, largest, stream(seed, "user requests"))
     else:
@@ -62,7 +65,7 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     coin = stream(seed, "coin").random(len(chosen))
     return Tasks(
         submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
-        vector, coin, chosen.astype(np.int64), left_out,
+        vector, truth, coin, chosen.astype(np.int64), left_out,
     )  # fmt: skip
 
 
@@ -101,34 +104,6 @@ def _delays(jobs: workload.Jobs, rows: Ints, information: strategy.Mechanism) ->
     known, first = np.unique(apps, return_index=True)
     delays[by_time[first[known >= 0]]] += information.number("profiling_seconds")
     return delays
-
-
-def vectors(service: Ints, model: cloud.CloudModel, chance: np.random.Generator) -> Ints:
-    """The interference vectors of jobs, 0..99 [job, resource]: how large the largest entry is depends on the kind."""
-    count = len(service)
-    tolerant = chance.random(count) < model.number("jobs", "batch_tolerant_share")
-    place = chance.random(count)
-    bounds = {k: model.numbers("jobs", k) for k in ("batch_tolerant", "batch_sensitive", "service_sensitive")}
-    largest = np.where(
-        service == 1,
-        _between(bounds["service_sensitive"], place),
-        np.where(tolerant, _between(bounds["batch_tolerant"], place), _between(bounds["batch_sensitive"], place)),
-    )
-    low, high = model.numbers("jobs", "other_entries")
-    shares = chance.uniform(low, high, (count, DIGITS))
-    shares[np.arange(count), chance.integers(0, DIGITS, count)] = 1.0
-    return np.minimum(np.rint(shares * largest[:, None]), 99).astype(np.int64)
-
-
-def _put_known(vector: Ints, jobs: workload.Jobs, rows: Ints) -> None:
-    """The vectors of profiled applications in place of drawn ones."""
-    for code, name in enumerate(jobs.apps):
-        if name in jobs.vectors:
-            vector[jobs.app[rows] == code] = jobs.vectors[name]
-
-
-def _between(bounds: tuple[float, ...], place: Reals) -> Reals:
-    return bounds[0] + (bounds[1] - bounds[0]) * place
 
 
 def requested(need: Ints, information: strategy.Mechanism, largest: int, chance: np.random.Generator) -> Ints:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
+from hcloud.policy.rules import Rules
 from hcloud.sim.heap import push
-from hcloud.sim.interference import batch_rate, is_calm, neighbours, service_tail, suffered
+from hcloud.sim.interference import batch_rate, is_calm, neighbours, service_tail, suffered, take_stock
 from hcloud.sim.world import CHECK, FINISH, Task, World
 
 DONE = 1e-9
@@ -48,6 +51,7 @@ def review(w: World, place: int, now: float, only: int) -> None:
     """Rate the tenants of a server anew; where it was and stays calm, ``only`` the one that changed (-1: nobody)."""
     host = w.hosts[place]
     load = neighbours(w, host, now)
+    take_stock(w, place)
     calm, was_calm = is_calm(w, place, load), host.calm == 1
     host.calm = 1 if calm else 0
     if calm and was_calm:
@@ -56,10 +60,9 @@ def review(w: World, place: int, now: float, only: int) -> None:
         return
     number = w.control.servers[place].first
     while number >= 0:
-        job = w.control.jobs[number]
         if w.tasks[number].running:
-            _rate(w, number, now, 0.0 if calm else suffered(w, job, place, load), host.slowness)
-        number = job.next
+            _rate(w, number, now, 0.0 if calm else suffered(w, number, place, load), host.slowness)
+        number = w.control.jobs[number].next
 
 
 def _rate(w: World, number: int, now: float, excess: float, slowness: float) -> None:
@@ -80,7 +83,12 @@ def _rate(w: World, number: int, now: float, excess: float, slowness: float) -> 
     rules = w.control.rules
     if rules.monitor and task.suspect == 0 and performance_now(task) < rules.monitor_level:
         task.suspect = 1
-        push(w, now + rules.patience, CHECK, number, task.version)
+        push(w, next_sample(rules, now + rules.patience), CHECK, number, task.version)
+
+
+def next_sample(rules: Rules, time: float) -> float:
+    """When the monitor first looks at jobs from a time on: at every period since the start of the run."""
+    return max(math.ceil(time / rules.monitor_period) * rules.monitor_period, time)
 
 
 def performance_now(task: Task) -> float:

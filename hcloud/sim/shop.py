@@ -19,6 +19,7 @@ from hcloud.model.catalog import (
     PurchaseOption,
     SustainedUse,
 )
+from hcloud.model.strategy import Strategy
 from hcloud.units import HOURS_PER_YEAR
 
 _ALIKE = Decimal("0.01")
@@ -94,6 +95,17 @@ def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None) -> Shop:
         book.billing[key.provider],
         book.sustained.get((key.provider, chosen.family)),
     )
+
+
+def shop_for(shop: Shop, strategy: Strategy) -> Shop:
+    """What a strategy rents of what is sold: of the sizes up to its largest only those it names, all above, and always
+    the type that is reserved."""
+    rents = strategy.mechanism("on_demand")
+    if rents.rule != "smallest-fitting":
+        return shop
+    sizes, reserved = rents.numbers("sizes_vcpus"), shop.types[shop.large]
+    kept = tuple(t for t in shop.types if t is reserved or t.shape.vcpus in sizes or t.shape.vcpus > max(sizes))
+    return replace(shop, types=kept, large=kept.index(reserved))
 
 
 def open_shop(book: PriceBook, wanted: Wanted) -> Shop:

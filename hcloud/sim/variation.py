@@ -149,7 +149,7 @@ def read_value(key: Key, text: str, path: str) -> Value:
     """A value as its key reads it; UsageError says what may stand there."""
     value = _value(key, text)
     if value is None or not key.accepts(value):
-        lists = f", joined by {LIST_SEPARATOR!r}" if key.kind in ("numbers", "names") else ""
+        lists = f", joined by {LIST_SEPARATOR!r}" if key.kind == "numbers" else ""
         raise _refusal(path, text, f"{key.allowed}{lists}")
     return value
 
@@ -159,8 +159,6 @@ def _value(key: Key, text: str) -> Value | None:
         return {"true": True, "false": False}.get(text.lower())
     if key.kind == "choice":
         return text
-    if key.kind == "names":
-        return tuple(text.split(LIST_SEPARATOR))
     if key.kind == "numbers":
         numbers = [_number(part) for part in text.split(LIST_SEPARATOR)]
         usable = tuple(n for n in numbers if n is not None)

@@ -68,10 +68,10 @@ class Task:
     """A job as the cloud sees it.
 
     Given: when it came and is decided on, seconds of ``work`` in isolation, 1 for a service, thousandths of a vCPU
-    needed. Run: work left, when it is ``due`` at its present ``rate`` (work a second; for a service its tail latency
-    relative to isolation), since when, seconds ran, tail latency x seconds, vCPU-milliseconds used, when it began and
-    ended (-1: not), seconds in the queue of the reserve (-1: never there), and the first decision about it with the
-    instance it ended on."""
+    needed, its true interference ``vector`` (the controller knows an estimate). Run: work left, when it is ``due`` at
+    its present ``rate`` (work a second; for a service its tail latency relative to isolation), since when, seconds ran,
+    tail latency x seconds, vCPU-milliseconds used, when it began and ended (-1: not), seconds in the queue of the
+    reserve (-1: never there), and the first decision about it with the instance it ended on."""
 
     submit: float
     decide: float
@@ -98,6 +98,7 @@ class Task:
     kind: int
     serial: int
     margin: float
+    vector: Annotated[Ints, RESOURCES]
 
 
 class Host:
@@ -155,7 +156,8 @@ class Line:
 class Tally:
     """Counters of a run: seconds of simulated time, pool vCPU-ms and queue jobs integrated over it, the last finish,
     the last control period; jobs running and come; rows written; whether a table was too short; how often things
-    happened (``at_once`` of the ``emptied`` instances were released, jobs ``reused`` an instance)."""
+    happened (``at_once`` of the ``emptied`` instances were released, jobs ``reused`` an instance); and of the server
+    looked at, how its tenants truly press and what they truly bear (units of :mod:`hcloud.policy.placement`)."""
 
     now: float
     used_seconds: float
@@ -177,6 +179,8 @@ class Tally:
     refused: int
     stopped: int
     scratch: Annotated[Ints, RESOURCES]
+    pressure: Annotated[Ints, RESOURCES]
+    room: Annotated[Ints, RESOURCES]
 
 
 class World(NamedTuple):

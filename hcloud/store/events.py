@@ -172,7 +172,8 @@ def _read_arrival(document: Document) -> Arrival:
     memory = math.ceil(_number(document, "memory_gib", 0.0, 1e6, 0.0) * 1024)
     at, vector = _at(document), _entries(document, "vector", UNKNOWN)
     submitted = None if document.get("submitted") is None else _number(document, "submitted", 0.0, at)
-    return Arrival(at, job, ask, memory, vector, restartable, coin, submitted)
+    truth = None if document.get("true_vector") is None else _entries(document, "true_vector")
+    return Arrival(at, job, ask, memory, vector, restartable, coin, submitted, truth)
 
 
 def _write_arrival(event: Arrival) -> Document:
@@ -184,6 +185,7 @@ def _write_arrival(event: Arrival) -> Document:
         "restartable": event.restartable,
         "coin": event.coin,
         **({} if event.submitted is None else {"submitted": event.submitted}),
+        **({} if event.true_vector is None else {"true_vector": list(event.true_vector)}),
     }
 
 

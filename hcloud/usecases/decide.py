@@ -68,7 +68,7 @@ def _bought(strategy: Strategy, pool: int, market: Market) -> Setup:
     from hcloud.readers.clouds import load_cloud
     from hcloud.readers.prices.bundled import load_bundled
     from hcloud.sim.build import Setting, rental_kinds
-    from hcloud.sim.shop import Wanted, open_shop
+    from hcloud.sim.shop import Wanted, open_shop, shop_for
     from hcloud.usecases.journal import setup_of
     from hcloud.usecases.simulation import LARGE_VCPUS, PAPER, PATTERNS
 
@@ -80,7 +80,7 @@ def _bought(strategy: Strategy, pool: int, market: Market) -> Setup:
         wanted = Wanted(market.provider, market.region, families, LARGE_VCPUS)
         cloud = market.cloud or f"measured-{market.provider}"
     book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
-    shop = open_shop(book, wanted)
+    shop = shop_for(open_shop(book, wanted), strategy)
     kinds = rental_kinds(Setting(strategy, load_cloud(cloud), shop, pool, 0))
     return setup_of(strategy, _compose(strategy, shop.large), kinds, shop, pool)
 

@@ -154,7 +154,8 @@ class Reading:
         asked = int(t.ask[row]), int(t.memory[row])
         submitted = float(t.submit[row])
         before = submitted if submitted < time else None
-        return Arrival(time, self._names[row], *asked, vector, not t.service[row], float(t.coin[row]), before)
+        restartable, coin, truth = not t.service[row], float(t.coin[row]), tuple(t.truth[row].tolist())
+        return Arrival(time, self._names[row], *asked, vector, restartable, coin, before, truth)
 
     def _sample(self, at: int) -> Sample:
         """A probe stands right before the arrival or the end, or right after the start, that it was made for."""

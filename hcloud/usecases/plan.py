@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
@@ -20,13 +19,13 @@ from hcloud.model.operation import Operation
 from hcloud.model.plan import Digests, Plan
 from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.decide import Decision, decide
-from hcloud.planning.demand import demand_of
 from hcloud.planning.forecast import choose_step
 from hcloud.planning.operation import planned_reserve
 from hcloud.planning.owned import Owned
 from hcloud.planning.settings import Market, PlanSettings, Speed, fitting_vcpus
 from hcloud.planning.speeds import family_speeds, fleet_speeds
 from hcloud.planning.statement import Circumstances, state
+from hcloud.planning.window import demand_within, window_of
 from hcloud.readers.config import Loaded, OwnedSection
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
 from hcloud.usecases.plan_notes import Seen, assumptions, warnings
@@ -35,8 +34,6 @@ from hcloud.usecases.sources import check_regions, open_prices, open_workload
 
 DAY = 86_400
 SPLITTABLE = frozenset({"swim"})  # MapReduce tasks run on any machine: a job need not fit on one
-DAY_SECONDS = 86_400
-SUBMITTING_SHARE = 0.5  # ours: below this share of the trace the last submission does not end it
 READING = 0.2  # ours: the part of the progress bar that reading takes where strategies are simulated
 FITTING_JOBS = 0.95  # ours: the share of jobs an instance must be able to hold
 
@@ -115,27 +112,14 @@ def without_gpu_jobs(workload: Workload) -> Workload:
     if not len(kept):
         raise InputError(f"{workload.provenance.name}: every job asks for GPUs, and no GPU type is planned for yet")
     left_out = {**workload.provenance.left_out, "asks for GPUs, which are not planned for": len(workload) - len(kept)}
-    columns = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")
-    chosen = {name: getattr(workload, name)[kept] for name in columns}
-    return replace(workload, **chosen, provenance=replace(workload.provenance, left_out=left_out))
+    return replace(workload.at(kept), provenance=replace(workload.provenance, left_out=left_out))
 
 
 def _demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
-    """Demand by planning step; where a term ends inside the horizon the steps are hours at least.
-
-    Of a job trace the time from the first to the last submission counts, so that its draining tail is not mistaken for
-    low demand; all of it counts where submissions fill less than half of the time (a few jobs that run for long), and
-    a last submission within an hour of a whole number of days counts as those days: what is submitted every hour is
-    submitted for the last time an hour before its day is over.
-    Raises UsageError where steps do not fill the horizon.
-    """
-    if isinstance(workload, Jobs):
-        begin, end = float(workload.submit[0]), float(workload.submit[-1])
-        last = float((workload.submit + workload.duration).max())
-        end = last if end - begin < SUBMITTING_SHARE * (last - begin) else _to_whole_days(begin, end, last)
-    else:
-        begin, end = workload.start, workload.start + len(workload) * workload.step_seconds
-    step = choose_step(end - begin, settings.outlook)
+    """Demand by planning step within the window that counts; where a term ends inside the horizon the steps are hours
+    at least. Raises UsageError where steps do not fill the horizon."""
+    window = window_of(workload)
+    step = choose_step(window.seconds, settings.outlook)
     terms = [t for m in settings.markets for t in m.terms]
     if settings.outlook.horizon_hours > min(terms, default=1) * HOURS_PER_YEAR:
         step = max(step, SECONDS_PER_HOUR)
@@ -143,26 +127,7 @@ def _demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
         step = max(step, workload.step_seconds)
     if settings.outlook.horizon_hours * SECONDS_PER_HOUR % step:
         raise UsageError(f"the horizon is not a whole number of steps of {format_duration(step)}; set planning.step")
-    return _between(demand_of(workload, step), begin, end)
-
-
-def _to_whole_days(begin: float, end: float, last: float) -> float:
-    """The end of the last day where the last submission lies within an hour of it and something still runs after it."""
-    whole = begin + math.ceil((end - begin) / DAY_SECONDS) * DAY_SECONDS
-    return whole if end < whole <= end + SECONDS_PER_HOUR and last > end else end
-
-
-def _between(demand: Demand, begin: float, end: float) -> Demand:
-    """The steps that lie at least half between two times, one at the least."""
-    first = min(round((begin - demand.start) / demand.step_seconds), len(demand) - 1)
-    last = max(round((end - demand.start) / demand.step_seconds), first + 1)
-    return replace(
-        demand,
-        start=demand.start + first * demand.step_seconds,
-        cores=demand.cores[first:last],
-        memory=demand.memory[first:last],
-        batch_cores=demand.batch_cores[first:last],
-    )
+    return demand_within(workload, step, window)
 
 
 def _sized(market: Market, workload: Jobs | Demand, demand: Demand) -> Market:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hcloud.model.profile import RESOURCES, Aspect
+from hcloud.model.workload import WindowRule
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Schema = dict[str, Any]
@@ -321,12 +322,18 @@ SCREENS: Mapping[str, Schema] = {
                         "mean_duration_seconds",
                         "mean_cores",
                         "peak_cores",
+                        "peak_step_seconds",
+                        "peak_at_once_cores",
                         "core_hours",
                         "batch_share",
                         "mean_memory_gib",
                         "gpus",
                     )
                 }
+            ),
+            "window": closed(
+                dict.fromkeys(("start", "end", "cut_before_seconds", "cut_after_seconds"), NUMBER)
+                | {"rule": {"enum": [rule.value for rule in WindowRule]}}
             ),
             "demand": closed(
                 {"start": NUMBER, "step_seconds": COUNT, "cores": _SERIES, "memory_gib": _SERIES}

@@ -21,7 +21,7 @@ from hcloud.sim.build import Setting
 from hcloud.sim.prepare import Tasks, tasks_of
 from hcloud.sim.run import Outcome, run
 from hcloud.sim.scenarios import scenario
-from hcloud.sim.shop import Shop, Wanted, open_shop
+from hcloud.sim.shop import Shop, Wanted, open_shop, shop_for
 from hcloud.usecases.sources import check_regions, open_prices, open_workload
 
 PAPER = "paper"
@@ -131,7 +131,7 @@ def setting_for(study: Study, strategy: Strategy, pool: int | None = None) -> Se
     """A strategy in the study, with its own reserve unless ``pool`` states another."""
     informed = strategy_for(study, strategy)
     servers = pool_for(study, informed) if pool is None else pool
-    return Setting(informed, study.cloud, study.shop, servers, study.seed)
+    return Setting(informed, study.cloud, shop_for(study.shop, informed), servers, study.seed)
 
 
 def tasks_for(study: Study, strategy: Strategy) -> Tasks:

@@ -22,12 +22,24 @@ SCENARIO_PREFIX = "scenario:"
 def open_workload(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Workload:
     """The workload the configuration names, its jobs fitted to their applications' profiles where it names these;
     ``progress`` hears the share read so far. Raises UsageError where the configuration names none or two."""
-    workload = _read_workload(loaded, progress)
+    workload = within(_read_workload(loaded, progress), loaded.config.workload.window)
     if loaded.config.profiles.folder is None:
         return workload
     from hcloud.usecases.profiled import with_profiles
 
     return with_profiles(loaded, workload)
+
+
+def within(workload: Workload, window: str | None) -> Workload:
+    """The workload in the window that is asked for; UsageError where it has nothing there."""
+    if window is None:
+        return workload
+    from hcloud.planning.window import restricted, window_of
+    from hcloud.readers.window import check_clock, parse_window
+
+    asked = parse_window(window)
+    check_clock(asked, window_of(workload).first)
+    return restricted(workload, asked)
 
 
 def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> Workload:
@@ -95,6 +107,7 @@ class Flags:
     workload: str | None = None
     format: str | None = None
     options: tuple[str, ...] = ()
+    window: str | None = None
     providers: tuple[Provider, ...] = ()
     regions: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
@@ -137,6 +150,8 @@ def _workload_flags(section: dict[str, object], flags: Flags) -> None:
             section["path"] = str(Path(flags.workload).absolute())
     if flags.format is not None:
         section["format"] = flags.format
+    if flags.window is not None:
+        section["window"] = flags.window
     for option in flags.options:
         key, equals, value = option.partition("=")
         if not equals:

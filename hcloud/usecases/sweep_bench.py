@@ -48,7 +48,7 @@ class Bench:
             "scenario": study.scenario,
             "profiled": study.profiled,
             "cloud": repr((sorted(study.cloud.sections.items()), study.cloud.sizes)),
-            "applications": (jobs.apps, sorted(jobs.vectors.items())),
+            "applications": (jobs.apps, sorted(jobs.vectors.items()), sorted(jobs.vector_errors.items())),
             "offers": [repr(offer) for offer in study.shop.offers],
             "billing": repr((study.shop.billing, study.shop.sustained, study.shop.large)),
         }

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import InputError, UsageError, writing
-from hcloud.model.workload import Demand, Jobs, Kind, Provenance, Workload
-from hcloud.planning.demand import demand_of, mean_cores, peak_cores
+from hcloud.model.workload import DATES_FROM, Demand, Jobs, Kind, Provenance, Window, Workload
+from hcloud.planning.demand import demand_of, peak_cores
+from hcloud.planning.forecast import choose_step
+from hcloud.planning.settings import Outlook
+from hcloud.planning.window import demand_within, window_of
 from hcloud.units import SECONDS_PER_HOUR
-from hcloud.usecases.sources import SCENARIO_PREFIX
+from hcloud.usecases.sources import SCENARIO_PREFIX, within
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 DAY = 86_400
-DATES_FROM = 1e8
-"""A trace that begins later than this many seconds counts from 1970 and is shown with dates."""
 _MOST_STEPS = 20_000
 """A longer series is shown in coarser steps; a shorter one as it is, without part-filled steps at its ends."""
 _STEPS = ((DAY, 60), (7 * DAY, 300), (60 * DAY, 3600), (float("inf"), DAY))
@@ -30,30 +31,56 @@ _STEPS = ((DAY, 60), (7 * DAY, 300), (60 * DAY, 3600), (float("inf"), DAY))
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to open and how: a path or ``scenario:NAME``, a format (or ``auto``), keys as given, the scenario's seed."""
+    """What to open and how: a path or ``scenario:NAME``, a format (or ``auto``), keys as given, the scenario's seed,
+    and what of it counts."""
 
     name: str
     format: str = "auto"
     keys: Mapping[str, str] | None = None
     seed: int = 42
+    window: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """A workload in figures, with its demand in steps fit to be drawn; ``kinds`` counts jobs (none for a series)."""
+    """A workload in figures, with its demand in steps fit to be drawn; ``kinds`` counts jobs (none for a series).
+
+    Means, peak and batch share are those of ``counted``, the window that counts in the steps a plan takes;
+    ``peak_at_once`` is the most vCPUs of the whole trace at one moment (of a series: in one step).
+    """
 
     provenance: Provenance
     entries: int
     kinds: dict[str, int]
     span_seconds: float
     mean_duration_seconds: float
-    mean_cores: float
-    peak_cores: float
+    counted: Demand
+    window: Window
+    peak_at_once: float
     core_hours: float
-    batch_share: float
-    mean_memory_gib: float
     gpus: float
     demand: Demand
+
+    @property
+    def mean_cores(self) -> float:
+        """The mean vCPUs in use in the window."""
+        return float(self.counted.cores.mean())
+
+    @property
+    def peak_cores(self) -> float:
+        """The most vCPUs in use in one step of the window."""
+        return float(self.counted.cores.max())
+
+    @property
+    def mean_memory_gib(self) -> float:
+        """The mean GiB in use in the window."""
+        return float(self.counted.memory.mean())
+
+    @property
+    def batch_share(self) -> float:
+        """The part of the window's core-hours that batch jobs take."""
+        total = float(self.counted.cores.sum())
+        return float(self.counted.batch_cores.sum()) / total if total else 0.0
 
     @property
     def dated(self) -> bool:
@@ -72,6 +99,10 @@ class Verdict:
 
 def open_request(request: Request, progress: Callable[[float], None] | None = None) -> Workload:
     """The workload that is asked for; InputError where a file cannot be used, UsageError for unknown names."""
+    return within(_read(request, progress), request.window)
+
+
+def _read(request: Request, progress: Callable[[float], None] | None) -> Workload:
     if request.name.startswith(SCENARIO_PREFIX):
         from hcloud.sim.scenarios import scenario
 
@@ -101,42 +132,41 @@ def _verdict(request: Request) -> Verdict:
 
 
 def summarise(workload: Workload, step_seconds: int | None = None) -> Summary:
-    """Figures and demand; the step is chosen from the span unless given."""
+    """Figures and demand; the step that is drawn is chosen from the span unless given."""
+    window = window_of(workload)
     if isinstance(workload, Demand):
-        return _series_summary(workload, step_seconds)
+        return _series_summary(workload, window, step_seconds)
     ends = workload.submit + workload.duration
     first, last = float(workload.submit.min()), float(ends.max())
-    demand = demand_of(workload, step_seconds or fitting_step(last - first))
     return Summary(
         provenance=workload.provenance,
         entries=len(workload),
         kinds={kind.name.lower(): int(np.count_nonzero(workload.kind == kind)) for kind in Kind},
         span_seconds=last - first,
         mean_duration_seconds=float(workload.duration.mean()),
-        mean_cores=mean_cores(workload),
-        peak_cores=peak_cores(workload),
+        counted=demand_within(workload, choose_step(window.seconds, Outlook()), window),
+        window=window,
+        peak_at_once=peak_cores(workload),
         core_hours=float(np.dot(workload.cores, workload.duration)) / SECONDS_PER_HOUR,
-        batch_share=_share(demand),
-        mean_memory_gib=float(np.dot(workload.memory, workload.duration)) / (last - first),
         gpus=float(workload.gpus.sum()),
-        demand=demand,
+        demand=demand_of(workload, step_seconds or fitting_step(last - first)),
     )
 
 
-def _series_summary(series: Demand, step_seconds: int | None) -> Summary:
+def _series_summary(series: Demand, window: Window, step_seconds: int | None) -> Summary:
     span = len(series) * series.step_seconds
     fit = series.step_seconds if len(series) <= _MOST_STEPS else fitting_step(span)
+    planned = max(choose_step(window.seconds, Outlook()), series.step_seconds)
     return Summary(
         provenance=series.provenance,
         entries=len(series),
         kinds={},
         span_seconds=span,
         mean_duration_seconds=0.0,
-        mean_cores=mean_cores(series),
-        peak_cores=peak_cores(series),
+        counted=demand_within(series, planned, window),
+        window=window,
+        peak_at_once=peak_cores(series),
         core_hours=float(series.cores.sum()) * series.step_seconds / SECONDS_PER_HOUR,
-        batch_share=_share(series),
-        mean_memory_gib=float(series.memory.mean()),
         gpus=0.0,
         demand=demand_of(series, max(step_seconds or fit, series.step_seconds)),
     )
@@ -145,11 +175,6 @@ def _series_summary(series: Demand, step_seconds: int | None) -> Summary:
 def fitting_step(span_seconds: float) -> int:
     """A step that leaves some hundreds of points over the span."""
     return next(step for longest, step in _STEPS if span_seconds <= longest)
-
-
-def _share(demand: Demand) -> float:
-    total = float(demand.cores.sum())
-    return float(demand.batch_cores.sum()) / total if total else 0.0
 
 
 def convert(workload: Workload, target: Path, *, force: bool = False) -> int:

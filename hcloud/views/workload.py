@@ -14,9 +14,10 @@ from rich.text import Text
 from hcloud import __version__
 from hcloud.errors import InputError
 from hcloud.model.workload import Provenance, Workload, odd_times
-from hcloud.units import counted, format_span
+from hcloud.units import counted, format_duration, format_span
 from hcloud.views.charts import Layer, Level, SeriesChart, figure, terminal_legend, terminal_series
 from hcloud.views.console import Terminal, plain_table
+from hcloud.views.window import window_document, window_line
 
 if TYPE_CHECKING:
     from hcloud.usecases.workload import Summary, Verdict
@@ -53,7 +54,8 @@ def _figures(summary: Summary) -> list[tuple[str, str]]:
         rows.append(("steps", f"{summary.entries:,}"))
     rows += [
         ("span", format_span(summary.span_seconds)),
-        ("vCPUs", f"{figure(summary.mean_cores)} mean, {figure(summary.peak_cores)} peak"),
+        ("window", window_line(summary.window)),
+        ("vCPUs", _peaks(summary)),
         ("batch part", f"{summary.batch_share:.1%} of the core-hours"),
         ("core-hours", figure(summary.core_hours)),
         ("memory", f"{figure(summary.mean_memory_gib)} GiB mean"),
@@ -61,6 +63,13 @@ def _figures(summary: Summary) -> list[tuple[str, str]]:
     if summary.gpus:
         rows.append(("GPUs asked for", figure(summary.gpus)))
     return [*rows, ("digest", of.digest)]
+
+
+def _peaks(summary: Summary) -> str:
+    """Mean and peak as a plan tells them, with the step they are means of, and the most at one moment."""
+    step = format_duration(summary.counted.step_seconds)
+    said = f"{figure(summary.mean_cores)} mean, {figure(summary.peak_cores)} peak (means of {step})"
+    return said + (f"; {figure(summary.peak_at_once)} at one moment" if summary.kinds else "")
 
 
 def _show_treatment(of: Provenance, terminal: Terminal) -> None:
@@ -86,7 +95,7 @@ def chart_of(summary: Summary) -> SeriesChart:
     kept = tuple(layer for layer in layers if any(layer.values)) or (layers[0],)
     return SeriesChart(
         title=f"Demand of {Path(summary.provenance.name).name}",
-        subtitle=f"mean {figure(summary.mean_cores)}, true peak {figure(summary.peak_cores)} vCPUs",
+        subtitle=f"mean {figure(summary.mean_cores)}, peak {figure(summary.peak_at_once)} vCPUs at one moment",
         unit="vCPUs in use",
         start=demand.start,
         step_seconds=demand.step_seconds,
@@ -136,11 +145,14 @@ def summary_document(summary: Summary, now: datetime) -> Mapping[str, object]:
             "mean_duration_seconds": summary.mean_duration_seconds,
             "mean_cores": summary.mean_cores,
             "peak_cores": summary.peak_cores,
+            "peak_step_seconds": summary.counted.step_seconds,
+            "peak_at_once_cores": summary.peak_at_once,
             "core_hours": summary.core_hours,
             "batch_share": summary.batch_share,
             "mean_memory_gib": summary.mean_memory_gib,
             "gpus": summary.gpus,
         },
+        "window": window_document(summary.window),
         "demand": {
             "start": demand.start,
             "step_seconds": demand.step_seconds,

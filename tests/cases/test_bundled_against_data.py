@@ -108,7 +108,7 @@ def reserved_2019() -> Iterator[Seen]:
                 years, convertible = int(plan[6]), plan.endswith("Convertible")
                 key = reserved(row["instance_type"], years, payments[payment], region, convertible=convertible)
                 offer = book().offers.get(key)
-                if offer is not None and offer.origin.day.year == 2019:
+                if offer is not None and offer.origin.day.year == 2019 and not offer.origin.derived:
                     yield Seen(key, Decimal(price))
 
 
@@ -171,7 +171,7 @@ def test_reserved_prices_of_2019() -> None:
     table = "\n".join(map(str, found[:SHOWN]))
     print(f"aws reserved 2019: {len(found)} prices compared; largest differences:\n{table}")  # noqa: T201
     assert len(found) >= 900
-    rounding = Decimal("0.0006")
+    rounding = Decimal("0.0007")  # AWS cuts the hourly part of a partial payment to tenths of a cent
     beyond = [d for d in found if abs(d.relative) > 2 * ALLOWED and abs(d.bundled - d.data) > rounding]
     assert not beyond, "\n".join(map(str, beyond))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import time
 from collections import defaultdict
+from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
@@ -27,10 +29,11 @@ GCP_SERIES = "n1 e2 n2 n2d c2 c2d c3 c3d c4 n4 t2d t2a c4a m1"
 AZURE_FAMILIES = "Dsv5 Ddsv5 Dasv5 Dpsv5 Dsv6 Esv5 Esv6 Easv5 Epsv5 Fsv2 Bsv2 Dsv4 Esv4"
 FAMILIES = {Provider.AWS: AWS_FAMILIES, Provider.GCP: GCP_SERIES, Provider.AZURE: AZURE_FAMILIES}
 REGIONS = {
-    Provider.AWS: ("us-east-1", "eu-west-1", "ap-northeast-1"),
+    Provider.AWS: ("us-east-1", "us-west-2", "eu-west-1", "ap-northeast-1"),
     Provider.GCP: ("us-central1", "europe-west1", "asia-east1"),
     Provider.AZURE: ("eastus", "westeurope", "eastasia"),
 }
+D = Decimal
 UPFRONT = (Payment.NONE, Payment.PARTIAL, Payment.ALL)
 PLACE = tuple[Provider, str, str, str]
 
@@ -156,15 +159,46 @@ def test_upfront_payments_split_the_cost(book: PriceBook) -> None:
     assert offer(Payment.ALL).hourly == 0
 
 
-def test_savings_plans_cost_what_reserved_instances_cost_and_say_so(book: PriceBook) -> None:
-    for plan, reserved in (
-        (PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.RESERVED),
-        (PurchaseOption.COMPUTE_SAVINGS_PLAN, PurchaseOption.CONVERTIBLE),
-    ):
-        key = OfferKey(Provider.AWS, "us-east-1", "m6i.xlarge", reserved, 1, Payment.ALL)
-        same = book.offer(OfferKey(Provider.AWS, "us-east-1", "m6i.xlarge", plan, 1, Payment.ALL))
-        assert same.effective_hourly == price(book, key)
-        assert same.origin.derived
+@pytest.mark.parametrize(
+    ("plan", "name", "reserved"),
+    [
+        (PurchaseOption.INSTANCE_SAVINGS_PLAN, "m6i.xlarge", PurchaseOption.RESERVED),
+        (PurchaseOption.COMPUTE_SAVINGS_PLAN, "m5.xlarge", PurchaseOption.CONVERTIBLE),
+    ],
+)
+def test_a_savings_plan_without_a_listed_rate_costs_what_the_reserved_instance_costs_and_says_so(
+    book: PriceBook, plan: PurchaseOption, name: str, reserved: PurchaseOption
+) -> None:
+    key = OfferKey(Provider.AWS, "us-east-1", name, reserved, 1, Payment.ALL)
+    same = book.offer(replace(key, option=plan))
+    assert same.effective_hourly == price(book, key)
+    assert "reserved instance" in same.origin.derived
+
+
+def test_a_listed_savings_plan_rate_is_taken_as_it_stands(book: PriceBook) -> None:
+    key = OfferKey(Provider.AWS, "us-east-1", "m6a.xlarge", PurchaseOption.COMPUTE_SAVINGS_PLAN, 1)
+    listed = book.offer(key)
+    assert listed.effective_hourly == pytest.approx(D("0.13965"), rel=D("1e-4"))
+    assert (listed.origin.derived, listed.origin.day) == ("", date(2026, 7, 20))
+    elsewhere = book.offer(replace(key, region="eu-west-1"))
+    assert elsewhere.origin.derived == "fraction as in us-east-1"
+
+
+def test_a_region_has_the_fractions_of_the_home_region_unless_it_has_its_own(book: PriceBook) -> None:
+    def fraction(region: str, name: str) -> Decimal:
+        key = OfferKey(Provider.AWS, region, name, PurchaseOption.RESERVED, 1, Payment.ALL)
+        return price(book, key) / price(book, OfferKey(Provider.AWS, region, name, PurchaseOption.ON_DEMAND))
+
+    for region in REGIONS[Provider.AWS]:
+        assert fraction(region, "m7i.xlarge") == pytest.approx(D("0.6174"), abs=D("1e-9"))
+    assert fraction("eu-west-1", "m4.xlarge") == pytest.approx(D("0.6357"), abs=D("1e-3"))  # published in 2019
+    assert fraction("us-west-2", "m4.xlarge") == pytest.approx(fraction("us-east-1", "m4.xlarge"))
+
+
+def test_the_home_region_is_read_for_its_fractions_only_where_another_is_asked_for() -> None:
+    book = load_bundled(providers=[Provider.AWS], regions=["eu-central-1"], families=["m6i"], systems=["linux"])
+    assert {k.region for k in book.offers} == {"eu-central-1"}
+    assert any(k.option is PurchaseOption.RESERVED for k in book.offers)
 
 
 @pytest.mark.parametrize(
@@ -175,6 +209,9 @@ def test_savings_plans_cost_what_reserved_instances_cost_and_say_so(book: PriceB
         (Provider.AWS, "us-east-1", "t3.nano", "linux", "0.0052"),
         (Provider.AWS, "us-east-1", "m7i.metal-24xl", "linux", "5.32224"),
         (Provider.AWS, "eu-west-1", "m5.xlarge", "linux", "0.214"),
+        (Provider.AWS, "us-west-2", "r6g.xlarge", "linux", "0.2016"),
+        (Provider.AWS, "eu-central-1", "c6i.2xlarge", "linux", "0.388"),
+        (Provider.AWS, "ap-southeast-1", "m5.large", "linux", "0.12"),
         (Provider.AWS, "us-east-1", "m6i.xlarge", "windows", "0.376"),
         (Provider.AWS, "us-east-1", "t3.large", "windows", "0.1108"),
         (Provider.GCP, "us-central1", "n2-standard-4", "linux", "0.194236"),
@@ -320,8 +357,8 @@ def test_the_manifest_can_be_rewritten(copied: Path) -> None:
         ("aws/on_demand.csv", "m5,eu-west-1,xlarge", "m5,us-east-1,xlarge", "'m5 us-east-1 xlarge' (one line only)"),
         (
             "aws/discounts.csv",
-            "m6i,eu-west-1,standard,3",
-            "m6i,eu-west-1,standard,1",
+            "m4,eu-west-1,standard,3",
+            "m4,eu-west-1,standard,1",
             "one price for a term and payment",
         ),
         ("gcp/prices.csv", "n2,us-central1,spot", "n2,us-central1,on-demand", "one line only"),

@@ -77,7 +77,9 @@ def test_growth_that_long_traces_show_is_drawn_and_that_of_short_ones_is_not() -
 
     assert grown(3) < 0.02
     assert grown(26) > 0.2
-    assert drift_of(forecast([1.0] * 24), Outlook(growth_per_year=0.5), RiskSettings()).growth == pytest.approx(np.log(1.5))
+    assert drift_of(forecast([1.0] * 24), Outlook(growth_per_year=0.5), RiskSettings()).growth == pytest.approx(
+        np.log(1.5)
+    )
 
 
 def test_two_weeks_of_one_day_do_not_make_a_narrow_band() -> None:

@@ -19,7 +19,14 @@ NOW = ("--now", "2026-11-20T12:00:00Z")
 def test_show_prints_figures_treatment_and_the_curve(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["workload", "show", str(CASES / "jobs.csv")]) == 0
     out = capsys.readouterr().out
-    for text in ("rows read", "zero duration", "memory_per_core", "16 mean, 30 peak", "vCPUs in use", "█"):
+    for text in (
+        "rows read",
+        "zero duration",
+        "memory_per_core",
+        "16 mean, 30 peak (means of 5min); 30 at one moment",
+        "vCPUs in use",
+        "█",
+    ):
         assert text in out
 
 
@@ -38,7 +45,7 @@ def test_json_is_reproducible_to_the_byte(capsys: pytest.CaptureFixture[str]) ->
     assert capsys.readouterr().out == first
     document = json.loads(first)
     assert (document["format_version"], document["generated_at"]) == ("1.0", "2026-11-20T12:00:00Z")
-    assert document["figures"]["peak_cores"] > 1200
+    assert document["figures"]["peak_at_once_cores"] > 1200
     assert len(document["demand"]["cores"]) == len(document["demand"]["batch_cores"])
 
 

@@ -46,14 +46,19 @@ _SMALL = {
     "xlarge": Decimal(8),
 }
 _PAYMENTS = {"no_upfront": Payment.NONE, "partial_upfront": Payment.PARTIAL, "all_upfront": Payment.ALL}
-_PLANS = {
-    "standard": (PurchaseOption.RESERVED, PurchaseOption.INSTANCE_SAVINGS_PLAN),
-    "convertible": (PurchaseOption.CONVERTIBLE, PurchaseOption.COMPUTE_SAVINGS_PLAN),
+_CLASSES = {
+    "standard": PurchaseOption.RESERVED,
+    "convertible": PurchaseOption.CONVERTIBLE,
+    "instance-savings-plan": PurchaseOption.INSTANCE_SAVINGS_PLAN,
+    "compute-savings-plan": PurchaseOption.COMPUTE_SAVINGS_PLAN,
 }
-_PLAN_REASON = {
-    "standard": "priced as the standard reserved instance of the same term and payment",
-    "convertible": "priced as the convertible reserved instance of the same term and payment",
+# A savings plan without a listed rate costs what the reserved instance of the same term and payment costs.
+_UNLISTED = {
+    PurchaseOption.RESERVED: (PurchaseOption.INSTANCE_SAVINGS_PLAN, "priced as the standard reserved instance"),
+    PurchaseOption.CONVERTIBLE: (PurchaseOption.COMPUTE_SAVINGS_PLAN, "priced as the convertible reserved instance"),
 }
+# Where a region has no fraction of its own it has this region's: current price lists agree type by type.
+_HOME = "us-east-1"
 
 
 class _Price(NamedTuple):
@@ -71,16 +76,14 @@ class _Family(NamedTuple):
 
 
 class _Fraction(NamedTuple):
-    """A reserved price as a fraction of the list price of the size, with the two options sold at it."""
+    """What a commitment costs as a fraction of the list price of the size."""
 
-    plan: str
-    years: int
-    payment: Payment
-    fraction: Decimal
+    amount: Decimal
     origin: Origin
 
 
 _Place = tuple[str, str]
+_Fractions = dict[Term, _Fraction]
 
 
 class _Aws(NamedTuple):
@@ -88,7 +91,7 @@ class _Aws(NamedTuple):
 
     families: dict[str, _Family]
     list_prices: dict[_Place, dict[str, _Price]]
-    fractions: dict[_Place, list[_Fraction]]
+    fractions: dict[_Place, _Fractions]
     spot: dict[_Place, _Price]
     surcharges: Surcharges
 
@@ -161,22 +164,36 @@ def _list_prices(tables: Tables, wanted: Wanted, families: dict[str, _Family]) -
     return found
 
 
-def _fractions(tables: Tables, wanted: Wanted) -> dict[_Place, list[_Fraction]]:
-    found: dict[_Place, list[_Fraction]] = {}
+def _fractions(tables: Tables, wanted: Wanted) -> dict[_Place, _Fractions]:
+    found: dict[_Place, _Fractions] = {}
     for row in tables.rows("aws/discounts.csv", _TERMS):
         name, region = row.text("family"), row.text("region")
-        if not (wanted.family(name) and wanted.region(region)):
+        if not (wanted.family(name) and (region == _HOME or wanted.region(region))):
             continue
-        plan, years, origin = row.text("class", _PLANS), row.years("years"), row.origin()
-        terms = found.setdefault((name, region), [])
-        # Payment options of one term may stand on different lines, where their sources differ.
-        known = {t.payment for t in terms if (t.plan, t.years) == (plan, years)}
+        option = _CLASSES.get(row.text("class", _CLASSES), PurchaseOption.RESERVED)
+        years, origin, terms = row.years("years"), row.origin(), found.setdefault((name, region), {})
+        # Payment options of one term may be on different lines, where their sources differ.
+        known = set(terms)
         for column, payment in _PAYMENTS.items():
-            if row.cells[column] and payment in known:
+            term = Term(option, years, payment)
+            if row.cells[column] and term in known:
                 row.refuse(column, row.cells[column], "one price for a term and payment")
             elif row.cells[column]:
-                terms.append(_Fraction(plan, years, payment, row.share(column), origin))
+                terms[term] = _Fraction(row.share(column), origin)
     return found
+
+
+def _sold(read: _Aws, name: str, region: str) -> _Fractions:
+    """The fractions of a family in a region: its own, those of the home region, savings plans where none is listed."""
+    own = read.fractions.get((name, region), {})
+    home = {} if region == _HOME else read.fractions.get((name, _HOME), {})
+    listed = {t: f._replace(origin=because(f.origin, f"fraction as in {_HOME}")) for t, f in home.items()} | own
+    sold = dict(listed)
+    for term, fraction in listed.items():
+        if term.option in _UNLISTED:
+            plan, reason = _UNLISTED[term.option]
+            sold.setdefault(term._replace(option=plan), fraction._replace(origin=because(fraction.origin, reason)))
+    return sold
 
 
 def _spot(tables: Tables, wanted: Wanted) -> dict[_Place, _Price]:
@@ -189,20 +206,20 @@ def _spot(tables: Tables, wanted: Wanted) -> dict[_Place, _Price]:
 
 
 def _makers(read: _Aws, wanted: Wanted) -> Iterator[tuple[Block, Maker]]:
-    for (name, region), prices in read.list_prices.items():
-        family = read.families[name]
+    for name, region in read.list_prices:
+        family, fractions = read.families[name], _sold(read, name, region)
         for size, shape in family.types.items():
             for system in ("linux", *read.surcharges.systems()):
                 if not wanted.system(system) or (system == "windows" and shape.arch == "arm64"):
                     continue
                 block = Block(Provider.AWS, region, shape.name, system)
-                yield block, partial(_offers, read, block, (name, size), prices)
+                yield block, partial(_offers, read, block, (name, size), fractions)
 
 
-def _offers(read: _Aws, block: Block, which: tuple[str, str], prices: dict[str, _Price]) -> Iterator[Offer]:
+def _offers(read: _Aws, block: Block, which: tuple[str, str], fractions: _Fractions) -> Iterator[Offer]:
     name, size = which
     family, place = read.families[name], (name, block.region)
-    shape, reference = family.types[size], family.types[family.reference]
+    prices, shape, reference = read.list_prices[place], family.types[size], family.types[family.reference]
     surcharge = None if block.os == "linux" else read.surcharges.find(block.os, name, size)
     # Reserved prices follow the size exactly; only on-demand has rounded small sizes and dearer metal ones.
     linear = _Price(prices[family.reference].amount * shape.units / reference.units, prices[family.reference].origin)
@@ -212,13 +229,9 @@ def _offers(read: _Aws, block: Block, which: tuple[str, str], prices: dict[str, 
         share = read.spot[place]
         spot = _Price(listed.amount * share.amount, join_origins(listed.origin, share.origin))
         yield plain_offer(block, PurchaseOption.SPOT, *_with_surcharge(spot, surcharge, shape))
-    for term in read.fractions.get(place, ()):
-        price = _Price(linear.amount * term.fraction, join_origins(linear.origin, term.origin))
-        amortised, origin = _with_surcharge(price, surcharge, shape)
-        reserved, plan = _PLANS[term.plan]
-        yield committed_offer(block, Term(reserved, term.years, term.payment), amortised, origin)
-        origin = because(origin, _PLAN_REASON[term.plan])
-        yield committed_offer(block, Term(plan, term.years, term.payment), amortised, origin)
+    for term, fraction in fractions.items():
+        price = _Price(linear.amount * fraction.amount, join_origins(linear.origin, fraction.origin))
+        yield committed_offer(block, term, *_with_surcharge(price, surcharge, shape))
 
 
 def _with_surcharge(price: _Price, surcharge: Surcharge | None, shape: InstanceType) -> _Price:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,7 +46,10 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
     if progress is not None:
         progress(0.9)
     flavour, lifetime = np.array(bins.flavour), np.array(bins.lifetime)
-    duration = _durations(bins.submit, lifetime, maps, _record_end(lifetimes, options))
+    until = _record_end(lifetimes)
+    if until is None and options.azure_censored == "record-end":
+        raise InputError(f"{lifetimes.name}: azure_censored=record-end needs a second in the name, as x.c2100000.txt")
+    duration = _durations(bins.submit, lifetime, maps, until if options.azure_censored == "record-end" else None)
     draft = Draft(source.name, FORMAT, both_digests(flavours, lifetimes), bins.submit, duration, rows=len(bins.flavour))
     draft.cores, draft.memory = maps.cores[flavour], maps.memory[flavour]
     draft.app, draft.apps = flavour.astype(np.int32), maps.flavours
@@ -54,17 +57,13 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
     nothing = int(np.count_nonzero(maps.instant[lifetime]))
     draft.repair(f"lifetime 0 s: {options.azure_zero_lifetime:g} s (azure_zero_lifetime)", nothing)
     draft.modelled += _rules(options, int(np.count_nonzero(maps.censored[lifetime])))
-    return finish(draft, options)
+    return replace(finish(draft, options), recorded_until=until)
 
 
-def _record_end(lifetimes: Source, options: WorkloadOptions) -> float | None:
-    """The second at which the record ends, where censored machines are to last until then."""
-    if options.azure_censored != "record-end":
-        return None
+def _record_end(lifetimes: Source) -> float | None:
+    """The second at which the record ends, as the name of the file of lifetimes says; None where it does not."""
     match = _LIFETIMES.fullmatch(lifetimes.path.name)
-    if match is None:
-        raise InputError(f"{lifetimes.name}: azure_censored=record-end needs a second in the name, as x.c2100000.txt")
-    return float(match[2])
+    return None if match is None else float(match[2])
 
 
 def _durations(submit: Floats, lifetime: NDArray[np.intp], maps: Maps, end: float | None) -> Floats:

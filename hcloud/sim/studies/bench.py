@@ -19,7 +19,7 @@ from hcloud.sim.measure import Measures, measure
 from hcloud.sim.prepare import tasks_of
 from hcloud.sim.run import Outcome, run
 from hcloud.sim.scenarios import RECIPES, Recipe, generated
-from hcloud.sim.shop import Shop
+from hcloud.sim.shop import Shop, shop_for
 from hcloud.sim.streams import stream
 from hcloud.sim.studies.report import Interval
 from hcloud.sim.variation import Change, parse_axis, varied_cloud, varied_strategy
@@ -112,7 +112,7 @@ class Bench:
         cloud = varied_cloud(self.cloud, case.parsed)
         jobs = self.jobs(case, seed)
         largest = int(self.shop.types[self.shop.large].shape.vcpus * 1000)
-        setting = Setting(strategy, cloud, self.shop, self.pool(case), seed)
+        setting = Setting(strategy, cloud, shop_for(self.shop, strategy), self.pool(case), seed)
         return run(setting, tasks_of(jobs, cloud, strategy, largest, seed))
 
     def jobs(self, case: Case, seed: int) -> Jobs:

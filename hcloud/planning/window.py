@@ -1,0 +1,193 @@
+"""Which part of a trace is evidence of demand: filling at its beginning and draining at its end are not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.errors import UsageError
+from hcloud.model.workload import Demand, Jobs, Window, WindowRule, Workload
+from hcloud.planning.demand import demand_of
+from hcloud.units import SECONDS_PER_HOUR, format_span
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
+DAY = 86_400
+FINE = 300
+TURNED_OVER = 0.5  # ours: jobs come and go where more than half of the vCPUs do so within the trace
+MAJOR = 0.5  # ours: what runs on outside a window is a major part where it is half of the window's mean demand
+STILL_RUNNING = 0.1  # ours: standing jobs count for as long as this share of them runs,
+LEAST_PART = 0.5  # ours: and for all of the trace where that is less than half of it
+NEGLIGIBLE = 0.01  # ours: less of a trace than this, or an hour, is neither cut off nor missing to a whole day
+OUTSIDE = "outside the window"
+RAN_IN = "began before the window: counted from its start"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedWindow:
+    """What the user says: from ``start`` to ``end`` (None: as the trace has it), or the ``last`` seconds of it."""
+
+    text: str
+    start: float | None = None
+    end: float | None = None
+    last: float | None = None
+
+
+def window_of(workload: Workload) -> Window:
+    """The part of a workload that counts: what is stated, else what its jobs show.
+
+    Before the first job ends the trace only fills, after the last one is submitted it only drains: neither says what is
+    in use. So the window begins a typical gap between submissions before the first end, and ends that gap after the
+    last submission. Where most jobs outlast the submissions, or what runs on outside is a major part of the demand for
+    longer than the window, the jobs are a list of what stands: then all of the trace counts but for ends in which less
+    than a tenth of it runs.
+    """
+    if workload.window is not None:
+        return workload.window
+    if isinstance(workload, Demand):
+        end = workload.start + workload.step_seconds * len(workload)
+        return Window(workload.start, end, workload.start, end, WindowRule.WHOLE)
+    if not len(workload):
+        return Window(0.0, 0.0, 0.0, 0.0, WindowRule.WHOLE)
+    ends = workload.submit + workload.duration
+    first, last = float(workload.submit[0]), float(ends.max())
+    start, end, rule = _shown(workload, ends, last)
+    recorded = workload.recorded_until
+    if recorded is not None and recorded > start:
+        return Window(start, recorded, first, last, WindowRule.TRACE)
+    return Window(start, end, first, last, rule)
+
+
+def _shown(jobs: Jobs, ends: Floats, last: float) -> tuple[float, float, WindowRule]:
+    """From when to when the jobs show what is in use, and by which rule."""
+    if _turns_over(jobs, ends):
+        gap, first = _typical_gap(jobs), float(jobs.submit[0])
+        end = float(jobs.submit[-1]) + gap
+        start = _begin(first, float(ends.min()) - gap, end)
+        end = _to_whole_days(start, end, last)
+        if not _outlasted(jobs, ends, start, end):
+            return start, end, WindowRule.ARRIVALS
+    return *_standing(jobs, ends, last), WindowRule.STANDING
+
+
+def demand_within(workload: Workload, step_seconds: int, window: Window) -> Demand:
+    """The demand of the window's steps (those that lie at least half in it, one at the least); a job counts with the
+    part of it that lies in the window, a step beyond the trace as no demand."""
+    demand = demand_of(workload, step_seconds)
+    first = min(max(round((window.start - demand.start) / step_seconds), 0), max(len(demand) - 1, 0))
+    last = max(round((window.end - demand.start) / step_seconds), first + 1)
+    beyond = max(last - len(demand), 0)
+
+    def part(column: Floats) -> Floats:
+        return np.pad(column[first:last], (0, beyond)) if beyond else column[first:last]
+
+    return replace(
+        demand,
+        start=demand.start + first * step_seconds,
+        cores=part(demand.cores),
+        memory=part(demand.memory),
+        batch_cores=part(demand.batch_cores),
+        window=window,
+    )
+
+
+def restricted(workload: Workload, asked: AskedWindow) -> Workload:
+    """The workload as it is in the window that is asked for; what began before it counts from its start on.
+
+    Raises UsageError where the trace has nothing in it.
+    """
+    known = window_of(workload)
+    end = known.end if asked.end is None else asked.end
+    start = known.start if asked.start is None else asked.start
+    if asked.last is not None:
+        start = max(end - asked.last, known.first)
+    window = Window(start, end, known.first, known.last, WindowRule.ASKED)
+    if not (start < end and start < known.last and end > known.first):
+        raise UsageError(
+            f"the window {asked.text} is empty: the trace runs from {known.first:.0f} s to {known.last:.0f} s, over"
+            f" {format_span(known.last - known.first)}",
+            hint="write START..END in the trace's seconds or as ISO 8601 times, or a duration, for example 14d",
+        )
+    if isinstance(workload, Jobs):
+        return _jobs_within(workload, window)
+    return demand_within(workload, workload.step_seconds, window)
+
+
+def _jobs_within(jobs: Jobs, window: Window) -> Jobs:
+    ends = jobs.submit + jobs.duration
+    kept = np.flatnonzero((jobs.submit < window.end) & (ends > window.start))
+    if not len(kept):
+        raise UsageError(f"no job runs in the window from {window.start:.0f} s to {window.end:.0f} s")
+    chosen = jobs.at(kept)
+    submit = np.maximum(chosen.submit, window.start)
+    ran_in = int(np.count_nonzero(chosen.submit < window.start))
+    gone = len(jobs) - len(kept)
+    origin = jobs.provenance
+    return replace(
+        chosen,
+        submit=submit,
+        duration=np.where(chosen.submit < window.start, ends[kept] - window.start, chosen.duration),
+        provenance=replace(
+            origin,
+            left_out={**origin.left_out, OUTSIDE: gone} if gone else origin.left_out,
+            repaired={**origin.repaired, RAN_IN: ran_in} if ran_in else origin.repaired,
+        ),
+        window=window,
+    )
+
+
+def _turns_over(jobs: Jobs, ends: Floats) -> bool:
+    """Whether jobs come and go within the trace: most vCPUs are free again at the last submission, and most are asked
+    for after the first end."""
+    total = float(jobs.cores.sum())
+    freed = float(jobs.cores[ends <= jobs.submit[-1]].sum())
+    came = float(jobs.cores[jobs.submit >= ends.min()].sum())
+    return min(freed, came) > TURNED_OVER * total
+
+
+def _typical_gap(jobs: Jobs) -> float:
+    """The median time between submissions that are not at once; a day at the most."""
+    gaps = np.diff(jobs.submit)
+    gaps = gaps[gaps > 0]
+    return min(float(np.median(gaps)), float(DAY)) if len(gaps) else 0.0
+
+
+def _begin(first: float, filled: float, end: float) -> float:
+    """When the trace is filled, or its first submission where hardly anything lies between."""
+    return filled if filled - first > _negligible(end - first) else first
+
+
+def _negligible(span: float) -> float:
+    return max(SECONDS_PER_HOUR if span >= DAY else FINE, NEGLIGIBLE * span)
+
+
+def _to_whole_days(begin: float, end: float, last: float) -> float:
+    """The end of the last day where hardly anything is missing to it and something still runs after the window."""
+    whole = begin + math.ceil((end - begin) / DAY) * DAY
+    return whole if end < whole <= end + _negligible(end - begin) and last > end else end
+
+
+def _outlasted(jobs: Jobs, ends: Floats, start: float, end: float) -> bool:
+    """Whether a major part of the window's demand runs on after it, or ran before it, for longer than it lasts."""
+    inside = np.clip(np.minimum(ends, end) - np.maximum(jobs.submit, start), 0.0, None)
+    least, longest = MAJOR * float(np.dot(inside, jobs.cores)) / (end - start), end - start
+    later = float(jobs.cores[(ends > end + longest) & (jobs.submit <= end)].sum())
+    earlier = float(jobs.cores[(jobs.submit <= start - longest) & (ends > start)].sum())
+    return max(later, earlier) >= least
+
+
+def _standing(jobs: Jobs, ends: Floats, last: float) -> tuple[float, float]:
+    """From when and until when at least a tenth of the jobs run that run together: before the first end, and at the
+    last submission; from the first submission to the last end where that is too little of the trace."""
+    first = float(jobs.submit[0])
+    begun = np.cumsum(jobs.cores[jobs.submit < ends.min()])
+    start = float(jobs.submit[int(np.argmax(begun >= STILL_RUNNING * begun[-1]))])
+    running = np.flatnonzero(ends > jobs.submit[-1])
+    order = running[np.argsort(ends[running], kind="stable")]
+    left = np.cumsum(jobs.cores[order][::-1])[::-1]
+    end = float(ends[order[int(np.flatnonzero(left >= STILL_RUNNING * left[0])[-1])]])
+    return (start, end) if end - start >= LEAST_PART * (last - first) else (first, last)

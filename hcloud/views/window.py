@@ -1,0 +1,34 @@
+"""The part of a trace that counts: one line for a screen, and the document."""
+
+from __future__ import annotations
+
+from hcloud.model.workload import Window, WindowRule
+from hcloud.units import format_span
+
+_WHY = {
+    WindowRule.ASKED: "as asked",
+    WindowRule.TRACE: "up to the end that the trace states",
+    WindowRule.ARRIVALS: "up to the last submission",
+    WindowRule.STANDING: "the time that its jobs run: they outlast their submissions",
+    WindowRule.WHOLE: "the whole series",
+}
+
+
+def window_line(window: Window) -> str:
+    """How long the window is, why, and what of the trace lies outside it."""
+    said = f"{format_span(window.seconds)}, {_WHY[window.rule]}"
+    filling, draining = (" (filling)", " (draining)") if window.rule is WindowRule.ARRIVALS else ("", "")
+    cut = [f"the first {format_span(window.cut_before)}{filling}"] if window.cut_before >= 1 else []
+    cut += [f"the last {format_span(window.cut_after)}{draining}"] if window.cut_after >= 1 else []
+    return f"{said}; {' and '.join(cut)} of the trace do not count" if cut else said
+
+
+def window_document(window: Window) -> dict[str, object]:
+    """As JSON: seconds of the trace, and who says so."""
+    return {
+        "start": window.start,
+        "end": window.end,
+        "cut_before_seconds": window.cut_before,
+        "cut_after_seconds": window.cut_after,
+        "rule": window.rule.value,
+    }

@@ -1,0 +1,207 @@
+"""Every key of a strategy and of a cloud is read: changing it alone changes a small run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from typing import Literal
+
+import numpy as np
+import pytest
+from simulating import paper_shop
+
+from hcloud.model.cloud import CLOUD_KEYS, CloudModel, Quantiles
+from hcloud.model.strategy import RULES, Strategy
+from hcloud.model.workload import Jobs, Kind
+from hcloud.readers.clouds import load_cloud
+from hcloud.readers.strategies import load_strategy
+from hcloud.sim.measure import measure
+from hcloud.sim.run import run
+from hcloud.sim.scenarios import scenario
+from hcloud.sim.shop import Shop
+from hcloud.sim.variation import parse_axis, varied_cloud, varied_strategy
+from hcloud.usecases.simulation import Study, setting_for, tasks_for
+
+COUNT = 300
+
+
+@cache
+def crowded() -> Jobs:
+    """Jobs of every size in quick succession, for a short time each."""
+    jobs, chance = scenario("high-variability"), np.random.default_rng(5)
+    names = ("memory", "gpus", "app", "qos")
+    submit = np.sort(chance.uniform(0.0, 500.0, COUNT))
+    cores = chance.choice([0.5, 1.0, 2.0, 4.0, 8.0, 12.0], COUNT)
+    kind = np.where(chance.random(COUNT) < 0.4, Kind.SERVICE, Kind.BATCH).astype(jobs.kind.dtype)
+    columns = {name: getattr(jobs, name)[:COUNT] for name in names} | {"memory": cores}
+    duration = chance.uniform(10.0, 250.0, COUNT)
+    return replace(jobs, submit=submit, duration=duration, cores=cores, kind=kind, **columns)
+
+
+def fingerprint(strategy: Strategy, cloud: CloudModel) -> str:
+    """Of all that happened in a run: its figures, its jobs, its journal and its record over time."""
+    profiled = strategy.mechanism("information").rule == "profiled"
+    study = Study(crowded(), cloud, shop(), profiled, 3)
+    made = run(setting_for(study, strategy), tasks_for(study, strategy), journal=True)
+    columns = [np.ascontiguousarray(made.of_lines(n)) for n in ("code", "a", "b", "time", "value")]
+    told = repr(measure(made)).encode() + b"".join(c.tobytes() for c in (*columns, made.world.series))
+    return hashlib.sha256(told).hexdigest()
+
+
+@cache
+def shop() -> Shop:
+    """What is sold in all of these runs."""
+    return paper_shop()
+
+
+HM = ("HM",)
+REQUESTED = ("HM", "information.rule=requested")
+SPOT = ("HM", "spot.rule=tolerant-batch,below_quality=0.9", "cloud.spot.interruptions_per_hour=20")
+BY_RULE: dict[str, tuple[str, ...]] = {
+    "reserved peak-overprovisioned": ("SR",),
+    "on_demand full-servers": ("HF",),
+    "mapping random": ("HM", "mapping=P1"),
+    "mapping quality-threshold": ("HM", "mapping=P2"),
+    "mapping static-limit": ("HM", "mapping=P5"),
+    "limits fixed": ("HM", "limits.rule=fixed,soft=0.6,hard=0.8"),
+    "queueing arrival-order": ("SR", "reserved.rule=steady-minimum,load_quantile=0.3", "queueing.overtaking=false"),
+    "spot tolerant-batch": SPOT,
+}
+BY_KEY: dict[str, tuple[str, ...]] = {
+    **{f"information.{over}sized_{what}": REQUESTED for over in ("over", "under") for what in ("share", "factor")},
+    "reserved.overprovision_unprofiled": ("SR", "information.rule=requested"),
+    "placement.order_unprofiled": REQUESTED,
+    "limits.soft_floor": ("HM", "limits.lower_gain=2"),
+    "queueing.history": ("HM", "limits.hard=0.7"),
+}
+"""The strategy, with changes, in which a key is read: by its rule, or by the key itself; HM everywhere else."""
+
+OTHERWISE = {
+    "information.injected_sources": "5",
+    "information.vector_error": "12",
+    "information.profiling_seconds": "20",
+    "information.classification_seconds": "1",
+    "information.decision_seconds": "1",
+    "information.oversized_share": "0.3",
+    "information.oversized_factor": "3",
+    "information.undersized_share": "0.05",
+    "information.undersized_factor": "2",
+    "reserved.instance_vcpus": "128",
+    "reserved.rounding": "down",
+    "reserved.overprovision": "1",
+    "reserved.overprovision_unprofiled": "3",
+    "reserved.load_quantile": "0.5",
+    "on_demand.sizes_vcpus": "4:16",
+    "on_demand.shared": "false",
+    "on_demand.headroom": "0.5",
+    "mapping.reserved_share": "0.9",
+    "mapping.threshold": "0.3",
+    "mapping.reading": "job-quantile",
+    "mapping.limit": "0.2",
+    "mapping.interference_is_full": "false",
+    "limits.soft": "0.3",
+    "limits.soft_start": "0.5",
+    "limits.soft_floor": "0.62",
+    "limits.gap": "0.17",
+    "limits.hard": "0.9",
+    "limits.period_seconds": "30",
+    "limits.lower_gain": "0.2",
+    "limits.raise_gain": "0.001",
+    "limits.idle_seconds": "0",
+    "quality.q90_mode": "literal",
+    "quality.level": "0.5",
+    "quality.window_seconds": "20",
+    "quality.probe_seconds": "60",
+    "quality.cold_start": "reserved",
+    "queueing.overtaking": "true",
+    "queueing.recheck": "false",
+    "queueing.wait_quantile": "0.5",
+    "queueing.history": "1",
+    "queueing.cold_start": "unbounded",
+    "queueing.ahead": "ignore",
+    "queueing.still_waiting": "ignore",
+    "placement.order": "least-loaded",
+    "placement.order_unprofiled": "first-fit",
+    "placement.violation_tolerance": "30",
+    "placement.tenant_pressure": "full",
+    "placement.join_starting": "false",
+    "placement.examined": "1",
+    "spot.below_quality": "0.3",
+    "retention.factor": "1",
+    "retention.reference_interarrival_seconds": "10",
+    "retention.longest_seconds": "30",
+    "retention.satisfied_level": "0.2",
+    "retention.needs_quality": "false",
+    "retention.probe_before_reuse": "false",
+    "monitoring.sample_seconds": "60",
+    "monitoring.satisfied_level": "0.5",
+    "monitoring.patience_seconds": "60",
+    "monitoring.enlarge_factor": "3",
+    "monitoring.most_reschedules": "0",
+}
+"""Another value for every key of a strategy."""
+
+CLOUD_OTHERWISE = {
+    "neighbours.mean_load": "0.5",
+    "neighbours.amplitude": "0.2",
+    "neighbours.period_seconds": "300",
+    "neighbours.resample_seconds": "10",
+    "neighbours.server_vcpus": "32",
+    "neighbours.network_floor": "0.9",
+    "batch.sensitivity": "1",
+    "batch.worst_slowdown": "2",
+    "service.load": "0.7",
+    "service.sensitivity": "3",
+    "service.worst_tail": "5",
+    "service.waiting_tail": "10",
+    "spot.interruptions_per_hour": "60",
+    "spot.lost_share": "0",
+    "jobs.batch_tolerant_share": "0.1",
+    "jobs.batch_tolerant": "20:25",
+    "jobs.batch_sensitive": "80:90",
+    "jobs.service_sensitive": "20:30",
+    "jobs.other_entries": "0.9:0.95",
+}
+"""Another value for every key of a cloud but the weights of the resources, which are all tried with 9."""
+
+
+@cache
+def varied(base: tuple[str, ...], change: str = "") -> str:
+    """The fingerprint of a base with one more change of it or of the cloud."""
+    changes = [c for text in (*base[1:], change) if text for c in parse_axis(text)]
+    cloud = varied_cloud(load_cloud("paper"), changes)
+    return fingerprint(varied_strategy(load_strategy(base[0]), changes), cloud)
+
+
+def strategy_cases() -> Iterator[tuple[tuple[str, ...], str]]:
+    for mechanism, rules in RULES.items():
+        for rule, keys in rules.items():
+            for name in (f"{mechanism}.{key.name}" for key in keys):
+                base = BY_KEY.get(name) or BY_RULE.get(f"{mechanism} {rule}") or HM
+                yield base, f"{name}={OTHERWISE[name]}"
+
+
+def cloud_cases() -> Iterator[tuple[tuple[str, ...], str]]:
+    for section, keys in CLOUD_KEYS.items():
+        for name in (f"{section}.{key.name}" for key in keys):
+            value = "9" if ".weight_" in name else CLOUD_OTHERWISE[name]
+            yield SPOT if section == "spot" else ("OdM",), f"cloud.{name}={value}"
+    yield ("OdM",), "cloud.spin_up=x3"
+
+
+def test_every_key_changes_a_run() -> None:
+    cases = dict.fromkeys((*strategy_cases(), *cloud_cases()))
+    assert [(base, change) for base, change in cases if varied(base, change) == varied(base)] == []
+
+
+@pytest.mark.parametrize("name", ["spread", "slowness"])
+def test_what_differs_by_size_changes_a_run(name: Literal["spread", "slowness"]) -> None:
+    cloud, strategy = load_cloud("paper"), load_strategy("OdM")
+    sizes = []
+    for size in cloud.sizes:
+        usual: Quantiles = getattr(size, name)
+        larger = Quantiles(usual.probabilities, tuple(1.5 * value for value in usual.values))
+        sizes.append(replace(size, spread=larger) if name == "spread" else replace(size, slowness=larger))
+    assert fingerprint(strategy, replace(cloud, sizes=tuple(sizes))) != fingerprint(strategy, cloud)

@@ -1,0 +1,85 @@
+"""True vectors act, estimates decide: what is drawn, what is known of it, and that each does its own part only."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from simulating import changed, excerpt, setting_of, tasks_in
+
+from hcloud.model.event import Arrival
+from hcloud.model.profile import UNKNOWN_SCORE
+from hcloud.model.strategy import Strategy
+from hcloud.policy.records import Ints
+from hcloud.readers.strategies import load_strategy
+from hcloud.sim.build import Setting
+from hcloud.sim.prepare import Tasks
+from hcloud.sim.run import Outcome, run
+from hcloud.store.events import event_document, parse_event
+from hcloud.usecases.journal import journal_entries, setup_of_run
+from hcloud.usecases.simulation import Study, strategy_for
+
+JOBS = excerpt(60)
+
+
+def errors_of(**values: float) -> Ints:
+    strategy = changed(load_strategy("HM"), "information", **values)
+    tasks = tasks_in(setting_of(strategy, 4), excerpt(2000))
+    return tasks.vector - tasks.truth
+
+
+def test_all_but_the_entries_that_were_measured_err_as_much_as_the_strategy_says() -> None:
+    errors = errors_of(vector_error=6.5, injected_sources=2)
+    assert ((errors == 0).sum(axis=1) >= 2).all()
+    assert 6.0 < errors[errors != 0].std() < 7.0
+    assert not errors_of(vector_error=6.5, injected_sources=10).any()
+    assert not errors_of(vector_error=0.0, injected_sources=0).any()
+
+
+def test_nothing_is_known_of_what_was_not_profiled() -> None:
+    study = Study(JOBS, setting_of("HM", 4).cloud, setting_of("HM", 4).shop, False, 7)
+    tasks = tasks_in(setting_of(strategy_for(study, load_strategy("HM")), 4), JOBS)
+    assert (tasks.vector == UNKNOWN_SCORE).all()
+    assert (tasks.truth != UNKNOWN_SCORE).any()
+
+
+def test_the_truth_of_a_profiled_application_lies_around_its_profile_as_far_as_that_is_unsure() -> None:
+    jobs = replace(JOBS, app=np.zeros(len(JOBS), np.int32), apps=("web",), vectors={"web": (40,) * 10})
+    sure, unsure = setting_of("HM", 4), (0.0,) * 5 + (8.0,) * 5
+    tasks = tasks_in(sure, jobs)
+    assert (tasks.vector == 40).all()
+    assert (tasks.truth == 40).all()
+    tasks = tasks_in(sure, replace(jobs, vector_errors={"web": unsure}))
+    assert (tasks.vector == 40).all()
+    assert (tasks.truth[:, :5] == 40).all()
+    assert (tasks.truth[:, 5:] != 40).any()
+    assert (tasks.truth == tasks.truth[0]).all()
+
+
+def first_mapping(strategy: Strategy, change: Tasks | None = None) -> Outcome:
+    setting: Setting = setting_of(strategy, 2)
+    return run(setting, change or tasks_in(setting, JOBS), journal=True)
+
+
+def test_a_decision_looks_at_estimates_and_interference_at_the_truth() -> None:
+    greedy = load_strategy("SR")
+    tasks = tasks_in(setting_of(greedy, 2), JOBS)
+    gentle, harsh = (replace(tasks, truth=np.full_like(tasks.truth, level)) for level in (0, 90))
+    calm, loud = (first_mapping(greedy, t) for t in (gentle, harsh))
+    at_once = tasks.submit == 0.0
+    assert at_once.sum() > 10
+    for field in ("action", "reason", "serial"):
+        before, after = (o.of_tasks(field)[at_once & (o.of_tasks("queued") < 0)] for o in (calm, loud))
+        assert before.tolist() == after.tolist()
+    assert loud.of_tasks("ran").sum() > calm.of_tasks("ran").sum()
+    feared = first_mapping(greedy, replace(gentle, vector=np.full_like(tasks.vector, 90)))
+    assert feared.of_tasks("queued").max() > 0
+    np.testing.assert_allclose(feared.of_tasks("ran"), tasks.work)  # thought to be harsh, and gentle all the same
+
+
+def test_both_vectors_are_in_the_journal_and_come_back_from_it() -> None:
+    outcome = first_mapping(load_strategy("HM"))
+    entries = [e for e in journal_entries(outcome, setup_of_run(outcome)) if isinstance(e, Arrival)]
+    assert [e.vector for e in entries] == list(map(tuple, outcome.tasks.vector.tolist()))
+    assert [e.true_vector for e in entries] == list(map(tuple, outcome.tasks.truth.tolist()))
+    assert parse_event(event_document(entries[0])) == entries[0]

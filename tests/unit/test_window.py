@@ -1,0 +1,157 @@
+"""Which part of a trace counts: the drain at its end and the filling at its beginning do not, long services do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hcloud.errors import UsageError
+from hcloud.model.workload import Demand, Jobs, Provenance, WindowRule
+from hcloud.planning.demand import demand_of
+from hcloud.planning.forecast import stretch
+from hcloud.planning.settings import Outlook
+from hcloud.planning.window import RAN_IN, AskedWindow, demand_within, restricted, window_of
+from hcloud.readers.window import check_clock, parse_window
+from hcloud.views.window import window_line
+
+HOUR, DAY = 3600.0, 86_400.0
+Row = tuple[float, float, float]
+HOURLY = [(h * HOUR, HOUR, 10.0) for h in range(24)]
+
+
+def jobs_of(rows: Iterable[Row]) -> Jobs:
+    submit, duration, cores = (np.array(c, np.float64) for c in zip(*sorted(rows), strict=True))
+    none, count = np.full(len(submit), -1, np.int32), len(submit)
+    return Jobs(
+        submit, duration, cores, cores * 4, np.zeros(count), np.zeros(count, np.int8), none, (), none, (),
+        Provenance("made", "jobs-csv", "0", count),
+    )  # fmt: skip
+
+
+def mirrored(rows: Iterable[Row]) -> list[Row]:
+    """The same jobs with time running backwards."""
+    made = list(rows)
+    last = max(s + d for s, d, _ in made)
+    return [(last - s - d, d, c) for s, d, c in made]
+
+
+@pytest.mark.parametrize("days_longer", [1, 2, 30])
+def test_one_job_that_runs_on_does_not_hide_what_runs_all_day(days_longer: int) -> None:
+    rows = [*HOURLY, (0.0, DAY * (1 + days_longer), 1.0)]
+    for trace, cut in ((rows, "cut_after"), (mirrored(rows), "cut_before")):
+        jobs = jobs_of(trace)
+        window = window_of(jobs)
+        assert (window.seconds, window.rule) == (DAY, WindowRule.ARRIVALS)
+        assert getattr(window, cut) == days_longer * DAY
+        demand = demand_within(jobs, 3600, window)
+        assert demand.cores == pytest.approx(np.full(24, 11.0))
+        assert float(stretch(demand, Outlook()).cores.min()) == pytest.approx(11.0), "nor is the drain forecast"
+
+
+@pytest.mark.parametrize("etl", [8.0, 64.0, 640.0])
+def test_a_service_and_a_burst_beside_it_keep_the_time_of_the_service(etl: float) -> None:
+    jobs = jobs_of([(0.0, 172_800.0, 16.0), (36_000.0, 7200.0, etl)])
+    window = window_of(jobs)
+    assert (window.start, window.end, window.rule) == (0.0, 172_800.0, WindowRule.STANDING)
+
+
+def test_services_that_outlast_an_hour_of_deployments_are_not_lost() -> None:
+    deployed = [(at * 180.0, 30 * DAY, 1.0) for at in range(20)]
+    tests = [(60.0 + at * 70, 60.0, 1.0) for at in range(50)]
+    window = window_of(jobs_of([*deployed, *tests]))
+    assert window.rule is WindowRule.STANDING
+    assert window.seconds > 29 * DAY
+
+
+def test_jobs_that_are_all_submitted_at_once_count_for_as_long_as_they_run() -> None:
+    assert window_of(jobs_of([(5.0, DAY, 1.0)] * 10)).seconds == DAY
+    jobs = jobs_of([*[(0.0, DAY, 1.0)] * 10, (0.0, 2 * DAY, 1.0)])
+    assert window_of(jobs).end == DAY, "one that runs on after them is less than a tenth"
+    assert window_of(jobs_of([(0.0, HOUR, 4.0)])).seconds == HOUR
+
+
+def test_a_trace_that_begins_empty_counts_from_when_it_is_full() -> None:
+    jobs = jobs_of([(h * HOUR, 24 * HOUR, 1.0) for h in range(14 * 24)])
+    window = window_of(jobs)
+    assert (window.start, window.end) == (23 * HOUR, 14 * DAY)
+    assert demand_within(jobs, 3600, window).cores == pytest.approx(np.full(13 * 24 + 1, 24.0))
+
+
+def test_a_last_submission_shortly_before_midnight_ends_a_whole_day() -> None:
+    jobs = jobs_of([(at * 600.0, 900.0, 1.0) for at in range(14 * 144 - 5)])
+    assert window_of(jobs).end == 14 * DAY
+
+
+def test_a_trace_that_states_its_end_counts_up_to_it() -> None:
+    from dataclasses import replace
+
+    window = window_of(replace(jobs_of([(0.0, DAY, 1.0), *HOURLY]), recorded_until=20 * HOUR))
+    assert (window.end, window.rule) == (20 * HOUR, WindowRule.TRACE)
+
+
+def test_what_runs_into_an_asked_window_counts_from_its_start() -> None:
+    jobs = jobs_of([(0.0, DAY, 1.0), (HOUR, HOUR, 2.0), (10 * HOUR, 5 * HOUR, 4.0), (30 * HOUR, HOUR, 8.0)])
+    cut = restricted(jobs, AskedWindow("43200..86400", 12 * HOUR, DAY))
+    assert isinstance(cut, Jobs)
+    assert cut.submit.tolist() == [12 * HOUR, 12 * HOUR]
+    assert cut.duration.tolist() == [12 * HOUR, 3 * HOUR]
+    assert cut.provenance.repaired == {RAN_IN: 2}
+    assert demand_within(cut, 3600, window_of(cut)).cores == pytest.approx([5.0] * 3 + [1.0] * 9)
+    assert "as asked; the first 12h and the last 7h of the trace do not count" in window_line(window_of(cut))
+
+
+def test_a_series_is_cut_to_whole_steps() -> None:
+    values = np.arange(48.0)
+    series = Demand(0.0, 3600, values, values * 4, values * 0, Provenance("made", "series", "0", 48))
+    cut = restricted(series, parse_window("1d"))
+    assert isinstance(cut, Demand)
+    assert cut.cores.tolist() == values[24:].tolist()
+    assert window_of(series).rule is WindowRule.WHOLE
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("14d", (None, None, 14 * DAY)),
+        ("0..86400", (0.0, DAY, None)),
+        ("3600..", (HOUR, None, None)),
+        ("..1e5", (None, 1e5, None)),
+        ("1970-01-02..1970-01-03T00:00:00Z", (DAY, 2 * DAY, None)),
+    ],
+)
+def test_ways_to_write_a_window(text: str, expected: tuple[float | None, ...]) -> None:
+    asked = parse_window(text)
+    assert (asked.start, asked.end, asked.last) == expected
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "5..x", "14 days"])
+def test_windows_that_are_none(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse_window(text)
+
+
+def test_a_window_beside_the_trace_is_refused() -> None:
+    jobs = jobs_of(HOURLY)
+    for text in ("200000..300000", "50..50", "9..3"):
+        with pytest.raises(UsageError, match="the trace runs from 0 s to 86400 s"):
+            restricted(jobs, parse_window(text))
+    with pytest.raises(UsageError, match="its own origin"):
+        check_clock(parse_window("2026-01-01..2026-02-01"), window_of(jobs).first)
+
+
+rows = st.lists(st.tuples(st.floats(0, 1e6), st.floats(1, 1e6), st.floats(0.1, 64)), min_size=1, max_size=30)
+
+
+@given(rows)
+def test_every_trace_has_a_window_with_demand_in_it(trace: list[Row]) -> None:
+    jobs = jobs_of(trace)
+    window = window_of(jobs)
+    assert window.first <= window.start < window.end
+    assert window.end <= window.last + DAY
+    demand = demand_within(jobs, 3600, window)
+    assert demand.cores.max() > 0
+    assert demand.cores.max() <= demand_of(jobs, 3600).cores.max() + 1e-9
