@@ -7,8 +7,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: run demo test lint axe bench lock clean
 
-run: $(VENV)/.run  ## plan the bundled example
-	$(BIN)/hcloud plan --file examples/high-variability/hcloud.yaml
+run: $(VENV)/.run  ## plan the bundled example: six weeks of jobs, enough for a term of a year
+	$(BIN)/hcloud plan --file examples/six-weeks/hcloud.yaml
 
 demo: $(VENV)/.run  ## all of it in about a minute, on a cloud in memory
 	$(BIN)/hcloud demo

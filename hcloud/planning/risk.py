@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.planning.candidates import Candidate
-from hcloud.planning.fleet import Fleet, Holding, cover
+from hcloud.planning.fleet import Fleet, Holding, cover, instances_needed
 from hcloud.planning.forecast import Forecast
 from hcloud.planning.futures import Futures
 
@@ -123,7 +123,10 @@ def step_costs(
     holds = {c.shape.name: c.capacity for c in candidates}
     cores = pattern.cores - sum(h.count * float(holds[h.offer.key.instance_type][0]) for h in holdings)
     memory = pattern.memory - sum(h.count * float(holds[h.offer.key.instance_type][1]) for h in holdings)
-    counts = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)
+    if len(candidates) == 1:
+        counts = [instances_needed(cores, memory, candidates[0])]
+    else:
+        counts = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)
     dollars = np.zeros(len(cores))
     for needed, rate in zip(counts, rates, strict=True):
         dollars += needed * (rate * pattern.step_hours)
