@@ -146,7 +146,9 @@ def _falls(plan: Plan) -> Section | None:
         words.append("These figures are arithmetic; simulated ones lie higher.")
     if plan.risk is not None:
         words.append(f"{said_of_risk(plan.risk)}.")
-    return Section("If demand falls", tuple(words), (drawn.figure(),))
+    by_regret = plan.risk is None or plan.risk.sized_at is not None
+    notes = () if by_regret else ("'hcloud plan --regret-quantile 0.9' sizes the reserve by its regret over them.",)
+    return Section("If demand falls", tuple(words), (drawn.figure(),), notes=notes)
 
 
 def _front(operation: Operation) -> Section:
