@@ -38,6 +38,7 @@ from hcloud.units import HOURS_PER_MONTH
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
+MOST_SPANS = 36  # ours: three years month by month
 SEED_FUTURES = 1  # purpose of the random stream, mixed with the seed so that another stream never moves it
 
 
@@ -279,10 +280,13 @@ def _sized(chosen: _Chosen, demand: Demand, settings: PlanSettings, owned: Seque
 
 
 def _spans(fleet: Fleet, pattern: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> list[Span]:
-    """The months of the horizon, those together in whose middle the same is held and owned."""
+    """The months of the horizon, those together in whose middle the same is held and owned; of more than ``MOST_SPANS``
+    months several are looked at as one."""
     together: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
-    for month in range(-(-pattern.hours // HOURS_PER_MONTH)):
-        middle = min((month + 0.5) * HOURS_PER_MONTH, float(pattern.hours))
+    count = -(-pattern.hours // HOURS_PER_MONTH)
+    alike = -(-count // MOST_SPANS)
+    for month in range(count):
+        middle = min((month // alike + 0.5) * alike * HOURS_PER_MONTH, float(pattern.hours))
         lasting = (i for i, h in enumerate(fleet.holdings) if 0 <= middle - h.start_hour <= h.offer.term_hours)
         left = (i for i, o in enumerate(owned) if o.hours_left >= middle)
         together.setdefault((tuple(lasting), tuple(left)), []).append(month)
