@@ -35,7 +35,7 @@ KERNELS = (
 
 OUT_OF_LINE = frozenset(
     {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "_obey", "_map", "_rent"}
-    | {"_start_queued", "take_stock"}
+    | {"_start_queued"}
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
 
