@@ -33,7 +33,7 @@ from hcloud.planning.candidates import Candidate, find_candidates
 from hcloud.planning.demand import demand_of
 from hcloud.planning.evaluate import evaluate
 from hcloud.planning.fleet import Fleet, serve
-from hcloud.planning.forecast import stretch
+from hcloud.planning.forecast import repeating, stretch
 from hcloud.planning.futures import draw_futures
 from hcloud.planning.risk import SCALES, Span, changed, spread
 from hcloud.planning.settings import Market, Outlook, RiskSettings
@@ -142,11 +142,10 @@ class Bench:
         seen, came = _demand(split.seen * scale), _demand(split.came * scale)
         fleet = self._fleet(seen)
         outlook = Outlook(horizon_hours=len(came))
-        pattern, types = stretch(seen, outlook), (self._candidate,)
+        pattern, types = repeating(stretch(seen, outlook), outlook), (self._candidate,)
         futures = draw_futures(pattern, outlook, risk, np.random.default_rng([SEED, len(split.seen)]))
         assert futures is not None
-        shape = pattern.first(pattern.pattern)
-        span = Span(np.arange(futures.paths.shape[1]), fleet.holdings, lambda level: changed(shape, level - 1.0))
+        span = Span(np.arange(futures.paths.shape[1]), fleet.holdings, lambda level: changed(pattern, level - 1.0))
         costs = spread(types, fleet, [span], futures)[:, int(np.argmin(np.abs(SCALES - 1.0)))]
         actual = serve(stretch(came, outlook), types, fleet.holdings)
         demand = _inside(float(came.cores.mean()), futures.mean_demand(pattern))

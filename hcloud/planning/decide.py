@@ -27,7 +27,7 @@ from hcloud.planning.evaluate import (
     static_hybrid,
 )
 from hcloud.planning.fleet import Fleet, serve
-from hcloud.planning.forecast import Forecast, stretch
+from hcloud.planning.forecast import Forecast, repeating, stretch
 from hcloud.planning.futures import draw_futures
 from hcloud.planning.mix import lower_bound, mixed_reserve, useful_types
 from hcloud.planning.owned import Owned, use_first, without_spot
@@ -128,7 +128,7 @@ def decide(
     )
     optimum = _choose(evaluations, parts.planned, settings)
     start = optimum if reserve is None else _holding(evaluations[0], parts.planned, optimum, reserve)
-    sized = _sized(start, demand, settings, owned)
+    sized = _sized(start, (demanded, parts.planned), settings, owned)
     chosen = sized.chosen
     return Decision(
         parts.planned,
@@ -258,16 +258,23 @@ def _in_use(candidates: Sequence[Candidate], fleet: Fleet) -> tuple[Candidate, .
     return tuple(c for c in candidates if c.shape.name in used)
 
 
-def _sized(chosen: _Chosen, demand: Demand, settings: PlanSettings, owned: Sequence[Owned]) -> _Sized:
-    """The spread over futures and, where a regret quantile is set, the reserve scaled to it."""
+def _sized(
+    chosen: _Chosen, forecasts: tuple[Forecast, Forecast], settings: PlanSettings, owned: Sequence[Owned]
+) -> _Sized:
+    """The spread over futures and, where a regret quantile is set, the reserve scaled to it.
+
+    ``forecasts`` are all of the demand, and what of it is planned for beside what is owned and what spot takes.
+    """
     generator = np.random.default_rng([settings.seed, SEED_FUTURES])
-    pattern = stretch(demand, replace(settings.outlook, growth_per_year=0.0))
+    demanded, planned = forecasts
+    pattern = repeating(demanded, settings.outlook)
     futures = draw_futures(pattern, settings.outlook, settings.risk, generator)
     if futures is None or not chosen.fleet.holdings:
         return _Sized(None, 1.0, chosen)
-    costs = spread(chosen.types, chosen.fleet, _spans(chosen.fleet, pattern, settings, owned), futures)
-    planned = float(np.mean(pattern.cores[: pattern.pattern]) * futures.stated.mean())
-    outcome = Spread(SCALES, costs, futures.mean_demand(pattern) / planned)
+    spans = _spans(chosen.fleet, pattern, settings, owned)
+    costs = spread(chosen.types, chosen.fleet, spans, futures)
+    mean = float(np.mean(pattern.cores) * futures.stated.mean())
+    outcome = Spread(SCALES, costs, futures.mean_demand(pattern) / mean)
     quantile = settings.risk.regret_quantile
     if quantile is None:
         return _Sized(outcome, 1.0, chosen)
@@ -275,18 +282,18 @@ def _sized(chosen: _Chosen, demand: Demand, settings: PlanSettings, owned: Seque
     holdings = scaled(chosen.fleet.holdings, scale)
     if sum(h.count for h in holdings) == sum(h.count for h in chosen.fleet.holdings):
         return _Sized(outcome, 1.0, chosen)
-    forecast = divide(stretch(demand, settings.outlook), settings, owned).planned
-    return _Sized(outcome, scale, replace(chosen, fleet=serve(forecast, chosen.types, holdings)))
+    return _Sized(outcome, scale, replace(chosen, fleet=serve(planned, chosen.types, holdings)))
 
 
 def _spans(fleet: Fleet, pattern: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> list[Span]:
     """The months of the horizon, those together in whose middle the same is held and owned; of more than ``MOST_SPANS``
     months several are looked at as one."""
     together: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
-    count = -(-pattern.hours // HOURS_PER_MONTH)
+    hours = settings.outlook.horizon_hours
+    count = -(-hours // HOURS_PER_MONTH)
     alike = -(-count // MOST_SPANS)
     for month in range(count):
-        middle = min((month // alike + 0.5) * alike * HOURS_PER_MONTH, float(pattern.hours))
+        middle = min((month // alike + 0.5) * alike * HOURS_PER_MONTH, float(hours))
         lasting = (i for i, h in enumerate(fleet.holdings) if 0 <= middle - h.start_hour <= h.offer.term_hours)
         left = (i for i, o in enumerate(owned) if o.hours_left >= middle)
         together.setdefault((tuple(lasting), tuple(left)), []).append(month)
@@ -294,7 +301,7 @@ def _spans(fleet: Fleet, pattern: Forecast, settings: PlanSettings, owned: Seque
         Span(
             np.array(months),
             tuple(fleet.holdings[i] for i in held),
-            partial(_left, pattern, settings, [replace(owned[i], hours_left=pattern.hours) for i in left]),
+            partial(_left, pattern, settings, [replace(owned[i], hours_left=hours) for i in left]),
         )
         for (held, left), months in together.items()
     ]
@@ -302,7 +309,7 @@ def _spans(fleet: Fleet, pattern: Forecast, settings: PlanSettings, owned: Seque
 
 def _left(pattern: Forecast, settings: PlanSettings, owned: Sequence[Owned], level: float) -> Forecast:
     """What is planned for of a multiple of the pattern."""
-    return divide(changed(pattern.first(pattern.pattern), level - 1.0), settings, owned).planned
+    return divide(changed(pattern, level - 1.0), settings, owned).planned
 
 
 def _spot_fleet(candidates: Sequence[Candidate], near: Candidate, part: Forecast) -> Fleet:

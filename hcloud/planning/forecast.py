@@ -100,6 +100,13 @@ def stretch(demand: Demand, outlook: Outlook) -> Forecast:
     )
 
 
+def repeating(forecast: Forecast, outlook: Outlook) -> Forecast:
+    """The pattern that a forecast repeats, once and without growth."""
+    once = forecast.first(forecast.pattern)
+    grown = _growth(len(once), once.step_seconds, outlook.growth_per_year)
+    return replace(once, cores=once.cores / grown, memory=once.memory / grown, batch_cores=once.batch_cores / grown)
+
+
 def _growth(steps: int, step_seconds: int, per_year: float) -> Floats:
     return per_year_to_month(per_year, np.arange(steps) * step_seconds // (HOURS_PER_MONTH * SECONDS_PER_HOUR))
 
