@@ -18,7 +18,8 @@ class Tasks:
 
     Times in seconds from the first submission, ``need`` and ``ask`` in thousandths of a vCPU, ``memory`` in MiB,
     interference vectors [task, resource] 0..99 as they are known (``vector``, what is decided on) and as they are
-    (``truth``, what acts), ``job`` the row of the workload; ``left_out`` counts jobs by reason.
+    (``truth``, what acts), ``job`` the row of the workload and ``ids`` the trace's own name of it; ``left_out`` counts
+    jobs by reason.
     """
 
     submit: Reals
@@ -33,6 +34,11 @@ class Tasks:
     coin: Reals
     job: Ints
     left_out: dict[str, int]
+    ids: workload.Ids | None = None
+
+    def name(self, task: int) -> str:
+        """The trace's own name of a task's job, or its row where it has none."""
+        return workload.job_name(None if self.ids is None else self.ids[task], int(self.job[task]))
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -65,7 +71,7 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     coin = stream(seed, "coin").random(len(chosen))
     return Tasks(
         submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
-        vector, truth, coin, chosen.astype(np.int64), left_out,
+        vector, truth, coin, chosen.astype(np.int64), left_out, None if jobs.ids is None else jobs.ids[chosen],
     )  # fmt: skip
 
 
