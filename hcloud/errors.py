@@ -51,7 +51,7 @@ EXIT_CODES: Mapping[int, str] = {
     0: "done, or nothing to do",
     1: "an error; credentials, files and refusals of a cloud included",
     2: "something would be changed or bought; only with --detailed-exitcode",
-    3: "a budget, a limit or a protection forbids it",
+    3: "a budget, a limit or a protection forbids it; of a plan: no simulated strategy keeps the target or the budget",
     4: "the plan is stale: state, prices or account are not those it was made from",
     5: "the state is locked by another hcloud",
     6: "partly done, or the outcome is not known; the state is saved, and --resume or recover goes on",

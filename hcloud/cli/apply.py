@@ -11,6 +11,7 @@ from hcloud.cli.flags import AsJson, Configuration, Now
 from hcloud.cli.live import Ends, StatePlace, WhichCloud, Yes, beside, confirm, ground, stopping, told
 from hcloud.cli.main import session
 from hcloud.cli.options import Output, moment
+from hcloud.errors import DeniedByGuardError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -71,7 +72,13 @@ def _changes(here: LiveGround, plan: Path | None, *, resume: bool, at: datetime)
     if plan is None:
         from hcloud.usecases.live_plan import plan_live
 
-        return plan_live(here, at).changes
+        made = plan_live(here, at)
+        if made.plan is not None and made.plan.operation is not None and made.plan.operation.is_missed:
+            raise DeniedByGuardError(
+                "no simulated strategy keeps operation.qos and operation.budget: nothing was applied",
+                hint="'hcloud plan' shows the cheapest, the best and the knee; change the target, or apply a plan file",
+            )
+        return made.changes
     found = changes_of(plan)
     return resumed(here, found) if resume else found
 

@@ -14,7 +14,7 @@ from hcloud.cli.interruptible import interruptible
 from hcloud.cli.live import StatePlace, WhichCloud
 from hcloud.cli.main import session
 from hcloud.cli.options import moment, provider_named, tell_first_use
-from hcloud.errors import UsageError
+from hcloud.errors import DeniedByGuardError, UsageError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -120,6 +120,8 @@ def plan(
                 terminal.note(f"{assumption.key} = {assumption.value}: {assumption.why}")
         _save(made, out, picture, terminal)
         _print(made, PlanFormat.JSON if json_ else output, terminal, frontier=frontier)
+    if made is not None and made.operation is not None and made.operation.is_missed:
+        raise typer.Exit(DeniedByGuardError.exit_code)
     if detailed_exitcode and ((made and made.purchases) or (changes and not changes.is_settled)):
         raise typer.Exit(CHANGES)
 

@@ -27,7 +27,8 @@ class OperatingPoint:
     the share of jobs that kept 95 % of their performance, waiting included; ``batch_p5`` what all but 5 % of the batch
     jobs reach of their performance in isolation; ``tail_p95`` the tail latency of services, in multiples of isolation,
     that all but 5 % stay below; ``wait_p95`` seconds. Figures that do not apply are None. ``verdict`` says why the
-    point was not chosen, with the margin; it is empty for the chosen one.
+    point was not chosen, with the margin; it is empty for the chosen one. ``hourly_by_seed`` and ``kept_by_seed`` are
+    the figures that points are compared by, seed by seed from the first on; plans of earlier versions lack them.
     """
 
     strategy: str
@@ -43,13 +44,17 @@ class OperatingPoint:
     utilisation: Band | None
     on_front: bool = False
     verdict: str = ""
+    hourly_by_seed: tuple[Decimal, ...] = ()
+    kept_by_seed: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
     """How to run what is bought: strategy, reserve and the numbers that ``hcloud decide`` works with, and every point
     that was simulated. ``budget`` is dollars a month; ``baseline`` is what to compare with, simulated alike: whole
-    servers on demand, beside what is owned."""
+    servers on demand, beside what is owned. ``settled`` says that no further seed could turn the choice at
+    ``confidence``, where differences below ``alike`` (a part of all jobs, or of the cost) count as none; ``runs`` is
+    how many simulations it took. ``meets_target`` is true also of a choice that cannot be told from one that does."""
 
     strategy: str
     reserve: int
@@ -69,6 +74,15 @@ class Operation:
     points: tuple[OperatingPoint, ...]
     baseline: OperatingPoint
     reasons: tuple[str, ...]
+    confidence: float = 0.95
+    alike: float = 0.005
+    runs: int = 0
+    settled: bool = True
+
+    @property
+    def is_missed(self) -> bool:
+        """Whether nothing that was simulated keeps the target of quality, or the budget."""
+        return not (self.meets_target and self.within_budget)
 
     @property
     def chosen(self) -> OperatingPoint:

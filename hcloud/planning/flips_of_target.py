@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hcloud.model.operation import OperatingPoint, Operation
-from hcloud.planning.operation import Target, choose, is_affordable, meets
+from hcloud.planning.choice import Target, choose, is_affordable
 from hcloud.units import CENT
 
 
@@ -22,7 +22,7 @@ class Wish:
 
 def target_of(operation: Operation) -> Target:
     """What was wished for."""
-    return Target(operation.qos_target, operation.budget)
+    return Target(operation.qos_target, operation.budget, operation.confidence, operation.alike)
 
 
 def next_best(operation: Operation) -> OperatingPoint | None:
@@ -33,33 +33,35 @@ def next_best(operation: Operation) -> OperatingPoint | None:
 
 def lower_target(operation: Operation) -> Wish | None:
     """The highest target below the present one at which something cheaper is chosen; None where nothing cheaper is
-    affordable."""
-    chosen, wish = operation.chosen, target_of(operation)
-    short = [
-        p.kept_qos.mean
-        for p in operation.points
-        if p.hourly < chosen.hourly and is_affordable(p, wish) and not meets(p, wish)
-    ]
-    return _at(operation, max(short), operation.budget) if short and operation.meets_target else None
+    affordable, or nothing keeps the present one."""
+    levels = sorted({kept for kept in _kept(operation) if kept < operation.qos_target}, reverse=True)
+    found = (_at(operation, level, operation.budget) for level in levels if operation.meets_target)
+    return next((wish for wish in found if wish.chosen.hourly < operation.chosen.hourly), None)
 
 
 def higher_target(operation: Operation) -> Wish | None:
-    """The target above which the chosen point no longer does, and what would be chosen then; None where it stays."""
-    chosen = operation.chosen
-    above = math.nextafter(chosen.kept_qos.mean, math.inf)
-    found = _at(operation, max(above, operation.qos_target), operation.budget)
-    return None if found.chosen is chosen else Wish(chosen.kept_qos.mean, operation.budget, found.chosen)
+    """The target above which the chosen point no longer is, and what would be chosen then; None where it stays."""
+    for level in sorted({kept for kept in _kept(operation) if kept >= operation.qos_target}):
+        found = _at(operation, math.nextafter(level, math.inf), operation.budget)
+        if found.chosen is not operation.chosen:
+            return Wish(level, operation.budget, found.chosen)
+    return None
 
 
 def lower_budget(operation: Operation) -> Wish | None:
-    """The budget under which the chosen point is too dear, and what would be chosen then; None where it stays."""
-    if not operation.within_budget:
-        return None
-    found = _at(operation, operation.qos_target, operation.chosen.monthly - CENT)
-    return (
-        None if found.chosen is operation.chosen else Wish(operation.qos_target, operation.chosen.monthly, found.chosen)
-    )
+    """The budget under which another point is chosen, and which; None where the chosen one stays."""
+    levels = sorted({p.monthly for p in operation.points if is_affordable(p, target_of(operation))}, reverse=True)
+    for level in levels if operation.within_budget else ():
+        found = _at(operation, operation.qos_target, level - CENT)
+        if found.chosen is not operation.chosen:
+            return Wish(operation.qos_target, level, found.chosen)
+    return None
+
+
+def _kept(operation: Operation) -> list[float]:
+    """The shares of jobs that what is affordable keeps: only there a target turns a choice."""
+    return [p.kept_qos.mean for p in operation.points if is_affordable(p, target_of(operation))]
 
 
 def _at(operation: Operation, qos: float, budget: Decimal | None) -> Wish:
-    return Wish(qos, budget, choose(operation.points, Target(qos, budget)))
+    return Wish(qos, budget, choose(operation.points, replace(target_of(operation), qos=qos, budget=budget)))

@@ -135,6 +135,9 @@ class OperationSection(Section):
     qos: Share = 0.9
     budget: Annotated[Decimal, Field(gt=0)] | None = None
     seeds: Annotated[int, Field(ge=1, le=1000)] = 3
+    runs: Annotated[int, Field(ge=1, le=100_000)] = 200
+    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
+    alike: Annotated[float, Field(ge=0, le=1)] = 0.005
     cloud: str | None = None
 
 

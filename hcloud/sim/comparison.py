@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from hcloud.planning.operation import unbeaten
+from hcloud.planning.choice import unbeaten
 from hcloud.policy.records import Reals
 from hcloud.sim.interval import Interval
 from hcloud.sim.measure import Measures

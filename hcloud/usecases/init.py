@@ -109,7 +109,10 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "strategy": KeyText("auto, or names as HF,HM, or the file of your own; null: no simulation"),
         "qos": KeyText("share of jobs that shall keep 95 % of their performance", "share"),
         "budget": KeyText("most a month may cost; null: no limit", "$/month"),
-        "seeds": KeyText("seeds that predictions are made with", "count"),
+        "seeds": KeyText("seeds that every point is simulated with at least", "count"),
+        "runs": KeyText("most simulations; seeds are added for what the choice is open between (ours)", "count"),
+        "confidence": KeyText("of paired intervals: of points not told apart the cheaper is chosen (ours)", "share"),
+        "alike": KeyText("differences below this part of all jobs, or of the cost, count as none (ours)", "share"),
         "cloud": KeyText("model of the cloud: paper, measured-aws, a file; null: the market's own, as measured"),
     },
     "live": {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
@@ -12,27 +12,22 @@ from hcloud.errors import UsageError
 from hcloud.model.operation import Band, OperatingPoint, Operation
 from hcloud.model.strategy import Mechanism, Strategy
 from hcloud.model.workload import Jobs, Workload
+from hcloud.planning.choice import Target, choose, in_doubt, is_affordable, is_kept, with_front
+from hcloud.planning.choice_reasons import how_sure, judged, why
 from hcloud.planning.decide import Decision
 from hcloud.planning.operation import (
     BASELINE,
     OWN_RULE,
     REFINED,
-    Target,
-    choose,
-    is_affordable,
-    judged,
     main_commitment,
-    meets,
     refined,
     reserves_to_try,
-    why,
-    with_front,
 )
 from hcloud.planning.owned import Owned
 from hcloud.policy.compose import compose
 from hcloud.policy.retention import keep_seconds
 from hcloud.readers.clouds import load_cloud
-from hcloud.readers.config import Config
+from hcloud.readers.config import Config, OperationSection
 from hcloud.readers.strategies import load_strategy, strategy_names
 from hcloud.sim.build import mean_of, size_model
 from hcloud.sim.comparison import dollars_per_hour, kept_qos
@@ -45,6 +40,7 @@ from hcloud.usecases.simulate import strategies_named
 from hcloud.usecases.simulation import Study, pool_for, simulate_once, strategy_for, with_seed
 
 AUTO = "auto"
+ADDING = 0.7  # ours: the part of the progress bar that is over when seeds begin to be added
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,26 +71,21 @@ class Candidate:
 
 
 def operate(ground: Ground, advance: Progress) -> Operation:
-    """Simulate every candidate and choose.
+    """Simulate every candidate at the same seeds, add seeds for those that the choice is open between, and choose.
 
     Raises UsageError for a demand series, which has no jobs, and where no strategy can be run at all.
     """
     wish, decision = ground.config.operation, ground.decision
     strategies = strategies_named(strategy_names() if wish.strategy == AUTO else [str(wish.strategy)])
     study = _study(ground)
-    held = _held(decision.owned, study)
-    candidates = _candidates(study, strategies, decision, held)
-    seeds = tuple(range(study.seed, study.seed + wish.seeds))
-    target = Target(wish.qos, wish.budget)
-    runs = _Runs(study, held, {})
-    runs.add(candidates, seeds[:1], part_of(advance, 0.0, 1 / (1 + wish.seeds)))
-    more = refined(runs.points(), target)
-    candidates += [Candidate(s, n, REFINED) for s in strategies for n in more.get(s.name, ())]
-    runs.add(candidates, seeds, part_of(advance, 1 / (1 + wish.seeds), 1.0))
-    baseline = _baseline(held)
+    runs = _Runs(study, _held(decision.owned, study), {})
+    target = Target(wish.qos, wish.budget, wish.confidence, wish.alike)
+    candidates = _candidates(study, strategies, decision, runs.held)
+    _predict(runs, candidates, wish, target, advance)
     points = with_front(runs.points())
-    runs.add([baseline], seeds, unheard)
     chosen = choose(points, target)
+    count = runs.count
+    baseline = runs.baseline(chosen)
     strategy = strategy_for(study, next(s for s in strategies if s.name == chosen.strategy))
     commitment = main_commitment(decision)
     return Operation(
@@ -103,18 +94,41 @@ def operate(ground: Ground, advance: Progress) -> Operation:
         reserved_type=study.shop.types[study.shop.large].shape.name,
         commitment=str(commitment.key) if commitment and chosen.reserve else "",
         cloud=study.cloud.name,
-        seeds=seeds,
+        seeds=tuple(range(study.seed, study.seed + max(len(p.kept_by_seed) for p in points))),
         qos_target=wish.qos,
         budget=wish.budget,
-        meets_target=meets(chosen, target),
+        meets_target=is_kept(points, target),
         within_budget=is_affordable(chosen, target),
         **_limits(strategy.mechanism("limits")),
         **_retention(study, strategy),
         on_demand_types=_on_demand_types(shop_for(study.shop, strategy), strategy),
         points=judged(points, chosen, target),
-        baseline=runs.points()[-1],
-        reasons=tuple(why(points, chosen, target)),
+        baseline=baseline,
+        reasons=(*why(points, chosen, target), how_sure(points, chosen, target, count)),
+        confidence=wish.confidence,
+        alike=wish.alike,
+        runs=count,
+        settled=not in_doubt(points, target),
     )
+
+
+def _predict(
+    runs: _Runs, candidates: list[Candidate], wish: OperationSection, target: Target, advance: Progress
+) -> None:
+    """Every candidate at the first seed, then with the reserves beside the best ones at all of ``wish.seeds``, then
+    those that the choice is open between at one more seed after the other, as long as ``wish.runs`` lasts."""
+    first, last = runs.study.seed, runs.study.seed + wish.seeds
+    runs.add(candidates, range(first, first + 1), part_of(advance, 0.0, 1 / (1 + wish.seeds)))
+    more, strategies = refined(runs.points(), target), {c.strategy.name: c.strategy for c in candidates}
+    candidates += [Candidate(s, n, REFINED) for s in strategies.values() for n in more.get(s.name, ())]
+    runs.add(candidates, range(first, last), part_of(advance, 1 / (1 + wish.seeds), ADDING))
+    by_name = {(c.strategy.name, c.reserve): c for c in candidates}
+    while doubtful := [by_name[p.strategy, p.reserve] for p in in_doubt(runs.points(), target)]:
+        if runs.count + len(doubtful) > wish.runs:
+            break
+        last += 1
+        runs.add(doubtful, range(first, last), unheard)
+        advance(ADDING + (1 - ADDING) * min(runs.count / wish.runs, 1.0))
 
 
 def _study(ground: Ground) -> Study:
@@ -179,6 +193,11 @@ class _Runs:
     held: Held
     made: dict[Candidate, dict[int, Measures]]
 
+    @property
+    def count(self) -> int:
+        """How many simulations there were."""
+        return sum(map(len, self.made.values()))
+
     def add(self, candidates: Sequence[Candidate], seeds: Sequence[int], advance: Progress) -> None:
         """Run every candidate at every seed it was not run with yet."""
         for at, seed in enumerate(seeds):
@@ -191,7 +210,18 @@ class _Runs:
 
     def points(self) -> list[OperatingPoint]:
         """Every candidate with its figures over the seeds."""
-        return [_point(self.study, c, tuple(runs.values()), self.held) for c, runs in self.made.items()]
+        return [self._point(c) for c in self.made]
+
+    def baseline(self, chosen: OperatingPoint) -> OperatingPoint:
+        """What a chosen point is compared with: as it was simulated among the points, else at the seeds of that one."""
+        wanted = _baseline(self.held)
+        alike = (c for c in self.made if (c.strategy.name, c.reserve) == (wanted.strategy.name, wanted.reserve))
+        if (found := next(alike, None)) is None:
+            self.add([wanted], range(self.study.seed, self.study.seed + len(chosen.kept_by_seed)), unheard)
+        return replace(self._point(found or wanted), reserve_rule=BASELINE)
+
+    def _point(self, candidate: Candidate) -> OperatingPoint:
+        return _point(self.study, candidate, tuple(self.made[candidate].values()), self.held)
 
 
 def _point(study: Study, candidate: Candidate, runs: Sequence[Measures], held: Held) -> OperatingPoint:
@@ -210,6 +240,8 @@ def _point(study: Study, candidate: Candidate, runs: Sequence[Measures], held: H
         tail_p95=_band(runs, lambda m: m.service.tail.p95),
         wait_p95=_band(runs, lambda m: m.service.waiting.p95),
         utilisation=_band(runs, lambda m: m.use.utilisation),
+        hourly_by_seed=tuple(rate(Decimal(repr(dollars_per_hour(run))) - paid + held.hourly) for run in runs),
+        kept_by_seed=tuple(round(kept_qos(run), 6) for run in runs),
     )
 
 

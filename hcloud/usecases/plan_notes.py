@@ -170,9 +170,11 @@ def _of_operation(seen: Seen, operation: Operation) -> Iterator[str]:
     if any(c.speed != 1 for c in seen.decision.types):
         yield "the simulation takes a vCPU for a vCPU; that types differ in speed is in the arithmetic alone"
     if not operation.meets_target:
-        yield f"no strategy keeps the target of {operation.qos_target:.0%} of jobs: the best one found is shown"
+        yield f"no strategy keeps the target of {operation.qos_target:.1%} of jobs (exit code 3)"
     if not operation.within_budget:
-        yield "no strategy stays within the budget: the cheapest is shown"
+        yield "no strategy stays within the budget: the cheapest is shown (exit code 3)"
+    if not operation.settled:
+        yield f"the choice of a strategy is not settled after {operation.runs} runs; operation.runs allows more"
     planning = seen.loaded.config.planning
     if planning.growth_per_year or planning.headroom:
         yield "strategies are simulated on the trace as it is; growth and headroom are in the arithmetic only"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from hcloud.model.operation import Band, OperatingPoint, Operation
+from hcloud.planning.choice import landmarks
 from hcloud.units import HOURS_PER_MONTH, format_duration, format_money
 from hcloud.views.tables import Figures, fitted
 
@@ -18,7 +19,10 @@ _NONE = "-"
 def points_table(operation: Operation, width: int, *, every: bool = False) -> RenderableType:
     """The chosen point and the best one of each other strategy, or ``every`` one, by falling cost."""
     shown = operation.points if every else telling(operation)
-    rows = [_row(p) for p in sorted(shown, key=lambda p: (-p.hourly, p.strategy))]
+    marks = _marks(operation)
+    rows = [
+        _row(p, marks.get((p.strategy, p.reserve), "")) for p in sorted(shown, key=lambda p: (-p.hourly, p.strategy))
+    ]
     names = ("simulated", "reserved", "$/month", "kept %", "batch p5 %", "tail p95", "wait p95 s", "")
     return fitted(Figures(names, rows, frozenset(range(1, len(names) - 1))), width)
 
@@ -28,7 +32,8 @@ def telling(operation: Operation) -> list[OperatingPoint]:
     best: dict[str, OperatingPoint] = {operation.chosen.strategy: operation.chosen}
     for point in sorted(operation.points, key=lambda p: _rank(p, operation.qos_target)):
         best.setdefault(point.strategy, point)
-    return list(best.values())
+    marked = [] if operation.meets_target else [p for _, p in _landmarks(operation)]
+    return list(best.values()) + [p for p in dict.fromkeys(marked) if p not in best.values()]
 
 
 def _rank(point: OperatingPoint, target: float) -> tuple[bool, float]:
@@ -36,9 +41,45 @@ def _rank(point: OperatingPoint, target: float) -> tuple[bool, float]:
     return not good, float(point.hourly) if good else -point.kept_qos.mean
 
 
-def _row(point: OperatingPoint) -> list[str]:
+def _marks(operation: Operation) -> Mapping[tuple[str, int], str]:
+    """What is remarkable about points, by strategy and reserve."""
+    marks = {(p.strategy, p.reserve): "front" for p in operation.points if p.on_front}
+    if not operation.meets_target:
+        marks |= {(p.strategy, p.reserve): role for role, p in _landmarks(operation)}
+    return marks | {(operation.strategy, operation.reserve): "chosen"}
+
+
+def _landmarks(operation: Operation) -> list[tuple[str, OperatingPoint]]:
+    """The points to choose between where nothing keeps the target, each with what it is."""
+    found = landmarks(operation.points)
+    named = (("knee", found.knee), ("best", found.best), ("cheapest", found.cheapest))
+    return [(role, point) for role, point in named if point is not None]
+
+
+def missed(operation: Operation) -> Iterator[str]:
+    """What is said before all else of a choice that misses the target or the budget; nothing of one that does not."""
+    chosen, count = operation.chosen, len(operation.points)
+    if not operation.within_budget and operation.budget is not None:
+        over = format_money(chosen.monthly - operation.budget)
+        yield (
+            f"None of {count} simulated points stays within the budget of {format_money(operation.budget)}/month:"
+            f" {_told(chosen)} is the cheapest, {over} over it."
+        )
+    if not operation.meets_target:
+        yield (
+            f"None of {count} simulated points keeps the target: {_told(chosen)} keeps {_band(chosen.kept_qos, 100, 1)}"
+            f" % of jobs, {operation.qos_target:.1%} are asked for (operation.qos)."
+        )
+        for role, p in reversed(_landmarks(operation)):
+            yield f"{role}: {_told(p)}, {format_money(p.monthly)}/month, {_band(p.kept_qos, 100, 1)} % of jobs kept"
+
+
+def _told(point: OperatingPoint) -> str:
+    return f"{point.strategy} with {point.reserve} reserved"
+
+
+def _row(point: OperatingPoint, mark: str) -> list[str]:
     half = "" if point.hourly_half is None else f" ±{point.hourly_half * HOURS_PER_MONTH:,.0f}"
-    mark = "chosen" if not point.verdict else "front" if point.on_front else ""
     return [
         point.strategy,
         f"{point.reserve:,}",
@@ -64,12 +105,25 @@ def said_of(operation: Operation) -> Iterator[str]:
     """Why the point was chosen, and the numbers it is to be run with."""
     yield from operation.reasons
     yield f"operate it as {operation.strategy}: {', '.join(_numbers(operation))}"
-    seeds = len(operation.seeds)
-    about = f"{seeds} seeds, ± half of the 95% interval" if seeds > 1 else "one seed, so no interval"
+    least, most = (count(len(p.kept_by_seed or operation.seeds) for p in operation.points) for count in (min, max))
+    seeds = f"{most} seeds" if least == most else f"{least} to {most} seeds"
+    about = f"{seeds}, ± half of the 95% interval" if most > 1 else "one seed, so no interval"
     yield f"cloud {operation.cloud}, {about}; kept: jobs with 95% of their performance in isolation"
-    yield (
-        f"simulated, that costs {format_money(operation.chosen.monthly)}/month; the mix above and the points below are"
-        " arithmetic, which packs demand without gaps, starts or idle instances"
+    yield "first line, mix and what follows are arithmetic: no gaps, starts or idle instances"
+
+
+def simulated_line(operation: Operation) -> str:
+    """What the chosen point costs by simulation beside renting everything, which is simulated alike."""
+    chosen, base = operation.chosen, operation.baseline
+    said = f"simulated: {format_money(chosen.monthly)}/month as {chosen.strategy}, {chosen.kept_qos.mean:.1%} kept"
+    if (base.strategy, base.reserve) == (chosen.strategy, chosen.reserve):
+        return said
+    saved = base.monthly - chosen.monthly
+    share = abs(float(saved / base.monthly)) if base.monthly else 0.0
+    how = f"with the {base.reserve} owned" if base.reserve else "all rented"
+    return (
+        f"{said}; {format_money(base.monthly)}/month as {base.strategy}, {how}, {base.kept_qos.mean:.1%} kept"
+        f" ({share:.1%} {'less' if saved >= 0 else 'more'})"
     )
 
 

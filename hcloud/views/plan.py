@@ -19,7 +19,7 @@ from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.console import Terminal, plain_table
 from hcloud.views.escaped import in_markdown
-from hcloud.views.operation import markdown_points, points_table, said_of, verdicts
+from hcloud.views.operation import markdown_points, missed, points_table, said_of, simulated_line, verdicts
 from hcloud.views.tables import Figures, fitted
 from hcloud.views.window import window_line
 
@@ -41,7 +41,7 @@ SHORT = {
 def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None:
     """Print the plan on one screen; warnings go to stderr. With strategies simulated their figures stand where the
     arithmetic's alternatives would (``frontier``: of every point)."""
-    terminal.show(_headline(plan), "", _demand(plan, terminal.out.width), "")
+    terminal.show(*_first_lines(plan), "", _demand(plan, terminal.out.width), "")
     terminal.show(_mix_table(plan, terminal.out.width), "")
     if plan.operation is None:
         terminal.show(_alternatives_table(plan, terminal.out.width), "")
@@ -55,20 +55,24 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
         terminal.warn(warning)
 
 
+def _first_lines(plan: Plan) -> list[Text]:
+    """What is missed, if anything is; dollars by arithmetic; dollars by simulation, where there was one."""
+    if plan.operation is None:
+        return [_headline(plan)]
+    lost = [Text(line, style="bold red" if not at else "") for at, line in enumerate(missed(plan.operation))]
+    return [*lost, _headline(plan), Text(simulated_line(plan.operation))]
+
+
 def _headline(plan: Plan) -> Text:
     owned = any(line.address.startswith(OWNED) for line in plan.mix)
-    before, after, said, how = plan.now.monthly, plan.after.monthly, "all on demand", ""
-    if plan.operation is not None:
-        chosen, baseline = plan.operation.chosen, plan.operation.baseline
-        after, how = chosen.monthly, f" as {chosen.strategy}"
-        before, said = baseline.monthly, f"as {baseline.strategy}, all on demand"
+    before, after = plan.now.monthly, plan.after.monthly
     saved = before - after
     share = saved / before if before else Decimal(0)
     text = Text()
     text.append("now ", style="dim")
-    text.append(f"{format_money(before)}/month " + ("with what you own" if owned else said))
+    text.append(f"{format_money(before)}/month " + ("with what you own" if owned else "all on demand"))
     text.append("  →  after ", style="dim")
-    text.append(f"{format_money(after)}/month{how}", style="bold green")
+    text.append(f"{format_money(after)}/month", style="bold green")
     verb, size = ("saves", saved) if saved >= 0 else ("costs more:", -saved)
     text.append(f"   {verb} {format_money(size)}/month ({abs(float(share)):.1%})", style="bold")
     return text
@@ -256,8 +260,13 @@ def _refused(plan: Plan) -> list[str]:
 
 def markdown(plan: Plan) -> str:
     """The plan as Markdown, for a pull request or a ticket."""
+    told = [] if plan.operation is None else [*missed(plan.operation), simulated_line(plan.operation)]
+    first = [in_markdown(line, LONGEST_LINE) for line in told]
     rows = [
-        f"**{format_money(plan.now.monthly)}/month** all on demand → **{format_money(plan.after.monthly)}/month**",
+        *(f"{line}  " for line in first[:-1]),
+        f"**{format_money(plan.now.monthly)}/month** all on demand → **{format_money(plan.after.monthly)}/month**"
+        + "  " * bool(first),
+        *first[-1:],
         "",
         *(f"- **warning:** {in_markdown(warning, LONGEST_LINE)}" for warning in plan.warnings),
         *([""] if plan.warnings else []),

@@ -14,8 +14,8 @@ from purchasing import Shop, wanted
 
 from hcloud.cli.main import run
 from hcloud.model.operation import Operation
+from hcloud.planning.choice import Target, choose
 from hcloud.planning.flips_of_target import higher_target, lower_budget, lower_target
-from hcloud.planning.operation import Target, choose
 from hcloud.store.plan_file import load_plan
 from hcloud.store.purchase_file import save_purchase_plan
 from hcloud.usecases.schemas import answer_schema
@@ -202,11 +202,12 @@ def test_wishes_turn_exactly_where_they_are_said_to(operated: Path) -> None:
 
 
 def _every_target(operation: Operation) -> list[Operation]:
-    """The same points with other targets, and so other choices."""
+    """The same points with other targets, and so other choices; by their means, as two seeds tell hardly any apart."""
     made = []
-    for kept in sorted({p.kept_qos.mean for p in operation.points}):
-        chosen = choose(operation.points, Target(kept, None))
-        points = tuple(replace(p, verdict="" if p is chosen else "another") for p in operation.points)
+    bare = [replace(p, hourly_by_seed=(), kept_by_seed=()) for p in operation.points]
+    for kept in sorted({p.kept_qos.mean for p in bare}):
+        chosen = choose(bare, Target(kept, None))
+        points = tuple(replace(p, verdict="" if p is chosen else "another") for p in bare)
         made.append(replace(operation, qos_target=kept, points=points, meets_target=True, within_budget=True))
     return made
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from decimal import Decimal
 from pathlib import Path
 
@@ -13,6 +14,12 @@ from hcloud.cli.main import run
 from hcloud.store.plan_file import load_plan, plan_schema
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
+
+
+@pytest.fixture(autouse=True)
+def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No seeds beyond the two of every point: what adding them does is tested with the choice itself."""
+    monkeypatch.setenv("HYC_OPERATION__RUNS", "1")
 
 
 @pytest.fixture
@@ -61,7 +68,8 @@ def test_the_plan_file_holds_what_was_simulated_and_buys_the_chosen_reserve(
     assert operation is not None
     bought = sum(line.count for line in plan.purchases if not line.starts_hour)
     assert bought == operation.reserve == operation.chosen.reserve
-    assert operation.seeds == (42, 43)
+    assert operation.seeds[:2] == (42, 43)
+    assert operation.runs == sum(len(p.kept_by_seed) for p in operation.points)
     assert {p.strategy for p in operation.points} == {"SR", "HF"}
     assert all(isinstance(p["hourly"], str) for p in document["operation"]["points"])
     assert run(["explain", str(target), "--full"]) == 0
@@ -69,6 +77,22 @@ def test_the_plan_file_holds_what_was_simulated_and_buys_the_chosen_reserve(
     assert all(p.verdict in out.replace("\n  ", " ") for p in operation.points)
     assert run(["explain", str(target), "-o", "md"]) == 0
     assert f"| **{operation.strategy}** | {operation.reserve} |" in capsys.readouterr().out
+
+
+def test_seeds_are_added_until_the_choice_is_settled(
+    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    operations = []
+    for most in ("4", "60"):
+        monkeypatch.setenv("HYC_OPERATION__RUNS", most)
+        assert run(planned(trace, "-s", "OdF,OdM", "--qos", "0.9", "-o", "json")) == 0
+        operations.append(json.loads(capsys.readouterr().out)["operation"])
+    short, long = operations
+    assert (short["runs"], short["settled"]) == (4, False)
+    assert long["settled"]
+    assert 4 < long["runs"] <= 60
+    assert "operation.runs" in " ".join(short["reasons"])
+    assert len(long["seeds"]) == max(len(p["kept_by_seed"]) for p in long["points"]) > 2
 
 
 def test_an_on_demand_strategy_buys_nothing(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,16 +103,29 @@ def test_an_on_demand_strategy_buys_nothing(trace: Path, capsys: pytest.CaptureF
     assert run(planned(trace, "-s", "OdF", "--detailed-exitcode")) == 0
 
 
-def test_an_impossible_target_takes_the_best_with_a_warning(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(planned(trace, "-s", "OdM", "--qos", "1")) == 0
+def test_a_target_nothing_keeps_is_the_first_line_and_the_exit_code(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    target = tmp_path / "plan.json"
+    assert run(planned(trace, "-s", "OdM,HM", "--qos", "1", "--out", str(target))) == 3
     out, err = capsys.readouterr()
-    assert "no strategy keeps the target of 100% of jobs" in " ".join(err.split())
-    assert "none of 1 keeps the target" in out
+    lines = out.splitlines()
+    assert re.match(r"None of \d+ simulated points keeps the target: HM with \d+ reserved keeps", lines[0])
+    assert "of jobs, 100.0% are asked for (operation.qos)." in lines[0]
+    assert [line.split(":")[0] for line in lines[1:3]] == ["cheapest", "best"]
+    assert "no strategy keeps the target of 100.0% of jobs (exit code 3)" in " ".join(err.split())
+    operation = load_plan(target).operation
+    assert operation is not None
+    assert operation.is_missed
+    assert not operation.meets_target
 
 
 def test_a_budget_nobody_keeps_is_warned_about(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(planned(trace, "-s", "auto", "--budget", "1")) == 0
-    assert "no strategy stays within the budget" in " ".join(capsys.readouterr().err.split())
+    assert run(planned(trace, "-s", "OdF,OdM", "--budget", "1")) == 3
+    out, err = capsys.readouterr()
+    assert out.startswith("None of 2 simulated points stays within the budget of $1/month: Od")
+    assert "no strategy stays within the budget" in " ".join(err.split())
 
 
 def test_owned_instances_are_part_of_the_reserve_and_not_bought_again(
@@ -111,20 +148,30 @@ def test_owned_instances_are_part_of_the_reserve_and_not_bought_again(
     assert document["operation"]["points"][0]["kept_qos"]["half"] is None
 
 
-def test_the_first_line_compares_what_was_simulated_alike(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(planned(trace, "-s", "HM", "-o", "json")) == 0
-    operation = json.loads(capsys.readouterr().out)["operation"]
-    assert {p["strategy"] for p in operation["points"]} == {"HM"}
-    assert (operation["baseline"]["strategy"], operation["baseline"]["reserve"]) == ("OdF", 0)
-    assert run(planned(trace, "-s", "HM")) == 0
-    first = capsys.readouterr().out.splitlines()[0]
-    assert f"now ${float(operation['baseline']['monthly']):,.0f}/month as OdF, all on demand" in first
+def test_all_on_demand_costs_the_same_with_and_without_strategies(
+    trace: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert run(planned(trace, "-s", "HM", "--qos", "0.5", "-o", "json")) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert {p["strategy"] for p in document["operation"]["points"]} == {"HM"}
+    baseline, chosen = document["operation"]["baseline"], document["operation"]
+    assert (baseline["strategy"], baseline["reserve"]) == ("OdF", 0)
+    assert run(planned(trace, "-s", "HM", "--qos", "0.5")) == 0
+    first, second = capsys.readouterr().out.splitlines()[:2]
+    assert run(["plan", str(trace), "--family", "m6i", "--vcpus", "16", *NOW]) == 0
+    alone = capsys.readouterr().out.splitlines()[0]
+    assert first.split("all on demand")[0] == alone.split("all on demand")[0]
+    assert f"now ${float(document['now']['monthly']):,.0f}/month all on demand" in first
+    monthly = next(float(p["monthly"]) for p in chosen["points"] if not p["verdict"])
+    assert second.startswith(f"simulated: ${monthly:,.0f}/month as HM, ")
+    assert f"${float(baseline['monthly']):,.0f}/month as OdF, all rented" in second
 
 
 def test_the_front_is_drawn(trace: Path, tmp_path: Path) -> None:
     for suffix in ("svg", "png", "html"):
         target = tmp_path / f"front.{suffix}"
-        assert run(planned(trace, "-s", "auto", "--budget", "9000", "--picture", str(target))) == 0
+        assert run(planned(trace, "-s", "OdM,HC", "--budget", "9000", "--picture", str(target))) == 0
         assert target.stat().st_size > 1000
     assert ": chosen</text>" in (tmp_path / "front.svg").read_text(encoding="utf-8")
 
@@ -132,7 +179,7 @@ def test_the_front_is_drawn(trace: Path, tmp_path: Path) -> None:
 def test_the_same_flags_give_the_same_bytes(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outputs = []
     for _ in range(2):
-        assert run(planned(trace, "-s", "auto", "-o", "json")) == 0
+        assert run(planned(trace, "-s", "OdF,HC", "-o", "json")) == 0
         outputs.append(capsys.readouterr().out)
     assert outputs[0] == outputs[1]
 

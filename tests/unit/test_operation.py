@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcloud.model.operation import Band, OperatingPoint
-from hcloud.planning.operation import Target, choose, is_affordable, judged, meets, why, with_front
+from hcloud.planning.choice import Target, choose, is_affordable, meets, with_front
+from hcloud.planning.choice_reasons import judged, why
 
 
 def point(name: str, monthly: int, kept: float, half: float | None = 0.0) -> OperatingPoint:

@@ -11,7 +11,7 @@ from hcloud.planning.history import said_of_history
 from hcloud.units import counted, format_age, format_money
 from hcloud.views.change import totals
 from hcloud.views.charts import figure
-from hcloud.views.operation import said_of
+from hcloud.views.operation import missed, said_of, simulated_line
 from hcloud.views.page import plan_tables as tables
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.parts import KeyFigure, Page, Section
@@ -50,27 +50,23 @@ def pictures(plan: Plan) -> dict[str, Drawn]:
     return drawn
 
 
-def _dollars(plan: Plan) -> tuple[Decimal, Decimal]:
-    """Dollars a month before and after: of the strategies where these were simulated, else of the arithmetic."""
-    if plan.operation is None:
-        return plan.now.monthly, plan.after.monthly
-    return plan.operation.baseline.monthly, plan.operation.chosen.monthly
-
-
 def _before(plan: Plan) -> str:
-    if any(line.address.startswith(OWNED) for line in plan.mix):
-        return "with what is owned already"
-    return "all on demand" if plan.operation is None else f"all on demand ({plan.operation.baseline.strategy})"
+    owned = any(line.address.startswith(OWNED) for line in plan.mix)
+    return "with what is owned already" if owned else "all on demand"
 
 
 def _lead(plan: Plan) -> Iterator[str]:
     """The decision in one sentence with its dollars, then what it was made for."""
-    before, after = _dollars(plan)
+    before, after = plan.now.monthly, plan.after.monthly
     saved = before - after
     share = abs(float(saved / before)) if before else 0.0
     verb = "saves" if saved >= 0 else "costs more by"
+    if plan.operation is not None:
+        yield from missed(plan.operation)
     how = "" if plan.operation is None else f", run as {plan.operation.strategy},"
     yield f"{_decision(plan)}{how} {verb} {format_money(abs(saved))} a month ({share:.1%}) against {_before(plan)}."
+    if plan.operation is not None:
+        yield f"{_capital(simulated_line(plan.operation))}."
     w = plan.workload
     places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix}))
     yield (
@@ -91,9 +87,11 @@ def _decision(plan: Plan) -> str:
 
 
 def _key(plan: Plan) -> Iterator[KeyFigure]:
-    before, after = _dollars(plan)
-    yield KeyFigure("now, a month", format_money(before), _before(plan))
-    yield KeyFigure("after, a month", format_money(after), "this plan")
+    yield KeyFigure("now, a month", format_money(plan.now.monthly), _before(plan))
+    yield KeyFigure("after, a month", format_money(plan.after.monthly), "this plan")
+    if plan.operation is not None:
+        chosen = plan.operation.chosen
+        yield KeyFigure("simulated, a month", format_money(chosen.monthly), f"as {chosen.strategy}")
     upfront = sum((line.upfront for line in plan.purchases), Decimal(0))
     terms = sorted({line.term_years for line in plan.purchases})
     years = " and ".join(counted(term, "year") for term in terms)

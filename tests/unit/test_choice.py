@@ -1,0 +1,123 @@
+"""The choice among simulated points by paired seeds: of what is not told apart the cheaper; when it is settled."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hcloud.model.operation import Band, OperatingPoint
+from hcloud.planning.choice import Target, choose, in_doubt, is_kept, landmarks, meets, with_front
+from hcloud.planning.choice_reasons import how_sure, judged, why
+from hcloud.planning.paired import difference, mean_of, student
+from hcloud.sim.interval import Interval
+
+QOS = Target(0.9, None)
+
+
+def seeded(name: str, costs: list[int], kept: list[float]) -> OperatingPoint:
+    """A point of so many dollars a month and shares of jobs, seed by seed."""
+    monthly = Decimal(sum(costs)) / len(costs)
+    mean, half = sum(kept) / len(kept), Interval.of(kept).half
+    hourly = tuple(Decimal(c) / 730 for c in costs)
+    band = Band(mean, None if math.isnan(half) else half)
+    figures = (None, None, None, None, False, "", hourly, tuple(kept))
+    return OperatingPoint(name, 1, "its own rule", monthly / 730, None, monthly, band, *figures)
+
+
+def test_a_tenth_of_a_point_inside_the_noise_is_not_worth_565_dollars() -> None:
+    noise = [-0.08, 0.05, 0.09, -0.06]
+    cheap = seeded("HC", [1000] * 4, [0.83 + n for n in noise])
+    dear = seeded("HM", [1565] * 4, [0.831 + n for n in reversed(noise)])
+    points = [dear, cheap]
+    assert choose(points, QOS) is cheap
+    assert not is_kept(points, QOS)
+    assert judged(points, cheap, QOS)[0].verdict.startswith("$565/month dearer, and not told to be better: +0.1 ±")
+    said = " ".join(why(points, cheap, QOS))
+    assert "none of 2 keeps the target; HC with 1 reserved is $565/month cheaper than HM with 1" in said
+    assert "cannot be told from it at 95% confidence: -0.1 ±" in said
+
+
+def test_pairs_tell_apart_what_intervals_of_their_own_would_not() -> None:
+    days = [0.0, 0.10, -0.10, 0.05]  # what a seed does to every strategy alike
+    worse = seeded("worse", [1000] * 4, [0.80 + d for d in days])
+    better = seeded("better", [1100] * 4, [0.84 + d for d in days])
+    assert worse.kept_qos.half is not None
+    assert worse.kept_qos.half > 0.1
+    assert choose([worse, better], QOS) is better
+
+
+def test_a_target_that_is_kept_is_not_given_up_for_what_seeds_tell_to_miss_it() -> None:
+    misses = seeded("cheap", [100] * 3, [0.89, 0.891, 0.889])
+    keeps = seeded("good", [300] * 3, [0.91, 0.911, 0.909])
+    assert choose([misses, keeps], QOS) is keeps
+    assert in_doubt([misses, keeps], QOS) == ()
+
+
+def test_the_choice_is_open_as_long_as_a_cheaper_point_may_keep_the_target() -> None:
+    maybe = seeded("maybe", [100] * 3, [0.80, 0.99, 0.88])
+    keeps = seeded("keeps", [300] * 3, [0.99, 0.99, 0.99])
+    never = seeded("never", [50] * 3, [0.20, 0.21, 0.22])
+    dear = seeded("dear", [900] * 3, [0.5, 0.9, 1.0])
+    points = [never, maybe, keeps, dear]
+    assert in_doubt(points, QOS) == (maybe, keeps)
+    assert "not settled at 95% confidence after 12 runs (operation.runs)" in how_sure(
+        points, choose(points, QOS), QOS, 12
+    )
+    assert how_sure([never, keeps], keeps, QOS, 6).startswith("settled at 95% confidence by 6 runs")
+
+
+def test_one_seed_settles_nothing_and_decides_by_itself() -> None:
+    one, other = seeded("one", [100], [0.95]), seeded("other", [90], [0.5])
+    assert choose([one, other], QOS) is one
+    assert in_doubt([one, other], QOS) == (one, other)
+
+
+def test_differences_too_small_to_matter_settle_the_choice() -> None:
+    near = seeded("near", [1000, 1001, 1002], [0.902, 0.898, 0.901])
+    nearer = seeded("nearer", [1002, 1001, 1000], [0.901, 0.899, 0.903])
+    assert in_doubt([near, nearer], Target(0.9, None, alike=0.01)) == ()
+    assert in_doubt([near, nearer], Target(0.9, None, alike=0.0))
+
+
+def test_the_knee_is_the_point_farthest_above_the_line_between_cheapest_and_best() -> None:
+    made = [("a", 100, 0.5), ("b", 150, 0.9), ("c", 300, 0.95), ("d", 500, 1.0), ("beaten", 400, 0.6)]
+    found = landmarks(with_front([seeded(n, [d], [k]) for n, d, k in made]))
+    assert (found.cheapest.strategy, found.best.strategy) == ("a", "d")
+    assert found.knee is not None
+    assert found.knee.strategy == "b"
+    assert landmarks(with_front([seeded("a", [1], [0.1]), seeded("b", [2], [0.2])])).knee is None
+
+
+SEEDS = st.lists(st.tuples(st.integers(50, 150), st.integers(0, 20)), min_size=4, max_size=4)
+
+
+@given(st.lists(SEEDS, min_size=1, max_size=6), st.integers(0, 20), st.sampled_from([0.5, 0.9, 0.99]))
+def test_the_choice_is_never_dearer_than_what_the_means_alone_choose(
+    made: list[list[tuple[int, int]]], asked: int, confidence: float
+) -> None:
+    points = [seeded(f"p{i}", [c for c, _ in p], [k / 20 for _, k in p]) for i, p in enumerate(made)]
+    target = Target(asked / 20, None, confidence)
+    good = [p for p in points if meets(p, target)]
+    by_means = min(good, key=lambda p: p.hourly) if good else min(points, key=lambda p: (-p.kept_qos.mean, p.hourly))
+    chosen = choose(points, target)
+    assert chosen.hourly <= by_means.hourly
+    gap = difference(chosen.kept_by_seed, by_means.kept_by_seed, confidence)
+    assert gap.high >= 0 or gap.mean >= -target.alike
+    assert set(in_doubt(points, target)) <= set(points)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "confidence", "t"),  # Abramowitz and Stegun, table 26.10
+    [(1, 0.9, 6.314), (1, 0.95, 12.706), (2, 0.99, 9.925), (9, 0.99, 3.250), (30, 0.95, 2.042), (120, 0.98, 2.358)],
+)
+def test_students_t(degrees: int, confidence: float, t: float) -> None:
+    assert student(degrees, confidence) == pytest.approx(t, abs=6e-4)
+
+
+def test_an_interval_agrees_with_that_of_the_screens() -> None:
+    values = [0.3, 0.5, 0.9, 0.4]
+    assert mean_of(values, 0.95).half == pytest.approx(Interval.of(values).half, rel=2e-4)
