@@ -190,8 +190,8 @@ def check_placeable(study: Study, setting: Setting, tasks: Tasks) -> None:
     more = f", nor do {counted(rows - 1, 'other job')}" if rows > 1 else ""
     largest = max(setting.shop.types, key=lambda t: (t.shape.vcpus, t.shape.memory_gib)).shape
     raise EvidenceError(
-        f"job {tasks.name(worst)} ({tasks.ask[worst] / 1000:g} vCPUs, {tasks.memory[worst] / 1024:g} GiB) fits no type"
-        f" that {setting.strategy.name} may use{more}; the largest is {largest.name}, {largest.vcpus:f} vCPUs and"
+        f"job {tasks.name(worst)} ({tasks.ask[worst] / 1000:g} vCPU, {tasks.memory[worst] / 1024:g} GiB) fits no type"
+        f" that {setting.strategy.name} may use{more}; the largest is {largest.name}, {largest.vcpus:f} vCPU and"
         f" {largest.memory_gib:f} GiB",
         hint="allow larger types (--family, --vcpus or markets), or run without such jobs: --drop-unplaceable",
     )

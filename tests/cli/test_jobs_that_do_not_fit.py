@@ -67,7 +67,7 @@ def test_a_job_that_fits_nothing_is_an_error_with_its_id(tmp_path: Path, capsys:
     path = written(tmp_path, HEAVY.format(600))
     assert run(["compare", str(path), "--provider", "aws", "--seeds", "1", *NOW]) == 9
     told = capsys.readouterr()
-    assert "job huge-9 (2 vCPUs, 5000 GiB) fits no type" in told.err
+    assert "job huge-9 (2 vCPU, 5000 GiB) fits no type" in told.err
     assert "--drop-unplaceable" in told.err
     assert "cheapest" not in told.out
 
