@@ -19,8 +19,6 @@ from hcloud.model.profile import Aspect, Estimate, Measured, Neighbour, Predicte
 
 Fold = Callable[[Factors, Ints, Floats], Floats]
 """Completes a row: ``ridge.fold`` or ``sgd.fold``."""
-LEAST_HELD_OUT = 3
-"""Rows that must be comparable before an expected error means anything (ours)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +109,23 @@ def complete(trained: Trained, entries: Mapping[str, Measured], asked: Asked, op
     prediction = _predict(trained, evidence, options)
     reason = _lacking(trained, evidence, limits)
     if not reason and prediction is not None and not prediction.expected_error <= limits.error(aspect):
-        unit = "points" if aspect.is_interference else "of the value"
-        reason = f"an error of {prediction.expected_error:.2g} {unit} is expected, {limits.error(aspect):.2g} allowed"
+        reason = _doubt(prediction.expected_error, aspect, limits)
     if reason or prediction is None:
         missing = Missing(trained.matrix, evidence, asked.unmeasurable)
         return next_probe(missing, trained.factors, options.costs.get(aspect, {}), reason)
     likely = _neighbours(trained, prediction.concept, asked.app, options.neighbours)
-    return Row(aspect, _entries(trained.matrix, evidence, prediction, entries), likely, prediction.held_out_error)
+    error = None if len(evidence.known) == len(trained.matrix.columns) else prediction.held_out_error
+    return Row(aspect, _entries(trained.matrix, evidence, prediction, entries), likely, error)
+
+
+def _doubt(error: float, aspect: Aspect, limits: Limits) -> str:
+    """Why a prediction is not told."""
+    if not np.isfinite(error):
+        least = calibration.LEAST_HELD_OUT
+        return f"fewer than {least} of the applications seen before were measured there, so no error can be told"
+    if aspect.is_interference:
+        return f"an error of {error:.2g} points is expected, {limits.error(aspect):.2g} allowed"
+    return f"an error of {error:.2g} of the value is expected, {limits.error(aspect):.2g} allowed"
 
 
 def _lacking(trained: Trained, evidence: Evidence, limits: Limits) -> str:
@@ -188,7 +196,7 @@ def _mean_error(past: Misses, evidence: Evidence, columns: int) -> float:
     if len(evidence.known) == columns:
         return 0.0
     errors = past.errors[np.isfinite(past.errors).any(axis=1)]
-    if len(errors) < LEAST_HELD_OUT:
+    if len(errors) < calibration.LEAST_HELD_OUT:
         return float("inf")
     sizes = np.abs(np.expm1(evidence.scale.sign * errors)) if evidence.scale.logarithmic else np.abs(errors)
     return float(np.nanmean(np.nanmean(sizes, axis=1)))

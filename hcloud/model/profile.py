@@ -107,12 +107,13 @@ class Probe:
 @dataclass(frozen=True, slots=True)
 class Row:
     """A completed row: every column of the matrix, whose rows resembled it, and the error that rows held out of the
-    corpus were predicted with from as many entries (relative for performance, points for scores)."""
+    corpus were predicted with from as many entries (relative for performance, points for scores); None where every
+    column is measured and nothing is predicted."""
 
     aspect: Aspect
     columns: Mapping[str, Predicted]
     neighbours: tuple[Neighbour, ...]
-    held_out_error: float
+    held_out_error: float | None
 
 
 @dataclass(frozen=True, slots=True)

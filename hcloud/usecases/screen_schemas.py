@@ -116,7 +116,7 @@ PROFILE = closed(
 _PREDICTED = closed({"value": NUMBER, "low": NUMBER, "high": NUMBER, "measured": FLAG})
 _ROW = closed(
     {
-        "held_out_error": NUMBER,
+        "held_out_error": maybe(NUMBER),
         "neighbours": several(closed({"app": TEXT, "likeness": NUMBER})),
         "columns": by_name(_PREDICTED),
     }

@@ -100,13 +100,20 @@ def _said(answer: Answer) -> Iterator[str]:
     if answer.size is not None:
         yield f"smallest size that reaches the target for sure: {answer.size}"
     for aspect, row in answer.estimate.rows.items():
-        error = f"{row.held_out_error:.1f} points" if aspect.is_interference else f"{row.held_out_error:.1%}"
         alike = ", ".join(f"{n.app} {n.likeness:+.2f}" for n in row.neighbours)
-        yield f"{WORDS[aspect]}: error {error} on applications held out; most alike: {alike or 'none'}"
+        yield f"{WORDS[aspect]}: {_error(row)}; most alike: {alike or 'none'}"
     for resource, why in answer.profile.unmeasurable.items():
         yield f"{resource} was not measurable where it was profiled: {why}"
     for probe in answer.estimate.probes:
         yield f"too little is known of {WORDS[probe.aspect]}: measure {probe.column} next ({probe.why})"
+
+
+def _error(row: Row) -> str:
+    if row.held_out_error is None:
+        return "every column is measured, so nothing was predicted or held out"
+    points = row.aspect.is_interference
+    error = f"{row.held_out_error:.1f} points" if points else f"{row.held_out_error:.1%}"
+    return f"error {error} on applications held out"
 
 
 def answers_document(answers: Sequence[Answer], at: datetime) -> dict[str, object]:
