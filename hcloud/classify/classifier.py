@@ -15,7 +15,7 @@ from hcloud.classify.factorize import Factors, fit, taught_by
 from hcloud.classify.matrix import Floats, Ints, Matrix
 from hcloud.classify.monotone import rising_along
 from hcloud.classify.probing import Missing, next_probe
-from hcloud.model.profile import Aspect, Estimate, Measured, Neighbour, Predicted, Probe, Profile, Row
+from hcloud.model.profile import Aspect, Estimate, Measured, Neighbour, Predicted, Probe, Profile, Row, ruled_out
 
 Fold = Callable[[Factors, Ints, Floats], Floats]
 """Completes a row: ``ridge.fold`` or ``sgd.fold``."""
@@ -87,16 +87,18 @@ def train(matrix: Matrix, groups: Sequence[str] | None = None) -> Trained:
 def classify(profile: Profile, corpus: Mapping[Aspect, Trained], options: Options | None = None) -> Estimate:
     """The estimate of one application, each aspect of the corpus by itself (Quasar §3.2).
 
-    An aspect with too little evidence is missing and has a probe instead. Raises ValueError for a measured value that
+    An aspect with too little evidence is missing and has a probe instead; columns where the application does not run
+    are neither predicted nor asked for. Raises ValueError for a measured value that
     cannot be.
     """
     rows: dict[Aspect, Row] = {}
     probes: list[Probe] = []
     for aspect, trained in corpus.items():
-        asked = Asked(profile.app, profile.metric.rising, profile.unmeasurable if aspect.is_interference else ())
+        barred = ruled_out(profile, aspect, trained.matrix.columns)
+        asked = Asked(profile.app, profile.metric.rising, profile.unmeasurable if aspect.is_interference else barred)
         found = complete(trained, profile.entries.get(aspect, {}), asked, options or Options())
         if isinstance(found, Row):
-            rows[aspect] = found
+            rows[aspect] = replace(found, columns={c: p for c, p in found.columns.items() if c not in barred})
         elif found is not None:
             probes.append(found)
     return Estimate(profile.app, rows, tuple(probes))

@@ -44,7 +44,7 @@ def classify(
         float | None, typer.Option(min=0, max=1, help="Abstain above this expected error [0.25, scores 0.15].")
     ] = None,
     observed: Annotated[
-        list[str] | None, typer.Option(help="A value seen since, ASPECT.COLUMN=NUMBER; overwrites the profile's.")
+        list[str] | None, typer.Option(help="Seen since, ASPECT.COLUMN=NUMBER, or =failed; replaces the profile's.")
     ] = None,
     save_matrices: Annotated[Path | None, typer.Option(help="Also write the corpus to FILE.json or .npz.")] = None,
     output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,

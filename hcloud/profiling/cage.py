@@ -182,6 +182,14 @@ class Cage:
             return None
         return int((self._folder("memory") / file).read_text())
 
+    def ran_out_of_memory(self) -> bool:
+        """Whether the kernel ended a process of the group for want of memory since the group was made."""
+        file = "memory.events" if self.hierarchy.version == 2 else "memory.oom_control"
+        if not self.hierarchy.has("memory") or not (self._folder("memory") / file).is_file():
+            return False
+        words = (self._folder("memory") / file).read_text().split()
+        return "oom_kill" in words and int(words[words.index("oom_kill") + 1]) > 0
+
     def forget_peak(self) -> None:
         """Count the most bytes anew, where the kernel can."""
         if self.hierarchy.version == 1 and self.hierarchy.has("memory"):

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from hcloud.errors import UsageError
 from hcloud.model.app import App, Shape
-from hcloud.model.profile import RESOURCES, Aspect, Measured, Profile
+from hcloud.model.profile import OUT_OF_MEMORY, RESOURCES, Aspect, Failed, Measured, Profile
 from hcloud.model.workload import Kind
 from hcloud.profiling import place, selfcheck
 from hcloud.profiling.arena import Arena
@@ -18,7 +18,7 @@ from hcloud.profiling.cage import Hierarchy, this_machine
 from hcloud.profiling.guard import Guard
 from hcloud.profiling.injectors import Injector, Stressor
 from hcloud.profiling.noise import drift
-from hcloud.profiling.place import TrialError
+from hcloud.profiling.place import TooSlowError, TrialError
 from hcloud.profiling.ramp import FULL, Crossing
 from hcloud.profiling.selfcheck import Finding, Mode
 from hcloud.profiling.trial import Clock, Level, OutOfTimeError, Scores, Trial, level, timed
@@ -66,6 +66,7 @@ class Session:
     entries: dict[Aspect, dict[str, Measured]] = field(default_factory=dict)
     unmeasurable: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    failures: dict[str, Failed] = field(default_factory=dict)
     noise: float = 0.0
     known: Known = field(default_factory=Known)
 
@@ -80,7 +81,8 @@ class Session:
         notes = tuple(self.notes)
         metric = self.app.measure.metric
         entries = {a: dict(columns) for a, columns in self.entries.items() if columns}
-        return Profile(self.app.name, self.app.kind, metric, command, entries, dict(self.unmeasurable), notes)
+        failures = {Aspect.SCALE_UP: dict(self.failures)} if self.failures else {}
+        return Profile(self.app.name, self.app.kind, metric, command, entries, dict(self.unmeasurable), notes, failures)
 
     def run(self, advance: Advance) -> None:
         """Measure everything that time allows; nothing that was started is there afterwards."""
@@ -131,9 +133,17 @@ class _Run:
             if vcpus != own.vcpus and clock.left > 0:
                 try:
                     self._baseline(replace(own, vcpus=vcpus), clock, clock)
-                except TrialError as error:
+                except TooSlowError as error:
                     self.session.notes.append(f"not measured with {vcpus:g} vCPUs: {error}")
+                except TrialError as error:
+                    self._failed(replace(own, vcpus=vcpus), error)
         self.arena.fit(own, self.cores)
+
+    def _failed(self, shape: Shape, error: TrialError) -> None:
+        """The application did not run in a shape, which tells as much as a number."""
+        command = " ".join(self.session.app.command)[:200]
+        why = OUT_OF_MEMORY if self.arena.app_cage.ran_out_of_memory() else str(error)
+        self.session.failures[size_name(shape)] = Failed(why, now(), self.session.machine, command)
 
     def _baseline(self, shape: Shape, clock: Clock, first: Clock) -> None:
         """Repeats as far as one clock goes; the warm-up and the first run may take as long as the other says."""
@@ -282,9 +292,9 @@ def powers(most: int) -> list[float]:
 
 
 def size_name(shape: Shape) -> str:
-    """The column of a shape: ``2c4g``; without a limit, the memory of the whole machine."""
-    memory = place.memory_gib() if shape.memory_gib is None else shape.memory_gib
-    return f"{shape.vcpus:g}c{memory:.3g}g"
+    """The column of a shape: ``2c4g``, or ``2c`` where no memory was asked for: what the machine has is in the entry's
+    provenance, since another machine cannot be asked for it."""
+    return f"{shape.vcpus:g}c" if shape.memory_gib is None else f"{shape.vcpus:g}c{shape.memory_gib:.3g}g"
 
 
 def now() -> datetime:

@@ -16,7 +16,7 @@ from hcloud.classify.feedback import misclassified
 from hcloud.classify.judgement import Ranked, Target, ranking, size_for
 from hcloud.classify.matrix import Matrix, matrix_of
 from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
-from hcloud.model.profile import RESOURCES, Aspect, Estimate, Measured, Profile
+from hcloud.model.profile import RESOURCES, Aspect, Estimate, Failed, Measured, Profile
 from hcloud.planning.needs import need_of
 from hcloud.policy.quality import encode, leading
 from hcloud.readers.bundle import bundled
@@ -24,6 +24,7 @@ from hcloud.readers.matrices import load_matrices
 from hcloud.readers.profiles import SUFFIXES, load_corpus, load_profile
 
 BUNDLED = "bundled"
+FAILED = "failed"
 
 
 class Solver(StrEnum):
@@ -35,11 +36,11 @@ class Solver(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A value measured elsewhere, for example in production: it overwrites the profile's own."""
+    """A value measured elsewhere, for example in production: it overwrites the profile's own; None: it did not run."""
 
     aspect: Aspect
     column: str
-    value: float
+    value: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,10 +131,17 @@ def _file(name: str, folder: Path) -> Path:
 def _observed(profile: Profile, request: Request, at: datetime) -> Profile:
     """The profile with the observed values in place of its own (Quasar §3.2: measurements overwrite)."""
     entries = {aspect: dict(columns) for aspect, columns in profile.entries.items()}
+    failures = {aspect: dict(columns) for aspect, columns in profile.failures.items()}
     for seen in request.observed:
-        made = Measured(seen.value, seen.value, seen.value, 1, at, "not stated", "--observed")
-        entries.setdefault(seen.aspect, {})[seen.column] = made
-    return replace(profile, entries=entries)
+        entries.get(seen.aspect, {}).pop(seen.column, None)
+        failures.get(seen.aspect, {}).pop(seen.column, None)
+        if seen.value is None:
+            failed = Failed("failed", at, "not stated", "--observed")
+            failures.setdefault(seen.aspect, {})[seen.column] = failed
+        else:
+            made = Measured(seen.value, seen.value, seen.value, 1, at, "not stated", "--observed")
+            entries.setdefault(seen.aspect, {})[seen.column] = made
+    return replace(profile, entries=entries, failures=failures)
 
 
 def options_of(solver: Solver, largest_error: float | None) -> Options:
@@ -189,7 +197,7 @@ def _surprises(
     for seen in observed:
         row = told.rows.get(seen.aspect)
         predicted = row.columns.get(seen.column) if row else None
-        if predicted is not None and misclassified(predicted, seen.value):
+        if predicted is not None and seen.value is not None and misclassified(predicted, seen.value):
             said.append(
                 f"{seen.aspect} {seen.column} was expected at {predicted.value:.4g} ({predicted.low:.4g} to "
                 f"{predicted.high:.4g}) and observed at {seen.value:.4g}"
@@ -198,16 +206,20 @@ def _surprises(
 
 
 def parse_observed(text: str) -> Observed:
-    """``tolerated.llc=40`` as an observation; UsageError for anything else."""
+    """``tolerated.llc=40`` or ``types.m5.large=failed`` as an observation; UsageError for anything else."""
     name, equals, number = text.partition("=")
     aspect, _, column = name.partition(".")
-    try:
-        value = float(number)
-    except ValueError:
-        value = float("nan")
     known = [a.value for a in Aspect]
-    if not equals or aspect not in known or not column or not np.isfinite(value):
-        raise UsageError(f"--observed {text}: write ASPECT.COLUMN=NUMBER, the aspect one of {', '.join(known)}")
-    if Aspect(aspect).is_interference and column not in RESOURCES:
-        raise UsageError(f"--observed {text}: the resources are {', '.join(RESOURCES)}")
-    return Observed(Aspect(aspect), column, value)
+    if not equals or aspect not in known or not column or (number != FAILED and not _is_number(number)):
+        wanted = f"write ASPECT.COLUMN=NUMBER, or {FAILED} for the number; the aspect is one of {', '.join(known)}"
+        raise UsageError(f"--observed {text}: {wanted}")
+    if Aspect(aspect).is_interference and (column not in RESOURCES or number == FAILED):
+        raise UsageError(f"--observed {text}: a number, and the resources are {', '.join(RESOURCES)}")
+    return Observed(Aspect(aspect), column, None if number == FAILED else float(number))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False

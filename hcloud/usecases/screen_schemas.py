@@ -102,6 +102,7 @@ _RECORDED = closed(
 _MEASURED = closed(
     {"value": NUMBER, "low": NUMBER, "high": NUMBER, "samples": COUNT, "at": MOMENT, "machine": TEXT, "source": TEXT}
 )
+_FAILED = closed({"why": TEXT, "at": MOMENT, "machine": TEXT, "source": TEXT})
 PROFILE = closed(
     {
         "app": TEXT,
@@ -109,9 +110,11 @@ PROFILE = closed(
         "metric": closed({"name": TEXT, "unit": TEXT, "rising": FLAG}),
         "command": several(TEXT),
         "entries": closed({a.value: by_name(_MEASURED) for a in Aspect}, *(a.value for a in Aspect)),
+        "failures": closed({a.value: by_name(_FAILED) for a in Aspect}, *(a.value for a in Aspect)),
         "unmeasurable": closed(dict.fromkeys(RESOURCES, TEXT), *RESOURCES),
         "notes": several(TEXT),
-    }
+    },
+    "failures",
 )
 _PREDICTED = closed({"value": NUMBER, "low": NUMBER, "high": NUMBER, "measured": FLAG})
 _ROW = closed(

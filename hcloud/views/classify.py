@@ -102,6 +102,9 @@ def _said(answer: Answer) -> Iterator[str]:
     for aspect, row in answer.estimate.rows.items():
         alike = ", ".join(f"{n.app} {n.likeness:+.2f}" for n in row.neighbours)
         yield f"{WORDS[aspect]}: {_error(row)}; most alike: {alike or 'none'}"
+    for aspect, failed in answer.profile.failures.items():
+        for column, failure in failed.items():
+            yield f"{WORDS[aspect]} {column}: it did not run there ({failure.why}, {failure.at:%Y-%m-%d})"
     for resource, why in answer.profile.unmeasurable.items():
         yield f"{resource} was not measurable where it was profiled: {why}"
     for probe in answer.estimate.probes:
