@@ -132,6 +132,7 @@ _ANSWER = closed(
         "quality": maybe(WHOLE),
         "size_for_target": maybe(TEXT),
         "type_ranking": several(closed({"type": TEXT, "value": NUMBER})),
+        "type_ranking_by_cost": several(closed({"type": TEXT, "value": NUMBER, "dollars_per_hour": DECIMAL})),
         "aspects": closed({a.value: _ROW for a in Aspect}, *(a.value for a in Aspect)),
         "unmeasurable": by_name(TEXT),
         "probes": several(closed({"aspect": TEXT, "column": TEXT, "gain": maybe(NUMBER), "why": TEXT})),
