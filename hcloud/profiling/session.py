@@ -27,9 +27,11 @@ NARROW = 0.03  # ours: repeat until the interval is within 3 % of the mean
 MOST_REPEATS = 6  # ours
 MOST_NOISE = 0.25  # ours: beyond, "never lost" would say nothing
 BASELINE_SHARE = 4  # ours: at most a fourth of the time for shapes and baselines
-MEMORY_ROOM = 2.0  # ours: of what the application ever held, where no shape says how much memory there is
+MEMORY_PER_VCPU = 4 << 30  # ours: what general-purpose types of all three clouds have, where no shape says how much
+MOST_MEMORY = 16 << 30  # ours: more takes long to fill
+MEMORY_ROOM = 1.1  # ours: of what the application ever held; with less it would not run undisturbed
+FREE_SHARE = 0.8  # ours: of what is free on the machine
 INTERPRETER = 24 << 20  # what a stressor takes besides the memory it holds; with all of it none would fit
-LEAST_LIMIT = 256 << 20
 GIB = 1 << 30
 
 Advance = Callable[[float], None]
@@ -238,7 +240,7 @@ class _Run:
         self.session.notes.append(f"{label}: own rate at {steps} % is {rates} of the full one")
 
     def _memory_limit(self, clock: Clock) -> int:
-        """What application and stressor share: the shape's memory, or twice what the application holds by itself."""
+        """What application and stressor share: the shape's memory, stated or usual for so many vCPUs."""
         if (stated := self.session.app.shape.memory_gib) is not None:
             return int(stated * GIB)
         self.arena.app_cage.forget_peak()
@@ -250,7 +252,7 @@ class _Run:
         peak = self.arena.app_cage.peak_memory()
         if peak is None:
             raise TrialError("the memory it uses is not counted here")
-        limit = max(int(MEMORY_ROOM * peak), LEAST_LIMIT)
+        limit = shared_memory(self.session.app.shape.vcpus, peak, place.free_memory())
         self.session.notes.append(f"memcap: {limit / GIB:.2f} GiB shared by both sides")
         return limit
 
@@ -276,6 +278,14 @@ class _Run:
 
     def _score(self, found: Crossing, source: str) -> Measured:
         return Measured(found.value, found.low, found.high, found.samples, now(), self.session.machine, source)
+
+
+def shared_memory(vcpus: float, peak: int, free: int) -> int:
+    """The bytes that an application, which ever held ``peak``, shares with a stressor: what clouds sell with so many
+    vCPUs, so that a score says how much of that neighbours may take. Less where less is free, and never less than the
+    application needs by itself."""
+    usual = min(int(MEMORY_PER_VCPU * vcpus), MOST_MEMORY, int(FREE_SHARE * free))
+    return max(usual, int(MEMORY_ROOM * peak))
 
 
 def caused(own: Crossing) -> Crossing:

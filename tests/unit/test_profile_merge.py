@@ -21,7 +21,7 @@ from hcloud.profiling.session import size_name
 from hcloud.readers.profiles import load_profile
 from hcloud.store.profiles import save_profile
 from hcloud.usecases.classify import parse_observed
-from hcloud.usecases.profile_import import earlier
+from hcloud.usecases.profile_run import earlier
 
 MAY, JUNE = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
 OLD = "Xeon, 2 cores, 24 GiB, Linux 6"
