@@ -9,12 +9,12 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from hcloud.catalog.book import PriceBook
+from hcloud.catalog.shapes import SHARED_CORE, UNSTEADY
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, PurchaseOption, SustainedUse
 from hcloud.model.plan import Refusal
 from hcloud.planning.settings import Market
 
-BURSTABLE = "burstable"
 UNPRICED = "not used: "
 
 
@@ -106,13 +106,15 @@ def _shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
 
 
 def _excluded(shape: InstanceType, market: Market) -> str:
-    """Why a rule keeps the shape out, empty where none does; a family that was named explicitly may be burstable."""
+    """Why a rule keeps the shape out, empty where none does; a family that was named explicitly may be unsteady."""
     if shape.gpus:
         return "has GPUs, and the demand asks for none"
     if shape.arch not in market.architectures:
         return f"architecture {shape.arch} is not allowed (markets.architectures)"
-    if shape.category == BURSTABLE and not market.families:
-        return "burstable: full speed only while credits last (name it in markets.families to allow it)"
+    if shape.category in UNSTEADY and not market.families:
+        return f"{UNSTEADY[shape.category]} (name it in markets.families to allow it)"
+    if shape.category == SHARED_CORE and not market.vcpus:
+        return f"{UNSTEADY[SHARED_CORE]} (name its size in markets.vcpus to allow it: the family has steady ones)"
     return ""
 
 

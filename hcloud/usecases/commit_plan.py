@@ -57,7 +57,7 @@ def plan_purchases(loaded: Loaded, asked: Asked, where: Where, at: datetime) -> 
     check_target(asked.out)
     plan = plan_of(loaded, asked.plan, where, at)
     check_age(plan, loaded.config.commitments, at)
-    with opened(loaded, where, place_in(plan, loaded, where), at.date()) as ground:
+    with opened(loaded, where, place_in(plan, loaded, where), at) as ground:
         return _planned(plan, asked, ground, at)
 
 

@@ -75,7 +75,9 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
     "markets": {
         "provider": KeyText("aws, gcp or azure"),
         "regions": KeyText("allowed regions; none: us-east-1, us-central1 or eastus"),
-        "families": KeyText("allowed families, with * and ?; none: all current ones that are not burstable"),
+        "families": KeyText(
+            "allowed families, with * and ?; none: all current ones that are neither burstable nor flex"
+        ),
         "architectures": KeyText("x86_64, arm64 or both"),
         "vcpus": KeyText("size of one instance; auto: from the demand", "vCPU"),
         "os": KeyText("operating system whose price counts, for example linux or windows"),
@@ -94,6 +96,9 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "history_3y": KeyText("the same for a 3-year term (ours)", DURATION),
         "regret_quantile": KeyText("size the reserve by regret, for example 0.9; null: by the forecast", "quantile"),
         "futures": KeyText("futures drawn to judge the risk", "count"),
+        "level_prior": KeyText("how far a week's level of demand is off: standard deviation of its logarithm (ours)"),
+        "level_prior_weeks": KeyText("weeks of trace that the prior of the level counts as (ours)", "weeks"),
+        "growth_prior": KeyText("how far growth a year is off: standard deviation of its logarithm (ours)"),
         "falls": KeyText("what if demand falls by these parts", "share"),
         "spot_share_of_batch": KeyText("part of the batch demand that may be interrupted", "share"),
         "peak_overprovision": KeyText("margin of the rival that reserves the peak", "share"),

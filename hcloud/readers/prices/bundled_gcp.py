@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import NamedTuple
 
+from hcloud.catalog.shapes import SHARED_CORE
 from hcloud.model.catalog import InstanceType, Offer, Origin, Provider, PurchaseOption, SustainedUse
 from hcloud.readers.prices.bundled_offers import Block, Maker, Part, Term, committed_offer, plain_offer
 from hcloud.readers.prices.bundled_tables import (
@@ -102,8 +104,9 @@ def _series(tables: Tables, wanted: Wanted) -> dict[str, _Series]:
         name, machine = row.text("series"), row.text("machine_type")
         if name in found:
             shape = _shaped(patterns[name], machine, row.positive("vcpus"), row.positive("memory_gib"))
-            found[name].types[machine] = shape
-            if row.flag("shared_core"):
+            shared = row.flag("shared_core")
+            found[name].types[machine] = replace(shape, category=SHARED_CORE) if shared else shape
+            if shared:
                 found[name].shared_core.add(machine)
     return found
 
