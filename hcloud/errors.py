@@ -168,9 +168,9 @@ class MissingExtraError(HcloudError):
     """An optional dependency is needed and not installed."""
 
     def __init__(self, package: str, extra: str) -> None:
-        super().__init__(
-            f"{package} is not installed", hint=f"install it with: python -m pip install 'hcloud-hybrid[{extra}]'"
-        )
+        from hcloud.installation import install_command
+
+        super().__init__(f"{package} is not installed", hint=f"install it with: {install_command(extra)}")
 
 
 class DeniedByGuardError(HcloudError):

@@ -23,6 +23,14 @@ _GCP_CATEGORIES = {
     "highgpu": "accelerated", "megagpu": "accelerated", "ultragpu": "accelerated",
 }  # fmt: skip
 _GCP_COMPUTE_SERIES = ("c2", "c2d", "h3", "h4d")
+# Categories whose vCPUs do not run at full speed all the time, and why.
+UNSTEADY = {
+    "burstable": "burstable: full speed only while credits last",
+    "flex": "flex: full speed for at most 95 % of a day, 40 % of it otherwise",
+    "shared-core": "shared core: full speed only in short bursts",
+}
+_EC2_BURSTABLE = re.compile(r"t\d", re.ASCII)
+_GCP_SHARED_CORE = re.compile(r"e2-(?:micro|small|medium)|f1-micro|g1-small", re.ASCII)
 
 
 def family_of(provider: Provider, name: str) -> str:
@@ -49,7 +57,22 @@ def units_of(provider: Provider, name: str, vcpus: Decimal) -> Decimal:
 
 
 def category_of(provider: Provider, name: str) -> str:
-    """``general``, ``compute``, ``memory``, ``storage`` or ``accelerated``, judged by the name."""
+    """``general``, ``compute``, ``memory``, ``storage``, ``accelerated`` or one of ``UNSTEADY``, judged by the name."""
+    return _unsteady(provider, name) or _purpose(provider, name)
+
+
+def _unsteady(provider: Provider, name: str) -> str:
+    """The category of a type that does not always run at full speed, empty for all others."""
+    if provider == Provider.AWS:
+        if _EC2_BURSTABLE.match(name):
+            return "burstable"
+        return "flex" if family_of(provider, name).endswith("-flex") else ""
+    if provider == Provider.GCP:
+        return "shared-core" if _GCP_SHARED_CORE.fullmatch(name) else ""
+    return "burstable" if re.match(r"(?:Standard_)?B\d", name, re.ASCII) else ""
+
+
+def _purpose(provider: Provider, name: str) -> str:
     if provider == Provider.AWS:
         letters = re.match(r"[a-z]+", name)
         return next((c for c, heads in _EC2_CATEGORIES if letters and letters[0] in heads), "general")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from hcloud.cli.main import session
-from hcloud.cli.options import provider_named, tell_first_use
+from hcloud.cli.options import provider_named
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def decide(
     ] = True,
 ) -> None:
     """Decide on a live stream of events where each job goes, and say why."""
-    from hcloud.sim.compiled import compiled as compile_all
-    from hcloud.sim.compiled import plain
+    from hcloud.sim.compiled import SESSION, is_first_use, plain
+    from hcloud.sim.compiled import compiled as load_compiled
     from hcloud.usecases.decide import Market, make_setup, open_stream
     from hcloud.views.decision import show_opened, tell_lines
 
@@ -62,9 +62,10 @@ def decide(
     terminal = session(ctx).terminal
     market = Market(provider_named(provider) if provider else None, region, tuple(family or ()), cloud, types)
     setup = make_setup(strategy, pool, market, start) if strategy is not None else None
-    if compiled:
-        tell_first_use(terminal)
-    opened = open_stream(setup, compile_all() if compiled else plain(), journal, durable=durable, retell=retell)
+    if compiled and is_first_use(SESSION):
+        terminal.note("the controller is compiled when it is first used: some seconds, once")
+    kernels = load_compiled(SESSION) if compiled else plain()
+    opened = open_stream(setup, kernels, journal, durable=durable, retell=retell)
     try:
         show_opened(opened, terminal)
         wrong = tell_lines(cast("BufferedIOBase", sys.stdin.buffer), opened.stream, terminal)

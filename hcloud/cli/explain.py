@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hcloud.cli.flags import Now
 from hcloud.cli.main import session
 from hcloud.cli.options import moment
 from hcloud.cli.plan import PlanFormat
@@ -60,17 +61,22 @@ def explain(
     ] = False,
     output: Annotated[PlanFormat, typer.Option("--output", "-o", help="What to print.")] = PlanFormat.TABLE,
     json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
+    now: Now = None,
 ) -> None:
     """Why this plan, why not another one, why so many, why a job waited; and what would turn each round."""
     shown = PlanFormat.JSON if json_ else output
     asked = [name for name in (address, why_not, commitment, job) if name is not None]
     if len(asked) > 1:
         raise UsageError("one question at a time", hint="name one of ADDRESS, --why-not, --commitment and --job")
+    if shown is PlanFormat.CSV:
+        raise UsageError(
+            "an explanation is no table", hint="-o table, md, json or html; 'hcloud plan -o csv' has the mix"
+        )
     if shown is PlanFormat.HTML and (asked or _is_purchase(plan)):
         raise UsageError("-o html shows a plan as a whole", hint="ask one question with -o table, md or json")
     terminal = session(ctx).terminal
     if job is not None:
-        _explain_job(terminal, plan, job, shown, full=full)
+        _explain_job(terminal, (plan, job, moment(now)), shown, full=full)
     elif commitment is not None:
         _explain_commitment(terminal, plan, commitment, shown)
     elif asked and not full and (why_not is not None or shown is PlanFormat.TABLE):
@@ -153,15 +159,16 @@ def _explain_purchases(terminal: Terminal, path: Path, shown: PlanFormat) -> Non
     _tell(terminal, explain_purchases(stored), shown, (stored.generated_at, None))
 
 
-def _explain_job(terminal: Terminal, journal: Path, job: str, shown: PlanFormat, *, full: bool) -> None:
+def _explain_job(terminal: Terminal, asked: tuple[Path, str, datetime], shown: PlanFormat, *, full: bool) -> None:
     from hcloud.usecases.explain_job import explain_job
     from hcloud.views.decision import show_story, story_document
     from hcloud.views.explain_job import explain_story
 
+    journal, job, at = asked
     with terminal.busy(f"replaying {journal}"):
         story = explain_job(journal, job)
     if shown is PlanFormat.JSON:
-        terminal.write_json(story_document(story, moment(None)))
+        terminal.write_json(story_document(story, at))
     elif full:
         show_story(story, terminal)
     else:

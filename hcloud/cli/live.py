@@ -114,7 +114,7 @@ def ground(file: Path | None, cloud: str | None, state: str | None, at: datetime
     from hcloud.readers.config import load_config
     from hcloud.usecases.live_ground import Where, opened
 
-    with opened(load_config(file), Where(cloud, state), at.date()) as found:
+    with opened(load_config(file), Where(cloud, state), at) as found:
         yield found
 
 

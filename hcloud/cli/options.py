@@ -45,11 +45,11 @@ def provider_named(name: str) -> Provider:
 
 
 def tell_first_use(terminal: Terminal) -> None:
-    """Say beforehand that the simulator is about to be compiled, since nothing moves for half a minute then."""
-    from hcloud.sim.compiled import is_first_use
+    """Say beforehand that the simulator is about to be compiled, since it is slow until then."""
+    from hcloud.sim.compiled import ENGINE, is_first_use
 
-    if is_first_use():
-        terminal.note("the simulator is compiled when it is first used for many jobs: half a minute, once")
+    if is_first_use(ENGINE):
+        terminal.note("the simulator is compiled in the background, once; until then it runs more slowly")
 
 
 def tell_study(study: Study, terminal: Terminal, *, named: bool) -> None:

@@ -36,6 +36,7 @@ class PlanFormat(StrEnum):
     JSON = "json"
     MD = "md"
     HTML = "html"
+    CSV = "csv"
 
 
 @app.command()
@@ -138,7 +139,7 @@ def _planned(
     from hcloud.usecases.live_ground import Where, opened
     from hcloud.usecases.live_plan import plan_live
 
-    with opened(loaded, Where(cloud, state), at.date()) as here:
+    with opened(loaded, Where(cloud, state), at) as here:
         planned = plan_live(here, at, advance)
         return planned.plan, planned.changes
 
@@ -202,6 +203,10 @@ def _print(made: Plan, output: PlanFormat, terminal: Terminal, *, frontier: bool
         terminal.write_json(plan_document(made))
     elif output is PlanFormat.MD:
         terminal.write(markdown(made))
+    elif output is PlanFormat.CSV:
+        from hcloud.views.plan_csv import mix_csv
+
+        terminal.write(mix_csv(made))
     elif output is PlanFormat.HTML:
         from hcloud.cli.page import html_of
 

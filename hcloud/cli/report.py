@@ -204,7 +204,7 @@ def _live(chosen: Chosen, asked: Asked) -> Report:
 
     if any(chosen.place):
         raise UsageError("--provider, --region and --commitment are about a journal; name the cloud: --cloud")
-    with opened(asked.loaded, Where(*chosen.live), asked.at.date()) as here:
+    with opened(asked.loaded, Where(*chosen.live), asked.at) as here:
         report = report_of_live(here, asked)
     if asked.span.start or asked.span.end:
         return report

@@ -105,7 +105,7 @@ def _compared(plan: Path, journal: Path | None, live: tuple[str | None, str | No
     from hcloud.usecases.live_ground import Where, opened
     from hcloud.usecases.report_live import report_of_live
 
-    with opened(asked.loaded, Where(*live), asked.at.date()) as here:
+    with opened(asked.loaded, Where(*live), asked.at) as here:
         return accuracy_of_live(plan, report_of_live(here, asked), replace(asked, span=Span()))
 
 

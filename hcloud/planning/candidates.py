@@ -10,12 +10,12 @@ from fnmatch import fnmatchcase
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.flexibility import Preference, preference
+from hcloud.catalog.shapes import UNSTEADY
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, PurchaseOption, SustainedUse
 from hcloud.model.plan import Refusal
 from hcloud.planning.settings import Market
 
-BURSTABLE = "burstable"
 UNPRICED = "not used: "
 
 
@@ -107,13 +107,13 @@ def _shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
 
 
 def _excluded(shape: InstanceType, market: Market) -> str:
-    """Why a rule keeps the shape out, empty where none does; a family that was named explicitly may be burstable."""
+    """Why a rule keeps the shape out, empty where none does; a family that was named explicitly may be unsteady."""
     if shape.gpus:
         return "has GPUs, and the demand asks for none"
     if shape.arch not in market.architectures:
         return f"architecture {shape.arch} is not allowed (markets.architectures)"
-    if shape.category == BURSTABLE and not market.families:
-        return "burstable: full speed only while credits last (name it in markets.families to allow it)"
+    if shape.category in UNSTEADY and not market.families:
+        return f"{UNSTEADY[shape.category]} (name it in markets.families to allow it)"
     return ""
 
 

@@ -13,7 +13,7 @@ from hcloud.units import HOURS_PER_YEAR
 @dataclass(frozen=True, slots=True)
 class Market:
     """Which offers of one provider are allowed. ``families`` are shell patterns, empty for every current family that is
-    not burstable; ``vcpus`` is the size of one instance (HCloud section 8.3.1 reserves servers of 16)."""
+    neither burstable nor flex; ``vcpus`` is the size of one instance (HCloud section 8.3.1 reserves servers of 16)."""
 
     provider: Provider = Provider.AWS
     regions: tuple[str, ...] = ("us-east-1",)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from hcloud import __version__
 from hcloud.errors import HcloudError, UsageError
+from hcloud.installation import pinned_source, requirement
 from hcloud.model.app import App, Completion, HttpLoad, Printed
 from hcloud.model.profile import Metric
 from hcloud.model.workload import Kind
@@ -40,8 +41,7 @@ cat > tell.py <<'{nonce}'
 command -v python3 > tell.txt || tell 'this image has no python3'
 export PYTHONPATH="$PWD/lib${{PYTHONPATH:+:$PYTHONPATH}}"
 if ! python3 -c 'import hcloud.profiling' 2> tell.txt; then
-  python3 -m pip install --quiet --target lib {package} > tell.txt 2>&1 ||
-    tell "hcloud cannot be installed here: $(tail -n 1 tell.txt)"
+  {install} > tell.txt 2>&1 || tell "hcloud cannot be installed here: $(tail -n 1 tell.txt)"
 fi
 python3 -m hcloud profile run -f app.yaml --json --out profile.yaml {flags} > run.json 2> error.txt
 python3 tell.py $?
@@ -79,7 +79,7 @@ def start_up(app: App, flags: Sequence[str], nonce: str) -> str:
         nonce=nonce,
         app=json.dumps(app_document(app), indent=1, ensure_ascii=False),
         teller=teller,
-        package=shlex.quote(f"hcloud-hybrid=={__version__}"),
+        install=_install(),
         flags=shlex.join(flags),
     )
     try:
@@ -89,6 +89,13 @@ def start_up(app: App, flags: Sequence[str], nonce: str) -> str:
     if size > LARGEST_SCRIPT:
         raise UsageError(f"the start-up script has {size} bytes, clouds take {LARGEST_SCRIPT}")
     return script
+
+
+def _install() -> str:
+    """What installs this hcloud on another machine: never by the name on the package index, which is nobody's."""
+    if pinned_source() is None:
+        return "(echo 'it is not in the image, and was not installed from a repository where the probe began'; exit 1)"
+    return f"python3 -m pip install --quiet --target lib {shlex.quote(requirement())}"
 
 
 def check_no_secrets(script: str, environment: Mapping[str, str]) -> None:

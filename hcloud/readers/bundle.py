@@ -17,5 +17,5 @@ def bundled(name: str) -> Path:
             return candidate
     raise InputError(
         f"the bundled directory {name!r} is missing from this installation",
-        hint="install hcloud-hybrid again, or run it from a complete checkout",
+        hint="install it again from its repository, or run it from a complete checkout",
     )

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import shutil
-import time
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
+
+from hcloud.sim import kernel_cache
 
 KERNELS = (
     "policy.quality",
@@ -36,12 +39,23 @@ OUT_OF_LINE = frozenset(
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
 
+ENGINE, SESSION = "engine", "session"
+ENTRIES = {
+    ENGINE: ("sim.engine.simulate",),
+    SESSION: (
+        *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
+        *(f"control.controller.{name}" for name in ("tick", "suffer", "interrupt")),
+        *("control.search.find", "control.queue.wait_of", "policy.quality.quantile"),
+    ),
+}
+"""The kernels that plain Python calls, by what they are called for. Each is kept on disk with all that it calls."""
+
 PLAIN_JOBS = 250
 """Plain Python simulates as many jobs in less time than numba takes to import and load what it compiled before."""
+PLAIN_STEP = 100
+"""Jobs that plain Python simulates, in about half a second, before it asks whether the compiled engine is ready."""
 
-
-_KEPT_SECONDS = 30 * 86_400
-"""Ours: kernels that another version compiled are kept for a month after they were last used."""
+Engine = Callable[..., bool]
 
 
 class _Spent:
@@ -54,78 +68,123 @@ def kernels(jobs: int) -> dict[str, Any]:
     """The kernels by ``module.name``: plain Python while a process asks for little, compiled from then on; the answers
     agree."""
     _Spent.jobs += jobs
-    return plain() if _Spent.jobs <= PLAIN_JOBS else compiled()
+    return plain() if _Spent.jobs <= PLAIN_JOBS else compiled(SESSION)
 
 
+def steps(jobs: int, parts: int) -> Iterator[tuple[Engine, int]]:
+    """The engine to go on with, and up to which job: in so many parts, one after the other, until the caller stops.
+
+    Plain Python while a process asks for little and while the engine is being compiled, which another process does.
+    Both write the same bytes into the same tables, so that it does not show who did which part.
+    """
+    _Spent.jobs += jobs
+    wanted, until = _Spent.jobs > PLAIN_JOBS, 0
+    while True:
+        if wanted and is_made(ENGINE):
+            until += max(1, -(-jobs // parts))
+            yield compiled(ENGINE)["sim.engine.simulate"], min(until, jobs + 1)
+        else:
+            until += PLAIN_STEP
+            yield plain()["sim.engine.simulate"], min(until, jobs + 1)
+
+
+@cache
 def plain() -> dict[str, Any]:
     """Every kernel as it stands in its module."""
     return {f"{m}.{name}": function for m in KERNELS for name, function in own_functions(_module(m)).items()}
 
 
-@cache
-def compiled() -> dict[str, Any]:
-    """Every kernel compiled, and kept on disk in a folder named after the digest of all their sources.
+def compiled(*groups: str) -> dict[str, Any]:
+    """Every kernel compiled; waits for those of the groups (else all) that another process is still compiling.
 
-    Numba's own cache watches only the file that a function is in; kernels call those of other files, so any change
-    to one of the files makes another folder. The functions are rebuilt over a copy of their module's globals in which
-    the names of kernels mean the compiled ones, and the modules themselves stay plain Python. Kernels allocate nothing,
-    so they do without numba's reference counts, which would take nine tenths of the time.
+    A kernel that is no entry of the groups is compiled when it is first called.
     """
+    done: dict[str, Any] = {}
+    for group in groups or ENTRIES:
+        made(group)
+        ours = _loaded(group)
+        done.update({name: ours[name] for name in ENTRIES[group]} if done else ours)
+    return done
+
+
+@cache
+def _loaded(group: str) -> dict[str, Any]:
+    """The kernels in numba's hands, who loads an entry with all that it calls from disk when it is first called.
+
+    Where the other process failed, the disk is left alone. Kernels allocate nothing, so they do without numba's
+    reference counts, which would take nine tenths of the time.
+    """
+    from numba import njit
+
+    options: Any = {"_nrt": False}
+    kept = ENTRIES[group] if _mark(group).exists() else ()
+
+    def compile_one(name: str, twin: FunctionType) -> Any:
+        inline = name.rsplit(".", 1)[1] not in OUT_OF_LINE
+        return njit(cache=name in kept, forceinline=inline, **options)(twin)
+
+    with cached_in(cache_folder()):
+        return twins(compile_one)
+
+
+def twins(compile_one: Callable[[str, FunctionType], Any]) -> dict[str, Any]:
+    """The kernels by ``module.name``, each rebuilt and compiled by ``compile_one``; see :mod:`kernel_cache`."""
+    modules = ((name, vars(_module(name)), own_functions(_module(name))) for name in KERNELS)
+    return kernel_cache.twins(modules, cache_folder(), compile_one)
+
+
+@contextmanager
+def cached_in(place: Path) -> Iterator[None]:
+    """Let numba keep there what is declared meanwhile."""
     import numba
 
-    _forget_old(_cache_folder())
     settings: Any = numba.config
     before = settings.CACHE_DIR
-    settings.CACHE_DIR = str(_cache_folder())
+    settings.CACHE_DIR = str(place)
     try:
-        return _compile_all(numba.njit)
+        yield
     finally:
         settings.CACHE_DIR = before
 
 
-def _compile_all(njit: Any) -> dict[str, Any]:
-    done: dict[str, Any] = {}
-    twins: dict[FunctionType, Any] = {}
-    for name in KERNELS:
-        module = _module(name)
-        scope: dict[str, Any] = {
-            key: twins.get(value, value) if isinstance(value, FunctionType) else value
-            for key, value in vars(module).items()
-        }
-        for own, function in own_functions(module).items():
-            twin = FunctionType(function.__code__, scope, own)
-            twin.__qualname__, twin.__module__ = function.__qualname__, function.__module__
-            try:
-                scope[own] = njit(cache=True, forceinline=own not in OUT_OF_LINE, _nrt=False)(twin)
-            except RuntimeError:  # numba found no directory it may write its cache to
-                scope[own] = njit(twin)
-            done[f"{name}.{own}"] = twins[function] = scope[own]
-    return done
+_makers: dict[str, subprocess.Popen[bytes]] = {}
 
 
-def _cache_folder() -> Path:
-    from platformdirs import user_cache_path
+def is_made(group: str) -> bool:
+    """Whether a group of kernels is compiled; begins to compile them, in another process, where nobody did.
 
-    files = [__file__, *(str(_module(name).__file__) for name in KERNELS)]
-    text = b"".join(Path(file).read_bytes() for file in files)
-    return user_cache_path("hcloud-hybrid", appauthor=False) / "kernels" / hashlib.sha256(text).hexdigest()[:16]
+    Also true where that process failed: the kernels are then compiled when they are called.
+    """
+    if _mark(group).exists():
+        return True
+    if group not in _makers:
+        command = [sys.executable, "-P", "-m", "hcloud.sim.compiling", group, str(_mark(group))]
+        quiet = subprocess.DEVNULL
+        _makers[group] = subprocess.Popen(  # in a session of its own: Ctrl-C shall not waste what is nearly done
+            command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
+        )
+    return _makers[group].poll() is not None
 
 
-def is_first_use() -> bool:
-    """Whether compiled kernels are still to be made on this machine, which takes half a minute."""
-    return not _cache_folder().is_dir()
+def made(group: str) -> None:
+    """Wait until a group of kernels is compiled."""
+    if not is_made(group):
+        _makers[group].wait()
 
 
-def _forget_old(mine: Path) -> None:
-    """Remove what other versions compiled and nobody used for long; marks the own folder as used."""
-    try:
-        mine.mkdir(parents=True, exist_ok=True)
-        mine.touch()
-        old = [f for f in mine.parent.iterdir() if f != mine and time.time() - f.stat().st_mtime > _KEPT_SECONDS]
-    except OSError:  # no directory that may be written to: numba finds another place or none
-        return
-    for folder in old:
-        shutil.rmtree(folder, ignore_errors=True)
+def _mark(group: str) -> Path:
+    return cache_folder() / f"{group}.made"
+
+
+def is_first_use(group: str) -> bool:
+    """Whether a group of kernels is still to be compiled on this machine."""
+    return not _mark(group).exists()
+
+
+@cache
+def cache_folder() -> Path:
+    """Where the compiled kernels are kept: as long as kernels and compilers are the same, whatever else is new."""
+    return kernel_cache.folder(kernel_cache.digest(plain().values()))
 
 
 def _module(name: str) -> ModuleType:

@@ -14,7 +14,7 @@ from hcloud.errors import HcloudError
 from hcloud.model.catalog import Offer
 from hcloud.policy.records import Ints, Reals, column
 from hcloud.sim.build import Setting, build, usual_capacity
-from hcloud.sim.compiled import kernels
+from hcloud.sim.compiled import steps
 from hcloud.sim.prepare import Tasks
 from hcloud.sim.world import Capacity, World
 from hcloud.units import SECONDS_PER_HOUR
@@ -57,24 +57,21 @@ def run(
     The same setting and jobs give the same bytes. Where a table turns out too short the run is repeated with more room.
     """
     capacity = usual_capacity(len(tasks), setting.pool, journal=journal)
-    simulate = kernels(len(tasks))["sim.engine.simulate"]
     for _ in range(_MOST_DOUBLINGS):
         made = build(setting, tasks, capacity)
-        if _finished(made, simulate, len(tasks), advance):
+        if _finished(made, len(tasks), advance):
             return Outcome(setting, tasks, made)
         capacity = Capacity(*(2 * room for room in capacity))
     raise HcloudError(f"a run of {len(tasks):,} jobs needs more room than {capacity}")
 
 
-def _finished(
-    made: World, simulate: Callable[[World, int], bool], jobs: int, advance: Callable[[float], None] | None
-) -> bool:
+def _finished(made: World, jobs: int, advance: Callable[[float], None] | None) -> bool:
     """Run in steps of arrivals, so that progress can be shown; False where a table was too short."""
-    step = 1
-    while not simulate(made, jobs * step // _STEPS if step < _STEPS else jobs + 1):
+    for simulate, until in steps(jobs, _STEPS):
+        if simulate(made, until):
+            break
         if advance:
-            advance(step / _STEPS)
-        step += 1
+            advance(min(until / max(jobs, 1), 1.0))
     return not (made.tally.full or made.control.desk.overflow)
 
 

@@ -32,7 +32,7 @@ def apply_purchases(loaded: Loaded, file: Path, where: Where, approve: Approve, 
     check_open(gates)
     plan = load_purchase_plan(file)
     there, place = _place(loaded, plan.scope, where)
-    with opened(there, where, place, at.date()) as ground:
+    with opened(there, where, place, at) as ground:
         return Applied(plan, execute(plan, gates, approve, ground.live))
 
 
@@ -62,7 +62,7 @@ def resolve(loaded: Loaded, where: Where, word: Word | None, at: datetime) -> tu
     if not pending:
         return ()
     there, place = _place(loaded, (chosen or pending[0]).intent.scope, where)
-    with opened(there, where, place, at.date()) as ground, ground.ledger.held("commit resolve"):
+    with opened(there, where, place, at) as ground, ground.ledger.held("commit resolve"):
         if word is None or chosen is None:
             settle(ground.live)
         else:

@@ -24,7 +24,7 @@ def cancel_commitment(loaded: Loaded, commitment: str, where: Where, agree: Agre
             "commitments are not enabled, and nothing was cancelled",
             hint="commitments.enabled: true in hcloud.yaml enables them",
         )
-    with opened(loaded, where, None, at.date()) as ground:
+    with opened(loaded, where, None, at) as ground:
         terms, cloud = exit_terms(), ground.live.ask(ground.cloud.scope).cloud
         asked = Cancelling(commitment, lambda found: terms.get((cloud, found.option)), agree)
         return cancel(asked, ground.ledger, ground.live)

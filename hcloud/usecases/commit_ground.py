@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -75,13 +75,13 @@ def ledger_of(loaded: Loaded, where: Where, crash: Crash = go_on) -> PurchaseLed
 
 
 @contextmanager
-def opened(loaded: Loaded, where: Where, place: Place | None, today: date) -> Iterator[CommitGround]:
+def opened(loaded: Loaded, where: Where, place: Place | None, at: datetime) -> Iterator[CommitGround]:
     """Open the cloud that is named, in the place that is meant (else the configuration's)."""
     selection = where.cloud_in(loaded) or (str(place.provider) if place else None)
     there = loaded if place is None else _only(loaded, place)
     if where.region:
         there = _in_region(there, where.region)
-    with live_ground.opened(there, live_ground.Where(selection, where.state), today) as found:
+    with live_ground.opened(there, live_ground.Where(selection, where.state), at) as found:
         crash = crash_from()
         yield CommitGround(loaded, found, ledger_of(loaded, where, crash), crash)
 

@@ -38,7 +38,7 @@ def list_commitments(loaded: Loaded, where: Where, at: datetime) -> Holdings:
     past = history(ledger_of(loaded, where).entries())
     scope, held = None, dict[str, Commitment]()
     if where.cloud_in(loaded) is not None:
-        with opened(loaded, where, None, at.date()) as ground:
+        with opened(loaded, where, None, at) as ground:
             scope = ground.live.ask(ground.cloud.scope)
             held = {c.id: c for c in ground.live.ask(ground.cloud.commitments)}
     pairs = [Pair(p, held.pop(p.id, None)) for p in past.purchases]

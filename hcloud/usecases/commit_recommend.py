@@ -41,7 +41,7 @@ def plan_of(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Pl
 
     if where.cloud_in(loaded) is None:
         return make_plan(loaded, at).plan
-    with opened(loaded, where, None, at.date()) as ground:
+    with opened(loaded, where, None, at) as ground:
         there, said = with_held(ground.here, at)
     plan = make_plan(replace(loaded, config=there.config), at).plan
     return replace(plan, warnings=(*plan.warnings, *said))
@@ -53,7 +53,7 @@ def recommend(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> 
     held: tuple[Commitment, ...] = ()
     scope = None
     if where.cloud_in(loaded) is not None:
-        with opened(loaded, where, place_in(plan, loaded, where), at.date()) as ground:
+        with opened(loaded, where, place_in(plan, loaded, where), at) as ground:
             scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
     needs = tuple(
         n

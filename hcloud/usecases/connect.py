@@ -74,14 +74,15 @@ def connect(selection: str, settings: CloudSettings) -> Cloud:
     return _provider(name, settings)
 
 
-def in_memory(settings: CloudSettings, plan: str = "") -> MemoryCloud:
-    """A cloud in this process, in the region and with the types and prices that are asked for."""
+def in_memory(settings: CloudSettings, plan: str = "", begins: float | None = None) -> MemoryCloud:
+    """A cloud in this process, in the region and with the types and prices that are asked for; its time begins as the
+    fault plan says, else at ``begins`` (seconds since 1970), else now."""
     from hcloud.fake.clock import FakeClock
     from hcloud.fake.faults import FaultPlan, fault_plan, read_text
     from hcloud.fake.memory import MemoryCloud
 
     faults = fault_plan(load_yaml(read_text(Path(plan)), plan), plan) if plan else FaultPlan()
-    start = faults.clock.start.timestamp() if faults.clock.start else None
+    start = faults.clock.start.timestamp() if faults.clock.start else begins
     cloud = MemoryCloud(settings.cloud, faults, FakeClock(start, faults.clock.speed))
     there = cloud.world.semantics
     if settings.region:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hcloud import __version__
 from hcloud.errors import HcloudError, MissingExtraError, UsageError, did_you_mean
+from hcloud.installation import DISTRIBUTION, install_command
 from hcloud.readers.bundle import bundled
 from hcloud.readers.config import FILE_NAME, load_config
 from hcloud.readers.prices.manifest import MANIFEST, manifest_text
@@ -21,7 +22,7 @@ from hcloud.store.prices import PriceStore
 from hcloud.units import counted, format_age
 from hcloud.usecases.checks import Check, Status, guarded
 
-DISTRIBUTION, FOREIGN = "hcloud-hybrid", "hcloud"
+FOREIGN = "hcloud"
 OLDEST_PYTHON = (3, 11)
 EXTRAS = {
     "aws": ("boto3",),
@@ -67,7 +68,7 @@ def _version() -> Check:
     installed = _installed(DISTRIBUTION)
     if installed is None:
         why = f"{__version__} at {here}, not installed as a package"
-        return Check("hcloud", Status.WARNING, why, hint="python -m pip install hcloud-hybrid")
+        return Check("hcloud", Status.WARNING, why, hint=install_command())
     if installed != __version__:
         why = f"{__version__} at {here}, but {DISTRIBUTION} {installed} is what is installed"
         return Check("hcloud", Status.WARNING, why, hint="another copy comes first on PYTHONPATH, or install anew")
@@ -78,8 +79,7 @@ def _extra(name: str) -> Check:
     missing = [package for package in EXTRAS[name] if _installed(package) is None]
     if missing:
         why = f"not installed ({', '.join(missing)}); needed only to {FOR_WHAT[name]}"
-        hint = f"python -m pip install '{DISTRIBUTION}[{name}]'"
-        return Check(f"[{name}]", Status.SKIPPED, why, hint=hint)
+        return Check(f"[{name}]", Status.SKIPPED, why, hint=install_command(name))
     return Check(f"[{name}]", Status.OK, ", ".join(f"{p} {_installed(p)}" for p in EXTRAS[name]))
 
 
@@ -112,7 +112,7 @@ def _package_clash() -> Check:
         "package",
         Status.WARNING,
         f"Hetzner's package hcloud {version} is installed here too and has the same import name",
-        hint="give each its own virtual environment, then install hcloud-hybrid anew",
+        hint=f"give each its own virtual environment, then {install_command()}",
     )
 
 
@@ -184,5 +184,5 @@ def _strategies() -> Check:
     for name in names:
         load_strategy(name)
     if not names:
-        raise HcloudError("no strategy files came with this installation", hint="install hcloud-hybrid anew")
+        raise HcloudError("no strategy files came with this installation", hint=install_command())
     return Check("strategies", Status.OK, f"{', '.join(names)} at {bundled('policies')}")

@@ -75,7 +75,9 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
     "markets": {
         "provider": KeyText("aws, gcp or azure"),
         "regions": KeyText("allowed regions; none: us-east-1, us-central1 or eastus"),
-        "families": KeyText("allowed families, with * and ?; none: all current ones that are not burstable"),
+        "families": KeyText(
+            "allowed families, with * and ?; none: all current ones that are neither burstable nor flex"
+        ),
         "architectures": KeyText("x86_64, arm64 or both"),
         "vcpus": KeyText("size of one instance; auto: from the demand", "vCPU"),
         "os": KeyText("operating system whose price counts, for example linux or windows"),

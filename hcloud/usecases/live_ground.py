@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, datetime
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -200,8 +200,9 @@ def _check_addresses(slots: Sequence[Slot]) -> None:
 
 
 @contextmanager
-def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
-    """Open the cloud that the command line or the configuration names.
+def opened(loaded: Loaded, where: Where, at: datetime) -> Iterator[LiveGround]:
+    """Open the cloud that the command line or the configuration names; ``at`` is when the verb works: prices are those
+    of its day, and a cloud in memory begins at it.
 
     Raises UsageError where none is named, StaleError where it is another account than the configuration's.
     """
@@ -212,26 +213,28 @@ def opened(loaded: Loaded, where: Where, today: date) -> Iterator[LiveGround]:
     directory = where.state or loaded.config.live.state
     local = directory if where.state or "://" in directory else str(loaded.base / directory)
     store = open_store(local)
-    settings = _settings(loaded, place) if selection != LOCAL else _own_machine(local)
+    today = at.date()
+    settings = _settings(loaded, place, today) if selection != LOCAL else _own_machine(local)
     if not selection.startswith(FAKE):
         cloud = connect(selection, settings)
         _check_account(loaded, cloud)
         yield LiveGround(loaded, selection, place, cloud, store, SystemClock(), today, _beside(local), _in_full(local))
         return
-    memory = _in_memory(loaded, selection, place, settings, _beside(local))
+    memory = _in_memory((loaded, selection, place), settings, _beside(local), at)
     yield LiveGround(loaded, selection, place, memory, store, memory.clock, today, _beside(local), _in_full(local))
 
 
-def _in_memory(loaded: Loaded, selection: str, place: Place, settings: CloudSettings, beside: Path) -> MemoryCloud:
+def _in_memory(asked: tuple[Loaded, str, Place], settings: CloudSettings, beside: Path, at: datetime) -> MemoryCloud:
     """A cloud in this process that goes on from where the last verb (or a kill) left it, and outlasts this one."""
     from hcloud.fake.memory_file import go_on_from, keep_always
     from hcloud.usecases.connect import in_memory
 
+    loaded, selection, place = asked
     named = selection.partition(":")[2]
-    book = open_prices(_only(loaded, place), date.today())[0]
+    book = prices_of(loaded, place, at.date())
     hourly, spot = (_hourly(book, place, option) for option in (PurchaseOption.ON_DEMAND, PurchaseOption.SPOT))
     priced = replace(settings, hourly=hourly, spot_hourly=spot)
-    memory = in_memory(priced, "" if named in CLOUDS else named)
+    memory = in_memory(priced, "" if named in CLOUDS else named, at.timestamp())
     kept = beside / FAKE_FILE.format(settings.cloud)
     go_on_from(memory.world, kept)
     keep_always(memory.world, kept)
@@ -278,13 +281,13 @@ def local_types() -> tuple[str, ...]:
     return tuple(TYPES)
 
 
-def _settings(loaded: Loaded, place: Place) -> CloudSettings:
+def _settings(loaded: Loaded, place: Place, today: date) -> CloudSettings:
     """Without prices, which only a fake tells; the book of them is opened when one is first asked for."""
     live = loaded.config.live
 
     @lru_cache
     def book() -> PriceBook:
-        return open_prices(_only(loaded, place), date.today())[0]
+        return prices_of(loaded, place, today)
 
     return CloudSettings(
         cloud=place.provider,
@@ -307,9 +310,9 @@ def _key(place: Place, order: CommitmentOrder) -> OfferKey:
     return OfferKey(*where, order.option, order.term_years, order.payment)
 
 
-def prices_of(loaded: Loaded, place: Place) -> PriceBook:
-    """The prices of one place, as verbs that act on a cloud see them."""
-    return open_prices(_only(loaded, place), date.today())[0]
+def prices_of(loaded: Loaded, place: Place, today: date) -> PriceBook:
+    """The prices of one place on a day, as verbs that act on a cloud see them."""
+    return open_prices(_only(loaded, place), today)[0]
 
 
 def _only(loaded: Loaded, place: Place) -> Loaded:

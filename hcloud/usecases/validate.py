@@ -37,7 +37,7 @@ def validate(file: Path | None, now: datetime, progress: Progress | None = None)
     if not loaded.files:
         raise UsageError("there is no hcloud.yaml here", hint="write one with 'hcloud init', or name a file")
     workload = guarded("workload", lambda: _workload(loaded, progress))
-    live = live_checks(loaded)
+    live = live_checks(loaded, now.date())
     later = (guarded("profiles", lambda: _profiles(loaded)), guarded("operation", lambda: _operation(loaded)))
     return (_configuration(loaded), workload, *_prices(loaded, now), *live, *later)
 

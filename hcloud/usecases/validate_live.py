@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
@@ -34,22 +35,22 @@ class Judgement:
     oddities: list[str]
 
 
-def live_checks(loaded: Loaded) -> Iterator[Check]:
-    """A check of section live and one of section fleet, where the configuration has them."""
+def live_checks(loaded: Loaded, today: date) -> Iterator[Check]:
+    """A check of section live and one of section fleet at the prices of a day, where the configuration has them."""
     config = loaded.config
     if config.live.cloud is None and not config.fleet:
         return
-    yield guarded("live", lambda: _live(loaded))
+    yield guarded("live", lambda: _live(loaded, today))
     if config.fleet:
-        yield guarded("fleet", lambda: _fleet(loaded))
+        yield guarded("fleet", lambda: _fleet(loaded, today))
 
 
-def _live(loaded: Loaded) -> Check:
+def _live(loaded: Loaded, today: date) -> Check:
     live = loaded.config.live
     place = place_of(loaded, live.cloud or FAKE)
     judged = Judgement([], [])
     if place.provider != LOCAL:
-        _region(loaded, place, judged)
+        _region(prices_of(loaded, place, today), place, judged)
         judged.problems += [f"live.zones: {said}" for said in _wrong_zones(place, live.zones)]
     if live.cloud in CLASSES:
         settled_fields(live.cloud, live.settings, region=place.region, endpoint=live.endpoint or "")
@@ -61,8 +62,7 @@ def _live(loaded: Loaded) -> Check:
     )
 
 
-def _region(loaded: Loaded, place: Place, judged: Judgement) -> None:
-    book = prices_of(loaded, place)
+def _region(book: PriceBook, place: Place, judged: Judgement) -> None:
     if not any(key.region == place.region for key in book.offers):
         known = sorted({k.region for k in _everywhere(place).offers})
         meant = did_you_mean(place.region, known)
@@ -82,12 +82,12 @@ def _wrong_zones(place: Place, zones: tuple[str, ...]) -> Iterator[str]:
             yield f"{zone!r} is no zone of {place.region}, for example {example.replace(chr(92), '')}"
 
 
-def _fleet(loaded: Loaded) -> Check:
+def _fleet(loaded: Loaded, today: date) -> Check:
     fleet, limits = loaded.config.fleet, loaded.config.limits
     place = place_of(loaded, loaded.config.live.cloud or FAKE)
     judged = Judgement([], [])
     hourly = Decimal(0)
-    book = prices_of(loaded, place) if place.provider != LOCAL else None
+    book = prices_of(loaded, place, today) if place.provider != LOCAL else None
     if book is not None and not any(key.region == place.region for key in book.offers):
         return Check("fleet", Status.SKIPPED, f"without prices of {place.region!r} nothing can be said of its types")
     for number, section in enumerate(fleet):

@@ -25,6 +25,7 @@ from hcloud.views.window import window_line
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SHOWN_REFUSALS = 3
+DERIVED = "~"
 HOURS_PER_DAY = 24
 SHORT = {
     PurchaseOption.RESERVED: "Standard RI",
@@ -45,10 +46,11 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
     terminal.show(_mix_table(plan, terminal.out.width), "")
     if plan.operation is None:
         terminal.show(_alternatives_table(plan, terminal.out.width), "")
-        points = [*proof(plan), *plan.reasons, *_spread_out(plan), _if_less(plan), *_risk(plan), *_refused(plan)]
+        notes = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
+        points = [*proof(plan), *notes, _if_less(plan), *_risk(plan), *_refused(plan)]
     else:
         terminal.show(points_table(plan.operation, terminal.out.width, every=frontier), "")
-        reasons = (*plan.reasons, *_spread_out(plan))
+        reasons = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
         points = [*said_of(plan.operation), *proof(plan), *reasons, _if_less(plan), *_refused(plan)[-1:]]
     terminal.show(*map(_point, points))
     for warning in plan.warnings:
@@ -102,11 +104,12 @@ def sparkline(values: Sequence[float], width: int) -> str:
 
 
 def _mix_table(plan: Plan, width: int) -> RenderableType:
-    columns = ("mix", "instances", "peak", "pays above", "$/h", "$/month", "upfront")
+    columns = ("mix", "price of", "instances", "peak", "pays above", "$/h", "$/month", "upfront")
     spread = len({line.region for line in plan.mix}) > 1
     rows: list[tuple[str, ...]] = [
         (
             f"{line.instance_type} {label}" + (f" in {line.region}" if spread else ""),
+            price_of(line),
             instances(line.count),
             "" if line.option.is_commitment else f"{line.peak:,}",
             "" if line.break_even is None else f"{float(line.break_even):.1%}",
@@ -118,9 +121,21 @@ def _mix_table(plan: Plan, width: int) -> RenderableType:
     ]
     upfront = sum((line.upfront for line in plan.mix), Decimal(0))
     after = plan.after
-    total = ("total", "", "", "", f"{after.hourly:,.2f}", f"{after.monthly:,.0f}", f"{upfront:,.0f}")
+    total = ("total", "", "", "", "", f"{after.hourly:,.2f}", f"{after.monthly:,.0f}", f"{upfront:,.0f}")
     rows += [("",) * len(columns), total]
-    return fitted(Figures(columns, rows, frozenset(range(1, 7)), bold=frozenset({len(rows) - 1})), width)
+    return fitted(Figures(columns, rows, frozenset(range(2, 8)), bold=frozenset({len(rows) - 1})), width)
+
+
+def price_of(line: MixLine) -> str:
+    """The day of a line's price, with a mark where nobody published it."""
+    return f"{line.price_day}{DERIVED}" if line.derived else str(line.price_day)
+
+
+def derived_note(plan: Plan) -> list[str]:
+    """What the mark of derived prices means, where the mix has one."""
+    if not any(line.derived for line in plan.mix):
+        return []
+    return [f"{DERIVED} marks a derived price, which nobody published: hcloud explain PLAN --full says from what"]
 
 
 def instances(count: Decimal) -> str:
@@ -224,12 +239,12 @@ def _point(line: str) -> Table:
 
 
 def _spread_out(plan: Plan) -> list[str]:
-    """Which dollars these are: status and changes tell others."""
+    """Which dollars these are: commit, status and changes show others."""
     if not any(line.option.is_commitment for line in plan.mix):
         return []
-    return [
-        "$/h of what is reserved is its whole price spread over the term; apply and status tell list prices by type"
-    ]
+    bound = sum((line.total for line in plan.purchases), Decimal(0))
+    buys = f": 'hcloud commit plan' buys {format_money(bound)} over the terms" if bound else ""
+    return [f"reserved $/h is amortised{buys}; apply and status show on-demand list prices"]
 
 
 def _risk(plan: Plan) -> list[str]:
@@ -271,11 +286,12 @@ def markdown(plan: Plan) -> str:
         *(f"- **warning:** {in_markdown(warning, LONGEST_LINE)}" for warning in plan.warnings),
         *([""] if plan.warnings else []),
         *([f"window: {window_line(plan.workload.window)}", ""] if plan.workload.window is not None else []),
-        "| mix | type | region | count | $/h | $/month | upfront |",
-        "|---|---|---|---:|---:|---:|---:|",
+        "| mix | type | region | price of | count | $/h | $/month | upfront |",
+        "|---|---|---|---|---:|---:|---:|---:|",
     ]
     rows += [
-        f"| {label} | {m.instance_type} | {m.region} | {_count(m)} | {m.hourly} | {m.monthly} | {m.upfront} |"
+        f"| {label} | {m.instance_type} | {m.region} | {price_of(m)} | {_count(m)} | {m.hourly} | {m.monthly} "
+        f"| {m.upfront} |"
         for label, m in grouped(plan.mix)
     ]
     rows += ["", f"| alternative | $/month | $ over {_horizon(plan)} | against plan |", "|---|---:|---:|---:|"]
@@ -283,7 +299,8 @@ def markdown(plan: Plan) -> str:
     said = [] if plan.operation is None else list(said_of(plan.operation))
     if plan.operation is not None:
         rows += ["", *markdown_points(plan.operation)]
-    rows += ["", *(f"- {line}" for line in [*said, *proof(plan), *plan.reasons, _if_less(plan)])]
+    points = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan)]
+    rows += ["", *(f"- {line}" for line in points)]
     return "\n".join(rows) + "\n"
 
 

@@ -139,13 +139,8 @@ def _intent(intent: Intent) -> Mapping[str, object]:
 
 
 def _record(record: Record) -> Mapping[str, object]:
-    missed = record.missed_since
-    return {
-        **asdict(record),
-        "option": record.option.value,
-        "intended": _time(record.intended),
-        "missed_since": _time(missed) if missed else None,
-    }
+    told = {name: _time(value) if isinstance(value, datetime) else value for name, value in asdict(record).items()}
+    return {**told, "option": record.option.value}
 
 
 def _time(at: datetime) -> str:

@@ -13,6 +13,7 @@ import pytest
 from hcloud import __version__
 from hcloud.cli.main import run
 from hcloud.errors import MissingExtraError
+from hcloud.installation import install_command
 from hcloud.usecases.doctor import EXTRAS, require
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -64,7 +65,7 @@ def test_missing_extras_name_their_command(capsys: pytest.CaptureFixture[str]) -
     found = checks(capsys)
     for extra in EXTRAS:
         check = found[f"[{extra}]"]
-        assert check["status"] == "ok" or check["hint"] == f"python -m pip install 'hcloud-hybrid[{extra}]'"
+        assert check["status"] == "ok" or check["hint"] == install_command(extra)
 
 
 def test_the_extras_are_those_of_the_project_file() -> None:
@@ -127,5 +128,5 @@ def test_a_required_extra_that_is_missing_is_an_error_with_its_install_command()
     require(["here"], {"here": ("pytest",)})
     with pytest.raises(MissingExtraError, match="no-such-distribution") as caught:
         require(["here", "gone"], {"here": ("pytest",), "gone": ("no-such-distribution",)})
-    assert caught.value.hint.endswith("python -m pip install 'hcloud-hybrid[gone]'")
+    assert caught.value.hint.endswith(install_command("gone"))
     assert run(["doctor", "--require", "ibm", *NOW]) == 64

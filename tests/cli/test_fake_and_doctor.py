@@ -135,7 +135,7 @@ def test_F6_doctor_tells_how_far_the_clock_is_off(
 def test_old_prices_stop_an_apply_on_a_real_cloud(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from datetime import date
+    from datetime import UTC, datetime
 
     from hcloud.errors import EvidenceError
     from hcloud.readers.config import load_config
@@ -143,7 +143,7 @@ def test_old_prices_stop_an_apply_on_a_real_cloud(
 
     monkeypatch.chdir(tmp_path)
     Path("hcloud.yaml").write_text(CONFIG, encoding="utf-8")
-    with opened(load_config(), Where("fake"), date(2030, 1, 1)) as ground:
+    with opened(load_config(), Where("fake"), datetime(2030, 1, 1, tzinfo=UTC)) as ground:
         found = ground.changes(ground.slots(None))
         ground.check_prices(found)
         ground.selection = "aws"

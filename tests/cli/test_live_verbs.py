@@ -355,7 +355,7 @@ def test_recover_takes_no_lineage_that_nobody_bears(capsys: pytest.CaptureFixtur
 def test_gc_looks_again_before_it_ends_anything_and_leaves_others_alone(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from datetime import date
+    from datetime import UTC, datetime
 
     from hcloud.errors import StaleError
     from hcloud.usecases.gc import end, find
@@ -370,7 +370,7 @@ def test_gc_looks_again_before_it_ends_anything_and_leaves_others_alone(
         cloud.clock.advance(3600)
 
     edited(stray)
-    with opened(load_config(), Where(), date(2026, 11, 21)) as ground:
+    with opened(load_config(), Where(), datetime(2026, 11, 21, tzinfo=UTC)) as ground:
         found = find(ground, ())
         (orphan,) = found
         assert isinstance(ground.cloud, MemoryCloud)

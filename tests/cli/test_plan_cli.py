@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -60,6 +61,28 @@ def test_json_follows_the_published_schema_and_money_is_text(capsys: pytest.Capt
     assert isinstance(document["after"]["total"], str)
     parts = sum(Decimal(line["total"]) for line in document["mix"])
     assert abs(parts - Decimal(document["after"]["total"])) <= Decimal("0.01") * len(document["mix"])
+
+
+def test_every_form_says_of_each_line_the_day_of_its_price_and_marks_a_derived_one(
+    trace: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = tmp_path / "plan.json"
+    asked = ("plan", str(trace), *NOW, "--region", "eu-west-1", "--family", "m7i", "--vcpus", "16")
+    assert run([*asked, "--out", str(stored)]) == 0
+    lines = [(f"{line.price_day}~" if line.derived else f"{line.price_day}") for line in load_plan(stored).mix]
+    assert {line.endswith("~") for line in lines} == {True, False}  # the reserve's price is us-east-1's fraction
+    forms = {"table": capsys.readouterr().out}
+    for form in ("md", "html", "csv", "json"):
+        assert run([*asked, "-o", form]) == 0
+        forms[form] = capsys.readouterr().out
+    for form in ("table", "md", "html"):
+        assert all(line in forms[form] for line in lines), form
+    assert "marks a derived price" in forms["table"]
+    assert "marks a derived price" in forms["md"]
+    rows = list(csv.DictReader(forms["csv"].splitlines()))
+    told = [(row["price_day"], row["derived"]) for row in rows]
+    assert told == [(line["price_day"], line["derived"]) for line in json.loads(forms["json"])["mix"]]
+    assert any("fraction as in us-east-1" in derived for _, derived in told)
 
 
 def test_the_same_inputs_give_the_same_bytes(tmp_path: Path) -> None:

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from simulating import changed, excerpt, setting_of, tasks_in, with_spot, world_of
 
+from hcloud.control.session import Session
+from hcloud.model.decision import Decision
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.compiled import compiled, plain
+from hcloud.sim.compiled import ENTRIES, compiled, plain
+from hcloud.sim.run import run
 from hcloud.sim.world import World
+from hcloud.usecases.journal import Reading, setup_of_run
 
 STRATEGIES = {
     "SR": (load_strategy("SR"), 15),
@@ -49,3 +53,33 @@ def test_M1_both_write_the_same_bytes(name: str) -> None:
     assert worlds[0].keys() == worlds[1].keys()
     for table in worlds[0]:
         assert worlds[0][table] == worlds[1][table], table
+
+
+def test_compiled_kernels_go_on_where_plain_python_stopped() -> None:
+    """The engine is compiled while plain Python begins: who did which part does not show."""
+    strategy, pool = STRATEGIES["HM"]
+    setting = setting_of(strategy, pool)
+    tasks = tasks_in(setting, excerpt(240))
+    whole, parts = world_of(setting, tasks), world_of(setting, tasks)
+    engine = compiled()["sim.engine.simulate"]
+    assert engine(whole, len(tasks) + 1)
+    assert not plain()["sim.engine.simulate"](parts, 90)
+    assert engine(parts, len(tasks) + 1)
+    assert contents(whole) == contents(parts)
+
+
+def test_entries_are_loaded_with_all_that_they_call() -> None:
+    """What another process compiled for the annotated types is what a run asks for: nothing is compiled here."""
+    setting = setting_of(*STRATEGIES["HM with spot"])
+    tasks = tasks_in(setting, excerpt(60))
+    outcome = run(setting, tasks, journal=True)
+    setup, kernels = setup_of_run(outcome), compiled()
+    assert kernels["sim.engine.simulate"](world_of(setting, tasks), len(tasks) + 1)
+    session = Session(setup, kernels)
+    for event in Reading(outcome, setup).entries():
+        if not isinstance(event, Decision):
+            session.handle(event)
+    missed = {name: dict(kernels[name].stats.cache_misses) for names in ENTRIES.values() for name in names}
+    assert not any(missed.values()), missed
+    used = {name for name, kernel in kernels.items() if kernel.signatures}
+    assert used <= {name for names in ENTRIES.values() for name in names}

@@ -14,6 +14,7 @@ import pytest
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.quote import amortised_cost, commitment_cost
+from hcloud.catalog.shapes import UNSTEADY, category_of
 from hcloud.errors import InputError
 from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
 from hcloud.readers.bundle import bundled
@@ -250,6 +251,13 @@ def test_windows_is_not_offered_on_arm(book: PriceBook) -> None:
     arm = {name for (_, name), shape in book.types.items() if shape.arch == "arm64"}
     assert {"m7g.xlarge", "c4a-standard-4", "Standard_D4ps_v5"} <= arm
     assert not [k for k in book.offers if k.os == "windows" and k.instance_type in arm]
+
+
+def test_types_that_do_not_always_run_at_full_speed_say_so_in_the_tables_as_their_names_do(book: PriceBook) -> None:
+    unsteady = {t.name: t.category for t in book.types.values() if t.category in UNSTEADY}
+    by_name = {t.name: category_of(t.provider, t.name) for t in book.types.values()}
+    assert unsteady == {name: category for name, category in by_name.items() if category in UNSTEADY}
+    assert {"m7i-flex.large", "c7i-flex.large", "t2.nano", "e2-small", "Standard_B2s_v2"} <= set(unsteady)
 
 
 @pytest.mark.parametrize(("size", "units"), [("nano", "0.25"), ("2xlarge", "16"), ("metal-48xl", "384")])

@@ -169,13 +169,17 @@ def test_falls_keep_the_commitments() -> None:
 def test_rules_refuse_with_words() -> None:
     arm = replace(candidate("m9g.4xlarge"), shape=shape("m9g.4xlarge", arch="arm64"))
     burst = replace(candidate("t9.4xlarge"), shape=shape("t9.4xlarge", category="burstable"))
+    flex = replace(candidate("f9.4xlarge"), shape=shape("f9.4xlarge", category="flex"))
+    shared = replace(candidate("e9.4xlarge"), shape=shape("e9.4xlarge", category="shared-core"))
     gpu = replace(candidate("g9.4xlarge"), shape=shape("g9.4xlarge", gpus=1))
-    kept, refused = find_candidates(book(candidate(), arm, burst, gpu), MARKET, 8760)
+    kept, refused = find_candidates(book(candidate(), arm, burst, flex, shared, gpu), MARKET, 8760)
     assert [c.shape.name for c in kept] == ["m9.4xlarge"]
     assert {r.address.rsplit("/", 1)[1]: r.reason.split(" ")[0] for r in refused} == {
         "g9.4xlarge": "has",
         "m9g.4xlarge": "architecture",
         "t9.4xlarge": "burstable:",
+        "f9.4xlarge": "flex:",
+        "e9.4xlarge": "shared",
     }
 
 

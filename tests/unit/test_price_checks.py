@@ -178,6 +178,11 @@ def test_two_rules_of_one_name_are_refused() -> None:
         (Provider.GCP, "c2-standard-4", "c2", "compute"), (Provider.AZURE, "Standard_D4s_v5", "Dsv5", "general"),
         (Provider.AZURE, "Standard_E96-24ads_v5", "Eadsv5", "memory"),
         (Provider.AZURE, "Standard_NC24ads_A100_v4", "NCadsv4", "accelerated"),
+        (Provider.AWS, "t3a.micro", "t3a", "burstable"), (Provider.AWS, "trn1.2xlarge", "trn1", "accelerated"),
+        (Provider.AWS, "m8i-flex.4xlarge", "m8i-flex", "flex"), (Provider.AWS, "r8i-flex.large", "r8i-flex", "flex"),
+        (Provider.GCP, "e2-medium", "e2", "shared-core"), (Provider.GCP, "f1-micro", "f1", "shared-core"),
+        (Provider.GCP, "e2-highcpu-4", "e2", "compute"), (Provider.AZURE, "Standard_B8ms", "Bms", "burstable"),
+        (Provider.AZURE, "Standard_B4als_v2", "Balsv2", "burstable"),
     ],
 )  # fmt: skip
 def test_names_tell_family_category_and_cloud(provider: Provider, name: str, family: str, category: str) -> None:

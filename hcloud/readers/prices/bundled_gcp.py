@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from functools import partial
 from typing import NamedTuple
@@ -102,8 +103,9 @@ def _series(tables: Tables, wanted: Wanted) -> dict[str, _Series]:
         name, machine = row.text("series"), row.text("machine_type")
         if name in found:
             shape = _shaped(patterns[name], machine, row.positive("vcpus"), row.positive("memory_gib"))
-            found[name].types[machine] = shape
-            if row.flag("shared_core"):
+            shared = row.flag("shared_core")
+            found[name].types[machine] = replace(shape, category="shared-core") if shared else shape
+            if shared:
                 found[name].shared_core.add(machine)
     return found
 

@@ -15,7 +15,7 @@ from hcloud.views.operation import missed, said_of, simulated_line
 from hcloud.views.page import plan_tables as tables
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.parts import KeyFigure, Page, Section
-from hcloud.views.plan import grouped, instances, proof
+from hcloud.views.plan import derived_note, grouped, instances, proof
 from hcloud.views.plan_charts import demand_picture, falls_picture, horizon, use_picture
 from hcloud.views.plan_charts_costs import cost_picture, front_picture, quality_pictures
 from hcloud.views.window import window_line
@@ -160,7 +160,7 @@ def _quality(operation: Operation) -> Section:
 
 def _mix(plan: Plan) -> Section:
     words = ("What to buy and what to rent. 'pays above' is the use above which a commitment beats renting.",)
-    return Section("The mix", words, tables=(tables.mix_table(plan),))
+    return Section("The mix", (*words, *derived_note(plan)), tables=(tables.mix_table(plan),))
 
 
 def _changes(plan: Plan) -> Section:

@@ -9,7 +9,7 @@ from hcloud.model.change import Action, Change, ChangeSet, How
 from hcloud.model.operation import Band, OperatingPoint, Operation
 from hcloud.model.plan import Plan, Refusal
 from hcloud.units import HOURS_PER_MONTH, format_money
-from hcloud.views.plan import grouped, instances
+from hcloud.views.plan import grouped, instances, price_of
 from hcloud.views.tables import Figures
 
 NAMED = 3
@@ -19,11 +19,12 @@ VERBS = {Action.LAUNCH: "+ launch", Action.TERMINATE: "- end", Action.REPLACE: "
 
 def mix_table(plan: Plan) -> Figures:
     """What is bought and rented, and what each part costs."""
-    names = ("part of the mix", "region", "instances", "peak", "pays above", "$/hour", "$/month", "upfront")
+    names = ("part of the mix", "region", "price of", "instances", "peak", "pays above", "$/hour", "$/month", "upfront")
     rows = [
         [
             f"{line.instance_type} {label}",
             line.region,
+            price_of(line),
             instances(line.count),
             "" if line.option.is_commitment else f"{line.peak:,}",
             "" if line.break_even is None else f"{float(line.break_even):.1%}",
@@ -40,11 +41,12 @@ def mix_table(plan: Plan) -> Figures:
         "",
         "",
         "",
+        "",
         f"{plan.after.hourly:,.2f}",
         f"{plan.after.monthly:,.0f}",
         f"{upfront:,.0f}" if upfront else "",
     ]
-    return Figures(names, [*rows, total], frozenset(range(2, len(names))))
+    return Figures(names, [*rows, total], frozenset(range(3, len(names))))
 
 
 def alternatives_table(plan: Plan) -> Figures:

@@ -1,0 +1,93 @@
+"""Compiled kernels are kept by what they do, and somewhere even where the user's cache cannot be written to."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from types import FunctionType
+
+import pytest
+
+from hcloud.sim import compiled, kernel_cache
+from hcloud.sim.compiled import PLAIN_STEP, plain, steps
+
+LIMIT = 3
+
+
+def renamed(function: FunctionType, **globals_: object) -> FunctionType:
+    made = FunctionType(function.__code__, {**function.__globals__, **globals_}, function.__name__)
+    made.__module__, made.__qualname__, made.__doc__ = function.__module__, function.__qualname__, function.__doc__
+    return made
+
+
+def recompiled(source: str) -> FunctionType:
+    scope: dict[str, object] = {"LIMIT": LIMIT, "__name__": __name__}
+    exec(compile(source, "elsewhere.py", "exec"), scope)
+    made = scope["waits"]
+    assert isinstance(made, FunctionType)
+    return made
+
+
+def test_another_process_finds_the_same_folder() -> None:
+    code = "from hcloud.sim.compiled import *; print(kernel_cache.digest(plain().values()))"
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert told.strip() == kernel_cache.digest(plain().values())
+
+
+def test_words_and_lines_do_not_count_but_constants_and_code_do() -> None:
+    waits = recompiled('def waits(queued: int) -> bool:\n    """Words."""\n    return queued > LIMIT\n')
+    mine = kernel_cache.digest([waits])
+    moved = recompiled('\n\ndef waits(queued: int) -> bool:\n    """Other words."""\n    return queued > LIMIT\n')
+    assert kernel_cache.digest([moved]) == mine
+    assert kernel_cache.digest([renamed(waits, LIMIT=4)]) != mine
+    other = recompiled('def waits(queued: int) -> bool:\n    """Words."""\n    return queued >= LIMIT\n')
+    assert kernel_cache.digest([other]) != mine
+
+
+def test_a_cache_that_cannot_be_written_to_is_replaced_by_a_private_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    place = kernel_cache.folder.__wrapped__("abc")
+    assert place.is_relative_to(tmp_path)
+    assert place.parent.stat().st_mode & 0o077 == 0
+    assert (place / kernel_cache.SOURCE).stat().st_mtime == 0
+    assert kernel_cache.folder.__wrapped__("abc") == place
+
+
+def test_temporary_kernels_of_another_user_are_not_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    first = kernel_cache.folder.__wrapped__("abc")
+    first.parent.chmod(0o777)
+    assert kernel_cache.folder.__wrapped__("abc").parent != first.parent
+
+
+def test_plain_python_works_while_the_engine_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With nobody to compile (the process fails at once or is not there yet) a long run goes on in small steps."""
+    monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
+    asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    monkeypatch.setattr(compiled, "_makers", {compiled.ENGINE: asleep})
+    try:
+        given = steps(100_000, 20)
+        taken = [next(given) for _ in range(3)]
+    finally:
+        asleep.kill()
+        asleep.wait()
+    engine = plain()["sim.engine.simulate"]
+    assert taken == [(engine, PLAIN_STEP * step) for step in (1, 2, 3)]
+    assert compiled.is_made(compiled.ENGINE)  # who compiles has ended: whoever calls compiles by himself
+
+
+def test_kernels_that_could_not_be_compiled_elsewhere_are_compiled_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
+    failed = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
+    monkeypatch.setattr(compiled, "_makers", {compiled.SESSION: failed})
+    monkeypatch.setattr(compiled, "_loaded", compiled._loaded.__wrapped__)
+    kernel = compiled.compiled(compiled.SESSION)["policy.quality.leading"]
+    assert kernel(123_456_789) == plain()["policy.quality.leading"](123_456_789)
