@@ -61,14 +61,16 @@ def sentences(found: Reconciled) -> Iterator[str]:
         (-found.elsewhere, "in other places (--region)"),
         (found.quoted, "by which the cloud's quotes differ from the plan's prices"),
     ]
-    told = [
-        f"{'+' if dollars > 0 else '-'} {_money(abs(dollars))} {why}" for dollars, why in differences if cents(dollars)
-    ]
+    told = [f"{_signed(dollars)} {why}" for dollars, why in differences if cents(dollars)]
     planned, amount = _money(found.planned), _money(found.amount)
     if not told:
         yield f"agrees with the plan, which commits {planned} over the terms; {shown}"
     else:
         yield f"the plan commits {planned} over the terms; {', '.join(told)} = {amount} to buy; {shown}"
+
+
+def _signed(amount: Decimal) -> str:
+    return f"{'+' if amount > 0 else '-'} {_money(abs(amount))}"
 
 
 def _money(amount: Decimal) -> str:

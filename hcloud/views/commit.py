@@ -54,7 +54,7 @@ def _point(line: str) -> Table:
 
 
 def _needs_table(needs: Sequence[Need], width: int) -> RenderableType:
-    names = ("commitment", "wanted", "held", "to buy", "upfront", "total", "pays above")
+    names = ("commitment", "wanted", "held", "buy", "upfront", "total", "pays above")
     rows = [
         (
             _what(n),

@@ -7,7 +7,6 @@ from dataclasses import replace
 from decimal import Decimal
 
 import builders
-import numpy as np
 import pytest
 
 from hcloud.catalog.flexibility import COVERS, preference, why_preferred
@@ -50,7 +49,7 @@ def test_a_plan_buys_the_freest_of_equals_and_says_so(horizon: int) -> None:
     made = builders.candidate(commitments=equal)
     settings = PlanSettings(markets=(Market(vcpus=16),))
     settings = replace(settings, outlook=replace(settings.outlook, horizon_hours=horizon))
-    decision = decide(builders.book(made), builders.demand(np.full(48, 16.0)), settings)
+    decision = decide(builders.book(made), builders.demand([16.0] * 48), settings)
     assert {h.offer.key.option for h in decision.fleet.holdings} == {PurchaseOption.INSTANCE_SAVINGS_PLAN}
     told = [line for line in reasons(decision) if "costs the same as" in line]
     assert told == [

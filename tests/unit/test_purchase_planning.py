@@ -141,7 +141,11 @@ def quoted(hourly: str) -> CommitmentQuote:
 
 def test_what_the_cloud_holds_can_be_stated_as_owned() -> None:
     scope = Scope("aws", "111122223333", "us-east-1")
-    (section,) = owned_sections([held(RI, 4), held(RI, 3, state="ended"), held(COMPUTE, 0)], scope, AT)
+    unbound = held(COMPUTE, 0, instance_type="")
+    section, plan_ = owned_sections(
+        [held(RI, 4), held(RI, 3, state="ended"), held(COMPUTE, 0, hourly=Decimal("2.5")), unbound], scope, AT
+    )
+    assert (plan_.count, plan_.dollars_per_hour) == (None, Decimal("2.5"))
     assert str(section.key) == "aws/us-east-1/m5.large/reserved-instance-1y-no-upfront"
     assert section.count == 4
     assert section.expires == (AT + timedelta(days=364)).date()
@@ -209,7 +213,7 @@ def test_a_purchase_plan_and_its_plan_tell_the_same_dollars_or_why_not() -> None
     item = cast("Any", SimpleNamespace(amount=Decimal(6 * 8760 + 100)))
     found = reconciled(made, now, later, [item])
     assert found.planned == 15 * 8760
-    assert (found.held, found.later, found.elsewhere) == (4 * 8760, 2 * 8760, 3 * 8760)
+    assert (found.held, found.later, found.elsewhere) == (Decimal(4 * 8760), Decimal(2 * 8760), Decimal(3 * 8760))
     assert found.amount == item.amount
     [said] = sentences(found)
     assert said.startswith(
