@@ -7,8 +7,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 .PHONY: run demo test lint axe bench lock clean
 
-run: $(VENV)/.run  ## plan the bundled example
-	$(BIN)/hcloud plan --file examples/high-variability/hcloud.yaml
+run: $(VENV)/.run  ## plan the bundled example: six weeks of jobs, enough for a term of a year
+	$(BIN)/hcloud plan --file examples/six-weeks/hcloud.yaml
 
 demo: $(VENV)/.run  ## all of it in about a minute, on a cloud in memory
 	$(BIN)/hcloud demo
@@ -37,6 +37,7 @@ bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b8_startup
 	$(BIN)/python -m benchmarks.b9_ingest
 	$(BIN)/python -m benchmarks.b10_leaks
+	$(BIN)/python -m benchmarks.b13_bands
 
 $(VENV)/.run: requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -214,7 +214,7 @@ def quiet_cloud() -> CloudModel:
 def first_fit_strategy() -> Strategy:
     """SR in strict order of arrival, placing each job on the first server that fits."""
     changes: dict[str, dict[str, Value]] = {
-        "placement": {"order": "first-fit", "examined": 100_000},
+        "placement": {"order": "first-fit"},
         "queueing": {"overtaking": False},
     }
     base = load_strategy("SR")

@@ -29,6 +29,7 @@ from hcloud.views.plan_charts_costs import front_picture
 from hcloud.views.simulation_charts import picture_of
 
 HERE = Path(__file__).parent
+SIX_WEEKS = HERE.parent / "examples" / "six-weeks" / "hcloud.yaml"
 EXAMPLE = HERE.parent / "examples" / "high-variability" / "hcloud.yaml"
 WIDTH = 100
 
@@ -59,20 +60,20 @@ def draw_comparison(flags: Flags, seeds: int, target: Path) -> None:
 def draw_plan() -> None:
     """The plan of the bundled example."""
     screen = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, highlight=False)
-    plan = make_plan(load_config(EXAMPLE), datetime.now(UTC)).plan
+    plan = make_plan(load_config(SIX_WEEKS), datetime.now(UTC)).plan
     show_plan(plan, Terminal(screen, screen))
     svg = screen.export_svg(title="hcloud plan -f examples/high-variability/hcloud.yaml")
     (HERE / "plan.png").write_bytes(vl_convert.svg_to_png(svg, scale=1))
 
 
 def simulated_plan() -> Plan:
-    """The plan of the bundled example with every strategy simulated."""
+    """The plan of the high-variability scenario with every strategy simulated."""
     loaded = with_flags(load_config(EXAMPLE), Flags(operation={"strategy": "auto", "seeds": 7}))
     return make_plan(loaded, datetime.now(UTC)).plan
 
 
 def draw_front(plan: Plan) -> None:
-    """Dollars against quality of every strategy for the bundled example."""
+    """Dollars against quality of every strategy for the high-variability scenario."""
     assert plan.operation is not None
     save_drawn(front_picture(plan.operation), HERE / "front.png", f"{plan.workload.name}: dollars and quality")
 

@@ -23,11 +23,12 @@ _GCP_CATEGORIES = {
     "highgpu": "accelerated", "megagpu": "accelerated", "ultragpu": "accelerated",
 }  # fmt: skip
 _GCP_COMPUTE_SERIES = ("c2", "c2d", "h3", "h4d")
+SHARED_CORE = "shared-core"
 # Categories whose vCPUs do not run at full speed all the time, and why.
 UNSTEADY = {
     "burstable": "burstable: full speed only while credits last",
     "flex": "flex: full speed for at most 95 % of a day, 40 % of it otherwise",
-    "shared-core": "shared core: full speed only in short bursts",
+    SHARED_CORE: "shared core: full speed only in short bursts",
 }
 _EC2_BURSTABLE = re.compile(r"t\d", re.ASCII)
 _GCP_SHARED_CORE = re.compile(r"e2-(?:micro|small|medium)|f1-micro|g1-small", re.ASCII)
@@ -68,7 +69,7 @@ def _unsteady(provider: Provider, name: str) -> str:
             return "burstable"
         return "flex" if family_of(provider, name).endswith("-flex") else ""
     if provider == Provider.GCP:
-        return "shared-core" if _GCP_SHARED_CORE.fullmatch(name) else ""
+        return SHARED_CORE if _GCP_SHARED_CORE.fullmatch(name) else ""
     return "burstable" if re.match(r"(?:Standard_)?B\d", name, re.ASCII) else ""
 
 

@@ -207,6 +207,8 @@ def _print(made: Plan, output: PlanFormat, terminal: Terminal, *, frontier: bool
         from hcloud.views.plan_csv import mix_csv
 
         terminal.write(mix_csv(made))
+        for warning in made.warnings:
+            terminal.warn(warning)
     elif output is PlanFormat.HTML:
         from hcloud.cli.page import html_of
 

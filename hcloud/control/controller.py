@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hcloud.control.queue import append, remove, wait_of
-from hcloud.control.search import excess, find, find_idle, has_capacity
+from hcloud.control.search import excess, find, find_idle, has_capacity, is_strict, reserved_for
 from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, seat, unseat
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, UP, Control
 from hcloud.policy.codes import (
@@ -101,13 +101,9 @@ def nominee(c: Control, number: int) -> int:
 def _map(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[int, int, float]]:
     """The reserved server that could take the job (-1: none), and the verdict of the mapping policy."""
     rules, desk, job = c.rules, c.desk, c.jobs[number]
-    server, harmless = -1, False
     held_back = desk.queued > 0 and not rules.overtaking and avoid < 0
-    if desk.pool > 0 and not held_back:
-        server, harmless = find(c, OWN, job, job.ask, avoid)
-    dynamic = rules.mapping == MAP_DYNAMIC
-    strict = dynamic and rules.interference_is_full == 1
-    room = 1 if server >= 0 and (harmless or not strict) else 0
+    server = reserved_for(c, job, avoid) if desk.pool > 0 and not held_back else -1
+    dynamic, room = rules.mapping == MAP_DYNAMIC, 1 if server >= 0 else 0
     used = utilisation(c)
     full = dynamic and (room == 0 or used >= rules.hard)
     now_is = Situation(
@@ -121,7 +117,7 @@ def _map(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[in
         job.coin,
         job.restartable,
     )
-    return (server if room else -1), choose(rules, now_is)
+    return server, choose(rules, now_is)
 
 
 def _offered(c: Control, kind: int, now: float) -> int:
@@ -159,8 +155,7 @@ def _rent(c: Control, number: int, verdict: tuple[int, int, float], avoid: int) 
     cores, server = job.ask, -1
     if c.rules.shared and kind == c.rules.large and verdict[0] != SPOT:
         cores = min(int(cores * (1.0 + c.rules.headroom)), c.kinds[kind].cores)
-        found, harmless = find(c, RENTED, job, cores, avoid)
-        server = found if harmless else -1
+        server = find(c, RENTED, job, cores, avoid)
     elif verdict[0] != SPOT:
         server = find_idle(c, kind, job)
     if server >= 0:
@@ -195,6 +190,7 @@ def sampled(c: Control, number: int, quality: tuple[int, int], now: float) -> No
     server.high, server.low = quality
     if server.paid != OWN:
         observe(c.windows[server.kind], now, leading(quality[0]))
+        reshelve(c, number)
 
 
 def leave(c: Control, number: int, performance: float, now: float) -> None:
@@ -267,17 +263,15 @@ def _start_queued(c: Control, number: int, ahead: int, freed: int, now: float) -
 def _place_for_queued(c: Control, number: int, freed: int) -> int:
     """A server for a queued job; while it is known to fit nowhere else only the freed server is looked at."""
     job = c.jobs[number]
-    strict = c.rules.mapping == MAP_DYNAMIC and c.rules.interference_is_full == 1
     if c.desk.blocked == number + 1 and freed >= 0:
         server = c.servers[freed]
-        if not has_capacity(c, server, job, job.ask) or (strict and excess(c, server, job, job.ask) > 0):
+        if not has_capacity(c, server, job, job.ask) or (is_strict(c) and excess(c, server, job, job.ask) > 0):
             return -1
         return freed
-    found, harmless = find(c, OWN, job, job.ask, -1)
-    if found >= 0 and (harmless or not strict):
-        return found
-    c.desk.blocked = number + 1
-    return -1
+    found = reserved_for(c, job, -1)
+    if found < 0:
+        c.desk.blocked = number + 1
+    return found
 
 
 def _leave_queue(c: Control, number: int, ahead: int, now: float) -> bool:

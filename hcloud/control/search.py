@@ -1,22 +1,23 @@
-"""Finding a server: the greedy walk over a pool, and the idle rented instance that suits a job."""
+"""Finding a server: the one that an exhaustive walk would take, and the idle rented instance that suits a job."""
 
 from __future__ import annotations
 
 from hcloud.control.servers import weight_on
 from hcloud.control.state import GRAINS, OWN, SHELF, STARTING, UP, Control, Job, Server
-from hcloud.policy.codes import FIRST_FIT, LEAST_LOADED
-from hcloud.policy.placement import violation
+from hcloud.policy.codes import FIRST_FIT, LEAST_LOADED, MAP_DYNAMIC
+from hcloud.policy.placement import UNTOUCHED, least_pressed, violation
 from hcloud.policy.quality import reaches
 
 
 def has_capacity(c: Control, server: Server, job: Job, cores: int) -> bool:
     """Whether vCPUs and memory suffice, and the server has started or jobs may join one that starts."""
     kind = c.kinds[server.kind]
-    return (
-        cores <= kind.cores - server.used
-        and job.memory <= kind.memory - server.memory
-        and (server.status == UP or (server.status == STARTING and c.rules.join_starting == 1))
-    )
+    room = cores <= kind.cores - server.used and job.memory <= kind.memory - server.memory
+    return room and _may_join(c, server)
+
+
+def _may_join(c: Control, server: Server) -> bool:
+    return server.status == UP or (server.status == STARTING and c.rules.join_starting == 1)
 
 
 def excess(c: Control, server: Server, job: Job, cores: int) -> int:
@@ -27,46 +28,110 @@ def excess(c: Control, server: Server, job: Job, cores: int) -> int:
     return violation(load, job.vector, weight_on(c, server, cores), c.rules.tolerance)
 
 
-def find(c: Control, paid: int, job: Job, cores: int, avoid: int) -> tuple[int, bool]:
-    """A server of the reserved or the shared rented pool for a job, and whether nobody suffers there; -1 if none fits.
+def is_strict(c: Control) -> bool:
+    """Whether a reserve in which somebody would suffer counts as full."""
+    return c.rules.mapping == MAP_DYNAMIC and c.rules.interference_is_full == 1
 
-    Best fit walks the fullest servers first, servers of one shelf in the order in which they came there. At most
-    ``examined`` servers with capacity are looked at; where all of them would suffer, the least bad one is returned.
+
+def reserved_for(c: Control, job: Job, avoid: int) -> int:
+    """The reserved server for a job: where nobody suffers, else (unless that counts as full) the least bad; -1."""
+    server = find(c, OWN, job, job.ask, avoid)
+    return server if server >= 0 or is_strict(c) else _find_least_bad(c, job, avoid)
+
+
+Wanted = tuple[int, int, int]
+"""Thousandths of a vCPU, the slack that any server needs for the job, the server it must not be."""
+
+
+def find(c: Control, paid: int, job: Job, cores: int, avoid: int) -> int:
+    """The first server of the reserved or the shared rented pool that takes a job without anybody suffering; else -1.
+
+    Best fit goes from the fullest servers to the emptiest by sixteenths, least loaded the other way, servers with as
+    much free in the order in which they came to have it; first fit goes by the reserved servers' numbers.
     """
-    if c.rules.order == FIRST_FIT and paid == OWN:
-        return _first_fit(c, job, cores, avoid)
-    lowest = cores * GRAINS // c.kinds[c.rules.large].cores
-    looked, best, least = 0, -1, 0
+    need, lowest = _needed(c, job, cores), _lowest(c, paid, cores)
     for step in range(GRAINS - lowest + 1):
-        place = GRAINS - step if c.rules.order == LEAST_LOADED else lowest + step
-        number = c.shelves[place if paid == OWN else SHELF + place].head
-        while number >= 0:
-            server = c.servers[number]
-            if number != avoid and has_capacity(c, server, job, cores):
-                harm = excess(c, server, job, cores)
-                if harm <= 0:
-                    return number, True
-                if best < 0 or harm < least:
-                    best, least = number, harm
-                looked += 1
-                if looked >= c.rules.examined:
-                    return best, False
-            number = server.after
-    return best, False
+        block = c.shelves[_shelf_at(c, paid, lowest, step)].head
+        while block >= 0:
+            part = c.blocks[block]
+            if part.worth >= need and part.memory >= job.memory and part.cores >= cores:
+                number = _harmless_in(c, block, job, (cores, need, avoid))
+                if number >= 0:
+                    return number
+            block = part.after
+    return -1
 
 
-def _first_fit(c: Control, job: Job, cores: int, avoid: int) -> tuple[int, bool]:
-    """The reserved server of the lowest number that fits: reserved servers are opened first, so slots come in order."""
-    best, least = -1, 0
-    for number in range(c.desk.own):
+def _harmless_in(c: Control, block: int, job: Job, wanted: Wanted) -> int:
+    """The first server of a block that takes a job without anybody suffering; -1 if none does.
+
+    After a look in vain the block's bounds are as low as its servers allow.
+    """
+    cores, need, avoid = wanted
+    part, large = c.blocks[block], c.kinds[c.rules.large]
+    worth, memory, most = -1, -1, -1
+    number = part.first
+    while number >= 0:
         server = c.servers[number]
-        if number != avoid and has_capacity(c, server, job, cores):
+        left, free = large.memory - server.memory, large.cores - server.used
+        fits = server.worth >= need and left >= job.memory and free >= cores and number != avoid
+        if fits and _may_join(c, server) and excess(c, server, job, cores) <= 0:
+            return number
+        worth, memory, most = max(worth, server.worth), max(memory, left), max(most, free)
+        number = server.after
+    part.worth, part.memory, part.cores = worth, memory, most
+    return -1
+
+
+def _find_least_bad(c: Control, job: Job, avoid: int) -> int:
+    """The reserved server with capacity where a job and the tenants harm each other the least; -1 if none has it."""
+    need, lowest = _needed(c, job, job.ask), _lowest(c, OWN, job.ask)
+    best, least = -1, UNTOUCHED
+    for step in range(GRAINS - lowest + 1):
+        block = c.shelves[_shelf_at(c, OWN, lowest, step)].head
+        while block >= 0:
+            part = c.blocks[block]
+            if need - part.worth < least and part.memory >= job.memory and part.cores >= job.ask:
+                number, harm = _least_bad_in(c, block, job, (job.ask, need, avoid))
+                if harm < least:
+                    best, least = number, harm
+            block = part.after
+    return best
+
+
+def _least_bad_in(c: Control, block: int, job: Job, wanted: Wanted) -> tuple[int, int]:
+    """The server of a block with capacity where the harm is least, and the harm; -1 if none has capacity."""
+    cores, need, avoid = wanted
+    best, least = -1, UNTOUCHED
+    number = c.blocks[block].first
+    while number >= 0:
+        server = c.servers[number]
+        if need - server.worth < least and number != avoid and has_capacity(c, server, job, cores):
             harm = excess(c, server, job, cores)
-            if harm <= 0:
-                return number, True
-            if best < 0 or harm < least:
+            if harm < least:
                 best, least = number, harm
-    return best, False
+        number = server.after
+    return best, least
+
+
+def _needed(c: Control, job: Job, cores: int) -> int:
+    """The slack that any server needs for a job; all servers that are shared are of the large type."""
+    if not c.rules.informed:
+        return -UNTOUCHED
+    return least_pressed(job.vector, c.kinds[c.rules.large].cores if c.rules.full_pressure else cores)
+
+
+def _lowest(c: Control, paid: int, cores: int) -> int:
+    """The first shelf with servers that may have so much free."""
+    if paid == OWN and c.rules.order == FIRST_FIT:
+        return GRAINS
+    return cores * GRAINS // c.kinds[c.rules.large].cores
+
+
+def _shelf_at(c: Control, paid: int, lowest: int, step: int) -> int:
+    """The shelf to look at after so many others."""
+    place = GRAINS - step if c.rules.order == LEAST_LOADED else lowest + step
+    return place if paid == OWN else SHELF + place
 
 
 def find_idle(c: Control, kind: int, job: Job) -> int:
@@ -74,11 +139,18 @@ def find_idle(c: Control, kind: int, job: Job) -> int:
 
     The one that fell idle last comes first, so that the others' retention can run out.
     """
-    number, looked = c.shelves[2 * SHELF + kind].tail, 0
-    while number >= 0 and looked < c.rules.examined:
-        server = c.servers[number]
-        if not c.rules.needs_quality or server.high < 0 or reaches(server.high, server.low, job.high, job.low):
-            return number
-        number = server.before
-        looked += 1
+    need = job.high if c.rules.needs_quality else -1
+    block = c.shelves[2 * SHELF + kind].tail
+    while block >= 0:
+        part = c.blocks[block]
+        if part.worth >= need:
+            number, worth = part.last, -1
+            while number >= 0:
+                server = c.servers[number]
+                if need < 0 or server.high < 0 or reaches(server.high, server.low, job.high, job.low):
+                    return number
+                worth = max(worth, server.worth)
+                number = server.before
+            part.worth = worth
+        block = part.before
     return -1

@@ -1,37 +1,11 @@
-"""Servers and their tenants: shelves by free capacity, pressure kept exact in whole numbers."""
+"""Servers and their tenants: which shelf each belongs on, pressure kept exact in whole numbers."""
 
 from __future__ import annotations
 
+from hcloud.control.shelves import put_on_shelf, raise_bounds, take_off_shelf
 from hcloud.control.state import DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
-from hcloud.policy.placement import RESOURCES, UNTOUCHED, room_of
-
-
-def put_on_shelf(c: Control, number: int, place: int) -> None:
-    """Stand a server at the end of a shelf."""
-    shelf, server = c.shelves[place], c.servers[number]
-    server.shelf, server.before, server.after = place, shelf.tail, -1
-    if shelf.tail >= 0:
-        c.servers[shelf.tail].after = number
-    else:
-        shelf.head = number
-    shelf.tail = number
-
-
-def take_off_shelf(c: Control, number: int) -> None:
-    """Take a server off the shelf it stands on, if any."""
-    server = c.servers[number]
-    if server.shelf < 0:
-        return
-    shelf, before, after = c.shelves[server.shelf], server.before, server.after
-    if before >= 0:
-        c.servers[before].after = after
-    else:
-        shelf.head = after
-    if after >= 0:
-        c.servers[after].before = before
-    else:
-        shelf.tail = before
-    server.shelf = -1
+from hcloud.policy.codes import FIRST_FIT
+from hcloud.policy.placement import RESOURCES, UNTOUCHED, room_of, slack_of
 
 
 def free_cores(c: Control, number: int) -> int:
@@ -46,11 +20,14 @@ def is_shared(c: Control, server: Server) -> bool:
 
 
 def _shelf_of(c: Control, number: int) -> int:
-    """Where a server belongs now: by free sixteenths where tenants share it, by type where it stands idle; else -1."""
+    """Where a server belongs now: by free sixteenths where tenants share it, by type where it stands idle; else -1.
+
+    First fit knows one order, that of the reserved servers' numbers, and so one shelf for all of them.
+    """
     server = c.servers[number]
     free = free_cores(c, number) * GRAINS // c.kinds[server.kind].cores
     if server.paid == OWN:
-        return free
+        return GRAINS if c.rules.order == FIRST_FIT else free
     if is_shared(c, server):
         return SHELF + free
     if server.paid == RENTED and server.tenants == 0 and server.status == UP:
@@ -59,12 +36,19 @@ def _shelf_of(c: Control, number: int) -> int:
 
 
 def reshelve(c: Control, number: int) -> None:
-    """Stand a server where it belongs after a change; one that stays on its shelf keeps its place there."""
-    place = _shelf_of(c, number)
-    if place != c.servers[number].shelf:
-        take_off_shelf(c, number)
+    """List a server where it belongs after a change; one that stays on its shelf keeps its place there."""
+    server, place = c.servers[number], _shelf_of(c, number)
+    if place >= 2 * SHELF:
+        server.worth = UNTOUCHED if server.high < 0 else server.high
+    elif place >= 0 and c.rules.informed:
+        server.worth = slack_of(server.pressure, server.room)
+    if place == server.shelf:
         if place >= 0:
-            put_on_shelf(c, number, place)
+            raise_bounds(c, number)
+        return
+    take_off_shelf(c, number)
+    if place >= 0:
+        put_on_shelf(c, number, place)
 
 
 def open_server(c: Control, kind: int, paid: int, spin_up: float) -> int:

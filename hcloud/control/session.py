@@ -72,7 +72,7 @@ class Session:
         self._direct: set[str] = set()
         own = "control.controller."
         self._do = {name.removeprefix(own): f for name, f in kernels.items() if name.startswith(own)}
-        self._find, self._wait_of = kernels["control.search.find"], kernels["control.queue.wait_of"]
+        self._reserved_for, self._wait_of = kernels["control.search.reserved_for"], kernels["control.queue.wait_of"]
         self._quantile = kernels["policy.quality.quantile"]
         self._do["open_pool"](self.tables.handed, setup.pool)
         self._handlers: dict[type, Callable[[Any], list[Decision]]] = {
@@ -255,18 +255,16 @@ class Session:
         """All that a mapping could look at for a job that has just come, also what its rule would not ask for."""
         tables, rules = self.tables, self.setup.rules
         control, desk = tables.control, tables.control.desk
-        job, (ask, _, high, _, kind, size, restartable, coin) = control.jobs[row], tables.given[row]
-        server, harmless = -1, False
-        if desk.pool > 0 and (desk.queued == 0 or rules.overtaking):
-            server, harmless = self._find(control, OWN, job, ask, -1)
-        strict = rules.mapping == codes.MAP_DYNAMIC and rules.interference_is_full == 1
+        job, (_, _, high, _, kind, size, restartable, coin) = control.jobs[row], tables.given[row]
+        free_to_look = desk.pool > 0 and (desk.queued == 0 or rules.overtaking)
+        server = self._reserved_for(control, job, -1) if free_to_look else -1
         offered = self._quantile(control.windows[kind], now - rules.window, rules.guarantee) if kind >= 0 else 0
         if offered < 0:
             offered = self.setup.types[kind].prior if rules.prior_first else 0
         return Situation(
             tables.utilisation(),
             float(desk.soft),
-            1 if server >= 0 and (harmless or not strict) else 0,
+            1 if server >= 0 else 0,
             int(offered),
             leading(high),
             float(self._wait_of(control, size, desk.queued, now)),

@@ -61,8 +61,9 @@ class Job:
 
 class Server:
     """An instance. ``used`` and ``pressure`` are sums over its tenants, ``room`` the least of what they bear; ``high``
-    and ``low`` the last quality sample (-1: none); ``shelf`` with ``before`` and ``after`` says where it stands;
-    ``deadline`` is when an idle one goes (-1: not idle); ``serial`` numbers the instances ever obtained."""
+    and ``low`` the last quality sample (-1: none); ``shelf``, ``block``, ``before`` and ``after`` say where it is
+    listed, ``worth`` by what a search may pass it over; ``deadline`` is when an idle one goes (-1: not idle);
+    ``serial`` numbers the instances ever obtained."""
 
     status: int
     paid: int
@@ -74,8 +75,10 @@ class Server:
     high: int
     low: int
     shelf: int
+    block: int
     before: int
     after: int
+    worth: int
     serial: int
     spin_up: float
     deadline: float
@@ -84,15 +87,30 @@ class Server:
 
 
 class Shelf:
-    """The first and the last server of a list, -1 where it is empty."""
+    """A list of ``length`` servers: its first and last block, -1 where it is empty."""
 
     head: int
     tail: int
+    length: int
+
+
+class Block:
+    """A stretch of a shelf: its ``first`` and ``last`` of ``length`` servers, the blocks ``before`` and ``after`` it
+    (-1: none), and what none of its servers has more of: ``worth``, MiB free, thousandths of a vCPU free."""
+
+    first: int
+    last: int
+    length: int
+    before: int
+    after: int
+    worth: int
+    memory: int
+    cores: int
 
 
 class Desk:
     """The rest: reserved servers (``own``), thousandths of their vCPUs (``pool``) and ``used`` of them, the queue, the
-    next free slot and serial number, commands not yet read, the queued job known to fit nowhere (plus one), the
+    next free slot, block and serial number, commands not yet read, the queued job known to fit nowhere (plus one), the
     queue's length a period ago, mappings that had no quality sample, whether a table was too short, the soft limit,
     when the queue last held a job, when a job last came, mean seconds between jobs."""
 
@@ -103,6 +121,7 @@ class Desk:
     head: int
     tail: int
     free: int
+    block: int
     serial: int
     commands: int
     blocked: int
@@ -138,6 +157,7 @@ class Control(NamedTuple):
     jobs: Table[Job]
     servers: Table[Server]
     shelves: Table[Shelf]
+    blocks: Table[Block]
     desk: Desk
     commands: Table[Command]
 
@@ -157,6 +177,7 @@ def new_control(rules: Rules, kinds: Table[Kind], jobs: Table[Job], servers: int
         jobs,
         table(Server, servers),
         table(Shelf, 2 * SHELF + count),
+        table(Block, servers),
         table(Desk, 1)[0],
         table(Command, commands),
     )

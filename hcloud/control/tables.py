@@ -69,7 +69,8 @@ class Tables:
         """Room for whatever one event may bring: at worst every queued job, and one more, goes to a new instance."""
         control, queued = self.control, self._queued.item()
         if self._free.item() + queued + 2 > len(control.servers):
-            self.control = control._replace(servers=longer(control.servers, queued + 2))
+            servers, blocks = longer(control.servers, queued + 2), longer(control.blocks, queued + 2)
+            self.control = control._replace(servers=servers, blocks=blocks)
             self._lead()
         if 2 * queued + 16 > len(control.commands):
             self.control = self.control._replace(commands=longer(control.commands, 2 * queued + 16))

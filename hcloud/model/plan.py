@@ -181,7 +181,8 @@ class WhatIf:
 
 @dataclass(frozen=True, slots=True)
 class Risk:
-    """The spread over bootstrap futures: cost quantiles of the plan and the regret it was sized at."""
+    """The spread over futures that draw days, level and growth of the demand: cost quantiles of the plan, the regret it
+    was sized at, and quantiles of the mean demand as multiples of the forecast's (None in earlier plans)."""
 
     futures: int
     cost_p10: Decimal
@@ -189,6 +190,8 @@ class Risk:
     cost_p90: Decimal
     regret_p90: Decimal
     sized_at: float | None
+    demand_p10: Decimal | None = None
+    demand_p90: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -250,7 +250,6 @@ RULES: Mapping[str, Mapping[str, tuple[Key, ...]]] = {
             Key("violation_tolerance", "number", "points of pressure", 0, 100),
             _choice("tenant_pressure", "host-share", "full"),
             Key("join_starting", "switch"),
-            Key("examined", "count", "servers", 1, 100_000),
         ),
     },
     "spot": {

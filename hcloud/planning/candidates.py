@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.flexibility import Preference, preference
-from hcloud.catalog.shapes import UNSTEADY
+from hcloud.catalog.shapes import SHARED_CORE, UNSTEADY
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, PurchaseOption, SustainedUse
 from hcloud.model.plan import Refusal
@@ -114,6 +114,8 @@ def _excluded(shape: InstanceType, market: Market) -> str:
         return f"architecture {shape.arch} is not allowed (markets.architectures)"
     if shape.category in UNSTEADY and not market.families:
         return f"{UNSTEADY[shape.category]} (name it in markets.families to allow it)"
+    if shape.category == SHARED_CORE and not market.vcpus:
+        return f"{UNSTEADY[SHARED_CORE]} (name its size in markets.vcpus to allow it: the family has steady ones)"
     return ""
 
 

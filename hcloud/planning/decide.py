@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -26,15 +27,18 @@ from hcloud.planning.evaluate import (
     static_hybrid,
 )
 from hcloud.planning.fleet import Fleet, serve
-from hcloud.planning.forecast import Forecast, bootstrap, stretch
+from hcloud.planning.forecast import Forecast, repeating, stretch
+from hcloud.planning.futures import draw_futures
 from hcloud.planning.mix import lower_bound, mixed_reserve, useful_types
 from hcloud.planning.owned import Owned, use_first, without_spot
-from hcloud.planning.risk import Spread, changed, scaled, spread, unused_share
+from hcloud.planning.risk import SCALES, Span, Spread, changed, scaled, spread, unused_share
 from hcloud.planning.settings import PlanSettings
+from hcloud.units import HOURS_PER_MONTH
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
+MOST_SPANS = 36  # ours: three years month by month
 SEED_FUTURES = 1  # purpose of the random stream, mixed with the seed so that another stream never moves it
 
 
@@ -124,7 +128,8 @@ def decide(
     )
     optimum = _choose(evaluations, parts.planned, settings)
     start = optimum if reserve is None else _holding(evaluations[0], parts.planned, optimum, reserve)
-    outcome, scale, chosen = _sized(start, parts.planned, settings, _steady(start.fleet, settings, owned))
+    sized = _sized(start, (demanded, parts.planned), settings, owned)
+    chosen = sized.chosen
     return Decision(
         parts.planned,
         chosen.types,
@@ -140,13 +145,22 @@ def decide(
         tuple(
             _fall(chosen, candidates, divide(changed(demanded, -f), settings, owned), -f) for f in settings.risk.falls
         ),
-        outcome,
-        scale,
-        settings.risk.regret_quantile if outcome is not None else None,
+        sized.spread,
+        sized.scale,
+        settings.risk.regret_quantile if sized.spread is not None else None,
         tuple(owned),
         demanded,
         settings,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sized:
+    """The spread over futures (None without any, or without a commitment), the scale of the reserve, what is held."""
+
+    spread: Spread | None
+    scale: float
+    chosen: _Chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,30 +258,58 @@ def _in_use(candidates: Sequence[Candidate], fleet: Fleet) -> tuple[Candidate, .
     return tuple(c for c in candidates if c.shape.name in used)
 
 
-def _steady(fleet: Fleet, settings: PlanSettings, owned: Sequence[Owned]) -> bool:
-    """Whether one constant reserve faces demand that only varies by day: what bootstrap futures can judge."""
-    horizon = settings.outlook.horizon_hours
-    lasting = all(h.start_hour == 0 and h.offer.term_hours >= horizon for h in fleet.holdings)
-    return lasting and not settings.outlook.growth_per_year and all(o.hours_left >= horizon for o in owned)
-
-
 def _sized(
-    chosen: _Chosen, forecast: Forecast, settings: PlanSettings, steady: bool
-) -> tuple[Spread | None, float, _Chosen]:
-    """The spread over futures and, where a regret quantile is set, the reserve scaled to it."""
+    chosen: _Chosen, forecasts: tuple[Forecast, Forecast], settings: PlanSettings, owned: Sequence[Owned]
+) -> _Sized:
+    """The spread over futures and, where a regret quantile is set, the reserve scaled to it.
+
+    ``forecasts`` are all of the demand, and what of it is planned for beside what is owned and what spot takes.
+    """
     generator = np.random.default_rng([settings.seed, SEED_FUTURES])
-    futures = bootstrap(forecast, settings.risk.futures, generator)
-    if futures is None or not steady or not chosen.fleet.holdings:
-        return None, 1.0, chosen
-    outcome = spread(chosen.types, chosen.fleet, forecast, futures)
+    demanded, planned = forecasts
+    pattern = repeating(demanded, settings.outlook)
+    futures = draw_futures(pattern, settings.outlook, settings.risk, generator)
+    if futures is None or not chosen.fleet.holdings:
+        return _Sized(None, 1.0, chosen)
+    spans = _spans(chosen.fleet, pattern, settings, owned)
+    costs = spread(chosen.types, chosen.fleet, spans, futures)
+    mean = float(np.mean(pattern.cores) * futures.stated.mean())
+    outcome = Spread(SCALES, costs, futures.mean_demand(pattern) / mean)
     quantile = settings.risk.regret_quantile
     if quantile is None:
-        return outcome, 1.0, chosen
+        return _Sized(outcome, 1.0, chosen)
     scale = outcome.best_scale(quantile)
     holdings = scaled(chosen.fleet.holdings, scale)
     if sum(h.count for h in holdings) == sum(h.count for h in chosen.fleet.holdings):
-        return outcome, 1.0, chosen
-    return outcome, scale, replace(chosen, fleet=serve(forecast, chosen.types, holdings))
+        return _Sized(outcome, 1.0, chosen)
+    return _Sized(outcome, scale, replace(chosen, fleet=serve(planned, chosen.types, holdings)))
+
+
+def _spans(fleet: Fleet, pattern: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> list[Span]:
+    """The months of the horizon, those together in whose middle the same is held and owned; of more than ``MOST_SPANS``
+    months several are looked at as one."""
+    together: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
+    hours = settings.outlook.horizon_hours
+    count = -(-hours // HOURS_PER_MONTH)
+    alike = -(-count // MOST_SPANS)
+    for month in range(count):
+        middle = min((month // alike + 0.5) * alike * HOURS_PER_MONTH, float(hours))
+        lasting = (i for i, h in enumerate(fleet.holdings) if 0 <= middle - h.start_hour <= h.offer.term_hours)
+        left = (i for i, o in enumerate(owned) if o.hours_left >= middle)
+        together.setdefault((tuple(lasting), tuple(left)), []).append(month)
+    return [
+        Span(
+            np.array(months),
+            tuple(fleet.holdings[i] for i in held),
+            partial(_left, pattern, settings, [replace(owned[i], hours_left=hours) for i in left]),
+        )
+        for (held, left), months in together.items()
+    ]
+
+
+def _left(pattern: Forecast, settings: PlanSettings, owned: Sequence[Owned], level: float) -> Forecast:
+    """What is planned for of a multiple of the pattern."""
+    return divide(changed(pattern, level - 1.0), settings, owned).planned
 
 
 def _spot_fleet(candidates: Sequence[Candidate], near: Candidate, part: Forecast) -> Fleet:

@@ -1,9 +1,8 @@
-"""Stretch the demand of a trace over the planning horizon: whole periods repeated, growth, bootstrap futures."""
+"""Stretch the demand of a trace over the planning horizon: whole periods repeated, growth, headroom."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,6 +37,11 @@ class Forecast:
 
     def __len__(self) -> int:
         return len(self.cores)
+
+    def first(self, steps: int) -> Forecast:
+        """Its first steps."""
+        some = slice(steps)
+        return replace(self, cores=self.cores[some], memory=self.memory[some], batch_cores=self.batch_cores[some])
 
     @property
     def step_hours(self) -> float:
@@ -96,34 +100,18 @@ def stretch(demand: Demand, outlook: Outlook) -> Forecast:
     )
 
 
+def repeating(forecast: Forecast, outlook: Outlook) -> Forecast:
+    """The pattern that a forecast repeats, once and without growth."""
+    once = forecast.first(forecast.pattern)
+    grown = _growth(len(once), once.step_seconds, outlook.growth_per_year)
+    return replace(once, cores=once.cores / grown, memory=once.memory / grown, batch_cores=once.batch_cores / grown)
+
+
 def _growth(steps: int, step_seconds: int, per_year: float) -> Floats:
-    months = np.arange(steps) * step_seconds // (HOURS_PER_MONTH * SECONDS_PER_HOUR)
+    return per_year_to_month(per_year, np.arange(steps) * step_seconds // (HOURS_PER_MONTH * SECONDS_PER_HOUR))
+
+
+def per_year_to_month(per_year: float, months: NDArray[np.int64]) -> Floats:
+    """What growth makes of demand by each month, counted from 0."""
     grown: Floats = np.power(1.0 + per_year, months * (HOURS_PER_MONTH / HOURS_PER_YEAR))
     return grown
-
-
-@dataclass(frozen=True, slots=True)
-class Futures:
-    """Bootstrap futures: how often each block (a day, in trace order) occurs in each future, futures x blocks."""
-
-    block_steps: int
-    counts: NDArray[np.int64]
-
-
-def bootstrap(forecast: Forecast, futures: int, generator: np.random.Generator) -> Futures | None:
-    """Draw futures by resampling whole days of the pattern, keeping weekdays together where it holds two weeks or more.
-
-    Returns None for a pattern under two days: there is nothing to resample.
-    """
-    per_day = DAY // forecast.step_seconds
-    days = forecast.pattern // per_day if per_day else 0
-    if days < 2 or futures < 1:
-        return None
-    horizon_days = math.ceil(len(forecast) / per_day)
-    period = 7 if days >= 14 else 1
-    counts = np.zeros((futures, days), dtype=np.int64)
-    for weekday in range(period):
-        pool = np.arange(weekday, days, period)
-        wanted = len(range(weekday, horizon_days, period))
-        counts[:, pool] = generator.multinomial(wanted, np.full(len(pool), 1 / len(pool)), size=futures)
-    return Futures(per_day, counts)

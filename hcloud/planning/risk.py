@@ -1,29 +1,35 @@
-"""How the reserve fares when demand turns out otherwise: bootstrap futures, regret, and demand that falls."""
+"""How the reserve fares when demand turns out otherwise: drawn futures, regret, and demand that falls."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hcloud.planning.candidates import Candidate
-from hcloud.planning.fleet import Fleet, Holding, cover
-from hcloud.planning.forecast import Forecast, Futures
+from hcloud.planning.fleet import Fleet, Holding, cover, instances_needed
+from hcloud.planning.forecast import Forecast
+from hcloud.planning.futures import Futures
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from hcloud.model.workload import Floats
 
 SCALES = np.linspace(0.0, 2.0, 81)  # reserves compared, as multiples of the forecast's optimum; 1.0 is among them
+LEVELS = 17  # ours: multiples of demand at which on-demand use is counted, at equal shares of all that is drawn
 
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """Costs over futures: of each scaled reserve (futures x scales), and the scales themselves."""
+    """Costs over futures: of each scaled reserve (futures x scales), the scales themselves, and the mean demand of each
+    future as a multiple of the forecast's."""
 
     scales: Floats
     costs: Floats
+    demand: Floats
 
     @property
     def regrets(self) -> Floats:
@@ -40,22 +46,57 @@ class Spread:
         return int(np.argmin(np.abs(self.scales - scale)))
 
 
-def spread(candidates: Sequence[Candidate], fleet: Fleet, forecast: Forecast, futures: Futures) -> Spread:
-    """Cost of the fleet's reserve, scaled, in every future of days drawn from the trace.
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Months of the horizon through which the same holdings last; ``left`` is the pattern of the demand they face, at a
+    multiple of the trace's."""
 
-    Meant for a reserve that is held over the whole horizon and for demand that does not grow. A sustained-use series
-    is charged at the fleet's own average.
+    months: NDArray[np.int64]
+    holdings: tuple[Holding, ...]
+    left: Callable[[float], Forecast]
+
+
+def spread(types: Sequence[Candidate], fleet: Fleet, spans: Sequence[Span], futures: Futures) -> Floats:
+    """Dollars of the fleet, its reserve scaled, in every future: futures x ``SCALES``.
+
+    On-demand use is counted at ``LEVELS`` multiples of demand and taken as linear in between; in each month the days of
+    a future occur as often as in all of it. A sustained-use series is charged at the fleet's own average.
     """
-    rates = [_charged_rate(c, fleet) for c in candidates]
-    days = futures.counts.shape[1] * futures.block_steps
-    pattern = replace(forecast, cores=forecast.cores[:days], memory=forecast.memory[:days])
-    costs = np.empty((len(futures.counts), len(SCALES)))
-    for column, scale in enumerate(SCALES):
-        kept = scaled(fleet.holdings, float(scale))
-        committed = float(sum(h.cost for h in kept))
-        day_costs = _day_costs(candidates, kept, pattern, rates).reshape(-1, futures.block_steps).sum(axis=1)
-        costs[:, column] = committed + futures.counts @ day_costs
-    return Spread(SCALES, costs)
+    rates = [_charged_rate(c, fleet) for c in types]
+    steps = futures.counts.shape[1] * futures.block_steps
+    levels = np.unique(np.quantile(futures.paths, np.linspace(0.0, 1.0, LEVELS)))
+    costs = np.zeros((len(futures.counts), len(SCALES)))
+    for span in spans:
+        shares = _shares(futures.paths[:, span.months], levels) / futures.paths.shape[1]
+        pattern = _end_to_end([span.left(float(level)) for level in levels], steps)
+        for column, scale in enumerate(SCALES):
+            dollars = step_costs(types, scaled(span.holdings, float(scale)), pattern, rates)
+            blocks = dollars.reshape(len(levels), -1, futures.block_steps).sum(axis=2)
+            costs[:, column] += (futures.counts @ blocks.T * shares).sum(axis=1)
+    costs += np.array([float(sum(h.cost for h in scaled(fleet.holdings, float(scale)))) for scale in SCALES])
+    return costs
+
+
+def _shares(factors: Floats, levels: Floats) -> Floats:
+    """How many months each future spends at each level, futures x levels; a month between two is shared by both."""
+    shares: Floats = np.zeros((len(factors), len(levels)))
+    if len(levels) == 1:
+        shares += factors.shape[1]
+        return shares
+    below = np.clip(np.searchsorted(levels, factors, side="right") - 1, 0, len(levels) - 2)
+    part = (factors - levels[below]) / (levels[below + 1] - levels[below])
+    rows = np.broadcast_to(np.arange(len(factors))[:, None], factors.shape)
+    np.add.at(shares, (rows, below), 1.0 - part)
+    np.add.at(shares, (rows, below + 1), part)
+    return shares
+
+
+def _end_to_end(patterns: Sequence[Forecast], steps: int) -> Forecast:
+    """The first steps of each, one after the other."""
+    cores, memory, batch = (
+        np.concatenate([getattr(p, name)[:steps] for p in patterns]) for name in ("cores", "memory", "batch_cores")
+    )
+    return replace(patterns[0], cores=cores, memory=memory, batch_cores=batch)
 
 
 def _charged_rate(candidate: Candidate, fleet: Fleet) -> float:
@@ -75,14 +116,17 @@ def _at_most(count: int, limit: int | None) -> int:
     return count if limit is None else min(count, limit)
 
 
-def _day_costs(
+def step_costs(
     candidates: Sequence[Candidate], holdings: Sequence[Holding], pattern: Forecast, rates: Sequence[float]
 ) -> Floats:
     """On-demand dollars of every step of the pattern beside the holdings."""
     holds = {c.shape.name: c.capacity for c in candidates}
     cores = pattern.cores - sum(h.count * float(holds[h.offer.key.instance_type][0]) for h in holdings)
     memory = pattern.memory - sum(h.count * float(holds[h.offer.key.instance_type][1]) for h in holdings)
-    counts = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)
+    if len(candidates) == 1:
+        counts = [instances_needed(cores, memory, candidates[0])]
+    else:
+        counts = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)
     dollars = np.zeros(len(cores))
     for needed, rate in zip(counts, rates, strict=True):
         dollars += needed * (rate * pattern.step_hours)

@@ -58,11 +58,18 @@ class Outlook:
 @dataclass(frozen=True, slots=True)
 class RiskSettings:
     """How uncertainty enters: ``regret_quantile`` None plans for the forecast itself, 0.9 sizes the reserve so that the
-    regret exceeded in one future of ten is least. ``futures`` are drawn by block bootstrap."""
+    regret exceeded in one future of ten is least. ``futures`` draw days, level and growth of the demand.
+
+    ``level_prior`` and ``growth_prior`` (ours) are standard deviations of the logarithm of demand where the trace says
+    nothing: of a week's level, and of the growth a year. The first counts as much as ``level_prior_weeks`` of trace.
+    """
 
     regret_quantile: float | None = None
     futures: int = 200
     falls: tuple[float, ...] = (0.1, 0.3, 0.5)
+    level_prior: float = 0.06
+    level_prior_weeks: float = 2.0
+    growth_prior: float = 0.2
 
 
 @dataclass(frozen=True, slots=True)

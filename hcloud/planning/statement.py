@@ -100,7 +100,7 @@ def state(decision: Decision, around: Circumstances) -> Plan:
         alternatives=(*rivals, after, floor),
         certificate=_certificate(decision),
         what_if=tuple(_what_ifs(decision, sunk)),
-        risk=_risk(decision, beside),
+        risk=_risk(decision, sunk),
         reasons=reasons(decision),
         refusals=refusals(decision),
         assumptions=around.assumptions,
@@ -233,11 +233,14 @@ def _what_ifs(decision: Decision, sunk: Decimal) -> Iterable[WhatIf]:
         )
 
 
-def _risk(decision: Decision, beside: Decimal) -> Risk | None:
-    if decision.spread is None:
+def _risk(decision: Decision, sunk: Decimal) -> Risk | None:
+    """Quantiles over the futures; spot capacity costs what its share of the demand in each of them does."""
+    found = decision.spread
+    if found is None:
         return None
-    column = decision.spread.at(decision.scale)
-    costs, regrets = decision.spread.costs[:, column], decision.spread.regrets[:, column]
-    low, middle, high = (cents(Decimal(repr(float(np.quantile(costs, q)))) + beside) for q in (0.1, 0.5, 0.9))
-    regret = cents(Decimal(repr(float(np.quantile(regrets, 0.9)))))
-    return Risk(len(costs), low, middle, high, regret, decision.sized_at)
+    column = found.at(decision.scale)
+    costs = found.costs[:, column] + float(decision.spot.cost) * found.demand
+    low, middle, high = (cents(Decimal(repr(float(q))) + sunk) for q in np.quantile(costs, (0.1, 0.5, 0.9)))
+    regret = cents(Decimal(repr(float(np.quantile(found.regrets[:, column], 0.9)))))
+    less, more = (rate(Decimal(repr(float(q)))) for q in np.quantile(found.demand, (0.1, 0.9)))
+    return Risk(len(costs), low, middle, high, regret, decision.sized_at, less, more)

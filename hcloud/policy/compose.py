@@ -116,7 +116,6 @@ def _placement(part: Mechanism, *, informed: bool) -> Numbers:
         "tolerance": int(part.number("violation_tolerance")),
         "full_pressure": int(part.choice("tenant_pressure") == "full"),
         "join_starting": int(part.switch("join_starting")),
-        "examined": int(part.number("examined")),
     }
 
 

@@ -31,3 +31,19 @@ def violation(load: tuple[Ints, Ints, int], vector: Ints, weight: int, tolerance
         bearable = min(room[i], room_of(vector[i], weight, capacity, tolerance))
         worst = max(worst, total - bearable)
     return worst
+
+
+def slack_of(pressure: Ints, room: Ints) -> int:
+    """The pressure that one more job may put on the resource whose tenants bear the least more of it."""
+    least: int = room[0] - pressure[0]
+    for i in range(1, RESOURCES):
+        least = min(least, room[i] - pressure[i])
+    return least
+
+
+def least_pressed(vector: Ints, weight: int) -> int:
+    """What a job puts at least on every resource: a server with less slack than this has a tenant that would suffer."""
+    least: int = vector[0]
+    for i in range(1, RESOURCES):
+        least = min(least, vector[i])
+    return least * weight

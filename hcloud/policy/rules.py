@@ -41,7 +41,6 @@ class Rules(NamedTuple):
     tolerance: int
     full_pressure: int
     join_starting: int
-    examined: int
     shared: int
     headroom: float
     retain: int

@@ -107,6 +107,9 @@ class PlanningSection(Section):
     history_3y: Seconds = parse_duration("91d")
     regret_quantile: Share | None = None
     futures: Annotated[int, Field(ge=0, le=100_000)] = 200
+    level_prior: Annotated[float, Field(ge=0, le=2)] = 0.06
+    level_prior_weeks: Annotated[float, Field(gt=0, le=520)] = 2.0
+    growth_prior: Annotated[float, Field(ge=0, le=2)] = 0.2
     falls: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.1, 0.3, 0.5)
     spot_share_of_batch: Share = 0.0
     peak_overprovision: Annotated[float, Field(ge=0, le=10)] = 0.15
@@ -209,7 +212,9 @@ class Config(Section):
                 headroom=p.headroom,
                 warm_up_seconds=p.warm_up,
             ),
-            risk=RiskSettings(p.regret_quantile, p.futures, p.falls),
+            risk=RiskSettings(
+                p.regret_quantile, p.futures, p.falls, p.level_prior, p.level_prior_weeks, p.growth_prior
+            ),
             history=HistorySettings(-(-p.history_1y // SECONDS_PER_HOUR), -(-p.history_3y // SECONDS_PER_HOUR)),
             spot_share_of_batch=p.spot_share_of_batch,
             peak_overprovision=p.peak_overprovision,

@@ -85,12 +85,16 @@ class Stated:
         path = f"{where}." if where else ""
         for key in content:
             if key not in known:
-                close = difflib.get_close_matches(str(key), known, n=1)
-                self.note(f"{path}{key}", "unknown key", f"did you mean {close[0]}?" if close else _listed(known))
+                self.note(f"{path}{key}", "unknown key", self.instead(str(key), known))
         for key in known:
             if key not in content and key not in optional:
                 self.note(f"{path}{key}", "missing", "has to be stated")
         return {str(k): v for k, v in content.items() if k in known}
+
+    def instead(self, key: str, known: tuple[str, ...]) -> str:
+        """What to write in place of an unknown key."""
+        close = difflib.get_close_matches(key, known, n=1)
+        return f"did you mean {close[0]}?" if close else _listed(known)
 
     def parameters(self, keys: tuple[Key, ...], content: object, where: str) -> tuple[Parameter, ...]:
         """The numbers that the keys ask for, all of them and no others."""

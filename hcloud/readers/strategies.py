@@ -81,8 +81,15 @@ def _limit_misfits(limits: Mechanism) -> Iterable[tuple[str, str, str]]:
             yield "mechanisms.limits.parameters.soft_start", f"{start:g}", "must lie from soft_floor to hard - gap"
 
 
+_DROPPED = {"examined": "leave it out: the search finds what a look at every server would find"}
+"""Keys that strategies had once, and what is true instead."""
+
+
 class _Reading(Stated):
     """A strategy being read."""
+
+    def instead(self, key: str, known: tuple[str, ...]) -> str:
+        return _DROPPED.get(key) or Stated.instead(self, key, known)
 
     def strategy(self, content: object) -> Strategy:
         head = self.head(content, _HEAD)

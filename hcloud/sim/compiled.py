@@ -22,6 +22,7 @@ KERNELS = (
     "policy.queueing",
     "policy.placement",
     "policy.mapping",
+    "control.shelves",
     "control.servers",
     "control.search",
     "control.queue",
@@ -35,7 +36,7 @@ KERNELS = (
 
 OUT_OF_LINE = frozenset(
     {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "_obey", "_map", "_rent"}
-    | {"_start_queued", "take_stock"}
+    | {"_start_queued", "reserved_for"}
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
 
@@ -45,7 +46,7 @@ ENTRIES = {
     SESSION: (
         *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
         *(f"control.controller.{name}" for name in ("tick", "suffer", "interrupt")),
-        *("control.search.find", "control.queue.wait_of", "policy.quality.quantile"),
+        *("control.search.reserved_for", "control.queue.wait_of", "policy.quality.quantile"),
     ),
 }
 """The kernels that plain Python calls, by what they are called for. Each is kept on disk with all that it calls."""

@@ -19,8 +19,9 @@ from hcloud.policy.codes import (
     TURN_AWAY,
     WAIT,
 )
+from hcloud.policy.placement import RESOURCES, UNTOUCHED
 from hcloud.sim.heap import pop, push
-from hcloud.sim.interference import at_quantile, quality_of
+from hcloud.sim.interference import at_quantile, join, part, quality_of
 from hcloud.sim.progress import DONE, begin, halt, performance_now, performance_so_far, review, settle
 from hcloud.sim.world import (
     ARRIVAL,
@@ -174,6 +175,7 @@ def _finish(w: World, number: int, now: float) -> None:
         _probe(w, place, now)
     performance = performance_so_far(task)
     _note(w, (FINISH, number, 0, 0, 0), performance)
+    part(w, number, place)
     leave(w.control, number, performance, now)
     if not w.hosts[place].calm:
         review(w, place, now, -1)
@@ -256,6 +258,8 @@ def _obey(w: World, now: float) -> None:
             _close(w, order.server, order.reason, now)
         elif what == ENLARGE:
             w.tally.enlarged += 1
+            part(w, order.job, order.server)
+            join(w, order.job, order.server)
             w.hosts[order.server].calm = 0
             review(w, order.server, now, -1)
         elif what == MOVE:
@@ -271,6 +275,7 @@ def _move(w: World, order: Command, now: float) -> None:
     """A job leaves its server; those that stay feel it."""
     w.tally.moved += 1
     halt(w, order.job, now)
+    part(w, order.job, order.server)
     if not w.hosts[order.server].calm:
         review(w, order.server, now, -1)
 
@@ -295,6 +300,7 @@ def _hold(w: World, order: Command) -> None:
 def _place(w: World, order: Command, now: float) -> None:
     server = w.control.servers[order.server]
     _remember(w, order)
+    join(w, order.job, order.server)
     if server.paid != OWN and w.hosts[order.server].uses > 0:
         w.tally.reused += 1
     if server.status == UP:
@@ -307,6 +313,7 @@ def _launch(w: World, order: Command, now: float) -> None:
     place = order.server
     open_host(w, place, now)
     _remember(w, order)
+    join(w, order.job, place)
     host = w.hosts[place]
     draw = w.draws[host.serial % len(w.draws)]
     seconds = at_quantile(w.behaviours[host.kind].spin_up, draw.spin_up)
@@ -321,7 +328,9 @@ def open_host(w: World, place: int, now: float) -> None:
     host, server = w.hosts[place], w.control.servers[place]
     host.launched, host.ready, host.probed, host.look = now, now, now, -1.0
     host.serial, host.kind, host.paid = server.serial, server.kind, server.paid
-    host.uses, host.calm = 0, 1
+    host.uses, host.calm, host.stale = 0, 1, 0
+    for i in range(RESOURCES):
+        host.pressure[i], host.room[i] = 0, UNTOUCHED
     behaviour, draw = w.behaviours[host.kind], w.draws[host.serial % len(w.draws)]
     host.spread = at_quantile(behaviour.spread, draw.spread)
     host.slowness = at_quantile(behaviour.slowness, draw.slowness)

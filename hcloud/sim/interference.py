@@ -29,37 +29,66 @@ def at_quantile(values: Reals, share: float) -> float:
     return value
 
 
-def take_stock(w: World, number: int) -> None:
-    """Sum up how the tenants of a server truly press and what they truly bear, for what is asked about it next."""
-    capacity = w.control.kinds[w.control.servers[number].kind].cores
-    pressure, room = w.tally.pressure, w.tally.room
+def join(w: World, number: int, place: int) -> None:
+    """A job is on a server from now on: the others feel it, whatever was thought of it."""
+    host, task, cores = w.hosts[place], w.tasks[number], w.control.jobs[number].cores
+    capacity = w.control.kinds[host.kind].cores
+    pressure, room, vector = host.pressure, host.room, task.vector
+    task.cores = cores
     for i in range(RESOURCES):
-        pressure[i], room[i] = 0, UNTOUCHED
-    tenant = w.control.servers[number].first
+        pressure[i] += vector[i] * cores
+        room[i] = min(room[i], room_of(vector[i], cores, capacity, 0))
+
+
+def part(w: World, number: int, place: int) -> None:
+    """A job is on a server no more."""
+    host, task = w.hosts[place], w.tasks[number]
+    pressure, vector = host.pressure, task.vector
+    for i in range(RESOURCES):
+        pressure[i] -= vector[i] * task.cores
+    host.stale = 1
+
+
+def _measure_room(w: World, place: int) -> None:
+    """What the tenants of a server bear, anew."""
+    host = w.hosts[place]
+    room, capacity = host.room, w.control.kinds[host.kind].cores
+    host.stale = 0
+    for i in range(RESOURCES):
+        room[i] = UNTOUCHED
+    tenant = w.control.servers[place].first
     while tenant >= 0:
         job, vector = w.control.jobs[tenant], w.tasks[tenant].vector
         for i in range(RESOURCES):
-            pressure[i] += vector[i] * job.cores
             room[i] = min(room[i], room_of(vector[i], job.cores, capacity, 0))
         tenant = job.next
 
 
-def is_calm(w: World, number: int, load: float) -> bool:
-    """Whether no tenant of a server, of which stock was taken, suffers at this load of the neighbours."""
-    kind = w.control.servers[number].kind
-    capacity = w.control.kinds[kind].cores
-    pressure, room, external = w.tally.pressure, w.tally.room, w.behaviours[kind].external
+def is_calm(w: World, place: int, load: float) -> bool:
+    """Whether no tenant of a server suffers at this load of the neighbours."""
+    if _has_room(w, place, load):
+        return True
+    if w.hosts[place].stale == 0:
+        return False
+    _measure_room(w, place)
+    return _has_room(w, place, load)
+
+
+def _has_room(w: World, place: int, load: float) -> bool:
+    host = w.hosts[place]
+    capacity, external = w.control.kinds[host.kind].cores, w.behaviours[host.kind].external
+    pressure, room = host.pressure, host.room
     for i in range(RESOURCES):  # noqa: SIM110  (compiled kernels know no generators)
         if pressure[i] + load * external[i] * capacity > room[i]:
             return False
     return True
 
 
-def suffered(w: World, tenant: int, number: int, load: float) -> float:
-    """Points of pressure beyond what a job tolerates on its server, of which stock was taken, over all resources."""
-    kind, cores = w.control.servers[number].kind, w.control.jobs[tenant].cores
-    capacity = w.control.kinds[kind].cores
-    pressure, vector, external = w.tally.pressure, w.tasks[tenant].vector, w.behaviours[kind].external
+def suffered(w: World, number: int, place: int, load: float) -> float:
+    """Points of pressure beyond what a job tolerates on its server, summed over the resources."""
+    host, cores = w.hosts[place], w.control.jobs[number].cores
+    capacity, external = w.control.kinds[host.kind].cores, w.behaviours[host.kind].external
+    pressure, vector = host.pressure, w.tasks[number].vector
     total = 0.0
     for i in range(RESOURCES):
         others = (pressure[i] - vector[i] * cores) / capacity
@@ -85,8 +114,7 @@ def quality_of(w: World, number: int, now: float) -> tuple[int, int]:
     """The quality a probe measures: one minus the encoded contention of neighbours and tenants (Tarcil eq. 7.4)."""
     server = w.control.servers[number]
     capacity, load = w.control.kinds[server.kind].cores, neighbours(w, w.hosts[number], now)
-    felt, pressure, external = w.tally.scratch, w.tally.pressure, w.behaviours[server.kind].external
-    take_stock(w, number)
+    felt, pressure, external = w.tally.scratch, w.hosts[number].pressure, w.behaviours[server.kind].external
     for i in range(RESOURCES):
         tenants = pressure[i] / capacity if server.tenants > 1 else 0.0
         felt[i] = int(tenants + load * external[i])

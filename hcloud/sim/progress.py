@@ -6,7 +6,7 @@ import math
 
 from hcloud.policy.rules import Rules
 from hcloud.sim.heap import push
-from hcloud.sim.interference import batch_rate, is_calm, neighbours, service_tail, suffered, take_stock
+from hcloud.sim.interference import batch_rate, is_calm, neighbours, service_tail, suffered
 from hcloud.sim.world import CHECK, FINISH, Task, World
 
 DONE = 1e-9
@@ -51,7 +51,6 @@ def review(w: World, place: int, now: float, only: int) -> None:
     """Rate the tenants of a server anew; where it was and stays calm, ``only`` the one that changed (-1: nobody)."""
     host = w.hosts[place]
     load = neighbours(w, host, now)
-    take_stock(w, place)
     calm, was_calm = is_calm(w, place, load), host.calm == 1
     host.calm = 1 if calm else 0
     if calm and was_calm:

@@ -103,8 +103,10 @@ class Task:
 
 class Host:
     """The record of a server slot: the instance in it now (``paid`` -1: none), when it was launched and ready, how many
-    jobs it began, whether nobody suffers on it, when it was last probed and is looked at next, and what chance gave it:
-    how hard its neighbours press, how slow it is by itself, where their slow wave begins."""
+    jobs it began, whether nobody suffers on it, when it was last probed and is looked at next, what chance gave it: how
+    hard its neighbours press, how slow it is by itself, where their slow wave begins; and how its tenants truly press
+    and the least of what they truly bear (units of :mod:`hcloud.policy.placement`). ``stale`` says that one has left
+    since, so that those who stay may bear more."""
 
     launched: float
     ready: float
@@ -118,6 +120,9 @@ class Host:
     paid: int
     uses: int
     calm: int
+    stale: int
+    pressure: Annotated[Ints, RESOURCES]
+    room: Annotated[Ints, RESOURCES]
 
 
 class Event:
@@ -156,8 +161,7 @@ class Line:
 class Tally:
     """Counters of a run: seconds of simulated time, pool vCPU-ms and queue jobs integrated over it, the last finish,
     the last control period; jobs running and come; rows written; whether a table was too short; how often things
-    happened (``at_once`` of the ``emptied`` instances were released, jobs ``reused`` an instance); and of the server
-    looked at, how its tenants truly press and what they truly bear (units of :mod:`hcloud.policy.placement`)."""
+    happened (``at_once`` of the ``emptied`` instances were released, jobs ``reused`` an instance)."""
 
     now: float
     used_seconds: float
@@ -179,8 +183,6 @@ class Tally:
     refused: int
     stopped: int
     scratch: Annotated[Ints, RESOURCES]
-    pressure: Annotated[Ints, RESOURCES]
-    room: Annotated[Ints, RESOURCES]
 
 
 class World(NamedTuple):

@@ -13,6 +13,7 @@ from hcloud.model.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Workload, odd_times
 from hcloud.planning.candidates import UNPRICED
 from hcloud.planning.decide import Decision
+from hcloud.planning.forecast import WEEK
 from hcloud.planning.needs import KEY, NO_PROFILE
 from hcloud.planning.settings import PlanSettings
 from hcloud.readers.config import Loaded
@@ -37,6 +38,7 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> I
         "and renewed at today's prices",
     )
     yield Assumption("planning.growth_per_year", f"{outlook.growth_per_year:g}", "compounded monthly")
+    yield from _of_futures(decision, settings)
     yield Assumption(
         "planning.step",
         format_duration(demand.step_seconds),
@@ -64,6 +66,25 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> I
     for rule in demand.provenance.modelled:
         key = rule.key if "." in rule.key else f"workload.options.{rule.key}"
         yield Assumption(key, rule.column, rule.rule)
+
+
+def _of_futures(decision: Decision, settings: PlanSettings) -> Iterator[Assumption]:
+    """What the interval of the cost rests on, where there is one."""
+    if decision.spread is None:
+        return
+    risk, forecast = settings.risk, decision.forecast
+    seconds = forecast.pattern * forecast.step_seconds
+    periods = seconds // WEEK if seconds >= 2 * WEEK else seconds // DAY
+    own = counted(periods, "week" if seconds >= 2 * WEEK else "day")
+    known = f"the levels of the trace's own {own} and" if periods > 1 else "no week of the trace, and"
+    yield Assumption(
+        "planning.level_prior",
+        f"{risk.level_prior:g}",
+        f"futures draw the level of demand from {known} this prior, worth {risk.level_prior_weeks:g} weeks (ours)",
+    )
+    yield Assumption(
+        "planning.growth_prior", f"{risk.growth_prior:g}", "futures draw growth a year with this deviation (ours)"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +171,7 @@ def _of_forecast(seen: Seen) -> Iterator[str]:
     yield from _cut(seen)
     planning = seen.loaded.config.planning
     if planning.regret_quantile is not None and seen.decision.spread is None:
-        yield (
-            "planning.regret_quantile is not applied: it needs a trace of two days or more, no growth, and commitments "
-            "that last through the horizon"
-        )
+        yield "planning.regret_quantile is not applied: the plan commits to nothing, or planning.futures is 0"
     per_day = DAY // seen.demand.step_seconds
     cores = seen.demand.cores[planning.warm_up // seen.demand.step_seconds :]
     if len(cores) >= 2 * per_day:

@@ -14,7 +14,7 @@ from hcloud.model.purchase import Refund
 from hcloud.planning.purchase_reconciled import sentences
 from hcloud.units import cents, format_money, harmless, plain
 from hcloud.views.console import Terminal
-from hcloud.views.plan import SHORT
+from hcloud.views.plan import SHORT, said_of_risk
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
@@ -121,10 +121,7 @@ def _how_sure(plan: Plan) -> Iterator[str]:
                 f" {format_money(case.unused_commitment)} of commitment unused"
             )
     if plan.risk is not None:
-        yield (
-            f"over {plan.risk.futures} resampled futures: {format_money(plan.risk.cost_p10)} to"
-            f" {format_money(plan.risk.cost_p90)} (p10 to p90), regret at p90 {format_money(plan.risk.regret_p90)}"
-        )
+        yield said_of_risk(plan.risk)
 
 
 def _show_standing(

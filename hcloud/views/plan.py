@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
-from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal
+from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk
 from hcloud.units import HOURS_PER_YEAR, format_age, format_duration, format_money
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE
@@ -248,11 +248,18 @@ def _spread_out(plan: Plan) -> list[str]:
 
 
 def _risk(plan: Plan) -> list[str]:
-    risk = plan.risk
-    if risk is None:
-        return []
-    spread = f"{format_money(risk.cost_p10)} to {format_money(risk.cost_p90)} (p10 to p90)"
-    return [f"over {risk.futures} futures of resampled days: {spread}, regret at p90 {format_money(risk.regret_p90)}"]
+    return [] if plan.risk is None else [said_of_risk(plan.risk)]
+
+
+def said_of_risk(risk: Risk) -> str:
+    """What the plan costs over the futures, and of which demand they are."""
+    spread = f"{format_money(risk.cost_p10)} to {format_money(risk.cost_p90)}"
+    demand = ""
+    if risk.demand_p10 is not None and risk.demand_p90 is not None:
+        less, more = (_signed(float(part) - 1) for part in (risk.demand_p10, risk.demand_p90))
+        demand = f" for {less} to {more} of demand"
+    regret = f"regret at p90 {format_money(risk.regret_p90)}"
+    return f"80% of {risk.futures} futures (days, level and growth drawn) cost {spread}{demand}; {regret}"
 
 
 def _refused(plan: Plan) -> list[str]:
@@ -299,7 +306,7 @@ def markdown(plan: Plan) -> str:
     said = [] if plan.operation is None else list(said_of(plan.operation))
     if plan.operation is not None:
         rows += ["", *markdown_points(plan.operation)]
-    points = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan)]
+    points = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan), *_risk(plan)]
     rows += ["", *(f"- {line}" for line in points)]
     return "\n".join(rows) + "\n"
 

@@ -37,7 +37,7 @@ def _alternatives(plan: Plan) -> Drawn:
     said = f"{title}: " + ", ".join(f"{row.name} {row.said}" for row in rows) + "."
     caption = "For the same demand at the same prices; nothing can be cheaper than the lower bound."
     if plan.risk is not None:
-        caption += f" The interval of this plan spans p10 to p90 of {plan.risk.futures} resampled futures."
+        caption += f" The interval of this plan holds 80% of {plan.risk.futures} futures: days, level and growth drawn."
     return Drawn(title, lambda width: bars(Bars(rows), width), said, caption)
 
 

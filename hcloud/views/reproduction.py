@@ -18,7 +18,7 @@ _HEAD = """# The published studies of HCloud, reproduced
 Made by `hcloud reproduce hcloud`; do not edit. Every study of the text (dissertation of C. Delimitrou, Stanford,
 chapter 8) is run once with the model that was calibrated on three figures and frozen
 ([decision 0007](decisions/0007-calibration.md)); nothing was tuned to please this page. We have the text's words and
-numbers, not the values in its figures: where it gives no number, that is said.
+numbers, not the values in its figures: where a value is in a figure only, ours is marked "not compared here".
 
 Seeds: 1 to {seeds}.
 
@@ -66,8 +66,8 @@ def section(report: Report) -> str:
 
 
 def file_name(picture: Picture) -> str:
-    """A heat map is smaller as pixels, everything else as lines."""
-    return f"{picture.name}.{'png' if picture.kind == 'heat' else 'svg'}"
+    """Drawn as lines and text, so that neither the fonts nor the pixels of a machine are in the file."""
+    return f"{picture.name}.svg"
 
 
 def _verdict(claim: Claim) -> str:

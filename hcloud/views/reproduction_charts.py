@@ -23,10 +23,14 @@ _DIGITS = 4
 _MOST_POINTS = 60
 _OVERLAP = 1.2
 """Cells of a heat map reach into the next, which is drawn over them, so that no seams show."""
+_SHADE = 0.0625
+"""Shares of a server that a heat map tells apart: the sizes of jobs are whole sixteenths."""
 _DASHED = "HM"
 """Drawn over HF, with which it often coincides."""
 _TAG = re.compile(r"<[^>]*>")
 _LABELS = re.compile(r' (?:aria-[a-z]+|role|class|pointer-events)="[^"]*"')
+_NAME = re.compile(r'\bid="([^"]+)"')
+_REFERENCE = re.compile(r"""(\bid="|url\(['"]?#|href="#)([^"')]+)(["')])""")
 _LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}")
 Values = list[dict[str, Any]]
 
@@ -37,17 +41,19 @@ def save_pictures(pictures: Sequence[Picture], folder: Path) -> None:
     for picture in pictures:
         path = folder / file_name(picture)
         check_picture(path)
-        drawn = styled(_drawn(picture))
-        if path.suffix == ".png":
-            drawn.save(str(path), scale_factor=1)
-            continue
-        save_picture(drawn, path, picture.title)
-        path.write_text(slim(path.read_text(encoding="utf-8")), encoding="utf-8")
+        save_picture(styled(_drawn(picture)), path, picture.title)
+        path.write_text(renumbered(slim(path.read_text(encoding="utf-8"))), encoding="utf-8")
 
 
 def slim(svg: str) -> str:
     """The same picture in half the bytes: no labels for readers of marks, coordinates to a tenth."""
     return _TAG.sub(lambda tag: _LONG_NUMBER.sub(_tenth, _LABELS.sub("", tag[0])), svg)
+
+
+def renumbered(svg: str) -> str:
+    """The same picture whatever was drawn before it: names inside it are counted through the life of a process."""
+    names = {name: f"n{at}" for at, name in enumerate(dict.fromkeys(_NAME.findall(svg)))}
+    return _REFERENCE.sub(lambda found: found[1] + names.get(found[2], found[2]) + found[3], svg)
 
 
 def _tenth(found: re.Match[str]) -> str:
@@ -184,13 +190,11 @@ def _areas(picture: Picture, marks: list[Mark]) -> Any:
 def _heat(picture: Picture, marks: list[Mark]) -> Any:
     import altair as alt
 
-    values = _rows(marks, ("row", "use"))
-    times, servers = (sorted({v[name] for v in values}) for name in ("x", "row"))
+    times, servers = (sorted(places) for places in ({m.x for m in marks}, {m.values[0] for m in marks}))
     width, height = (_step(steps) for steps in (times, servers))
-    values = [{**v, "to": _short(v["x"] + width * _OVERLAP), "top": v["row"] + height * _OVERLAP} for v in values]
     ends = alt.Scale(nice=False, domain=[0, servers[-1] + height])
     return (
-        _chart(values)
+        _chart(_bands(marks, width, height))
         .mark_rect(clip=True)
         .encode(
             x=alt.X("x:Q", title=picture.x, scale=alt.Scale(nice=False, domain=[times[0], times[-1] + width])),
@@ -200,6 +204,19 @@ def _heat(picture: Picture, marks: list[Mark]) -> Any:
             color=alt.Color("use:Q", scale=alt.Scale(scheme="blues", domain=[0, 1]), legend=alt.Legend(title="use")),
         )
     )
+
+
+def _bands(marks: Sequence[Mark], width: float, height: float) -> Values:
+    """Cells of a row that follow each other and differ by less than a shade as one."""
+    bands: Values = []
+    for mark in sorted(marks, key=lambda m: (m.values[0], m.x)):
+        row, use = mark.values[0], round(mark.values[1] / _SHADE) * _SHADE
+        if bands and (bands[-1]["row"], bands[-1]["use"]) == (row, use):
+            bands[-1]["to"] = _short(mark.x + width * _OVERLAP)
+            continue
+        place = {"x": _short(mark.x), "to": _short(mark.x + width * _OVERLAP), "top": row + height * _OVERLAP}
+        bands.append({"row": row, "use": use, **place})
+    return bands
 
 
 def _step(places: list[float]) -> float:

@@ -12,10 +12,10 @@ from hcloud.cli.main import run
 from hcloud.sim.studies import judge
 from hcloud.sim.studies.bench import Case, recipe
 from hcloud.sim.studies.catalogue import STUDIES
-from hcloud.sim.studies.report import Interval, Picture, Verdict, written
+from hcloud.sim.studies.report import Interval, Mark, Picture, Verdict, written
 from hcloud.usecases.reproduce import open_bench
 from hcloud.views.reproduction import sections, seeds_of
-from hcloud.views.reproduction_charts import slim
+from hcloud.views.reproduction_charts import renumbered, save_pictures, slim
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = "reproduction.md"
@@ -131,3 +131,16 @@ def test_pictures_lose_digits_of_places_only() -> None:
     svg = '<path aria-label="x: 1.23456" d="M1.23456,2.00"/><text>0.0123</text>'
     assert slim(svg) == '<path d="M1.2,2"/><text>0.0123</text>'
     assert Picture("p", "P", "lines", "", "", ()).log == ""
+
+
+def test_a_picture_has_the_same_bytes_whatever_was_drawn_before_it_in_lines_and_text_alone(tmp_path: Path) -> None:
+    marks = [Mark("HF", "", float(minute), (float(row), 0.5)) for minute in range(4) for row in range(3)]
+    heat = Picture("heat", "Use", "heat", "minutes", "server", tuple(marks))
+    curve = Picture("curve", "Curve", "lines", "x", "y", tuple(Mark("p", "SR", x, (x, x, x)) for x in (1.0, 2.0)))
+    drawn = []
+    for pictures in ((heat,), (curve, heat)):
+        save_pictures(pictures, tmp_path)
+        drawn.append((tmp_path / "heat.svg").read_bytes())
+    assert drawn[0] == drawn[1]
+    assert drawn[0].count(b"<path") < 60  # a row of equal cells is one
+    assert renumbered('<g id="a7"/><g clip-path="url(#a7)"/>') == '<g id="n0"/><g clip-path="url(#n0)"/>'

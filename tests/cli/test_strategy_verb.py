@@ -154,6 +154,7 @@ def test_all_problems_of_a_file_at_once(tmp_path: Path, capsys: pytest.CaptureFi
     mechanisms["limits"]["rule"] = "feedbak"
     mechanisms["retention"]["parameters"]["factor"]["value"] = -1
     mechanisms["retention"]["parameters"]["facter"] = mechanisms["retention"]["parameters"]["factor"]
+    mechanisms["placement"]["parameters"]["examined"] = mechanisms["retention"]["parameters"]["factor"]
     mechanisms["monitoring"]["origin"] = "Z"
     del mechanisms["quality"]["parameters"]["level"]
     del mechanisms["queueing"]["source"]
@@ -166,6 +167,7 @@ def test_all_problems_of_a_file_at_once(tmp_path: Path, capsys: pytest.CaptureFi
         "mechanisms.limits.rule: 'feedbak' (rules: none, fixed, feedback)",
         "mechanisms.retention.parameters.factor.value: -1 (a number from 0 to 10000)",
         "facter: unknown key (did you mean factor?)",
+        "placement.parameters.examined: unknown key (leave it out: the search finds what a look at every server would",
         "mechanisms.monitoring.origin: 'Z'",
         "mechanisms.quality.parameters.level: missing",
         "mechanisms.queueing.source: missing",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -31,3 +32,13 @@ def test_the_run_of_an_example(example: Path, command: str, tmp_path: Path) -> N
     assert "this plan" in done.stdout
     plan = json.loads(out.read_text(encoding="utf-8"))
     assert any(line["term_years"] for line in plan["mix"])
+    if example.name == "six-weeks":  # what `make run` shows commits on enough
+        assert plan["history"]["is_enough"]
+        assert plan["workload"]["hours"] >= 4 * 7 * 24
+        assert not any("of history" in warning for warning in plan["warnings"])
+
+
+def test_the_generated_trace_is_what_its_seed_makes() -> None:
+    folder = Path(__file__).parents[2] / "examples" / "six-weeks"
+    made = runpy.run_path(str(folder / "generate.py"))["text"]()
+    assert made == (folder / "trace.csv").read_text(encoding="utf-8")

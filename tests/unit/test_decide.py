@@ -13,7 +13,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.catalog.overlay import Match, OverlayRule, apply_overlay
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Payment, Provider, PurchaseOption, QuarantinedPrice
-from hcloud.planning.candidates import Candidate, find_candidates
+from hcloud.planning.candidates import Candidate, _excluded, find_candidates
 from hcloud.planning.decide import decide
 from hcloud.planning.evaluate import reserved_for_peak
 from hcloud.planning.owned import Owned
@@ -114,13 +114,6 @@ def test_reserving_the_peak_uses_up_a_limited_offer_and_goes_on_at_list_price() 
     assert [h.count for h in peak.holdings] == [2, 8]
 
 
-def test_growth_and_short_terms_have_no_bootstrap_risk() -> None:
-    hours = [h for day in DAYS for h in day]
-    growing = replace(SETTINGS, outlook=Outlook(growth_per_year=0.2))
-    assert decide(book(*market_of_two()), demand(hours), growing).spread is None
-    assert decide(book(*market_of_two()), demand(hours), SETTINGS).spread is not None
-
-
 def test_spot_takes_its_share_of_batch() -> None:
     spot = rented("m9.4xlarge", "0.30", PurchaseOption.SPOT)
     cheap = replace(market_of_two()[0], spot=spot)
@@ -181,6 +174,15 @@ def test_rules_refuse_with_words() -> None:
         "f9.4xlarge": "flex:",
         "e9.4xlarge": "shared",
     }
+
+
+def test_a_shared_core_is_allowed_only_where_its_size_is_named_as_well_as_its_family() -> None:
+    shared = replace(candidate("e9.4xlarge"), shape=shape("e9.4xlarge", category="shared-core"))
+    named = replace(MARKET, families=("e9",))
+    kept, _ = find_candidates(book(shared), named, 8760)
+    assert [c.shape.name for c in kept] == ["e9.4xlarge"]
+    assert _excluded(shared.shape, named) == ""
+    assert "markets.vcpus" in _excluded(shared.shape, replace(named, vcpus=0))
 
 
 def test_a_missing_price_is_an_error_where_the_family_is_named_and_a_refusal_elsewhere() -> None:

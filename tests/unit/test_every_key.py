@@ -127,7 +127,6 @@ OTHERWISE = {
     "placement.violation_tolerance": "30",
     "placement.tenant_pressure": "full",
     "placement.join_starting": "false",
-    "placement.examined": "1",
     "spot.below_quality": "0.3",
     "retention.factor": "1",
     "retention.reference_interarrival_seconds": "10",

@@ -1,13 +1,12 @@
-"""The trace stretched to a horizon: whole periods, growth, headroom, warm-up, bootstrap futures."""
+"""The trace stretched to a horizon: whole periods, growth, headroom, warm-up."""
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
-from builders import demand, forecast
+from builders import demand
 
 from hcloud.errors import InputError
-from hcloud.planning.forecast import bootstrap, choose_step, stretch, whole_periods
+from hcloud.planning.forecast import choose_step, stretch, whole_periods
 from hcloud.planning.settings import Outlook, fitting_vcpus
 
 
@@ -46,20 +45,6 @@ def test_step_follows_the_trace() -> None:
     assert choose_step(86_400, Outlook()) == 3600
     assert choose_step(7200, Outlook()) == 300
     assert choose_step(7200, Outlook(step_seconds=60)) == 60
-
-
-def test_futures_keep_weekdays_and_count_every_day_of_the_horizon() -> None:
-    given = forecast([float(h) for h in range(21 * 24)])
-    futures = bootstrap(given, 50, np.random.default_rng(1))
-    assert futures is not None
-    assert futures.counts.shape == (50, 21)
-    assert (futures.counts.sum(axis=1) == 21).all()
-    for weekday in range(7):
-        assert (futures.counts[:, weekday::7].sum(axis=1) == 3).all()
-
-
-def test_a_single_day_has_no_futures() -> None:
-    assert bootstrap(forecast([1.0] * 24), 50, np.random.default_rng(1)) is None
 
 
 @pytest.mark.parametrize(

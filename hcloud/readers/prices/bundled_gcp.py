@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import partial
 from typing import NamedTuple
 
+from hcloud.catalog.shapes import SHARED_CORE
 from hcloud.model.catalog import InstanceType, Offer, Origin, Provider, PurchaseOption, SustainedUse
 from hcloud.readers.prices.bundled_offers import Block, Maker, Part, Term, committed_offer, plain_offer
 from hcloud.readers.prices.bundled_tables import (
@@ -104,7 +105,7 @@ def _series(tables: Tables, wanted: Wanted) -> dict[str, _Series]:
         if name in found:
             shape = _shaped(patterns[name], machine, row.positive("vcpus"), row.positive("memory_gib"))
             shared = row.flag("shared_core")
-            found[name].types[machine] = replace(shape, category="shared-core") if shared else shape
+            found[name].types[machine] = replace(shape, category=SHARED_CORE) if shared else shape
             if shared:
                 found[name].shared_core.add(machine)
     return found

@@ -70,7 +70,7 @@ def at_most(said: Said, got: Values, most: float) -> Claim:
 
 
 def silent(said: Said, got: str) -> Claim:
-    """Where the text (as we have it: its figures cannot be read) gives nothing to compare with."""
+    """Where we have nothing to compare with: the text's figures cannot be read, and a number may stand there."""
     return Claim(*said, got, Verdict.SILENT)
 
 

@@ -16,7 +16,7 @@ class Verdict(StrEnum):
 
     HOLDS = "holds"
     FAILS = "does not hold"
-    SILENT = "the text gives no number"
+    SILENT = "not compared here"
 
 
 class Interval(interval.Interval):

@@ -87,12 +87,11 @@ def _retained(probe: bool) -> Cases:
 
 
 def _retention_claims(bench: Bench, probed: Cases, blind: Cases) -> list[Claim]:
+    """Judged by the mean of batch jobs: what 95 % of them reach is the worst slowdown with OdM, and does not move."""
     claims = []
     for name in STRATEGIES[1:]:
-        worst = [bench.values(probed[x, name], fig.batch_worst) for x in (10.0, 0.0)]
-        claims.append(
-            judge.above(("Fig 8.15", f"no retention hurts: batch, 95 % reach, {name}, x10 against x0"), *worst)
-        )
+        batch = [bench.values(probed[x, name], fig.batch_mean) for x in (10.0, 0.0)]
+        claims.append(judge.above(("Fig 8.15", f"no retention hurts: batch, mean, {name}, x10 against x0"), *batch))
         tails = [bench.values(probed[x, name], fig.tail_worst) for x in (0.0, 10.0)]
         claims.append(judge.above(("Fig 8.15", f"no retention hurts: tail p95, {name}, x0 against x10"), *tails))
     for name in ("OdF", "OdM"):
@@ -105,9 +104,9 @@ def _retention_claims(bench: Bench, probed: Cases, blind: Cases) -> list[Claim]:
         claims.append(judge.changed_by_at_most(said, before, after, judge.SLIGHT))
     for name in ("OdM", "HM"):
         for cases, told in ((blind, "without probing"), (probed, "with probing")):
-            worst = [bench.values(cases[x, name], fig.batch_worst) for x in (10.0, 300.0)]
-            said = ("Fig 8.15", f"too long hurts slightly: batch, 95 % reach, {name}, x10 to x300, {told}")
-            claims.append(judge.slightly_below(said, *worst))
+            batch = [bench.values(cases[x, name], fig.batch_mean) for x in (10.0, 300.0)]
+            said = ("Fig 8.15", f"too long hurts slightly: batch, mean, {name}, x10 to x300, {told}")
+            claims.append(judge.slightly_below(said, *batch))
     return claims
 
 

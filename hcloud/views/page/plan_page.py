@@ -15,7 +15,7 @@ from hcloud.views.operation import missed, said_of, simulated_line
 from hcloud.views.page import plan_tables as tables
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.parts import KeyFigure, Page, Section
-from hcloud.views.plan import derived_note, grouped, instances, proof
+from hcloud.views.plan import derived_note, grouped, instances, proof, said_of_risk
 from hcloud.views.plan_charts import demand_picture, falls_picture, horizon, use_picture
 from hcloud.views.plan_charts_costs import cost_picture, front_picture, quality_pictures
 from hcloud.views.window import window_line
@@ -144,7 +144,10 @@ def _falls(plan: Plan) -> Section | None:
     words = ["The commitment is paid for whether it is used or not; this is what that costs where the forecast fails."]
     if plan.operation is not None:
         words.append("These figures are arithmetic; simulated ones lie higher.")
-    notes = () if plan.risk else ("'hcloud plan --regret-quantile 0.9' also resamples the demand and sizes by regret.",)
+    if plan.risk is not None:
+        words.append(f"{said_of_risk(plan.risk)}.")
+    by_regret = plan.risk is None or plan.risk.sized_at is not None
+    notes = () if by_regret else ("'hcloud plan --regret-quantile 0.9' sizes the reserve by its regret over them.",)
     return Section("If demand falls", tuple(words), (drawn.figure(),), notes=notes)
 
 
