@@ -81,7 +81,7 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
         seed=settings.seed,
         demand=demand,
         assumptions=tuple(assumptions(demand, settings, decision)),
-        warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date(), operation))),
+        warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date(), operation, book.quarantine))),
         operation=operation,
     )
     return Outcome(state(decision, around), decision)
