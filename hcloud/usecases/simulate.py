@@ -47,8 +47,9 @@ def compare(
     checks = self_check(study.scenario, study.jobs) if study.scenario in RECIPES else ()
     name, shop = study.jobs.provenance.name, study.shop
     return Comparison(
-        name, len(study.jobs), study.cloud.name, shop, study.profiled, chosen, tuple(with_front(made)), checks
-    )
+        name, len(study.jobs), study.cloud.name, shop, study.profiled, chosen, tuple(with_front(made)), checks,
+        study.window,
+    )  # fmt: skip
 
 
 def _kept(outcome: Outcome, measures: Measures) -> Simulated:
