@@ -97,7 +97,7 @@ def main() -> None:
         print(f"no traces in {asked.traces}: nothing is measured")
         return
     found = [split for trace in traces(asked.traces) for split in splits(trace)]
-    bench = Bench(_market())
+    bench = Bench(market())
     if asked.calibrate:
         seen = [s for s in found if s.group.startswith(CALIBRATED)]
         for prior, weeks in GRID:
@@ -124,7 +124,8 @@ def _figures(held: list[Held]) -> str:
     return f"splits {len(held):,} | demand held {demand:.1%} | cost held {cost:.1%}"
 
 
-def _market() -> Candidate:
+def market() -> Candidate:
+    """The one type that all fleets are of."""
     book = load_bundled(providers={Provider.AWS}, regions={"us-east-1"}, systems={"linux"})
     kept, _ = find_candidates(book, Market(families=("m6i",), terms=(1,), vcpus=16), HOURS_PER_YEAR)
     return kept[0]

@@ -23,6 +23,7 @@ from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.build import Setting, build, usual_capacity
 from hcloud.sim.compiled import compiled
+from hcloud.sim.fitting import Room
 from hcloud.sim.prepare import tasks_of
 from hcloud.sim.scenarios import SECONDS, scenario
 from hcloud.sim.shop import Wanted, open_shop
@@ -77,7 +78,7 @@ def whole_model(jobs: int) -> None:
     for _ in range(ROUNDS):
         for name, pool in POOLS.items():
             strategy = load_strategy(name)
-            tasks = tasks_of(work, cloud, strategy, 16_000, 42)
+            tasks = tasks_of(work, cloud, strategy, Room(16_000, 61_440), 42)
             world = build(
                 Setting(strategy, cloud, shop, pool, 42), tasks, usual_capacity(len(tasks), pool, journal=False)
             )

@@ -32,6 +32,7 @@ from hcloud.readers.prices.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.build import Setting
 from hcloud.sim.compiled import compiled
+from hcloud.sim.fitting import Room
 from hcloud.sim.prepare import Tasks, tasks_of
 from hcloud.sim.run import run
 from hcloud.sim.scenarios import scenario
@@ -66,7 +67,9 @@ def recorded(arrivals: int) -> Journal:
     wanted = Wanted.paper()
     book: PriceBook = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
     strategy, cloud = load_strategy("HM"), load_cloud("paper")
-    tasks = repeated(tasks_of(scenario("high-variability", SEED), cloud, strategy, 16_000, SEED), arrivals)
+    tasks = repeated(
+        tasks_of(scenario("high-variability", SEED), cloud, strategy, Room(16_000, 61_440), SEED), arrivals
+    )
     outcome = run(Setting(strategy, cloud, open_shop(book, wanted), POOL, SEED), tasks, journal=True)
     setup = setup_of_run(outcome)
     return Journal(setup, tuple(journal_entries(outcome, setup)), 0, False)

@@ -13,6 +13,7 @@ from hcloud.model.workload import Jobs, Provenance
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.build import Setting, build, usual_capacity
+from hcloud.sim.fitting import Room
 from hcloud.sim.prepare import Tasks, tasks_of
 from hcloud.sim.scenarios import scenario
 from hcloud.sim.shop import Shop, Wanted, open_shop
@@ -75,7 +76,7 @@ def setting_of(strategy: Strategy | str, pool: int, seed: int = 7) -> Setting:
 
 def tasks_in(setting: Setting, jobs: Jobs) -> Tasks:
     """The jobs as the strategy is told about them."""
-    return tasks_of(jobs, setting.cloud, setting.strategy, 16_000, setting.seed)
+    return tasks_of(jobs, setting.cloud, setting.strategy, Room(16_000, 61_440), setting.seed)
 
 
 def world_of(setting: Setting, tasks: Tasks) -> World:

@@ -47,7 +47,7 @@ def apply(
     from hcloud.views.change import outcome_document, show_changes, show_outcome
 
     terminal, at = session(ctx).terminal, moment(now)
-    with ground(file, cloud or _made_for(file, plan), state, at) as here:
+    with ground(file, _made_for(file, cloud, plan), state, at) as here:
         with terminal.busy("planning" if plan is None else "looking at the cloud"):
             found = _changes(here, plan, resume=resume, at=at)
         quiet = json_ or output is Output.JSON
@@ -83,13 +83,18 @@ def _changes(here: LiveGround, plan: Path | None, *, resume: bool, at: datetime)
     return resumed(here, found) if resume else found
 
 
-def _made_for(file: Path | None, plan: Path | None) -> str | None:
-    """The cloud that a plan was made for, where neither the command line nor the configuration names one."""
+def _made_for(file: Path | None, cloud: str | None, plan: Path | None) -> str | None:
+    """The cloud that is named, refused where the plan was made for another one; else the one it was made for."""
     from hcloud.readers.config import load_config
-    from hcloud.usecases.apply import changes_of
+    from hcloud.usecases.apply import changes_of, check_cloud
     from hcloud.usecases.connect import FAKE, IN_MEMORY
 
-    if plan is None or load_config(file).config.live.cloud is not None:
-        return None
-    scope = changes_of(plan).base.scope
+    if plan is None:
+        return cloud
+    loaded, found = load_config(file), changes_of(plan)
+    selection = cloud or loaded.config.live.cloud
+    if selection is not None:
+        check_cloud(loaded, selection, found)
+        return selection
+    scope = found.base.scope
     return f"{FAKE}:{scope.cloud}" if scope.endpoint == IN_MEMORY else scope.cloud

@@ -35,6 +35,9 @@ CloudModel = Annotated[
 Pool = Annotated[int | None, typer.Option(min=1, help="Reserved servers, instead of each strategy's own rule.")]
 PriceRatio = Annotated[float | None, typer.Option(help="On-demand over reserved price, instead of the book's.")]
 Unprofiled = Annotated[bool, typer.Option("--unprofiled", help="Users' own requests instead of profiles.")]
+DropUnplaceable = Annotated[
+    bool, typer.Option("--drop-unplaceable", help="Leave out jobs that fit no type, and say how many.")
+]
 FirstSeed = Annotated[int | None, typer.Option(min=0, help="The first seed, of scenario and chance.")]
 Picture = Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")]
 Profiles = Annotated[Path | None, typer.Option("--profiles", help="Folder of profiles of the trace's applications.")]

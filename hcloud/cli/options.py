@@ -80,10 +80,10 @@ class Simulating:
 
 
 def opened_study(
-    asked: Simulating, cloud: tuple[str | None, float | None, bool], seed: int | None, at: datetime
+    asked: Simulating, cloud: tuple[str | None, float | None, bool, bool], seed: int | None, at: datetime
 ) -> Study:
-    """The study that flags and configuration ask for; ``cloud`` is the model, the price ratio, and whether jobs are
-    profiled."""
+    """The study that flags and configuration ask for; ``cloud`` is the model, the price ratio, whether jobs are
+    profiled, and whether those that fit no type are dropped."""
     from hcloud.readers.config import load_config
     from hcloud.usecases.simulation import Asked, open_study
     from hcloud.usecases.sources import Flags, with_flags

@@ -67,7 +67,7 @@ def plan(
         float | None, typer.Option(min=0, max=1, help="Share of jobs to keep 95% of their performance [0.9].")
     ] = None,
     budget: Annotated[float | None, typer.Option(help="Most dollars a month.")] = None,
-    seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="Seeds to predict with [3].")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="Fewest seeds of each point [3].")] = None,
     cloud_model: CloudModel = None,
     frontier: Annotated[bool, typer.Option("--frontier", help="Show every point that was simulated.")] = False,
     picture: Annotated[Path | None, typer.Option(help="Draw dollars against quality to FILE.png, .svg, .html.")] = None,

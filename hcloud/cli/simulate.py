@@ -11,6 +11,7 @@ from hcloud.cli.flags import (
     AsJson,
     CloudModel,
     Configuration,
+    DropUnplaceable,
     Families,
     FirstSeed,
     JobTrace,
@@ -53,6 +54,7 @@ def simulate(
     pool: Pool = None,
     price_ratio: PriceRatio = None,
     unprofiled: Unprofiled = False,
+    drop_unplaceable: DropUnplaceable = False,
     profiles: Profiles = None,
     seed: FirstSeed = None,
     picture: Picture = None,
@@ -76,7 +78,7 @@ def simulate(
     _check_journal(journal, len(chosen))
     families, told = tuple(family or ()), tuple(keys or ())
     asked = Simulating(workload, file, workload_format, told, provider, region, families, vcpus, profiles, window)
-    study = opened_study(asked, (cloud, price_ratio, not unprofiled), seed, at)
+    study = opened_study(asked, (cloud, price_ratio, not unprofiled, drop_unplaceable), seed, at)
     tell_study(study, terminal, named=bool(cloud or provider))
     tell_first_use(terminal)
     with terminal.progress("simulating", 1.0) as advance:

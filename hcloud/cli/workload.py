@@ -23,7 +23,7 @@ KEYS = (
     "default_cores, memory_per_core, default_kind, extra_columns, max_rows, series_value, series_cores, cluster_cores, "
     "requests_per_core_second, step_seconds, request_step_seconds, max_gap_seconds, batch_share, swim_split_bytes, "
     "swim_rate_bytes, swim_max_cores, swim_overhead_seconds, azure_flavours, azure_lifetimes, azure_flavour_map, "
-    "azure_interval_map, azure_lifetime, azure_censored, azure_zero_lifetime, azure_service_after, gpu"
+    "azure_interval_map, azure_lifetime, azure_censored, azure_zero_lifetime, azure_service_after, gpu, memory_unit"
 )
 WHERE = "docs/formats.md says what each format carries and which keys steer it."
 EPILOG = f"Keys for --set: 'hcloud workload --help'. {WHERE}"

@@ -174,3 +174,8 @@ class QuarantinedPrice:
     row: str
     reason: str
     key: OfferKey | None = None
+
+    @property
+    def is_of_a_term(self) -> bool:
+        """Whether it priced a commitment, as far as its key or its place in the source says."""
+        return ".reserved." in self.row if self.key is None else self.key.option.is_commitment

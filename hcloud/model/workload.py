@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Codes = NDArray[np.int32]
     Kinds = NDArray[np.int8]
+    Ids = NDArray[np.bytes_]
 
 
 class Kind(IntEnum):
@@ -93,7 +94,7 @@ class Jobs:
     each resource of :data:`hcloud.model.profile.RESOURCES`; ``vector_errors`` the standard deviation of each entry, in
     points, where one is known. ``performance`` is what is known of it on instance types, by application and type, more
     is better. ``window`` is the part of the trace that counts where the user states it; ``recorded_until`` the second
-    at which the trace says that its record ends.
+    at which the trace says that its record ends. ``ids`` are the trace's own names of its jobs, as UTF-8.
     """
 
     submit: Floats
@@ -112,6 +113,7 @@ class Jobs:
     performance: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     window: Window | None = None
     recorded_until: float | None = None
+    ids: Ids | None = None
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -119,7 +121,16 @@ class Jobs:
     def at(self, rows: NDArray[np.intp]) -> Jobs:
         """The jobs of some rows."""
         columns = {name: getattr(self, name)[rows] for name in JOB_COLUMNS}
-        return replace(self, **columns)
+        return replace(self, **columns, ids=None if self.ids is None else self.ids[rows])
+
+    def name(self, row: int) -> str:
+        """The trace's own name of a job, or its row where it has none."""
+        return job_name(None if self.ids is None else self.ids[row], row)
+
+
+def job_name(known: bytes | None, row: int) -> str:
+    """What a job is called: by the trace's own id, or by its row where it has none."""
+    return f"{row}" if known is None else known.decode() or f"row {row}"
 
 
 JOB_COLUMNS = ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos")

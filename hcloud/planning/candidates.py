@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from hcloud.catalog.book import PriceBook
+from hcloud.catalog.flexibility import Preference, preference
 from hcloud.catalog.shapes import SHARED_CORE, UNSTEADY
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, PurchaseOption, SustainedUse
@@ -126,7 +127,7 @@ def _candidate(book: PriceBook, market: Market, shape: InstanceType, region: str
     _refuse_quarantined(book, market, on_demand.key)
     allowed = [o for o in book.commitments(on_demand.key) if _allowed(o, market)]
     single = _one_a_pool(allowed, horizon_hours)
-    commitments = tuple(sorted(single, key=lambda o: bool(o.origin.derived)))  # of equal prices the published one
+    commitments = tuple(sorted(single, key=preference))  # of equal prices the first is taken
     spot = book.offers.get(key(PurchaseOption.SPOT))
     return Candidate(
         shape,
@@ -140,8 +141,8 @@ def _candidate(book: PriceBook, market: Market, shape: InstanceType, region: str
 def _one_a_pool(offers: list[Offer], horizon_hours: int) -> list[Offer]:
     """Of offers that share what remains of a pool only the cheapest over the horizon: it would use the pool up."""
 
-    def cost(offer: Offer) -> tuple[Decimal, OfferKey]:
-        return offer.term_cost * -(-horizon_hours // offer.term_hours), offer.key
+    def cost(offer: Offer) -> tuple[Decimal, Preference]:
+        return offer.term_cost * -(-horizon_hours // offer.term_hours), preference(offer)
 
     best: dict[str, Offer] = {}
     for offer in offers:

@@ -44,7 +44,7 @@ Of too many machines those go first whose type is preferred least, then whose zo
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
@@ -65,7 +65,7 @@ class Terms:
     """What else changes depend on. ``rates`` are dollars an hour of types that may stand and are in no slot; ``also``
     are ids that may be ended without our tag; ``beside`` says that another state of the same project is meant to be;
     ``wanted`` are the commitments that should be held, and ``held`` those that are; ``operating`` is how it is run;
-    ``free`` says why nothing has a price here, for the notes."""
+    ``free`` says why nothing has a price here, for the notes; ``said`` are further notes."""
 
     rates: Mapping[str, Decimal] = field(default_factory=dict)
     also: frozenset[str] = frozenset()
@@ -75,6 +75,7 @@ class Terms:
     held: tuple[Commitment, ...] = ()
     operating: Operating | None = None
     free: str = ""
+    said: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -140,7 +141,7 @@ def _change_set(draft: _Draft, slots: tuple[Slot, ...], there: tuple[Standing, .
         slots=slots,
         changes=tuple(draft.changes),
         refusals=tuple(draft.refusals),
-        notes=(*draft.notes, *([f"everything costs 0 $/h: {draft.terms.free}"] if draft.terms.free else [])),
+        notes=(*draft.notes, *draft.terms.said, *_free(draft.terms)),
         standing=len(there),
         hourly_before=before,
         hourly_after=after,
@@ -337,3 +338,8 @@ def _commitments(draft: _Draft) -> None:
         draft.changes.append(
             Change(Action.COMMIT, How.SHOW, str(order.option), order.instance_type, count, NOTHING, reason)
         )
+
+
+def _free(terms: Terms) -> Iterator[str]:
+    if terms.free:
+        yield f"everything costs 0 $/h: {terms.free}"

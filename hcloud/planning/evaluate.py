@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from hcloud.catalog.flexibility import preference
 from hcloud.catalog.quote import break_even, sustained_factor
 from hcloud.model.catalog import Offer
 from hcloud.planning.candidates import Candidate
@@ -117,7 +118,7 @@ def pays_above(candidate: Candidate, offer: Offer, horizon_hours: int) -> Decima
 
 def ladder(offers: Sequence[Offer], horizon_hours: int) -> tuple[Offer, ...]:
     """The offers worth having, cheapest over the horizon first, up to the first that never runs out."""
-    order = sorted(offers, key=lambda o: (cost_over(o, horizon_hours), bool(o.origin.derived), o.key))
+    order = sorted(offers, key=lambda o: (cost_over(o, horizon_hours), preference(o)))
     endless = next((i for i, o in enumerate(order) if o.remaining is None), len(order) - 1)
     return tuple(order[: endless + 1])
 

@@ -8,6 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from hcloud.catalog.flexibility import preference, why_preferred
 from hcloud.model.catalog import Offer
 from hcloud.model.plan import Flip, Lever, Refusal
 from hcloud.planning.candidates import Candidate
@@ -20,7 +21,7 @@ from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, rate
 
 def reasons(decision: Decision) -> tuple[str, ...]:
     """The few sentences that carry the plan: the types, the level of the reserve and the option, the sizing."""
-    return (*_why_these_types(decision), *_why_this_reserve(decision), *_why_sized(decision))
+    return (*_why_these_types(decision), *_why_this_reserve(decision), *_why_of_equals(decision), *_why_sized(decision))
 
 
 def _why_these_types(decision: Decision) -> Iterator[str]:
@@ -73,6 +74,17 @@ def _why_nothing_reserved(decision: Decision, candidate: Candidate) -> str:
     use = _use_of_levels(decision, candidate)
     busiest = use[0] if len(use) else 0.0
     return f"even the busiest instance is in use {busiest:.1%} of the time; no commitment pays below {least:.1%}"
+
+
+def _why_of_equals(decision: Decision) -> Iterator[str]:
+    """Of each commitment that costs what another one would have cost, why it is the one bought."""
+    hours, by_type = decision.horizon_hours, {c.shape.name: c.commitments for c in decision.types}
+    for offer in dict.fromkeys(h.offer for h in decision.fleet.holdings):
+        cost = cents(cost_over(offer, hours))
+        equal = [o for o in by_type[offer.key.instance_type] if o != offer and cents(cost_over(o, hours)) == cost]
+        if equal:
+            other = min(equal, key=preference)
+            yield f"{_option(offer)} costs the same as {_option(other)}; {why_preferred(offer, other)}"
 
 
 def _why_sized(decision: Decision) -> Iterator[str]:

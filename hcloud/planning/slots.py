@@ -10,6 +10,7 @@ from decimal import ROUND_FLOOR, Decimal
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.change import Slot
 from hcloud.model.plan import MixLine, Plan
+from hcloud.units import counted
 
 RESERVED, STANDING = "reserved", "standing"
 _OTHERS = re.compile(r"[^a-z0-9]+")
@@ -38,6 +39,30 @@ def left_out(plan: Plan, place: Place) -> tuple[MixLine, ...]:
     return tuple(line for line in plan.mix if not _is_here(line, place))
 
 
+def left_to_others(plan: Plan, place: Place) -> Iterator[str]:
+    """How many of a plan's machines are started by applying it, and who starts the others."""
+    here = [line for line in plan.mix if _is_here(line, place)]
+    started = sum(slot.count for slot in slots_of(plan, place))
+    now = [line for line in here if not line.starts_hour]
+    rented = sum(line.peak - _always(line) for line in now if not line.option.is_commitment)
+    if not rented:
+        yield f"apply starts all {counted(started, 'machine')} of the plan"
+    else:
+        yield (
+            f"apply starts {counted(started, 'machine')}; the plan rents up to {rented:,} more as demand comes:"
+            " 'hcloud decide' or your own scheduler starts and ends those"
+        )
+    if later := sum(line.peak for line in here if line.starts_hour):
+        yield f"{counted(later, 'reserved machine')} of the plan begin later: plan again then"
+    for there in sorted({f"{line.provider} {line.region}" for line in left_out(plan, place)}):
+        yield f"the plan also has machines in {there}: apply them there, with a state of their own"
+
+
+def _always(line: MixLine) -> int:
+    """How many machines of a rented line are started by applying the plan."""
+    return int(line.count.to_integral_value(ROUND_FLOOR)) if line.option is PurchaseOption.ON_DEMAND else 0
+
+
 def _is_here(line: MixLine, place: Place) -> bool:
     return (line.provider, line.region) == (place.provider, place.region)
 
@@ -57,12 +82,10 @@ def _reserved(plan: Plan, place: Place) -> Iterator[Slot]:
 
 def _standing(plan: Plan, place: Place) -> Iterator[Slot]:
     for line in plan.mix:
-        if line.option is PurchaseOption.ON_DEMAND and _is_here(line, place):
-            count = int(line.count.to_integral_value(ROUND_FLOOR))
-            if count:
-                address = f"{STANDING}-{slug(line.instance_type)}"
-                hourly = line.hourly / line.count
-                yield Slot(address, line.instance_type, (), count, hourly)
+        if line.option is PurchaseOption.ON_DEMAND and _is_here(line, place) and (count := _always(line)):
+            address = f"{STANDING}-{slug(line.instance_type)}"
+            hourly = line.hourly / line.count
+            yield Slot(address, line.instance_type, (), count, hourly)
 
 
 def slug(name: str) -> str:

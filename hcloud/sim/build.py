@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hcloud.control.controller import open_pool
 from hcloud.control.state import COMMANDS, Job, Kind, new_control
@@ -26,8 +28,9 @@ _MOST_DRAWS = 1 << 18
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """All of a run but its jobs: the strategy, the cloud, what it sells, the reserved servers, the seed, and how many
-    samples of the record are taken."""
+    """All of a run but its jobs: the strategy, the cloud, what it sells, the reserved servers, the seed, how many
+    samples of the record are taken, and from when to when (s from the first submission) use and dollars count, None for
+    all."""
 
     strategy: Strategy
     cloud: CloudModel
@@ -35,6 +38,7 @@ class Setting:
     pool: int
     seed: int
     samples: int = 240
+    window: tuple[float, float] | None = None
 
 
 def usual_capacity(tasks: int, pool: int, *, journal: bool) -> world.Capacity:
@@ -62,6 +66,7 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Wor
         series,
         np.zeros((setting.samples, setting.pool)),
     )
+    made.tally.since, made.tally.until = setting.window or (0.0, math.inf)
     for place in range(setting.pool):
         open_host(made, place, 0.0)
     return made
@@ -178,6 +183,16 @@ def encoded(vector: Ints) -> tuple[Ints, Ints]:
     digits = -np.sort(-np.clip(vector, 0, 99), axis=1)
     weights = 100 ** np.arange(4, -1, -1, dtype=np.int64)
     return digits[:, :5] @ weights, digits[:, 5:] @ weights
+
+
+def unplaceable(setting: Setting, tasks: Tasks) -> NDArray[np.bool_]:
+    """Which tasks no server holds that the strategy may use: reserved ones, or any type where it rents on demand."""
+    kinds = rental_kinds(setting)
+    large = kinds[setting.shop.large]
+    held = (tasks.ask <= large.cores) & (tasks.memory <= large.memory)
+    if setting.strategy.mechanism("on_demand").rule != "none":
+        held |= smallest_fitting(tasks, kinds) >= 0
+    return ~held
 
 
 def smallest_fitting(tasks: Tasks, kinds: Table[Kind]) -> Ints:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from hcloud.model.workload import Window
 from hcloud.planning.choice import unbeaten
 from hcloud.policy.records import Reals
 from hcloud.sim.interval import Interval
@@ -15,6 +16,18 @@ from hcloud.sim.shop import Shop
 WEEKS = (1, 4, 13, 26, 52, 53, 104)
 """Spans that cumulative costs are told for; a term of the reserve is 52 weeks."""
 RESERVED = "reserved"
+MOST_REFUSED = 0.01  # ours: a strategy that leaves out more of the work than this is not compared
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Jobs that were left out before any run, since no type holds them, and the part of all work that they are."""
+
+    jobs: int = 0
+    work: float = 0.0
+
+
+NOTHING_DROPPED = Dropped()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +66,18 @@ class Compared:
     runs: tuple[Measures, ...]
     first: Simulated
     on_front: bool = False
+    dropped: Dropped = NOTHING_DROPPED
+
+    @property
+    def refused_work(self) -> float:
+        """The largest part of the work that it left out in any run or that was dropped before, as no type holds it."""
+        left = 1 - self.dropped.work
+        return self.dropped.work + left * max(run.use.refused_work for run in self.runs)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it did (nearly) all of the work, so that its dollars can be compared."""
+        return self.refused_work <= MOST_REFUSED
 
     def interval(self, figure: Callable[[Measures], float]) -> Interval:
         """A figure over the seeds."""
@@ -71,6 +96,7 @@ class Comparison:
     seeds: tuple[int, ...]
     strategies: tuple[Compared, ...]
     checks: tuple[Check, ...]
+    window: Window | None = None
 
 
 def dollars_per_hour(run: Measures) -> float:
@@ -84,6 +110,8 @@ def kept_qos(run: Measures) -> float:
 
 
 def with_front(made: Sequence[Compared]) -> list[Compared]:
-    """The strategies, each told whether no other one is both cheaper and better in the mean."""
-    front = unbeaten([(c.interval(dollars_per_hour).mean, c.interval(kept_qos).mean) for c in made])
-    return [replace(compared, on_front=told) for compared, told in zip(made, front, strict=True)]
+    """The strategies, each told whether no other one that did the work is both cheaper and better in the mean."""
+    able = [c for c in made if c.is_compared]
+    front = unbeaten([(c.interval(dollars_per_hour).mean, c.interval(kept_qos).mean) for c in able])
+    best = {c.name for c, told in zip(able, front, strict=True) if told}
+    return [replace(c, on_front=c.name in best) for c in made]

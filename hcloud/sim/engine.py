@@ -73,7 +73,9 @@ def simulate(w: World, until: int) -> bool:
 def _advance(w: World, now: float) -> None:
     tally, desk = w.tally, w.control.desk
     passed = now - tally.now
-    tally.used_seconds += passed * desk.used
+    counted = min(now, tally.until) - max(tally.now, tally.since)
+    if counted > 0:
+        tally.used_seconds += counted * desk.used
     tally.queue_seconds += passed * desk.queued
     tally.now = now
 

@@ -9,6 +9,8 @@ import numpy as np
 
 from hcloud.control.state import OWN
 from hcloud.policy.records import Reals
+from hcloud.sim.build import unplaceable
+from hcloud.sim.fitting import work_share
 from hcloud.sim.run import Charge, Outcome, charges, reserved_cost
 from hcloud.units import SECONDS_PER_HOUR
 
@@ -59,7 +61,8 @@ class Service:
 class Use:
     """Capacity: mean utilisation of the reserved pool over the run; instances launched and reused; instances released
     as soon as they were empty, per use and per instance ever obtained; moves and enlargements of jobs; jobs refused,
-    interrupted, and not finished; mappings that had no quality sample."""
+    interrupted, and not finished; mappings that had no quality sample; the part of the work (vCPU-seconds) of jobs that
+    no type holds."""
 
     utilisation: float
     spin_ups: int
@@ -72,12 +75,14 @@ class Use:
     interrupted: int
     unfinished: int
     cold_starts: int
+    refused_work: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
     """Dollars of a run. The reserve is amortised over the ``ideal_hours`` that the jobs would have taken without
-    waiting; ``unused`` is the part of it that no job used; ``upfront`` is what the reserve costs for a whole term."""
+    waiting, or over the window of the trace that counts, as what is rented is; ``hours`` are those and what the run
+    took longer. ``unused`` is the part of the reserve that no job used, ``upfront`` what it costs for a whole term."""
 
     hours: float
     ideal_hours: float
@@ -191,9 +196,10 @@ def _service(outcome: Outcome) -> Service:
 
 def _use(outcome: Outcome) -> Use:
     world = outcome.world
-    tally, desk = world.tally, world.control.desk
+    tally, desk, tasks = world.tally, world.control.desk, outcome.tasks
     launched = int((outcome.of_rentals("paid") != OWN).sum())
-    capacity = desk.pool * tally.now
+    since, until = outcome.setting.window or (0.0, float(tally.now))
+    capacity = desk.pool * (until - since)
     return Use(
         utilisation=float(tally.used_seconds / capacity) if capacity else float("nan"),
         spin_ups=launched,
@@ -206,19 +212,22 @@ def _use(outcome: Outcome) -> Use:
         interrupted=int(tally.stopped),
         unfinished=int((outcome.of_tasks("ended") < 0).sum()) - int(tally.refused),
         cold_starts=int(desk.cold_starts),
+        refused_work=work_share(tasks.need, tasks.work, unplaceable(outcome.setting, tasks)),
     )
 
 
 def _cost(outcome: Outcome) -> Cost:
     shop, tasks = outcome.setting.shop, outcome.tasks
-    ideal = float((tasks.submit + tasks.work).max()) if len(tasks) else 0.0
+    last = float((tasks.submit + tasks.work).max(initial=0.0))
+    since, until = outcome.setting.window or (0.0, last)
+    ideal = until - since
     rented = charges(outcome)
     reserved = reserved_cost(outcome, ideal)
     pool = outcome.world.control.desk.pool / 1000 * ideal / SECONDS_PER_HOUR
     used = outcome.world.tally.used_seconds / 1000 / SECONDS_PER_HOUR
     idle = max(1 - used / pool, 0.0) if pool else 0.0
     return Cost(
-        outcome.seconds / SECONDS_PER_HOUR,
+        (ideal + outcome.seconds - last) / SECONDS_PER_HOUR,
         ideal / SECONDS_PER_HOUR,
         reserved,
         reserved * exact(idle),

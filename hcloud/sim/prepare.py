@@ -8,17 +8,19 @@ import numpy as np
 
 from hcloud.model import cloud, strategy, workload
 from hcloud.policy.records import Ints, Reals
+from hcloud.sim.fitting import Room, pieces
 from hcloud.sim.streams import stream
 from hcloud.sim.vectors import drawn, estimated, put_profiled
 
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """The jobs in the order of their decisions, those larger than the largest type split into pieces.
+    """The jobs in the order of their decisions, those that may be split and fit no type in pieces.
 
     Times in seconds from the first submission, ``need`` and ``ask`` in thousandths of a vCPU, ``memory`` in MiB,
     interference vectors [task, resource] 0..99 as they are known (``vector``, what is decided on) and as they are
-    (``truth``, what acts), ``job`` the row of the workload; ``left_out`` counts jobs by reason.
+    (``truth``, what acts), ``job`` the row of the workload and ``ids`` the trace's own name of it; ``left_out`` counts
+    jobs by reason.
     """
 
     submit: Reals
@@ -33,20 +35,27 @@ class Tasks:
     coin: Reals
     job: Ints
     left_out: dict[str, int]
+    ids: workload.Ids | None = None
+
+    def name(self, task: int) -> str:
+        """The trace's own name of a task's job, or its row where it has none."""
+        return workload.job_name(None if self.ids is None else self.ids[task], int(self.job[task]))
 
     def __len__(self) -> int:
         return len(self.submit)
 
 
-def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strategy, largest: int, seed: int) -> Tasks:
-    """The tasks of a workload under a strategy's information rule; ``largest`` is in thousandths of a vCPU.
+def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strategy, largest: Room, seed: int) -> Tasks:
+    """The tasks of a workload under a strategy's information rule; ``largest`` is the room of the largest type.
 
     Jobs with GPUs are left out and counted. Rows that come at the same time are put in an order of their own content,
     so that the order of the file does not matter.
     """
     keep, left_out = _usable(jobs)
     rank = _ranks(jobs)
-    rows, copies = _pieces(jobs, keep[_canonical(jobs, keep, rank)], largest)
+    ordered = keep[_canonical(jobs, keep, rank)]
+    copies = pieces(jobs, ordered, largest)
+    rows, copies = np.repeat(ordered, copies), np.repeat(copies, copies)
     need = np.maximum(np.rint(jobs.cores[rows] * 1000 / copies), 1).astype(np.int64)
     memory = np.ceil(jobs.memory[rows] * 1024 / copies - 1e-9).astype(np.int64)
     service = (jobs.kind[rows] == workload.Kind.SERVICE).astype(np.int64)
@@ -59,14 +68,20 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     vector = estimated(truth, information, seed)
     put_profiled((truth, vector), jobs, chosen, seed, informed=information.rule != "requested")
     if information.rule == "requested":
-        ask = requested(need[order], information, largest, stream(seed, "user requests"))
+        ask = requested(need[order], information, largest.cores, stream(seed, "user requests"))
     else:
         ask = need[order]
     coin = stream(seed, "coin").random(len(chosen))
     return Tasks(
         submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
-        vector, truth, coin, chosen.astype(np.int64), left_out,
+        vector, truth, coin, chosen.astype(np.int64), left_out, None if jobs.ids is None else jobs.ids[chosen],
     )  # fmt: skip
+
+
+def origin(jobs: workload.Jobs) -> float:
+    """The second of the trace that tasks count from: the first submission of a job that is run."""
+    keep, _ = _usable(jobs)
+    return float(jobs.submit[keep].min()) if len(keep) else 0.0
 
 
 def _usable(jobs: workload.Jobs) -> tuple[Ints, dict[str, int]]:
@@ -85,12 +100,6 @@ def _canonical(jobs: workload.Jobs, keep: Ints, rank: Ints) -> Ints:
     """The order of rows by their own content, so that the first of an application is the same in any file."""
     columns = (rank, jobs.memory, jobs.cores, jobs.kind, jobs.duration, jobs.submit)
     return np.lexsort(tuple(c[keep] for c in columns))
-
-
-def _pieces(jobs: workload.Jobs, keep: Ints, largest: int) -> tuple[Ints, Ints]:
-    """Rows repeated for every piece of a job, and into how many pieces each was split."""
-    copies = np.maximum(np.ceil(jobs.cores[keep] * 1000 / largest - 1e-9), 1).astype(np.int64)
-    return np.repeat(keep, copies), np.repeat(copies, copies)
 
 
 def _delays(jobs: workload.Jobs, rows: Ints, information: strategy.Mechanism) -> Reals:

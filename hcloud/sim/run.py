@@ -87,14 +87,17 @@ class Charge:
 
 def charges(outcome: Outcome) -> tuple[Charge, ...]:
     """What the rented instances cost, by offer. Each is charged from its launch to its release, in whole seconds
-    rounded outwards, by the billing rule of its provider."""
+    rounded outwards, by the billing rule of its provider; where a window counts, for its part in it."""
     shop, made = outcome.setting.shop, []
-    begun = np.floor(outcome.of_rentals("launched")).astype(np.int64)
-    seconds = np.ceil(outcome.of_rentals("released")).astype(np.int64) - begun
+    since, until = outcome.setting.window or (-np.inf, np.inf)
+    launched, released = outcome.of_rentals("launched"), outcome.of_rentals("released")
+    inside = (launched < until) & (released > since)
+    begun = np.floor(np.maximum(launched, since))
+    seconds = (np.ceil(np.minimum(released, until)) - begun).astype(np.int64)
     kinds, paid = outcome.of_rentals("kind"), outcome.of_rentals("paid")
     for at, rentable in enumerate(shop.types):
         for spot in (False, True):
-            chosen = seconds[(kinds == at) & ((paid == INTERRUPTIBLE) == spot)]
+            chosen = seconds[(kinds == at) & ((paid == INTERRUPTIBLE) == spot) & inside]
             offer = (rentable.spot if spot else None) or rentable.on_demand
             if len(chosen):
                 lengths, counts = np.unique(chosen, return_counts=True)

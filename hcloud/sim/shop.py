@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
 
+import numpy as np
+
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import (
@@ -20,11 +22,14 @@ from hcloud.model.catalog import (
     SustainedUse,
 )
 from hcloud.model.strategy import Strategy
+from hcloud.model.workload import Jobs
+from hcloud.sim.fitting import Priced, held_by_some, largest_whole, worth_reserving
 from hcloud.units import HOURS_PER_YEAR
 
 _ALIKE = Decimal("0.01")
 """GiB per vCPU by which types of one shape may differ."""
 LEAST_RATIO, MOST_RATIO = 1e-6, 1e6
+MOST_VCPUS = 1 << 16
 COMMITMENTS = (PurchaseOption.RESERVED, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION)
 
 
@@ -73,24 +78,59 @@ class Wanted:
         return cls(Provider.GCP, "us-central1", ("n1-standard*",), 16, 2.74)
 
 
-def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None) -> Shop:
-    """The shop around one large type: every size up to it of its family, processor and GiB per vCPU, and the
-    commitment its reserve is bought at (its own on-demand price where there is none, for strategies without reserve).
+def fitting_shop(book: PriceBook, wanted: Wanted, jobs: Jobs, *, one_shape: bool, exact: bool) -> Shop:
+    """The shop whose large type is the one worth reserving for these jobs: of ``wanted.large_vcpus`` where that is
+    ``exact``, else at least so large. With ``one_shape`` only its own family, processor and GiB per vCPU are rented,
+    else all the families that were named, in sizes up to its own.
+
+    Raises UsageError where no type matches, EvidenceError where none that does has a commitment.
+    """
+    sold = [t for t in _rentables(book, replace(wanted, large_vcpus=MOST_VCPUS)) if not t.shape.name.endswith(".metal")]
+    if exact:
+        fitting = [t for t in sold if t.shape.vcpus == wanted.large_vcpus]
+    else:
+        fitting = [t for t in sold if t.shape.vcpus >= wanted.large_vcpus] or sold[-1:]
+    if not fitting:
+        raise _unknown(wanted)
+    offers = {t.shape.name: _reserved(book, t.on_demand, wanted.price_ratio) for t in fitting}
+    priced = [Priced(t.shape, o.effective_hourly) for t in fitting if (o := offers[t.shape.name]) is not None]
+    if not priced:
+        raise _no_commitment(fitting[0].on_demand)
+    held = np.flatnonzero(held_by_some((t.shape for t in sold), jobs))
+    large = worth_reserving(priced, jobs.at(held) if len(held) else jobs).shape
+    kept = tuple(t for t in sold if t.shape.vcpus <= large.vcpus and (not one_shape or _is_alike(t.shape, large)))
+    place = next(at for at, t in enumerate(kept) if t.shape.name == large.name)
+    reserved = offers[large.name]
+    assert reserved is not None
+    sustained = book.sustained.get((wanted.provider, large.family))
+    return Shop(kept, place, reserved, book.billing[wanted.provider], sustained)
+
+
+def _is_alike(one: InstanceType, other: InstanceType) -> bool:
+    """Whether two types are sizes of one shape: family, processor, and GiB per vCPU."""
+    same = (one.family, one.arch, one.category) == (other.family, other.arch, other.category)
+    return same and abs(one.memory_gib / one.vcpus - other.memory_gib / other.vcpus) <= _ALIKE
+
+
+def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Jobs) -> Shop:
+    """The shop around one large type: every size up to it of its family, processor and GiB per vCPU (and larger ones
+    as far as a job that cannot be split needs them), and the commitment its reserve is bought at (its own on-demand
+    price where there is none, for strategies without reserve).
     """
     key = on_demand.key
     chosen = book.types[key.provider, key.instance_type]
-    wanted = Wanted(key.provider, key.region, (chosen.family,), int(chosen.vcpus), os=key.os)
-    alike = [
-        t
-        for t in _rentables(book, wanted)
-        if (t.shape.arch, t.shape.category) == (chosen.arch, chosen.category)
-        and abs(t.shape.memory_gib / t.shape.vcpus - chosen.memory_gib / chosen.vcpus) <= _ALIKE
-        and (t.shape.vcpus < chosen.vcpus or t.shape.name == chosen.name)
-    ]
+    wanted = Wanted(key.provider, key.region, (chosen.family,), MOST_VCPUS, os=key.os)
+    shapes = [t for t in _rentables(book, wanted) if _is_alike(t.shape, chosen)]
+    alike = [t for t in shapes if t.shape.vcpus < chosen.vcpus or t.shape.name == chosen.name]
+    large, need = len(alike) - 1, largest_whole(jobs)
+    for larger in (t for t in shapes if t.shape.vcpus > chosen.vcpus and not t.shape.name.endswith(".metal")):
+        if need.fits(alike[-1].shape):
+            break
+        alike.append(larger)
     commitment = reserved or _by_ratio(on_demand, 1.0)
     return Shop(
         tuple(alike),
-        len(alike) - 1,
+        large,
         commitment,
         book.billing[key.provider],
         book.sustained.get((key.provider, chosen.family)),
@@ -116,16 +156,28 @@ def open_shop(book: PriceBook, wanted: Wanted) -> Shop:
     types = _rentables(book, wanted)
     large = next((i for i, t in enumerate(types) if t.shape.vcpus == wanted.large_vcpus), None)
     if large is None:
-        raise UsageError(
-            f"{wanted.provider} {wanted.region}: no priced type of {wanted.large_vcpus} vCPUs matches"
-            f" {', '.join(wanted.patterns)}",
-            hint=f"see 'hcloud pricing list --provider {wanted.provider} --region {wanted.region}'",
-        )
+        raise _unknown(wanted)
     cheapest = types[large]
-    ratio = wanted.price_ratio
-    reserved = _by_ratio(cheapest.on_demand, ratio) if ratio is not None else _commitment(book, cheapest.on_demand)
+    reserved = _reserved(book, cheapest.on_demand, wanted.price_ratio)
+    if reserved is None:
+        raise _no_commitment(cheapest.on_demand)
     series = cheapest.shape.family
     return Shop(types, large, reserved, book.billing[wanted.provider], book.sustained.get((wanted.provider, series)))
+
+
+def _unknown(wanted: Wanted) -> UsageError:
+    return UsageError(
+        f"{wanted.provider} {wanted.region}: no priced type of {wanted.large_vcpus} vCPUs matches"
+        f" {', '.join(wanted.patterns)}",
+        hint=f"see 'hcloud pricing list --provider {wanted.provider} --region {wanted.region}'",
+    )
+
+
+def _no_commitment(on_demand: Offer) -> EvidenceError:
+    return EvidenceError(
+        f"{on_demand.key}: the price book has no one-year commitment for it",
+        hint="import its price, or state --price-ratio",
+    )
 
 
 def _rentables(book: PriceBook, wanted: Wanted) -> tuple[Rentable, ...]:
@@ -154,12 +206,10 @@ def _by_ratio(on_demand: Offer, ratio: float) -> Offer:
     return Offer(key, Decimal(0), upfront, Origin(on_demand.origin.source, on_demand.origin.day, note))
 
 
-def _commitment(book: PriceBook, on_demand: Offer) -> Offer:
-    """The provider's own one-year commitment of the type, all upfront where that is sold."""
+def _reserved(book: PriceBook, on_demand: Offer, ratio: float | None) -> Offer | None:
+    """The commitment of a type at a stated ratio of prices, else the provider's own for a year, all upfront where that
+    is sold; None where there is none."""
+    if ratio is not None:
+        return _by_ratio(on_demand, ratio)
     usable = [o for o in book.commitments(on_demand.key) if o.key.option in COMMITMENTS and o.key.term_years == 1]
-    if not usable:
-        raise EvidenceError(
-            f"{on_demand.key}: the price book has no one-year commitment for it",
-            hint="import its price, or state --price-ratio",
-        )
-    return min(usable, key=lambda o: (o.key.payment != Payment.ALL, o.term_cost))
+    return min(usable, key=lambda o: (o.key.payment != Payment.ALL, o.term_cost), default=None)

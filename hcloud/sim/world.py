@@ -159,11 +159,14 @@ class Line:
 
 
 class Tally:
-    """Counters of a run: seconds of simulated time, pool vCPU-ms and queue jobs integrated over it, the last finish,
+    """Counters of a run: seconds of simulated time, pool vCPU-ms integrated over it from ``since`` to ``until`` (the
+    window that counts) and queue jobs over all of it, the last finish,
     the last control period; jobs running and come; rows written; whether a table was too short; how often things
     happened (``at_once`` of the ``emptied`` instances were released, jobs ``reused`` an instance)."""
 
     now: float
+    since: float
+    until: float
     used_seconds: float
     queue_seconds: float
     last_finish: float

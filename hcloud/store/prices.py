@@ -88,7 +88,7 @@ class PriceStore:
                 {"provider": str(p), "series": s, "tiers": [plain(t) for t in rule.tiers]}
                 for (p, s), rule in sorted(book.sustained.items())
             ],
-            "quarantine": [_quarantine_row(q) for q in book.quarantine if q.key is not None],
+            "quarantine": [_quarantine_row(q) for q in book.quarantine if q.key is not None or q.is_of_a_term],
         }
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
@@ -161,7 +161,7 @@ def _sync_directory(directory: Path) -> None:
 
 def _quarantine_row(refused: QuarantinedPrice) -> dict[str, str]:
     row = {"row": refused.row, "reason": refused.reason}
-    return row | {name: str(getattr(refused.key, name)) for name in _KEY_FIELDS}
+    return row if refused.key is None else row | {name: str(getattr(refused.key, name)) for name in _KEY_FIELDS}
 
 
 def _read_meta(path: Path) -> Mapping[str, object]:
@@ -179,7 +179,7 @@ def _read_meta(path: Path) -> Mapping[str, object]:
 
 def _quarantine(meta: Mapping[str, object]) -> tuple[QuarantinedPrice, ...]:
     rows = _rows(meta, "quarantine")
-    return tuple(QuarantinedPrice(r["row"], r["reason"], _guarded(_key, r)) for r in rows)
+    return tuple(QuarantinedPrice(r["row"], r["reason"], _guarded(_key, r) if "provider" in r else None) for r in rows)
 
 
 def _sustained(meta: Mapping[str, object]) -> dict[TypeKey, SustainedUse]:

@@ -6,20 +6,34 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from hcloud.errors import StaleError
+from hcloud.errors import StaleError, UsageError
 from hcloud.live.apply import apply, destroy, ends_of_all
 from hcloud.live.guards import check_true
 from hcloud.live.outcome import Outcome
 from hcloud.live.site import Progress
 from hcloud.model.change import ChangeSet
 from hcloud.planning.change_digest import wanted_digest
+from hcloud.readers.config import Loaded
 from hcloud.store.plan_file import load_changes
-from hcloud.usecases.live_ground import LiveGround
+from hcloud.usecases.connect import FAKE, IN_MEMORY
+from hcloud.usecases.live_ground import LiveGround, place_of
 
 
 def changes_of(path: Path) -> ChangeSet:
     """The changes that a plan file holds; InputError where it holds none."""
     return load_changes(path)
+
+
+def check_cloud(loaded: Loaded, selection: str, planned: ChangeSet) -> None:
+    """Refuse a plan with UsageError that was made for another cloud than the one selected, before that is opened."""
+    scope, fake = planned.base.scope, planned.base.scope.endpoint == IN_MEMORY
+    if (scope.cloud, fake) == (place_of(loaded, selection).provider, selection.startswith(FAKE)):
+        return
+    made_for = f"{FAKE}:{scope.cloud}" if fake else scope.cloud
+    raise UsageError(
+        f"the plan was made for --cloud {made_for} ({scope.region}), not for {selection}: nothing was applied",
+        hint=f"apply it with --cloud {made_for}, or plan again with --cloud {selection}",
+    )
 
 
 def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:

@@ -17,6 +17,7 @@ from hcloud.model.purchase import Need, PurchasePlan
 from hcloud.planning.history import said_of_history
 from hcloud.planning.purchase import Basis, expiring, orders, purchase_plan, still_to_buy, unplanned
 from hcloud.planning.purchase_gates import CLOCK_SKEW, check_against_plan
+from hcloud.planning.purchase_reconciled import Reconciled, reconciled
 from hcloud.readers.config import CommitmentsSection, Loaded
 from hcloud.store.plan_file import plan_document
 from hcloud.store.purchase_file import check_target, save_purchase_plan, sealed
@@ -45,6 +46,7 @@ class Planned:
     elsewhere: tuple[str, ...]
     expiring: tuple[Commitment, ...]
     unplanned: tuple[Commitment, ...]
+    reconciled: Reconciled
     warnings: tuple[str, ...] = ()
 
 
@@ -75,7 +77,8 @@ def _planned(plan: Plan, asked: Asked, ground: CommitGround, at: datetime) -> Pl
         save_purchase_plan(found, asked.out)
     later = tuple(n for n in here if n not in chosen)
     warned = said_of_history(plan.history) if found is not None else ()
-    return Planned(found, chosen, later, elsewhere, expiring(held, at), unplanned(plan, held, at), warned)
+    way = reconciled(plan, chosen, later, () if found is None else found.items)
+    return Planned(found, chosen, later, elsewhere, expiring(held, at), unplanned(plan, held, at), way, warned)
 
 
 def plan_digest(plan: Plan) -> str:

@@ -16,6 +16,8 @@ from hcloud.store.journal import Entry, Journal, read_journal
 from hcloud.usecases.decide import replay
 from hcloud.usecases.explain_turns import Ahead, Turn, turns
 
+HINT = 100
+
 
 @dataclass(slots=True)
 class Story:
@@ -70,8 +72,10 @@ def explain_job(path: Path, job: str) -> Story:
     journal = read_journal(path)
     arrivals = [at for at, e in enumerate(journal.events) if isinstance(e, Arrival) and e.job == job]
     if not arrivals:
-        known = ", ".join(e.job for e in journal.events if isinstance(e, Arrival))
-        raise UsageError(f"{path}: no job {job} in it", hint=f"jobs in it: {known[:80]}")
+        known = [e.job for e in journal.events if isinstance(e, Arrival)]
+        pieces = [name for name in known if name.startswith(f"{job}.")]
+        shown = f"it was split: {', '.join(pieces)}" if pieces else f"jobs in it: {', '.join(known)}"
+        raise UsageError(f"{path}: no job {job} in it", hint=shown[:HINT])
     return _story(journal, arrivals[-1])
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
-from decimal import Decimal
 
 from hcloud.errors import DeniedError
 from hcloud.live.patience import Limits, Patience
 from hcloud.model.catalog import Provider
 from hcloud.model.live import Commitment, Scope
-from hcloud.planning.purchase import is_standing
+from hcloud.planning.purchase import held_quantity, is_standing
+from hcloud.planning.settings import LARGE_VCPUS
 from hcloud.readers.config import Loaded, OwnedSection
 from hcloud.usecases.live_ground import LiveGround
 
@@ -30,7 +31,8 @@ def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]
         scope, held = asking.ask(ground.cloud.scope), asking.ask(ground.cloud.commitments)
     except DeniedError as error:
         return loaded, (f"what is held already could not be read, and is not counted: {error}",)
-    found = tuple(owned_sections(held, scope, at))
+    standing = _standing(ground)
+    found = tuple(owned_sections([_counted_in(c, ground, standing) for c in held], scope, at))
     known = tuple(o for o in found if o.key in ground.book.offers)
     strange = sorted({str(o.key) for o in found if o not in known})
     said = tuple(f"{key} is held and the price book has no price of it: it is not counted" for key in strange)
@@ -38,10 +40,34 @@ def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]
     return replace(loaded, config=config), said
 
 
+def _standing(ground: LiveGround) -> tuple[str, ...]:
+    """The types of the machines that the state remembers, the most frequent first."""
+    state = ground.store.load()
+    counted = Counter(r.instance_type for r in state.records) if state is not None else Counter[str]()
+    return tuple(name for name, _ in sorted(counted.items(), key=lambda c: (-c[1], c[0])))
+
+
+def _counted_in(found: Commitment, ground: LiveGround, standing: Sequence[str]) -> Commitment:
+    """A savings plan with a type that its dollars can be counted in: its own, else of its family the one that most
+    machines here are of, else one of 16 vCPUs or the next smaller (ours: any of a family costs the same a vCPU)."""
+    if not found.option.is_spend_based or "." in found.instance_type or not found.instance_type:
+        return found
+    shapes = [s for (p, _), s in ground.book.types.items() if p == ground.place.provider]
+    fits = [s for s in shapes if s.family == found.instance_type and s.vcpus <= LARGE_VCPUS]
+    ordered = [s.name for s in sorted(fits, key=lambda s: (-s.vcpus, s.name))]
+    known = {s.name for s in shapes if s.family == found.instance_type}
+    name = next((n for n in (*(t for t in standing if t in known), *ordered)), found.instance_type)
+    return replace(found, instance_type=name)
+
+
 def owned_sections(held: Iterable[Commitment], scope: Scope, at: datetime) -> Iterator[OwnedSection]:
-    """Each commitment of instances that stands and says when it ends; what is bound to no type cannot be stated so."""
+    """Each commitment that stands and says when it ends, in instances or in dollars an hour; what no type is told of
+    cannot be stated so."""
     for found in held:
-        if found.instance_type and found.count and found.ends and found.term_years and is_standing(found, at):
+        spends = found.option.is_spend_based
+        if not (found.instance_type and found.ends and found.term_years and is_standing(found, at)):
+            continue
+        if quantity := held_quantity(found):
             yield OwnedSection(
                 provider=Provider(scope.cloud),
                 region=scope.region,
@@ -49,6 +75,7 @@ def owned_sections(held: Iterable[Commitment], scope: Scope, at: datetime) -> It
                 option=found.option,
                 term_years=3 if found.term_years == 3 else 1,
                 payment=found.payment,
-                count=Decimal(found.count),
+                count=None if spends else quantity,
+                dollars_per_hour=quantity if spends else None,
                 expires=found.ends.date(),
             )

@@ -27,7 +27,7 @@ from hcloud.model.event import (
 from hcloud.model.strategy import Strategy
 from hcloud.policy.codes import LAUNCH
 from hcloud.policy.quality import complement
-from hcloud.policy.records import Table
+from hcloud.policy.records import Ints, Table
 from hcloud.policy.rules import Rules
 from hcloud.sim import world
 from hcloud.sim.compiled import kernels
@@ -169,12 +169,17 @@ class Reading:
 
 
 def job_names(outcome: Outcome) -> list[str]:
-    """Jobs by their row in the workload; pieces of one that was too large for a server are told apart."""
+    """Jobs by the trace's own ids (by their row where it has none); pieces of one that was split are told apart."""
     rows = outcome.tasks.job
+    names = _named_apart([outcome.tasks.name(task) for task in range(len(rows))], rows)
+    return names if len(set(names)) == len(names) else _named_apart([str(row) for row in rows.tolist()], rows)
+
+
+def _named_apart(names: list[str], rows: Ints) -> list[str]:
     pieces = np.bincount(rows)
     seen: dict[int, int] = {}
-    names = []
-    for row in rows.tolist():
+    told = []
+    for name, row in zip(names, rows.tolist(), strict=True):
         seen[row] = seen.get(row, 0) + 1
-        names.append(str(row) if pieces[row] == 1 else f"{row}.{seen[row]}")
-    return names
+        told.append(name if pieces[row] == 1 else f"{name}.{seen[row]}")
+    return told

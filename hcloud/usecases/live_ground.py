@@ -109,7 +109,7 @@ class LiveGround:
     def terms(self) -> Terms:
         """Dollars an hour on demand of everything that may stand here."""
         if self.is_local:
-            return Terms(dict.fromkeys(_local_types(), OWN_MACHINE), free="this machine")
+            return Terms(dict.fromkeys(local_types(), OWN_MACHINE), free="this machine")
         return Terms(OnDemandRates(self.book, Provider(self.place.provider), self.place.region))
 
     def slots(self, plan: Plan | None) -> tuple[Slot, ...]:
@@ -274,7 +274,8 @@ def _in_full(state: str) -> str:
     return state if "://" in state else str(Path(state).resolve())
 
 
-def _local_types() -> tuple[str, ...]:
+def local_types() -> tuple[str, ...]:
+    """The types that this machine runs as a cloud."""
     from hcloud.providers.local.settings import TYPES
 
     return tuple(TYPES)

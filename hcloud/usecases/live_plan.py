@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 
+from hcloud.errors import UsageError
 from hcloud.model.change import ChangeSet
 from hcloud.model.live import CommitmentOrder
 from hcloud.model.plan import Plan
 from hcloud.model.state import Operating
-from hcloud.planning.slots import Place
+from hcloud.planning.slots import Place, left_out, left_to_others
 from hcloud.usecases.held import with_held
-from hcloud.usecases.live_ground import LiveGround
+from hcloud.usecases.live_ground import LiveGround, local_types
 from hcloud.usecases.plan import make_plan
 from hcloud.usecases.progress import Progress, unheard
 
@@ -38,8 +39,29 @@ def plan_live(ground: LiveGround, at: datetime, progress: Progress = unheard) ->
     terms = ground.terms()
     if plan is not None:
         terms = replace(terms, operating=operating_of(plan), wanted=tuple(missing_of(plan, ground.place)))
+        if not config.fleet:
+            check_startable(plan, ground)
+            terms = replace(terms, said=tuple(left_to_others(plan, ground.place)))
     found = ground.changes(ground.slots(plan), terms)
     return Planned(None if plan is None else replace(plan, changes=found), found)
+
+
+def check_startable(plan: Plan, ground: LiveGround) -> None:
+    """Refuse a plan with UsageError whose machines the named cloud cannot run: none of them is sold there."""
+    if len(left_out(plan, ground.place)) < len(plan.mix) or not plan.mix:
+        return
+    types = ", ".join(sorted({line.instance_type for line in plan.mix}))
+    if ground.is_local:
+        raise UsageError(
+            f"the plan needs {types}; --cloud local runs {', '.join(local_types())} machines of this computer only",
+            hint="name such machines in section fleet of hcloud.yaml, or rehearse the plan with --cloud fake",
+        )
+    places = ", ".join(sorted({f"{line.provider} {line.region}" for line in plan.mix}))
+    raise UsageError(
+        f"the plan is for {places} ({types}); --cloud {ground.selection} acts in {ground.place.provider}"
+        f" {ground.place.region}",
+        hint=f"hcloud plan --provider {ground.place.provider} --region {ground.place.region} plans for it",
+    )
 
 
 def _decided(ground: LiveGround, at: datetime, progress: Progress) -> Plan:

@@ -24,6 +24,7 @@ from hcloud.planning.operation import (
     reserves_to_try,
 )
 from hcloud.planning.owned import Owned
+from hcloud.planning.window import window_of
 from hcloud.policy.compose import compose
 from hcloud.policy.retention import keep_seconds
 from hcloud.readers.clouds import load_cloud
@@ -37,7 +38,7 @@ from hcloud.sim.shop import Shop, shop_for, shop_of
 from hcloud.units import HOURS_PER_MONTH, cents, rate
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.simulate import strategies_named
-from hcloud.usecases.simulation import Study, pool_for, simulate_once, strategy_for, with_seed
+from hcloud.usecases.simulation import Study, able_strategies, pool_for, simulate_once, strategy_for, with_seed
 
 AUTO = "auto"
 ADDING = 0.7  # ours: the part of the progress bar that is over when seeds begin to be added
@@ -140,10 +141,11 @@ def _study(ground: Ground) -> Study:
         )
     candidate = ground.decision.evaluations[0].candidate
     on_demand = candidate.on_demand
-    shop = shop_of(ground.book, on_demand, main_commitment(ground.decision))
+    shop = shop_of(ground.book, on_demand, main_commitment(ground.decision), ground.workload)
     cloud = load_cloud(ground.config.operation.cloud or f"measured-{on_demand.key.provider}")
     section = ground.config
-    return Study(ground.workload, cloud, shop, True, section.planning.seed, section.workload.scenario)
+    window, scenario = window_of(ground.workload), section.workload.scenario
+    return Study(ground.workload, cloud, shop, True, section.planning.seed, scenario, window, drop_unplaceable=True)
 
 
 def _held(owned: Sequence[Owned], study: Study) -> Held:
@@ -160,7 +162,8 @@ def _baseline(held: Held) -> Candidate:
 
 
 def _candidates(study: Study, strategies: Sequence[Strategy], decision: Decision, held: Held) -> list[Candidate]:
-    made = [c for s in strategies for c in _of_strategy(study, s, decision, held)]
+    able = able_strategies(study, strategies)
+    made = [c for s in able for c in _of_strategy(study, s, decision, held)]
     if not made:
         raise UsageError(
             f"{study.shop.types[study.shop.large].shape.name} has no commitment among the allowed options, and every"

@@ -34,6 +34,7 @@ from hcloud.usecases.sources import check_regions, open_prices, open_workload
 
 DAY = 86_400
 SPLITTABLE = frozenset({"swim"})  # MapReduce tasks run on any machine: a job need not fit on one
+COUNTED_DIGITS = 4  # a savings plan is bought in rounded dollars: the instances it covers are whole but for that
 READING = 0.2  # ours: the part of the progress bar that reading takes where strategies are simulated
 FITTING_JOBS = 0.95  # ours: the share of jobs an instance must be able to hold
 
@@ -80,7 +81,7 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
         seed=settings.seed,
         demand=demand,
         assumptions=tuple(assumptions(demand, settings, decision)),
-        warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date(), operation))),
+        warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date(), operation, book.quarantine))),
         operation=operation,
     )
     return Outcome(state(decision, around), decision)
@@ -157,7 +158,7 @@ def _owned(section: OwnedSection, book: PriceBook, now: datetime, speed: Callabl
     if (section.count is None) == (section.dollars_per_hour is None):
         raise UsageError(f"owned: {section.key}: give either count or dollars_per_hour")
     dollars = section.dollars_per_hour
-    count = section.count if dollars is None else dollars / offer.effective_hourly
+    count = section.count if dollars is None else round(dollars / offer.effective_hourly, COUNTED_DIGITS)
     hours = (datetime.combine(section.expires, time(), UTC) - now) / timedelta(hours=1)
     shape = book.instance_type(section.provider, section.instance_type)
     return Owned(offer, shape, count or Decimal(0), max(int(hours), 0), speed(section.provider, shape.family))

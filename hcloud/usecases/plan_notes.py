@@ -8,6 +8,7 @@ from datetime import date
 
 import numpy as np
 
+from hcloud.model.catalog import QuarantinedPrice
 from hcloud.model.operation import Operation
 from hcloud.model.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Workload, odd_times
@@ -76,11 +77,12 @@ def _of_futures(decision: Decision, settings: PlanSettings) -> Iterator[Assumpti
     seconds = forecast.pattern * forecast.step_seconds
     periods = seconds // WEEK if seconds >= 2 * WEEK else seconds // DAY
     own = counted(periods, "week" if seconds >= 2 * WEEK else "day")
-    known = f"the levels of the trace's own {own} and" if periods > 1 else "no week of the trace, and"
+    prior = f"this prior, worth {risk.level_prior_weeks:g} weeks (ours)"
+    known = f"the trace's own {own} and {prior}" if periods > 1 else f"{prior}, alone: the trace is under two days"
     yield Assumption(
         "planning.level_prior",
         f"{risk.level_prior:g}",
-        f"futures draw the level of demand from {known} this prior, worth {risk.level_prior_weeks:g} weeks (ours)",
+        f"futures draw the level of demand from {known}",
     )
     yield Assumption(
         "planning.growth_prior", f"{risk.growth_prior:g}", "futures draw growth a year with this deviation (ours)"
@@ -89,7 +91,7 @@ def _of_futures(decision: Decision, settings: PlanSettings) -> Iterator[Assumpti
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What warnings are drawn from."""
+    """What warnings are drawn from; ``refused`` are the rows of the price book that could not be used."""
 
     loaded: Loaded
     workload: Workload
@@ -97,6 +99,7 @@ class Seen:
     decision: Decision
     today: date
     operation: Operation | None = None
+    refused: tuple[QuarantinedPrice, ...] = ()
 
 
 def warnings(seen: Seen) -> Iterator[str]:
@@ -138,6 +141,7 @@ def _of_prices(seen: Seen) -> Iterator[str]:
         yield f"the oldest price is {age_days} days old; 'hcloud pricing refresh' fetches today's"
     if age_days < 0:
         yield "the prices are newer than the time the plan is made at (--now)"
+    yield from _refused_terms(seen)
     unpriced = [r.address for r in seen.decision.refusals if r.reason.startswith(UNPRICED)]
     if unpriced:
         count = counted(len(unpriced), "type")
@@ -148,6 +152,23 @@ def _of_prices(seen: Seen) -> Iterator[str]:
     for owned in seen.decision.owned:
         if not owned.hours_left:
             yield f"owned: {owned.offer.key} has expired and counts for nothing"
+
+
+def _refused_terms(seen: Seen) -> Iterator[str]:
+    """That prices of commitments in the allowed regions were refused when they were read: nothing competes there."""
+    places = {(m.provider, r, m.os) for m in seen.loaded.config.settings().markets for r in m.regions}
+
+    def is_meant(row: QuarantinedPrice) -> bool:
+        if row.key is not None:
+            return (row.key.provider, row.key.region, row.key.os) in places
+        return any(f".{region}.{system}." in row.row for _, region, system in places)
+
+    rows = [row for row in seen.refused if row.is_of_a_term and is_meant(row)]
+    if rows:
+        yield (
+            f"{counted(len(rows), 'price')} of commitments in the price book cannot be used, for example"
+            f" {rows[0].row}: {rows[0].reason}"
+        )
 
 
 def _of_jobs(jobs: Jobs, decision: Decision) -> Iterator[str]:

@@ -99,7 +99,7 @@ def import_files(paths: Sequence[Path], hints: Hints, advance: Advance, mode: Mo
         return Intake(tuple(taken), None)
     book = stored if stored is not None else PriceBook({}, {})
     for source in taken:
-        book = book.merged(_named(source))
+        book = _laid_over(book, source)
     store.save(book, {"imported": ", ".join(t.name for t in taken)})
     advance(1)
     return Intake(tuple(taken), store.directory)
@@ -141,7 +141,7 @@ def refresh(target: Target, now: datetime, advance: Advance, limits: Limits = US
             f"{name}: the answer holds no price that can be used; stored prices are unchanged",
             hint=f"is {target.region!r} a region of {target.provider}?",
         )
-    store.save((stored or PriceBook({}, {})).merged(_named(taken)), {"refreshed": name})
+    store.save(_laid_over(stored or PriceBook({}, {}), taken), {"refreshed": name})
     advance(1)
     return Intake((taken,), store.directory)
 
@@ -183,6 +183,12 @@ def compare_named(old: str, new: str) -> Comparison:
 def _scope(key: OfferKey) -> tuple[str, ...]:
     """What a price file speaks of when it has an offer: one way to pay for a type, for whatever term."""
     return (key.provider, key.region, key.instance_type, key.os, key.tenancy, key.option)
+
+
+def _laid_over(book: PriceBook, source: Taken) -> PriceBook:
+    """A book with a source laid over it: of what was not understood in a file only the latest import is told."""
+    kept = tuple(q for q in book.quarantine if q.key is not None or not q.row.startswith(f"{source.name}: "))
+    return replace(book, quarantine=kept).merged(_named(source))
 
 
 def _named(source: Taken) -> PriceBook:

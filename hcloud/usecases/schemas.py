@@ -17,6 +17,7 @@ from hcloud.usecases.init import DURATION, KEYS, SECTIONS
 from hcloud.usecases.report_quality_schema import accuracy_schema, quality_schema
 from hcloud.usecases.report_schema import report_schema
 from hcloud.usecases.screen_schemas import SCREENS
+from hcloud.usecases.simulation_schemas import SIMULATED
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "docs" / "schemas"
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -152,7 +153,7 @@ def documents() -> Mapping[str, str]:
         "state.schema.json": state_schema(),
         "state-screen.schema.json": state_screen_schema(),
         "changes.schema.json": changes_schema(),
-        **{f"{name}.schema.json": schema for name, schema in SCREENS.items()},
+        **{f"{name}.schema.json": schema for name, schema in {**SCREENS, **SIMULATED}.items()},
     }
     return {name: json.dumps(s, indent=2, ensure_ascii=False) + "\n" for name, s in schemas.items()}
 

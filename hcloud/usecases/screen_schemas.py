@@ -56,29 +56,9 @@ def printed(title: str, properties: Mapping[str, Schema], *optional: str) -> Sch
 
 
 PROBLEM = closed({"file": TEXT, "where": TEXT, "value": TEXT, "allowed": TEXT})
-_SPREAD = closed({"count": COUNT, **{n: maybe(NUMBER) for n in ("mean", "p5", "p25", "p50", "p75", "p95", "p99")}})
-_MONEY = ("reserved", "unused_reservation", "rented")
-_RUN = closed(
-    {
-        "seed": COUNT,
-        "reserved_servers": COUNT,
-        **dict.fromkeys(
-            ("batch_performance", "service_tail", "completion_seconds", "waiting_seconds", "queued_seconds"), _SPREAD
-        ),
-        "kept_qos": maybe(NUMBER),
-        "utilisation": maybe(NUMBER),
-        "spin_ups": COUNT,
-        "reuses": COUNT,
-        "released_at_once_per_use": maybe(NUMBER),
-        "released_at_once_per_instance": maybe(NUMBER),
-        **dict.fromkeys(("reschedules", "enlargements", "interrupted", "refused", "unfinished"), COUNT),
-        "hours": NUMBER,
-        **{f"{n}_cost": DECIMAL for n in _MONEY},
-        "cost_per_ideal_hour": DECIMAL,
-        "cost_per_hour": DECIMAL,
-        "cumulative_cost": by_name(DECIMAL),
-        "charges": several(closed({"offer": TEXT, "instances": COUNT, "seconds": COUNT, "cost": DECIMAL})),
-    }
+WINDOW = closed(
+    dict.fromkeys(("start", "end", "cut_before_seconds", "cut_after_seconds"), NUMBER)
+    | {"rule": {"enum": [rule.value for rule in WindowRule]}}
 )
 _INTERVAL = maybe(
     {"anyOf": [closed({"mean": v, "half": maybe(v)}) for v in (NUMBER, DECIMAL)], "description": "mean and half width"}
@@ -102,6 +82,7 @@ _RECORDED = closed(
 _MEASURED = closed(
     {"value": NUMBER, "low": NUMBER, "high": NUMBER, "samples": COUNT, "at": MOMENT, "machine": TEXT, "source": TEXT}
 )
+_FAILED = closed({"why": TEXT, "at": MOMENT, "machine": TEXT, "source": TEXT})
 PROFILE = closed(
     {
         "app": TEXT,
@@ -109,14 +90,16 @@ PROFILE = closed(
         "metric": closed({"name": TEXT, "unit": TEXT, "rising": FLAG}),
         "command": several(TEXT),
         "entries": closed({a.value: by_name(_MEASURED) for a in Aspect}, *(a.value for a in Aspect)),
+        "failures": closed({a.value: by_name(_FAILED) for a in Aspect}, *(a.value for a in Aspect)),
         "unmeasurable": closed(dict.fromkeys(RESOURCES, TEXT), *RESOURCES),
         "notes": several(TEXT),
-    }
+    },
+    "failures",
 )
 _PREDICTED = closed({"value": NUMBER, "low": NUMBER, "high": NUMBER, "measured": FLAG})
 _ROW = closed(
     {
-        "held_out_error": NUMBER,
+        "held_out_error": maybe(NUMBER),
         "neighbours": several(closed({"app": TEXT, "likeness": NUMBER})),
         "columns": by_name(_PREDICTED),
     }
@@ -129,6 +112,7 @@ _ANSWER = closed(
         "quality": maybe(WHOLE),
         "size_for_target": maybe(TEXT),
         "type_ranking": several(closed({"type": TEXT, "value": NUMBER})),
+        "type_ranking_by_cost": several(closed({"type": TEXT, "value": NUMBER, "dollars_per_hour": DECIMAL})),
         "aspects": closed({a.value: _ROW for a in Aspect}, *(a.value for a in Aspect)),
         "unmeasurable": by_name(TEXT),
         "probes": several(closed({"aspect": TEXT, "column": TEXT, "gain": maybe(NUMBER), "why": TEXT})),
@@ -210,11 +194,6 @@ SCREENS: Mapping[str, Schema] = {
         },
     ),
     "checks": printed("hcloud validate and doctor", {"checks": several(_CHECK)}),
-    "simulation": printed(
-        "hcloud simulate and compare",
-        {"currency": DOLLARS, "workload": TEXT, "jobs": COUNT, "cloud": TEXT, "seeds": several(COUNT), "profiled": FLAG}
-        | {"strategies": several(closed({"name": TEXT, "on_front": maybe(FLAG), "runs": several(_RUN)}))},
-    ),
     "sweep": printed(
         "hcloud sweep",
         {"inputs": TEXT, "workload": TEXT, "keys": several(TEXT), "seeds": several(COUNT), "currency": DOLLARS}
@@ -331,10 +310,7 @@ SCREENS: Mapping[str, Schema] = {
                     )
                 }
             ),
-            "window": closed(
-                dict.fromkeys(("start", "end", "cut_before_seconds", "cut_after_seconds"), NUMBER)
-                | {"rule": {"enum": [rule.value for rule in WindowRule]}}
-            ),
+            "window": WINDOW,
             "demand": closed(
                 {"start": NUMBER, "step_seconds": COUNT, "cores": _SERIES, "memory_gib": _SERIES}
                 | {"batch_cores": _SERIES}

@@ -20,7 +20,7 @@ from hcloud.sim.run import run
 from hcloud.sim.variation import varied_cloud, varied_strategy
 from hcloud.store.sweep_rows import Figure, Row
 from hcloud.units import plain, rate
-from hcloud.usecases.simulation import Study, pool_for, setting_for, strategy_for, tasks_for, with_seed
+from hcloud.usecases.simulation import Study, check_placeable, pool_for, setting_for, strategy_for, tasks_for, with_seed
 from hcloud.usecases.sweep_grid import Batch, Changes, WhatIf
 
 T = TypeVar("T")
@@ -73,7 +73,9 @@ class Bench:
         seeded = self._kept("study", first.seed, lambda: with_seed(self.study, first.seed))
         study = replace(seeded, cloud=varied_cloud(self.study.cloud, first.changes))
         setting = setting_for(study, strategy, self._pool(study, strategy, first.changes))
-        measures = measure(run(replace(setting, samples=_SAMPLES), self._tasks(study, strategy)))
+        tasks = self._tasks(study, strategy)
+        check_placeable(study, setting, tasks)
+        measures = measure(run(replace(setting, samples=_SAMPLES), tasks))
         service = service_figures(measures)
         return tuple(self._row(what_if, measures, service) for what_if in batch.what_ifs)
 

@@ -67,7 +67,8 @@ def totals(changes: ChangeSet) -> Iterator[str]:
 def _cells(change: Change) -> tuple[str, str, str]:
     """Where, what, and dollars an hour more or less."""
     count = change.count or len(change.ids)
-    return harmless(change.address), harmless(f"{count} x {change.instance_type}"), f"{change.hourly:+,.4f} $/h"
+    times = f"{count} x " if count else ""  # savings plans are dollars, not machines
+    return harmless(change.address), harmless(f"{times}{change.instance_type}"), f"{change.hourly:+,.4f} $/h"
 
 
 def _lines(change: Change, row: Sequence[str], widths: Sequence[int], width: int) -> Iterator[Text]:

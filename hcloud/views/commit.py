@@ -11,6 +11,7 @@ from rich.text import Text
 
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.purchase import Refund
+from hcloud.planning.purchase_reconciled import sentences
 from hcloud.units import cents, format_money, harmless, plain
 from hcloud.views.console import Terminal
 from hcloud.views.plan import SHORT, said_of_risk
@@ -53,7 +54,7 @@ def _point(line: str) -> Table:
 
 
 def _needs_table(needs: Sequence[Need], width: int) -> RenderableType:
-    names = ("commitment", "wanted", "held", "to buy", "upfront", "total", "pays above")
+    names = ("commitment", "wanted", "held", "buy", "upfront", "total", "pays above")
     rows = [
         (
             _what(n),
@@ -149,10 +150,10 @@ def show_planned(found: Planned, out: str, terminal: Terminal) -> None:
     for place in found.elsewhere:
         terminal.note(f"not here: the plan buys in {place} too (--region)")
     if found.purchases is None:
-        terminal.show("nothing is left to buy: what the plan wants is held")
+        terminal.show("nothing is left to buy: what the plan wants is held", *map(_point, sentences(found.reconciled)))
         return
     terminal.show(purchase_table(found.purchases, terminal.out.width), "")
-    terminal.show(*map(_point, _terms_of(found.purchases)))
+    terminal.show(*map(_point, [*_terms_of(found.purchases), *sentences(found.reconciled)]))
     terminal.note(f"written: {out}; it can be bought once, until {found.purchases.expires:%Y-%m-%d %H:%M} UTC")
     terminal.note(f"then: HYC_ALLOW_PURCHASE=1 hcloud commit apply {out} (with the --cloud of this plan)")
 

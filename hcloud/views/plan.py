@@ -239,12 +239,12 @@ def _point(line: str) -> Table:
 
 
 def _spread_out(plan: Plan) -> list[str]:
-    """Which dollars these are: status and changes tell others."""
+    """Which dollars these are: commit, status and changes show others."""
     if not any(line.option.is_commitment for line in plan.mix):
         return []
-    return [
-        "$/h of what is reserved is its whole price spread over the term; apply and status tell list prices by type"
-    ]
+    bound = sum((line.total for line in plan.purchases), Decimal(0))
+    buys = f": 'hcloud commit plan' buys {format_money(bound)} over the terms" if bound else ""
+    return [f"reserved $/h is amortised{buys}; apply and status show on-demand list prices"]
 
 
 def _risk(plan: Plan) -> list[str]:

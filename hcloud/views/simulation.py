@@ -13,6 +13,7 @@ from hcloud.sim.comparison import WEEKS, Compared, Comparison, Simulated, dollar
 from hcloud.sim.interval import Interval
 from hcloud.units import counted
 from hcloud.views.tables import Figures, fitted, hanging
+from hcloud.views.window import window_document, window_line
 
 if TYPE_CHECKING:
     from hcloud.sim.measure import Measures, Spread
@@ -59,7 +60,10 @@ def show_comparison(comparison: Comparison, terminal: Terminal) -> None:
     names = ("", *(c.name for c in comparison.strategies))
     rows = [[label, *(_with_half(c.interval(f), d) for c in comparison.strategies)] for label, f, d in lines]
     rows.insert(0, ["reserved", *(f"{c.runs[0].pool}" for c in comparison.strategies)])
-    rows.append(["on the front", *("yes" if c.on_front else "" for c in comparison.strategies)])
+    if any(c.refused_work for c in comparison.strategies):
+        rows.append(["work left out, %", *(f"{100 * c.refused_work:.1f}" for c in comparison.strategies)])
+    told = [("yes" if c.on_front else "") if c.is_compared else "not compared" for c in comparison.strategies]
+    rows.append(["on the front", *told])
     terminal.show(fitted(Figures(names, rows, frozenset(range(1, len(names)))), terminal.out.width), "")
     several = len(comparison.seeds) > 1
     about = (
@@ -67,8 +71,13 @@ def show_comparison(comparison: Comparison, terminal: Terminal) -> None:
     )
     said = f"{about}; front: no other strategy is both cheaper and better"
     terminal.show(hanging(said, terminal.out.width, "· "))
-    best = min((c for c in comparison.strategies if c.on_front), key=lambda c: c.interval(dollars_per_hour).mean)
-    terminal.show(f"· cheapest on the front: {best.name}")
+    best = [c for c in comparison.strategies if c.on_front]
+    cheapest = min(best, key=lambda c: c.interval(dollars_per_hour).mean, default=None)
+    terminal.show(
+        "· no strategy is compared: each left out more than 1% of the work"
+        if cheapest is None
+        else f"· cheapest on the front: {cheapest.name}"
+    )
     _show_checks(comparison, terminal)
     _notes(comparison, terminal)
 
@@ -85,8 +94,16 @@ def simulation_document(comparison: Comparison, at: datetime) -> dict[str, objec
         "cloud": comparison.cloud,
         "seeds": list(comparison.seeds),
         "profiled": comparison.profiled,
+        "window": None if comparison.window is None else window_document(comparison.window),
         "strategies": [
-            {"name": c.name, "on_front": c.on_front, "runs": [_run_document(m) for m in c.runs]}
+            {
+                "name": c.name,
+                "on_front": c.on_front,
+                "compared": c.is_compared,
+                "dropped": c.dropped.jobs,
+                "dropped_work": c.dropped.work,
+            }
+            | {"runs": [_run_document(m) for m in c.runs]}
             for c in comparison.strategies
         ],
     }
@@ -115,6 +132,7 @@ def _run_document(m: Measures) -> dict[str, object]:
         "enlargements": m.use.enlargements,
         "interrupted": m.use.interrupted,
         "refused": m.use.refused,
+        "refused_work": m.use.refused_work,
         "unfinished": m.use.unfinished,
         "hours": cost.hours,
         "reserved_cost": _text(cost.reserved, _CENT),
@@ -246,15 +264,21 @@ def _show_checks(comparison: Comparison, terminal: Terminal) -> None:
 
 
 def _notes(comparison: Comparison, terminal: Terminal) -> None:
+    if comparison.window is not None:
+        said = f"dollars and use are of the window: {window_line(comparison.window)}"
+        terminal.show(hanging(said, terminal.out.width, "· "))
     terminal.show(hanging(_NOT_PACKED, terminal.out.width, "· "))
     first: Compared = comparison.strategies[0]
     for reason, count in first.first.left_out.items():
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")
     pieces = first.runs[0].jobs - (comparison.jobs - sum(first.first.left_out.values()))
     if pieces > 0:
-        terminal.note(f"jobs larger than the largest type are split up: {counted(pieces, 'piece')} more")
+        terminal.note(f"jobs that fit no type and may be split are split up: {counted(pieces, 'piece')} more")
     for compared in comparison.strategies:
         run = compared.runs[0]
-        for count, what in ((run.use.refused, "refused: no type holds them"), (run.use.unfinished, "still queued")):
-            if count:
-                terminal.warn(f"{compared.name}: {counted(count, 'job')} {what}")
+        if lost := run.use.refused + compared.dropped.jobs:
+            out = "" if compared.is_compared else "; it is not compared"
+            said = f"{counted(lost, 'job')} left out ({compared.refused_work:.1%} of the work)"
+            terminal.warn(f"{compared.name}: {said}: no type holds them{out}")
+        if run.use.unfinished:
+            terminal.warn(f"{compared.name}: {counted(run.use.unfinished, 'job')} still queued")

@@ -275,7 +275,7 @@ def test_a_plan_of_a_workload_shows_what_it_changes(capsys: pytest.CaptureFixtur
 
 
 def test_what_was_simulated_arrives_in_the_applied_state(capsys: pytest.CaptureFixture[str]) -> None:
-    configured([], live={"cloud": "fake:aws"})
+    configured([], live={"cloud": "fake:aws"}, operation={"runs": 1})
     words = ["plan", "scenario:static", "-s", "HF", "--seeds", "1", "--out", "plan.json", "--json"]
     assert run(words) == 0
     operation = json.loads(capsys.readouterr().out)["operation"]
@@ -397,6 +397,51 @@ def test_a_plan_knows_its_cloud(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(Path("plan.json").read_text(encoding="utf-8"))["base"]["scope"]["endpoint"] == "memory"
     assert run(["apply", "plan.json", "-y"]) == 0
     assert "converged: 6 launched" in said(capsys)[0]
+
+
+@pytest.mark.parametrize("other", ["local", "fake:gcp", "aws", "azure"])
+def test_a_plan_for_another_cloud_is_refused_before_anything_is_asked(
+    other: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configured(FLEET)
+    assert run(["plan", "--cloud", "fake:aws", "--out", "plan.json"]) == 0
+    capsys.readouterr()
+    assert run(["apply", "plan.json", "--cloud", other, "-y"]) == 64
+    out, err = said(capsys)
+    assert f"the plan was made for --cloud fake:aws (us-east-1), not for {other}: nothing was applied" in err
+    assert "launch" not in out
+
+
+@pytest.mark.parametrize(
+    ("cloud", "why"),
+    [
+        ("local", "--cloud local runs small, medium, large machines of this computer only"),
+        ("fake:gcp", "the plan is for aws us-east-1 (m6i.4xlarge); --cloud fake:gcp acts in gcp us-central1"),
+    ],
+)
+def test_a_plan_that_the_cloud_cannot_run_is_refused(cloud: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    configured([])
+    words = ["plan", "scenario:static", "--provider", "aws", "--family", "m6i", "--vcpus", "16", "--cloud", cloud]
+    assert run(words) == 64
+    assert why in said(capsys)[1]
+
+
+def test_a_plan_says_how_many_machines_apply_starts_and_who_starts_the_rest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    configured([])
+    assert run(["plan", "scenario:static", "--cloud", "fake:aws", "--out", "plan.json"]) == 0
+    shown = " ".join(said(capsys)[0].split())
+    plan = json.loads(Path("plan.json").read_text(encoding="utf-8"))
+    started = sum(s["count"] for s in plan["changes"]["slots"])
+    rented = sum(m["peak"] - int(Decimal(m["count"])) for m in plan["mix"] if m["option"] == "on-demand")
+    assert started > 0 < rented
+    told = f"apply starts {started} machines; the plan rents up to {rented} more as demand comes: 'hcloud decide'"
+    assert told in shown
+    assert run(["apply", "plan.json", "-y"]) == 0
+    shown = " ".join(said(capsys)[0].split())
+    assert told in shown
+    assert f"converged: {started} launched" in shown
 
 
 def test_commitments_that_are_missing_are_shown_and_never_bought(capsys: pytest.CaptureFixture[str]) -> None:

@@ -275,3 +275,13 @@ def test_a_plan_is_not_written_through_a_link(trace: Path, tmp_path: Path) -> No
     link.symlink_to(tmp_path / "elsewhere")
     assert run(["plan", str(trace), *NOW, "--out", str(link)]) == 1
     assert not (tmp_path / "elsewhere").exists()
+
+
+def test_a_plan_says_that_prices_of_commitments_were_refused(trace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prices = Path(__file__).parents[1] / "cases" / "prices" / "ec2instances.json"
+    assert run(["pricing", "import", str(prices), *NOW]) == 0
+    capsys.readouterr()
+    assert run(["plan", str(trace), "--provider", "aws", *NOW]) == 0
+    warned = " ".join(capsys.readouterr().err.split())
+    assert "1 price of commitments in the price book cannot be used, for example ec2instances.json" in warned
+    assert "yrTerm9Standard.noUpfront: is no reserved term hcloud knows" in warned

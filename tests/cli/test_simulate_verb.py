@@ -117,8 +117,10 @@ def test_only_services_and_no_queue(tmp_path: Path, capsys: pytest.CaptureFixtur
 def test_a_job_no_type_holds_is_refused_and_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     jobs = tmp_path / "jobs.csv"
     jobs.write_text(JOBS + "0,100,2,4,batch\n1,100,1,4000,batch\n")
-    assert run("simulate", str(jobs), "-s", "OdM") == 0
-    assert "OdM: 1 job refused" in capsys.readouterr().err
+    assert run("simulate", str(jobs), "-s", "OdM") == 9
+    assert "job 1 (1 vCPU, 4000 GiB) fits no type" in capsys.readouterr().err
+    assert run("simulate", str(jobs), "-s", "OdM", "--drop-unplaceable") == 0
+    assert "OdM: 1 job left out" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -155,4 +157,4 @@ def test_the_paper_cloud_is_the_default_and_a_market_brings_its_own(
     assert run("simulate", jobs, "-s", "SR") == 0
     assert "cloud paper · gcp us-central1, n1-standard-16" in " ".join(capsys.readouterr().out.split())
     assert run("simulate", jobs, "-s", "SR", "--provider", "aws") == 0
-    assert "cloud measured-aws · aws us-east-1, m5.4xlarge" in " ".join(capsys.readouterr().out.split())
+    assert "cloud measured-aws · aws us-east-1, c5.4xlarge" in " ".join(capsys.readouterr().out.split())

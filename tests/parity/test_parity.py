@@ -26,6 +26,7 @@ from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.strategies import NAMES, load_strategy, parse_strategy
 from hcloud.sim.build import Setting
 from hcloud.sim.compiled import compiled, plain
+from hcloud.sim.fitting import Room
 from hcloud.sim.prepare import Tasks, tasks_of
 from hcloud.sim.run import Outcome, run
 from hcloud.sim.scenarios import scenario
@@ -55,7 +56,7 @@ def outcome(name: str, jobs: int) -> Outcome:
 def simulated(strategy: Strategy, cloud: CloudModel, jobs: int) -> Outcome:
     wanted = Wanted.paper()
     book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
-    tasks = tasks_of(scenario("high-variability", SEED), cloud, strategy, 16_000, SEED)
+    tasks = tasks_of(scenario("high-variability", SEED), cloud, strategy, Room(16_000, 61_440), SEED)
     setting = Setting(strategy, cloud, open_shop(book, wanted), POOLS[strategy.name], SEED)
     return run(setting, first(tasks, jobs), journal=True)
 

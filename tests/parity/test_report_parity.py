@@ -20,6 +20,7 @@ from hcloud.readers.clouds import load_cloud
 from hcloud.readers.prices.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.build import Setting
+from hcloud.sim.fitting import Room
 from hcloud.sim.prepare import Tasks, tasks_of
 from hcloud.sim.run import Outcome, charges, run
 from hcloud.sim.scenarios import scenario
@@ -36,7 +37,7 @@ BOOK = replace(load_bundled(providers={WANTED.provider}, regions={WANTED.region}
 def simulated(name: str, *, spot: bool) -> Outcome:
     strategy, cloud = load_strategy(name), load_cloud("paper")
     strategy = with_spot(strategy, 0.9) if spot else strategy
-    tasks = tasks_of(scenario("high-variability", SEED), cloud, strategy, 16_000, SEED)
+    tasks = tasks_of(scenario("high-variability", SEED), cloud, strategy, Room(16_000, 61_440), SEED)
     values: dict[str, Any] = {f.name: getattr(tasks, f.name) for f in fields(tasks)}
     values |= {key: v[:JOBS] for key, v in values.items() if isinstance(v, np.ndarray)}
     return run(Setting(strategy, cloud, open_shop(BOOK, WANTED), 2, SEED), Tasks(**values), journal=True)

@@ -149,6 +149,14 @@ def test_ec2instances_gives_whole_dollars_where_six_decimals_allow_it() -> None:
     assert split_term(D("0.05"), 1, Payment.ALL) == (D(0), D(438))
 
 
+def test_ec2instances_of_before_convertible_ones_have_standard_terms() -> None:
+    text = (CASES / "ec2instances.json").read_text(encoding="utf-8").replace("yrTerm1Standard.", "yrTerm1.")
+    from hcloud.readers.prices.ec2instances import read_ec2instances
+
+    old = read_ec2instances(text, Source("old.json", date(2016, 5, 1)))
+    assert prices(old) == prices(read("ec2instances.json"))
+
+
 def test_ec2instances_quarantines_what_it_cannot_use() -> None:
     why = reasons(read("ec2instances.json"))
     assert "no instance_type" in why["[2]"]

@@ -21,6 +21,7 @@ from hcloud.planning.purchase import expiring, held_quantity, still_to_buy, unpl
 from hcloud.planning.purchase_exit import way_out
 from hcloud.planning.purchase_gates import check_against_plan
 from hcloud.planning.purchase_history import History, history
+from hcloud.planning.purchase_reconciled import reconciled, sentences
 from hcloud.readers.exit_terms import exit_terms
 from hcloud.usecases.held import owned_sections
 
@@ -140,7 +141,11 @@ def quoted(hourly: str) -> CommitmentQuote:
 
 def test_what_the_cloud_holds_can_be_stated_as_owned() -> None:
     scope = Scope("aws", "111122223333", "us-east-1")
-    (section,) = owned_sections([held(RI, 4), held(RI, 3, state="ended"), held(COMPUTE, 0)], scope, AT)
+    unbound = held(COMPUTE, 0, instance_type="")
+    section, plan_ = owned_sections(
+        [held(RI, 4), held(RI, 3, state="ended"), held(COMPUTE, 0, hourly=Decimal("2.5")), unbound], scope, AT
+    )
+    assert (plan_.count, plan_.dollars_per_hour) == (None, Decimal("2.5"))
     assert str(section.key) == "aws/us-east-1/m5.large/reserved-instance-1y-no-upfront"
     assert section.count == 4
     assert section.expires == (AT + timedelta(days=364)).date()
@@ -195,3 +200,30 @@ def test_a_later_conclusion_goes_over_an_earlier_one(tmp_path: Path) -> None:
     found = history(cast("list[PurchaseConclusion]", entries)).purchases[0]
     assert found.conclusion is not None
     assert found.conclusion.why == "again"
+
+
+def test_a_purchase_plan_and_its_plan_tell_the_same_dollars_or_why_not() -> None:
+    made = plan(
+        line(RI, "10", monthly=Decimal(7300)),
+        line(RI, "2", starts_hour=4380),
+        line(RI, "3", region="us-west-2"),
+    )
+    here = [n for n in still_to_buy(made, [held(RI, 4)], AT) if n.wanted.region == "us-east-1"]
+    now, later = [n for n in here if n.wanted.starts is None], [n for n in here if n.wanted.starts is not None]
+    item = cast("Any", SimpleNamespace(amount=Decimal(6 * 8760 + 100)))
+    found = reconciled(made, now, later, [item])
+    assert found.planned == 15 * 8760
+    assert (found.held, found.later, found.elsewhere) == (Decimal(4 * 8760), Decimal(2 * 8760), Decimal(3 * 8760))
+    assert found.amount == item.amount
+    [said] = sentences(found)
+    assert said.startswith(
+        "the plan commits $131,400.00 over the terms; - $35,040.00 held already, - $17,520.00 begins"
+    )
+    assert "+ $100.00 by which the cloud's quotes differ from the plan's prices = $52,660.00 to buy" in said
+    alone = plan(line(RI, "10", monthly=Decimal(7300)))
+    [agrees] = sentences(
+        reconciled(alone, still_to_buy(alone, [], AT), (), [cast("Any", SimpleNamespace(amount=87600))])
+    )
+    assert agrees.startswith(
+        "agrees with the plan, which commits $87,600.00 over the terms; the plan shows $7,300/month"
+    )

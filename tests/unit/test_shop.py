@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 from builders import book, rented, reserved, shape
+from simulating import jobs_of
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
@@ -26,20 +27,30 @@ NARROW = sold("m9.narrow", 2, 4, "0.1")
 TWICE = sold("m9.8xlarge", 32, 128, "2.0")
 
 
+SMALL_JOBS = jobs_of([(0.0, 3600.0, 1.0, 4.0, 0)])
+
+
 def shelf() -> PriceBook:
     made = book(LARGE, SMALL, NARROW, TWICE)
     return PriceBook(made.types, made.offers, billing=load_bundled(providers={Provider.AWS}).billing)
 
 
 def test_the_plans_type_comes_with_the_smaller_sizes_of_its_shape() -> None:
-    shop = shop_of(shelf(), LARGE.on_demand, LARGE.commitments[0])
+    shop = shop_of(shelf(), LARGE.on_demand, LARGE.commitments[0], SMALL_JOBS)
     assert [t.shape.name for t in shop.types] == ["m9.large", "m9.4xlarge"]
     assert shop.types[shop.large].shape == shape("m9.4xlarge")
     assert shop.reserved is LARGE.commitments[0]
 
 
+def test_a_job_that_cannot_be_split_brings_the_larger_sizes_it_needs() -> None:
+    jobs = jobs_of([(0.0, 3600.0, 2.0, 100.0, 0), (0.0, 3600.0, 64.0, 256.0, 1)])
+    shop = shop_of(shelf(), LARGE.on_demand, LARGE.commitments[0], jobs)
+    assert [t.shape.name for t in shop.types] == ["m9.large", "m9.4xlarge", "m9.8xlarge"], "the service is split"
+    assert shop.types[shop.large].shape == shape("m9.4xlarge")
+
+
 def test_without_a_commitment_the_reserve_has_the_on_demand_price() -> None:
-    shop = shop_of(shelf(), SMALL.on_demand, None)
+    shop = shop_of(shelf(), SMALL.on_demand, None, SMALL_JOBS)
     assert abs(shop.reserved.effective_hourly - Decimal("0.13")) < Decimal("1e-9")
 
 

@@ -31,8 +31,9 @@ OPERATING_SYSTEMS = {
     "mswinSQLEnterprise": "windows-sql-enterprise",
 }  # fmt: skip
 _NOT_MACHINES = ("ebs", "emr")
-_TERM = re.compile(r"yrTerm([13])(Standard|Convertible|Savings)\.(no|partial|all)Upfront", re.ASCII)
+_TERM = re.compile(r"yrTerm([13])(Standard|Convertible|Savings|)\.(no|partial|all)Upfront", re.ASCII)
 _CLASSES = {
+    "": PurchaseOption.RESERVED,  # files of before convertible ones were sold
     "Standard": PurchaseOption.RESERVED,
     "Convertible": PurchaseOption.CONVERTIBLE,
     "Savings": PurchaseOption.INSTANCE_SAVINGS_PLAN,

@@ -31,6 +31,9 @@ _TASKS = (
     Column("cpu_capacity", high=1e9, above=True),
     Column("mem_capacity", high=limits.MEMORY_GIB * (1 << 20)),
 )
+_IN_A_GIB = {"KiB": 1 << 20, "MiB": 1 << 10}
+_MOST_GIB = 128.0  # ours: no cloud's machine has more GiB per vCPU,
+_LEAST_GIB = 0.25  # ours: and of a list of machines one has at least so many
 _FRAGMENTS = (
     Column("id", high=1e15),
     Column("duration", high=limits.DURATION_SECONDS * 1000),
@@ -70,15 +73,31 @@ def _demand(source: Source, digest: str, tables: tuple[Sink, Sink], options: Wor
     first = machines.numbers("submission_time") / 1000
     last = np.zeros(len(first))
     np.maximum.at(last, owner, end)
-    size = machines.numbers("mem_capacity") / (1 << 20)
+    unit = _memory_unit(source, machines, options)
+    size = machines.numbers("mem_capacity") / _IN_A_GIB[unit]
     held = np.maximum(last, first)
     memory = mean_in_use(grid, np.maximum(first, grid.start), held, size)
     rules = (
         Modelled("time", f"steps of {options.step_seconds} s; fragments follow one another", "step_seconds"),
-        Modelled("memory", "what the machine was given (KiB) while it ran", "fixed"),
+        Modelled("memory", f"what the machine was given (read as {unit}) while it ran", "memory_unit"),
     )
     provenance = Provenance(source.name, FORMAT, digest, pieces.rows, modelled=rules)
     return demand(grid, mean_in_use(grid, begin, end, used), provenance, options, Beside(memory))
+
+
+def _memory_unit(source: Source, machines: Sink, options: WorkloadOptions) -> str:
+    """KiB or MiB: what is asked for, else what gives the largest machine a likely size; files of both are about."""
+    if options.memory_unit != "auto":
+        return options.memory_unit
+    largest = float((machines.numbers("mem_capacity") / machines.numbers("cpu_count")).max())
+    if largest >= _LEAST_GIB * _IN_A_GIB["KiB"]:
+        return "KiB"
+    if largest <= _MOST_GIB * _IN_A_GIB["MiB"]:
+        return "MiB"
+    raise InputError(
+        f"{source.name}: mem_capacity may be KiB or MiB: at most {largest:,.0f} per vCPU",
+        hint="say which: --set memory_unit=KiB or memory_unit=MiB",
+    )
 
 
 def _owners(source: Source, machines: Floats, pieces: Floats) -> np.typing.NDArray[np.intp]:

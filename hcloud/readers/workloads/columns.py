@@ -16,7 +16,7 @@ from hcloud.readers.workloads.identity import Hashes, identity_hashes
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hcloud.model.workload import Codes, Floats
+    from hcloud.model.workload import Codes, Floats, Ids
 
 Sort = Literal["number", "time", "label", "identity", "skip"]
 
@@ -70,6 +70,9 @@ class Column:
         return bool((low > self.low if self.above else low >= self.low) and high <= self.high)
 
 
+MOST_NAMED = 1_000_000  # ours: the jobs of longer tables are known by their rows, so that their ids take no memory
+
+
 class SuspectError(Exception):
     """A fast pass met something it must refuse; a slower pass says what and where."""
 
@@ -105,6 +108,7 @@ class Sink:
         self.good = 0
         self.growing: dict[str, Growing] = {}
         self.names: dict[str, dict[str, int]] = {c.name: {} for c in columns if c.sort == "label"}
+        self.identities: list[pa.Array] = []
 
     def reserve(self, rows: int) -> None:
         """Make room for about this many rows."""
@@ -142,6 +146,14 @@ class Sink:
         """The hashes of an identity column, which the sink then forgets."""
         return self.growing.pop(name).values().astype(np.uint64, copy=False)
 
+    def ids(self) -> Ids | None:
+        """The texts of the identity column as UTF-8; None where there is none, or more rows than are kept."""
+        if not self.identities or self.rows > MOST_NAMED:
+            return None
+        texts = [text or "" for values in self.identities for text in values.to_pylist()]
+        self.identities = []
+        return np.array([text.encode() for text in texts])
+
     def has(self, name: str) -> bool:
         """Whether the column was in the input."""
         return name in self.growing
@@ -152,6 +164,9 @@ class Sink:
         if column.sort == "label":
             return self._label_codes(column, values)
         if column.sort == "identity":
+            self.identities.append(values)
+            if self.rows > MOST_NAMED:
+                self.identities.clear()
             return _identities(values)
         return self._checked_numbers(column, values)
 

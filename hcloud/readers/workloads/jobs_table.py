@@ -16,7 +16,7 @@ from hcloud.readers.workloads.options import WorkloadOptions
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from hcloud.model.workload import Codes, Floats, Kinds
+    from hcloud.model.workload import Codes, Floats, Ids, Kinds
 
 SCHEMA = (
     Column("id", "identity", required=False),
@@ -49,6 +49,7 @@ class Draft:
     apps: tuple[str, ...] = ()
     qos: Codes | None = None
     qos_classes: tuple[str, ...] = ()
+    ids: Ids | None = None
     rows: int = 0
     repaired: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
@@ -69,7 +70,7 @@ class Draft:
 
     def select(self, rows: NDArray[np.int64]) -> None:
         """Keep these rows in this order, a column at a time so that only one copy exists at once."""
-        for name in ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos"):
+        for name in ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos", "ids"):
             values = getattr(self, name)
             if values is not None:
                 setattr(self, name, values[rows])
@@ -77,6 +78,7 @@ class Draft:
 
 def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
     """Jobs of a checked table in our own schema."""
+    draft.ids = sink.ids()
     for name in ("cores", "memory", "gpus"):
         if sink.has(name):
             setattr(draft, name, sink.numbers(name))
@@ -108,7 +110,7 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
     return Jobs(
         draft.submit, draft.duration, cores, memory, gpus, kind,
         none if draft.app is None else draft.app, draft.apps,
-        none if draft.qos is None else draft.qos, draft.qos_classes, provenance,
+        none if draft.qos is None else draft.qos, draft.qos_classes, provenance, ids=draft.ids,
     )  # fmt: skip
 
 

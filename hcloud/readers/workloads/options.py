@@ -17,6 +17,7 @@ from hcloud.units import parse_decimal
 ExtraColumns = Literal["refuse", "ignore"]
 GpuRows = Literal["leave-out", "demand"]
 SeriesValue = Literal["auto", "cores", "percent", "requests"]
+MemoryUnit = Literal["auto", "KiB", "MiB"]
 KindName = Literal["batch", "service"]
 BinPoint = Literal["midpoint", "lower", "upper"]
 CensoredPoint = Literal["lower", "midpoint", "upper", "record-end"]
@@ -45,6 +46,9 @@ class WorkloadOptions:
         ``azure_censored`` that of a censored one (or ``record-end``: until the second in the lifetimes file's name).
         ``azure_zero_lifetime`` replaces a lifetime of 0 s (ended within the recording step). A machine that lives
         ``azure_service_after`` seconds or more counts as a service.
+    Bitbrains (OpenDC)
+        ``memory_unit`` of a machine's memory; ``auto`` tells KiB and MiB apart by the largest GiB per vCPU, and asks
+        where both could be.
     openb
         ``gpu`` leaves pods that ask for GPUs out (counted) or carries their GPUs as demand.
     """
@@ -75,6 +79,7 @@ class WorkloadOptions:
     azure_zero_lifetime: float = 150.0
     azure_service_after: float = 86_400.0
     gpu: GpuRows = "leave-out"
+    memory_unit: MemoryUnit = "auto"
 
     def __post_init__(self) -> None:
         """Refuse values no rule can work with, naming the key."""

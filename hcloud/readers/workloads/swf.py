@@ -84,6 +84,7 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
     sink = table.sink
     run = sink.numbers("run time")
     draft = Draft(source.name, FORMAT, table.digest, sink.numbers("submit time"), run, rows=table.rows)
+    draft.ids = sink.ids()
     draft.cores = _known(sink, "allocated processors", "requested processors")
     draft.memory = _known(sink, "used memory", "requested memory") / _KIB_PER_GIB * draft.cores
     draft.app, draft.apps = _applications(sink.numbers("application"))

@@ -39,6 +39,7 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
     stages = [table.sink.numbers(column.name) for column in _LAYOUT.columns[3:]]
     cores, duration = size_from_bytes(np.maximum.reduce(stages), np.add.reduce(stages), options)
     draft = Draft(source.name, FORMAT, table.digest, table.sink.numbers("submit"), duration, cores, rows=table.rows)
+    draft.ids = table.sink.ids()
     draft.modelled += _rules(options)
     return finish(draft, options)
 

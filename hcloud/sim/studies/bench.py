@@ -15,6 +15,7 @@ from hcloud.model.workload import Jobs, Kind
 from hcloud.policy.records import Ints
 from hcloud.policy.sizing import reserved_servers
 from hcloud.sim.build import Setting
+from hcloud.sim.fitting import Room
 from hcloud.sim.measure import Measures, measure
 from hcloud.sim.prepare import tasks_of
 from hcloud.sim.run import Outcome, run
@@ -111,7 +112,7 @@ class Bench:
         strategy = varied_strategy(self.strategies[case.strategy], case.parsed)
         cloud = varied_cloud(self.cloud, case.parsed)
         jobs = self.jobs(case, seed)
-        largest = int(self.shop.types[self.shop.large].shape.vcpus * 1000)
+        largest = Room.of(self.shop.types[self.shop.large].shape)
         setting = Setting(strategy, cloud, shop_for(self.shop, strategy), self.pool(case), seed)
         return run(setting, tasks_of(jobs, cloud, strategy, largest, seed))
 

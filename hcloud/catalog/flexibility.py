@@ -1,0 +1,45 @@
+"""Which of several commitments at one price to buy: the one that covers more kinds of use, then with less cash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
+
+COVERS: Mapping[PurchaseOption, str] = {
+    PurchaseOption.COMPUTE_SAVINGS_PLAN: "covers every family, size, system and region",
+    PurchaseOption.SAVINGS_PLAN: "covers every series, size and region",
+    PurchaseOption.FLEXIBLE_COMMITTED_USE: "covers every eligible series and region",
+    PurchaseOption.CONVERTIBLE: "can be exchanged for another family",
+    PurchaseOption.INSTANCE_SAVINGS_PLAN: "covers every size, system and tenancy of the family",
+    PurchaseOption.COMMITTED_USE: "covers every size of the series",
+    PurchaseOption.RESERVATION: "covers every size of the series, and can be exchanged within limits",
+    PurchaseOption.RESERVED: "covers every size of the family for one system and tenancy",
+}
+"""What a commitment may be used for, the freest first (ours, by the providers' own terms of 2025): what follows use by
+itself comes before what has to be exchanged by hand, and that before what is bound to a family."""
+
+Preference = tuple[int, bool, int, Decimal, bool, OfferKey]
+
+
+def preference(offer: Offer) -> Preference:
+    """The place of an offer among others at its price, the lowest first: by what it covers, regional before zonal, the
+    shorter term, less cash due when it is bought, published before derived; then by name, so that it is always one."""
+    return (*_freedom(offer), offer.upfront, bool(offer.origin.derived), offer.key)
+
+
+def _freedom(offer: Offer) -> tuple[int, bool, int]:
+    place = list(COVERS).index(offer.key.option) if offer.key.option in COVERS else len(COVERS)
+    return place, bool(offer.key.zone), offer.key.term_years
+
+
+def why_preferred(taken: Offer, other: Offer) -> str:
+    """What speaks for an offer against another at the same price."""
+    if taken.key.option != other.key.option and taken.key.option in COVERS:
+        return f"it {COVERS[taken.key.option]}"
+    if bool(taken.key.zone) != bool(other.key.zone):
+        return "it covers the whole region"
+    if taken.key.term_years != other.key.term_years:
+        return "it binds for less long"
+    return "less is due upfront" if taken.upfront < other.upfront else "its price is published"
