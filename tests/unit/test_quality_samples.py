@@ -39,7 +39,8 @@ def test_a_simulated_type_has_one_sample_from_each_instance_when_it_was_ready() 
     lines = np.asarray(world.lines)[: world.tally.lines]
     looks = lines[lines["code"] == QUALITY]
     started = lines[lines["code"] == READY]
-    kept = [w.qualities[: w.length] for w in world.control.windows]
+    windows = [world.control.windows[kind] for kind in range(len(world.control.kinds))]
+    kept = [w.qualities[: w.length] for w in windows]
     assert len(started) == sum(map(len, kept)) < len(looks)
     at_start = {(float(x["time"]), int(x["a"])) for x in started}
     first = sorted(leading(int(x["b"])) for x in looks if (float(x["time"]), int(x["a"])) in at_start)
