@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from hcloud.control.queue import append, remove, wait_of
-from hcloud.control.search import excess, find, find_idle, has_capacity, is_strict, reserved_for
+from hcloud.control.queue import append, follow, learn_wait, notice, remove, wait_of
+from hcloud.control.search import could_take, find, find_idle, has_capacity, reserved_for
 from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, seat, unseat
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, UP, Control
 from hcloud.policy.codes import (
@@ -34,7 +34,6 @@ from hcloud.policy.codes import (
 from hcloud.policy.limits import next_soft_limit
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.quality import leading, observe, quantile, reaches
-from hcloud.policy.queueing import record_opening
 from hcloud.policy.repair import enlarged, may_move
 from hcloud.policy.retention import behaved, keep_seconds
 
@@ -137,6 +136,8 @@ def _carry_out(c: Control, number: int, server: int, verdict: tuple[int, int, fl
         append(c, number)
         command(c, WAIT, number, -1, verdict)
     else:
+        if verdict[0] == LARGE:
+            follow(c, number, c.jobs[number].asked)
         _rent(c, number, verdict, -1)
 
 
@@ -205,11 +206,8 @@ def leave(c: Control, number: int, performance: float, now: float) -> None:
     server = c.servers[place]
     if server.paid == OWN:
         c.desk.used -= c.jobs[number].cores
-        free = free_cores(c, place)
-        for size in range(len(c.kinds)):
-            if c.kinds[size].cores <= free:
-                record_opening(c.waits[size], now)
         drain(c, place, now)
+        notice(c, place, utilisation(c) >= c.rules.hard, now)
     elif server.tenants == 0:
         _retain_or_release(c, number, place, performance, now)
 
@@ -256,6 +254,7 @@ def _start_queued(c: Control, number: int, ahead: int, freed: int, now: float) -
     if not dynamic or utilisation(c) < c.rules.hard:
         server = _place_for_queued(c, number, freed)
         if server >= 0:
+            learn_wait(c, number, now)
             remove(c, number, ahead, now)
             _sit_down(c, number, server, c.jobs[number].ask)
             waited = now - c.jobs[number].asked
@@ -270,10 +269,7 @@ def _place_for_queued(c: Control, number: int, freed: int) -> int:
     """A server for a queued job; while it is known to fit nowhere else only the freed server is looked at."""
     job = c.jobs[number]
     if c.desk.blocked == number + 1 and freed >= 0:
-        server = c.servers[freed]
-        if not has_capacity(c, server, job, job.ask) or (is_strict(c) and excess(c, server, job, job.ask) > 0):
-            return -1
-        return freed
+        return freed if could_take(c, freed, job) else -1
     found = reserved_for(c, job, -1)
     if found < 0:
         c.desk.blocked = number + 1
@@ -286,6 +282,7 @@ def _leave_queue(c: Control, number: int, ahead: int, now: float) -> bool:
     if margin <= 0.0:
         return False
     remove(c, number, ahead, now)
+    follow(c, number, now)
     _rent(c, number, (LARGE, WAIT_TOO_LONG, margin), -1)
     return True
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from hcloud.control.state import LOOKED_AT, Control
-from hcloud.policy.queueing import expected_wait, record_wait, wait_quantile
+from hcloud.control.search import could_take, reserved_for
+from hcloud.control.state import LOOKED_AT, Control, Job
+from hcloud.policy.placement import RESOURCES
+from hcloud.policy.queueing import expected_wait, record_opening, record_wait, wait_quantile
 
 
 def append(c: Control, number: int) -> None:
@@ -18,7 +20,7 @@ def append(c: Control, number: int) -> None:
 
 
 def remove(c: Control, number: int, ahead: int, now: float) -> None:
-    """Take a job out of the queue, ``ahead`` being the one before it (-1: it is the head), and learn its wait."""
+    """Take a job out of the queue, ``ahead`` being the one before it (-1: it is the head)."""
     job = c.jobs[number]
     if ahead >= 0:
         c.jobs[ahead].behind = job.behind
@@ -30,7 +32,59 @@ def remove(c: Control, number: int, ahead: int, now: float) -> None:
     c.desk.blocked = 0
     c.desk.queued -= 1
     c.desk.last_queued = now
-    record_wait(c.waits[job.size_class], c.rules.history, now - job.asked)
+
+
+def learn_wait(c: Control, number: int, now: float) -> None:
+    """A queued job is taken, and still in the queue: how long it waited, and how long of that at the head."""
+    job = c.jobs[number]
+    waits = c.waits[job.size_class]
+    record_wait(waits, c.rules.history, now - job.asked, 0)
+    record_opening(waits, now - max(job.asked, c.desk.last_queued))
+
+
+def follow(c: Control, number: int, now: float) -> None:
+    """A job that is not to wait any longer goes elsewhere, and is followed until the reserve could take it. Where too
+    many are, it is known of it only that it would have waited longer than it did."""
+    job, desk = c.jobs[number], c.desk
+    if desk.followed == len(c.followed):
+        if now > job.asked:
+            record_wait(c.waits[job.size_class], c.rules.history, now - job.asked, 1)
+        return
+    copy_job(job, c.followed[desk.followed])
+    desk.followed += 1
+
+
+def copy_job(job: Job, other: Job) -> None:
+    """What the search asks of a job, in another record; ``moves`` 0 says that nobody looked for it."""
+    other.ask, other.memory, other.size_class, other.asked, other.moves = (
+        job.ask,
+        job.memory,
+        job.size_class,
+        job.asked,
+        0,
+    )
+    for i in range(RESOURCES):
+        other.vector[i] = job.vector[i]
+
+
+def notice(c: Control, freed: int, full: bool, now: float) -> None:
+    """After a departure: which of the jobs that are followed the reserve could take by now; at its limit, none."""
+    desk, at = c.desk, 0
+    if full:
+        desk.unseen = 1
+        return
+    while at < desk.followed:
+        job = c.followed[at]
+        if could_take(c, freed, job) if job.moves and not desk.unseen else reserved_for(c, job, -1) >= 0:
+            waits = c.waits[job.size_class]
+            record_wait(waits, c.rules.history, now - job.asked, 0)
+            record_opening(waits, now - job.asked)
+            desk.followed -= 1
+            copy_job(c.followed[desk.followed], job)
+        else:
+            job.moves = 1
+            at += 1
+    desk.unseen = 0
 
 
 def wait_of(c: Control, size: int, ahead: int, now: float) -> float:

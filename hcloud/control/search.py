@@ -33,6 +33,12 @@ def is_strict(c: Control) -> bool:
     return c.rules.mapping == MAP_DYNAMIC and c.rules.interference_is_full == 1
 
 
+def could_take(c: Control, number: int, job: Job) -> bool:
+    """Whether a reserved server has a place for a job; one where somebody would suffer has none where that is full."""
+    server = c.servers[number]
+    return has_capacity(c, server, job, job.ask) and not (is_strict(c) and excess(c, server, job, job.ask) > 0)
+
+
 def reserved_for(c: Control, job: Job, avoid: int) -> int:
     """The reserved server for a job: where nobody suffers, else (unless that counts as full) the least bad; -1."""
     server = find(c, OWN, job, job.ask, avoid)

@@ -19,6 +19,8 @@ SHELF = GRAINS + 1
 """Servers of a pool stand on shelves by their free capacity, in sixteenths."""
 LOOKED_AT = 256
 """Queued jobs looked at for their age."""
+FOLLOWED = 64
+"""Jobs that went elsewhere and are followed at a time."""
 
 
 class Kind:
@@ -111,7 +113,8 @@ class Block:
 class Desk:
     """The rest: reserved servers (``own``), thousandths of their vCPUs (``pool``) and ``used`` of them, the queue, the
     next free slot, block and serial number, commands not yet read, the queued job known to fit nowhere (plus one), the
-    queue's length a period ago, mappings that had no quality sample, whether a table was too short, the soft limit,
+    queue's length a period ago, the jobs followed elsewhere and whether the reserve was full since they were looked
+    at, mappings that had no quality sample, whether a table was too short, the soft limit,
     when the queue last held a job, when a job last came, mean seconds between jobs."""
 
     own: int
@@ -126,6 +129,8 @@ class Desk:
     commands: int
     blocked: int
     queued_before: int
+    followed: int
+    unseen: int
     cold_starts: int
     overflow: int
     soft: float
@@ -148,12 +153,13 @@ class Command:
 
 
 class Control(NamedTuple):
-    """All that a decision of the controller rests on, and the commands it gives."""
+    """All that a decision of the controller rests on, and the commands it gives; jobs ``followed`` elsewhere."""
 
     rules: Rules
     kinds: Table[Kind]
     windows: Table[Window]
     waits: Table[Waits]
+    followed: Table[Job]
     jobs: Table[Job]
     servers: Table[Server]
     shelves: Table[Shelf]
@@ -174,6 +180,7 @@ def new_control(rules: Rules, kinds: Table[Kind], jobs: Table[Job], servers: int
         kinds,
         table(Window, count),
         table(Waits, count),
+        table(Job, FOLLOWED),
         jobs,
         table(Server, servers),
         table(Shelf, 2 * SHELF + count),
