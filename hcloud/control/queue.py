@@ -37,9 +37,14 @@ def remove(c: Control, number: int, ahead: int, now: float) -> None:
 def learn_wait(c: Control, number: int, now: float) -> None:
     """A queued job is taken, and still in the queue: how long it waited, and how long of that at the head."""
     job = c.jobs[number]
-    waits = c.waits[job.size_class]
-    record_wait(waits, c.rules.history, now - job.asked, 0)
-    record_opening(waits, now - max(job.asked, c.desk.last_queued))
+    record_wait(c.waits[job.size_class], c.rules.history, now - job.asked, 0)
+    _note_opening(c, job.size_class, now - max(job.asked, c.desk.last_queued))
+
+
+def _note_opening(c: Control, size: int, seconds: float) -> None:
+    """A job of a size was at the head for so long; what was an opening for it is one for all smaller sizes."""
+    for smaller in range(size + 1):
+        record_opening(c.waits[smaller], seconds)
 
 
 def follow(c: Control, number: int, now: float) -> None:
@@ -56,13 +61,8 @@ def follow(c: Control, number: int, now: float) -> None:
 
 def copy_job(job: Job, other: Job) -> None:
     """What the search asks of a job, in another record; ``moves`` 0 says that nobody looked for it."""
-    other.ask, other.memory, other.size_class, other.asked, other.moves = (
-        job.ask,
-        job.memory,
-        job.size_class,
-        job.asked,
-        0,
-    )
+    other.ask, other.memory, other.size_class = job.ask, job.memory, job.size_class
+    other.asked, other.moves = job.asked, 0
     for i in range(RESOURCES):
         other.vector[i] = job.vector[i]
 
@@ -76,9 +76,8 @@ def notice(c: Control, freed: int, full: bool, now: float) -> None:
     while at < desk.followed:
         job = c.followed[at]
         if could_take(c, freed, job) if job.moves and not desk.unseen else reserved_for(c, job, -1) >= 0:
-            waits = c.waits[job.size_class]
-            record_wait(waits, c.rules.history, now - job.asked, 0)
-            record_opening(waits, now - job.asked)
+            record_wait(c.waits[job.size_class], c.rules.history, now - job.asked, 0)
+            _note_opening(c, job.size_class, now - job.asked)
             desk.followed -= 1
             copy_job(c.followed[desk.followed], job)
         else:

@@ -43,7 +43,7 @@ def predicted(waits: Reals) -> tuple[Reals, Reals]:
     for at, wait in enumerate(waits):
         if at >= HISTORY:
             expected.append([expect(book, level, nobody, 0) for level in LEVELS])
-        learn(book, HISTORY, wait)
+        learn(book, HISTORY, wait, 0)
     return np.array(expected), waits[HISTORY:]
 
 

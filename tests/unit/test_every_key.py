@@ -59,6 +59,8 @@ def shop() -> Shop:
 HM = ("HM",)
 REQUESTED = ("HM", "information.rule=requested")
 SPOT = ("HM", "spot.rule=tolerant-batch,below_quality=0.9", "cloud.spot.interruptions_per_hour=20")
+PATIENT = ("HM", "queueing.wait_quantile=0.5")
+"""Jobs queue where half of them are expected to start in time; hardly any where 99 % have to."""
 BY_RULE: dict[str, tuple[str, ...]] = {
     "reserved peak-overprovisioned": ("SR",),
     "on_demand full-servers": ("HF",),
@@ -66,6 +68,7 @@ BY_RULE: dict[str, tuple[str, ...]] = {
     "mapping quality-threshold": ("HM", "mapping=P2"),
     "mapping static-limit": ("HM", "mapping=P5"),
     "limits fixed": ("HM", "limits.rule=fixed,soft=0.6,hard=0.8"),
+    "queueing late-binding": PATIENT,
     "queueing arrival-order": ("SR", "reserved.rule=steady-minimum,load_quantile=0.3", "queueing.overtaking=false"),
     "spot tolerant-batch": SPOT,
 }
@@ -73,7 +76,9 @@ BY_KEY: dict[str, tuple[str, ...]] = {
     **{f"information.{over}sized_{what}": REQUESTED for over in ("over", "under") for what in ("share", "factor")},
     "reserved.overprovision_unprofiled": ("SR", "information.rule=requested"),
     "placement.order_unprofiled": REQUESTED,
-    "limits.soft_floor": ("HM", "limits.lower_gain=2"),
+    "limits.soft_floor": ("HM", "queueing.wait_quantile=0.5", "limits.lower_gain=2"),
+    "limits.lower_gain": PATIENT,
+    "queueing.cold_start": ("HM", "reserved.load_quantile=0.2", "limits.hard=0.7"),
     "queueing.history": ("HM", "limits.soft_start=0.5", "limits.hard=0.6"),
 }
 """The strategy, with changes, in which a key is read: by its rule, or by the key itself; HM everywhere else."""
@@ -117,7 +122,7 @@ OTHERWISE = {
     "quality.cold_start": "reserved",
     "queueing.overtaking": "true",
     "queueing.recheck": "false",
-    "queueing.wait_quantile": "0.5",
+    "queueing.wait_quantile": "0.9",
     "queueing.history": "1",
     "queueing.cold_start": "unbounded",
     "queueing.ahead": "ignore",

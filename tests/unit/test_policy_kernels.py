@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import deque
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from hcloud.policy.compose import compose
 from hcloud.policy.limits import next_soft_limit
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.quality import HALF, Window, complement, encode, leading, observe, quantile, reaches
-from hcloud.policy.queueing import Waits, expected_wait, record_opening, record_wait, share_within, wait_quantile
+from hcloud.policy.queueing import Waits, expected_wait, record_opening, record_wait, wait_quantile
 from hcloud.policy.records import table
 from hcloud.policy.repair import enlarged, may_move
 from hcloud.policy.retention import behaved, keep_seconds
@@ -147,13 +148,12 @@ def test_the_soft_limit_returns_to_its_ceiling_when_nothing_queues() -> None:
 def waits_of(seconds: list[float], history: int = 100) -> Waits:
     waits = table(Waits, 1)[0]
     for second in seconds:
-        record_wait(waits, history, second)
+        record_wait(waits, history, second, 0)
     return waits
 
 
 def test_99_of_100_waits_below_1_4_seconds() -> None:
     waits = waits_of([0.5] * 98 + [1.4, 60.0])
-    assert share_within(waits, 1.4) == 0.99
     assert wait_quantile(waits, 0.99, np.zeros(1), 0) == 1.4
 
 
@@ -164,22 +164,40 @@ def test_the_wait_quantile_is_that_of_the_last_waits(seconds: list[float], histo
     assert wait_quantile(waits, share, np.zeros(1), 0) == ranked[math.ceil(share * len(ranked) - 1e-9) - 1]
 
 
+def staying(ended: list[tuple[float, bool]], seconds: float) -> Fraction:
+    """Kaplan and Meier's share of jobs that wait longer: of (seconds, whether it was taken then), in fractions."""
+    share = Fraction(1)
+    for time in sorted({t for t, taken in ended if taken and t <= seconds}):
+        at_risk = sum(t >= time for t, _ in ended)
+        share *= 1 - Fraction(sum(taken and t == time for t, taken in ended), at_risk)
+    return share
+
+
 @given(
-    st.lists(st.floats(0, 100), max_size=20),
-    st.lists(st.floats(0, 100), min_size=1, max_size=20),
+    st.lists(st.tuples(st.integers(0, 30), st.booleans()), min_size=1, max_size=25),
+    st.lists(st.integers(0, 30), max_size=10),
+    st.integers(1, 20),
     st.sampled_from([0.5, 0.9, 0.99]),
 )
-def test_jobs_still_waiting_count_at_their_age(seconds: list[float], ages: list[float], share: float) -> None:
-    ranked = sorted(seconds + ages)
-    aged = np.array(sorted(ages, reverse=True))
-    assert wait_quantile(waits_of(seconds), share, aged, len(ages)) == ranked[math.ceil(share * len(ranked) - 1e-9) - 1]
+def test_of_jobs_that_gave_up_or_still_wait_only_a_lower_bound_is_known(
+    ended: list[tuple[int, bool]], ages: list[int], history: int, share: float
+) -> None:
+    waits = table(Waits, 1)[0]
+    for seconds, taken in ended:
+        record_wait(waits, history, float(seconds), 0 if taken else 1)
+    known = [(float(t), taken) for t, taken in ended[-history:]] + [(float(age), False) for age in ages]
+    aged = np.array(sorted(map(float, ages), reverse=True))
+    limit = 1 - Fraction(str(share))
+    times = sorted({t for t, taken in known if taken})
+    expected = next((t for t in times if staying(known, t) <= limit), math.inf)
+    assert wait_quantile(waits, share, aged, len(ages)) == expected
 
 
 def test_without_history_the_wait_follows_from_openings() -> None:
     waits = table(Waits, 1)[0]
     assert expected_wait(HM, waits, 0, -1.0) == math.inf
-    for now in (10.0, 14.0):
-        record_opening(waits, now)
+    for _ in range(2):
+        record_opening(waits, 4.0)
     assert expected_wait(HM, waits, 2, -1.0) == 12.0
     assert expected_wait(HM, waits, 2, 5.0) == 12.0  # three openings take longer than the usual wait
     assert expected_wait(HM, waits, 0, 5.0) == 5.0
@@ -221,6 +239,6 @@ def test_random_streams_of_waits_stay_ranked() -> None:
     waits, kept = table(Waits, 1)[0], deque[float](maxlen=7)
     for _ in range(500):
         wait = round(chance.random(), 1)
-        record_wait(waits, 7, wait)
+        record_wait(waits, 7, wait, 0)
         kept.append(wait)
         assert list(waits.ranked[: waits.kept]) == sorted(kept)

@@ -1,0 +1,74 @@
+"""What is learnt of a wait: by the job that waited, by one that went elsewhere, and only from places it could take."""
+
+from __future__ import annotations
+
+import pytest
+from simulating import excerpt, setting_of, tasks_in, world_of
+
+from hcloud.control.controller import arrive, leave, open_pool
+from hcloud.control.queue import follow
+from hcloud.control.state import FOLLOWED, Control, Job, Kind, new_control
+from hcloud.policy.compose import compose
+from hcloud.policy.records import table
+from hcloud.readers.strategies import load_strategy
+from hcloud.sim.compiled import plain
+
+
+def full_reserve() -> Control:
+    """Two servers of 16 vCPUs, 13 of each in use by one job (81 %, above the hard limit), and nothing rented good
+    enough for sensitive job 2 of one vCPU."""
+    kinds, jobs = table(Kind, 1), table(Job, 200)
+    kinds[0].cores, kinds[0].memory, kinds[0].spin_up = 16_000, 60_000, 15.0
+    control = new_control(compose(load_strategy("HF"), 0), kinds, jobs, 300)
+    open_pool(control, 2)
+    for number in range(200):
+        job = jobs[number]
+        job.ask, job.high, job.server = (13_000 if number < 2 else 1000), 0, -1
+        job.asked = float(number)
+    jobs[2].high = 10**10 - 1
+    for number in range(3):
+        arrive(control, number, float(number))
+    return control
+
+
+def test_a_job_that_went_elsewhere_is_followed_until_the_reserve_could_take_it() -> None:
+    control = full_reserve()
+    assert control.servers[control.jobs[2].server].paid != 0  # no wait is known: rented at once
+    assert (control.desk.followed, control.waits[0].kept) == (1, 0)
+    leave(control, 0, 1.0, 10.0)
+    assert (control.desk.followed, control.waits[0].kept) == (0, 1)
+    assert control.waits[0].ranked[0] == control.waits[0].mean_interval == 8.0
+
+
+def test_a_departure_that_the_hard_limit_or_a_neighbour_keeps_the_job_from_is_no_opening() -> None:
+    control = full_reserve()
+    control.jobs[3].ask = 100
+    control.desk.used += 14_000  # as if a third job of 14 vCPUs ran
+    leave(control, 0, 1.0, 10.0)
+    assert (control.desk.followed, control.waits[0].openings) == (1, 0)
+    control.desk.used -= 14_000
+    control.followed[0].vector[3] = 99  # tolerates nobody
+    control.servers[1].pressure[3] = control.servers[0].pressure[3] = 1
+    leave(control, 1, 1.0, 12.0)
+    assert (control.desk.followed, control.waits[0].openings) == (1, 0)
+
+
+def test_where_too_many_are_followed_the_next_is_known_to_wait_longer_than_it_did() -> None:
+    control = full_reserve()
+    for number in range(3, 3 + FOLLOWED):
+        follow(control, number, 100.0)
+    assert control.desk.followed == FOLLOWED
+    assert (control.waits[0].kept, control.waits[0].left) == (0, 1)
+    assert control.waits[0].broken[0] == pytest.approx(100.0 - (2 + FOLLOWED))
+
+
+def test_every_wait_of_a_run_is_one_of_a_job_that_met_a_full_reserve() -> None:
+    setting = setting_of("HM", 1)
+    tasks = tasks_in(setting, excerpt(120))
+    world = world_of(setting, tasks)
+    plain()["sim.engine.simulate"](world, len(tasks) + 1)
+    control = world.control
+    waits = [control.waits[size] for size in range(len(control.kinds))]
+    assert sum(int(w.kept) for w in waits) > 0
+    assert all(list(w.ranked[: w.kept]) == sorted(w.ranked[: w.kept]) for w in waits)
+    assert waits[0].openings >= max(int(w.openings) for w in waits)
