@@ -84,7 +84,11 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
         warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date(), operation, book.quarantine))),
         operation=operation,
     )
-    return Outcome(state(decision, around), decision)
+    plan = state(decision, around)
+    from hcloud.usecases.own_fleet import predicted, trace_of
+
+    prediction = predicted(plan, workload, book, loaded.config)
+    return Outcome(replace(plan, trace=trace_of(loaded), prediction=prediction), decision)
 
 
 Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...]]

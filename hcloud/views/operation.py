@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from hcloud.model.operation import Band, OperatingPoint, Operation
+from hcloud.model.plan import Prediction
 from hcloud.planning.choice import landmarks
 from hcloud.units import HOURS_PER_MONTH, format_duration, format_money
 from hcloud.views.tables import Figures, fitted
@@ -125,6 +126,18 @@ def simulated_line(operation: Operation) -> str:
         f"{said}; {format_money(base.monthly)}/month as {base.strategy}, {how}, {base.kept_qos.mean:.1%} kept"
         f" ({share:.1%} {'less' if saved >= 0 else 'more'})"
     )
+
+
+def fleet_line(found: Prediction | None) -> Iterator[str]:
+    """What a plan's own fleet does to jobs, or that it was not simulated and what does that."""
+    if found is None:
+        return
+    fleet = f"its fleet ({found.reserve:,} x {found.reserved_type} reserved)" if found.reserve else "its fleet"
+    if found.kept_qos is None:
+        yield f"{fleet} was not simulated: {found.why_not}"
+        return
+    wait = "" if found.wait_p95 is None else f", wait p95 {found.wait_p95:,.0f} s"
+    yield f"{fleet}, simulated as {found.strategy}: kept {found.kept_qos:.1%} of jobs{wait} (one seed)"
 
 
 def _numbers(operation: Operation) -> Iterator[str]:

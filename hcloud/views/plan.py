@@ -19,7 +19,7 @@ from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.console import Terminal, plain_table
 from hcloud.views.escaped import in_markdown
-from hcloud.views.operation import markdown_points, missed, points_table, said_of, simulated_line, verdicts
+from hcloud.views.operation import fleet_line, markdown_points, missed, points_table, said_of, simulated_line, verdicts
 from hcloud.views.tables import Figures, fitted
 from hcloud.views.window import window_line
 
@@ -47,7 +47,7 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
     if plan.operation is None:
         terminal.show(_alternatives_table(plan, terminal.out.width), "")
         notes = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
-        points = [*proof(plan), *notes, _if_less(plan), *_risk(plan), *_refused(plan)]
+        points = [*fleet_line(plan.prediction), *proof(plan), *notes, _if_less(plan), *_risk(plan), *_refused(plan)]
     else:
         terminal.show(points_table(plan.operation, terminal.out.width, every=frontier), "")
         reasons = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
@@ -306,7 +306,15 @@ def markdown(plan: Plan) -> str:
     said = [] if plan.operation is None else list(said_of(plan.operation))
     if plan.operation is not None:
         rows += ["", *markdown_points(plan.operation)]
-    points = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan), *_risk(plan)]
+    points = [
+        *said,
+        *fleet_line(plan.prediction),
+        *proof(plan),
+        *plan.reasons,
+        *derived_note(plan),
+        _if_less(plan),
+        *_risk(plan),
+    ]
     rows += ["", *(f"- {line}" for line in points)]
     return "\n".join(rows) + "\n"
 
