@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from hcloud.classify.factorize import Factors, fit
-from hcloud.classify.matrix import Floats, Ints
+from hcloud.classify.matrix import Flags, Floats, Ints
 
 MOST_HELD_OUT = 40
 """Rows held out at most, spread evenly over the corpus: each costs a factorisation (ours)."""
@@ -20,6 +20,8 @@ one application's noise is not another's (ours)."""
 CAUTION = (1.0, 4.0, 16.0, 64.0, 256.0)
 """Multiples of the noise to choose from (ours). What a factorisation leaves of the rows it was made from is less than
 what it leaves of others, above all where rows are few; the held-out rows tell by how much."""
+LEAST_HELD_OUT = 3
+"""Rows that must be comparable before an expected error means anything (ours)."""
 OFFSET = 10.0
 """Standard deviation of a row's unknown level where its reference was not measured: next to no prior (ours)."""
 _TINY = 1e-12
@@ -35,10 +37,18 @@ class HeldOut:
     loadings: Floats
     noise: Floats
 
-    def levelled(self) -> HeldOut:
-        """The same for rows whose level is unknown."""
-        level = np.full((*self.mean.shape, 1), OFFSET)
-        return HeldOut(self.values, self.mean, np.concatenate((self.loadings, level), axis=2), self.noise)
+    def with_loadings(self, more: Floats) -> HeldOut:
+        """The same with further concepts for every row, (columns, concepts)."""
+        every = np.broadcast_to(more, (len(self.mean), *more.shape))
+        return HeldOut(self.values, self.mean, np.concatenate((self.loadings, every), axis=2), self.noise)
+
+    def comparable(self, observed: Ints) -> Flags:
+        """(h, k): which of the observed columns count in which row. Rows measured in all of them, and where those are
+        too few to tell an error, rows measured in some: they are predicted from less, so the error is rather too large.
+        """
+        seen: Flags = ~np.isnan(self.values[:, observed])
+        whole = np.logical_and.reduce(seen, axis=1)
+        return np.asarray(seen & whole[:, None] if whole.sum() >= LEAST_HELD_OUT else seen)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,27 +96,29 @@ def _stacked(values: Floats, found: Sequence[Factors]) -> HeldOut:
 
 def misses(held: HeldOut, observed: Ints, known: Ints, caution: float = 1.0) -> Misses:
     """Every held-out row predicted from its ``observed`` columns, all at once, with ``caution`` times the noise; rows
-    not measured there say nothing.
+    not comparable there say nothing.
 
     The ``known`` columns (those observed, and the reference, which is 0 in every row) are no predictions.
     """
-    able = ~np.isnan(held.values[:, observed]).any(axis=1)
+    counts = held.comparable(observed)
+    able = counts.any(axis=1) if len(observed) else np.ones(len(counts), np.bool_)
     values, mean, loadings, noise = held.values[able], held.mean[able], held.loadings[able], caution * held.noise[able]
-    some = loadings[:, observed]
+    counts = counts[able]
+    some = np.where(counts[:, :, None], loadings[:, observed], 0.0)
     across = some @ loadings.transpose(0, 2, 1)
-    kernel = across[:, :, observed] + noise[:, None, None] * np.eye(len(observed))
-    residual = (values - mean)[:, observed, None]
+    kernel = some @ some.transpose(0, 2, 1) + noise[:, None, None] * np.eye(len(observed))
+    residual = np.where(counts, (values - mean)[:, observed], 0.0)[:, :, None]
     weights = np.linalg.solve(kernel, np.concatenate((residual, across), axis=2))
     predicted = mean + np.einsum("hk,hkn->hn", weights[:, :, 0], across)
     left = np.square(loadings).sum(axis=2) - np.einsum("hkn,hkn->hn", across, weights[:, :, 1:])
     surprise = (residual[:, :, 0] * weights[:, :, 0]).sum(axis=1)
     spread = np.maximum(left, 0.0) + noise[:, None]
-    expected = np.sqrt(spread * widening(surprise, len(observed))[:, None] + _TINY)
+    expected = np.sqrt(spread * widening(surprise, counts.sum(axis=1))[:, None] + _TINY)
     errors = predicted - values
     errors[:, known] = np.nan
     return Misses(errors, expected)
 
 
-def widening(surprise: Floats, entries: int) -> Floats:
+def widening(surprise: Floats, entries: int | Ints) -> Floats:
     """By how much a row's variance grows when its own entries lie ``surprise`` (squared deviations) off the corpus."""
     return (DEGREES + surprise) / (DEGREES + entries)

@@ -15,12 +15,10 @@ from hcloud.classify.factorize import Factors, fit, taught_by
 from hcloud.classify.matrix import Floats, Ints, Matrix
 from hcloud.classify.monotone import rising_along
 from hcloud.classify.probing import Missing, next_probe
-from hcloud.model.profile import Aspect, Estimate, Measured, Neighbour, Predicted, Probe, Profile, Row
+from hcloud.model.profile import Aspect, Estimate, Measured, Neighbour, Predicted, Probe, Profile, Row, ruled_out
 
 Fold = Callable[[Factors, Ints, Floats], Floats]
 """Completes a row: ``ridge.fold`` or ``sgd.fold``."""
-LEAST_HELD_OUT = 3
-"""Rows that must be comparable before an expected error means anything (ours)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,16 +87,18 @@ def train(matrix: Matrix, groups: Sequence[str] | None = None) -> Trained:
 def classify(profile: Profile, corpus: Mapping[Aspect, Trained], options: Options | None = None) -> Estimate:
     """The estimate of one application, each aspect of the corpus by itself (Quasar §3.2).
 
-    An aspect with too little evidence is missing and has a probe instead. Raises ValueError for a measured value that
+    An aspect with too little evidence is missing and has a probe instead; columns where the application does not run
+    are neither predicted nor asked for. Raises ValueError for a measured value that
     cannot be.
     """
     rows: dict[Aspect, Row] = {}
     probes: list[Probe] = []
     for aspect, trained in corpus.items():
-        asked = Asked(profile.app, profile.metric.rising, profile.unmeasurable if aspect.is_interference else ())
+        barred = ruled_out(profile, aspect, trained.matrix.columns)
+        asked = Asked(profile.app, profile.metric.rising, profile.unmeasurable if aspect.is_interference else barred)
         found = complete(trained, profile.entries.get(aspect, {}), asked, options or Options())
         if isinstance(found, Row):
-            rows[aspect] = found
+            rows[aspect] = replace(found, columns={c: p for c, p in found.columns.items() if c not in barred})
         elif found is not None:
             probes.append(found)
     return Estimate(profile.app, rows, tuple(probes))
@@ -111,13 +111,23 @@ def complete(trained: Trained, entries: Mapping[str, Measured], asked: Asked, op
     prediction = _predict(trained, evidence, options)
     reason = _lacking(trained, evidence, limits)
     if not reason and prediction is not None and not prediction.expected_error <= limits.error(aspect):
-        unit = "points" if aspect.is_interference else "of the value"
-        reason = f"an error of {prediction.expected_error:.2g} {unit} is expected, {limits.error(aspect):.2g} allowed"
+        reason = _doubt(prediction.expected_error, aspect, limits)
     if reason or prediction is None:
         missing = Missing(trained.matrix, evidence, asked.unmeasurable)
         return next_probe(missing, trained.factors, options.costs.get(aspect, {}), reason)
     likely = _neighbours(trained, prediction.concept, asked.app, options.neighbours)
-    return Row(aspect, _entries(trained.matrix, evidence, prediction, entries), likely, prediction.held_out_error)
+    error = None if len(evidence.known) == len(trained.matrix.columns) else prediction.held_out_error
+    return Row(aspect, _entries(trained.matrix, evidence, prediction, entries), likely, error)
+
+
+def _doubt(error: float, aspect: Aspect, limits: Limits) -> str:
+    """Why a prediction is not told."""
+    if not np.isfinite(error):
+        least = calibration.LEAST_HELD_OUT
+        return f"fewer than {least} of the applications seen before were measured there, so no error can be told"
+    if aspect.is_interference:
+        return f"an error of {error:.2g} points is expected, {limits.error(aspect):.2g} allowed"
+    return f"an error of {error:.2g} of the value is expected, {limits.error(aspect):.2g} allowed"
 
 
 def _lacking(trained: Trained, evidence: Evidence, limits: Limits) -> str:
@@ -188,7 +198,7 @@ def _mean_error(past: Misses, evidence: Evidence, columns: int) -> float:
     if len(evidence.known) == columns:
         return 0.0
     errors = past.errors[np.isfinite(past.errors).any(axis=1)]
-    if len(errors) < LEAST_HELD_OUT:
+    if len(errors) < calibration.LEAST_HELD_OUT:
         return float("inf")
     sizes = np.abs(np.expm1(evidence.scale.sign * errors)) if evidence.scale.logarithmic else np.abs(errors)
     return float(np.nanmean(np.nanmean(sizes, axis=1)))

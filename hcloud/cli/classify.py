@@ -44,7 +44,10 @@ def classify(
         float | None, typer.Option(min=0, max=1, help="Abstain above this expected error [0.25, scores 0.15].")
     ] = None,
     observed: Annotated[
-        list[str] | None, typer.Option(help="A value seen since, ASPECT.COLUMN=NUMBER; overwrites the profile's.")
+        list[str] | None, typer.Option(help="Seen since, ASPECT.COLUMN=NUMBER, or =failed; replaces the profile's.")
+    ] = None,
+    reference: Annotated[
+        list[str] | None, typer.Option(help="Compare performance to this ASPECT.COLUMN, measured first.")
     ] = None,
     save_matrices: Annotated[Path | None, typer.Option(help="Also write the corpus to FILE.json or .npz.")] = None,
     output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
@@ -53,7 +56,7 @@ def classify(
 ) -> None:
     """What size, type and neighbours applications need, from few measurements; exit 9 where too little is known."""
     from hcloud.model.profile import Aspect
-    from hcloud.usecases.classify import Request, Solver, classify_apps, open_corpus, parse_observed
+    from hcloud.usecases.classify import Request, Solver, classify_apps, open_corpus, parse_observed, parse_reference
     from hcloud.views.classify import answers_document, show_answers
 
     known = [a.value for a in Aspect]
@@ -70,6 +73,7 @@ def classify(
         largest_error=largest_error,
         target=target,
         observed=tuple(map(parse_observed, observed or ())),
+        references=dict(map(parse_reference, reference or ())),
     )
     if save_matrices is not None:
         from hcloud.store.matrices import save_matrices as save

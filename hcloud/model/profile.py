@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -59,12 +60,24 @@ class Measured:
 
 
 @dataclass(frozen=True, slots=True)
+class Failed:
+    """A measurement that gave no number: the application did not run there. Why (``out of memory``), when, where, and
+    what tried it."""
+
+    why: str
+    at: datetime
+    machine: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
 class Profile:
     """Everything measured of an application: sparse, every entry with its provenance.
 
     Scores follow Paragon (TOCS 31(4), §2.3): a tolerated score is the intensity at which 5 % of the quality of service
     is lost (100: never), a caused score is 100 less the intensity at which the injector loses 5 % (0: never).
-    ``unmeasurable`` says of resources why this machine cannot tell them.
+    ``unmeasurable`` says of resources why this machine cannot tell them, ``failures`` where the application did not
+    run.
     """
 
     app: str
@@ -74,6 +87,27 @@ class Profile:
     entries: Mapping[Aspect, Mapping[str, Measured]]
     unmeasurable: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    failures: Mapping[Aspect, Mapping[str, Failed]] = field(default_factory=dict)
+
+
+OUT_OF_MEMORY = "out of memory"
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)c(?:(\d+(?:\.\d+)?)g)?")
+
+
+def size_of(column: str) -> tuple[float, float | None] | None:
+    """The vCPUs and GiB of a size (``2c4g``; ``2c``: memory was not limited); None for any other name."""
+    found = _SIZE.fullmatch(column)
+    return None if found is None else (float(found[1]), None if found[2] is None else float(found[2]))
+
+
+def ruled_out(profile: Profile, aspect: Aspect, columns: Iterable[str]) -> frozenset[str]:
+    """The columns where the application does not run: those where it failed, and where it ran out of memory also the
+    sizes with no more of it."""
+    failed = profile.failures.get(aspect, {})
+    short = [size_of(c) for c, f in failed.items() if OUT_OF_MEMORY in f.why.lower()]
+    most = max((s[1] for s in short if s and s[1] is not None), default=0.0)
+    sizes = {c: size_of(c) for c in columns} if aspect is Aspect.SCALE_UP else {}
+    return frozenset(failed) | {c for c, s in sizes.items() if s and s[1] is not None and s[1] <= most}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +141,13 @@ class Probe:
 @dataclass(frozen=True, slots=True)
 class Row:
     """A completed row: every column of the matrix, whose rows resembled it, and the error that rows held out of the
-    corpus were predicted with from as many entries (relative for performance, points for scores)."""
+    corpus were predicted with from as many entries (relative for performance, points for scores); None where every
+    column is measured and nothing is predicted."""
 
     aspect: Aspect
     columns: Mapping[str, Predicted]
     neighbours: tuple[Neighbour, ...]
-    held_out_error: float
+    held_out_error: float | None
 
 
 @dataclass(frozen=True, slots=True)

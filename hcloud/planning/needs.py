@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from hcloud.model.profile import RESOURCES, UNKNOWN_SCORE, Aspect, Estimate, Predicted, Profile
+from hcloud.model.profile import RESOURCES, UNKNOWN_SCORE, Aspect, Estimate, Predicted, Profile, size_of
 from hcloud.model.workload import Jobs, Modelled
 from hcloud.policy.quality import SCALE, encode, leading
 
@@ -27,12 +26,12 @@ UNKNOWN_ERROR = HIGHEST / math.sqrt(12)
 """Standard deviation in points of a score that nothing is known about: any is as likely as any other."""
 _SIGMAS = 1.96
 """Half of a 95 % interval in standard deviations."""
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)c(\d+(?:\.\d+)?)g")
 KEY, NO_PROFILE = "profiles.folder", "no profile, so as asked for"
 
 
 class SizePoint(NamedTuple):
-    """A size (vCPUs, GiB) with the performance predicted there (more is better) and the least that is certain."""
+    """A size (vCPUs, GiB; 0 GiB: memory was not limited) with the performance predicted there (more is better) and the
+    least that is certain."""
 
     vcpus: float
     gib: float
@@ -81,9 +80,9 @@ def _known(profile: Profile, estimate: Estimate, aspect: Aspect) -> Mapping[str,
 def _sizes(columns: Mapping[str, Predicted], *, rising: bool) -> tuple[SizePoint, ...]:
     points = []
     for name, predicted in columns.items():
-        if match := _SIZE.fullmatch(name):
+        if (size := size_of(name)) is not None:
             best, least = _performance(predicted, rising=rising)
-            points.append(SizePoint(float(match[1]), float(match[2]), best, least, predicted.measured))
+            points.append(SizePoint(size[0], size[1] or 0.0, best, least, predicted.measured))
     return tuple(sorted(points))
 
 
@@ -124,19 +123,20 @@ def size_needed(need: Need, cores: float, gib: float) -> SizePoint | None:
     """The smallest known size that keeps 95 % of the performance at the size asked for; None to leave the request.
 
     Only sizes within the request are taken. A request above every known size is only cut where the curve has become
-    flat before: how it goes on is not known.
+    flat before: how it goes on is not known. Where memory was not limited it stays as asked for.
     """
     within = [p for p in need.sizes if p.vcpus <= cores and p.gib <= gib]
     if not within:
         return None
     best = max(p.performance for p in within)
     enough = [p for p in within if p.certain >= KEPT * best]
-    exceeds = cores > max(p.vcpus for p in need.sizes) or gib > max(p.gib for p in need.sizes)
+    most = max(p.gib for p in need.sizes)
+    exceeds = cores > max(p.vcpus for p in need.sizes) or (most > 0 and gib > most)
     largest = max(p.vcpus for p in within)
     if not enough or (exceeds and all(p.vcpus == largest for p in enough)):
         return None
     smallest = min(enough, key=lambda p: (p.vcpus, p.gib))
-    return None if (smallest.vcpus, smallest.gib) == (cores, gib) else smallest
+    return None if (smallest.vcpus, smallest.gib or gib) == (cores, gib) else smallest
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +178,6 @@ def _resized(need: Need, jobs: Jobs, rows: NDArray[np.intp], target: tuple[Float
         point = size_needed(need, cores, gib)
         if point is not None:
             chosen = rows[(asked == (cores, gib)).all(axis=1)]
-            target[0][chosen], target[1][chosen] = point.vcpus, point.gib
+            target[0][chosen], target[1][chosen] = point.vcpus, point.gib or gib
             how = "measured" if point.measured else "predicted"
             yield f"{len(chosen):,} from {cores:g} to {point.vcpus:g} vCPU ({how})"

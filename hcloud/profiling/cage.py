@@ -37,8 +37,9 @@ def find_hierarchy(mounts: str, own: str) -> Hierarchy:
     rows = [line.split() for line in mounts.splitlines()]
     places = {tuple(c.split(",")): path for _, c, path in (line.split(":", 2) for line in own.splitlines())}
     for _, folder, kind, *_ in rows:
-        if kind == "cgroup2" and (found := _version_2(Path(folder))).roots:
-            return found
+        for group in _own_places(Path(folder), places) if kind == "cgroup2" else ():
+            if (found := _version_2(group)).roots:
+                return found
     roots = {}
     for _, folder, kind, options, *_ in rows:
         for controller in _WANTED if kind == "cgroup" else ():
@@ -47,6 +48,15 @@ def find_hierarchy(mounts: str, own: str) -> Hierarchy:
                 if (place := _writable(Path(folder), inside)) is not None:
                     roots[controller] = place
     return Hierarchy(1 if roots else 0, roots)
+
+
+def _own_places(mount: Path, places: Mapping[tuple[str, ...], str]) -> Iterator[Path]:
+    """Where groups of version 2 may be made: below the mount, which root may, else below the nearest group around this
+    process that was delegated to its user, as systemd does with ``user@1000.service``. The group it is in itself holds
+    a process, so the kernel allows no limits below it; the one above may do."""
+    yield mount
+    inside = mount / places.get(("",), "/").lstrip("/")
+    yield from (place for place in (inside, *inside.parents) if mount in place.parents)
 
 
 def _version_2(folder: Path) -> Hierarchy:
@@ -181,6 +191,14 @@ class Cage:
         if not self.hierarchy.has("memory") or not (self._folder("memory") / file).is_file():
             return None
         return int((self._folder("memory") / file).read_text())
+
+    def ran_out_of_memory(self) -> bool:
+        """Whether the kernel ended a process of the group for want of memory since the group was made."""
+        file = "memory.events" if self.hierarchy.version == 2 else "memory.oom_control"
+        if not self.hierarchy.has("memory") or not (self._folder("memory") / file).is_file():
+            return False
+        words = (self._folder("memory") / file).read_text().split()
+        return "oom_kill" in words and int(words[words.index("oom_kill") + 1]) > 0
 
     def forget_peak(self) -> None:
         """Count the most bytes anew, where the kernel can."""

@@ -126,6 +126,16 @@ def memory_gib() -> float:
     return min(there, own_limit() or there) / GIB
 
 
+def free_memory() -> int:
+    """How many bytes programs could still take here."""
+    try:
+        rows = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+        there = int(rows["MemAvailable"].split()[0]) << 10
+    except (OSError, KeyError, ValueError):
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    return min(there, own_limit() or there)
+
+
 def machine_name() -> str:
     """The machine in a line: processor, cores, memory, system."""
     try:

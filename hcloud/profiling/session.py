@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from hcloud.errors import UsageError
 from hcloud.model.app import App, Shape
-from hcloud.model.profile import RESOURCES, Aspect, Measured, Profile
+from hcloud.model.profile import OUT_OF_MEMORY, RESOURCES, Aspect, Failed, Measured, Profile
 from hcloud.model.workload import Kind
 from hcloud.profiling import place, selfcheck
 from hcloud.profiling.arena import Arena
@@ -18,7 +18,7 @@ from hcloud.profiling.cage import Hierarchy, this_machine
 from hcloud.profiling.guard import Guard
 from hcloud.profiling.injectors import Injector, Stressor
 from hcloud.profiling.noise import drift
-from hcloud.profiling.place import TrialError
+from hcloud.profiling.place import TooSlowError, TrialError
 from hcloud.profiling.ramp import FULL, Crossing
 from hcloud.profiling.selfcheck import Finding, Mode
 from hcloud.profiling.trial import Clock, Level, OutOfTimeError, Scores, Trial, level, timed
@@ -27,9 +27,11 @@ NARROW = 0.03  # ours: repeat until the interval is within 3 % of the mean
 MOST_REPEATS = 6  # ours
 MOST_NOISE = 0.25  # ours: beyond, "never lost" would say nothing
 BASELINE_SHARE = 4  # ours: at most a fourth of the time for shapes and baselines
-MEMORY_ROOM = 2.0  # ours: of what the application ever held, where no shape says how much memory there is
+MEMORY_PER_VCPU = 4 << 30  # ours: what general-purpose types of all three clouds have, where no shape says how much
+MOST_MEMORY = 16 << 30  # ours: more takes long to fill
+MEMORY_ROOM = 1.1  # ours: of what the application ever held; with less it would not run undisturbed
+FREE_SHARE = 0.8  # ours: of what is free on the machine
 INTERPRETER = 24 << 20  # what a stressor takes besides the memory it holds; with all of it none would fit
-LEAST_LIMIT = 256 << 20
 GIB = 1 << 30
 
 Advance = Callable[[float], None]
@@ -66,6 +68,7 @@ class Session:
     entries: dict[Aspect, dict[str, Measured]] = field(default_factory=dict)
     unmeasurable: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    failures: dict[str, Failed] = field(default_factory=dict)
     noise: float = 0.0
     known: Known = field(default_factory=Known)
 
@@ -80,7 +83,8 @@ class Session:
         notes = tuple(self.notes)
         metric = self.app.measure.metric
         entries = {a: dict(columns) for a, columns in self.entries.items() if columns}
-        return Profile(self.app.name, self.app.kind, metric, command, entries, dict(self.unmeasurable), notes)
+        failures = {Aspect.SCALE_UP: dict(self.failures)} if self.failures else {}
+        return Profile(self.app.name, self.app.kind, metric, command, entries, dict(self.unmeasurable), notes, failures)
 
     def run(self, advance: Advance) -> None:
         """Measure everything that time allows; nothing that was started is there afterwards."""
@@ -131,9 +135,17 @@ class _Run:
             if vcpus != own.vcpus and clock.left > 0:
                 try:
                     self._baseline(replace(own, vcpus=vcpus), clock, clock)
-                except TrialError as error:
+                except TooSlowError as error:
                     self.session.notes.append(f"not measured with {vcpus:g} vCPUs: {error}")
+                except TrialError as error:
+                    self._failed(replace(own, vcpus=vcpus), error)
         self.arena.fit(own, self.cores)
+
+    def _failed(self, shape: Shape, error: TrialError) -> None:
+        """The application did not run in a shape, which tells as much as a number."""
+        command = " ".join(self.session.app.command)[:200]
+        why = OUT_OF_MEMORY if self.arena.app_cage.ran_out_of_memory() else str(error)
+        self.session.failures[size_name(shape)] = Failed(why, now(), self.session.machine, command)
 
     def _baseline(self, shape: Shape, clock: Clock, first: Clock) -> None:
         """Repeats as far as one clock goes; the warm-up and the first run may take as long as the other says."""
@@ -228,7 +240,7 @@ class _Run:
         self.session.notes.append(f"{label}: own rate at {steps} % is {rates} of the full one")
 
     def _memory_limit(self, clock: Clock) -> int:
-        """What application and stressor share: the shape's memory, or twice what the application holds by itself."""
+        """What application and stressor share: the shape's memory, stated or usual for so many vCPUs."""
         if (stated := self.session.app.shape.memory_gib) is not None:
             return int(stated * GIB)
         self.arena.app_cage.forget_peak()
@@ -240,7 +252,7 @@ class _Run:
         peak = self.arena.app_cage.peak_memory()
         if peak is None:
             raise TrialError("the memory it uses is not counted here")
-        limit = max(int(MEMORY_ROOM * peak), LEAST_LIMIT)
+        limit = shared_memory(self.session.app.shape.vcpus, peak, place.free_memory())
         self.session.notes.append(f"memcap: {limit / GIB:.2f} GiB shared by both sides")
         return limit
 
@@ -268,6 +280,14 @@ class _Run:
         return Measured(found.value, found.low, found.high, found.samples, now(), self.session.machine, source)
 
 
+def shared_memory(vcpus: float, peak: int, free: int) -> int:
+    """The bytes that an application, which ever held ``peak``, shares with a stressor: what clouds sell with so many
+    vCPUs, so that a score says how much of that neighbours may take. Less where less is free, and never less than the
+    application needs by itself."""
+    usual = min(int(MEMORY_PER_VCPU * vcpus), MOST_MEMORY, int(FREE_SHARE * free))
+    return max(usual, int(MEMORY_ROOM * peak))
+
+
 def caused(own: Crossing) -> Crossing:
     """A caused score of where the stressor loses: 100 less that intensity, and 0 where it never does."""
     if own.never:
@@ -282,9 +302,9 @@ def powers(most: int) -> list[float]:
 
 
 def size_name(shape: Shape) -> str:
-    """The column of a shape: ``2c4g``; without a limit, the memory of the whole machine."""
-    memory = place.memory_gib() if shape.memory_gib is None else shape.memory_gib
-    return f"{shape.vcpus:g}c{memory:.3g}g"
+    """The column of a shape: ``2c4g``, or ``2c`` where no memory was asked for: what the machine has is in the entry's
+    provenance, since another machine cannot be asked for it."""
+    return f"{shape.vcpus:g}c" if shape.memory_gib is None else f"{shape.vcpus:g}c{shape.memory_gib:.3g}g"
 
 
 def now() -> datetime:

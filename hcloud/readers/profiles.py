@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from hcloud.errors import InputError, Problem, UsageError, did_you_mean
-from hcloud.model.profile import RESOURCES, Aspect, Measured, Metric, Profile
+from hcloud.model.profile import RESOURCES, Aspect, Failed, Measured, Metric, Profile, size_of
 from hcloud.model.workload import Kind
 from hcloud.readers.stated import Stated, read_document
 
 SUFFIXES = (".yaml", ".yml")
-TOP = ("format_version", "app", "kind", "metric", "command", "entries", "unmeasurable", "notes")
-OPTIONAL = ("unmeasurable", "notes")
+TOP = ("format_version", "app", "kind", "metric", "command", "entries", "failures", "unmeasurable", "notes")
+OPTIONAL = ("failures", "unmeasurable", "notes")
 HIGHEST_SCORE = 100.0
+_FAILURE = ("why", "at", "machine", "source")
+_MACHINE_MEMORY = re.compile(r", (\d+) GiB,")
 _ENTRY = ("value", "low", "high", "samples", "at", "machine", "source")
 
 
@@ -35,6 +38,7 @@ def load_profile(path: Path) -> Profile:
         entries=_entries(stated, head.get("entries", {})),
         unmeasurable=_reasons(stated, head.get("unmeasurable", {})),
         notes=_texts(stated, head.get("notes", []), "notes"),
+        failures=_failures(stated, head.get("failures", {})),
     )
     _check_contradictions(stated, profile)
     stated.refuse("profile")
@@ -92,6 +96,26 @@ def _entries(stated: Stated, content: object) -> Mapping[Aspect, Mapping[str, Me
     return {a: _columns(stated, a, given[a.value]) for a in Aspect if a.value in given}
 
 
+def _failures(stated: Stated, content: object) -> Mapping[Aspect, Mapping[str, Failed]]:
+    aspects = tuple(a.value for a in Aspect if not a.is_interference)
+    given = stated.mapping(content, "failures", aspects, aspects)
+    return {a: _failed_columns(stated, a, given[a.value]) for a in Aspect if a.value in given}
+
+
+def _failed_columns(stated: Stated, aspect: Aspect, content: object) -> Mapping[str, Failed]:
+    where = f"failures.{aspect.value}"
+    if not isinstance(content, dict):
+        stated.note(where, repr(content)[:60], "a mapping of columns to failures")
+        return {}
+    found = {}
+    for column, failure in content.items():
+        place = f"{where}.{column}"
+        given = stated.mapping(failure, place, _FAILURE)
+        why, machine, source = (stated.text(given, key, place) for key in ("why", "machine", "source"))
+        found[str(column)] = Failed(why, _moment(stated, given, place), machine, source)
+    return found
+
+
 def _columns(stated: Stated, aspect: Aspect, content: object) -> Mapping[str, Measured]:
     where = f"entries.{aspect.value}"
     if aspect.is_interference:
@@ -101,7 +125,16 @@ def _columns(stated: Stated, aspect: Aspect, content: object) -> Mapping[str, Me
     else:
         stated.note(where, repr(content)[:60], "a mapping of columns to measurements")
         return {}
-    return {name: _measured(stated, aspect, f"{where}.{name}", entry) for name, entry in columns.items()}
+    found = {name: _measured(stated, aspect, f"{where}.{name}", entry) for name, entry in columns.items()}
+    return {_size_asked(n, m) if aspect is Aspect.SCALE_UP else n: m for n, m in found.items()}
+
+
+def _size_asked(name: str, measured: Measured) -> str:
+    """The size as it was asked for. Profiles once named the memory of the machine where none was asked for, and so told
+    every other machine to measure what it cannot."""
+    size, machine = size_of(name), _MACHINE_MEMORY.search(measured.machine)
+    whole = size and size[1] is not None and machine and f"{size[1]:.0f}" == machine[1]
+    return f"{size[0]:g}c" if size and whole else name
 
 
 def _measured(stated: Stated, aspect: Aspect, where: str, content: object) -> Measured:
@@ -148,5 +181,8 @@ def _moment(stated: Stated, given: Mapping[str, object], where: str) -> datetime
 
 def _check_contradictions(stated: Stated, profile: Profile) -> None:
     for aspect, columns in profile.entries.items():
+        for column in sorted(set(columns) & set(profile.failures.get(aspect, {}))):
+            where = f"failures.{aspect.value}.{column}"
+            stated.note(where, "measured, too", f"entries.{aspect.value} has a value for it")
         for resource in sorted(set(columns) & set(profile.unmeasurable) if aspect.is_interference else ()):
             stated.note(f"unmeasurable.{resource}", "measured, too", f"entries.{aspect.value} has a value for it")

@@ -20,6 +20,17 @@ MOST_REFUSED = 0.01  # ours: a strategy that leaves out more of the work than th
 
 
 @dataclass(frozen=True, slots=True)
+class Dropped:
+    """Jobs that were left out before any run, since no type holds them, and the part of all work that they are."""
+
+    jobs: int = 0
+    work: float = 0.0
+
+
+NOTHING_DROPPED = Dropped()
+
+
+@dataclass(frozen=True, slots=True)
 class Timeline:
     """What was in use at even times (s): servers reserved; instances rented by type, with the ``vcpus`` of one of each;
     vCPUs of the pool in use; the queue; the soft limit; ``heat`` [time, reserved server] is the share of each server
@@ -55,11 +66,13 @@ class Compared:
     runs: tuple[Measures, ...]
     first: Simulated
     on_front: bool = False
+    dropped: Dropped = NOTHING_DROPPED
 
     @property
     def refused_work(self) -> float:
-        """The largest part of the work that it left out in any run, since no type holds it."""
-        return max(run.use.refused_work for run in self.runs)
+        """The largest part of the work that it left out in any run or that was dropped before, as no type holds it."""
+        left = 1 - self.dropped.work
+        return self.dropped.work + left * max(run.use.refused_work for run in self.runs)
 
     @property
     def is_compared(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import NamedTuple
@@ -59,6 +59,14 @@ def pieces(jobs: Jobs, rows: Ints, room: Room) -> Ints:
     memory = np.ceil(jobs.memory[rows] * 1024 / room.memory - _EDGE)
     wanted = np.maximum(np.maximum(cores, memory), 1).astype(np.int64)
     return np.where(can_split(jobs)[rows], wanted, 1)
+
+
+def held_by_some(shapes: Iterable[InstanceType], jobs: Jobs) -> NDArray[np.bool_]:
+    """Which jobs one of the types holds, whole or (where they may be split) in pieces."""
+    held = can_split(jobs)
+    for room in {Room.of(shape) for shape in shapes}:
+        held |= (jobs.cores * 1000 <= room.cores + _EDGE) & (jobs.memory * 1024 <= room.memory + _EDGE)
+    return held
 
 
 def largest_whole(jobs: Jobs) -> Room:

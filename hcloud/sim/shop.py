@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
 
+import numpy as np
+
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import (
@@ -21,7 +23,7 @@ from hcloud.model.catalog import (
 )
 from hcloud.model.strategy import Strategy
 from hcloud.model.workload import Jobs
-from hcloud.sim.fitting import Priced, largest_whole, worth_reserving
+from hcloud.sim.fitting import Priced, held_by_some, largest_whole, worth_reserving
 from hcloud.units import HOURS_PER_YEAR
 
 _ALIKE = Decimal("0.01")
@@ -94,7 +96,8 @@ def fitting_shop(book: PriceBook, wanted: Wanted, jobs: Jobs, *, one_shape: bool
     priced = [Priced(t.shape, o.effective_hourly) for t in fitting if (o := offers[t.shape.name]) is not None]
     if not priced:
         raise _no_commitment(fitting[0].on_demand)
-    large = worth_reserving(priced, jobs).shape
+    held = np.flatnonzero(held_by_some((t.shape for t in sold), jobs))
+    large = worth_reserving(priced, jobs.at(held) if len(held) else jobs).shape
     kept = tuple(t for t in sold if t.shape.vcpus <= large.vcpus and (not one_shape or _is_alike(t.shape, large)))
     place = next(at for at, t in enumerate(kept) if t.shape.name == large.name)
     reserved = offers[large.name]

@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 from collections.abc import Mapping
-from datetime import UTC
+from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
@@ -45,8 +45,20 @@ def profile_document(profile: Profile) -> dict[str, object]:
             for a in Aspect
             if a in profile.entries
         },
+        **({"failures": failures} if (failures := _failures(profile)) else {}),
         "unmeasurable": {r: profile.unmeasurable[r] for r in RESOURCES if r in profile.unmeasurable},
         "notes": list(profile.notes),
+    }
+
+
+def _failures(profile: Profile) -> dict[str, object]:
+    return {
+        aspect.value: {
+            column: {"why": f.why, "at": _moment(f.at), "machine": f.machine, "source": f.source}
+            for column, f in sorted(profile.failures[aspect].items(), key=lambda one: _natural(one[0]))
+        }
+        for aspect in Aspect
+        if profile.failures.get(aspect)
     }
 
 
@@ -102,7 +114,11 @@ def _entry(measured: Measured) -> dict[str, object]:
         "low": float(measured.low),
         "high": float(measured.high),
         "samples": measured.samples,
-        "at": measured.at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "at": _moment(measured.at),
         "machine": measured.machine,
         "source": measured.source,
     }
+
+
+def _moment(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")

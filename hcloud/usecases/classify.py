@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,14 +17,16 @@ from hcloud.classify.feedback import misclassified
 from hcloud.classify.judgement import Ranked, Target, ranking, size_for
 from hcloud.classify.matrix import Matrix, matrix_of
 from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
-from hcloud.model.profile import RESOURCES, Aspect, Estimate, Measured, Profile
+from hcloud.model.profile import RESOURCES, Aspect, Estimate, Failed, Measured, Profile
 from hcloud.planning.needs import need_of
 from hcloud.policy.quality import encode, leading
 from hcloud.readers.bundle import bundled
 from hcloud.readers.matrices import load_matrices
 from hcloud.readers.profiles import SUFFIXES, load_corpus, load_profile
+from hcloud.usecases.type_prices import TypePrices, prices_of
 
 BUNDLED = "bundled"
+FAILED = "failed"
 
 
 class Solver(StrEnum):
@@ -35,17 +38,18 @@ class Solver(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """A value measured elsewhere, for example in production: it overwrites the profile's own."""
+    """A value measured elsewhere, for example in production: it overwrites the profile's own; None: it did not run."""
 
     aspect: Aspect
     column: str
-    value: float
+    value: float | None
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """What is asked: applications (names or files; all of the folder without any), where their profiles are, the corpus
-    (``bundled``, a folder of profiles, or a matrix file), and how to classify."""
+    (``bundled``, a folder of profiles, or a matrix file), how to classify, and the columns that performance is compared
+    to, by aspect, where they are not the corpus's own choice."""
 
     apps: tuple[str, ...] = ()
     folder: Path | None = None
@@ -55,18 +59,22 @@ class Request:
     largest_error: float | None = None
     target: float | None = None
     observed: tuple[Observed, ...] = ()
+    references: Mapping[Aspect, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One application's estimate with what follows from it; ``quality`` is the leading part of its encoding, 0..9999,
-    None where no resource is known; ``surprises`` tells of observed values that were predicted otherwise."""
+    None where no resource is known; ``types`` by performance, ``worth`` those with a price by performance per dollar;
+    ``surprises`` tells of observed values that were predicted otherwise."""
 
     profile: Profile
     estimate: Estimate
     vector: tuple[int, ...] | None
     quality: int | None
     types: tuple[Ranked, ...]
+    worth: tuple[Ranked, ...]
+    prices: TypePrices
     size: str | None
     known_apps: int
     surprises: tuple[str, ...]
@@ -101,7 +109,26 @@ def classify_apps(request: Request, at: datetime) -> tuple[Answer, ...]:
             f"{request.corpus}: no application is known yet, so nothing can be predicted",
             hint="name applications seen before with --corpus: a folder of profiles or a matrix file",
         )
-    return tuple(_answer(_observed(p, request, at), p, corpus, request) for p in _asked(request))
+    corpus = {a: _referred(m, request.references.get(a, "")) for a, m in corpus.items()}
+    prices = prices_of(corpus[Aspect.TYPES].columns if Aspect.TYPES in corpus else ())
+    return tuple(_answer(_observed(p, request, at), p, _Corpus(corpus, prices), request) for p in _asked(request))
+
+
+def _referred(matrix: Matrix, reference: str) -> Matrix:
+    """The matrix with another column as its reference; UsageError where it has none of that name."""
+    if not reference:
+        return matrix
+    if reference not in matrix.columns:
+        like = did_you_mean(reference, matrix.columns)
+        raise UsageError(f"--reference {matrix.aspect}.{reference}: the corpus has no such column{like}")
+    return replace(matrix, reference=reference)
+
+
+class _Corpus(NamedTuple):
+    """The matrices, and what an hour on each type costs."""
+
+    matrices: Mapping[Aspect, Matrix]
+    prices: TypePrices
 
 
 def _asked(request: Request) -> list[Profile]:
@@ -130,10 +157,17 @@ def _file(name: str, folder: Path) -> Path:
 def _observed(profile: Profile, request: Request, at: datetime) -> Profile:
     """The profile with the observed values in place of its own (Quasar §3.2: measurements overwrite)."""
     entries = {aspect: dict(columns) for aspect, columns in profile.entries.items()}
+    failures = {aspect: dict(columns) for aspect, columns in profile.failures.items()}
     for seen in request.observed:
-        made = Measured(seen.value, seen.value, seen.value, 1, at, "not stated", "--observed")
-        entries.setdefault(seen.aspect, {})[seen.column] = made
-    return replace(profile, entries=entries)
+        entries.get(seen.aspect, {}).pop(seen.column, None)
+        failures.get(seen.aspect, {}).pop(seen.column, None)
+        if seen.value is None:
+            failed = Failed("failed", at, "not stated", "--observed")
+            failures.setdefault(seen.aspect, {})[seen.column] = failed
+        else:
+            made = Measured(seen.value, seen.value, seen.value, 1, at, "not stated", "--observed")
+            entries.setdefault(seen.aspect, {})[seen.column] = made
+    return replace(profile, entries=entries, failures=failures)
 
 
 def options_of(solver: Solver, largest_error: float | None) -> Options:
@@ -153,9 +187,11 @@ def estimate_of(profile: Profile, corpus: Mapping[Aspect, Matrix], options: Opti
         raise InputError(f"profile of {profile.app}: {error}") from None
 
 
-def _answer(profile: Profile, before: Profile, corpus: Mapping[Aspect, Matrix], request: Request) -> Answer:
-    asked = {aspect: matrix for aspect, matrix in corpus.items() if aspect in request.aspects}
-    options = options_of(request.solver, request.largest_error)
+def _answer(profile: Profile, before: Profile, corpus: _Corpus, request: Request) -> Answer:
+    asked = {aspect: matrix for aspect, matrix in corpus.matrices.items() if aspect in request.aspects}
+    prices = corpus.prices
+    costs = {Aspect.TYPES: prices.costs(asked[Aspect.TYPES].columns)} if Aspect.TYPES in asked else {}
+    options = replace(options_of(request.solver, request.largest_error), costs=costs)
     estimate = estimate_of(profile, asked, options)
     vector = need_of(profile, estimate).vector
     rising = profile.metric.rising
@@ -167,10 +203,21 @@ def _answer(profile: Profile, before: Profile, corpus: Mapping[Aspect, Matrix], 
         vector,
         None if vector is None else quality_of(vector),
         ranking(types, rising) if types else (),
+        ranking(types, rising, prices.hourly) if types else (),
+        prices,
         size_for(sizes, target) if sizes and target else None,
         len({app for matrix in asked.values() for app in matrix.apps if app != profile.app}),
         tuple(_surprises(before, asked, options, request.observed)),
     )
+
+
+def parse_reference(text: str) -> tuple[Aspect, str]:
+    """``types.m5.large`` as the column that performance is compared to; UsageError for anything else."""
+    aspect, _, column = text.partition(".")
+    known = [a.value for a in Aspect if not a.is_interference]
+    if aspect not in known or not column:
+        raise UsageError(f"--reference {text}: write ASPECT.COLUMN, the aspect one of {', '.join(known)}")
+    return Aspect(aspect), column
 
 
 def quality_of(vector: Sequence[int]) -> int:
@@ -189,7 +236,7 @@ def _surprises(
     for seen in observed:
         row = told.rows.get(seen.aspect)
         predicted = row.columns.get(seen.column) if row else None
-        if predicted is not None and misclassified(predicted, seen.value):
+        if predicted is not None and seen.value is not None and misclassified(predicted, seen.value):
             said.append(
                 f"{seen.aspect} {seen.column} was expected at {predicted.value:.4g} ({predicted.low:.4g} to "
                 f"{predicted.high:.4g}) and observed at {seen.value:.4g}"
@@ -198,16 +245,20 @@ def _surprises(
 
 
 def parse_observed(text: str) -> Observed:
-    """``tolerated.llc=40`` as an observation; UsageError for anything else."""
+    """``tolerated.llc=40`` or ``types.m5.large=failed`` as an observation; UsageError for anything else."""
     name, equals, number = text.partition("=")
     aspect, _, column = name.partition(".")
-    try:
-        value = float(number)
-    except ValueError:
-        value = float("nan")
     known = [a.value for a in Aspect]
-    if not equals or aspect not in known or not column or not np.isfinite(value):
-        raise UsageError(f"--observed {text}: write ASPECT.COLUMN=NUMBER, the aspect one of {', '.join(known)}")
-    if Aspect(aspect).is_interference and column not in RESOURCES:
-        raise UsageError(f"--observed {text}: the resources are {', '.join(RESOURCES)}")
-    return Observed(Aspect(aspect), column, value)
+    if not equals or aspect not in known or not column or (number != FAILED and not _is_number(number)):
+        wanted = f"write ASPECT.COLUMN=NUMBER, or {FAILED} for the number; the aspect is one of {', '.join(known)}"
+        raise UsageError(f"--observed {text}: {wanted}")
+    if Aspect(aspect).is_interference and (column not in RESOURCES or number == FAILED):
+        raise UsageError(f"--observed {text}: a number, and the resources are {', '.join(RESOURCES)}")
+    return Observed(Aspect(aspect), column, None if number == FAILED else float(number))
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False

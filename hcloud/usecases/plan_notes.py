@@ -77,11 +77,12 @@ def _of_futures(decision: Decision, settings: PlanSettings) -> Iterator[Assumpti
     seconds = forecast.pattern * forecast.step_seconds
     periods = seconds // WEEK if seconds >= 2 * WEEK else seconds // DAY
     own = counted(periods, "week" if seconds >= 2 * WEEK else "day")
-    known = f"the levels of the trace's own {own} and" if periods > 1 else "no week of the trace, and"
+    prior = f"this prior, worth {risk.level_prior_weeks:g} weeks (ours)"
+    known = f"the trace's own {own} and {prior}" if periods > 1 else f"{prior}, alone: the trace is under two days"
     yield Assumption(
         "planning.level_prior",
         f"{risk.level_prior:g}",
-        f"futures draw the level of demand from {known} this prior, worth {risk.level_prior_weeks:g} weeks (ours)",
+        f"futures draw the level of demand from {known}",
     )
     yield Assumption(
         "planning.growth_prior", f"{risk.growth_prior:g}", "futures draw growth a year with this deviation (ours)"

@@ -25,12 +25,13 @@ from hcloud.model.app import App
 from hcloud.model.change import Slot
 from hcloud.model.live import MachineState
 from hcloud.model.profile import Profile
+from hcloud.model.profile_merge import merged
 from hcloud.planning.diff import Terms, changes
 from hcloud.profiling.parcel import Parcel, ParcelError, check_no_secrets, opened, shown, start_up
 from hcloud.readers.profiles import load_profile
 from hcloud.store.profiles import save_profile
 from hcloud.usecases.live_ground import FAKE, LiveGround
-from hcloud.usecases.profile_run import Outcome, Probing, file_name
+from hcloud.usecases.profile_run import Outcome, Probing, earlier, file_name
 from hcloud.usecases.state import open_intents, open_store
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def profile_on_cloud(
 
     Raises PartialError where that cannot be done, with what ends it then.
     """
-    fare = fare_of(ground, errand)
+    fare, before = fare_of(ground, errand), earlier(errand.target)
     nonce = uuid4().hex[:16]
     script = start_up(errand.app, _flags(errand.probing), nonce)
     check_no_secrets(script, os.environ)
@@ -118,6 +119,7 @@ def profile_on_cloud(
         finally:
             trip.end()
     found = _named(_profile(parcel, errand), _machine_name(ground, fare.instance_type))
+    found = merged(before, found) if before else found
     save_profile(found, errand.target)
     return Outcome(found, errand.target, interrupted=False)
 
@@ -279,5 +281,6 @@ def _named(profile: Profile, machine: str) -> Profile:
     """The same measured on a machine of this name; what it says of itself becomes a note."""
     told = sorted({m.machine for columns in profile.entries.values() for m in columns.values()})
     entries = {a: {c: replace(m, machine=machine) for c, m in cs.items()} for a, cs in profile.entries.items()}
+    failures = {a: {c: replace(f, machine=machine) for c, f in cs.items()} for a, cs in profile.failures.items()}
     notes = (*profile.notes, *(f"measured on {machine}: {shown(name)}" for name in told))
-    return replace(profile, entries=entries, notes=notes)
+    return replace(profile, entries=entries, failures=failures, notes=notes)

@@ -6,9 +6,11 @@ import math
 from pathlib import Path
 
 from hcloud.model.profile import Aspect, Measured, Metric, Profile
+from hcloud.model.profile_merge import merged
 from hcloud.model.workload import Kind
 from hcloud.readers.utilisation import Machine, Use, load_use
 from hcloud.store.profiles import check_target, save_profile
+from hcloud.usecases.profile_run import earlier
 
 HELD = Metric("share of demand held", "fraction", rising=True)
 USUAL = 0.95  # ours: enough nineteen times in twenty
@@ -16,10 +18,13 @@ _Z95 = 1.96
 
 
 def import_profile(source: tuple[Path, str], machine: Machine, app: tuple[str, Kind], out: Path) -> Profile:
-    """Read a file (with its format) of recorded use, and write the profile of the named application."""
+    """Read a file (with its format) of recorded use, and write the profile of the named application, with what an
+    earlier import into the same file found."""
     path, name = source
     check_target(out)
+    before = earlier(out)
     profile = profile_of_use(load_use(path, name, machine), app, f"imported from {path.name} ({name})")
+    profile = merged(before, profile) if before else profile
     save_profile(profile, out)
     return profile
 

@@ -11,7 +11,9 @@ from pathlib import Path
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.app import App
 from hcloud.model.profile import RESOURCES, Profile
+from hcloud.model.profile_merge import merged
 from hcloud.profiling.session import Known, Session, learn
+from hcloud.readers.profiles import load_profile
 from hcloud.store.profiles import check_target, save_profile
 
 
@@ -87,8 +89,10 @@ def look_at_machine(probing: Probing, apps: Sequence[App], advance: Callable[[fl
 
 
 def run_profile(app: App, probing: Probing, out: Path, advance: Callable[[float], None]) -> Outcome:
-    """Measure and write the profile; an interrupted run is written too, once its baseline stands."""
+    """Measure and write the profile, with what earlier runs found; an interrupted run is written too, once its baseline
+    stands."""
     _need_linux()
+    before = earlier(out)
     session = Session(app, probing.resources, probing.seed, known=probing.known)
     interrupted = False
     try:
@@ -99,8 +103,14 @@ def run_profile(app: App, probing: Probing, out: Path, advance: Callable[[float]
         interrupted = True
         session.notes.append("interrupted; what was not measured is missing")
     profile = session.profile()
+    profile = merged(before, profile) if before else profile
     save_profile(profile, out)
     return Outcome(profile, out, interrupted)
+
+
+def earlier(path: Path) -> Profile | None:
+    """The profile that is there already; read before long work, so that a damaged one is refused before it."""
+    return load_profile(path) if path.is_file() and path.stat().st_size else None
 
 
 def _need_linux() -> None:

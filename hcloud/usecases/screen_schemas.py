@@ -82,6 +82,7 @@ _RECORDED = closed(
 _MEASURED = closed(
     {"value": NUMBER, "low": NUMBER, "high": NUMBER, "samples": COUNT, "at": MOMENT, "machine": TEXT, "source": TEXT}
 )
+_FAILED = closed({"why": TEXT, "at": MOMENT, "machine": TEXT, "source": TEXT})
 PROFILE = closed(
     {
         "app": TEXT,
@@ -89,14 +90,16 @@ PROFILE = closed(
         "metric": closed({"name": TEXT, "unit": TEXT, "rising": FLAG}),
         "command": several(TEXT),
         "entries": closed({a.value: by_name(_MEASURED) for a in Aspect}, *(a.value for a in Aspect)),
+        "failures": closed({a.value: by_name(_FAILED) for a in Aspect}, *(a.value for a in Aspect)),
         "unmeasurable": closed(dict.fromkeys(RESOURCES, TEXT), *RESOURCES),
         "notes": several(TEXT),
-    }
+    },
+    "failures",
 )
 _PREDICTED = closed({"value": NUMBER, "low": NUMBER, "high": NUMBER, "measured": FLAG})
 _ROW = closed(
     {
-        "held_out_error": NUMBER,
+        "held_out_error": maybe(NUMBER),
         "neighbours": several(closed({"app": TEXT, "likeness": NUMBER})),
         "columns": by_name(_PREDICTED),
     }
@@ -109,6 +112,7 @@ _ANSWER = closed(
         "quality": maybe(WHOLE),
         "size_for_target": maybe(TEXT),
         "type_ranking": several(closed({"type": TEXT, "value": NUMBER})),
+        "type_ranking_by_cost": several(closed({"type": TEXT, "value": NUMBER, "dollars_per_hour": DECIMAL})),
         "aspects": closed({a.value: _ROW for a in Aspect}, *(a.value for a in Aspect)),
         "unmeasurable": by_name(TEXT),
         "probes": several(closed({"aspect": TEXT, "column": TEXT, "gain": maybe(NUMBER), "why": TEXT})),

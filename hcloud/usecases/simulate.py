@@ -43,7 +43,8 @@ def compare(
             if at == 0:
                 firsts.append(_kept(outcome, runs[place][0]))
             advance((at * len(strategies) + place + 1) / (seeds * len(strategies)))
-    made = [Compared(s.name, tuple(r), f) for s, r, f in zip(strategies, runs, firsts, strict=True)]
+    told = zip(strategies, runs, firsts, strict=True)
+    made = [Compared(s.name, tuple(r), f, dropped=study.dropped) for s, r, f in told]
     checks = self_check(study.scenario, study.jobs) if study.scenario in RECIPES else ()
     name, shop = study.jobs.provenance.name, study.shop
     return Comparison(

@@ -19,8 +19,8 @@ from hcloud.policy.sizing import load_quantile, reserved_servers
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.config import Loaded
 from hcloud.sim.build import Setting, unplaceable
-from hcloud.sim.comparison import MOST_REFUSED
-from hcloud.sim.fitting import Room, work_share
+from hcloud.sim.comparison import MOST_REFUSED, NOTHING_DROPPED, Dropped
+from hcloud.sim.fitting import Room, held_by_some, work_share
 from hcloud.sim.prepare import Tasks, origin, tasks_of
 from hcloud.sim.run import Outcome, run
 from hcloud.sim.scenarios import scenario
@@ -68,6 +68,7 @@ class Study:
     scenario: str | None = None
     window: Window | None = None
     drop_unplaceable: bool = False
+    dropped: Dropped = NOTHING_DROPPED
 
 
 def open_study(loaded: Loaded, asked: Asked, today: date, progress: Callable[[float], None] | None = None) -> Study:
@@ -86,10 +87,31 @@ def open_study(loaded: Loaded, asked: Asked, today: date, progress: Callable[[fl
         raise UsageError(f"{jobs.provenance.name}: no job to simulate")
     section = loaded.config
     shop, cloud = _market(loaded, asked, jobs, today)
+    jobs, dropped = _held(jobs, shop, drop=asked.drop_unplaceable)
     return Study(
         jobs, cloud, shop, asked.profiled, section.planning.seed, section.workload.scenario, window_of(jobs),
-        asked.drop_unplaceable,
+        asked.drop_unplaceable, dropped,
     )  # fmt: skip
+
+
+def _held(jobs: Jobs, shop: Shop, *, drop: bool) -> tuple[Jobs, Dropped]:
+    """The jobs without those that no type of the shop holds, where these are to be dropped; else EvidenceError."""
+    held = held_by_some((t.shape for t in shop.types), jobs) | (jobs.gpus > 0)
+    lost, work = np.flatnonzero(~held), jobs.cores * jobs.duration
+    if not len(lost):
+        return jobs, NOTHING_DROPPED
+    if not drop or not held.any():
+        worst = int(lost[np.argmax(jobs.memory[lost])])
+        raise _unplaceable(jobs.name(worst), (jobs.cores[worst], jobs.memory[worst]), len(lost))
+    return jobs.at(np.flatnonzero(held)), Dropped(len(lost), float(work[lost].sum() / work.sum()))
+
+
+def _unplaceable(name: str, size: tuple[float, float], count: int) -> EvidenceError:
+    more = f", nor do {counted(count - 1, 'other job')}" if count > 1 else ""
+    return EvidenceError(
+        f"job {name} ({size[0]:g} vCPU, {size[1]:g} GiB) fits no type that may be rented{more}",
+        hint="allow larger types (--family, --vcpus or markets), or run without such jobs: --drop-unplaceable",
+    )
 
 
 def _market(loaded: Loaded, asked: Asked, jobs: Jobs, today: date) -> tuple[Shop, CloudModel]:
@@ -186,15 +208,8 @@ def check_placeable(study: Study, setting: Setting, tasks: Tasks) -> None:
     if not len(lost):
         return
     worst = int(lost[np.argmax(tasks.memory[lost])])
-    rows = len(np.unique(tasks.job[lost]))
-    more = f", nor do {counted(rows - 1, 'other job')}" if rows > 1 else ""
-    largest = max(setting.shop.types, key=lambda t: (t.shape.vcpus, t.shape.memory_gib)).shape
-    raise EvidenceError(
-        f"job {tasks.name(worst)} ({tasks.ask[worst] / 1000:g} vCPU, {tasks.memory[worst] / 1024:g} GiB) fits no type"
-        f" that {setting.strategy.name} may use{more}; the largest is {largest.name}, {largest.vcpus:f} vCPU and"
-        f" {largest.memory_gib:f} GiB",
-        hint="allow larger types (--family, --vcpus or markets), or run without such jobs: --drop-unplaceable",
-    )
+    size = tasks.ask[worst] / 1000, tasks.memory[worst] / 1024
+    raise _unplaceable(tasks.name(worst), size, len(np.unique(tasks.job[lost])))
 
 
 def able_strategies(study: Study, strategies: Sequence[Strategy]) -> tuple[Strategy, ...]:

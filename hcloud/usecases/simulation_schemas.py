@@ -50,7 +50,16 @@ SIMULATED: Mapping[str, Schema] = {
         {"currency": DOLLARS, "workload": TEXT, "jobs": COUNT, "cloud": TEXT, "seeds": several(COUNT), "profiled": FLAG}
         | {
             "strategies": several(
-                closed({"name": TEXT, "on_front": maybe(FLAG), "compared": FLAG, "runs": several(_RUN)})
+                closed(
+                    {
+                        "name": TEXT,
+                        "on_front": maybe(FLAG),
+                        "compared": FLAG,
+                        "dropped": COUNT,
+                        "dropped_work": NUMBER,
+                        "runs": several(_RUN),
+                    }
+                )
             ),
             "window": maybe(WINDOW),
         },

@@ -95,18 +95,47 @@ def _performance(answer: Answer, row: Row, width: int) -> RenderableType:
 def _said(answer: Answer) -> Iterator[str]:
     if answer.quality is not None:
         yield f"quality it needs: {answer.quality / SCALE:.2%} (what it bears badly or causes, worst resource first)"
-    if answer.types:
-        yield f"best type: {answer.types[0].column}"
+    yield from _type_said(answer)
     if answer.size is not None:
         yield f"smallest size that reaches the target for sure: {answer.size}"
     for aspect, row in answer.estimate.rows.items():
-        error = f"{row.held_out_error:.1f} points" if aspect.is_interference else f"{row.held_out_error:.1%}"
         alike = ", ".join(f"{n.app} {n.likeness:+.2f}" for n in row.neighbours)
-        yield f"{WORDS[aspect]}: error {error} on applications held out; most alike: {alike or 'none'}"
+        yield f"{WORDS[aspect]}: {_error(row)}; most alike: {alike or 'none'}"
+    for aspect, failed in answer.profile.failures.items():
+        for column, failure in failed.items():
+            yield f"{WORDS[aspect]} {column}: it did not run there ({failure.why}, {failure.at:%Y-%m-%d})"
     for resource, why in answer.profile.unmeasurable.items():
         yield f"{resource} was not measurable where it was profiled: {why}"
     for probe in answer.estimate.probes:
         yield f"too little is known of {WORDS[probe.aspect]}: measure {probe.column} next ({probe.why})"
+
+
+def _type_said(answer: Answer) -> Iterator[str]:
+    """The fastest type and the one that does the work for the least money."""
+    if not answer.types:
+        return
+    fastest = answer.types[0].column
+    if not answer.worth:
+        yield f"fastest type: {fastest}; the price book sells none of these types, so money is not compared"
+        return
+    best, prices = answer.worth[0], answer.prices
+    where = f"on demand in {', '.join(prices.regions)}, prices of {prices.oldest}"
+    yield f"cheapest type for the work: {best.column} at ${prices.hourly[best.column]:.4f} an hour ({where})"
+    merit = next((r.merit for r in answer.worth if r.column == fastest), None)
+    if merit is None:
+        yield f"fastest type: {fastest}, which has no price"
+    elif fastest != best.column:
+        yield f"fastest type: {fastest}; the same work costs {best.merit / merit - 1:.0%} more there"
+    if missing := len(answer.types) - len(answer.worth):
+        yield f"{counted(missing, 'type')} without a price {'is' if missing == 1 else 'are'} not compared by money"
+
+
+def _error(row: Row) -> str:
+    if row.held_out_error is None:
+        return "every column is measured, so nothing was predicted or held out"
+    points = row.aspect.is_interference
+    error = f"{row.held_out_error:.1f} points" if points else f"{row.held_out_error:.1%}"
+    return f"error {error} on applications held out"
 
 
 def answers_document(answers: Sequence[Answer], at: datetime) -> dict[str, object]:
@@ -127,6 +156,10 @@ def _document(answer: Answer) -> dict[str, object]:
         "quality": answer.quality,
         "size_for_target": answer.size,
         "type_ranking": [{"type": r.column, "value": r.value} for r in answer.types],
+        "type_ranking_by_cost": [
+            {"type": r.column, "value": r.value, "dollars_per_hour": f"{answer.prices.hourly[r.column]:.6f}"}
+            for r in answer.worth
+        ],
         "aspects": {aspect.value: _row_document(row) for aspect, row in answer.estimate.rows.items()},
         "unmeasurable": dict(answer.profile.unmeasurable),
         "probes": [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hcloud.model.plan import MixLine, Plan, Sizing
 from hcloud.units import counted, format_money, plain
-from hcloud.views.explain_plan import horizon, offer_name, said_of_flip, said_of_regret, said_of_sizes
+from hcloud.views.explain_plan import horizon, offer_name, said_of_flip, said_of_regret, said_of_sizes, short_history
 from hcloud.views.explanation import Explanation, Line, listed, percent
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ def explain_commitment(plan: Plan, line: MixLine) -> Explanation:
         f"{plain(line.count)} {line.instance_type} as {offer_name(line)}: {format_money(line.monthly)} a month,"
         f" {format_money(bound)} bound over {horizon(plan)}"
     )
+    answer += "".join(f"; {said}" for said in short_history(plan))
     lines = (
         Line("why", listed(_why(plan, size)), 2),
         Line("gains", listed(_gains(size))),

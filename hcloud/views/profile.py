@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from hcloud import __version__
-from hcloud.model.profile import RESOURCES, Aspect, Measured, Profile
+from hcloud.model.profile import RESOURCES, Aspect, Failed, Measured, Profile
 from hcloud.units import harmless
 from hcloud.views.console import Terminal, plain_table
 from hcloud.views.tables import hanging
@@ -76,9 +76,19 @@ def profile_object(profile: Profile) -> dict[str, object]:
             for a in Aspect
             if a in profile.entries
         },
+        "failures": {
+            a.value: {c: _failed_object(f) for c, f in profile.failures[a].items()}
+            for a in Aspect
+            if profile.failures.get(a)
+        },
         "unmeasurable": {r: profile.unmeasurable[r] for r in RESOURCES if r in profile.unmeasurable},
         "notes": list(profile.notes),
     }
+
+
+def _failed_object(failed: Failed) -> dict[str, object]:
+    at = failed.at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return {"why": failed.why, "at": at, "machine": failed.machine, "source": failed.source}
 
 
 def profile_document(profile: Profile, at: datetime) -> dict[str, object]:
@@ -157,11 +167,14 @@ def _score(found: Measured) -> str:
 
 
 def _performance(profile: Profile) -> Table:
-    table = plain_table("shape", profile.metric.name, "95 % interval", "samples", right=(1, 2, 3))
+    table = plain_table("shape", profile.metric.name, "95 % interval", "samples", "measured", right=(1, 2, 3))
     for aspect in (a for a in Aspect if not a.is_interference):
         for column, found in profile.entries.get(aspect, {}).items():
             interval = f"{found.low:.4g} to {found.high:.4g}"
-            table.add_row(column, f"{found.value:.4g} {profile.metric.unit}", interval, str(found.samples))
+            value, day = f"{found.value:.4g} {profile.metric.unit}", f"{found.at:%Y-%m-%d}"
+            table.add_row(escape(column), escape(value), interval, str(found.samples), day)
+        for column, failed in profile.failures.get(aspect, {}).items():
+            table.add_row(escape(column), "did not run", escape(failed.why), "", f"{failed.at:%Y-%m-%d}")
     return table
 
 

@@ -96,7 +96,13 @@ def simulation_document(comparison: Comparison, at: datetime) -> dict[str, objec
         "profiled": comparison.profiled,
         "window": None if comparison.window is None else window_document(comparison.window),
         "strategies": [
-            {"name": c.name, "on_front": c.on_front, "compared": c.is_compared}
+            {
+                "name": c.name,
+                "on_front": c.on_front,
+                "compared": c.is_compared,
+                "dropped": c.dropped.jobs,
+                "dropped_work": c.dropped.work,
+            }
             | {"runs": [_run_document(m) for m in c.runs]}
             for c in comparison.strategies
         ],
@@ -270,9 +276,9 @@ def _notes(comparison: Comparison, terminal: Terminal) -> None:
         terminal.note(f"jobs that fit no type and may be split are split up: {counted(pieces, 'piece')} more")
     for compared in comparison.strategies:
         run = compared.runs[0]
-        if run.use.refused:
+        if lost := run.use.refused + compared.dropped.jobs:
             out = "" if compared.is_compared else "; it is not compared"
-            lost = f"{counted(run.use.refused, 'job')} left out ({compared.refused_work:.1%} of the work)"
-            terminal.warn(f"{compared.name}: {lost}: no type holds them{out}")
+            said = f"{counted(lost, 'job')} left out ({compared.refused_work:.1%} of the work)"
+            terminal.warn(f"{compared.name}: {said}: no type holds them{out}")
         if run.use.unfinished:
             terminal.warn(f"{compared.name}: {counted(run.use.unfinished, 'job')} still queued")

@@ -20,6 +20,7 @@ from hcloud.views.page.svg import Canvas
 from hcloud.views.plan_charts import HEADROOM, area, time_unit
 from hcloud.views.plan_charts_costs import titles
 from hcloud.views.tables import Figures
+from hcloud.views.window import window_line
 
 HEIGHT = 230.0
 
@@ -49,14 +50,7 @@ QUALITY = (
 
 def comparison_page(comparison: Comparison, at: datetime) -> Page:
     """The page of a comparison."""
-    best = min((c for c in comparison.strategies if c.on_front), key=lambda c: c.interval(dollars_per_hour).mean)
-    cost, kept = best.interval(dollars_per_hour).mean, best.interval(kept_qos).mean
-    lead = (
-        f"{best.name} is the cheapest strategy that no other beats in both: ${cost:,.2f} an hour of work, and"
-        f" {kept:.1%} of jobs keep 95% of their performance.",
-        f"{comparison.jobs:,} jobs of {comparison.workload}, simulated in the cloud {comparison.cloud} with"
-        f" {counted(len(comparison.seeds), 'seed')}.",
-    )
+    lead = tuple(_lead(comparison))
     quality = tuple(made.figure() for measure in QUALITY if (made := _picture(comparison, measure)) is not None)
     cost_drawn = _picture(comparison, DOLLARS)
     named = "; ".join(f"{name}: {title}" for name, title in titles(c.name for c in comparison.strategies))
@@ -75,6 +69,32 @@ def comparison_page(comparison: Comparison, at: datetime) -> Page:
     )
     foot = (f"Made by hcloud {__version__} on {at:%Y-%m-%d %H:%M} UTC. This file loads nothing and runs no script.",)
     return Page(f"Strategies for {comparison.workload}", lead, sections, foot=foot)
+
+
+def _lead(comparison: Comparison) -> Iterator[str]:
+    """The cheapest on the front, what was simulated, the window that counts, and who left out too much of the work."""
+    front = [c for c in comparison.strategies if c.on_front]
+    best = min(front, key=lambda c: c.interval(dollars_per_hour).mean, default=None)
+    if best is not None:
+        cost, kept = best.interval(dollars_per_hour).mean, best.interval(kept_qos).mean
+        yield (
+            f"{best.name} is the cheapest strategy that no other beats in both: ${cost:,.2f} an hour of work, and"
+            f" {kept:.1%} of jobs keep 95% of their performance."
+        )
+    yield (
+        f"{comparison.jobs:,} jobs of {comparison.workload}, simulated in the cloud {comparison.cloud} with"
+        f" {counted(len(comparison.seeds), 'seed')}."
+    )
+    if comparison.window is not None:
+        yield f"Dollars and use are of the window: {window_line(comparison.window)}."
+    for one in comparison.strategies:
+        if one.refused_work:
+            out = "" if one.is_compared else " and is not compared"
+            yield f"{one.name} leaves out {one.refused_work:.1%} of the work (no type holds it){out}."
+
+
+def _standing(compared: Compared) -> str:
+    return ("yes" if compared.on_front else "") if compared.is_compared else "not compared"
 
 
 def _shown(compared: Compared, measure: Measure) -> tuple[float, float, str]:
@@ -115,7 +135,7 @@ def _row(compared: Compared, measures: list[Measure]) -> Iterator[str]:
     for measure in measures:
         value, _, said = _shown(compared, measure)
         yield "–" if math.isnan(value) else said
-    yield "yes" if compared.on_front else ""
+    yield _standing(compared)
 
 
 def _courses(comparison: Comparison) -> Iterator[Drawn]:

@@ -87,6 +87,59 @@ def test_an_application_is_told_from_two_entries(
     assert "smallest size that reaches the target for sure: 4c16g" in " ".join(out.split())
 
 
+@pytest.fixture
+def typed(tmp_path: Path) -> Path:
+    """Eight applications on four types: the larger a type the faster, but not by as much as it costs more."""
+    made = tmp_path / "typed"
+    made.mkdir()
+    for number in range(8):
+        speeds = [100 * f for f in (1, 1.6 + number / 50, 2.4 + number / 20, 5.0)]
+        types = ("m5.large", "m5.xlarge", "m5.2xlarge", "own.rack")
+        saved(made, f"app{number}", {Aspect.TYPES: dict(zip(types, speeds, strict=True))})
+    return made
+
+
+def test_types_are_compared_by_what_the_work_costs(
+    typed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    saved(mine, "new", {Aspect.TYPES: {"own.rack": 480.0, "m5.2xlarge": 240.0}})
+    line = ["classify", "new", "--profiles", str(mine), "--corpus", str(typed), *NOW]
+    answer = run_json([*line, "--json"], capsys)
+    assert [r["type"] for r in answer["type_ranking"]] == ["own.rack", "m5.2xlarge", "m5.xlarge", "m5.large"]
+    assert [r["type"] for r in answer["type_ranking_by_cost"]] == ["m5.large", "m5.xlarge", "m5.2xlarge"]
+    assert run(line) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "cheapest type for the work: m5.large at $0.0960 an hour (on demand in us-east-1, prices of 20" in said
+    assert "fastest type: own.rack, which has no price" in said
+    assert "1 type without a price is not compared by money" in said
+
+
+def test_the_column_that_performance_is_compared_to_can_be_chosen(
+    typed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    saved(mine, "new", {Aspect.TOLERATED: {"llc": 5.0}})
+    line = ["classify", "new", "--profiles", str(mine), "--corpus", str(typed), *NOW]
+    assert run([*line, "--reference", "types.m5.large", "--json"]) == 9
+    assert json.loads(capsys.readouterr().out)["applications"][0]["probes"][0]["column"] == "m5.large"
+    assert run([*line, "--reference", "types.m5.huge"]) == 64
+    assert "m5.large" in capsys.readouterr().err
+
+
+def test_what_failed_is_said_and_not_ranked(typed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    saved(mine, "new", {Aspect.TYPES: {"own.rack": 480.0, "m5.2xlarge": 240.0}})
+    line = ["classify", "new", "--profiles", str(mine), "--corpus", str(typed), *NOW]
+    assert run([*line, "--observed", "types.m5.large=failed"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "type m5.large: it did not run there (failed, 2026-11-21)" in said
+    assert "cheapest type for the work: m5.xlarge" in said
+
+
 def test_both_solvers_agree(folder: Path, corpus: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = []
     for solver in ("ridge", "sgd"):

@@ -83,7 +83,8 @@ def test_dropped_jobs_are_counted_and_a_strategy_that_drops_much_is_not_compared
     assert "cheapest on the front" in told.out
     assert run(["compare", str(few), *words, "--json"]) == 0
     strategies = json.loads(capsys.readouterr().out)["strategies"]
-    assert [(s["compared"], s["runs"][0]["refused"]) for s in strategies] == [(True, 1), (True, 1)]
+    assert [(s["compared"], s["dropped"], s["runs"][0]["refused"]) for s in strategies] == [(True, 1, 0)] * 2
+    assert {s["runs"][0]["reserved_servers"] for s in strategies} <= {0, 2}, "what is dropped is not reserved for"
     much = written(tmp_path, HEAVY.format(36000))
     assert run(["compare", str(much), *words]) == 0
     told = capsys.readouterr()

@@ -30,6 +30,27 @@ def test_without_the_cpu_controller_there_is_no_version_2(tmp_path: Path) -> Non
     assert find_hierarchy("", "").version == 0
 
 
+def test_a_delegated_group_of_a_user_without_root_is_used(tmp_path: Path) -> None:
+    """Only what a user's own manager was given can be written to; what holds a process cannot be divided."""
+    own = tmp_path / "user.slice/user-1000.slice/user@1000.service/app.slice/shell.scope"
+    own.mkdir(parents=True)
+    delegated = own.parents[1]
+    for group in (own, *own.parents[: own.parents.index(tmp_path) + 1]):
+        (group / "cgroup.controllers").write_text("cpu memory pids")
+        if group in (delegated, own.parent):
+            (group / "cgroup.subtree_control").write_text("")
+        else:
+            (group / "cgroup.subtree_control").mkdir()
+    mounts = f"cgroup2 {tmp_path} cgroup2 rw 0 0\n"
+    line = f"0::/{own.relative_to(tmp_path)}\n"
+    found = find_hierarchy(mounts, line)
+    assert found.version == 2
+    assert found.folders == (own.parent,)
+    assert found.has("memory")
+    assert not found.has("cpuset")
+    assert find_hierarchy(mounts, "0::/init.scope\n").version == 0
+
+
 def test_version_1_groups_are_made_below_our_own(tmp_path: Path) -> None:
     mounts = ""
     for controller in ("cpu,cpuacct", "memory"):

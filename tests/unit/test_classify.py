@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from applications import performance, profile_of, scores
 
+from hcloud.classify import ridge, sgd
 from hcloud.classify.classifier import Limits, Options, Trained, classify, complete, train
 from hcloud.classify.evaluation import stated
 from hcloud.classify.evidence import Asked, evidence_of
@@ -36,6 +37,11 @@ def answered(found: Row | Probe | None) -> Row:
     return found
 
 
+def error_of(row: Row) -> float:
+    assert row.held_out_error is not None
+    return row.held_out_error
+
+
 def asked(found: Row | Probe | None) -> Probe:
     assert isinstance(found, Probe)
     return found
@@ -53,7 +59,7 @@ def test_a_row_is_completed_around_what_was_measured(trained: Trained) -> None:
     assert row.columns["t9"] == Predicted(3.0, 2.9, 3.2, measured=True)
     assert not row.columns["t4"].measured
     assert row.columns["t4"].low < row.columns["t4"].value < row.columns["t4"].high
-    assert 0 < row.held_out_error < 0.25
+    assert 0 < error_of(row) < 0.25
 
 
 def test_a_copy_of_a_known_application_is_predicted_like_it_and_has_it_for_a_neighbour(trained: Trained) -> None:
@@ -87,6 +93,67 @@ def test_without_its_reference_a_row_finds_its_own_level(trained: Trained) -> No
             assert predicted.value == pytest.approx(truth[at] * factor, rel=0.1)
 
 
+def test_a_vague_entry_says_less_than_a_sharp_one() -> None:
+    corpus = train(scores(1, np.random.default_rng(0)).known)
+    column, other = "cpu", "llc"
+    mean = np.nanmean(corpus.matrix.values[:, corpus.matrix.columns.index(other)])
+
+    def predicted(low: float, high: float) -> Predicted:
+        given = {column: replace(stated(80.0), low=low, high=high)}
+        return answered(complete(corpus, given, NEW, Options(limits=Limits(points_error=INF)))).columns[other]
+
+    sharp, close, vague = predicted(80, 80), predicted(79, 81), predicted(0, 100)
+    assert close.value == pytest.approx(sharp.value, abs=0.5)
+    assert abs(vague.value - mean) < abs(close.value - mean) / 2
+
+
+def test_a_vague_reference_leaves_the_level_open(trained: Trained) -> None:
+    given = of_known(trained, "known003", "t1", "t9")
+    vague = {**given, "t9": replace(given["t9"], low=given["t9"].value / 3, high=given["t9"].value * 3)}
+    believed = Options(limits=Limits(relative_error=INF))
+    sharp, open_ = (answered(complete(trained, g, NEW, believed)).columns["t4"] for g in (given, vague))
+    assert open_.high / open_.low > sharp.high / sharp.low
+
+
+def test_both_solvers_weigh_entries_alike(trained: Trained) -> None:
+    known = of_known(trained, "known002", "t9", "t1", "t3")
+    given = {c: replace(m, low=0.8 * m.value, high=1.3 * m.value) for c, m in known.items()}
+    believed = Limits(relative_error=INF)
+    closed, descended = (
+        answered(complete(trained, given, NEW, Options(limits=believed, fold=f))) for f in (ridge.fold, sgd.fold)
+    )
+    for column, one in closed.columns.items():
+        assert descended.columns[column].value == pytest.approx(one.value, rel=1e-3)
+
+
+def test_more_measurements_do_not_take_an_answer_away() -> None:
+    """Few applications were measured in the very same columns: those measured in some of them tell the error, too."""
+    matrix = performance(2, np.random.default_rng(0)).known
+    values = matrix.values.copy()
+    for row in range(len(values)):
+        values[row, row % 4] = np.nan  # no row has all of t0 to t3, each has three of them
+    gappy = train(replace(matrix, values=values))
+    given = of_known(train(matrix), "known007", "t9", "t0", "t1", "t2", "t3")
+    few = answered(complete(gappy, {c: given[c] for c in ("t9", "t0")}, NEW, Options()))
+    assert error_of(answered(complete(gappy, given, NEW, Options()))) < 1.2 * error_of(few)
+
+
+def test_where_no_error_can_be_told_no_infinite_one_is_named() -> None:
+    matrix = performance(2, np.random.default_rng(0)).known
+    values = matrix.values.copy()
+    values[2:, 1] = np.nan
+    given = of_known(train(matrix), "known007", "t9", "t1")
+    why = asked(complete(train(replace(matrix, values=values)), given, NEW, Options())).why
+    assert "fewer than 3" in why
+    assert "inf" not in why
+
+
+def test_a_dear_reference_is_not_forced(trained: Trained) -> None:
+    dear = Options(costs={Aspect.TYPES: {"t9": 10.0}})
+    assert asked(complete(trained, {}, NEW, dear)).column != "t9"
+    assert asked(complete(trained, entries(t3=2.0), NEW, dear)).column not in ("t9", "t3")
+
+
 def test_the_reference_alone_is_no_evidence(trained: Trained) -> None:
     probe = asked(complete(trained, entries(t9=2.0), NEW, Options()))
     assert probe.aspect is Aspect.TYPES
@@ -108,7 +175,7 @@ def test_one_score_is_evidence_and_none_is_not() -> None:
 
 def test_an_expected_error_above_the_limit_is_no_answer(trained: Trained) -> None:
     given = entries(t9=2.0, t1=3.0)
-    error = answered(complete(trained, given, NEW, Options())).held_out_error
+    error = error_of(answered(complete(trained, given, NEW, Options())))
     probe = asked(complete(trained, given, NEW, Options(limits=Limits(relative_error=error / 2))))
     assert "is expected" in probe.why
 
@@ -186,7 +253,7 @@ def test_an_application_measured_everywhere_needs_no_prediction(trained: Trained
     given = of_known(trained, "known000", *trained.matrix.columns)
     row = answered(complete(trained, given, NEW, Options(limits=Limits(relative_error=0.0))))
     assert all(p.measured for p in row.columns.values())
-    assert row.held_out_error == 0
+    assert row.held_out_error is None  # nothing was predicted, so nothing was held out
 
 
 def test_columns_the_corpus_does_not_have_are_kept(trained: Trained) -> None:

@@ -1,0 +1,54 @@
+"""Dollars and use of a simulated run are those of the window that a plan counts: a tail that drains dilutes neither."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+from simulating import jobs_of, paper_shop
+
+from hcloud.model.workload import Jobs
+from hcloud.planning.window import window_of
+from hcloud.readers.clouds import load_cloud
+from hcloud.readers.strategies import load_strategy
+from hcloud.sim.measure import Measures, measure
+from hcloud.usecases.simulation import Study, pool_for, simulate_once
+
+HOUR, DAY = 3600.0, 86_400.0
+DRAINED = [(0.0, 4 * DAY, 1.0, 1.0, 0), *((h * HOUR, HOUR, 10.0, 10.0, 0) for h in range(24))]
+
+
+def simulated(jobs: Jobs, name: str, *, counted: bool = True) -> Measures:
+    """A run at the strategy's own reserve, in the window or in all of the trace."""
+    study = Study(jobs, load_cloud("paper"), paper_shop(), True, 1, window=window_of(jobs) if counted else None)
+    return measure(simulate_once(study, load_strategy(name)))
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_a_tail_that_drains_dilutes_neither_dollars_nor_use(mirrored: bool) -> None:
+    last = 4 * DAY
+    rows = sorted((last - s - d, d, cores, gib, kind) for s, d, cores, gib, kind in DRAINED) if mirrored else DRAINED
+    jobs = jobs_of(rows)
+    one = simulated(jobs, "SR")
+    assert one.pool == 1
+    assert one.cost.ideal_hours == 24
+    assert one.use.utilisation == pytest.approx(11 / 16, abs=0.01)
+    assert one.cost.per_ideal_hour == pytest.approx(paper_shop().reserved.effective_hourly, rel=Decimal("1e-9"))
+    assert simulated(jobs, "SR", counted=False).use.utilisation < 0.3
+
+
+def test_what_is_rented_counts_for_its_part_in_the_window() -> None:
+    inside, whole = (simulated(jobs_of(DRAINED), "OdF", counted=told) for told in (True, False))
+    assert max(c.seconds for c in inside.cost.charges) <= 2 * DAY
+    assert whole.cost.rented > inside.cost.rented
+    assert inside.cost.per_ideal_hour > whole.cost.per_ideal_hour
+
+
+def test_the_reserve_is_sized_by_the_window() -> None:
+    jobs = jobs_of([(0.0, 5 * DAY, 40.0, 40.0, 1), *DRAINED])
+    window = replace(window_of(jobs), start=0.0, end=DAY)
+    study = Study(jobs, load_cloud("paper"), paper_shop(), True, 1, window=window)
+    inside = pool_for(study, load_strategy("HF"))
+    assert inside == 4, "51 vCPU at the least, in servers of 16"
+    assert pool_for(replace(study, window=replace(window, end=5 * DAY)), load_strategy("HF")) < inside
