@@ -25,7 +25,7 @@ from hcloud.usecases.progress import Progress
 from hcloud.usecases.simulation import Study, simulate_once, tasks_for
 from hcloud.usecases.sources import open_prices, open_workload
 
-COMMAND = "'hcloud simulate PLAN.json' does it (write the plan with --out)"
+COMMAND = "'hcloud simulate PLAN' does it"
 
 
 def trace_of(loaded: Loaded) -> Trace:
@@ -69,7 +69,7 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
 
 
 def _too_many(jobs: int, most: int) -> str:
-    return f"{jobs:,} jobs are more than operation.own_fleet_jobs ({most:,}); {COMMAND}"
+    return f"{jobs:,} jobs, over {most:,}; {COMMAND}"
 
 
 def _study(plan: Plan, fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Config) -> Study:

@@ -132,10 +132,10 @@ def fleet_line(found: Prediction | None) -> Iterator[str]:
     """What a plan's own fleet does to jobs, or that it was not simulated and what does that."""
     if found is None:
         return
-    fleet = f"its fleet ({found.reserve:,} x {found.reserved_type} reserved)" if found.reserve else "its fleet"
     if found.kept_qos is None:
-        yield f"{fleet} was not simulated: {found.why_not}"
+        yield f"its fleet was not simulated: {found.why_not}"
         return
+    fleet = f"its fleet ({found.reserve:,} x {found.reserved_type} reserved)" if found.reserve else "its fleet"
     wait = "" if found.wait_p95 is None else f", wait p95 {found.wait_p95:,.0f} s"
     yield f"{fleet}, simulated as {found.strategy}: kept {found.kept_qos:.1%} of jobs{wait} (one seed)"
 

@@ -243,8 +243,8 @@ def _spread_out(plan: Plan) -> list[str]:
     if not any(line.option.is_commitment for line in plan.mix):
         return []
     bound = sum((line.total for line in plan.purchases), Decimal(0))
-    buys = f": 'hcloud commit plan' buys {format_money(bound)} over the terms" if bound else ""
-    return [f"reserved $/h is amortised{buys}; apply and status show on-demand list prices"]
+    buys = f", as 'commit plan' buys {format_money(bound)}" if bound else ""
+    return [f"reserved $/h is amortised{buys}; apply and status show list prices"]
 
 
 def _risk(plan: Plan) -> list[str]:

@@ -83,6 +83,4 @@ def test_a_fleet_with_too_many_jobs_names_the_command_that_simulates_it(
     monkeypatch.setenv("HYC_OPERATION__OWN_FLEET_JOBS", "10")
     assert run(["plan", "trace.csv", *MARKET, *NOW]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert (
-        "was not simulated: 28 jobs are more than operation.own_fleet_jobs (10); 'hcloud simulate PLAN.json'" in shown
-    )
+    assert "its fleet was not simulated: 28 jobs, over 10; 'hcloud simulate PLAN' does it" in shown
