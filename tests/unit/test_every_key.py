@@ -158,7 +158,7 @@ CLOUD_OTHERWISE = {
     "spot.interruptions_per_hour": "60",
     "spot.lost_share": "0",
     "jobs.batch_tolerant_share": "0.1",
-    "jobs.batch_tolerant": "20:25",
+    "jobs.batch_tolerant": "45:60",
     "jobs.batch_sensitive": "80:90",
     "jobs.service_sensitive": "20:30",
     "jobs.other_entries": "0.9:0.95",
