@@ -265,6 +265,7 @@ def said_of_risk(risk: Risk) -> str:
 def _refused(plan: Plan) -> list[str]:
     """The nearest refusals of different kinds: one a type, and one an option and term of the chosen type."""
     kinds: set[str] = {m.address.removesuffix(f"-{m.payment}") for m in plan.mix}
+    kinds |= {s.address.removesuffix(f"-{p}") for s in plan.sizing for p in Payment}
     close: list[Refusal] = []
     for refusal in plan.refusals:
         kind = next(
