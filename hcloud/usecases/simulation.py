@@ -113,7 +113,7 @@ def _unplaceable(name: str, size: tuple[float, float], count: int) -> EvidenceEr
     more = f", nor do {counted(count - 1, 'other job')}" if count > 1 else ""
     return EvidenceError(
         f"job {name} ({size[0]:g} vCPU, {size[1]:g} GiB) fits no type that may be rented{more}",
-        hint="allow larger types (--family, --vcpus), say what can be split (planning.divisible), or --drop-unplaceable",
+        hint="allow larger types (--family, --vcpus), allow splitting (planning.divisible), or use --drop-unplaceable",
     )
 
 
