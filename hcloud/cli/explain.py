@@ -141,8 +141,7 @@ def _explain_commitment(terminal: Terminal, path: Path, words: str, shown: PlanF
 
     stored = load_plan(path)
     line = find_purchase(stored, words)
-    sizes = [s for s in stored.sizing if s.address == line.address]
-    _tell(terminal, explain_commitment(stored, line), shown, (stored.generated_at, sizes[0] if sizes else line))
+    _tell(terminal, explain_commitment(stored, line), shown, (stored.generated_at, stored.sizing_of(line) or line))
 
 
 def _is_purchase(path: Path) -> bool:

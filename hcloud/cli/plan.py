@@ -39,6 +39,14 @@ class PlanFormat(StrEnum):
     CSV = "csv"
 
 
+class Splitting(StrEnum):
+    """Which jobs may be split over several machines."""
+
+    ALL = "all"
+    SERVICES = "services"
+    NONE = "none"
+
+
 @app.command()
 def plan(
     ctx: typer.Context,
@@ -55,7 +63,10 @@ def plan(
     provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
-    vcpus: Annotated[int | None, typer.Option(min=1, help="vCPUs of one instance, else chosen.")] = None,
+    vcpus: Annotated[int | None, typer.Option(min=1, help="vCPUs of every instance, else all sizes.")] = None,
+    divisible: Annotated[
+        Splitting | None, typer.Option(help="Jobs that may run on several machines: all, services, none.")
+    ] = None,
     horizon: Annotated[str | None, typer.Option(help="How far to plan, for example 1y or 3y.")] = None,
     regret_quantile: Annotated[float | None, typer.Option(help="Size the reserve by regret, for example 0.9.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of scenarios and futures.")] = None,
@@ -96,6 +107,7 @@ def plan(
         regions=tuple(region or ()),
         families=tuple(family or ()),
         vcpus=vcpus,
+        divisible=None if divisible is None else divisible.value,
         horizon=horizon,
         regret_quantile=regret_quantile,
         seed=seed,

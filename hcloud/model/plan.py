@@ -169,7 +169,8 @@ class Refusal:
 class Sizing:
     """Why a commitment is bought in this number: the share of the horizon that its last instance and the next one,
     which is not bought, are in use (by the on-demand dollars they save), beside that above which it pays; and the
-    dollars that both gain over the horizon."""
+    dollars that both gain over the horizon. ``bought_as`` are the lines of the mix where it is counted in a smaller
+    size than it is bought in."""
 
     address: str
     count: int
@@ -179,6 +180,7 @@ class Sizing:
     last_gain: Decimal
     next_gain: Decimal
     flips: tuple[Flip, ...] = ()
+    bought_as: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +282,10 @@ class Plan:
     sizing: tuple[Sizing, ...] = ()
     flips: tuple[Flip, ...] = ()
     history: History | None = None
+
+    def sizing_of(self, line: MixLine) -> Sizing | None:
+        """Why a commitment is bought in its number; None where nothing is said of it."""
+        return next((s for s in self.sizing if line.address in (s.address, *s.bought_as)), None)
 
     @property
     def purchases(self) -> tuple[MixLine, ...]:

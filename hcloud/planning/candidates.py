@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
@@ -17,6 +17,7 @@ from hcloud.model.plan import Refusal
 from hcloud.planning.settings import Market
 
 UNPRICED = "not used: "
+USUAL_VCPUS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,28 +47,40 @@ class Candidate:
 def find_candidates(
     book: PriceBook, market: Market, horizon_hours: int
 ) -> tuple[tuple[Candidate, ...], tuple[Refusal, ...]]:
-    """The candidates of a market at its instance size, and the types a rule keeps out.
+    """The candidates of a market at its instance size, or at all of them, and the types a rule keeps out (of a family
+    with many sizes the one nearest to 16 vCPUs).
 
     Raises UsageError where the market names something the book does not know, EvidenceError where a family that was
-    named explicitly has no usable price.
+    named explicitly has no usable price at any size.
     """
     _check_names(book, market)
     kept: list[Candidate] = []
     refused: list[Refusal] = []
+    missing: dict[tuple[str, str], EvidenceError] = {}
     for region in market.regions:
-        for shape in _shapes(book, market):
-            address = f"{market.provider}/{region}/{shape.name}"
-            reason = _excluded(shape, market)
-            if reason:
-                refused.append(Refusal(address, reason))
-                continue
+        shapes = list(_shapes(book, market))
+        refused += _by_rule(shapes, market, region)
+        for shape in (s for s in shapes if not _excluded(s, market)):
             try:
                 kept.append(_candidate(book, market, shape, region, horizon_hours))
-            except EvidenceError as missing:
-                if market.families:
-                    raise
-                refused.append(Refusal(address, f"{UNPRICED}{missing}"))
+            except EvidenceError as error:
+                missing.setdefault((region, shape.family), error)
+                refused.append(Refusal(f"{market.provider}/{region}/{shape.name}", f"{UNPRICED}{error}"))
+    priced = {(c.on_demand.key.region, c.shape.family) for c in kept}
+    for place, first in missing.items():
+        if market.families and place not in priced:
+            raise first
     return tuple(kept), tuple(refused)
+
+
+def _by_rule(shapes: Sequence[InstanceType], market: Market, region: str) -> Iterator[Refusal]:
+    """A refusal for each family and rule."""
+    found: dict[tuple[str, str], InstanceType] = {}
+    for shape in sorted(shapes, key=lambda s: (abs(s.vcpus - USUAL_VCPUS), s.name)):
+        if reason := _excluded(shape, market):
+            found.setdefault((shape.family, reason), shape)
+    for (_, reason), shape in sorted(found.items(), key=lambda x: x[1].name):
+        yield Refusal(f"{market.provider}/{region}/{shape.name}", reason)
 
 
 def _check_names(book: PriceBook, market: Market) -> None:
@@ -97,7 +110,9 @@ def _check_names(book: PriceBook, market: Market) -> None:
 
 def _shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
     for (provider, _), shape in sorted(book.types.items()):
-        if provider != market.provider or shape.vcpus != market.vcpus or shape.name.endswith(".metal"):
+        if provider != market.provider or ".metal" in shape.name:
+            continue
+        if market.vcpus and shape.vcpus != market.vcpus:
             continue
         if market.families:
             if any(fnmatchcase(shape.family, pattern) for pattern in market.families):

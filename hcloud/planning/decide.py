@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
@@ -20,19 +20,20 @@ from hcloud.model.workload import Demand
 from hcloud.planning.candidates import Candidate, find_candidates
 from hcloud.planning.evaluate import (
     Evaluation,
-    all_on_demand,
     evaluate,
     fill,
-    reserved_for_peak,
-    static_hybrid,
 )
 from hcloud.planning.fleet import Fleet, serve
-from hcloud.planning.forecast import Forecast, repeating, stretch
+from hcloud.planning.forecast import Forecast, repeating
 from hcloud.planning.futures import draw_futures
 from hcloud.planning.mix import lower_bound, mixed_reserve, useful_types
-from hcloud.planning.owned import Owned, use_first, without_spot
-from hcloud.planning.risk import SCALES, Span, Spread, changed, scaled, spread, unused_share
+from hcloud.planning.options import Asked, Option, Parts, divide, find_options, ladders_of, plain_parts, together
+from hcloud.planning.owned import Owned
+from hcloud.planning.packing import Running
+from hcloud.planning.risk import SCALES, Span, Spread, changed, scaled, spread
+from hcloud.planning.rivals import NEAREST, Chosen, Fall, Rival, fall, region_of, rivals, spot_fleet
 from hcloud.planning.settings import PlanSettings
+from hcloud.planning.sizes import Ladder, stated
 from hcloud.units import HOURS_PER_MONTH
 
 if TYPE_CHECKING:
@@ -43,32 +44,13 @@ SEED_FUTURES = 1  # purpose of the random stream, mixed with the seed so that an
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
-    """Another fleet for the same demand, with the name and the sentence that explains it."""
-
-    name: str
-    description: str
-    fleet: Fleet
-
-
-@dataclass(frozen=True, slots=True)
-class Fall:
-    """What happens to the plan when demand changes: its own fleet and spot part, and the fleets chosen in hindsight."""
-
-    change: float
-    planned: Fleet
-    spot: Fleet
-    on_demand: Fleet
-    hindsight: Fleet
-    unused_share: float
-
-
-@dataclass(frozen=True, slots=True)
 class Decision:
     """The chosen fleet and everything it was compared with; bounds are float dollars, the rest is exact.
 
     ``optimum_cost`` is the forecast's optimum, which the fleet exceeds only where it was sized by regret. ``demanded``
-    is the demand with what owned capacity and spot serve of it.
+    is the demand with what owned capacity and spot serve of it. ``fleet`` counts in the smallest sizes of ``types``;
+    ``machines`` is the same fleet in the larger ones of their ``ladders`` (by address), as it is bought and runs.
+    ``divisible_cost`` is what the cheapest fleet would cost if every job could be split, None where all can be.
     """
 
     forecast: Forecast
@@ -89,12 +71,15 @@ class Decision:
     owned: tuple[Owned, ...]
     demanded: Forecast
     settings: PlanSettings
+    ladders: Mapping[str, Ladder]
+    machines: Fleet
+    divisible_cost: Decimal | None = None
 
     @property
     def offers_in_use(self) -> tuple[Offer, ...]:
         """What is bought and rented, spot included."""
-        rentals = (*self.fleet.rentals, *self.spot.rentals)
-        return (*(h.offer for h in self.fleet.holdings), *(r.offer for r in rentals))
+        rentals = (*self.machines.rentals, *self.spot.rentals)
+        return (*(h.offer for h in self.machines.holdings), *(r.offer for r in rentals))
 
     @property
     def horizon_hours(self) -> int:
@@ -102,55 +87,65 @@ class Decision:
         return self.forecast.hours
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a decision may be told beside demand and settings: ``running``, the demand's jobs where some of them cannot
+    be split; ``reserve``, so many instances of the cheapest single type to hold, whatever would be optimal."""
+
+    running: Running | None = None
+    reserve: int | None = None
+
+
 def decide(
     book: PriceBook,
     demand: Demand,
     settings: PlanSettings,
     owned: Sequence[Owned] = (),
-    reserve: int | None = None,
+    given: Given | None = None,
 ) -> Decision:
-    """Choose the cheapest fleet for the demand's forecast among the markets' offers; with ``reserve`` the one that
-    holds so many instances of the cheapest single type, whatever would be optimal.
+    """Choose the cheapest fleet for the demand's forecast among the markets' offers.
 
-    Raises EvidenceError where no candidate has a price, InputError where there is no demand.
+    Raises EvidenceError where no candidate has a price or a job fits none, InputError where there is no demand.
     """
-    demanded = stretch(demand, settings.outlook)
-    parts = divide(demanded, settings, owned)
+    given = given or Given()
+    asked = Asked(demand, settings, owned, given.running)
     found = [find_candidates(book, m, settings.outlook.horizon_hours) for m in settings.markets]
-    candidates = tuple(_paced(c, settings) for kept, _ in found for c in kept)
+    candidates = [_paced(c, settings) for kept, _ in found for c in kept]
     if not candidates:
         raise EvidenceError(
             "no instance type is left to plan with",
             hint="widen markets.families, architectures or regions, or set markets.vcpus to a size they have",
         )
-    evaluations = tuple(
-        sorted((evaluate(c, parts.planned) for c in candidates), key=lambda e: (e.cost, e.candidate.address))
-    )
-    optimum = _choose(evaluations, parts.planned, settings)
-    start = optimum if reserve is None else _holding(evaluations[0], parts.planned, optimum, reserve)
-    sized = _sized(start, (demanded, parts.planned), settings, owned)
+    options, too_small = find_options(candidates, asked)
+    evaluations = _evaluated(options)
+    plain = plain_parts(asked)
+    optimum = _choose(evaluations, options, plain.planned, asked)
+    start = optimum if given.reserve is None else _holding(evaluations[0], optimum, given.reserve)
+    sized = _sized(start, settings, owned)
     chosen = sized.chosen
+    ladders = ladders_of(options)
     return Decision(
-        parts.planned,
+        chosen.option.parts.planned,
         chosen.types,
         chosen.fleet,
         optimum.fleet.cost,
-        _spot_fleet(candidates, evaluations[0].candidate, parts.spot),
+        spot_fleet(options, evaluations[0].candidate, chosen.option.parts.spot),
         chosen.method,
         chosen.gap + float(chosen.fleet.cost - start.fleet.cost),
         chosen.lower_bound,
-        _rivals(candidates, parts.whole, settings),
+        rivals(options, chosen, settings),
         evaluations,
-        tuple(r for _, refused in found for r in refused),
-        tuple(
-            _fall(chosen, candidates, divide(changed(demanded, -f), settings, owned), -f) for f in settings.risk.falls
-        ),
+        (*(r for _, refused in found for r in refused), *too_small),
+        tuple(fall(chosen, evaluations, options, asked, -f) for f in settings.risk.falls),
         sized.spread,
         sized.scale,
         settings.risk.regret_quantile if sized.spread is not None else None,
         tuple(owned),
-        demanded,
+        chosen.option.demanded,
         settings,
+        ladders,
+        stated(chosen.fleet, chosen.types, ladders, chosen.option.parts.planned),
+        _if_divisible(evaluations, optimum, plain, asked),
     )
 
 
@@ -160,16 +155,7 @@ class _Sized:
 
     spread: Spread | None
     scale: float
-    chosen: _Chosen
-
-
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """Demand that nothing owned serves (``whole``), divided into what is planned for and what spot takes."""
-
-    whole: Forecast
-    planned: Forecast
-    spot: Forecast
+    chosen: Chosen
 
 
 def _paced(candidate: Candidate, settings: PlanSettings) -> Candidate:
@@ -177,50 +163,57 @@ def _paced(candidate: Candidate, settings: PlanSettings) -> Candidate:
     return candidate if speed == candidate.speed else replace(candidate, speed=speed)
 
 
-def divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> Parts:
-    """Demand less what is owned, and that in two."""
-    whole = use_first(demanded, owned)
-    return Parts(whole, *without_spot(whole, settings.spot_share_of_batch))
+def _evaluated(options: Sequence[Option]) -> tuple[Evaluation, ...]:
+    """The cheapest fleet of each type alone, the cheapest first."""
+    found = (evaluate(o.candidate, o.parts.planned) for o in options)
+    return tuple(sorted(found, key=lambda e: (e.cost, e.candidate.address)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    """The types in use, the fleet, how it was found, its gap to the bound on such fleets, the bound on any."""
-
-    types: tuple[Candidate, ...]
-    fleet: Fleet
-    method: str
-    gap: float
-    lower_bound: float
+def _if_divisible(evaluations: Sequence[Evaluation], optimum: Chosen, plain: Parts, asked: Asked) -> Decimal | None:
+    """What the fleet would cost if every job could be split; no more than it costs."""
+    if asked.running is None:
+        return None
+    again = [evaluate(e.candidate, plain.planned).fleet.cost for e in evaluations[:NEAREST]]
+    mixed = serve(plain.planned, optimum.types, optimum.fleet.holdings).cost
+    return min(mixed, optimum.fleet.cost, *again)
 
 
-def _choose(evaluations: Sequence[Evaluation], forecast: Forecast, settings: PlanSettings) -> _Chosen:
-    """The best single type, or a mix of types of its region where that saves enough."""
-    best = evaluations[0]
+def _choose(evaluations: Sequence[Evaluation], options: Sequence[Option], plain: Forecast, asked: Asked) -> Chosen:
+    """The best single type, or a mix of types of its region where that saves enough. The bound is for ``plain``, demand
+    that can be split."""
+    best, settings = evaluations[0], asked.settings
+    by_address = {o.candidate.address: o for o in options}
     relaxed = {
-        _region(group[0]): (group, lower_bound(group, forecast))
+        region_of(group[0]): (group, lower_bound(group, plain))
         for group in map(useful_types, _regions([e.candidate for e in evaluations]))
     }
-    bound = min(r.cost for _, r in relaxed.values())
-    single = _Chosen((best.candidate,), best.fleet, best.method, float(best.cost - best.bound), bound)
-    useful, fractional = relaxed[_region(best.candidate)]
-    if not settings.mix_types or len(useful) == 1:
+    bound = min(r.cost for _, r in relaxed.values()) / (1 + max(o.unit.excess for o in options))
+    own = by_address[best.candidate.address]
+    single = Chosen((best.candidate,), own, best.fleet, best.method, float(best.cost - best.bound), bound)
+    useful, fractional = relaxed[region_of(best.candidate)]
+    enough = float(best.cost) * (1 - settings.mix_min_saving)
+    if not settings.mix_types or len(useful) == 1 or fractional.cost >= enough:
         return single
     start = _by_shape(evaluations, useful, fractional.reserve)
     shapes = tuple(start)
+    several = together([by_address[c.address] for c in shapes], asked)
+    forecast = several.parts.planned
     mix = mixed_reserve(shapes, forecast, fractional.cost, np.array(list(start.values())))
     mixed = serve(forecast, shapes, mix.holdings)
-    if float(mixed.cost) >= float(best.cost) * (1 - settings.mix_min_saving):
+    if float(mixed.cost) >= enough:
         return single
-    return _Chosen(_in_use(shapes, mixed), mixed, mix.method, max(float(mixed.cost) - mix.bound, 0.0), bound)
+    gap = max(float(mixed.cost) - mix.bound, 0.0)
+    return Chosen(_in_use(shapes, mixed), several, mixed, mix.method, gap, bound)
 
 
-def _holding(best: Evaluation, forecast: Forecast, optimum: _Chosen, count: int) -> _Chosen:
+def _holding(best: Evaluation, optimum: Chosen, count: int) -> Chosen:
     """The fleet of the best single type with a stated reserve, its gap counted from the optimum's bound."""
+    forecast = optimum.option.parts.planned
     holdings = fill(best.candidate.commitments, count, forecast.hours)
     fleet = serve(forecast, (best.candidate,), holdings)
     gap = float(fleet.cost - best.bound)
-    return _Chosen((best.candidate,), fleet, f"a reserve of {count}, chosen by simulation", gap, optimum.lower_bound)
+    method = f"a reserve of {count}, chosen by simulation"
+    return Chosen((best.candidate,), optimum.option, fleet, method, gap, optimum.lower_bound)
 
 
 def _by_shape(
@@ -243,14 +236,10 @@ def shape_of(candidate: Candidate) -> int:
     return round(math.log2(candidate.shape.memory_gib / candidate.shape.vcpus))
 
 
-def _region(candidate: Candidate) -> tuple[str, str]:
-    return candidate.on_demand.key.provider, candidate.on_demand.key.region
-
-
 def _regions(candidates: Sequence[Candidate]) -> list[tuple[Candidate, ...]]:
     """The candidates by provider and region, in name order."""
-    ordered = sorted(candidates, key=lambda c: (_region(c), c.address))
-    return [tuple(group) for _, group in itertools.groupby(ordered, key=_region)]
+    ordered = sorted(candidates, key=lambda c: (region_of(c), c.address))
+    return [tuple(group) for _, group in itertools.groupby(ordered, key=region_of)]
 
 
 def _in_use(candidates: Sequence[Candidate], fleet: Fleet) -> tuple[Candidate, ...]:
@@ -258,15 +247,10 @@ def _in_use(candidates: Sequence[Candidate], fleet: Fleet) -> tuple[Candidate, .
     return tuple(c for c in candidates if c.shape.name in used)
 
 
-def _sized(
-    chosen: _Chosen, forecasts: tuple[Forecast, Forecast], settings: PlanSettings, owned: Sequence[Owned]
-) -> _Sized:
-    """The spread over futures and, where a regret quantile is set, the reserve scaled to it.
-
-    ``forecasts`` are all of the demand, and what of it is planned for beside what is owned and what spot takes.
-    """
+def _sized(chosen: Chosen, settings: PlanSettings, owned: Sequence[Owned]) -> _Sized:
+    """The spread over futures and, where a regret quantile is set, the reserve scaled to it."""
     generator = np.random.default_rng([settings.seed, SEED_FUTURES])
-    demanded, planned = forecasts
+    demanded, planned = chosen.option.demanded, chosen.option.parts.planned
     pattern = repeating(demanded, settings.outlook)
     futures = draw_futures(pattern, settings.outlook, settings.risk, generator)
     if futures is None or not chosen.fleet.holdings:
@@ -310,50 +294,3 @@ def _spans(fleet: Fleet, pattern: Forecast, settings: PlanSettings, owned: Seque
 def _left(pattern: Forecast, settings: PlanSettings, owned: Sequence[Owned], level: float) -> Forecast:
     """What is planned for of a multiple of the pattern."""
     return divide(changed(pattern, level - 1.0), settings, owned).planned
-
-
-def _spot_fleet(candidates: Sequence[Candidate], near: Candidate, part: Forecast) -> Fleet:
-    """Spot instances of the cheapest type of the plan's region for the batch work that may be interrupted."""
-    if not part.cores.any():
-        return Fleet((), ())
-    offered = [
-        replace(c, on_demand=c.spot, sustained=None) for c in candidates if c.spot and _region(c) == _region(near)
-    ]
-    if not offered:
-        raise EvidenceError(
-            f"{near.address}: no spot price in this region", hint="set planning.spot_share_of_batch to 0 or import one"
-        )
-    return min((all_on_demand(c, part) for c in offered), key=lambda f: f.cost)
-
-
-def _rivals(candidates: Sequence[Candidate], forecast: Forecast, settings: PlanSettings) -> tuple[Rival, ...]:
-    """All on demand, reserved for the peak, and the static hybrid, each with the type that makes it cheapest."""
-    margin = settings.peak_overprovision
-    peaks = [reserved_for_peak(c, forecast, margin) for c in candidates]
-    named = [
-        ("all on demand", "rent every instance when it is needed", [all_on_demand(c, forecast) for c in candidates]),
-        (
-            f"reserved for the peak + {margin:.0%}",
-            "commit to the highest demand and a margin (SR)",
-            [p for p in peaks if p is not None],
-        ),
-        (
-            "static hybrid",
-            "one constant reserve at the break-even quantile of demand",
-            [static_hybrid(c, forecast) for c in candidates],
-        ),
-    ]
-    return tuple(Rival(name, text, min(fleets, key=lambda f: f.cost)) for name, text, fleets in named if fleets)
-
-
-def _fall(chosen: _Chosen, candidates: Sequence[Candidate], less: Parts, change: float) -> Fall:
-    """The plan's commitments under changed demand, beside what would have been best for its own types."""
-    planned = serve(less.planned, chosen.types, chosen.fleet.holdings)
-    return Fall(
-        change,
-        planned,
-        _spot_fleet(candidates, chosen.types[0], less.spot),
-        min((all_on_demand(c, less.whole) for c in chosen.types), key=lambda f: f.cost),
-        min((planned, *(evaluate(c, less.planned).fleet for c in chosen.types)), key=lambda f: f.cost),
-        unused_share(chosen.fleet, chosen.types, less.planned),
-    )

@@ -15,7 +15,7 @@ from hcloud.model.catalog import Offer
 from hcloud.planning.candidates import Candidate
 from hcloud.planning.fleet import Fleet, Holding, Rental, instances_needed, rent, steps_at_or_above
 from hcloud.planning.forecast import Forecast
-from hcloud.planning.reserve import CommitmentKind, optimal_reserve
+from hcloud.planning.reserve import PROOF_TOLERANCE, CommitmentKind, optimal_reserve
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:
@@ -169,6 +169,26 @@ def _rented(candidate: Candidate, counts: Counts, forecast: Forecast) -> tuple[R
 def all_on_demand(candidate: Candidate, forecast: Forecast) -> Fleet:
     """Everything rented as it is needed."""
     return _with_holdings(candidate, forecast, instances_needed(forecast.cores, forecast.memory, candidate), ())
+
+
+def cheapest_on_demand(choices: Sequence[tuple[Candidate, Forecast]]) -> Fleet:
+    """Of several types, each with the demand as it sees it, the one that is rented for least."""
+
+    def least(choice: tuple[Candidate, Forecast]) -> float:
+        candidate, forecast = choice
+        rule = candidate.sustained
+        factor = 1.0 if rule is None else float(rule.full_month_factor)
+        hours = int(instances_needed(forecast.cores, forecast.memory, candidate).sum()) * forecast.step_hours
+        return hours * float(candidate.on_demand.hourly) * factor
+
+    best: Fleet | None = None
+    for bound, at in sorted((least(choice), at) for at, choice in enumerate(choices)):
+        if best is not None and bound > float(best.cost) * (1 + PROOF_TOLERANCE):
+            break
+        fleet = all_on_demand(*choices[at])
+        best = fleet if best is None or fleet.cost < best.cost else best
+    assert best is not None
+    return best
 
 
 def reserved_for_peak(candidate: Candidate, forecast: Forecast, overprovision: float) -> Fleet | None:

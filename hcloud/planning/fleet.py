@@ -158,14 +158,22 @@ def serve(forecast: Forecast, candidates: Sequence[Candidate], holdings: Sequenc
 
     A holding counts for the candidate of its own instance type; a holding of another type is an error (KeyError).
     """
+    counts = rented_counts(forecast, candidates, holdings)
+    rentals = tuple(rent(c, n, forecast) for c, n in zip(candidates, counts, strict=True) if n.any())
+    return Fleet(tuple(holdings), rentals)
+
+
+def rented_counts(forecast: Forecast, candidates: Sequence[Candidate], holdings: Sequence[Holding]) -> list[Counts]:
+    """Instances of each candidate on demand at every step, beside those that are held."""
     held = {c.on_demand.key.instance_type: np.zeros(len(forecast), dtype=np.int64) for c in candidates}
     for holding in holdings:
         held[holding.offer.key.instance_type][holding.steps(forecast)] += holding.count
+    if len(candidates) == 1:
+        needed = instances_needed(forecast.cores, forecast.memory, candidates[0])
+        return [np.maximum(needed - held[candidates[0].shape.name], 0)]
     cores, memory = forecast.cores.copy(), forecast.memory.copy()
     for candidate in candidates:
         vcpus, gib = candidate.capacity
         cores -= held[candidate.shape.name] * float(vcpus)
         memory -= held[candidate.shape.name] * float(gib)
-    counts = cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)
-    rentals = tuple(rent(c, n, forecast) for c, n in zip(candidates, counts, strict=True) if n.any())
-    return Fleet(tuple(holdings), rentals)
+    return cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)

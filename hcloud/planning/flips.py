@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 
 from hcloud.model.catalog import Offer
 from hcloud.model.plan import Flip, Lever, Sizing
 from hcloud.planning.candidates import Candidate
-from hcloud.planning.decide import Decision, divide, shape_of
+from hcloud.planning.decide import Decision, shape_of
 from hcloud.planning.evaluate import (
     all_on_demand,
     cost_over,
@@ -21,6 +21,7 @@ from hcloud.planning.evaluate import (
     renewed,
 )
 from hcloud.planning.fleet import Holding, instances_needed, serve
+from hcloud.planning.options import divide
 from hcloud.planning.risk import changed
 from hcloud.units import cents, rate
 
@@ -116,7 +117,16 @@ def _sizing(decision: Decision, candidate: Candidate, holding: Holding, pool: Po
         cents(last - price),
         cents(following - price),
         () if pool is None else tuple(_of_prices(decision, pool)) + tuple(_of_demand(decision, pool)),
+        _bought_as(decision, candidate, holding.offer),
     )
+
+
+def _bought_as(decision: Decision, candidate: Candidate, offer: Offer) -> tuple[str, ...]:
+    """The offers of larger sizes that an offer is bought as; none where it is bought as it is counted."""
+    sizes = {c.shape.name for c in decision.ladders[candidate.address]}
+    keys = {h.offer.key for h in decision.machines.holdings if h.offer.key.instance_type in sizes}
+    same = {k for k in keys if replace(k, instance_type=offer.key.instance_type) == offer.key}
+    return () if same == {offer.key} else tuple(sorted(map(str, same)))
 
 
 def _saved_by(decision: Decision, offer: Offer, step: int) -> Decimal:

@@ -27,7 +27,8 @@ FIRST_MOVE = 8
 HOURS_PER_QUARTER = HOURS_PER_YEAR // 4
 MOST_LOADS = 4000  # ours: the bound over several purchase dates stays a matter of seconds
 MOST_LOADS_AT_ONCE = 10_000  # ours: and so does the one over a single date
-SOLVED_WHOLE = 3000  # ours: up to this many whole counts (types x distinct loads) HiGHS answers in seconds
+SOLVED_WHOLE = 3000  # ours: up to this many whole counts (types x distinct loads) HiGHS answers in seconds,
+SOLVED_MACHINES = 128  # ours: where so many machines serve the peak; of more, one more or less is hardly worth a proof
 EXACT, SEARCHED = "integer program (HiGHS)", "linear program, whole instances by search"
 
 
@@ -134,7 +135,7 @@ def mixed_reserve(types: Sequence[Candidate], forecast: Forecast, bound: float, 
     horizon = forecast.hours
     loads = loads_of(forecast, 1)
     ladders = [ladder(c.commitments, horizon) for c in types]
-    if len(types) * len(loads) <= SOLVED_WHOLE:
+    if len(types) * len(loads) <= SOLVED_WHOLE and _most_at_once(types, loads) <= SOLVED_MACHINES:
         start, proven = _whole(types, ladders, loads, horizon)
         settled = all(c.sustained is None and all(o.term_hours >= horizon for o in c.commitments) for c in types)
         bound, method, move = proven if settled else bound, EXACT, 1
@@ -143,6 +144,11 @@ def mixed_reserve(types: Sequence[Candidate], forecast: Forecast, bound: float, 
     counts = _search(_Pool(types, ladders, loads, horizon), start, move)
     bought = [h for offers, n in zip(ladders, counts, strict=True) for h in fill(offers, int(n), horizon)]
     return Mix(tuple(bought), bound, method)
+
+
+def _most_at_once(types: Sequence[Candidate], loads: Loads) -> float:
+    """Machines at the peak, of the type of which it takes fewest."""
+    return min(float(np.maximum(loads.cores / c, loads.memory / m).max()) for c, m in map(_shape, types))
 
 
 def _whole(

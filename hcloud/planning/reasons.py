@@ -16,12 +16,18 @@ from hcloud.planning.decide import Decision
 from hcloud.planning.evaluate import cost_over, evaluate, held_instances, pays_above, renewed
 from hcloud.planning.fleet import Holding, instances_needed, serve, steps_at_or_above
 from hcloud.planning.flips import offer_flip, pool_of, type_flip
-from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, rate
+from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, format_money, rate
 
 
 def reasons(decision: Decision) -> tuple[str, ...]:
     """The few sentences that carry the plan: the types, the level of the reserve and the option, the sizing."""
-    return (*_why_these_types(decision), *_why_this_reserve(decision), *_why_of_equals(decision), *_why_sized(decision))
+    return (
+        *_why_these_types(decision),
+        *_why_this_reserve(decision),
+        *_why_of_equals(decision),
+        *_why_sized(decision),
+        *_what_whole_jobs_cost(decision),
+    )
 
 
 def _why_these_types(decision: Decision) -> Iterator[str]:
@@ -61,9 +67,10 @@ def _why_this_reserve(decision: Decision) -> Iterator[str]:
     following = use[count] if count < len(use) else 0.0
     dearest = max((h.offer for h in holdings), key=lambda o: pays_above(candidate, o, decision.horizon_hours))
     share = float(pays_above(candidate, dearest, decision.horizon_hours))
+    unit = "" if len(decision.ladders[candidate.address]) == 1 else f"counted in {candidate.shape.name}, "
     yield (
-        f"instance {count} of the reserve is in use {last:.1%} of the time and the next one would be {following:.1%}; "
-        f"{_option(dearest)} pays above {share:.1%}"
+        f"{unit}instance {count} of the reserve is in use {last:.1%} of the time and the next one would be "
+        f"{following:.1%}; {_option(dearest)} pays above {share:.1%}"
     )
 
 
@@ -101,6 +108,17 @@ def _why_sized(decision: Decision) -> Iterator[str]:
     size = "the forecast's optimum" if decision.scale == 1.0 else f"{decision.scale:.0%} of the forecast's optimum"
     futures = len(decision.spread.costs)
     yield f"a reserve of {size} has the least regret at the {decision.sized_at:.0%} quantile of {futures} futures"
+
+
+def _what_whole_jobs_cost(decision: Decision) -> Iterator[str]:
+    """What is paid for jobs that cannot be split, if anything: the gaps they leave in machines."""
+    if decision.divisible_cost is None or not decision.fleet.cost:
+        return
+    monthly = (decision.optimum_cost - decision.divisible_cost) / decision.horizon_hours * HOURS_PER_MONTH
+    share = float(1 - decision.divisible_cost / decision.optimum_cost)
+    if cents(monthly) > 0:
+        dollars = f"{format_money(monthly)} a month ({share:.1%})"
+        yield f"whole jobs leave gaps in machines: {dollars} that splitting would save"
 
 
 def _use_of_levels(decision: Decision, candidate: Candidate) -> list[float]:

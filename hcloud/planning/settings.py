@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal
+from enum import StrEnum
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.units import HOURS_PER_YEAR
@@ -13,13 +14,13 @@ from hcloud.units import HOURS_PER_YEAR
 @dataclass(frozen=True, slots=True)
 class Market:
     """Which offers of one provider are allowed. ``families`` are shell patterns, empty for every current family that is
-    neither burstable nor flex; ``vcpus`` is the size of one instance (HCloud section 8.3.1 reserves servers of 16)."""
+    neither burstable nor flex; ``vcpus`` is the size of one instance, 0 for all sizes."""
 
     provider: Provider = Provider.AWS
     regions: tuple[str, ...] = ("us-east-1",)
     families: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ("x86_64",)
-    vcpus: int = 16
+    vcpus: int = 0
     os: str = "linux"
     tenancy: str = "shared"
     options: tuple[PurchaseOption, ...] = ()
@@ -33,8 +34,9 @@ MOST_VCPUS = 64  # ours: larger instances are only taken by name
 
 
 def fitting_vcpus(mean_cores: float, job_cores: float) -> int:
-    """The size of one instance where none is set: 16 vCPUs, smaller where the mean demand would not fill ten of them,
-    but large enough for jobs of ``job_cores``."""
+    """The size of a server where strategies are simulated and none is set: 16 vCPUs (HCloud section 8.3.1 reserves
+    servers of 16), smaller where the mean demand would not fill ten of them, but large enough for jobs of
+    ``job_cores``."""
     by_demand = min(LARGE_VCPUS, 2 ** math.floor(math.log2(max(mean_cores / INSTANCES_AT_LEAST, 2.0))))
     by_jobs = 2 ** math.ceil(math.log2(max(job_cores, 2.0)))
     return int(min(max(by_demand, by_jobs), MOST_VCPUS))
@@ -72,6 +74,14 @@ class RiskSettings:
     growth_prior: float = 0.2
 
 
+class Divisible(StrEnum):
+    """Which jobs may be split over several machines: services are replicas, a batch job is one process."""
+
+    ALL = "all"
+    SERVICES = "services"
+    NONE = "none"
+
+
 @dataclass(frozen=True, slots=True)
 class HistorySettings:
     """Hours of trace that a term deserves before it is bought (ours): of one year four whole weeks, which show each
@@ -99,9 +109,11 @@ class PlanSettings:
     """All the keys of the ``planning`` and ``markets`` sections.
 
     ``peak_overprovision`` is HCloud's 15 % for reserving the peak (section 8.5.4). ``mix_min_saving`` (ours): several
-    types are only mixed where that saves at least this fraction. ``spot_share_of_batch`` (ours) is the part of the
-    batch demand that may be interrupted. ``speeds`` is how much work a vCPU of a family does, by provider and family,
-    where profiles say so; 1 for the others.
+    types are only mixed where that saves at least this fraction. ``size_waste`` (ours): a plan counts in machines so
+    large that rounding up to whole ones takes no more than this fraction of the mean demand. ``divisible`` (ours) says
+    which jobs may be split over several machines. ``spot_share_of_batch`` (ours) is the part of the batch demand that
+    may be interrupted. ``speeds`` is how much work a vCPU of a family does, by provider and family, where profiles say
+    so; 1 for the others.
     """
 
     markets: tuple[Market, ...] = (Market(),)
@@ -112,6 +124,8 @@ class PlanSettings:
     peak_overprovision: float = 0.15
     mix_min_saving: float = 0.03
     mix_types: bool = True
+    size_waste: float = 0.005
+    divisible: Divisible = Divisible.SERVICES
     seed: int = 42
     speeds: tuple[Speed, ...] = ()
 

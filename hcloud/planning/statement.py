@@ -67,7 +67,7 @@ def state(decision: Decision, around: Circumstances) -> Plan:
     hours = decision.horizon_hours
     sunk = sum((o.cost(hours) for o in decision.owned), Decimal(0))
     beside = sunk + decision.spot.cost
-    after_total = decision.fleet.cost + beside
+    after_total = decision.machines.cost + beside
 
     def alternative(name: str, text: str, total: Decimal) -> Alternative:
         per_hour = total / hours
@@ -114,7 +114,7 @@ def state(decision: Decision, around: Circumstances) -> Plan:
 
 def _history(decision: Decision, demand: Demand) -> History | None:
     seconds = max(len(demand) * demand.step_seconds - decision.settings.outlook.warm_up_seconds, 0)
-    return history_of(seconds / SECONDS_PER_HOUR, decision.fleet.holdings, decision.settings.history)
+    return history_of(seconds / SECONDS_PER_HOUR, decision.machines.holdings, decision.settings.history)
 
 
 def _summary(demand: Demand) -> WorkloadSummary:
@@ -152,15 +152,15 @@ def in_spans(values: Floats, count: int) -> tuple[list[float], list[float]]:
 
 
 def _mix(decision: Decision) -> tuple[MixLine, ...]:
-    known = {e.candidate.address: e.candidate for e in decision.evaluations}
+    known = {c.address: c for ladder in decision.ladders.values() for c in ladder}
     hours = decision.horizon_hours
 
     def of(offer: Offer) -> Candidate:
         return known[f"{offer.key.provider}/{offer.key.region}/{offer.key.instance_type}"]
 
     owned = [_owned_line(o, hours) for o in decision.owned if o.hours_left]
-    held = [_held_line(h, of(h.offer), hours) for h in decision.fleet.holdings]
-    rentals = (*decision.fleet.rentals, *decision.spot.rentals)
+    held = [_held_line(h, of(h.offer), hours) for h in decision.machines.holdings]
+    rentals = (*decision.machines.rentals, *decision.spot.rentals)
     return (*owned, *held, *(_rented_line(r, of(r.offer).shape, hours) for r in rentals))
 
 
@@ -210,11 +210,11 @@ def _line(offer: Offer, shape: InstanceType, count: Decimal, cost: Decimal, hour
 
 
 def _certificate(decision: Decision) -> Certificate:
-    gap = Decimal(repr(max(decision.bound_gap, 0.0)))
+    gap = max(Decimal(repr(decision.bound_gap)) + decision.machines.cost - decision.fleet.cost, Decimal(0))
     return Certificate(
         method=decision.method,
-        optimum=cents(decision.fleet.cost),
-        bound=cents(decision.fleet.cost - gap),
+        optimum=cents(decision.machines.cost),
+        bound=cents(decision.machines.cost - gap),
         gap=cents(gap),
         lower_bound=cents(Decimal(repr(decision.lower_bound))),
         lower_bound_method="linear program over fractions of instances (HiGHS)",

@@ -15,7 +15,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 from hcloud.errors import FileError, InputError, UsageError, did_you_mean
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.model.files import HEAD, check_sort
-from hcloud.planning.settings import HistorySettings, Market, Outlook, PlanSettings, RiskSettings
+from hcloud.planning.settings import Divisible, HistorySettings, Market, Outlook, PlanSettings, RiskSettings
 from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection, ReportSection
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section, problem_of
@@ -115,6 +115,8 @@ class PlanningSection(Section):
     peak_overprovision: Annotated[float, Field(ge=0, le=10)] = 0.15
     mix_types: bool = True
     mix_min_saving: Share = 0.03
+    size_waste: Annotated[float, Field(gt=0, le=1)] = 0.005
+    divisible: Divisible = Divisible.SERVICES
     seed: Annotated[int, Field(ge=0)] = 42
 
     @model_validator(mode="after")
@@ -221,6 +223,8 @@ class Config(Section):
             peak_overprovision=p.peak_overprovision,
             mix_min_saving=p.mix_min_saving,
             mix_types=p.mix_types,
+            size_waste=p.size_waste,
+            divisible=p.divisible,
             seed=p.seed,
         )
 

@@ -18,11 +18,13 @@ from hcloud.model.catalog import OfferKey, Provider
 from hcloud.model.operation import Operation
 from hcloud.model.plan import Digests, Plan
 from hcloud.model.workload import Demand, Jobs, Workload
-from hcloud.planning.decide import Decision, decide
+from hcloud.planning.decide import Decision, Given, decide
+from hcloud.planning.dividing import SPLITTABLE, can_split
 from hcloud.planning.forecast import choose_step
 from hcloud.planning.operation import planned_reserve
 from hcloud.planning.owned import Owned
-from hcloud.planning.settings import Market, PlanSettings, Speed, fitting_vcpus
+from hcloud.planning.packing import Running
+from hcloud.planning.settings import Divisible, Market, PlanSettings, Speed, fitting_vcpus
 from hcloud.planning.speeds import family_speeds, fleet_speeds
 from hcloud.planning.statement import Circumstances, state
 from hcloud.planning.window import demand_within, window_of
@@ -33,7 +35,6 @@ from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.sources import check_regions, open_prices, open_workload
 
 DAY = 86_400
-SPLITTABLE = frozenset({"swim"})  # MapReduce tasks run on any machine: a job need not fit on one
 COUNTED_DIGITS = 4  # a savings plan is bought in rounded dollars: the instances it covers are whole but for that
 READING = 0.2  # ours: the part of the progress bar that reading takes where strategies are simulated
 FITTING_JOBS = 0.95  # ours: the share of jobs an instance must be able to hold
@@ -61,10 +62,12 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
     if simulated:
         settings = replace(settings, mix_types=False)
     demand = _demand(workload, settings)
-    markets = tuple(_sized(m, workload, demand) for m in settings.markets)
-    settings = replace(settings, markets=markets, speeds=tuple(speeds_of(workload, book)))
+    if simulated:
+        settings = replace(settings, markets=tuple(_with_servers(m, workload, demand) for m in settings.markets))
+    running = None if simulated else running_of(workload, settings.divisible, demand)
+    settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
     owned = tuple(_owned(section, book, now, settings.speed) for section in loaded.config.owned)
-    decision, operation = decide(book, demand, settings, owned), None
+    decision, operation = decide(book, demand, settings, owned, Given(running=running)), None
     if simulated:
         from hcloud.usecases.operate import Ground, operate
 
@@ -103,7 +106,7 @@ def _as_operated(decision: Decision, operation: Operation, asked: Asked) -> Deci
     if reserve == planned_reserve(decision):
         return decision
     settings = replace(settings, risk=replace(settings.risk, regret_quantile=None))
-    return decide(book, demand, settings, owned, reserve)
+    return decide(book, demand, settings, owned, Given(reserve=reserve))
 
 
 def without_gpu_jobs(workload: Workload) -> Workload:
@@ -135,13 +138,25 @@ def _demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
     return demand_within(workload, step, window)
 
 
-def _sized(market: Market, workload: Jobs | Demand, demand: Demand) -> Market:
-    """The market with its instance size settled: large enough for the 95th percentile of jobs that cannot be split."""
+def _with_servers(market: Market, workload: Jobs | Demand, demand: Demand) -> Market:
+    """The market with the size of the servers that strategies place jobs on: large enough for 95 % of the jobs that
+    cannot be split."""
     if market.vcpus:
         return market
     whole = isinstance(workload, Jobs) and workload.provenance.format not in SPLITTABLE
     largest = float(np.quantile(workload.cores, FITTING_JOBS)) if isinstance(workload, Jobs) and whole else 0.0
     return replace(market, vcpus=fitting_vcpus(float(np.mean(demand.cores)), largest))
+
+
+def running_of(workload: Jobs | Demand, divisible: Divisible, demand: Demand) -> Running | None:
+    """The jobs within the demand's window, where some of them cannot be split: by the setting, and none of a format
+    whose tasks run anywhere."""
+    if not isinstance(workload, Jobs):
+        return None
+    begin, end = workload.submit, workload.submit + workload.duration
+    counts = (end > demand.start) & (begin < demand.start + demand.step_seconds * len(demand))
+    whole = counts & ~can_split(workload, divisible)
+    return Running(begin, end, workload.cores, workload.memory, whole, workload.name) if whole.any() else None
 
 
 def speeds_of(workload: Workload, book: PriceBook) -> Iterator[Speed]:
@@ -169,8 +184,7 @@ def _owned(section: OwnedSection, book: PriceBook, now: datetime, speed: Callabl
 
 
 def _considered(decision: Decision) -> Iterator[OfferKey]:
-    for evaluation in decision.evaluations:
-        candidate = evaluation.candidate
+    for candidate in (c for ladder in decision.ladders.values() for c in ladder):
         yield candidate.on_demand.key
         yield from (o.key for o in candidate.commitments)
     yield from (r.offer.key for r in decision.spot.rentals)

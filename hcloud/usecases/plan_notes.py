@@ -16,7 +16,7 @@ from hcloud.planning.candidates import UNPRICED
 from hcloud.planning.decide import Decision
 from hcloud.planning.forecast import WEEK
 from hcloud.planning.needs import KEY, NO_PROFILE
-from hcloud.planning.settings import PlanSettings
+from hcloud.planning.settings import Divisible, PlanSettings
 from hcloud.readers.config import Loaded
 from hcloud.units import SECONDS_PER_HOUR, counted, format_duration, format_span
 
@@ -45,8 +45,7 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> I
         format_duration(demand.step_seconds),
         "commitments meet the mean demand of a step; what is unused in it is lost",
     )
-    for market in settings.markets:
-        yield Assumption("markets.vcpus", str(market.vcpus), f"{market.provider}: whole instances of this many vCPUs")
+    yield from _of_sizes(settings, decision)
     if settings.speeds:
         listed = ", ".join(f"{s.family} {s.factor:.2f}" for s in sorted(settings.speeds, key=lambda s: -s.factor))
         yield Assumption(KEY, f"work a vCPU does: {listed}", "profiles say so; 1 for every other family")
@@ -102,6 +101,33 @@ class Seen:
     refused: tuple[QuarantinedPrice, ...] = ()
 
 
+def _of_sizes(settings: PlanSettings, decision: Decision) -> Iterator[Assumption]:
+    for market in settings.markets:
+        size, why = str(market.vcpus), f"{market.provider}: whole instances of this many vCPUs"
+        if not market.vcpus:
+            size, why = "all sizes", f"{market.provider}: each family in its smallest size worth counting in"
+        yield Assumption("markets.vcpus", size, why)
+    for candidate in decision.types:
+        if len(ladder := decision.ladders[candidate.address]) > 1:
+            yield Assumption(
+                "planning.size_waste",
+                f"{settings.size_waste:g}",
+                f"counted in {candidate.shape.name}; bought and rented in as few machines as hold it, up to "
+                f"{ladder[-1].shape.name}: sizes of a family cost the same by the vCPU, and commitments cover any of "
+                "them",
+            )
+    what = {
+        Divisible.ALL: "every job may be split over several machines",
+        Divisible.SERVICES: "a service is replicas and may be split over several machines, a batch job runs on one",
+        Divisible.NONE: "every job runs on one machine",
+    }
+    why = "no job of the trace has to run whole"
+    if decision.divisible_cost is not None:
+        costs = "" if decision.optimum_cost > decision.divisible_cost else "; here that costs nothing"
+        why = what[settings.divisible] + costs
+    yield Assumption("planning.divisible", str(settings.divisible), why)
+
+
 def warnings(seen: Seen) -> Iterator[str]:
     """Everything about the prices, the workload and the forecast that its reader should know: guesses first."""
     yield from _of_guesses(seen)
@@ -118,7 +144,7 @@ def warnings(seen: Seen) -> Iterator[str]:
             yield f"the workload says nothing of memory: {rule.rule} is assumed (workload.options.{rule.key})"
         if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
             yield f"{rule.column} of the workload have {rule.rule}"
-    if isinstance(seen.workload, Jobs):
+    if isinstance(seen.workload, Jobs) and seen.operation is not None:
         yield from _of_jobs(seen.workload, seen.decision)
     yield from _of_forecast(seen)
     if seen.operation is not None:

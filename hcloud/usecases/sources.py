@@ -112,6 +112,7 @@ class Flags:
     regions: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
     vcpus: int | None = None
+    divisible: str | None = None
     horizon: str | None = None
     regret_quantile: float | None = None
     seed: int | None = None
@@ -124,7 +125,12 @@ def with_flags(loaded: Loaded, flags: Flags) -> Loaded:
     """The configuration with the flags on top; raises UsageError where a flag's value is not allowed."""
     document = loaded.config.model_dump(mode="json", exclude_unset=True)
     _workload_flags(document.setdefault("workload", {}), flags)
-    wanted = {"horizon": flags.horizon, "seed": flags.seed, "regret_quantile": flags.regret_quantile}
+    wanted = {
+        "horizon": flags.horizon,
+        "seed": flags.seed,
+        "regret_quantile": flags.regret_quantile,
+        "divisible": flags.divisible,
+    }
     document.setdefault("planning", {}).update({k: v for k, v in wanted.items() if v is not None})
     if flags.profiles is not None:
         document.setdefault("profiles", {})["folder"] = str(flags.profiles.absolute())

@@ -8,6 +8,7 @@ LONGEST = 65_536
 """Characters that GitHub takes in a comment. Bytes are counted here, of which there are never fewer."""
 DIFFERENCE, VERDICT = LONGEST * 3 // 4, LONGEST // 4  # ours
 LONGEST_CELL, LONGEST_LINE = 120, 400  # ours: characters of outside text in a cell and in a line
+LONGEST_TEXT = 10_000  # ours: where a reader asked for all of it
 
 
 def size_of(lines: Sequence[str]) -> int:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def explain_commitment(plan: Plan, line: MixLine) -> Explanation:
     """Why so many of it, by break-even, regret and turning points."""
-    size = next((s for s in plan.sizing if s.address == line.address), None)
+    size = plan.sizing_of(line)
     same = [m for m in plan.purchases if m.address == line.address]
     bound = sum((m.total for m in same), Decimal(0))
     answer = (
@@ -39,6 +39,8 @@ def _why(plan: Plan, size: Sizing | None) -> Iterator[str]:
     if size is None:
         yield from plan.reasons[-1:]
         return
+    if size.bought_as:
+        yield f"counted in {size.address.split('/')[2]}, of which {size.count} are bought in larger sizes"
     yield (
         f"it pays above {percent(float(size.pays_above))} use; instance {size.count} is in use"
         f" {percent(float(size.last_use))} of the time, number {size.count + 1} would be"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -14,7 +13,8 @@ from rich.text import Text
 
 from hcloud import __version__
 from hcloud.units import harmless
-from hcloud.views.escaped import BREAK
+from hcloud.views.comment import LONGEST_TEXT
+from hcloud.views.escaped import in_markdown
 from hcloud.views.page.parts import Page, Section
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 FORMAT_VERSION = "1.0"
 MOST_LINES = 9
 INDENT = 2
-_ACTIVE = re.compile(r"(?<=[@#!&~])(?=\w)|(?<=/)(?=/)|(?<=www)(?=\.)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +94,9 @@ def _parts(line: Line, room: int) -> Sequence[str]:
 
 def markdown(explanation: Explanation) -> str:
     """The explanation as Markdown: the answer, then a list; names from files cannot end or begin anything in it."""
-    rows = [f"**{_plain(explanation.answer)}**", ""]
-    rows += [f"- *{line.about}*: {_plain(line.text)}" for line in explanation.said]
+    rows = [f"**{in_markdown(explanation.answer, LONGEST_TEXT)}**", ""]
+    rows += [f"- *{line.about}*: {in_markdown(line.text, LONGEST_TEXT)}" for line in explanation.said]
     return "\n".join(rows) + "\n"
-
-
-def _plain(text: str) -> str:
-    """Names stay names in a comment, too: no mention, reference or link is made of them."""
-    apart = _ACTIVE.sub(BREAK, harmless(text))
-    escaped = "".join(f"\\{c}" if c in "\\`*_[]<>|#" else c for c in apart)
-    return escaped.replace("\n", " ")
 
 
 def page(explanation: Explanation) -> Page:

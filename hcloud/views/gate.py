@@ -12,7 +12,7 @@ from hcloud.model.gate import Finding, Level, Status, Verdict
 from hcloud.units import counted, harmless
 from hcloud.views.comment import LONGEST_CELL, LONGEST_LINE, VERDICT, fitting
 from hcloud.views.console import Terminal
-from hcloud.views.escaped import as_markdown_item, in_markdown, in_xml
+from hcloud.views.escaped import as_markdown_item, in_markdown, in_xml, markdown_row
 from hcloud.views.tables import Figures, fitted
 
 KEPT_FREE = 100  # ours: bytes for what is said of what is left out
@@ -69,7 +69,7 @@ def markdown_verdict(found: Verdict) -> str:
     """The same as Markdown."""
     lines = [f"### hcloud policy: {summary(found)}", "", "| | rule | actual | allowed |", "|---|---|---|---|"]
     for row in _rows(found):
-        lines.append(f"| {' | '.join(in_markdown(cell, LONGEST_CELL) for cell in row)} |")
+        lines.append(markdown_row(row, LONGEST_CELL))
     for finding in found.findings:
         if finding.status is not Status.PASSED:
             lines += ["", f"**{in_markdown(finding.rule.name)}** ({word(finding)})", ""]

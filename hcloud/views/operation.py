@@ -9,6 +9,8 @@ from hcloud.model.operation import Band, OperatingPoint, Operation
 from hcloud.model.plan import Prediction
 from hcloud.planning.choice import landmarks
 from hcloud.units import HOURS_PER_MONTH, format_duration, format_money
+from hcloud.views.comment import LONGEST_LINE
+from hcloud.views.escaped import in_markdown, markdown_row
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
@@ -170,6 +172,7 @@ def markdown_points(operation: Operation) -> Iterator[str]:
     yield "| simulated | reserved | $/month | jobs that keep 95 % | tail p95 | not chosen because |"
     yield "|---|---:|---:|---:|---:|---|"
     for p in sorted(operation.points, key=lambda p: (-p.hourly, p.strategy)):
-        name = f"**{p.strategy}**" if p is operation.chosen else p.strategy
+        name = in_markdown(p.strategy)
+        name = f"**{name}**" if p is operation.chosen else name
         kept, tail = _band(p.kept_qos, 100, 1), _mean(p.tail_p95, 1, 1)
-        yield f"| {name} | {p.reserve} | {p.monthly} | {kept} | {tail} | {p.verdict} |"
+        yield f"| {name} {markdown_row((str(p.reserve), str(p.monthly), kept, tail, p.verdict or ''), LONGEST_LINE)}"

@@ -16,9 +16,9 @@ from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk
 from hcloud.units import HOURS_PER_YEAR, format_age, format_duration, format_money
 from hcloud.views.charts import figure
-from hcloud.views.comment import LONGEST_LINE
+from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
 from hcloud.views.console import Terminal, plain_table
-from hcloud.views.escaped import in_markdown
+from hcloud.views.escaped import as_markdown_item, in_markdown, markdown_row
 from hcloud.views.operation import fleet_line, markdown_points, missed, points_table, said_of, simulated_line, verdicts
 from hcloud.views.tables import Figures, fitted
 from hcloud.views.window import window_line
@@ -265,6 +265,7 @@ def said_of_risk(risk: Risk) -> str:
 def _refused(plan: Plan) -> list[str]:
     """The nearest refusals of different kinds: one a type, and one an option and term of the chosen type."""
     kinds: set[str] = {m.address.removesuffix(f"-{m.payment}") for m in plan.mix}
+    kinds |= {s.address.removesuffix(f"-{p}") for s in plan.sizing for p in Payment}
     close: list[Refusal] = []
     for refusal in plan.refusals:
         kind = next(
@@ -283,7 +284,7 @@ def _refused(plan: Plan) -> list[str]:
 def markdown(plan: Plan) -> str:
     """The plan as Markdown, for a pull request or a ticket."""
     told = [] if plan.operation is None else [*missed(plan.operation), simulated_line(plan.operation)]
-    first = [in_markdown(line, LONGEST_LINE) for line in told]
+    first, window = [in_markdown(line, LONGEST_LINE) for line in told], plan.workload.window
     rows = [
         *(f"{line}  " for line in first[:-1]),
         f"**{format_money(plan.now.monthly)}/month** all on demand → **{format_money(plan.after.monthly)}/month**"
@@ -292,30 +293,21 @@ def markdown(plan: Plan) -> str:
         "",
         *(f"- **warning:** {in_markdown(warning, LONGEST_LINE)}" for warning in plan.warnings),
         *([""] if plan.warnings else []),
-        *([f"window: {window_line(plan.workload.window)}", ""] if plan.workload.window is not None else []),
+        *([f"window: {in_markdown(window_line(window), LONGEST_LINE)}", ""] if window is not None else []),
         "| mix | type | region | price of | count | $/h | $/month | upfront |",
         "|---|---|---|---|---:|---:|---:|---:|",
     ]
-    rows += [
-        f"| {label} | {m.instance_type} | {m.region} | {price_of(m)} | {_count(m)} | {m.hourly} | {m.monthly} "
-        f"| {m.upfront} |"
-        for label, m in grouped(plan.mix)
-    ]
+    for label, m in grouped(plan.mix):
+        cells = (label, m.instance_type, m.region, price_of(m), _count(m), m.hourly, m.monthly, m.upfront)
+        rows.append(markdown_row(map(str, cells)))
     rows += ["", f"| alternative | $/month | $ over {_horizon(plan)} | against plan |", "|---|---:|---:|---:|"]
-    rows += [f"| {a.name} | {a.monthly} | {a.total} | {_against(plan, a)} |" for a in plan.alternatives]
+    rows += [markdown_row((a.name, str(a.monthly), str(a.total), _against(plan, a))) for a in plan.alternatives]
     said = [] if plan.operation is None else list(said_of(plan.operation))
     if plan.operation is not None:
         rows += ["", *markdown_points(plan.operation)]
-    points = [
-        *said,
-        *fleet_line(plan.prediction),
-        *proof(plan),
-        *plan.reasons,
-        *derived_note(plan),
-        _if_less(plan),
-        *_risk(plan),
-    ]
-    rows += ["", *(f"- {line}" for line in points)]
+    said = [*said, *fleet_line(plan.prediction)]
+    points = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan), *_risk(plan)]
+    rows += ["", *(f"- {as_markdown_item(line, LONGEST_LINE)}" for line in points)]
     return "\n".join(rows) + "\n"
 
 
@@ -344,14 +336,15 @@ def show_explanation(plan: Plan, address: str | None, terminal: Terminal) -> Non
 def markdown_explanation(plan: Plan, address: str | None) -> str:
     """The same as Markdown tables."""
     lines, refused = explained(plan, address)
-    rows = [f"**{m.address}**: {_count(m)}, ${m.hourly}/h, {format_money(m.total, 2)} in all  " for m in lines]
+    what = ((in_markdown(m.address), f"{_count(m)}, ${m.hourly}/h, {format_money(m.total, 2)} in all") for m in lines)
+    rows = [f"**{address}**: {said}  " for address, said in what]
     rows += ["", "| refused | margin | why | flips if |", "|---|---:|---|---|"]
-    rows += [f"| {r.address} | {_margin(r)} | {r.reason} | {r.flips_if} |" for r in refused]
+    rows += [markdown_row((r.address, _margin(r), r.reason, r.flips_if), LONGEST_TEXT) for r in refused]
     if address is None:
         if plan.operation is not None:
             rows += ["", *markdown_points(plan.operation)]
         rows += ["", "| assumption | value | why |", "|---|---|---|"]
-        rows += [f"| {a.key} | {a.value} | {a.why} |" for a in plan.assumptions]
+        rows += [markdown_row((a.key, str(a.value), a.why), LONGEST_TEXT) for a in plan.assumptions]
     return "\n".join(rows) + "\n"
 
 

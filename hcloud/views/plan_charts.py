@@ -110,7 +110,9 @@ def use_picture(plan: Plan) -> Drawn | None:
     if line is None or line.break_even is None or not plan.workload.quantiles:
         return None
     pays, reserve = float(line.break_even), reserved_vcpus(plan)
-    used = _used_beyond(plan, reserve - float(line.vcpus / line.count))
+    used = (
+        float(plan.sizing[0].last_use) if plan.sizing else _used_beyond(plan, reserve - float(line.vcpus / line.count))
+    )
     said = (
         f"The last instance of {reserve:,.0f} reserved vCPUs is needed about {used:.0%} of the time. A commitment to"
         f" {line.instance_type} pays above {pays:.1%}."

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from hcloud.units import harmless
+from hcloud.views.comment import LONGEST_LINE
+from hcloud.views.escaped import as_markdown_item, markdown_row
 from hcloud.views.page.parts import Section
 from hcloud.views.tables import Figures
 
@@ -13,7 +14,6 @@ _OBEYED = ("=", "+", "-", "@", "\t", "\r", "\n")
 """How a cell begins that a spreadsheet takes for a formula or splits."""
 _NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
 _SPLITTING = re.compile(r"[\",\r\n]")
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~])")
 
 
 def neutral(text: str) -> str:
@@ -37,22 +37,15 @@ def markdown(sections: Sequence[Section]) -> str:
     """Sections as Markdown for a pull request or a ticket."""
     lines: list[str] = []
     for section in sections:
-        lines += [f"## {escaped(section.heading)}", ""]
+        lines += [f"## {as_markdown_item(section.heading)}", ""]
         for words in section.words:
-            lines += [escaped(words), ""]
+            lines += [as_markdown_item(words, LONGEST_LINE), ""]
         for table in section.tables:
             lines += [*_table(table), ""]
-        lines += [f"- {escaped(note)}" for note in (*section.points, *section.notes)]
+        lines += [f"- {as_markdown_item(note, LONGEST_LINE)}" for note in (*section.points, *section.notes)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def _table(table: Figures) -> list[str]:
     rule = ("---:" if column in table.numbers else "---" for column in range(len(table.names)))
-    rows = (f"| {' | '.join(map(escaped, row))} |" for row in table.rows)
-    return [f"| {' | '.join(map(escaped, table.names))} |", f"| {' | '.join(rule)} |", *rows]
-
-
-def escaped(text: str) -> str:
-    """Text that Markdown shows as it is: neither a link, an image, a tag nor another cell."""
-    plain = harmless(text).replace("\n", " ").replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return _SPECIAL.sub(r"\\\1", plain)
+    return [markdown_row(table.names), f"| {' | '.join(rule)} |", *map(markdown_row, table.rows)]

@@ -84,7 +84,10 @@ def _printed(folder: Path, *words: str) -> Path:
 
 def _plain(folder: Path) -> Plan:
     target = folder / "plain.json"
-    assert run(["-q", "plan", "scenario:high-variability", "--family", "m6i", *NOW, "--out", str(target)]) == 0
+    assert (
+        run(["-q", "plan", "scenario:high-variability", "--family", "m6i", "--vcpus", "16", *NOW, "--out", str(target)])
+        == 0
+    )
     return load_plan(target)
 
 

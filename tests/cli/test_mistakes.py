@@ -127,7 +127,7 @@ def test_a_misspelt_key_in_the_environment(told: Told, monkeypatch: pytest.Monke
 @pytest.fixture
 def zoo(told: Told) -> None:
     """A file of every sort, under names that say nothing."""
-    configured(prices={"book": "bundled"}, markets=[{"provider": "aws", "families": ["m6i"], "vcpus": 4}])
+    configured(prices={"book": "bundled"}, markets=[{"provider": "aws", "families": ["m6i"], "vcpus": 16}])
     assert told(f"plan trace.csv --out plan -q {' '.join(NOW)}")[0] == 0
     shutil.copy("hcloud.yaml", "configuration")
     Path("events.jsonl").write_text('{"at": 0, "event": "arrival", "job": "a", "cores": 2, "memory_gib": 4}\n')

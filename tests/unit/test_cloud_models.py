@@ -80,7 +80,7 @@ def test_only_the_study_takes_numbers_from_the_thesis() -> None:
 def test_external_load() -> None:
     model = load_cloud("paper")
     mean_load, amplitude = (model.number("neighbours", key) for key in ("mean_load", "amplitude"))
-    assert [mean_load - amplitude, mean_load + amplitude] == pytest.approx([0.15, 0.35])
+    assert [mean_load - amplitude, mean_load + amplitude] == pytest.approx([0.225, 0.275])
     assert model.number("neighbours", "server_vcpus") == max(s.vcpus for s in model.sizes)
     assert model.number("neighbours", "period_seconds") == pytest.approx(2 * math.pi * 300, abs=0.5)
 

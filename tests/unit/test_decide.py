@@ -178,7 +178,7 @@ def test_rules_refuse_with_words() -> None:
 
 def test_a_shared_core_is_allowed_only_where_its_size_is_named_as_well_as_its_family() -> None:
     shared = replace(candidate("e9.4xlarge"), shape=shape("e9.4xlarge", category="shared-core"))
-    named = replace(MARKET, families=("e9",))
+    named = replace(MARKET, families=("e9",), vcpus=16)
     kept, _ = find_candidates(book(shared), named, 8760)
     assert [c.shape.name for c in kept] == ["e9.4xlarge"]
     assert _excluded(shared.shape, named) == ""

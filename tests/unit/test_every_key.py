@@ -74,7 +74,7 @@ BY_KEY: dict[str, tuple[str, ...]] = {
     "reserved.overprovision_unprofiled": ("SR", "information.rule=requested"),
     "placement.order_unprofiled": REQUESTED,
     "limits.soft_floor": ("HM", "limits.lower_gain=2"),
-    "queueing.history": ("HM", "limits.hard=0.7"),
+    "queueing.history": ("HM", "limits.soft_start=0.5", "limits.hard=0.6"),
 }
 """The strategy, with changes, in which a key is read: by its rule, or by the key itself; HM everywhere else."""
 
@@ -158,7 +158,7 @@ CLOUD_OTHERWISE = {
     "spot.interruptions_per_hour": "60",
     "spot.lost_share": "0",
     "jobs.batch_tolerant_share": "0.1",
-    "jobs.batch_tolerant": "20:25",
+    "jobs.batch_tolerant": "45:60",
     "jobs.batch_sensitive": "80:90",
     "jobs.service_sensitive": "20:30",
     "jobs.other_entries": "0.9:0.95",

@@ -15,7 +15,7 @@ from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption, Susta
 from hcloud.model.plan import Flip, Lever
 from hcloud.model.workload import Demand
 from hcloud.planning.candidates import Candidate
-from hcloud.planning.decide import Decision, decide
+from hcloud.planning.decide import Decision, Given, decide
 from hcloud.planning.fleet import serve
 from hcloud.planning.flips import plan_flips, sizings
 from hcloud.planning.reasons import refusals
@@ -181,7 +181,9 @@ def test_the_last_instance_gains_and_the_next_would_lose_what_a_replan_says() ->
     prices = book(market()[0])
     decision = decide(prices, demand(HOURS), SETTINGS)
     (size,) = sizings(decision)
-    fewer, more = (decide(prices, demand(HOURS), SETTINGS, reserve=size.count + step).fleet.cost for step in (-1, 1))
+    fewer, more = (
+        decide(prices, demand(HOURS), SETTINGS, (), Given(reserve=size.count + step)).fleet.cost for step in (-1, 1)
+    )
     assert abs(fewer - decision.fleet.cost - size.last_gain) <= Decimal("0.01")
     assert abs(decision.fleet.cost - more - size.next_gain) <= Decimal("0.01")
     assert size.last_gain > 0 > size.next_gain

@@ -32,7 +32,10 @@ NOW = ("--now", "2026-11-20T12:00:00Z")
 def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     """A plan of the bundled scenario."""
     target = tmp_path_factory.mktemp("plan") / "plan.json"
-    assert run(["-q", "plan", "scenario:high-variability", "--family", "m6i", *NOW, "--out", str(target)]) == 0
+    assert (
+        run(["-q", "plan", "scenario:high-variability", "--family", "m6i", "--vcpus", "16", *NOW, "--out", str(target)])
+        == 0
+    )
     return load_plan(target)
 
 

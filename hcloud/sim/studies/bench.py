@@ -64,10 +64,12 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A run in figures; ``completion`` is the mean over batch jobs of real over isolated completion time."""
+    """A run in figures; ``completion`` is the mean over batch jobs of real over isolated completion time, ``served``
+    the mean over services of one over the tail."""
 
     measures: Measures
     completion: float
+    served: float
     own: Part
     rented: Part
 
@@ -147,8 +149,9 @@ def _figures(outcome: Outcome) -> Run:
     own = outcome.of_tasks("paid") == OWN
     ended = outcome.of_tasks("ended") >= 0
     batch = judged.completion[ended & (outcome.tasks.service == 0)]
-    mean = float(batch.mean()) if len(batch) else float("nan")
-    return Run(measure(outcome), mean, judged.part(own & ended), judged.part(~own & ended))
+    served = 1 / np.maximum(judged.tails[ended & (outcome.tasks.service == 1)], 1.0)
+    slower, kept = (float(values.mean()) if len(values) else float("nan") for values in (batch, served))
+    return Run(measure(outcome), slower, kept, judged.part(own & ended), judged.part(~own & ended))
 
 
 @dataclass(frozen=True)

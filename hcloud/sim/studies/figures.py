@@ -18,6 +18,11 @@ def batch_worst(run: Run) -> float:
     return run.measures.service.batch.p5 * 100
 
 
+def service_mean(run: Run) -> float:
+    """Mean performance of services, % of isolation: one over the tail, at most 100."""
+    return run.served * 100
+
+
 def tail_mean(run: Run) -> float:
     """Mean tail of services, times isolation."""
     return run.measures.service.tail.mean

@@ -50,7 +50,7 @@ def external_load(bench: Bench) -> Report:
     tables = fig.swept(bench, cases, "load", [f"{x:.1%}" for x in LOADS])
     marks = fig.curves(bench, cases)
     picture = Picture("external-load", "External load", "lines", "load of the other slices", "", marks)
-    about = "High variability; the study's own load is 25 % ± 10. Where the swing would leave 0 to 100 % it is cut."
+    about = "High variability; the study's own load is 25 %, ± 10 % of it. A swing beyond 0 to 100 % is cut."
     return Report("external-load", "4. External load", about, tables, tuple(claims), (picture,))
 
 
