@@ -110,9 +110,8 @@ def said_of(operation: Operation) -> Iterator[str]:
     yield f"operate it as {operation.strategy}: {', '.join(_numbers(operation))}"
     least, most = (count(len(p.kept_by_seed or operation.seeds) for p in operation.points) for count in (min, max))
     seeds = f"{most} seeds" if least == most else f"{least} to {most} seeds"
-    about = f"{seeds}, ± half of the 95% interval" if most > 1 else "one seed, so no interval"
-    yield f"cloud {operation.cloud}, {about}; kept: jobs with 95% of their performance in isolation"
-    yield "first line, mix and what follows are arithmetic: no gaps, starts or idle instances"
+    about = f"{seeds}, ± at 95%" if most > 1 else "one seed, so no interval"
+    yield f"cloud {operation.cloud}, {about}; kept: 95% of performance; all else is arithmetic"
 
 
 def simulated_line(operation: Operation) -> str:

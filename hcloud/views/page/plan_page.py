@@ -157,7 +157,7 @@ def _front(operation: Operation) -> Section:
 
 def _quality(operation: Operation) -> Section:
     figures = tuple(drawn.figure() for drawn in quality_pictures(operation))
-    about = [line for line in said_of(operation) if line not in operation.reasons][:-1]
+    about = [line for line in said_of(operation) if line not in operation.reasons]
     return Section("Quality and waiting", (), figures, (tables.points_table(operation),), points=tuple(about))
 
 
