@@ -82,13 +82,13 @@ def window_shown(course: Course) -> Window:
 
 
 def demand_within(workload: Workload, step_seconds: int, window: Window) -> Demand:
-    """The demand of the window's steps (those that lie at least half in it, one at the least); a job counts with the
-    part of it that lies in the window, a step outside the trace as no demand."""
+    """The demand of the window's steps: those that lie at least half in it, or any part of it where these hold nothing;
+    a step outside the trace counts as no demand."""
     demand = demand_of(workload, step_seconds)
     begin, end = ((at - demand.start) / step_seconds for at in (window.start, window.end))
     first, last = round(begin), round(end)
-    if last <= first:
-        first, last = math.floor(begin), math.floor(begin) + 1
+    if last <= first or not demand.cores[max(first, 0) : max(last, 0)].any():
+        first, last = math.floor(begin), max(math.ceil(end), math.floor(begin) + 1)
     ahead, behind = max(-first, 0), max(last - len(demand), 0)
 
     def part(column: Floats) -> Floats:
