@@ -95,7 +95,7 @@ class Jobs:
     points, where one is known. ``performance`` is what is known of it on instance types, by application and type, more
     is better. ``window`` is the part of the trace that counts where the user states it; ``recorded_until`` the second
     at which the trace says that its record ends. ``ids`` are the trace's own names of its jobs, as UTF-8;
-    ``divisible`` says which may be split over several machines, where that is settled.
+    ``divisible`` says of each whether it may be split over several machines: 1 yes, 0 no, -1 nothing.
     """
 
     submit: Floats
@@ -115,7 +115,7 @@ class Jobs:
     window: Window | None = None
     recorded_until: float | None = None
     ids: Ids | None = None
-    divisible: NDArray[np.bool_] | None = None
+    divisible: Kinds | None = None
 
     def __len__(self) -> int:
         return len(self.submit)

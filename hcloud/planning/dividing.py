@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,11 +20,16 @@ SPLITTABLE = frozenset({"swim", "swf"})
 
 
 def can_split(jobs: Jobs, divisible: Divisible = Divisible.SERVICES) -> NDArray[np.bool_]:
-    """Which jobs may run in pieces: services are replicas, a batch job is one process unless its format says not."""
-    if jobs.divisible is not None:
-        return np.asarray(jobs.divisible)
+    """Which jobs may run in pieces: services are replicas, a batch job is one process unless its format says not. By
+    ``SERVICES`` the trace's own column says otherwise of a job."""
     if divisible is Divisible.ALL or jobs.provenance.format in SPLITTABLE:
         return np.ones(len(jobs), np.bool_)
     if divisible is Divisible.NONE:
         return np.zeros(len(jobs), np.bool_)
-    return np.asarray(jobs.kind == Kind.SERVICE)
+    services = jobs.kind == Kind.SERVICE
+    return services if jobs.divisible is None else np.where(jobs.divisible < 0, services, jobs.divisible > 0)
+
+
+def settled(jobs: Jobs, divisible: Divisible) -> Jobs:
+    """The jobs with what may be split said of each."""
+    return replace(jobs, divisible=can_split(jobs, divisible).astype(np.int8))

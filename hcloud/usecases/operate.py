@@ -15,7 +15,7 @@ from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.choice import Target, choose, in_doubt, is_affordable, is_kept, with_front
 from hcloud.planning.choice_reasons import how_sure, judged, why
 from hcloud.planning.decide import Decision
-from hcloud.planning.dividing import can_split
+from hcloud.planning.dividing import settled
 from hcloud.planning.operation import (
     BASELINE,
     OWN_RULE,
@@ -140,7 +140,7 @@ def _study(ground: Ground) -> Study:
             "a demand series cannot be simulated: it holds no jobs",
             hint="plan without --strategy, or give a job table (submit, duration, cores)",
         )
-    jobs = replace(ground.workload, divisible=can_split(ground.workload, ground.config.planning.divisible))
+    jobs = settled(ground.workload, ground.config.planning.divisible)
     on_demand = ground.decision.evaluations[0].candidate.on_demand
     shop = shop_of(ground.book, on_demand, main_commitment(ground.decision), jobs)
     cloud = load_cloud(ground.config.operation.cloud or f"measured-{on_demand.key.provider}")

@@ -18,6 +18,7 @@ from hcloud.model.catalog import OfferKey, Provider
 from hcloud.model.operation import Operation
 from hcloud.model.plan import Digests, Plan
 from hcloud.model.workload import Demand, Jobs, Workload
+from hcloud.planning.advice import advice
 from hcloud.planning.decide import Decision, Given, decide
 from hcloud.planning.dividing import SPLITTABLE, can_split
 from hcloud.planning.forecast import choose_step
@@ -61,7 +62,7 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
     settings = loaded.config.settings()
     if simulated:
         settings = replace(settings, mix_types=False)
-    demand = _demand(workload, settings)
+    demand = planned_demand(workload, settings)
     if simulated:
         settings = replace(settings, markets=tuple(_with_servers(m, workload, demand) for m in settings.markets))
     running = None if simulated else running_of(workload, settings.divisible, demand)
@@ -86,6 +87,7 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
         assumptions=tuple(assumptions(demand, settings, decision)),
         warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date(), operation, book.quarantine))),
         operation=operation,
+        advice=() if simulated else advice(decision, book, demand, Given(running)),
     )
     plan = state(decision, around)
     from hcloud.usecases.own_fleet import predicted, trace_of
@@ -123,7 +125,7 @@ def without_gpu_jobs(workload: Workload) -> Workload:
     return replace(workload.at(kept), provenance=replace(workload.provenance, left_out=left_out))
 
 
-def _demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
+def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
     """Demand by planning step within the window that counts; where a term ends inside the horizon the steps are hours
     at least. Raises UsageError where steps do not fill the horizon."""
     window = window_of(workload)
@@ -149,8 +151,7 @@ def _with_servers(market: Market, workload: Jobs | Demand, demand: Demand) -> Ma
 
 
 def running_of(workload: Jobs | Demand, divisible: Divisible, demand: Demand) -> Running | None:
-    """The jobs within the demand's window, where some of them cannot be split: by the setting, and none of a format
-    whose tasks run anywhere."""
+    """The jobs within the demand's window, where some of them cannot be split."""
     if not isinstance(workload, Jobs):
         return None
     begin, end = workload.submit, workload.submit + workload.duration

@@ -14,7 +14,7 @@ from hcloud.model.cloud import CloudModel
 from hcloud.model.strategy import Strategy
 from hcloud.model.workload import Jobs, Window
 from hcloud.planning.demand import demand_of
-from hcloud.planning.dividing import can_split
+from hcloud.planning.dividing import settled
 from hcloud.planning.window import demand_within, window_of
 from hcloud.policy.sizing import load_quantile, reserved_servers
 from hcloud.readers.clouds import load_cloud
@@ -88,7 +88,7 @@ def open_study(loaded: Loaded, asked: Asked, today: date, progress: Callable[[fl
     if not len(jobs):
         raise UsageError(f"{jobs.provenance.name}: no job to simulate")
     section = loaded.config
-    jobs = replace(jobs, divisible=can_split(jobs, section.planning.divisible))
+    jobs = settled(jobs, section.planning.divisible)
     shop, cloud = _market(loaded, asked, jobs, today)
     jobs, dropped = _held(jobs, shop, drop=asked.drop_unplaceable)
     return Study(
