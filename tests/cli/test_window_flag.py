@@ -29,7 +29,7 @@ def test_the_plan_reserves_for_the_day_and_says_what_it_cut(drained: Path, capsy
     assert plan["workload"]["window"]["rule"] == "arrivals"
     assert run(words) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "window: 24h, up to the last submission; the last 24h (draining) of the trace do not count" in out
+    assert "window: 24h, up to the last submission; not counted: the last 24h (draining)" in out
     assert "11 mean, 11 peak (means of 1h)" in out
     assert run(["workload", "show", str(drained)]) == 0
     assert "11 mean, 11 peak (means of 1h)" in capsys.readouterr().out

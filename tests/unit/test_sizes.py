@@ -13,7 +13,7 @@ from builders import REGION, book, candidate, demand, rented, reserved, shape
 
 from hcloud.catalog.matching import bill
 from hcloud.cli.main import run
-from hcloud.model.catalog import Provider
+from hcloud.model.catalog import Provider, SustainedUse
 from hcloud.model.usage import Commitment, Usage
 from hcloud.model.workload import Jobs
 from hcloud.planning.advice import advice
@@ -216,3 +216,12 @@ def test_where_nothing_closes_the_gap_that_is_said() -> None:
     series, prices = demand([0.5] * 24), book(*family())
     (said,) = advice(decide(prices, series, DAY), prices, series, Given())
     assert "m9.large at the least" in said
+
+
+def test_a_sustained_use_series_is_charged_alike_whatever_its_sizes() -> None:
+    rule = SustainedUse("m9", tuple(map(Decimal, ("1", "0.8", "0.6", "0.4"))))
+    series = demand([46.0] * 8 + [21.0] * 8 + [7.0] * 8)
+    prices = replace(book(*family()), sustained={(Provider.AWS, "m9"): rule})
+    decision = decide(prices, series, DAY)
+    assert len(decision.machines.rentals) > 1
+    assert float(decision.machines.cost) == pytest.approx(float(decision.fleet.cost), rel=1e-12)
