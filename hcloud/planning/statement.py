@@ -60,6 +60,7 @@ class Circumstances:
     assumptions: tuple[Assumption, ...]
     warnings: tuple[str, ...]
     operation: Operation | None = None
+    advice: tuple[str, ...] = ()
 
 
 def state(decision: Decision, around: Circumstances) -> Plan:
@@ -101,7 +102,7 @@ def state(decision: Decision, around: Circumstances) -> Plan:
         certificate=_certificate(decision),
         what_if=tuple(_what_ifs(decision, sunk)),
         risk=_risk(decision, sunk),
-        reasons=reasons(decision),
+        reasons=(*reasons(decision), *around.advice),
         refusals=refusals(decision),
         assumptions=around.assumptions,
         warnings=(*said_of_history(history), *around.warnings),
@@ -114,7 +115,7 @@ def state(decision: Decision, around: Circumstances) -> Plan:
 
 def _history(decision: Decision, demand: Demand) -> History | None:
     seconds = max(len(demand) * demand.step_seconds - decision.settings.outlook.warm_up_seconds, 0)
-    return history_of(seconds / SECONDS_PER_HOUR, decision.fleet.holdings, decision.settings.history)
+    return history_of(seconds / SECONDS_PER_HOUR, decision.machines.holdings, decision.settings.history)
 
 
 def _summary(demand: Demand) -> WorkloadSummary:
