@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+import threading
 from pathlib import Path
 
 import pytest
@@ -16,6 +18,10 @@ pytest_plugins = ["staging", "turns"]  # real processes on fakes that listen; te
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
 NO_DATA = "the folder of real data (../shared/data) is absent"
+
+if threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell ignores Ctrl-C for what it starts in the background, and so would every process that a test interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _refused: list[str] = []
 

@@ -248,6 +248,7 @@ def unwritable() -> None:
     """Work as somebody who may read a directory and not write to it."""
     with tempfile.TemporaryDirectory() as name:
         place = Path(name) / "state"
+        undisturbed(str(Path(name) / "before"))(lambda what, value: None)  # who changes its user can import no more
         code, _ = told(*forked(undisturbed(str(place))))
         Path(name).chmod(0o755)
         for path in (*place.iterdir(), place):

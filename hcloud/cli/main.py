@@ -17,6 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from hcloud import __version__
 from hcloud.cli.examples import give_examples, root_epilog
+from hcloud.cli.verb_groups import GROUPS, group_of, name_no_type_of_flags
 
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
@@ -88,7 +89,8 @@ class LazyGroup(TyperGroup):
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
-        self.commands = {name: TyperCommand(name, help=text) for name, text in VERBS.items()}
+        ordered = [verb for verbs in GROUPS.values() for verb in verbs]
+        self.commands = {name: TyperCommand(name, help=VERBS[name], rich_help_panel=group_of(name)) for name in ordered}
         self.listing = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -99,6 +101,8 @@ class LazyGroup(TyperGroup):
         command = typer.main.get_command(module.app)
         command.params = [p for p in command.params if p.name not in ("install_completion", "show_completion")]
         give_examples(command, cmd_name)
+        if ctx is not None:
+            name_no_type_of_flags(command, ctx)
         if ctx is not None and ctx.resilient_parsing:  # somebody pressed Tab
             from hcloud.cli.completing import offer_names
 
@@ -108,6 +112,7 @@ class LazyGroup(TyperGroup):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Root help without importing a single verb."""
         self.listing = True
+        name_no_type_of_flags(self, ctx)
         super().format_help(ctx, formatter)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:

@@ -138,7 +138,7 @@ def _measure_here(
 @app.command()
 def show(
     ctx: typer.Context,
-    file: Annotated[Path, typer.Argument(help="A profile.")],
+    file: Annotated[Path, typer.Argument(help="A profile, or the name of an application.")],
     output: OutputOption = Output.TABLE,
     json_: JsonOption = False,
     now: Now = None,

@@ -115,7 +115,7 @@ def validate(
 def convert(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
-    to: Annotated[Path, typer.Option(help="The file to write: .csv, or .parquet for jobs.")],
+    to: Annotated[Path, typer.Option("--to", "--out", help="The file to write: .csv, or .parquet for jobs.")],
     workload_format: Format = "auto",
     keys: Keys = None,
     window: Window = None,

@@ -185,11 +185,17 @@ def ready(c: Control, number: int, spin_up: float) -> None:
 
 
 def sampled(c: Control, number: int, quality: tuple[int, int], now: float) -> None:
-    """The quality of an instance was measured: the two halves of its encoding."""
+    """The quality of an instance was measured: the two halves of its encoding.
+
+    Only its first sample tells of its type. An instance is measured again the longer it is kept, and it is kept for
+    being good: counted each time, the good ones would make the type look better than what a launch gives.
+    """
     server = c.servers[number]
+    first = server.high < 0
     server.high, server.low = quality
     if server.paid != OWN:
-        observe(c.windows[server.kind], now, leading(quality[0]))
+        if first:
+            observe(c.windows[server.kind], now, leading(quality[0]))
         reshelve(c, number)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -12,6 +13,7 @@ from hcloud.model.event import Arrival, BelowQos, Completion, Event, Interruptio
 
 KEPT = 0.95
 """The share of its performance in isolation that a job keeps, as everywhere (thesis section 3.5.1)."""
+_PART = 0.5  # of a step: less is no step of its own
 BATCH, SERVICE, ALL = "batch", "service", "all jobs"
 OWN = "reserved server"
 Entry = Event | Decision
@@ -105,8 +107,8 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """What was asked for and held over a run: mean and peak vCPUs of jobs from their arrival to their end, by steps, up
-    to the last arrival; and the share of the reserve's vCPUs in use, None without a reserve."""
+    """What was asked for and held over a run: mean and peak vCPUs of jobs from their arrival to their end, by steps,
+    within a window; and the share of the reserve's vCPUs in use, None without a reserve."""
 
     mean_cores: float
     peak_cores: float
@@ -252,22 +254,30 @@ def _quantile(values: Sequence[float], level: float) -> float | None:
     return float(np.quantile(values, level)) if values else None
 
 
-def span_of(journeys: Sequence[Journey], pool_cores: int, ends: float, step_seconds: int) -> Span:
-    """Demand and use of the reserve (``pool_cores`` in thousandths of a vCPU) of a run that was told until ``ends``."""
+def span_of(
+    journeys: Sequence[Journey],
+    pool_cores: int,
+    ends: float,
+    step_seconds: int,
+    window: tuple[float, float] | None = None,
+) -> Span:
+    """Demand and use of the reserve (``pool_cores`` in thousandths of a vCPU) of a run that was told until ``ends``:
+    within a window of seconds, else demand up to the last arrival and use up to the end."""
     if not journeys:
         return Span(0.0, 0.0, None)
     first, last = journeys[0].arrived, max(j.arrived for j in journeys)
-    edges = np.arange(first, max(last, first + 1.0) + step_seconds, step_seconds, dtype=np.float64)
-    edges[-1] = min(edges[-1], max(last, first + 1.0))
+    start, until = window or (first, max(last, first + 1.0))
+    edges = np.linspace(start, until, max(math.ceil((until - start) / step_seconds - _PART), 1) + 1)
     held = np.zeros(len(edges) - 1)
     for j in journeys:
-        until = ends if j.ended is None else j.ended
-        held += j.ask / 1000 * np.clip(np.minimum(edges[1:], until) - np.maximum(edges[:-1], j.arrived), 0.0, None)
-    widths = np.diff(edges)
-    used = sum(s.ask * ((s.end or ends) - s.start) for j in journeys for s in j.stays if s.own)
-    capacity = pool_cores * (ends - first)
+        end = ends if j.ended is None else j.ended
+        held += j.ask / 1000 * np.clip(np.minimum(edges[1:], end) - np.maximum(edges[:-1], j.arrived), 0.0, None)
+    since, to = window or (first, ends)
+    stays = [(s.ask, max(s.start, since), min(s.end or ends, to)) for j in journeys for s in j.stays if s.own]
+    used = sum(ask * max(end - begun, 0.0) for ask, begun, end in stays)
+    capacity = pool_cores * (to - since)
     return Span(
-        float(held.sum() / widths.sum()),
-        float((held / widths).max()),
+        float(held.sum() / (until - start)),
+        float((held / np.diff(edges)).max()),
         used / capacity if capacity else None,
     )

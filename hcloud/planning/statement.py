@@ -114,7 +114,7 @@ def state(decision: Decision, around: Circumstances) -> Plan:
 
 def _history(decision: Decision, demand: Demand) -> History | None:
     seconds = max(len(demand) * demand.step_seconds - decision.settings.outlook.warm_up_seconds, 0)
-    return history_of(seconds / SECONDS_PER_HOUR, decision.fleet.holdings, decision.settings.history)
+    return history_of(seconds / SECONDS_PER_HOUR, decision.machines.holdings, decision.settings.history)
 
 
 def _summary(demand: Demand) -> WorkloadSummary:

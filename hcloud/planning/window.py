@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -53,37 +53,47 @@ def window_of(workload: Workload) -> Window:
         return Window(workload.start, end, workload.start, end, WindowRule.WHOLE)
     if not len(workload):
         return Window(0.0, 0.0, 0.0, 0.0, WindowRule.WHOLE)
-    ends = workload.submit + workload.duration
-    first, last = float(workload.submit[0]), float(ends.max())
-    start, end, rule = _shown(workload, ends, last)
+    window = window_shown(Course(workload.submit, workload.submit + workload.duration, workload.cores))
     recorded = workload.recorded_until
-    if recorded is not None and recorded > start:
-        return Window(start, recorded, first, last, WindowRule.TRACE)
-    return Window(start, end, first, last, rule)
+    if recorded is None or recorded <= window.start:
+        return window
+    return replace(window, end=recorded, rule=WindowRule.TRACE)
 
 
-def _shown(jobs: Jobs, ends: Floats, last: float) -> tuple[float, float, WindowRule]:
-    """From when to when the jobs show what is in use, and by which rule."""
-    if _turns_over(jobs, ends):
-        gap, first = _typical_gap(jobs), float(jobs.submit[0])
-        end = float(jobs.submit[-1]) + gap
-        start = _begin(first, float(ends.min()) - gap, end)
+class Course(NamedTuple):
+    """When jobs came (in this order) and ended, in seconds, and the vCPUs that each took; one job at the least."""
+
+    submit: Floats
+    ends: Floats
+    cores: Floats
+
+
+def window_shown(course: Course) -> Window:
+    """From when to when jobs show what is in use, as :func:`window_of` says."""
+    first, last = float(course.submit[0]), float(course.ends.max())
+    if _turns_over(course):
+        gap = _typical_gap(course.submit)
+        end = float(course.submit[-1]) + gap
+        start = _begin(first, float(course.ends.min()) - gap, end)
         end = _to_whole_days(start, end, last)
-        if not _outlasted(jobs, ends, start, end):
-            return start, end, WindowRule.ARRIVALS
-    return *_standing(jobs, ends, last), WindowRule.STANDING
+        if not _outlasted(course, start, end):
+            return Window(start, end, first, last, WindowRule.ARRIVALS)
+    return Window(*_standing(course, last), first, last, WindowRule.STANDING)
 
 
 def demand_within(workload: Workload, step_seconds: int, window: Window) -> Demand:
     """The demand of the window's steps (those that lie at least half in it, one at the least); a job counts with the
-    part of it that lies in the window, a step beyond the trace as no demand."""
+    part of it that lies in the window, a step outside the trace as no demand."""
     demand = demand_of(workload, step_seconds)
-    first = min(max(round((window.start - demand.start) / step_seconds), 0), max(len(demand) - 1, 0))
-    last = max(round((window.end - demand.start) / step_seconds), first + 1)
-    beyond = max(last - len(demand), 0)
+    begin, end = ((at - demand.start) / step_seconds for at in (window.start, window.end))
+    first, last = round(begin), round(end)
+    if last <= first:
+        first, last = math.floor(begin), math.floor(begin) + 1
+    ahead, behind = max(-first, 0), max(last - len(demand), 0)
 
     def part(column: Floats) -> Floats:
-        return np.pad(column[first:last], (0, beyond)) if beyond else column[first:last]
+        inside = column[max(first, 0) : max(last, 0)]
+        return np.pad(inside, (ahead, behind)) if ahead or behind else inside
 
     return replace(
         demand,
@@ -140,18 +150,17 @@ def _jobs_within(jobs: Jobs, window: Window) -> Jobs:
     )
 
 
-def _turns_over(jobs: Jobs, ends: Floats) -> bool:
+def _turns_over(course: Course) -> bool:
     """Whether jobs come and go within the trace: most vCPUs are free again at the last submission, and most are asked
     for after the first end."""
-    total = float(jobs.cores.sum())
-    freed = float(jobs.cores[ends <= jobs.submit[-1]].sum())
-    came = float(jobs.cores[jobs.submit >= ends.min()].sum())
-    return min(freed, came) > TURNED_OVER * total
+    submit, ends, cores = course
+    freed, came = float(cores[ends <= submit[-1]].sum()), float(cores[submit >= ends.min()].sum())
+    return min(freed, came) > TURNED_OVER * float(cores.sum())
 
 
-def _typical_gap(jobs: Jobs) -> float:
+def _typical_gap(submit: Floats) -> float:
     """The median time between submissions that are not at once; a day at the most."""
-    gaps = np.diff(jobs.submit)
+    gaps = np.diff(submit)
     gaps = gaps[gaps > 0]
     return min(float(np.median(gaps)), float(DAY)) if len(gaps) else 0.0
 
@@ -171,23 +180,25 @@ def _to_whole_days(begin: float, end: float, last: float) -> float:
     return whole if end < whole <= end + _negligible(end - begin) and last > end else end
 
 
-def _outlasted(jobs: Jobs, ends: Floats, start: float, end: float) -> bool:
+def _outlasted(course: Course, start: float, end: float) -> bool:
     """Whether a major part of the window's demand runs on after it, or ran before it, for longer than it lasts."""
-    inside = np.clip(np.minimum(ends, end) - np.maximum(jobs.submit, start), 0.0, None)
-    least, longest = MAJOR * float(np.dot(inside, jobs.cores)) / (end - start), end - start
-    later = float(jobs.cores[(ends > end + longest) & (jobs.submit <= end)].sum())
-    earlier = float(jobs.cores[(jobs.submit <= start - longest) & (ends > start)].sum())
+    submit, ends, cores = course
+    inside = np.clip(np.minimum(ends, end) - np.maximum(submit, start), 0.0, None)
+    least, longest = MAJOR * float(np.dot(inside, cores)) / (end - start), end - start
+    later = float(cores[(ends > end + longest) & (submit <= end)].sum())
+    earlier = float(cores[(submit <= start - longest) & (ends > start)].sum())
     return max(later, earlier) >= least
 
 
-def _standing(jobs: Jobs, ends: Floats, last: float) -> tuple[float, float]:
+def _standing(course: Course, last: float) -> tuple[float, float]:
     """From when and until when at least a tenth of the jobs run that run together: before the first end, and at the
     last submission; from the first submission to the last end where that is too little of the trace."""
-    first = float(jobs.submit[0])
-    begun = np.cumsum(jobs.cores[jobs.submit < ends.min()])
-    start = float(jobs.submit[int(np.argmax(begun >= STILL_RUNNING * begun[-1]))])
-    running = np.flatnonzero(ends > jobs.submit[-1])
+    submit, ends, cores = course
+    begun = np.cumsum(cores[submit < ends.min()])
+    start = float(submit[int(np.argmax(begun >= STILL_RUNNING * begun[-1]))])
+    running = np.flatnonzero(ends > submit[-1])
     order = running[np.argsort(ends[running], kind="stable")]
-    left = np.cumsum(jobs.cores[order][::-1])[::-1]
+    left = np.cumsum(cores[order][::-1])[::-1]
     end = float(ends[order[int(np.flatnonzero(left >= STILL_RUNNING * left[0])[-1])]])
+    first = float(submit[0])
     return (start, end) if end - start >= LEAST_PART * (last - first) else (first, last)

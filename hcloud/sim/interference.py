@@ -111,12 +111,16 @@ def service_tail(cloud: Cloud, excess: float, slowness: float, share: float) -> 
 
 
 def quality_of(w: World, number: int, now: float) -> tuple[int, int]:
-    """The quality a probe measures: one minus the encoded contention of neighbours and tenants (Tarcil eq. 7.4)."""
+    """The quality a probe measures: one minus the encoded contention of neighbours and tenants (Tarcil eq. 7.4).
+
+    Before its first job begins an instance has neighbours only, whoever waits for it to start.
+    """
     server = w.control.servers[number]
+    shared = server.tenants > 1 and w.hosts[number].uses > 0
     capacity, load = w.control.kinds[server.kind].cores, neighbours(w, w.hosts[number], now)
     felt, pressure, external = w.tally.scratch, w.hosts[number].pressure, w.behaviours[server.kind].external
     for i in range(RESOURCES):
-        tenants = pressure[i] / capacity if server.tenants > 1 else 0.0
+        tenants = pressure[i] / capacity if shared else 0.0
         felt[i] = int(tenants + load * external[i])
     high, low = encode(felt)
     return complement(high, low)

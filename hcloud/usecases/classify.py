@@ -22,7 +22,8 @@ from hcloud.planning.needs import need_of
 from hcloud.policy.quality import encode, leading
 from hcloud.readers.bundle import bundled
 from hcloud.readers.matrices import load_matrices
-from hcloud.readers.profiles import SUFFIXES, load_corpus, load_profile
+from hcloud.readers.profiles import load_corpus, load_profile
+from hcloud.usecases.profile_names import profile_file
 from hcloud.usecases.type_prices import TypePrices, prices_of
 
 BUNDLED = "bundled"
@@ -137,21 +138,7 @@ def _asked(request: Request) -> list[Profile]:
         if not folder.is_dir():
             raise UsageError(f"{folder}: no such folder of profiles", hint="name profile files, or --profiles FOLDER")
         return list(load_corpus(folder))
-    return [load_profile(_file(name, folder)) for name in request.apps]
-
-
-def _file(name: str, folder: Path) -> Path:
-    if Path(name).suffix in SUFFIXES or "/" in name:
-        return Path(name)
-    tried = [folder / f"{name}{part}{suffix}" for part in ("", ".profile") for suffix in SUFFIXES]
-    found = [path for path in tried if path.is_file()]
-    if not found:
-        there = [p.name.split(".")[0] for p in folder.iterdir()] if folder.is_dir() else []
-        raise UsageError(
-            f"{name}: no profile of that name in {folder}{did_you_mean(name, there)}",
-            hint="'hcloud profile run --name NAME -- COMMAND' makes one",
-        )
-    return found[0]
+    return [load_profile(profile_file(name, folder)) for name in request.apps]
 
 
 def _observed(profile: Profile, request: Request, at: datetime) -> Profile:

@@ -16,6 +16,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.catalog.checks import PriceWarning, check_prices
 from hcloud.catalog.shapes import family_of
 from hcloud.catalog.table import key_order
+from hcloud.classify.matrix import natural
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice
 from hcloud.readers.bundle import bundled
@@ -143,13 +144,14 @@ def open_book(wanted: Filter = ANY, instance_type: str | None = None) -> PriceBo
 
 
 def list_prices(wanted: Filter, today: date) -> tuple[PriceLine, ...]:
-    """The offers that are meant, by key; raises EvidenceError where there are none, UsageError for unknown regions."""
+    """The offers that are meant, by place and size; raises EvidenceError where there are none, UsageError for unknown
+    regions."""
     _check_regions(wanted)
     book = open_book(wanted)
     keys = [k for k in book.offers if wanted.covers(k, family_in(book, k))]
     if not keys:
         raise EvidenceError("the price book has no such offers", hint="loosen the filters, or import a price file")
-    return tuple(_line(book, book.offers[k], today) for k in sorted(keys, key=key_order))
+    return tuple(_line(book, book.offers[k], today) for k in sorted(keys, key=_list_order))
 
 
 def show_type(name: str, wanted: Filter, today: date) -> TypeScreen:
@@ -275,6 +277,11 @@ def _line(book: PriceBook, offer: Offer, today: date) -> PriceLine:
     machine = book.types.get((key.provider, key.instance_type))
     age = max((today - offer.origin.day).days, 0)
     return PriceLine(offer, machine, listed.hourly if listed is not None else None, age)
+
+
+def _list_order(key: OfferKey) -> tuple[object, ...]:
+    """As tables are sorted, but 2xlarge before 12xlarge."""
+    return (key.provider, key.region, natural(key.instance_type), *key_order(key))
 
 
 def _screen_order(line: PriceLine) -> tuple[object, ...]:

@@ -55,7 +55,9 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: Asked) -> Accurac
     follower = Follower().follow(told.entries)
     journeys = tuple(follower.journeys.values())
     step = max(plan.step_seconds, LEAST_STEP)
-    span = span_of(journeys, told.setup.pool * told.setup.large.cores, follower.last, step)
+    counted = plan.workload.window
+    window = None if counted is None else (counted.start - counted.first, counted.end - counted.first)
+    span = span_of(journeys, told.setup.pool * told.setup.large.cores, follower.last, step, window)
     return _accuracy((plan, plan_file), actual, asked, _Ran(quality_of("all jobs", journeys), span))
 
 

@@ -81,7 +81,8 @@ def test_a_live_controller_decides_as_the_engine_did(name: str, jobs: int, journ
     _, decided = replay(read, plain() if jobs == FEW else compiled())
     assert tuple(decided) == read.decisions
     if POOLS[name]:
-        assert {Action.QUEUE, Action.PLACE} <= {d.action for d in decided}
+        wanted = {Action.PLACE} if name == "HF" else {Action.QUEUE, Action.PLACE}  # whole servers suit nearly every job
+        assert wanted <= {d.action for d in decided}
 
 
 def changed(file: str, part: str, change: dict[str, Any]) -> Any:

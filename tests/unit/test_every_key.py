@@ -74,7 +74,7 @@ BY_KEY: dict[str, tuple[str, ...]] = {
     "reserved.overprovision_unprofiled": ("SR", "information.rule=requested"),
     "placement.order_unprofiled": REQUESTED,
     "limits.soft_floor": ("HM", "limits.lower_gain=2"),
-    "queueing.history": ("HM", "limits.hard=0.7"),
+    "queueing.history": ("HM", "limits.soft_start=0.5", "limits.hard=0.6"),
 }
 """The strategy, with changes, in which a key is read: by its rule, or by the key itself; HM everywhere else."""
 
