@@ -37,6 +37,7 @@ bench: $(VENV)/.bench  ## measure against the peers (minutes)
 	$(BIN)/python -m benchmarks.b8_startup
 	$(BIN)/python -m benchmarks.b9_ingest
 	$(BIN)/python -m benchmarks.b10_leaks
+	$(BIN)/python -m benchmarks.b11_sizes
 	$(BIN)/python -m benchmarks.b13_bands
 
 $(VENV)/.run: requirements.lock pyproject.toml

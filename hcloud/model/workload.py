@@ -94,7 +94,8 @@ class Jobs:
     each resource of :data:`hcloud.model.profile.RESOURCES`; ``vector_errors`` the standard deviation of each entry, in
     points, where one is known. ``performance`` is what is known of it on instance types, by application and type, more
     is better. ``window`` is the part of the trace that counts where the user states it; ``recorded_until`` the second
-    at which the trace says that its record ends. ``ids`` are the trace's own names of its jobs, as UTF-8.
+    at which the trace says that its record ends. ``ids`` are the trace's own names of its jobs, as UTF-8;
+    ``divisible`` says of each whether it may be split over several machines: 1 yes, 0 no, -1 nothing.
     """
 
     submit: Floats
@@ -114,6 +115,7 @@ class Jobs:
     window: Window | None = None
     recorded_until: float | None = None
     ids: Ids | None = None
+    divisible: Kinds | None = None
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -121,7 +123,8 @@ class Jobs:
     def at(self, rows: NDArray[np.intp]) -> Jobs:
         """The jobs of some rows."""
         columns = {name: getattr(self, name)[rows] for name in JOB_COLUMNS}
-        return replace(self, **columns, ids=None if self.ids is None else self.ids[rows])
+        ids = None if self.ids is None else self.ids[rows]
+        return replace(self, **columns, ids=ids, divisible=None if self.divisible is None else self.divisible[rows])
 
     def name(self, row: int) -> str:
         """The trace's own name of a job, or its row where it has none."""

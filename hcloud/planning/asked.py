@@ -14,6 +14,8 @@ from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal
 
 SPOKEN = {"ri": "reserved-instance", "sp": "savings-plan", "cud": "committed-use", "standard": "", "od": "on-demand"}
 """What people say for a part of an option's name."""
+_SIZE = re.compile(r"\.[\w-]+$|-\d+$|(?<=[a-z])\d+(?=[a-z]*_v\d)")
+"""The part of a type's name that is its size: m5a.4xlarge, n2-standard-8, Standard_D16s_v5."""
 Subject = MixLine | Refusal | Alternative | OperatingPoint
 
 
@@ -27,7 +29,7 @@ class Found:
 
 def find(plan: Plan, words: str) -> Found:
     """The part of a plan that words name; raises UsageError with what comes near where there is none."""
-    for look in (_exactly, _by_type, _other_plans, _by_family, _by_parts):
+    for look in (_exactly, _by_type, _other_plans, _by_family, _by_parts, _by_size):
         if found := list(look(plan, words.strip())):
             return Found(found[0], len(found) - 1)
     _check_asked(words.strip().lower())
@@ -107,6 +109,16 @@ def _by_parts(plan: Plan, words: str) -> Iterator[Subject]:
     """Whatever has all of the words in its address, the nearest to being chosen first."""
     yield from (r for r in plan.refusals if _fits(words, r.address))
     yield from (m for m in plan.mix if _fits(words, m.address))
+
+
+def _by_size(plan: Plan, words: str) -> Iterator[Subject]:
+    """The size of the same family that the plan counts in, where another one is named."""
+    name = words.lower().split("/")[-1]
+    family = _SIZE.sub("", name)
+    if family != name:
+        yield from (m for m in plan.mix if _SIZE.sub("", _place(m.address).split("/")[-1]) == family)
+        types = [r for r in plan.refusals if r.address.count("/") == 2]
+        yield from (r for r in types if _SIZE.sub("", _place(r.address).split("/")[-1]) == family)
 
 
 def _fits(words: str, address: str) -> bool:

@@ -75,7 +75,8 @@ class RiskSettings:
 
 
 class Divisible(StrEnum):
-    """Which jobs may be split over several machines: services are replicas, a batch job is one process."""
+    """Which jobs may be split over several machines: services are replicas, a batch job is one process. By ``services``
+    the trace's own column says otherwise of a job."""
 
     ALL = "all"
     SERVICES = "services"

@@ -60,6 +60,7 @@ class Circumstances:
     assumptions: tuple[Assumption, ...]
     warnings: tuple[str, ...]
     operation: Operation | None = None
+    advice: tuple[str, ...] = ()
 
 
 def state(decision: Decision, around: Circumstances) -> Plan:
@@ -101,7 +102,7 @@ def state(decision: Decision, around: Circumstances) -> Plan:
         certificate=_certificate(decision),
         what_if=tuple(_what_ifs(decision, sunk)),
         risk=_risk(decision, sunk),
-        reasons=reasons(decision),
+        reasons=(*reasons(decision), *around.advice),
         refusals=refusals(decision),
         assumptions=around.assumptions,
         warnings=(*said_of_history(history), *around.warnings),

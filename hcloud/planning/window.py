@@ -42,9 +42,9 @@ def window_of(workload: Workload) -> Window:
 
     Before the first job ends the trace only fills, after the last one is submitted it only drains: neither says what is
     in use. So the window begins a typical gap between submissions before the first end, and ends that gap after the
-    last submission. Where most jobs outlast the submissions, or what runs on outside is a major part of the demand for
-    longer than the window, the jobs are a list of what stands: then all of the trace counts but for ends in which less
-    than a tenth of it runs.
+    last submission, within the trace. Where most jobs outlast the submissions, or what runs on outside is a major part
+    of the demand for longer than the window, the jobs are a list of what stands: then all of the trace counts but for
+    ends in which less than a tenth of it runs.
     """
     if workload.window is not None:
         return workload.window
@@ -72,8 +72,8 @@ def window_shown(course: Course) -> Window:
     """From when to when jobs show what is in use, as :func:`window_of` says."""
     first, last = float(course.submit[0]), float(course.ends.max())
     if _turns_over(course):
-        gap = _typical_gap(course.submit)
-        end = float(course.submit[-1]) + gap
+        gap = _typical_gap(course)
+        end = min(float(course.submit[-1]) + gap, last)
         start = _begin(first, float(course.ends.min()) - gap, end)
         end = _to_whole_days(start, end, last)
         if not _outlasted(course, start, end):
@@ -82,13 +82,13 @@ def window_shown(course: Course) -> Window:
 
 
 def demand_within(workload: Workload, step_seconds: int, window: Window) -> Demand:
-    """The demand of the window's steps (those that lie at least half in it, one at the least); a job counts with the
-    part of it that lies in the window, a step outside the trace as no demand."""
+    """The demand of the window's steps: those that lie at least half in it, or any part of it where these hold nothing;
+    a step outside the trace counts as no demand."""
     demand = demand_of(workload, step_seconds)
     begin, end = ((at - demand.start) / step_seconds for at in (window.start, window.end))
     first, last = round(begin), round(end)
-    if last <= first:
-        first, last = math.floor(begin), math.floor(begin) + 1
+    if last <= first or not demand.cores[max(first, 0) : max(last, 0)].any():
+        first, last = math.floor(begin), max(math.ceil(end), math.floor(begin) + 1)
     ahead, behind = max(-first, 0), max(last - len(demand), 0)
 
     def part(column: Floats) -> Floats:
@@ -158,11 +158,14 @@ def _turns_over(course: Course) -> bool:
     return min(freed, came) > TURNED_OVER * float(cores.sum())
 
 
-def _typical_gap(submit: Floats) -> float:
-    """The median time between submissions that are not at once; a day at the most."""
-    gaps = np.diff(submit)
-    gaps = gaps[gaps > 0]
-    return min(float(np.median(gaps)), float(DAY)) if len(gaps) else 0.0
+def _typical_gap(course: Course) -> float:
+    """The time between submissions that a random moment lies in: half of the time from the first end to the last
+    submission is in longer gaps. Jobs that come by the hour in bursts have an hour, not the seconds within a burst; a
+    day at the most."""
+    later = course.submit[course.submit >= course.ends.min()]
+    gaps = np.sort(np.diff(later if len(later) > 1 else course.submit))
+    past = np.cumsum(gaps)
+    return min(float(gaps[int(np.searchsorted(past, past[-1] / 2))]), float(DAY)) if len(gaps) else 0.0
 
 
 def _begin(first: float, filled: float, end: float) -> float:

@@ -17,6 +17,7 @@ SUFFIXES = (".yaml", ".yml")
 TOP = ("format_version", "app", "kind", "metric", "command", "entries", "failures", "unmeasurable", "notes")
 OPTIONAL = ("failures", "unmeasurable", "notes")
 HIGHEST_SCORE = 100.0
+_KEY = re.compile(rb"^(app|entries):", re.MULTILINE)
 _FAILURE = ("why", "at", "machine", "source")
 _MACHINE_MEMORY = re.compile(r", (\d+) GiB,")
 _ENTRY = ("value", "low", "high", "samples", "at", "machine", "source")
@@ -45,14 +46,19 @@ def load_profile(path: Path) -> Profile:
     return profile
 
 
-def load_corpus(folder: Path) -> tuple[Profile, ...]:
-    """Every profile of a folder in the order of the file names; the problems of all files are shown together."""
+def load_corpus(folder: Path, *, strict: bool = True) -> tuple[Profile, ...]:
+    """Every profile of a folder in the order of the file names; the problems of all files are shown together.
+
+    Unless ``strict``, YAML that names neither an application nor what was measured of it is none.
+    """
     if not folder.is_dir():
         raise UsageError(f"{folder}: no such folder of profiles")
     profiles: list[Profile] = []
     problems: list[Problem] = []
     refused: list[str] = []
     for path in sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES and p.is_file()):
+        if not strict and not _KEY.search(path.read_bytes()):
+            continue
         try:
             profiles.append(load_profile(path))
         except InputError as error:

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.model.catalog import InstanceType
-from hcloud.model.workload import Jobs, Kind
+from hcloud.model.workload import Jobs
+from hcloud.planning.dividing import can_split
 from hcloud.planning.window import window_of
 from hcloud.policy.records import Ints
 
-SPLITTABLE = frozenset({"swim", "swf"})
-"""Formats of jobs that run on many machines by nature: map and reduce tasks, processes of a parallel program."""
 _EDGE = 1e-9
 _SAME = 4  # ours: leading digits of dollars that two types must share to cost the same
 
@@ -46,13 +45,6 @@ class Priced:
     hourly: Decimal
 
 
-def can_split(jobs: Jobs) -> NDArray[np.bool_]:
-    """Which jobs may run in pieces: services are replicas; a batch job is one process unless its format says not."""
-    if jobs.provenance.format in SPLITTABLE:
-        return np.ones(len(jobs), np.bool_)
-    return np.asarray(jobs.kind == Kind.SERVICE)
-
-
 def pieces(jobs: Jobs, rows: Ints, room: Room) -> Ints:
     """Into how many pieces each row is split so that each piece fits a server; 1 where it may not be split."""
     cores = np.ceil(jobs.cores[rows] * 1000 / room.cores - _EDGE)
@@ -63,7 +55,7 @@ def pieces(jobs: Jobs, rows: Ints, room: Room) -> Ints:
 
 def held_by_some(shapes: Iterable[InstanceType], jobs: Jobs) -> NDArray[np.bool_]:
     """Which jobs one of the types holds, whole or (where they may be split) in pieces."""
-    held = can_split(jobs)
+    held = can_split(jobs).copy()
     for room in {Room.of(shape) for shape in shapes}:
         held |= (jobs.cores * 1000 <= room.cores + _EDGE) & (jobs.memory * 1024 <= room.memory + _EDGE)
     return held

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -104,12 +105,19 @@ def this_machine(directory: Path) -> LocalCloud:
     return LocalCloud(LocalSettings(directory.resolve()), SystemClock(), ProcessHost(directory / "running"))
 
 
+def _missing(name: str, error: ModuleNotFoundError) -> Exception:
+    """What a missing module means: an SDK that is to be installed, unless it is Python's or hcloud's own, which no
+    extra brings."""
+    root = (error.name or "").partition(".")[0]
+    return error if root == "hcloud" or root in sys.stdlib_module_names else MissingExtraError(*_PACKAGES[name])
+
+
 def _provider(name: str, settings: CloudSettings) -> Cloud:
     try:
         module: Any = importlib.import_module(f"hcloud.providers.{name}.provider")
         values: Any = importlib.import_module(f"hcloud.providers.{name}.settings")
     except ModuleNotFoundError as error:
-        raise MissingExtraError(*_PACKAGES[name]) from error
+        raise _missing(name, error) from error
     cloud = getattr(module, f"{CLASSES[name]}Cloud")
     own = _settled(getattr(values, f"{CLASSES[name]}Settings"), _fields(name, settings))
     return cast("Cloud", cloud(own, **_beside(name, settings)))
@@ -138,7 +146,7 @@ def settled_fields(name: str, options: Mapping[str, object], *, region: str, end
     try:
         values: Any = importlib.import_module(f"hcloud.providers.{name}.settings")
     except ModuleNotFoundError as error:
-        raise MissingExtraError(*_PACKAGES[name]) from error
+        raise _missing(name, error) from error
     account = "any" if name in ACCOUNTS else ""
     _settled(
         getattr(values, f"{CLASSES[name]}Settings"),

@@ -15,6 +15,7 @@ from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.choice import Target, choose, in_doubt, is_affordable, is_kept, with_front
 from hcloud.planning.choice_reasons import how_sure, judged, why
 from hcloud.planning.decide import Decision
+from hcloud.planning.dividing import settled
 from hcloud.planning.operation import (
     BASELINE,
     OWN_RULE,
@@ -139,13 +140,13 @@ def _study(ground: Ground) -> Study:
             "a demand series cannot be simulated: it holds no jobs",
             hint="plan without --strategy, or give a job table (submit, duration, cores)",
         )
-    candidate = ground.decision.evaluations[0].candidate
-    on_demand = candidate.on_demand
-    shop = shop_of(ground.book, on_demand, main_commitment(ground.decision), ground.workload)
+    jobs = settled(ground.workload, ground.config.planning.divisible)
+    on_demand = ground.decision.evaluations[0].candidate.on_demand
+    shop = shop_of(ground.book, on_demand, main_commitment(ground.decision), jobs)
     cloud = load_cloud(ground.config.operation.cloud or f"measured-{on_demand.key.provider}")
     section = ground.config
-    window, scenario = window_of(ground.workload), section.workload.scenario
-    return Study(ground.workload, cloud, shop, True, section.planning.seed, scenario, window, drop_unplaceable=True)
+    window, scenario = window_of(jobs), section.workload.scenario
+    return Study(jobs, cloud, shop, True, section.planning.seed, scenario, window, drop_unplaceable=True)
 
 
 def _held(owned: Sequence[Owned], study: Study) -> Held:

@@ -17,8 +17,10 @@ from hcloud.errors import EvidenceError, InputError, UsageError
 from hcloud.model.catalog import OfferKey, Provider
 from hcloud.model.operation import Operation
 from hcloud.model.plan import Digests, Plan
-from hcloud.model.workload import Demand, Jobs, Kind, Workload
+from hcloud.model.workload import Demand, Jobs, Workload
+from hcloud.planning.advice import advice
 from hcloud.planning.decide import Decision, Given, decide
+from hcloud.planning.dividing import SPLITTABLE, can_split
 from hcloud.planning.forecast import choose_step
 from hcloud.planning.operation import planned_reserve
 from hcloud.planning.owned import Owned
@@ -34,8 +36,6 @@ from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.sources import check_regions, open_prices, open_workload
 
 DAY = 86_400
-SPLITTABLE = frozenset({"swim", "swf"})
-"""Formats whose jobs are many tasks that need not run on one machine: MapReduce, and parallel jobs by processors."""
 COUNTED_DIGITS = 4  # a savings plan is bought in rounded dollars: the instances it covers are whole but for that
 READING = 0.2  # ours: the part of the progress bar that reading takes where strategies are simulated
 FITTING_JOBS = 0.95  # ours: the share of jobs an instance must be able to hold
@@ -62,7 +62,7 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
     settings = loaded.config.settings()
     if simulated:
         settings = replace(settings, mix_types=False)
-    demand = _demand(workload, settings)
+    demand = planned_demand(workload, settings)
     if simulated:
         settings = replace(settings, markets=tuple(_with_servers(m, workload, demand) for m in settings.markets))
     running = None if simulated else running_of(workload, settings.divisible, demand)
@@ -87,8 +87,13 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
         assumptions=tuple(assumptions(demand, settings, decision)),
         warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date(), operation, book.quarantine))),
         operation=operation,
+        advice=() if simulated else advice(decision, book, demand, Given(running)),
     )
-    return Outcome(state(decision, around), decision)
+    plan = state(decision, around)
+    from hcloud.usecases.own_fleet import predicted, trace_of
+
+    prediction = predicted(plan, workload, book, loaded.config)
+    return Outcome(replace(plan, trace=trace_of(loaded), prediction=prediction), decision)
 
 
 Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...]]
@@ -120,7 +125,7 @@ def without_gpu_jobs(workload: Workload) -> Workload:
     return replace(workload.at(kept), provenance=replace(workload.provenance, left_out=left_out))
 
 
-def _demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
+def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
     """Demand by planning step within the window that counts; where a term ends inside the horizon the steps are hours
     at least. Raises UsageError where steps do not fill the horizon."""
     window = window_of(workload)
@@ -146,16 +151,12 @@ def _with_servers(market: Market, workload: Jobs | Demand, demand: Demand) -> Ma
 
 
 def running_of(workload: Jobs | Demand, divisible: Divisible, demand: Demand) -> Running | None:
-    """The jobs within the demand's window, where some of them cannot be split: by the setting, and none of a format
-    whose tasks run anywhere."""
-    if not isinstance(workload, Jobs) or divisible is Divisible.ALL or workload.provenance.format in SPLITTABLE:
+    """The jobs within the demand's window, where some of them cannot be split."""
+    if not isinstance(workload, Jobs):
         return None
     begin, end = workload.submit, workload.submit + workload.duration
     counts = (end > demand.start) & (begin < demand.start + demand.step_seconds * len(demand))
-    whole = np.ones(len(workload), dtype=np.bool_)
-    if divisible is Divisible.SERVICES:
-        whole = workload.kind == Kind.BATCH
-    whole &= counts
+    whole = counts & ~can_split(workload, divisible)
     return Running(begin, end, workload.cores, workload.memory, whole, workload.name) if whole.any() else None
 
 

@@ -9,5 +9,5 @@ from hcloud.readers.profiles import load_corpus
 
 
 def list_profiles(folder: Path) -> tuple[Profile, ...]:
-    """The profiles of a folder in the order of their file names."""
-    return load_corpus(folder)
+    """The profiles of a folder in the order of their file names; other YAML in it (``hcloud.yaml``) is passed over."""
+    return load_corpus(folder, strict=False)

@@ -14,6 +14,7 @@ from hcloud.model.cloud import CloudModel
 from hcloud.model.strategy import Strategy
 from hcloud.model.workload import Jobs, Window
 from hcloud.planning.demand import demand_of
+from hcloud.planning.dividing import settled
 from hcloud.planning.window import demand_within, window_of
 from hcloud.policy.sizing import load_quantile, reserved_servers
 from hcloud.readers.clouds import load_cloud
@@ -87,6 +88,7 @@ def open_study(loaded: Loaded, asked: Asked, today: date, progress: Callable[[fl
     if not len(jobs):
         raise UsageError(f"{jobs.provenance.name}: no job to simulate")
     section = loaded.config
+    jobs = settled(jobs, section.planning.divisible)
     shop, cloud = _market(loaded, asked, jobs, today)
     jobs, dropped = _held(jobs, shop, drop=asked.drop_unplaceable)
     return Study(
@@ -111,7 +113,7 @@ def _unplaceable(name: str, size: tuple[float, float], count: int) -> EvidenceEr
     more = f", nor do {counted(count - 1, 'other job')}" if count > 1 else ""
     return EvidenceError(
         f"job {name} ({size[0]:g} vCPU, {size[1]:g} GiB) fits no type that may be rented{more}",
-        hint="allow larger types (--family, --vcpus or markets), or run without such jobs: --drop-unplaceable",
+        hint="allow larger types (--family, --vcpus), allow splitting (planning.divisible), or use --drop-unplaceable",
     )
 
 

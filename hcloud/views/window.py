@@ -20,7 +20,7 @@ def window_line(window: Window) -> str:
     filling, draining = (" (filling)", " (draining)") if window.rule is WindowRule.ARRIVALS else ("", "")
     cut = [f"the first {format_span(window.cut_before)}{filling}"] if window.cut_before >= 1 else []
     cut += [f"the last {format_span(window.cut_after)}{draining}"] if window.cut_after >= 1 else []
-    return f"{said}; {' and '.join(cut)} of the trace do not count" if cut else said
+    return f"{said}; not counted: {', '.join(cut)}" if cut else said
 
 
 def window_document(window: Window) -> dict[str, object]:

@@ -123,7 +123,7 @@ def test_out_and_explain(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert "it pays above" in capsys.readouterr().out
     assert run(["explain", str(plan_file), bought.address, "--full"]) == 0
     assert "pays where an instance is in use more than" in capsys.readouterr().out
-    assert run(["explain", str(plan_file), "aws/us-east-1/m7i.large"]) == 0
+    assert run(["explain", str(plan_file), "aws/us-east-1/m7i.4xlarge"]) == 0
     assert "its own cheapest plan costs more" in capsys.readouterr().out
     assert run(["explain", str(plan_file), "--full"]) == 0
     assert "planning.horizon" in capsys.readouterr().out

@@ -12,6 +12,9 @@ import pytest
 from hcloud.classify.matrix import natural
 from hcloud.cli.main import VERBS, run
 from hcloud.cli.verb_groups import GROUPS
+from hcloud.errors import MissingExtraError
+from hcloud.readers.bundle import bundled
+from hcloud.usecases import connect
 
 
 def test_every_verb_is_in_one_group_of_the_help() -> None:
@@ -54,3 +57,19 @@ def test_tests_can_interrupt_what_they_start_where_a_shell_ignores_ctrl_c() -> N
     look = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "True"
+
+
+def test_profiles_are_listed_beside_other_yaml(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "hcloud.yaml").write_text("workload: {path: trace.csv}\n", encoding="utf-8")
+    (tmp_path / "sort.yaml").write_bytes((bundled("profiles") / "sort.profile.yaml").read_bytes())
+    assert run(["profile", "list", str(tmp_path), "--json"]) == 0
+    assert [p["app"] for p in json.loads(capsys.readouterr().out)["profiles"]] == ["sort"]
+    (tmp_path / "broken.yaml").write_text("app: x\n", encoding="utf-8")
+    assert run(["profile", "list", str(tmp_path)]) == 1
+
+
+def test_an_extra_is_named_for_a_missing_sdk_only() -> None:
+    assert isinstance(connect._missing("aws", ModuleNotFoundError(name="boto3.session")), MissingExtraError)
+    for own in ("hcloud.providers.aws.offers", "sqlite3"):
+        error = ModuleNotFoundError(name=own)
+        assert connect._missing("aws", error) is error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from builders import book, rented, reserved, shape
 from simulating import jobs_of
@@ -12,7 +13,10 @@ from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, Provider
 from hcloud.planning.candidates import Candidate
+from hcloud.planning.dividing import can_split, settled
+from hcloud.planning.settings import Divisible
 from hcloud.readers.prices.bundled import load_bundled
+from hcloud.sim.fitting import Room, largest_whole, pieces
 from hcloud.sim.shop import Wanted, open_shop, shop_of
 
 
@@ -64,3 +68,12 @@ def test_a_size_nobody_sells_is_an_error() -> None:
     wanted = Wanted(Provider.AWS, LARGE.on_demand.key.region, ("m9",), 64)
     with pytest.raises(UsageError, match="no priced type of 64 vCPUs"):
         open_shop(shelf(), wanted)
+
+
+def test_what_may_be_split_is_one_rule_for_plans_and_runs() -> None:
+    jobs = jobs_of([(0.0, 3600.0, 2.0, 4.0, 0), (0.0, 3600.0, 2.0, 4.0, 1)])
+    assert [can_split(jobs, d).tolist() for d in Divisible] == [[True, True], [False, True], [False, False]]
+    whole = settled(jobs, Divisible.NONE)
+    assert largest_whole(whole) == Room(2000, 4096)
+    assert pieces(whole, np.arange(2), Room(1000, 1024)).tolist() == [1, 1]
+    assert pieces(jobs, np.arange(2), Room(1000, 1024)).tolist() == [1, 4], "by memory where that takes more"

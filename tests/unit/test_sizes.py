@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
@@ -12,15 +13,20 @@ from builders import REGION, book, candidate, demand, rented, reserved, shape
 
 from hcloud.catalog.matching import bill
 from hcloud.cli.main import run
-from hcloud.model.catalog import Provider
+from hcloud.model.catalog import Provider, SustainedUse
 from hcloud.model.usage import Commitment, Usage
+from hcloud.model.workload import Jobs
+from hcloud.planning.advice import advice
 from hcloud.planning.candidates import Candidate
 from hcloud.planning.decide import Decision, Given, decide
+from hcloud.planning.demand import demand_of
 from hcloud.planning.fleet import instances_needed
 from hcloud.planning.packing import Machines, Running, packed
-from hcloud.planning.settings import Market, Outlook, PlanSettings
+from hcloud.planning.settings import Divisible, Market, Outlook, PlanSettings
 from hcloud.planning.sizes import units_of
+from hcloud.readers.workloads import read_workload
 from hcloud.store.plan_file import load_plan
+from hcloud.usecases.plan import running_of
 
 SHOP = Path(__file__).parents[2] / "examples" / "own-trace" / "trace.csv"
 MARKET = Market(Provider.AWS, (REGION,))
@@ -177,3 +183,45 @@ def _best(wanted: list[float], sizes: tuple[float, ...]) -> float:
             left = [w for w, taken in zip(rest, chosen, strict=True) if not taken]
             found.append(min(s for s in sizes if s >= group) + _best(left, sizes))
     return min(found)
+
+
+def test_the_trace_says_of_a_job_whether_it_may_be_split(tmp_path: Path) -> None:
+    path = tmp_path / "jobs.csv"
+    rows = ["a,5,3600,1,batch,yes", "b,0,3600,1,service,no", "c,7,3600,1,batch,", "d,8,3600,1,service,"]
+    path.write_text("\n".join(["id,submit,duration,cores,kind,divisible", *rows]) + "\n", encoding="utf-8")
+    read = read_workload(path)
+    assert isinstance(read, Jobs)
+    series = demand_of(read, 3600)
+
+    def whole(rule: Divisible) -> list[str]:
+        running = running_of(read, rule, series)
+        return [] if running is None else [running.name(int(row)) for row in np.flatnonzero(running.whole)]
+
+    assert whole(Divisible.SERVICES) == ["b", "c"]
+    assert whole(Divisible.NONE) == ["b", "a", "c", "d"]
+    assert whole(Divisible.ALL) == []
+
+
+def test_what_would_close_a_wide_gap_is_planned_for_and_counted() -> None:
+    series, prices = demand([18.0] * 24), book(*family())
+    fixed = replace(DAY, markets=(replace(MARKET, vcpus=16),))
+    named = decide(prices, series, fixed)
+    saved = (named.machines.cost - decide(prices, series, DAY).machines.cost) / 12
+    said = advice(named, prices, series, Given())
+    assert said == (f"all sizes (markets.vcpus) would save ${saved:,.0f} a month",)
+    assert advice(decide(prices, series, DAY), prices, series, Given()) == ()
+
+
+def test_where_nothing_closes_the_gap_that_is_said() -> None:
+    series, prices = demand([0.5] * 24), book(*family())
+    (said,) = advice(decide(prices, series, DAY), prices, series, Given())
+    assert "m9.large at the least" in said
+
+
+def test_a_sustained_use_series_is_charged_alike_whatever_its_sizes() -> None:
+    rule = SustainedUse("m9", tuple(map(Decimal, ("1", "0.8", "0.6", "0.4"))))
+    series = demand([46.0] * 8 + [21.0] * 8 + [7.0] * 8)
+    prices = replace(book(*family()), sustained={(Provider.AWS, "m9"): rule})
+    decision = decide(prices, series, DAY)
+    assert len(decision.machines.rentals) > 1
+    assert float(decision.machines.cost) == pytest.approx(float(decision.fleet.cost), rel=1e-12)

@@ -81,6 +81,12 @@ def test_a_trace_that_begins_empty_counts_from_when_it_is_full() -> None:
     assert demand_within(jobs, 3600, window).cores == pytest.approx(np.full(13 * 24 + 1, 24.0))
 
 
+def test_bursts_by_the_hour_have_gaps_of_an_hour() -> None:
+    bursts = [(h * HOUR + 600 + 7 * at, 900.0, 2.0) for h in range(6) for at in range(12)]
+    window = window_of(jobs_of([(0.0, 6 * HOUR, 8.0), *bursts]))
+    assert (window.start, window.end, window.rule) == (0.0, 6 * HOUR, WindowRule.ARRIVALS)
+
+
 def test_a_last_submission_shortly_before_midnight_ends_a_whole_day() -> None:
     jobs = jobs_of([(at * 600.0, 900.0, 1.0) for at in range(14 * 144 - 5)])
     assert window_of(jobs).end == 14 * DAY
@@ -101,7 +107,7 @@ def test_what_runs_into_an_asked_window_counts_from_its_start() -> None:
     assert cut.duration.tolist() == [12 * HOUR, 3 * HOUR]
     assert cut.provenance.repaired == {RAN_IN: 2}
     assert demand_within(cut, 3600, window_of(cut)).cores == pytest.approx([5.0] * 3 + [1.0] * 9)
-    assert "as asked; the first 12h and the last 7h of the trace do not count" in window_line(window_of(cut))
+    assert "as asked; not counted: the first 12h, the last 7h" in window_line(window_of(cut))
 
 
 def test_a_series_is_cut_to_whole_steps() -> None:

@@ -28,6 +28,7 @@ SCHEMA = (
     Column("app", "label", required=False),
     Column("qos", "label", required=False),
     Column("gpus", high=limits.GPUS, required=False),
+    Column("divisible", "label", required=False, choices=("no", "yes")),
 )
 """``submit`` (seconds, or ISO-8601; without a zone UTC) and ``duration`` (seconds) are required, the rest may miss."""
 
@@ -50,6 +51,7 @@ class Draft:
     qos: Codes | None = None
     qos_classes: tuple[str, ...] = ()
     ids: Ids | None = None
+    divisible: Kinds | None = None
     rows: int = 0
     repaired: dict[str, int] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
@@ -70,7 +72,7 @@ class Draft:
 
     def select(self, rows: NDArray[np.int64]) -> None:
         """Keep these rows in this order, a column at a time so that only one copy exists at once."""
-        for name in ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos", "ids"):
+        for name in ("submit", "duration", "cores", "memory", "gpus", "kind", "app", "qos", "ids", "divisible"):
             values = getattr(self, name)
             if values is not None:
                 setattr(self, name, values[rows])
@@ -88,6 +90,9 @@ def from_sink(sink: Sink, draft: Draft, options: WorkloadOptions) -> Jobs:
         draft.app, draft.apps = sink.codes("app"), sink.labels("app")
     if sink.has("qos"):
         draft.qos, draft.qos_classes = sink.codes("qos"), sink.labels("qos")
+    if sink.has("divisible"):
+        said = [int(label == "yes") for label in sink.labels("divisible")]
+        draft.divisible = np.array([*said, -1], np.int8)[sink.codes("divisible")]
     return finish(draft, options)
 
 
@@ -111,6 +116,7 @@ def finish(draft: Draft, options: WorkloadOptions) -> Jobs:
         draft.submit, draft.duration, cores, memory, gpus, kind,
         none if draft.app is None else draft.app, draft.apps,
         none if draft.qos is None else draft.qos, draft.qos_classes, provenance, ids=draft.ids,
+        divisible=draft.divisible,
     )  # fmt: skip
 
 
