@@ -31,7 +31,16 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import Simulating, moment, opened_study, tell_first_use, tell_study
+from hcloud.cli.options import (
+    Simulating,
+    is_plan,
+    moment,
+    opened_plan,
+    opened_study,
+    tell_first_use,
+    tell_fleet,
+    tell_study,
+)
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -80,11 +89,16 @@ def compare(
         from hcloud.views.pictures import check_picture
 
         check_picture(picture)
-    chosen = strategies_named(strategy or ["all"])
     families, told = tuple(family or ()), tuple(keys or ())
     asked = Simulating(workload, file, workload_format, told, provider, region, families, vcpus, profiles, window)
-    study = opened_study(asked, (cloud, price_ratio, not unprofiled, drop_unplaceable), seed, at)
-    tell_study(study, terminal, named=bool(cloud or provider))
+    if is_plan(workload):
+        planned = opened_plan(asked, (cloud, price_ratio, pool, not unprofiled), seed, at)
+        study, pool, strategy = planned.study, planned.fleet.servers, strategy or planned.fleet.rivals
+        tell_fleet(planned, terminal)
+    else:
+        study = opened_study(asked, (cloud, price_ratio, not unprofiled, drop_unplaceable), seed, at)
+        tell_study(study, terminal, named=bool(cloud or provider))
+    chosen = strategies_named(strategy or ["all"])
     tell_first_use(terminal)
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: run_all(study, chosen, seeds, advance, pool))

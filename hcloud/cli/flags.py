@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-JobTrace = Annotated[str | None, typer.Argument(help="A job trace, or scenario:NAME.")]
+JobTrace = Annotated[str | None, typer.Argument(help="A job trace, scenario:NAME, or a plan: its own fleet.")]
 Strategies = Annotated[
     list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM (all of these: all), HC, a file.")
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -12,6 +13,7 @@ from hcloud.errors import UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from hcloud.model.catalog import Provider
+    from hcloud.usecases.own_fleet import Opened
     from hcloud.usecases.simulation import Study
     from hcloud.views.console import Terminal
 
@@ -77,6 +79,50 @@ class Simulating:
     vcpus: int | None
     profiles: Path | None = None
     window: str | None = None
+
+
+def is_plan(workload: str | None) -> bool:
+    """Whether what is to be simulated is a plan file, and not a trace."""
+    if workload is None or not Path(workload).is_file():
+        return False
+    from hcloud.store.plan_file import head_of
+
+    head = head_of(Path(workload))
+    return '"format_version"' in head and '"digests"' in head
+
+
+def opened_plan(asked: Simulating, cloud: Sequence[object], seed: int | None, at: datetime) -> Opened:
+    """The very fleet and workload of a plan file; UsageError for flags that say otherwise. ``cloud`` is the model and
+    whatever else is not to be said beside a plan."""
+    from dataclasses import replace
+
+    from hcloud.readers.config import load_config
+    from hcloud.usecases.own_fleet import open_planned, refuse_beside_a_plan
+
+    model, ratio, pool, profiled = cloud
+    refuse_beside_a_plan(
+        [
+            ("--workload-format", asked.format), ("--set", asked.keys), ("--provider", asked.provider),
+            ("--region", asked.region), ("--family", asked.families), ("--vcpus", asked.vcpus),
+            ("--profiles", asked.profiles), ("--window", asked.window), ("--price-ratio", ratio), ("--pool", pool),
+        ]
+    )  # fmt: skip
+    loaded = load_config(asked.file)
+    if model is not None:
+        section = loaded.config.operation.model_copy(update={"cloud": model})
+        loaded = replace(loaded, config=loaded.config.model_copy(update={"operation": section}))
+    found = open_planned(Path(str(asked.workload)), loaded, at.date())
+    study = replace(found.study, seed=found.study.seed if seed is None else seed, profiled=bool(profiled))
+    return replace(found, study=study)
+
+
+def tell_fleet(found: Opened, terminal: Terminal) -> None:
+    """Say which fleet is simulated, and where that is not the plan to the letter."""
+    fleet = found.fleet
+    reserved = f"{fleet.servers:,} x {fleet.on_demand.instance_type} reserved" if fleet.servers else "nothing reserved"
+    terminal.note(f"the plan's fleet: {reserved}, the rest rented, on {found.study.jobs.provenance.name}")
+    for note in fleet.notes:
+        terminal.note(note)
 
 
 def opened_study(

@@ -31,7 +31,17 @@ from hcloud.cli.flags import (
 )
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, Simulating, moment, opened_study, tell_first_use, tell_study
+from hcloud.cli.options import (
+    Output,
+    Simulating,
+    is_plan,
+    moment,
+    opened_plan,
+    opened_study,
+    tell_first_use,
+    tell_fleet,
+    tell_study,
+)
 from hcloud.errors import UsageError
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -74,12 +84,18 @@ def simulate(
         from hcloud.views.pictures import check_picture
 
         check_picture(picture)
-    chosen = strategies_named(strategy or ["all"])
-    _check_journal(journal, len(chosen))
     families, told = tuple(family or ()), tuple(keys or ())
     asked = Simulating(workload, file, workload_format, told, provider, region, families, vcpus, profiles, window)
-    study = opened_study(asked, (cloud, price_ratio, not unprofiled, drop_unplaceable), seed, at)
-    tell_study(study, terminal, named=bool(cloud or provider))
+    if is_plan(workload):
+        planned = opened_plan(asked, (cloud, price_ratio, pool, not unprofiled), seed, at)
+        study, pool, strategy = planned.study, planned.fleet.servers, strategy or [planned.fleet.strategy]
+        tell_fleet(planned, terminal)
+    else:
+        _check_journal(journal, len(strategies_named(strategy or ["all"])))
+        study = opened_study(asked, (cloud, price_ratio, not unprofiled, drop_unplaceable), seed, at)
+        tell_study(study, terminal, named=bool(cloud or provider))
+    chosen = strategies_named(strategy or ["all"])
+    _check_journal(journal, len(chosen))
     tell_first_use(terminal)
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: compare(study, chosen, 1, advance, pool))

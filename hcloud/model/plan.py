@@ -53,6 +53,35 @@ class WorkloadSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class Trace:
+    """Where a plan's workload was read: the path as it was given, or the generated scenario, each empty where it is the
+    other one; format, options, window and profiles as they were asked for."""
+
+    path: str
+    scenario: str
+    format: str
+    options: dict[str, str | float | bool]
+    window: str
+    profiles: str
+    corpus: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a plan's own fleet does to jobs, simulated once: the share of jobs that keep 95 % of their performance, and
+    the seconds that all but 5 % wait at most; ``why_not`` says why it was not simulated, and is empty else."""
+
+    strategy: str
+    reserved_type: str
+    reserve: int
+    cloud: str
+    seed: int
+    kept_qos: float | None = None
+    wait_p95: float | None = None
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class MixLine:
     """One part of the mix. ``count`` is instances (the mean of those running for on-demand and spot), ``hourly`` the
     effective dollars an hour of all of them averaged over the horizon, ``upfront`` the cash due when it is bought."""
@@ -248,6 +277,8 @@ class Plan:
     warnings: tuple[str, ...]
     operation: Operation | None = None
     changes: ChangeSet | None = None
+    trace: Trace | None = None
+    prediction: Prediction | None = None
     sizing: tuple[Sizing, ...] = ()
     flips: tuple[Flip, ...] = ()
     history: History | None = None

@@ -46,7 +46,7 @@ def why(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target
 
 
 def _main(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target) -> str:
-    who, kept = f"{named(chosen)} reserved", f"{chosen.kept_qos.mean:.1%} of jobs keep their performance"
+    who, kept = f"{named(chosen)} reserved", f"{chosen.kept_qos.mean:.1%} of jobs"
     within = " within the budget" if target.budget is not None else ""
     affordable = [p for p in points if is_affordable(p, target)]
     if not affordable:
@@ -57,7 +57,7 @@ def _main(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Targ
         return _told_from(chosen, model, target, f"none of {len(points)}{within} keeps the target" if not good else "")
     if good:
         which = f"cheapest of the {len(good)} of {len(points)} that keep" if len(good) > 1 else "only one that keeps"
-        return f"{who} is the {which} the target{within}: {kept}, {target.qos:.1%} are asked for"
+        return f"{who} is the {which} the target{within}: {kept}, {target.qos:.1%} asked for"
     return f"none of {len(points)}{within} keeps the target of {target.qos:.1%}; {who} comes closest: {kept}"
 
 

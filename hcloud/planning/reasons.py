@@ -91,7 +91,15 @@ def _why_of_equals(decision: Decision) -> Iterator[str]:
         equal = [o for o in by_type[offer.key.instance_type] if o != offer and cents(cost_over(o, hours)) == cost]
         if equal:
             other = min(equal, key=preference)
-            yield f"{_option(offer)} costs the same as {_option(other)}; {why_preferred(offer, other)}"
+            yield f"{_told_from(offer, other)} at one price: {why_preferred(offer, other)}"
+
+
+def _told_from(offer: Offer, other: Offer) -> str:
+    """The two by what they differ in: ``ec2-instance-savings-plan over reserved-instance``."""
+    one, two = offer.key, other.key
+    if one.option != two.option:
+        return f"{one.option} over {two.option}"
+    return f"{one.payment} over {two.payment}" if one.payment != two.payment else f"{one} over {two}"
 
 
 def _why_sized(decision: Decision) -> Iterator[str]:

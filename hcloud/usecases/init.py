@@ -118,6 +118,7 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "runs": KeyText("most simulations; seeds are added for what the choice is open between (ours)", "count"),
         "confidence": KeyText("of paired intervals: of points not told apart the cheaper is chosen (ours)", "share"),
         "alike": KeyText("differences below this part of all jobs, or of the cost, count as none (ours)", "share"),
+        "own_fleet_jobs": KeyText("a plan's own fleet is simulated for so many jobs at most (ours: 5 s)", "count"),
         "cloud": KeyText("model of the cloud: paper, measured-aws, a file; null: the market's own, as measured"),
     },
     "live": {

@@ -89,7 +89,11 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
         operation=operation,
         advice=() if simulated else advice(decision, book, demand, Given(running)),
     )
-    return Outcome(state(decision, around), decision)
+    plan = state(decision, around)
+    from hcloud.usecases.own_fleet import predicted, trace_of
+
+    prediction = predicted(plan, workload, book, loaded.config)
+    return Outcome(replace(plan, trace=trace_of(loaded), prediction=prediction), decision)
 
 
 Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...]]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from hcloud.model.operation import Band, OperatingPoint, Operation
+from hcloud.model.plan import Prediction
 from hcloud.planning.choice import landmarks
 from hcloud.units import HOURS_PER_MONTH, format_duration, format_money
 from hcloud.views.comment import LONGEST_LINE
@@ -109,9 +110,8 @@ def said_of(operation: Operation) -> Iterator[str]:
     yield f"operate it as {operation.strategy}: {', '.join(_numbers(operation))}"
     least, most = (count(len(p.kept_by_seed or operation.seeds) for p in operation.points) for count in (min, max))
     seeds = f"{most} seeds" if least == most else f"{least} to {most} seeds"
-    about = f"{seeds}, ± half of the 95% interval" if most > 1 else "one seed, so no interval"
-    yield f"cloud {operation.cloud}, {about}; kept: jobs with 95% of their performance in isolation"
-    yield "first line, mix and what follows are arithmetic: no gaps, starts or idle instances"
+    about = f"{seeds}, ± at 95%" if most > 1 else "one seed, so no interval"
+    yield f"cloud {operation.cloud}, {about}; kept: 95% of performance; all else is arithmetic"
 
 
 def simulated_line(operation: Operation) -> str:
@@ -127,6 +127,18 @@ def simulated_line(operation: Operation) -> str:
         f"{said}; {format_money(base.monthly)}/month as {base.strategy}, {how}, {base.kept_qos.mean:.1%} kept"
         f" ({share:.1%} {'less' if saved >= 0 else 'more'})"
     )
+
+
+def fleet_line(found: Prediction | None) -> Iterator[str]:
+    """What a plan's own fleet does to jobs, or that it was not simulated and what does that."""
+    if found is None:
+        return
+    if found.kept_qos is None:
+        yield f"its fleet was not simulated: {found.why_not}"
+        return
+    fleet = f"its fleet ({found.reserve:,} x {found.reserved_type} reserved)" if found.reserve else "its fleet"
+    wait = "" if found.wait_p95 is None else f", wait p95 {found.wait_p95:,.0f} s"
+    yield f"{fleet}, simulated as {found.strategy}: kept {found.kept_qos:.1%} of jobs{wait} (one seed)"
 
 
 def _numbers(operation: Operation) -> Iterator[str]:

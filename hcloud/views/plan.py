@@ -19,7 +19,7 @@ from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
 from hcloud.views.console import Terminal, plain_table
 from hcloud.views.escaped import as_markdown_item, in_markdown, markdown_row
-from hcloud.views.operation import markdown_points, missed, points_table, said_of, simulated_line, verdicts
+from hcloud.views.operation import fleet_line, markdown_points, missed, points_table, said_of, simulated_line, verdicts
 from hcloud.views.tables import Figures, fitted
 from hcloud.views.window import window_line
 
@@ -47,7 +47,7 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
     if plan.operation is None:
         terminal.show(_alternatives_table(plan, terminal.out.width), "")
         notes = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
-        points = [*proof(plan), *notes, _if_less(plan), *_risk(plan), *_refused(plan)]
+        points = [*fleet_line(plan.prediction), *proof(plan), *notes, _if_less(plan), *_risk(plan), *_refused(plan)]
     else:
         terminal.show(points_table(plan.operation, terminal.out.width, every=frontier), "")
         reasons = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
@@ -243,8 +243,8 @@ def _spread_out(plan: Plan) -> list[str]:
     if not any(line.option.is_commitment for line in plan.mix):
         return []
     bound = sum((line.total for line in plan.purchases), Decimal(0))
-    buys = f": 'hcloud commit plan' buys {format_money(bound)} over the terms" if bound else ""
-    return [f"reserved $/h is amortised{buys}; apply and status show on-demand list prices"]
+    buys = f", as 'commit plan' buys {format_money(bound)}" if bound else ""
+    return [f"reserved $/h is amortised{buys}; apply and status show list prices"]
 
 
 def _risk(plan: Plan) -> list[str]:
@@ -305,6 +305,7 @@ def markdown(plan: Plan) -> str:
     said = [] if plan.operation is None else list(said_of(plan.operation))
     if plan.operation is not None:
         rows += ["", *markdown_points(plan.operation)]
+    said = [*said, *fleet_line(plan.prediction)]
     points = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan), *_risk(plan)]
     rows += ["", *(f"- {as_markdown_item(line, LONGEST_LINE)}" for line in points)]
     return "\n".join(rows) + "\n"

@@ -57,8 +57,8 @@ def test_it_says_what_changes_and_why(shown: Shown) -> None:
     assert re.search(r"^\$15,581 → \$\d", out)
     for words in ("$ upfront", "longest commitment, years", "prices", "demand", "decisions", "planning.horizon"):
         assert words in out
-    assert re.search(r"^\$ aws/us-east-1/m6i.4xlarge/reserved-instance-3y", out, re.MULTILINE)
-    assert re.search(r"^- aws/us-east-1/m6i.4xlarge/reserved-instance-1y", out, re.MULTILINE)
+    assert re.search(r"^\$ aws/us-east-1/m6i.4xlarge/ec2-instance-savings-plan-3y", out, re.MULTILINE)
+    assert re.search(r"^- aws/us-east-1/m6i.4xlarge/ec2-instance-savings-plan-1y", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize("width", ["80", "200"])

@@ -141,7 +141,7 @@ def test_owned_instances_are_part_of_the_reserve_and_not_bought_again(
     )
     assert run(["plan", "-f", str(config), *NOW, "-o", "json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    bought = sum(Decimal(m["count"]) for m in document["mix"] if m["option"] == "reserved-instance")
+    bought = sum(Decimal(m["count"]) for m in document["mix"] if m["term_years"])
     assert bought == document["operation"]["reserve"]
     owned = sum(Decimal(m["count"]) for m in document["mix"] if m["address"].startswith("owned/"))
     assert owned == 2

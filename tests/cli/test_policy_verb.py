@@ -73,7 +73,7 @@ def test_a_plan_that_keeps_its_rules_is_allowed(checked: Checked) -> None:
 def test_a_rule_that_is_broken_is_told_with_figure_bound_place_and_advice(checked: Checked) -> None:
     code, out = checked("rules: [{name: cash, upfront: 1000, why: the quarter is closed}]")
     assert code == 3
-    for words in ("denied cash", "$137,071.10", "at most $1,000.00", "reserved-instance-1y-all-upfront",
+    for words in ("denied cash", "$137,071.10", "at most $1,000.00", "savings-plan-1y-all-upfront",
                   "why: the quarter is closed", "do: allow payments with less upfront"):  # fmt: skip
         assert words in out
 
@@ -82,9 +82,13 @@ def test_what_a_strategy_would_rent_is_held_to_rules_where_the_arithmetic_rents_
     words = ["plan", "scenario:static", "--provider", "aws", "--region", "us-east-1", "--strategy", "HC", *NOW]
     assert run([*words, "--seeds", "1", "--out", str(folder / "static.json")]) == 0
     stored = json.loads((folder / "static.json").read_text())
-    assert {line["option"] for line in stored["mix"]} == {"reserved-instance"}
+    assert {line["option"] for line in stored["mix"]} == {"ec2-instance-savings-plan"}
     assert "m5a.large" in stored["operation"]["on_demand_types"]
-    for rule, code in (("denied_types: [m5a.large]", 3), ("options: [reserved-instance]", 3), ("types: [m5a.*]", 0)):
+    for rule, code in (
+        ("denied_types: [m5a.large]", 3),
+        ("options: [ec2-instance-savings-plan]", 3),
+        ("types: [m5a.*]", 0),
+    ):
         (folder / "rules.yaml").write_text(f"rules: [{{{rule}}}]", encoding="utf-8")
         assert run(["policy", "check", str(folder / "static.json"), "--rules", str(folder / "rules.yaml")]) == code
 
@@ -171,7 +175,7 @@ def test_the_junit_report_is_as_readers_want_it(folder: Path, checked: Checked) 
     assert all(float(case.get("time", "")) >= 0 for case in root.iter() if case.get("time") is not None)
     failure = suite[0][0]
     assert "at most $1.00" in (failure.get("message") or "")
-    assert "reserved-instance" in (failure.text or "")
+    assert "ec2-instance-savings-plan" in (failure.text or "")
 
 
 def test_a_report_replaces_a_report_and_nothing_else(folder: Path, checked: Checked) -> None:

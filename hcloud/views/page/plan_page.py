@@ -11,7 +11,7 @@ from hcloud.planning.history import said_of_history
 from hcloud.units import counted, format_age, format_money
 from hcloud.views.change import totals
 from hcloud.views.charts import figure
-from hcloud.views.operation import missed, said_of, simulated_line
+from hcloud.views.operation import fleet_line, missed, said_of, simulated_line
 from hcloud.views.page import plan_tables as tables
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.parts import KeyFigure, Page, Section
@@ -120,7 +120,7 @@ def _cost(plan: Plan) -> Section:
         figures=(cost_picture(plan).figure(),),
         points=said,
         tables=(tables.alternatives_table(plan),),
-        notes=(note, f"{_capital('; '.join(proof(plan)))}."),
+        notes=(note, *(f"{_capital(line)}." for line in (*fleet_line(plan.prediction), "; ".join(proof(plan))))),
     )
 
 
@@ -157,7 +157,7 @@ def _front(operation: Operation) -> Section:
 
 def _quality(operation: Operation) -> Section:
     figures = tuple(drawn.figure() for drawn in quality_pictures(operation))
-    about = [line for line in said_of(operation) if line not in operation.reasons][:-1]
+    about = [line for line in said_of(operation) if line not in operation.reasons]
     return Section("Quality and waiting", (), figures, (tables.points_table(operation),), points=tuple(about))
 
 

@@ -1,0 +1,86 @@
+"""A plan's own fleet simulated: on its screen, and by ``simulate`` and ``compare`` of the plan file."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from hcloud.cli.main import run
+from hcloud.store.plan_file import load_plan
+
+NOW = ("--now", "2026-11-20T12:00:00Z")
+MARKET = ("--family", "m6i", "--vcpus", "16")
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A plan of a few long services and a burst of short jobs every hour, with its trace beside it."""
+    monkeypatch.chdir(tmp_path)
+    rows = ["id,submit,duration,cores,memory,kind"]
+    rows += [f"s{i},0,10800,8,16,service" for i in range(4)]
+    rows += [f"b{h}-{i},{h * 3600 + 600 + 7 * i},900,2,4,batch" for h in range(3) for i in range(8)]
+    Path("trace.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    assert run(["plan", "trace.csv", *MARKET, *NOW, "--out", "plan.json", "-q"]) == 0
+    return tmp_path / "plan.json"
+
+
+def test_the_plans_screen_and_simulate_tell_the_same_of_its_fleet(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = load_plan(made)
+    found = plan.prediction
+    assert found is not None
+    assert found.reserve == sum(int(line.count) for line in plan.purchases) > 0
+    assert found.kept_qos is not None
+    capsys.readouterr()
+    assert run(["plan", "trace.csv", *MARKET, *NOW]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    said = f"its fleet ({found.reserve} x m6i.4xlarge reserved), simulated as HC: kept {found.kept_qos:.1%} of jobs"
+    assert said in shown
+    assert f"wait p95 {found.wait_p95:,.0f} s" in shown
+    assert run(["simulate", "plan.json", *NOW, "--json"]) == 0
+    out, err = capsys.readouterr()
+    [simulated] = json.loads(out)["strategies"]
+    assert simulated["name"] == "HC"
+    assert f"the plan's fleet: {found.reserve} x m6i.4xlarge reserved, the rest rented, on" in err
+    [kept] = re.findall(r'"kept_qos": ([0-9.]+)', json.dumps(simulated))
+    assert round(float(kept), 6) == found.kept_qos
+    assert run(["compare", "plan.json", *NOW, "--seeds", "1", "-s", "HF,OdF"]) == 0
+    table = capsys.readouterr().out
+    [reserved] = [line.split() for line in table.splitlines() if line.startswith("reserved")]
+    assert reserved[1:] == [str(found.reserve), "0"]
+
+
+def test_a_plan_is_only_simulated_on_the_trace_that_it_was_made_from(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    assert run(["simulate", str(made), *NOW, "--json"]) == 0, "the trace lies beside the plan"
+    trace = tmp_path / "trace.csv"
+    trace.write_text(trace.read_text(encoding="utf-8") + "late,10000,900,2,4,batch\n", encoding="utf-8")
+    capsys.readouterr()
+    assert run(["simulate", str(made), *NOW]) == 4
+    assert "not the trace that plan.json was made from: it has changed" in capsys.readouterr().err
+    trace.unlink()
+    assert run(["compare", str(made), *NOW]) == 1
+    assert "was made from trace.csv, which is missing" in " ".join(capsys.readouterr().err.split())
+
+
+def test_what_the_plan_says_is_not_said_again(made: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for verb in ("simulate", "compare"):
+        assert run([verb, "plan.json", "--provider", "gcp", "--pool", "3", *NOW]) == 64
+        assert "--provider, --pool: the plan says that" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_fleet_with_too_many_jobs_names_the_command_that_simulates_it(
+    made: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HYC_OPERATION__OWN_FLEET_JOBS", "10")
+    assert run(["plan", "trace.csv", *MARKET, *NOW]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "its fleet was not simulated: 28 jobs, over 10; 'hcloud simulate PLAN' does it" in shown

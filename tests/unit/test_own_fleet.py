@@ -1,0 +1,66 @@
+"""What of a plan the simulator takes as its fleet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from hcloud.errors import InputError
+from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.plan import OWNED, MixLine, Plan
+from hcloud.planning.own_fleet import fleet_of, key_of
+
+
+def line(option: PurchaseOption, name: str, count: str, vcpus: int, **more: Any) -> MixLine:
+    years = 1 if option.is_commitment else 0
+    key = OfferKey(Provider.AWS, "us-east-1", name, option, years, Payment.ALL if years else Payment.NONE)
+    number = Decimal(count)
+    made = MixLine(
+        str(key), key.provider, key.region, name, option, years, key.payment, number, 9, number * vcpus, number, number,
+        number, Decimal(0), number, None, 0, date(2026, 1, 1), "",
+    )  # fmt: skip
+    return replace(made, **more)
+
+
+def plan(*mix: MixLine, strategy: str = "") -> Plan:
+    return cast("Plan", SimpleNamespace(mix=mix, operation=SimpleNamespace(strategy=strategy) if strategy else None))
+
+
+RI, SP = PurchaseOption.RESERVED, PurchaseOption.INSTANCE_SAVINGS_PLAN
+RENTED = line(PurchaseOption.ON_DEMAND, "m5.xlarge", "2.5", 4)
+
+
+def test_the_reserve_is_servers_of_its_main_type_and_the_rest_is_rented() -> None:
+    found = fleet_of(plan(line(RI, "m5.4xlarge", "12", 16), RENTED))
+    assert (found.servers, found.strategy, found.on_demand.instance_type) == (12, "HC", "m5.4xlarge")
+    assert found.commitment == key_of(line(RI, "m5.4xlarge", "12", 16))
+    assert found.notes == ("simulated as 12 x m5.4xlarge of the same vCPUs; the plan also has m5.xlarge",)
+    assert fleet_of(plan(line(RI, "m5.4xlarge", "12", 16), strategy="HF")).strategy == "HF"
+
+
+def test_what_is_owned_counts_and_other_sizes_count_by_their_vcpus() -> None:
+    owned = line(SP, "m5.4xlarge", "3.9999", 16)
+    owned = replace(owned, address=OWNED + owned.address)
+    small, later = line(RI, "m5.xlarge", "5", 4), line(RI, "m5.4xlarge", "7", 16, starts_hour=4380)
+    found = fleet_of(plan(owned, small, later))
+    assert found.servers == 5
+    assert "what the plan reserves on later days is not simulated" in found.notes
+
+
+def test_a_plan_without_reserve_rents_whole_servers_and_one_without_machines_is_refused() -> None:
+    found = fleet_of(plan(RENTED))
+    assert (found.servers, found.commitment, found.strategy) == (0, None, "OdF")
+    assert found.rivals == ["OdF", "OdM", "OdF"]
+    with pytest.raises(InputError, match="no machines"):
+        fleet_of(plan())
+
+
+def test_a_key_is_read_back_from_its_address() -> None:
+    for system, tenancy in (("linux", "shared"), ("windows", "shared"), ("linux", "dedicated"), ("rhel", "dedicated")):
+        key = OfferKey(Provider.AWS, "us-east-1", "m5.xlarge", RI, 1, Payment.ALL, system, tenancy)
+        assert key_of(line(RI, "m5.xlarge", "1", 4, address=str(key))) == key
