@@ -448,7 +448,7 @@ def test_commitments_that_are_missing_are_shown_and_never_bought(capsys: pytest.
     configured([])
     assert run(["plan", "scenario:static", "--cloud", "fake:aws", "--json", "--detailed-exitcode"]) == 2
     changes = json.loads(capsys.readouterr().out)["changes"]["changes"]
-    assert {c["how"] for c in changes if c["action"] == "$"} == {"show"}
+    assert {c["how"] for c in changes if c["action"] == "$"} == {"show"}  # one for each size that is bought
 
 
 @pytest.mark.parametrize(

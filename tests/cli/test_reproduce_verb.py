@@ -144,3 +144,9 @@ def test_a_picture_has_the_same_bytes_whatever_was_drawn_before_it_in_lines_and_
     assert drawn[0] == drawn[1]
     assert drawn[0].count(b"<path") < 60  # a row of equal cells is one
     assert renumbered('<g id="a7"/><g clip-path="url(#a7)"/>') == '<g id="n0"/><g clip-path="url(#n0)"/>'
+
+
+def test_no_claim_about_on_demand_rests_on_a_figure_at_its_floor() -> None:
+    told = sections((DOCS / PAGE).read_text(encoding="utf-8"))["retention"].split("**batch")[0]
+    assert "OdM" in told
+    assert "95 % reach, OdM" not in told

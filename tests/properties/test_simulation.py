@@ -106,7 +106,7 @@ def never_overfilled(outcome: Outcome) -> None:
         held = outcome.tasks.ask[i], outcome.tasks.memory[i]
         changes[int(serial[i])] += [(began[i], 1, *held), (ended[i], 0, -held[0], -held[1])]
     for number, steps in changes.items():
-        shape = shop.types[int(kinds[serial == number][0])].shape
+        shape = shop.types[int(kinds[(serial == number) & (ended >= 0)][0])].shape
         cores = memory = 0.0
         for _, _, more, gib in sorted(steps):
             cores, memory = cores + more, memory + gib

@@ -87,8 +87,9 @@ def performance(bench: Bench) -> Report:
     pictures = (_boxes(bench, "batch"), _boxes(bench, "tail"))
     about = (
         "Performance of batch jobs is isolated over real completion time, waiting and spin-up included; of services "
-        "the tail latency relative to isolation, where waiting counts. The two are never averaged. Without information "
-        "the jobs ask for what users would (our error model), and the pool of SR is overprovisioned more."
+        "the tail latency relative to isolation, where waiting counts. The two are averaged in the calibration only. "
+        "Without information the jobs ask for what users would (our error model), and the pool of SR is "
+        "overprovisioned more."
     )
     return Report("performance", "Performance of the strategies (Figs 8.4, 8.10)", about, tuple(tables),
                   tuple(_performance_claims(bench)), pictures)  # fmt: skip
