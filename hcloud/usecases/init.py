@@ -79,7 +79,7 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
             "allowed families, with * and ?; none: all current ones that are neither burstable nor flex"
         ),
         "architectures": KeyText("x86_64, arm64 or both"),
-        "vcpus": KeyText("size of one instance; auto: from the demand", "vCPU"),
+        "vcpus": KeyText("size of every instance; auto: all sizes, the cheapest", "vCPU"),
         "os": KeyText("operating system whose price counts, for example linux or windows"),
         "tenancy": KeyText("shared or dedicated hardware, as the price book names it"),
         "options": KeyText("allowed purchase options, for example [committed-use]; none: all"),
@@ -104,6 +104,8 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "peak_overprovision": KeyText("margin of the rival that reserves the peak", "share"),
         "mix_types": KeyText("whether several instance types may be reserved together"),
         "mix_min_saving": KeyText("mix types only where that saves at least this", "share"),
+        "size_waste": KeyText("count in machines whose rounding up wastes no more of the mean demand (ours)", "share"),
+        "divisible": KeyText("jobs that may run on several machines: all, services or none"),
         "seed": KeyText("seed of scenarios and futures"),
     },
     "profiles": {

@@ -60,20 +60,21 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
     book, notes = open_prices(loaded, now.date())
     check_regions(loaded, book)
     settings = loaded.config.settings()
-    if simulated:
-        settings = replace(settings, mix_types=False)
     demand = planned_demand(workload, settings)
-    if simulated:
-        settings = replace(settings, markets=tuple(_with_servers(m, workload, demand) for m in settings.markets))
-    running = None if simulated else running_of(workload, settings.divisible, demand)
+    running = running_of(workload, settings.divisible, demand)
     settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
     owned = tuple(_owned(section, book, now, settings.speed) for section in loaded.config.owned)
     decision, operation = decide(book, demand, settings, owned, Given(running=running)), None
     if simulated:
         from hcloud.usecases.operate import Ground, operate
 
+        plain, size = decision, _server_size(decision)
+        servers = tuple(_with_servers(m, workload, demand, size) for m in settings.markets)
+        settings = replace(settings, mix_types=False, markets=servers)
+        decision = decide(book, demand, settings, owned)
         operation = operate(Ground(loaded.config, workload, book, decision), part_of(progress, READING, 1.0))
         decision = _as_operated(decision, operation, (book, demand, settings, owned))
+        decision = replace(decision, rivals=plain.rivals)  # "all on demand" is one figure, with strategies or without
     used = book.restricted(_considered(decision))
     oldest = min((o.origin.day for o in decision.offers_in_use), default=now.date())
     _check_age(loaded, (now.date() - oldest).days)
@@ -140,14 +141,29 @@ def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
     return demand_within(workload, step, window)
 
 
-def _with_servers(market: Market, workload: Jobs | Demand, demand: Demand) -> Market:
+def _with_servers(market: Market, workload: Jobs | Demand, demand: Demand, most: int) -> Market:
     """The market with the size of the servers that strategies place jobs on: large enough for 95 % of the jobs that
-    cannot be split."""
+    cannot be split, and no larger than ``most`` vCPUs, what the plan without strategies runs on (0: no such limit)."""
     if market.vcpus:
         return market
     whole = isinstance(workload, Jobs) and workload.provenance.format not in SPLITTABLE
     largest = float(np.quantile(workload.cores, FITTING_JOBS)) if isinstance(workload, Jobs) and whole else 0.0
-    return replace(market, vcpus=fitting_vcpus(float(np.mean(demand.cores)), largest))
+    size = fitting_vcpus(float(np.mean(demand.cores)), largest)
+    return replace(market, vcpus=min(size, most) if most else size)
+
+
+def _server_size(plain: Decision) -> int:
+    """The vCPUs of the machines that do most of the work of the plan without strategies, reserved ones first; 0 where
+    it has none."""
+    shapes = {c.shape.name: c.shape for ladder in plain.ladders.values() for c in ladder}
+    hours: dict[Decimal, Decimal] = {}
+    for holding in plain.machines.holdings:
+        size = shapes[holding.offer.key.instance_type].vcpus
+        hours[size] = hours.get(size, Decimal(0)) + size * holding.count * holding.offer.term_hours
+    for rental in plain.machines.rentals if not hours else ():
+        size = shapes[rental.offer.key.instance_type].vcpus
+        hours[size] = hours.get(size, Decimal(0)) + size * rental.hours
+    return int(max(hours, key=lambda size: (hours[size], size), default=Decimal(0)))
 
 
 def running_of(workload: Jobs | Demand, divisible: Divisible, demand: Demand) -> Running | None:

@@ -82,7 +82,7 @@ def _pool(told: Told, tariff: Tariff, wanted: str | None) -> tuple[Commitment, .
             option=key.option,
             offering="",
             instance_type=key.instance_type,
-            count=told.pool,
+            count=0 if key.option.is_spend_based else told.pool,
             term_years=key.term_years,
             payment=key.payment,
             state="active",
@@ -99,8 +99,9 @@ def _bought_as(name: str, tariff: Tariff, wanted: str | None) -> Offer:
     """The commitment of the pool: what is asked for, else the provider's one-year commitment of instances, all upfront
     where that is sold, as the simulator buys it."""
     on_demand = tariff.offer(name, PurchaseOption.ON_DEMAND).key
-    sold = [o for o in tariff.book.commitments(on_demand) if o.key.option in INSTANCES]
-    named = {f"{o.key.option}-{o.key.term_years}y-{o.key.payment}": o for o in reversed(sold)}
+    every = tariff.book.commitments(on_demand)
+    sold = [o for o in every if o.key.option in INSTANCES]
+    named = {f"{o.key.option}-{o.key.term_years}y-{o.key.payment}": o for o in reversed(every)}
     if wanted is not None:
         if wanted not in named:
             raise UsageError(
