@@ -42,7 +42,7 @@ def test_a_peak_is_seen_in_a_narrow_line() -> None:
     assert sparkline(values, 30).count(BLOCKS[-1]) == 1
 
 
-@pytest.mark.parametrize(("hours", "said"), [(166, "the first 21h of the trace do not count"), (168, "")])
+@pytest.mark.parametrize(("hours", "said"), [(166, "the first 22h of the trace do not count"), (168, "")])
 def test_a_day_that_is_left_out_is_told(
     hours: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
