@@ -13,6 +13,7 @@ from hcloud.cli.main import session
 from hcloud.cli.options import moment
 from hcloud.cli.plan import PlanFormat
 from hcloud.errors import UsageError
+from hcloud.units import counted
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -117,7 +118,9 @@ def _explain_plan(terminal: Terminal, path: Path, address: str | None, shown: Pl
         from hcloud.views.explain_plan import explain_plan
 
         explanation.show_explanation(explain_plan(stored), terminal)
-        terminal.note(f"also --why-not NAME, --commitment ADDRESS; --full lists {len(stored.refusals)} refusals")
+        terminal.note(
+            f"also --why-not NAME, --commitment ADDRESS; --full lists {counted(len(stored.refusals), 'refusal')}"
+        )
 
 
 def _explain_why_not(terminal: Terminal, path: Path, words: str, shown: PlanFormat) -> None:

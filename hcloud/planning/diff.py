@@ -54,6 +54,7 @@ from hcloud.model.live import Commitment, CommitmentOrder, MachineState
 from hcloud.model.state import Operating
 from hcloud.planning.change_digest import observed_digest, signed
 from hcloud.planning.standing import Standing, open_launches, standing, still_there
+from hcloud.units import counted
 
 NOTHING = Decimal(0)
 PENDING_LIMIT = timedelta(minutes=10)  # ours
@@ -333,7 +334,7 @@ def _commitments(draft: _Draft) -> None:
         if (short <= 0) if order.option.is_spend_based else (missing <= 0):
             continue
         what = f"${short:f} an hour" if order.option.is_spend_based else f"{missing}"
-        reason = f"{what} of {order.option} for {order.term_years} years not held: hcloud commit buys"
+        reason = f"{what} of {order.option} for {counted(order.term_years, 'year')} not held: 'hcloud commit' buys"
         count = 0 if order.option.is_spend_based else missing
         draft.changes.append(
             Change(Action.COMMIT, How.SHOW, str(order.option), order.instance_type, count, NOTHING, reason)

@@ -160,7 +160,7 @@ def _quality_shift(name: str, unit: str, before: Band | None, after: Band | None
 
 
 def _texts(before: Sequence[Stated], after: Sequence[Stated]) -> Iterator[TextShift]:
-    """Keys that say something else; what a key says several times is taken together."""
+    """Keys that say something else; what a key says of several things is taken together, the same once."""
     sides = [_joined(side) for side in (before, after)]
     for key in dict.fromkeys((*sides[0], *sides[1])):
         texts = [side.get(key, "") for side in sides]
@@ -169,9 +169,9 @@ def _texts(before: Sequence[Stated], after: Sequence[Stated]) -> Iterator[TextSh
 
 
 def _joined(stated: Sequence[Stated]) -> Mapping[str, str]:
-    found: dict[str, list[str]] = {}
+    found: dict[str, dict[str, None]] = {}
     for item in stated:
-        found.setdefault(item.key, []).append(item.value)
+        found.setdefault(item.key, {})[item.value] = None
     return {key: ", ".join(values) for key, values in found.items()}
 
 

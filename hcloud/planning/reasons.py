@@ -42,7 +42,9 @@ def _why_these_types(decision: Decision) -> Iterator[str]:
         return
     others = decision.evaluations[1:]
     if not others:
-        yield f"{names} is the only type allowed"
+        is_of_many_sizes = len(decision.ladders[best.candidate.address]) > 1
+        what = f"{best.candidate.shape.family} is the only family" if is_of_many_sizes else f"{names} is the only type"
+        yield f"{what} allowed"
         return
     several = len({e.candidate.on_demand.key.region for e in decision.evaluations}) > 1
     choices = f"{len(decision.evaluations)} " + ("types and regions" if several else "types")

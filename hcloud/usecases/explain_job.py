@@ -16,7 +16,8 @@ from hcloud.store.journal import Entry, Journal, read_journal
 from hcloud.usecases.decide import replay
 from hcloud.usecases.explain_turns import Ahead, Turn, turns
 
-HINT = 100
+NAMED = 8
+"""Jobs that a hint lists."""
 
 
 @dataclass(slots=True)
@@ -74,8 +75,8 @@ def explain_job(path: Path, job: str) -> Story:
     if not arrivals:
         known = [e.job for e in journal.events if isinstance(e, Arrival)]
         pieces = [name for name in known if name.startswith(f"{job}.")]
-        shown = f"it was split: {', '.join(pieces)}" if pieces else f"jobs in it: {', '.join(known)}"
-        raise UsageError(f"{path}: no job {job} in it", hint=shown[:HINT])
+        names = ", ".join([*(pieces or known)[:NAMED], *(["..."] if len(pieces or known) > NAMED else [])])
+        raise UsageError(f"{path}: no job {job} in it", hint=f"{'it was split' if pieces else 'jobs in it'}: {names}")
     return _story(journal, arrivals[-1])
 
 

@@ -106,7 +106,7 @@ def short_history(plan: Plan) -> Iterator[str]:
     if plan.history is not None and not plan.history.is_enough:
         least = format_duration(plan.history.least_hours * SECONDS_PER_HOUR)
         told = format_span(plan.history.hours * SECONDS_PER_HOUR)
-        yield f"rests on {told} of trace, where {plan.history.term_years} y deserve {least}"
+        yield f"rests on {told} of trace, where a term of {plan.history.term_years} y deserves {least}"
 
 
 def weak_prices(plan: Plan) -> Iterator[str]:
@@ -292,7 +292,9 @@ def _other_plan(plan: Plan, other: Alternative) -> tuple[str, tuple[Line, ...]]:
 
 def _uses(plan: Plan) -> Iterator[str]:
     for size in plan.sizing:
+        counting = "counted in " if size.bought_as else ""
         yield (
-            f"{_type(size.address)}: instance {size.count} is in use {percent(float(size.last_use))} of the time, the"
+            f"{counting}{_type(size.address)}: instance {size.count} is in use"
+            f" {percent(float(size.last_use))} of the time, the"
             f" next {percent(float(size.next_use))}; reserving pays above {percent(float(size.pays_above))}"
         )

@@ -154,7 +154,7 @@ def _error(figure: Compared) -> str:
 def _effects(found: Effects) -> Figures:
     rows = [
         ("predicted, of the mix", f"{found.predicted:,.2f}"),
-        *((name, f"{dollars:+,.2f}") for name, dollars in _parts(found)),
+        *((name, f"{dollars:+z,.2f}") for name, dollars in _parts(found)),
         ("actual", f"{found.actual:,.2f}"),
     ]
     return Figures(("dollars an hour", "$/h"), rows, frozenset((1,)))

@@ -1,4 +1,4 @@
-"""What a series of bare values is taken to mean is told right after short history, with the flag that says otherwise."""
+"""What a series of bare values is taken to mean is told after short history, with the flag that says otherwise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ NOW = ("--now", "2026-11-20T12:00:00Z")
 
 
 @pytest.mark.parametrize("prefix", ["", "workload.options."])
-def test_guesses_of_a_series_are_warned_of_next_to_short_history_until_they_are_set(tmp_path: Path, prefix: str) -> None:
+def test_guesses_of_a_series_are_warned_of_next_to_short_history_until_they_are_set(
+    tmp_path: Path, prefix: str
+) -> None:
     rows = [f"{300 * i},{30 + i % 40}" for i in range(600)]
     (tmp_path / "util.csv").write_text("\n".join(["timestamp,value", *rows]) + "\n", encoding="utf-8")
     words = ["plan", str(tmp_path / "util.csv"), "--out", str(tmp_path / "plan.json"), *NOW, "-q"]

@@ -72,10 +72,10 @@ def test_every_form_of_a_plan_warns_of_it_first(short: Path, capsys: pytest.Capt
     assert page.index(WORDS[0]) < page.index('class="lead"')
     capsys.readouterr()
     assert run(["explain", "plan.json"]) == 0
-    assert "of trace, where 1 y deserve 4w" in " ".join(capsys.readouterr().out.split())
+    assert "of trace, where a term of 1 y deserves 4w" in " ".join(capsys.readouterr().out.split())
     bought = next(m["address"] for m in document["mix"] if m["term_years"])
     assert run(["explain", "plan.json", "--commitment", bought]) == 0
-    assert "of trace, where 1 y deserve 4w" in " ".join(capsys.readouterr().out.split())
+    assert "of trace, where a term of 1 y deserves 4w" in " ".join(capsys.readouterr().out.split())
 
 
 def test_the_verbs_that_buy_warn_of_it_first(short: Path, capsys: pytest.CaptureFixture[str]) -> None:
