@@ -14,7 +14,7 @@ from hcloud.fake.memory import MemoryCloud
 from hcloud.fake.memory_file import go_on_from, keep
 
 AT = ("--now", NOW)
-AS_PLANNED = ("-s", "HF", "--provider", "aws", "--vcpus", "4", "--pool", "3")
+AS_PLANNED = ("-s", "HF", "--provider", "aws", "--vcpus", "16", "--pool", "3")
 OLD = ("--max-price-age", "9y")
 FAKE = ("--cloud", "fake:faults.yaml", "--state", "commitments")
 
@@ -97,7 +97,7 @@ SCREENS = (
         "--seeds",
         "1",
         "--vcpus",
-        "4",
+        "16",
         "--out",
         "predicted.json",
         *AT,
@@ -116,7 +116,7 @@ SCREENS = (
     _plain("report-quality", "report", "quality", "jobs.jsonl", *AT),
     _plain("simulate-as-planned", "simulate", "-f", "small.yaml", *AS_PLANNED, "--journal", "planned.jsonl", *AT),
     _plain("report-accuracy", "report", "accuracy", "--plan", "predicted.json", "--journal", "planned.jsonl", *AT),
-    _plain("explain-job", "explain", "jobs.jsonl", "--job", "2"),
+    _plain("explain-job", "explain", "jobs.jsonl", "--job", "j2"),
     _plain("compare", "compare", "-f", "small.yaml", "-s", "HM", "-s", "SR", "--seeds", "2", *AT),
     _plain("sweep", "sweep", "-f", "small.yaml", "--strategy", "HM", "--vary", "pool=1,2", "--workers", "1", *AT),
     _plain("decide", "decide", "--strategy", "HM", "--pool", "2", "--plain", given=EVENTS, as_json=False),

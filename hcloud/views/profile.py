@@ -13,7 +13,7 @@ from hcloud import __version__
 from hcloud.model.profile import RESOURCES, Aspect, Failed, Measured, Profile
 from hcloud.units import harmless
 from hcloud.views.console import Terminal, plain_table
-from hcloud.views.tables import hanging
+from hcloud.views.tables import Figures, fitted, hanging
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -24,19 +24,22 @@ FORMAT_VERSION = "1.0"
 BAR = 10
 SCORE = 17  # the longest is a blank and "100 (100 to 100)"
 FULL = 100.0
+WITH_BARS = 70  # columns of a terminal that hold both bars and their intervals
 NOT_HERE = "not measurable here"
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
 def show_profile(profile: Profile, terminal: Terminal) -> None:
     """Print a profile on one screen."""
-    terminal.show(_headline(profile), "", _interference(profile))
+    width = terminal.out.width
+    terminal.show(_headline(profile), "", _interference(profile, with_bars=width >= WITH_BARS))
     reasons = [(r, profile.unmeasurable[r]) for r in RESOURCES if r in profile.unmeasurable]
     if reasons:
-        terminal.show(
-            "", Text("not measurable here", style="bold"), *(_reason(r, why, terminal.out.width) for r, why in reasons)
-        )
-    terminal.show("", _performance(profile))
+        terminal.show("", Text(NOT_HERE, style="bold"), *(_reason(r, why, width) for r, why in reasons))
+    terminal.show("", fitted(_performance(profile), width))
+    failed = [(c, f.why) for columns in profile.failures.values() for c, f in columns.items()]
+    if failed:
+        terminal.show("", Text("did not run", style="bold"), *(_reason(c, why, width) for c, why in failed))
 
 
 def show_list(profiles: Sequence[Profile], terminal: Terminal) -> None:
@@ -142,7 +145,7 @@ def _headline(profile: Profile) -> Text:
     return text
 
 
-def _interference(profile: Profile) -> Table:
+def _interference(profile: Profile, *, with_bars: bool) -> Table:
     table = plain_table("0 to 100", "tolerated", "caused")
     for resource in RESOURCES:
         if resource in profile.unmeasurable:
@@ -151,9 +154,8 @@ def _interference(profile: Profile) -> Table:
         cells = []
         for aspect, style in ((Aspect.TOLERATED, "green"), (Aspect.CAUSED, "yellow")):
             found = profile.entries.get(aspect, {}).get(resource)
-            cells.append(
-                Text("-") if found is None else Text(bar(found.value), style).append(_aligned(found), "default")
-            )
+            drawn = bar(found.value) if found is not None and with_bars else ""
+            cells.append(Text("-") if found is None else Text(drawn, style).append(_aligned(found), "default"))
         table.add_row(resource, *cells)
     return table
 
@@ -166,16 +168,17 @@ def _score(found: Measured) -> str:
     return f"{found.value:.0f} ({found.low:.0f} to {found.high:.0f})"
 
 
-def _performance(profile: Profile) -> Table:
-    table = plain_table("shape", profile.metric.name, "95 % interval", "samples", "measured", right=(1, 2, 3))
+def _performance(profile: Profile) -> Figures:
+    rows = []
     for aspect in (a for a in Aspect if not a.is_interference):
         for column, found in profile.entries.get(aspect, {}).items():
             interval = f"{found.low:.4g} to {found.high:.4g}"
             value, day = f"{found.value:.4g} {profile.metric.unit}", f"{found.at:%Y-%m-%d}"
-            table.add_row(escape(column), escape(value), interval, str(found.samples), day)
+            rows.append((harmless(column), value, interval, str(found.samples), day))
         for column, failed in profile.failures.get(aspect, {}).items():
-            table.add_row(escape(column), "did not run", escape(failed.why), "", f"{failed.at:%Y-%m-%d}")
-    return table
+            rows.append((harmless(column), "did not run", "-", "-", f"{failed.at:%Y-%m-%d}"))
+    names = ("shape", profile.metric.name, "95 % interval", "samples", "measured")
+    return Figures(names, rows, frozenset({1, 2, 3}))
 
 
 def _cells(line: Line, comparison: Comparison) -> list[str]:
