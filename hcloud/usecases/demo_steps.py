@@ -171,7 +171,7 @@ def _living() -> Sequence[Step]:
         Step(
             "Hold the prediction against it",
             "What the plan predicted beside what happened, with the error and what it came from. (This fake month "
-            "rents one machine all the time where the plan reckoned with a demand that comes and goes.)",
+            "has the same machines all the time, where the plan reckoned with a demand that comes and goes.)",
             ("report", "accuracy", "--plan", PLAN),
             (r"predicted", "cost of the mix", "coverage", "less than|more than", r"actual "),
         ),
