@@ -62,7 +62,7 @@ def draw_plan() -> None:
     screen = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, highlight=False)
     plan = make_plan(load_config(SIX_WEEKS), datetime.now(UTC)).plan
     show_plan(plan, Terminal(screen, screen))
-    svg = screen.export_svg(title="hcloud plan -f examples/high-variability/hcloud.yaml")
+    svg = screen.export_svg(title="hcloud plan -f examples/six-weeks/hcloud.yaml")
     (HERE / "plan.png").write_bytes(vl_convert.svg_to_png(svg, scale=1))
 
 
