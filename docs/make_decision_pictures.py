@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def _asked(share: float | None = None) -> Loaded:
-    loaded = with_flags(load_config(None, {}), Flags(workload=str(TRACE), families=("m7i",), vcpus=8))
+    loaded = with_flags(load_config(None, {}), Flags(workload=str(TRACE), families=("m7i",)))
     if share is None:
         return loaded
     planning = loaded.config.planning.model_copy(update={"spot_share_of_batch": share})
