@@ -46,10 +46,10 @@ def left_to_others(plan: Plan, place: Place) -> Iterator[str]:
     now = [line for line in here if not line.starts_hour]
     rented = sum(line.peak - _always(line) for line in now if not line.option.is_commitment)
     if not rented:
-        yield f"apply starts all {counted(started, 'machine')} of the plan"
+        yield f"apply keeps all {counted(started, 'machine')} of the plan running"
     else:
         yield (
-            f"apply starts {counted(started, 'machine')}; the plan rents up to {rented:,} more as demand comes:"
+            f"apply keeps {counted(started, 'machine')} running; the plan rents up to {rented:,} more as demand comes:"
             " 'hcloud decide' or your own scheduler starts and ends those"
         )
     if later := sum(line.peak for line in here if line.starts_hour):

@@ -426,7 +426,7 @@ def test_a_plan_that_the_cloud_cannot_run_is_refused(cloud: str, why: str, capsy
     assert why in said(capsys)[1]
 
 
-def test_a_plan_says_how_many_machines_apply_starts_and_who_starts_the_rest(
+def test_a_plan_says_how_many_machines_apply_keeps_and_who_starts_the_rest(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     configured([])
@@ -436,7 +436,7 @@ def test_a_plan_says_how_many_machines_apply_starts_and_who_starts_the_rest(
     started = sum(s["count"] for s in plan["changes"]["slots"])
     rented = sum(m["peak"] - int(Decimal(m["count"])) for m in plan["mix"] if m["option"] == "on-demand")
     assert started > 0 < rented
-    told = f"apply starts {started} machines; the plan rents up to {rented} more as demand comes: 'hcloud decide'"
+    told = f"apply keeps {started} machines running; the plan rents up to {rented} more as demand comes: 'hcloud"
     assert told in shown
     assert run(["apply", "plan.json", "-y"]) == 0
     shown = " ".join(said(capsys)[0].split())
