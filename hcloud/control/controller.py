@@ -103,15 +103,16 @@ def _map(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[in
     held_back = desk.queued > 0 and not rules.overtaking and avoid < 0
     server = reserved_for(c, job, avoid) if desk.pool > 0 and not held_back else -1
     dynamic, room = rules.mapping == MAP_DYNAMIC, 1 if server >= 0 else 0
-    used = utilisation(c)
-    full = dynamic and (room == 0 or used >= rules.hard)
+    used, needed = utilisation(c), leading(job.high)
+    offered = _offered(c, job.kind, now) if dynamic else 0
+    by_wait = dynamic and offered <= needed and (room == 0 or used >= rules.hard)
     now_is = Situation(
         used,
         desk.soft,
         room,
-        _offered(c, job.kind, now) if dynamic else 0,
-        leading(job.high),
-        wait_of(c, job.size_class, desk.queued, now) if full else 0.0,
+        offered,
+        needed,
+        wait_of(c, job.size_class, desk.queued, now) if by_wait else 0.0,
         c.kinds[rules.large].spin_up,
         job.coin,
         job.restartable,

@@ -91,8 +91,17 @@ def wait_quantile(waits: Waits, share: float, ages: Reals, waiting: int) -> floa
     """
     if waits.kept + waits.left + waiting == 0:
         return -1.0
-    staying, gone, aged = 1.0, 0, 0
-    for at in range(waits.kept):
+    known = waits.kept  # as many are shorter than any that is not known whole: of those it is a plain rank
+    if waits.left > 0:
+        known = _below(waits.ranked, known, waits.broken[0])
+    if waiting > 0:
+        known = _below(waits.ranked, known, ages[waiting - 1])
+    every = waits.kept + waits.left + waiting
+    wanted = max(math.ceil((share - _FORGIVEN) * every), 1)
+    if wanted <= known:
+        return float(waits.ranked[wanted - 1])
+    staying, gone, aged = 1.0 - known / every, 0, 0
+    for at in range(known, waits.kept):
         seconds: float = waits.ranked[at]
         while gone < waits.left and waits.broken[gone] < seconds:
             gone += 1
