@@ -210,7 +210,7 @@ def test_on_a_phone_each_figure_of_a_table_stands_beside_the_name_of_its_column(
         assert group.evaluate("it => it.scrollWidth <= it.clientWidth")
         cell = group.get_by_role("cell").filter(visible=True).last
         assert cell.evaluate("it => getComputedStyle(it, '::before').content") == '"upfront"'
-        assert group.get_by_role("columnheader").count() == 8  # still a table to who cannot see it
+        assert group.get_by_role("columnheader").count() == 9  # still a table to who cannot see it
         assert group.get_by_role("rowheader").count() >= 3
 
 
