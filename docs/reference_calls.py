@@ -12,12 +12,30 @@ from hcloud.readers.permissions import PURPOSES, load_permissions
 
 CODE = Path(__file__).resolve().parents[1] / "hcloud"
 NEVER_SENT = {"Return_Post": "named only where it says that Azure's way back is in its portal"}
-S3_CALLS = {
-    "GetObject": "s3:GetObject",
-    "PutObject": "s3:PutObject",
-    "DeleteObject": "s3:DeleteObject",
-    "ListObjectsV2": "s3:ListBucket",
-}
+_BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
+STATE_CALLS = {
+    "S3": ("objects_s3.py", "s3://...", {
+        "GetObject": ("get_object", "s3:GetObject"),
+        "HeadObject": ("head_object", "s3:GetObject"),
+        "PutObject": ("put_object", "s3:PutObject"),
+        "DeleteObject": ("delete_object", "s3:DeleteObject"),
+        "ListObjectsV2": ("list_objects_v2", "s3:ListBucket"),
+    }),
+    "Google Cloud Storage": ("objects_gcs.py", "gs://...", {
+        "objects.get": ('"objects.get"', "storage.objects.get"),
+        "objects.insert": ('"objects.insert"', "storage.objects.create, storage.objects.delete"),
+        "objects.delete": ('"objects.delete"', "storage.objects.delete"),
+        "objects.list": ('"objects.list"', "storage.objects.list"),
+    }),
+    "Azure Blob Storage": ("objects_azure.py", "https://ACCOUNT.blob.core.windows.net/...", {
+        "Get Blob": ("download_blob", f"{_BLOBS}/read"),
+        "Get Blob Properties": ("get_blob_properties", f"{_BLOBS}/read"),
+        "Put Blob": ("upload_blob", f"{_BLOBS}/write"),
+        "Delete Blob": ("delete_blob", f"{_BLOBS}/delete"),
+        "List Blobs": ("walk_blobs", f"{_BLOBS}/read"),
+    }),
+}  # fmt: skip
+"""Requests to the stores of states: file, address, and for each request the words in that file and its permission."""
 PRICES = {
     "aws": "pricing.us-east-1.amazonaws.com",
     "gcp": "cloudbilling.googleapis.com",
@@ -108,22 +126,16 @@ def what_it_touches(written: str) -> Iterator[str]:
     yield INTRODUCTION
     for cloud in ("aws", "gcp", "azure"):
         yield from ("", f"## {cloud}", "", *_calls(cloud), *_permissions(cloud))
-    yield from (
-        "",
-        "## The state in S3",
-        "",
-        "With `--state s3://...`, and only then; `iam print` does not print these:",
-        "",
-    )
-    yield from (f"- `{name}` (`{permission}`)" for name, permission in S3_CALLS.items() if name in _s3_named())
+    yield from _state_calls()
     yield from ("", "## Default limits", "", *_limits())
 
 
-def _s3_named() -> set[str]:
-    text = (CODE / "store" / "bucket.py").read_text(encoding="utf-8")
-    words = {"GetObject": "get_object", "PutObject": "put_object", "DeleteObject": "delete_object"}
-    words["ListObjectsV2"] = "list_objects_v2"
-    return {name for name, method in words.items() if method in text}
+def _state_calls() -> Iterator[str]:
+    for store, (file, address, calls) in STATE_CALLS.items():
+        text = (CODE / "store" / file).read_text(encoding="utf-8")
+        yield from ("", f"## The state in {store}", "")
+        yield from (f"With `--state {address}`, and only then; `iam print` does not print these:", "")
+        yield from (f"- `{name}` (`{right}`)" for name, (words, right) in calls.items() if words in text)
 
 
 def _calls(cloud: str) -> Iterator[str]:

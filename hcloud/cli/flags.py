@@ -44,6 +44,10 @@ Profiles = Annotated[Path | None, typer.Option("--profiles", help="Folder of pro
 AsJson = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
 StatePlace = Annotated[
     str | None,
-    typer.Option("--state", envvar="HYC_STATE", help="A directory or s3://BUCKET/PREFIX; else .hcloud by hcloud.yaml."),
+    typer.Option(
+        "--state",
+        envvar="HYC_STATE",
+        help="A directory, s3://, gs:// or Azure's https://; else .hcloud by hcloud.yaml.",
+    ),
 ]
 Now = Annotated[str | None, typer.Option(help="The time to work at (ISO 8601), for reproducible output.")]

@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 WhichCloud = Annotated[
     str | None, typer.Option("--cloud", help="aws, gcp, azure, local; to rehearse fake, fake:aws or fake:FAULTS.yaml.")
 ]
-StatePlace = Annotated[str | None, typer.Option("--state", help="Directory or s3://BUCKET/PREFIX of the state.")]
+StatePlace = Annotated[
+    str | None, typer.Option("--state", help="A directory, s3://, gs:// or Azure's https://: the state.")
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; within budgets and limits. Never buys.")]
 Ends = Annotated[int | None, typer.Option("--ends", min=0, help="How many machines may end, said on purpose.")]
 TERMINATED_EXIT = 143

@@ -62,7 +62,11 @@ VERBS = {
 FLAGS = {
     "--quiet": "quiet", "-q": "quiet", "--verbose": "verbose", "-v": "verbose",
     "--no-color": "no_color", "--no-input": "no_input", "--debug": "debug",
+    "--unsafe-store": "unsafe_store",
 }  # fmt: skip
+
+ENVIRONMENT = {"no_color": "NO_COLOR", "unsafe_store": "HYC_UNSAFE_STORE"}
+"""Flags that reach further than the terminal: help is not written through it, and a store is opened below any verb."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +131,11 @@ def root(
     no_color: bool = typer.Option(False, "--no-color", help="No colour (as NO_COLOR=1)."),
     no_input: bool = typer.Option(False, "--no-input", help="Never ask; fail instead."),
     debug: bool = typer.Option(False, "--debug", help="Show stack traces."),
+    unsafe_store: bool = typer.Option(
+        False,
+        "--unsafe-store",
+        help="Take a bucket that ignores conditional writes; warns each time.",
+    ),
     version: bool = typer.Option(False, "--version", help="Print the version and exit."),
 ) -> None:
     """Decide how much cloud capacity to reserve and how much to rent on demand, with a proof."""
@@ -146,8 +155,7 @@ def run(arguments: Sequence[str]) -> int:
     if "--version" in words[:1]:
         sys.stdout.write(f"hcloud {__version__}\n")
         return 0
-    if "no_color" in flags:
-        os.environ["NO_COLOR"] = "1"  # also for help, which is not written through our terminal
+    tell_below(flags)
     if words[:1] in (["--show-completion"], ["--install-completion"]) and len(words) == 2:
         return completion(words[0], words[1])
     try:
@@ -168,6 +176,17 @@ def run(arguments: Sequence[str]) -> int:
     if code == INTERRUPTED_EXIT:
         sys.stderr.write("interrupted\n")
     return code if isinstance(code, int) else 0
+
+
+def tell_below(flags: frozenset[str]) -> None:
+    """Hand on the flags that reach further than the terminal, and let a store be heard that one of them takes."""
+    os.environ.update({ENVIRONMENT[flag]: "1" for flag in sorted(flags & ENVIRONMENT.keys())})
+    if os.environ.get(ENVIRONMENT["unsafe_store"]) == "1":
+        import logging
+
+        heard = logging.StreamHandler()
+        heard.setFormatter(logging.Formatter("warning: %(message)s"))
+        logging.getLogger("hcloud").handlers[:] = [heard]
 
 
 def forgive_glyphs() -> None:

@@ -32,7 +32,6 @@ POINTS = (
     "store.lock.released",
     "store.lock.taken",
     "store.lock.told",
-    "store.object.deleted",
     "store.object.put",
     "store.state.kept",
     "store.state.marked",

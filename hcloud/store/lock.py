@@ -212,7 +212,7 @@ class FileLock:
     def _without_flock(self, why: str) -> HcloudError:
         return HcloudError(
             f"{self._directory}: this file system has no locks that work (flock: {why}): two could work on one state",
-            hint="--state names a directory on a local disk, or s3://BUCKET/PREFIX",
+            hint="--state names a directory on a local disk, or a bucket (s3://, gs://, or Azure's https://)",
         )
 
     def _tell(self, held: _Held) -> None:

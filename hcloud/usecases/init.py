@@ -129,7 +129,7 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "account": KeyText("AWS account, Google project or Azure subscription; another one is refused"),
         "endpoint": KeyText("where its interface is, if not where the cloud has it"),
         "project": KeyText("tag of all machines: lower-case letters, digits, - and _"),
-        "state": KeyText("where is remembered what is ours: a directory, or s3://BUCKET/PREFIX"),
+        "state": KeyText("where is remembered what is ours: a directory, s3://, gs:// or Azure's https://"),
         "zones": KeyText("allowed zones, the preferred one first; none: all of the region"),
         "settings": KeyText("image, network and the like, as {image: ami-1}; all: docs/live.md"),
         "max_plan_age": KeyText("apply refuses older plans", DURATION),

@@ -15,7 +15,9 @@ from hcloud.readers.config import load_config
 from hcloud.store.crash import crash_from
 
 DIRECTORY = ".hcloud"
-S3 = "s3://"
+PLACES = "a directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX"
+UNSAFE = "HYC_UNSAFE_STORE"
+"""Set to 1 (by --unsafe-store) it takes a bucket that ignores the conditions of writings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +35,7 @@ def state_place(named: str | None, file: Path | None, environment: Mapping[str, 
     """Where the state is: as named, else as ``live.state`` of the configuration says, relative to it."""
     if named is not None:
         if not named.strip():
-            raise UsageError("--state: names nothing", hint="a directory, or s3://BUCKET/PREFIX")
+            raise UsageError("--state: names nothing", hint=PLACES)
         return named
     loaded = load_config(file, environment)
     kept = loaded.config.live.state
@@ -46,12 +48,10 @@ def open_store(where: str, crash: Crash | None = None) -> MendableStore:
     ``crash`` is what is done at crash points: what the environment says, where a verb has none of its own.
     """
     crash = crash or crash_from()
-    if where.startswith(S3):
-        from hcloud.store.state_s3 import S3StateStore
-
-        return S3StateStore(where, crash=crash)
     if "://" in where:
-        raise UsageError(f"--state {where}: not a kind of place", hint="a directory, or s3://BUCKET/PREFIX")
+        from hcloud.store.bucket_address import bucket_store
+
+        return bucket_store(where, crash, unsafe=os.environ.get(UNSAFE) == "1")
     from hcloud.store.state_file import FileStateStore
 
     return FileStateStore(Path(where), crash)

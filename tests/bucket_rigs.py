@@ -1,0 +1,25 @@
+"""Fixtures over the rigs of buckets: a server a module and store, empty and known to honour conditions in each test."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from buckets import STORES, Rig, running
+
+from hcloud.store.condition_probe import NOTE
+
+
+@pytest.fixture(scope="module", params=STORES, name="rigs")
+def opened(request: pytest.FixtureRequest) -> Iterator[Rig]:
+    with running(request.param) as found:
+        yield found
+
+
+@pytest.fixture(name="rig")
+def emptied(rigs: Rig) -> Rig:
+    rigs.empty()
+    rigs.put(NOTE, json.dumps({"store": rigs.objects().where}).encode())
+    rigs.front.requests.clear()
+    return rigs
