@@ -78,6 +78,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "HYC_GCP_PRICE_ENDPOINT": "the same for Google",
     "HYC_GCP_API_KEY": "the key that Google's price interface asks for",
     "HYC_GCP_ACCESS_TOKEN": "a token instead of that key",
+    "HYC_UNSAFE_STORE": "1 takes a bucket that ignores conditional writes, as --unsafe-store",
     "NO_COLOR": "no colour, as --no-color",
     "CI": "nobody is asked anything",
     "COLUMNS": "the width of tables",

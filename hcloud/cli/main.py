@@ -65,7 +65,7 @@ FLAGS = {
     "--unsafe-store": "unsafe_store",
 }  # fmt: skip
 
-ENVIRONMENT = {"no_color": "NO_COLOR", "unsafe_store": "HYC_UNSAFE_STORE"}
+SET_BELOW = {"no_color": "NO_COLOR", "unsafe_store": "HYC_UNSAFE_STORE"}
 """Flags that reach further than the terminal: help is not written through it, and a store is opened below any verb."""
 
 
@@ -180,8 +180,8 @@ def run(arguments: Sequence[str]) -> int:
 
 def tell_below(flags: frozenset[str]) -> None:
     """Hand on the flags that reach further than the terminal, and let a store be heard that one of them takes."""
-    os.environ.update({ENVIRONMENT[flag]: "1" for flag in sorted(flags & ENVIRONMENT.keys())})
-    if os.environ.get(ENVIRONMENT["unsafe_store"]) == "1":
+    os.environ.update({SET_BELOW[flag]: "1" for flag in sorted(flags & SET_BELOW.keys())})
+    if os.environ.get(SET_BELOW["unsafe_store"]) == "1":
         import logging
 
         heard = logging.StreamHandler()

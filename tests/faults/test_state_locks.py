@@ -173,7 +173,7 @@ def test_G7_a_file_system_without_flock_is_refused(tmp_path: Path, code: int) ->
     store = FileStateStore(tmp_path / "state", flock=flock)
     with pytest.raises(HcloudError, match="no locks that work") as error, store.locked("apply"):
         pass
-    assert "local disk, or s3://" in error.value.hint
+    assert "local disk, or a bucket (s3://, gs://" in error.value.hint
     with pytest.raises(HcloudError, match="no locks that work"):
         store.save(a_state())
     assert not (tmp_path / "state" / "state.json").exists()
