@@ -99,7 +99,7 @@ def compare(
         study = opened_study(asked, (cloud, price_ratio, not unprofiled, drop_unplaceable), seed, at)
         tell_study(study, terminal, named=bool(cloud or provider))
     chosen = strategies_named(strategy or ["all"])
-    tell_first_use(terminal)
+    tell_first_use(terminal, len(study.jobs) * len(chosen) * seeds)
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: run_all(study, chosen, seeds, advance, pool))
     if picture is not None:

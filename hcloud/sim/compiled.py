@@ -41,8 +41,9 @@ OUT_OF_LINE = frozenset(
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
 
 ENGINE, SESSION = "engine", "session"
+SIMULATE = "sim.engine.simulate"
 ENTRIES = {
-    ENGINE: ("sim.engine.simulate",),
+    ENGINE: (SIMULATE,),
     SESSION: (
         *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
         *(f"control.controller.{name}" for name in ("tick", "suffer", "interrupt")),
@@ -51,12 +52,12 @@ ENTRIES = {
 }
 """The kernels that plain Python calls, by what they are called for. Each is kept on disk with all that it calls."""
 
-PLAIN_JOBS = 250
+PLAIN_DECISIONS = 250
+"""A controller in plain Python decides on as many jobs while numba is imported and loads what it compiled before."""
+PLAIN_JOBS = 2_000
 """Plain Python simulates as many jobs in less time than numba takes to import and load what it compiled before."""
-PLAIN_STEP = 100
-"""Jobs that plain Python simulates, in about half a second, before it asks whether the compiled engine is ready."""
-
-Engine = Callable[..., bool]
+PLAIN_MOST = 50_000
+"""Plain Python simulates as many jobs, a quarter of a millisecond each, while another process compiles the engine."""
 
 
 class _Spent:
@@ -69,24 +70,19 @@ def kernels(jobs: int) -> dict[str, Any]:
     """The kernels by ``module.name``: plain Python while a process asks for little, compiled from then on; the answers
     agree."""
     _Spent.jobs += jobs
-    return plain() if _Spent.jobs <= PLAIN_JOBS else compiled(SESSION)
+    return plain() if _Spent.jobs <= PLAIN_DECISIONS else compiled(SESSION)
 
 
-def steps(jobs: int, parts: int) -> Iterator[tuple[Engine, int]]:
-    """The engine to go on with, and up to which job: in so many parts, one after the other, until the caller stops.
-
-    Plain Python while a process asks for little and while the engine is being compiled, which another process does.
-    Both write the same bytes into the same tables, so that it does not show who did which part.
-    """
+def begins_plainly(jobs: int) -> bool:
+    """Whether plain Python begins a run of so many jobs: while a process asks for little, and while the engine is being
+    compiled, unless the run is so long that plain Python would not get far."""
     _Spent.jobs += jobs
-    wanted, until = _Spent.jobs > PLAIN_JOBS, 0
-    while True:
-        if wanted and is_made(ENGINE):
-            until += max(1, -(-jobs // parts))
-            yield compiled(ENGINE)["sim.engine.simulate"], min(until, jobs + 1)
-        else:
-            until += PLAIN_STEP
-            yield plain()["sim.engine.simulate"], min(until, jobs + 1)
+    return _Spent.jobs <= PLAIN_JOBS or (not is_made(ENGINE) and jobs <= PLAIN_MOST)
+
+
+def goes_on_plainly(left: int) -> bool:
+    """Whether plain Python also simulates the jobs that are left: those are few, or the engine is not compiled yet."""
+    return left <= PLAIN_JOBS or not is_made(ENGINE)
 
 
 @cache

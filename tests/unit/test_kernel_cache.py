@@ -10,7 +10,7 @@ from types import FunctionType
 import pytest
 
 from hcloud.sim import compiled, kernel_cache
-from hcloud.sim.compiled import PLAIN_STEP, plain, steps
+from hcloud.sim.compiled import PLAIN_JOBS, PLAIN_MOST, plain
 
 LIMIT = 3
 
@@ -66,20 +66,31 @@ def test_temporary_kernels_of_another_user_are_not_executed(tmp_path: Path, monk
     assert kernel_cache.folder.__wrapped__("abc").parent != first.parent
 
 
-def test_plain_python_works_while_the_engine_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With nobody to compile (the process fails at once or is not there yet) a long run goes on in small steps."""
+def test_plain_python_simulates_while_the_engine_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the compiling process still at work a run begins and goes on; one too long for plain Python waits."""
     monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiled._Spent, "jobs", PLAIN_JOBS)
     asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     monkeypatch.setattr(compiled, "_makers", {compiled.ENGINE: asleep})
     try:
-        given = steps(100_000, 20)
-        taken = [next(given) for _ in range(3)]
+        assert compiled.begins_plainly(PLAIN_MOST)
+        assert compiled.goes_on_plainly(PLAIN_MOST)
+        assert not compiled.begins_plainly(PLAIN_MOST + 1)
     finally:
         asleep.kill()
         asleep.wait()
-    engine = plain()["sim.engine.simulate"]
-    assert taken == [(engine, PLAIN_STEP * step) for step in (1, 2, 3)]
-    assert compiled.is_made(compiled.ENGINE)  # who compiles has ended: whoever calls compiles by himself
+    assert not compiled.begins_plainly(PLAIN_MOST)  # who compiles has ended: whoever calls compiles by himself
+    assert not compiled.goes_on_plainly(PLAIN_MOST)
+    assert compiled.goes_on_plainly(PLAIN_JOBS)
+
+
+def test_a_short_run_neither_compiles_nor_imports_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiled._Spent, "jobs", 0)
+    monkeypatch.setattr(compiled, "_makers", {})
+    assert compiled.begins_plainly(PLAIN_JOBS)
+    assert compiled.goes_on_plainly(PLAIN_JOBS)
+    assert not compiled._makers
 
 
 def test_kernels_that_could_not_be_compiled_elsewhere_are_compiled_here(
