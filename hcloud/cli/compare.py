@@ -41,6 +41,7 @@ from hcloud.cli.options import (
     tell_fleet,
     tell_study,
 )
+from hcloud.errors import EvidenceError
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -117,3 +118,5 @@ def compare(
         terminal.write(render(comparison_page(comparison, at)))
     else:
         view.show_comparison(comparison, terminal)
+    if not any(c.is_compared for c in comparison.strategies):
+        raise typer.Exit(EvidenceError.exit_code)
