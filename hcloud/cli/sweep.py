@@ -67,6 +67,7 @@ def sweep(
 ) -> None:
     """What comes out when numbers of a strategy, the cloud or the prices are others."""
     from hcloud.readers.config import load_config
+    from hcloud.store.looked_at import check_place
     from hcloud.store.whole import write_shown
     from hcloud.usecases.simulation import Asked
     from hcloud.usecases.sources import Flags
@@ -79,6 +80,8 @@ def sweep(
         raise UsageError("--scheduler goes with --engine dask")
     if picture is not None:
         view.check_picture(picture)
+    if csv is not None:
+        check_place(csv, "a table", UsageError)
     if csv is not None and not csv.absolute().parent.is_dir():
         raise UsageError(f"--csv {csv}: there is no folder {csv.parent}")
     sold_by = tuple(map(provider_named, provider or ()))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from hcloud.sim import kernel_cache
+from hcloud import kernel_cache
+from hcloud.kernel_cache import cached_in, own_functions
 
 KERNELS = (
     "policy.quality",
@@ -129,22 +129,7 @@ def _loaded(group: str) -> dict[str, Any]:
 
 def twins(compile_one: Callable[[str, FunctionType], Any]) -> dict[str, Any]:
     """The kernels by ``module.name``, each rebuilt and compiled by ``compile_one``; see :mod:`kernel_cache`."""
-    modules = ((name, vars(_module(name)), own_functions(_module(name))) for name in KERNELS)
-    return kernel_cache.twins(modules, cache_folder(), compile_one)
-
-
-@contextmanager
-def cached_in(place: Path) -> Iterator[None]:
-    """Let numba keep there what is declared meanwhile."""
-    import numba
-
-    settings: Any = numba.config
-    before = settings.CACHE_DIR
-    settings.CACHE_DIR = str(place)
-    try:
-        yield
-    finally:
-        settings.CACHE_DIR = before
+    return kernel_cache.twins(((name, _module(name)) for name in KERNELS), cache_folder(), compile_one)
 
 
 _makers: dict[str, subprocess.Popen[bytes]] = {}
@@ -189,12 +174,3 @@ def cache_folder() -> Path:
 
 def _module(name: str) -> ModuleType:
     return importlib.import_module(f"hcloud.{name}")
-
-
-def own_functions(module: ModuleType) -> dict[str, FunctionType]:
-    """The functions defined in the module itself."""
-    return {
-        name: value
-        for name, value in vars(module).items()
-        if isinstance(value, FunctionType) and value.__module__ == module.__name__
-    }

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from hcloud.control.ports import Crash
 from hcloud.errors import HcloudError, MissingExtraError, UsageError
+from hcloud.model.json_text import parsed
 from hcloud.model.state import LockInfo
 from hcloud.store.crash import go_on
 from hcloud.store.lock import NOBODY_KNOWN, drawn, locked_error, lost_error, note_of, noted, other_id_error
@@ -123,7 +124,7 @@ class ObjectLock:
 def _is_dead_here(note: bytes, info: LockInfo) -> bool:
     """Whether a holder is known to be dead: it ran where we run, and there is no such process any more."""
     machine = _machine()
-    if info.pid <= 0 or not machine or json.loads(note).get("machine") != machine:
+    if info.pid <= 0 or not machine or parsed(note).get("machine") != machine:
         return False
     try:
         os.kill(info.pid, 0)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 
 import pytest
 
-from hcloud.sim import compiled, kernel_cache
+from hcloud import kernel_cache
+from hcloud.planning import compiled as planning_compiled
+from hcloud.sim import compiled
 from hcloud.sim.compiled import PLAIN_JOBS, PLAIN_MOST, plain
 
 LIMIT = 3
@@ -29,10 +31,19 @@ def recompiled(source: str) -> FunctionType:
     return made
 
 
-def test_another_process_finds_the_same_folder() -> None:
-    code = "from hcloud.sim.compiled import *; print(kernel_cache.digest(plain().values()))"
+@pytest.mark.parametrize("group", [compiled, planning_compiled], ids=["simulator", "planner"])
+def test_another_process_finds_the_same_folder(group: ModuleType) -> None:
+    code = f"from {group.__name__} import *; print(kernel_cache.digest(plain().values()))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == kernel_cache.digest(plain().values())
+    assert told.strip() == kernel_cache.digest(group.plain().values())
+
+
+def test_the_planners_kernels_are_kept_with_the_simulators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not beside the sources: another release with the same kernels finds them, also where it may not write."""
+    monkeypatch.setattr(kernel_cache, "folder", lambda name: kernel_cache._claimed(tmp_path / name))
+    kernels = planning_compiled.compiled.__wrapped__()
+    assert kernels["detach"].stats.cache_path.startswith(str(tmp_path))
+    assert kernels.keys() == planning_compiled.plain().keys()
 
 
 def test_words_and_lines_do_not_count_but_constants_and_code_do() -> None:
