@@ -1,11 +1,11 @@
-"""Which of several commitments at one price to buy: the one that covers more kinds of use, then with less cash."""
+"""What a commitment covers: whether sizes share it, and which of several at one price covers more kinds of use."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
 
-from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
+from hcloud.model.catalog import Offer, OfferKey, Provider, PurchaseOption
 
 COVERS: Mapping[PurchaseOption, str] = {
     PurchaseOption.COMPUTE_SAVINGS_PLAN: "covers every family, size, system and region",
@@ -19,6 +19,25 @@ COVERS: Mapping[PurchaseOption, str] = {
 }
 """What a commitment may be used for, the freest first (ours, by the providers' own terms of 2025): what follows use by
 itself comes before what has to be exchanged by hand, and that before what is bound to a family."""
+
+INFLEXIBLE_FAMILIES = frozenset(
+    {"g4ad", "g4dn", "g5", "g5g", "g6", "g6e", "g6f", "gr6", "gr6f", "hpc7a", "inf1", "inf2", "p5"}
+    | {"u7i-6tb", "u7i-8tb"}
+)
+"""Families whose reserved instances do not flex: Amazon EC2 User Guide, "How Reserved Instance discounts are applied",
+Limitations (read November 2026)."""
+
+
+def covers_all_sizes(key: OfferKey, family: str) -> bool:
+    """Whether a commitment covers every size of its family, so that so many small ones serve a large one.
+
+    Reserved instances of AWS do where they are regional, of Linux, on shared hardware and not of a few families (same
+    source as ``INFLEXIBLE_FAMILIES``); elsewhere each is bound to its own type. All other commitments do.
+    """
+    if key.provider is not Provider.AWS or key.option not in (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE):
+        return True
+    return (key.os, key.tenancy, key.zone) == ("linux", "shared", "") and family not in INFLEXIBLE_FAMILIES
+
 
 Preference = tuple[int, bool, int, Decimal, bool, OfferKey]
 

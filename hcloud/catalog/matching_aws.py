@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
+from hcloud.catalog.flexibility import covers_all_sizes
 from hcloud.catalog.matching_steps import ONE, Layout, Row, Slot, draw_by_discount, plan_rate, whole_row
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.usage import Commitment
@@ -13,12 +14,6 @@ from hcloud.model.usage import Commitment
 Numbered = Sequence[tuple[int, Row]]
 Owned = Sequence[tuple[int, Commitment]]
 
-# Families whose reserved instances do not flex: Amazon EC2 User Guide, "How Reserved Instance discounts are applied",
-# Limitations (read November 2026).
-INFLEXIBLE_FAMILIES = frozenset(
-    {"g4ad", "g4dn", "g5", "g5g", "g6", "g6e", "g6f", "gr6", "gr6f", "hpc7a", "inf1", "inf2", "p5"}
-    | {"u7i-6tb", "u7i-8tb"}
-)
 _RESERVED = (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE)
 
 
@@ -58,7 +53,7 @@ def _cover_same(layout_: Layout, index: int, commitment: Commitment, own: Number
 def _cover_region(layout_: Layout, index: int, commitment: Commitment, own: Numbered, book: PriceBook) -> None:
     key = commitment.offer.key
     shape = book.instance_type(key.provider, key.instance_type)
-    if key.os != "linux" or key.tenancy != "shared" or shape.family in INFLEXIBLE_FAMILIES:
+    if not covers_all_sizes(key, shape.family):
         _cover_same(layout_, index, commitment, own)
         return
     pool = layout_.add_pool(index, commitment.count * shape.units)

@@ -41,6 +41,7 @@ from hcloud.cli.options import (
     tell_fleet,
     tell_study,
 )
+from hcloud.errors import EvidenceError
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -99,7 +100,7 @@ def compare(
         study = opened_study(asked, (cloud, price_ratio, not unprofiled, drop_unplaceable), seed, at)
         tell_study(study, terminal, named=bool(cloud or provider))
     chosen = strategies_named(strategy or ["all"])
-    tell_first_use(terminal)
+    tell_first_use(terminal, len(study.jobs) * len(chosen) * seeds)
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: run_all(study, chosen, seeds, advance, pool))
     if picture is not None:
@@ -117,3 +118,5 @@ def compare(
         terminal.write(render(comparison_page(comparison, at)))
     else:
         view.show_comparison(comparison, terminal)
+    if not any(c.is_compared for c in comparison.strategies):
+        raise typer.Exit(EvidenceError.exit_code)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from hcloud.errors import HcloudError
+from hcloud.model.json_text import parsed
 
 CLOUDS = ("aws", "azure", "gcp")
 YAML, JSON, TABLES = (".yaml", ".yml"), (".json",), (".csv", ".parquet", ".swf", ".tsv", ".txt", ".gz")
@@ -136,7 +136,7 @@ def _options(before: Mapping[str, Any], incomplete: str) -> list[str]:
 def _document(path: Path) -> Mapping[str, Any]:
     if path.stat().st_size > LARGEST:
         return {}
-    found = json.loads(path.read_text(encoding="utf-8"))
+    found = parsed(path.read_text(encoding="utf-8"))
     return found if isinstance(found, dict) else {}
 
 

@@ -46,11 +46,12 @@ def provider_named(name: str) -> Provider:
     return Provider(name)
 
 
-def tell_first_use(terminal: Terminal) -> None:
-    """Say beforehand that the simulator is about to be compiled, since it is slow until then."""
-    from hcloud.sim.compiled import ENGINE, is_first_use
+def tell_first_use(terminal: Terminal, jobs: int | None = None) -> None:
+    """Say beforehand that the simulator is about to be compiled, since it is slow until then; few ``jobs`` do not
+    need that."""
+    from hcloud.sim.compiled import ENGINE, PLAIN_JOBS, is_first_use
 
-    if is_first_use(ENGINE):
+    if (jobs is None or jobs > PLAIN_JOBS) and is_first_use(ENGINE):
         terminal.note("the simulator is compiled in the background, once; until then it runs more slowly")
 
 

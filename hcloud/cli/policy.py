@@ -83,10 +83,12 @@ def check(
 def _write_report(path: Path, text: str) -> None:
     """Write a report where none of another kind stands; InputError where it cannot be written."""
     from hcloud.errors import InputError
+    from hcloud.store.looked_at import check_place
     from hcloud.store.whole import write_whole
 
-    if path.is_symlink() or path.is_dir() or not path.parent.is_dir():
-        raise InputError(f"--junit {path}: no place for a file")
+    if not path.parent.is_dir():
+        raise InputError(f"--junit {path}: the directory {path.parent} does not exist")
+    check_place(path, "a report")
     if path.exists() and b"<testsuites" not in path.read_bytes()[:200]:
         raise InputError(f"--junit {path}: exists and is no JUnit report; it is not overwritten")
     write_whole(path, [text])

@@ -96,7 +96,7 @@ def simulate(
         tell_study(study, terminal, named=bool(cloud or provider))
     chosen = strategies_named(strategy or ["all"])
     _check_journal(journal, len(chosen))
-    tell_first_use(terminal)
+    tell_first_use(terminal, len(study.jobs) * len(chosen))
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: compare(study, chosen, 1, advance, pool))
     if journal is not None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, CloudModel, Configuration, FirstSeed, Now, Picture
+from hcloud.cli.flags import AsJson, CloudModel, Configuration, DropUnplaceable, FirstSeed, Now, Picture
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
 from hcloud.cli.options import Output, moment, provider_named, tell_first_use
@@ -52,6 +52,7 @@ def sweep(
     region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
     family: Annotated[list[str] | None, typer.Option(help="Family pattern; may be repeated.")] = None,
     cloud: CloudModel = None,
+    drop_unplaceable: DropUnplaceable = False,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="So many seeds each, for intervals.")] = 1,
     seed: FirstSeed = None,
     out: Annotated[Path | None, typer.Option(help="Keep finished rows in this directory, and resume there.")] = None,
@@ -66,6 +67,7 @@ def sweep(
 ) -> None:
     """What comes out when numbers of a strategy, the cloud or the prices are others."""
     from hcloud.readers.config import load_config
+    from hcloud.store.looked_at import check_place
     from hcloud.store.whole import write_shown
     from hcloud.usecases.simulation import Asked
     from hcloud.usecases.sources import Flags
@@ -78,12 +80,14 @@ def sweep(
         raise UsageError("--scheduler goes with --engine dask")
     if picture is not None:
         view.check_picture(picture)
+    if csv is not None:
+        check_place(csv, "a table", UsageError)
     if csv is not None and not csv.absolute().parent.is_dir():
         raise UsageError(f"--csv {csv}: there is no folder {csv.parent}")
     sold_by = tuple(map(provider_named, provider or ()))
     flags = Flags(workload, providers=sold_by, regions=tuple(region or ()), families=tuple(family or ()), seed=seed)
     names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())
-    request = Request(tuple(vary or ()), names, seeds, Asked(cloud))
+    request = Request(tuple(vary or ()), names, seeds, Asked(cloud, drop_unplaceable=drop_unplaceable))
     prepared = prepare(_with_flags(load_config(file), flags), at, request)
     where = Engine(engine, workers, scheduler).fitted(prepared.grid.runs)
     tell_first_use(terminal)

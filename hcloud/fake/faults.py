@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from hcloud.errors import FileError, InputError, Problem
-from hcloud.model.files import HEAD, check_sort
+from hcloud.model.files import HEAD, check_sort, kind_of, no_such_file
 from hcloud.units import parse_duration
 
 
@@ -202,6 +202,8 @@ def fault_plan(document: object, where: str) -> FaultPlan:
 def read_text(path: Path) -> str:
     """The text of a fault plan file; InputError where there is none."""
     try:
+        if kind := kind_of(path.stat().st_mode):
+            raise no_such_file(str(path), "a fault plan", (kind, []), "")
         data = path.read_bytes()
         check_sort(path, data[:HEAD], "a fault plan", "empty")
         return data.decode("utf-8-sig")

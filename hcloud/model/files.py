@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -111,10 +112,28 @@ def check_sort(name: object, head: bytes, *wanted: str) -> str:
     return "" if found is None else found.name
 
 
-def no_such_file(name: str, sort: str, there: tuple[bool, list[str]], hint: str) -> InputError:
-    """The refusal of a name without a plain file; ``there`` is whether it is a directory, and the names beside it."""
-    is_directory, names = there
-    if is_directory:
-        return InputError(f"{name}: is a directory, not {sort}", hint="name a file in it")
+_KINDS = (
+    (stat.S_ISDIR, "a directory"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISLNK, "a symbolic link"),
+)
+
+
+def kind_of(mode: int) -> str:
+    """What stands somewhere by its mode (st_mode): a directory, a pipe, a device, a socket, a symbolic link; empty for
+    a plain file."""
+    return next((name for test, name in _KINDS if test(mode)), "")
+
+
+def no_such_file(name: str, sort: str, there: tuple[str, list[str]], hint: str) -> InputError:
+    """The refusal of a name without a plain file; ``there`` is what stands there instead (see :func:`kind_of`; empty
+    for nothing), and the names beside it."""
+    kind, names = there
+    if kind:
+        advice = "name a file in it" if kind == "a directory" else "name a plain file"
+        return InputError(f"{name}: is {kind}, not {sort}", hint=advice)
     parts = name.replace("\\", "/").rpartition("/")
     return InputError(f"{name}: no such {sort.partition(' ')[2]}{did_you_mean(parts[2], names)}", hint=hint)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from types import FunctionType, ModuleType
 from typing import Any
 
+from hcloud import kernel_cache
 from hcloud.planning import flow, sweeps
 
 PLAIN_HOURS = 1000  # plain Python solves as many in less time than numba takes to import and load its cache
@@ -25,37 +25,19 @@ def kernels(hours: int) -> dict[str, Any]:
 
 def plain() -> dict[str, Any]:
     """Every kernel as it stands in its module."""
-    return {name: function for module in (flow, sweeps) for name, function in own_functions(module).items()}
+    return {
+        name: function for module in (flow, sweeps) for name, function in kernel_cache.own_functions(module).items()
+    }
 
 
 @cache
 def compiled() -> dict[str, Any]:
-    """Every kernel compiled, and kept on disk where Python keeps its own bytecode.
-
-    The functions are rebuilt over a copy of their module's globals in which the names of its functions mean the
-    compiled ones, so that kernels call compiled kernels while the module itself stays plain Python. Kernels call none
-    of another file: numba's cache watches only the file a function is in.
-    """
+    """Every kernel compiled, and kept by what the kernels do; see :mod:`hcloud.kernel_cache`."""
     from numba import njit
 
-    done: dict[str, Any] = {}
-    for module in (flow, sweeps):
-        scope: dict[str, Any] = dict(vars(module))
-        for name, function in own_functions(module).items():
-            twin = FunctionType(function.__code__, scope, name)
-            twin.__qualname__, twin.__module__ = function.__qualname__, function.__module__
-            try:
-                scope[name] = njit(cache=True)(twin)
-            except RuntimeError:  # numba found no directory it may write its cache to
-                scope[name] = njit(twin)
-            done[name] = scope[name]
-    return done
-
-
-def own_functions(module: ModuleType) -> dict[str, FunctionType]:
-    """The functions defined in the module itself."""
-    return {
-        name: value
-        for name, value in vars(module).items()
-        if isinstance(value, FunctionType) and value.__module__ == module.__name__
-    }
+    place = kernel_cache.folder(kernel_cache.digest(plain().values()))
+    with kernel_cache.cached_in(place):
+        made = kernel_cache.twins(
+            ((module.__name__, module) for module in (flow, sweeps)), place, lambda name, twin: njit(cache=True)(twin)
+        )
+    return {name.rpartition(".")[2]: kernel for name, kernel in made.items()}

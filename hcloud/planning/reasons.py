@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,9 +15,14 @@ from hcloud.model.plan import Flip, Lever, Refusal
 from hcloud.planning.candidates import Candidate
 from hcloud.planning.decide import Decision
 from hcloud.planning.evaluate import cost_over, evaluate, held_instances, pays_above, renewed
-from hcloud.planning.fleet import Holding, instances_needed, serve, steps_at_or_above
+from hcloud.planning.fleet import SLACK, Holding, instances_needed, serve, steps_at_or_above
 from hcloud.planning.flips import offer_flip, pool_of, type_flip
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, format_money, rate
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
+TELLING = 0.01  # ours: memory is named as the reason where it adds this share of the time
 
 
 def reasons(decision: Decision) -> tuple[str, ...]:
@@ -54,7 +60,10 @@ def _why_these_types(decision: Decision) -> Iterator[str]:
 
 
 def _why_this_reserve(decision: Decision) -> Iterator[str]:
-    if len(decision.types) != 1 or not decision.fleet.cost:
+    if not decision.fleet.cost:
+        return
+    if len(decision.types) != 1:
+        yield from _why_this_mix(decision)
         return
     candidate, holdings = decision.types[0], decision.fleet.holdings
     if not holdings:
@@ -74,6 +83,30 @@ def _why_this_reserve(decision: Decision) -> Iterator[str]:
         f"{unit}instance {count} of the reserve is in use {last:.1%} of the time and the next one would be "
         f"{following:.1%}; {_option(dearest)} pays above {share:.1%}"
     )
+    by_vcpus = _share_above(decision.forecast.cores, (count - 1) * float(candidate.capacity[0]))
+    if last - by_vcpus > TELLING:
+        yield f"memory decides: by vCPUs alone instance {count} would be in use {by_vcpus:.1%} of the time"
+
+
+def _why_this_mix(decision: Decision) -> Iterator[str]:
+    """What the last machine of a reserve of several types is needed for."""
+    forecast, by_type = decision.forecast, {c.shape.name: c for c in decision.types}
+    held = [(h.count, *map(float, by_type[h.offer.key.instance_type].capacity)) for h in decision.fleet.holdings]
+    if not held or {h.start_hour for h in decision.fleet.holdings} != {0}:
+        return
+    vcpus, gib = (sum(count * each[at] for count, *each in held) for at in (0, 1))
+    last_vcpu, last_gib = (min(each[at] for _, *each in held) for at in (0, 1))
+    of_vcpus = _share_above(forecast.cores, vcpus - last_vcpu)
+    of_gib = _share_above(forecast.memory, gib - last_gib)
+    yield (
+        f"the last of the reserve's {vcpus:g} vCPUs are in use {of_vcpus:.1%} of the time, the last of its {gib:g} GiB "
+        f"{of_gib:.1%}"
+    )
+
+
+def _share_above(demand: Floats, level: float) -> float:
+    """The share of the steps in which demand is above a level."""
+    return float(np.mean(demand > level * (1 + SLACK)))
 
 
 def _why_nothing_reserved(decision: Decision, candidate: Candidate) -> str:

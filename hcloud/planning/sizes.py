@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from hcloud.catalog.flexibility import covers_all_sizes
 from hcloud.model.catalog import Offer
 from hcloud.planning.candidates import Candidate
 from hcloud.planning.fleet import Fleet, Holding, Rental, rent, rented_counts
@@ -106,12 +107,15 @@ def _ladder(unit: Candidate, sizes: Sequence[Candidate]) -> Ladder:
 
 
 def _is_proportional(unit: Candidate, size: Candidate) -> bool:
-    """Whether the size is so many units in vCPUs, in GiB and, but for rounding, in every price the unit has."""
+    """Whether the size is so many units in vCPUs, in GiB and, but for rounding, in every price the unit has, and is
+    covered by every commitment to the unit."""
     count = size.shape.vcpus / unit.shape.vcpus
     if count != int(count) or size.shape.memory_gib != unit.shape.memory_gib * count:
         return False
     pairs = [(unit.on_demand.hourly, size.on_demand.hourly)]
     for offer in unit.commitments:
+        if not covers_all_sizes(offer.key, unit.shape.family):
+            return False
         same = _same_offer(offer, size)
         if same is None or same.remaining is not None or offer.remaining is not None:
             return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import shutil
@@ -17,6 +16,7 @@ from urllib.request import ProxyHandler, build_opener
 
 from hcloud.errors import UsageError
 from hcloud.model.app import App, Completion, HttpLoad, LoadCommand, Printed, Ready
+from hcloud.model.json_text import parsed
 from hcloud.model.profile import Metric
 from hcloud.model.workload import Kind
 from hcloud.profiling import load, orphans
@@ -162,7 +162,7 @@ class ServiceBench:
             return last_number(printed, measure.pattern, measure.command), 1.0
         assert isinstance(measure, HttpLoad)
         options = ["--connections", str(measure.connections), "--seconds", str(measure.seconds)]
-        seen = json.loads(self._run_load([sys.executable, "-I", "-S", load.__file__, measure.url, *options], patience))
+        seen = parsed(self._run_load([sys.executable, "-I", "-S", load.__file__, measure.url, *options], patience))
         if not seen["requests"]:
             raise TrialError(f"{measure.url}: none of {seen['errors']} requests was answered well")
         name = "p99" if not measure.metric.rising else "throughput"

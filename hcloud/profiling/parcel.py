@@ -15,6 +15,7 @@ from hcloud import __version__
 from hcloud.errors import HcloudError, UsageError
 from hcloud.installation import pinned_source, requirement
 from hcloud.model.app import App, Completion, HttpLoad, Printed
+from hcloud.model.json_text import parsed
 from hcloud.model.profile import Metric
 from hcloud.model.workload import Kind
 
@@ -180,9 +181,9 @@ def _unpacked(packed: str) -> Parcel:
         data = unpacking.decompress(base64.b64decode(packed, validate=True), LARGEST_RESULT)
         if unpacking.unconsumed_tail or not unpacking.eof:
             raise ParcelError(f"the result is larger than {LARGEST_RESULT} bytes, or cut off")
-        found = json.loads(data)
+        found = parsed(data)
         exit_code, error, profile = found["exit"], found["error"], found["profile"]
-    except (ValueError, zlib.error, KeyError, TypeError, RecursionError) as broken:
+    except (ValueError, zlib.error, KeyError, TypeError) as broken:
         raise ParcelError(f"the result makes no sense: {broken}") from broken
     if type(exit_code) is not int or not isinstance(error, str) or not isinstance(profile, str):
         raise ParcelError("the result makes no sense: it is not what a probe sends")

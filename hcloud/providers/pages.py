@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 from hcloud.errors import UnreachableError
+from hcloud.model.json_text import parsed
 from hcloud.providers.http import Fetcher, Progress, shown
 
 MOST_PAGES = 5_000
@@ -36,8 +36,8 @@ def fetch_pages(first: str, fetcher: Fetcher, next_page: NextPage, progress: Pro
 
 def _members(body: bytes, url: str) -> dict[str, object]:
     try:
-        page = json.loads(body)
-    except (ValueError, RecursionError) as error:
+        page = parsed(body)
+    except ValueError as error:
         raise UnreachableError(f"{shown(url)} sent no sound JSON: {error}; stored prices are unchanged") from error
     if not isinstance(page, dict):
         raise UnreachableError(f"{shown(url)} sent no page of a listing; stored prices are unchanged")

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, mo
 
 from hcloud.errors import FileError, InputError, UsageError, did_you_mean
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
-from hcloud.model.files import HEAD, check_sort
+from hcloud.model.files import HEAD, check_sort, kind_of
 from hcloud.planning.settings import Divisible, HistorySettings, Market, Outlook, PlanSettings, RiskSettings
 from hcloud.readers.live_sections import FleetSection, LimitsSection, LiveSection, ReportSection
 from hcloud.readers.safe_yaml import load_yaml
@@ -256,7 +256,8 @@ def load_config(file: Path | None = None, environment: Mapping[str, str] = os.en
     """
     named = file or (Path(environment["HYC_CONFIG"]) if environment.get("HYC_CONFIG") else None)
     if named is not None and not named.is_file():
-        what = "is a directory, not a configuration file" if named.is_dir() else "no such configuration file"
+        kind = kind_of(named.stat().st_mode) if named.exists() else ""
+        what = f"is {kind}, not a configuration file" if kind else "no such configuration file"
         raise UsageError(f"{named}: {what}", hint="write one with 'hcloud init'")
     chosen = named or Path(FILE_NAME)
     files = [path for path in (_user_file(), chosen) if path.is_file()]

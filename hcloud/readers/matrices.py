@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +11,7 @@ import numpy as np
 
 from hcloud.classify.matrix import Matrix
 from hcloud.errors import InputError, UsageError
+from hcloud.model.json_text import parsed
 from hcloud.model.profile import Aspect
 
 FORMAT_VERSION = "1.0"
@@ -36,8 +36,8 @@ def load_matrices(path: Path) -> Mapping[Aspect, Matrix]:
 
 def _from_json(path: Path) -> dict[Aspect, Mapping[str, Any]]:
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        document = parsed(path.read_text(encoding="utf-8"))
+    except ValueError as error:
         raise InputError(f"{path}: not JSON: {error}") from None
     if not isinstance(document, dict) or not isinstance(document.get("matrices"), dict):
         raise InputError(f"{path}: not a corpus: no mapping 'matrices'")

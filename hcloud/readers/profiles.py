@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hcloud.errors import InputError, Problem, UsageError, did_you_mean
+from hcloud.model.files import kind_of
 from hcloud.model.profile import RESOURCES, Aspect, Failed, Measured, Metric, Profile, size_of
 from hcloud.model.workload import Kind
 from hcloud.readers.stated import Stated, read_document
@@ -27,7 +28,8 @@ def load_profile(path: Path) -> Profile:
     """The profile in a file; raises InputError with everything that is wrong with it, UsageError where none is."""
     if not path.is_file():
         names = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-        what = "is a directory, not a profile" if path.is_dir() else f"no such profile{did_you_mean(path.name, names)}"
+        kind = kind_of(path.stat().st_mode) if path.exists() else ""
+        what = f"is {kind}, not a profile" if kind else f"no such profile{did_you_mean(path.name, names)}"
         raise UsageError(f"{path}: {what}", hint="hcloud profile run writes one, hcloud profile list lists them")
     stated = Stated(str(path))
     head = stated.head(read_document(path, "profile"), TOP, OPTIONAL)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import yaml
 
 from hcloud.errors import InputError
+from hcloud.model.json_text import said
 
 if TYPE_CHECKING:
     _Base = yaml.SafeLoader
@@ -76,7 +77,7 @@ def load_yaml(text: str, name: str, *, decimals: bool = False) -> object:
         finally:
             loader.dispose()
     except (yaml.YAMLError, ValueError, ArithmeticError, RecursionError) as error:
-        raise InputError(f"{name} cannot be read as YAML: {' '.join(str(error).split())}") from error
+        raise InputError(f"{name} cannot be read as YAML: {said(error)}") from error
     return value
 
 

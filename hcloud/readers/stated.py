@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hcloud.errors import InputError, Problem, UsageError
-from hcloud.model.files import HEAD, check_sort
+from hcloud.model.files import HEAD, check_sort, kind_of
 from hcloud.model.strategy import FORMAT_VERSION, Key, Origin, Parameter, Value
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.units import counted
@@ -26,6 +26,8 @@ def find_file(name: str, known: Sequence[str], folder: Path, what: str) -> Path:
     path = Path(name)
     if path.is_file():
         return path
+    if path.exists() and (kind := kind_of(path.stat().st_mode)):
+        raise UsageError(f"{name}: is {kind}, not a {what}")
     if path.suffix in (".yaml", ".yml") or "/" in name:
         raise UsageError(f"{name}: no such {what} file")
     close = difflib.get_close_matches(name.lower(), [k.lower() for k in known], n=1, cutoff=0.5)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hcloud.errors import InputError, UsageError, did_you_mean
+from hcloud.model.json_text import parsed
 
 LARGEST = 64 * 1024 * 1024
 GIB = float(1 << 30)
@@ -53,7 +53,7 @@ def load_use(path: Path, name: str, machine: Machine) -> Use:
     try:
         text = path.read_text(encoding="utf-8-sig")
         samples = list(FORMATS[name](text))
-    except (ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError, csv.Error) as error:
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, csv.Error) as error:
         raise InputError(f"{path}: not usable as {name}: {type(error).__name__}: {error}") from None
     return _use(samples, machine, path)
 
@@ -148,7 +148,7 @@ def _cloudwatch(text: str) -> Iterator[Sample]:
 
 
 def _parsed(text: str) -> Any:
-    return json.loads(text)
+    return parsed(text)
 
 
 def _moment(value: object) -> datetime:

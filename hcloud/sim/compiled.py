@@ -5,14 +5,14 @@ from __future__ import annotations
 import importlib
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from hcloud.sim import kernel_cache
+from hcloud import kernel_cache
+from hcloud.kernel_cache import cached_in, own_functions
 
 KERNELS = (
     "policy.quality",
@@ -41,8 +41,9 @@ OUT_OF_LINE = frozenset(
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
 
 ENGINE, SESSION = "engine", "session"
+SIMULATE = "sim.engine.simulate"
 ENTRIES = {
-    ENGINE: ("sim.engine.simulate",),
+    ENGINE: (SIMULATE,),
     SESSION: (
         *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
         *(f"control.controller.{name}" for name in ("tick", "suffer", "interrupt")),
@@ -51,12 +52,12 @@ ENTRIES = {
 }
 """The kernels that plain Python calls, by what they are called for. Each is kept on disk with all that it calls."""
 
-PLAIN_JOBS = 250
+PLAIN_DECISIONS = 250
+"""A controller in plain Python decides on as many jobs while numba is imported and loads what it compiled before."""
+PLAIN_JOBS = 2_000
 """Plain Python simulates as many jobs in less time than numba takes to import and load what it compiled before."""
-PLAIN_STEP = 100
-"""Jobs that plain Python simulates, in about half a second, before it asks whether the compiled engine is ready."""
-
-Engine = Callable[..., bool]
+PLAIN_MOST = 50_000
+"""Plain Python simulates as many jobs, a quarter of a millisecond each, while another process compiles the engine."""
 
 
 class _Spent:
@@ -69,24 +70,19 @@ def kernels(jobs: int) -> dict[str, Any]:
     """The kernels by ``module.name``: plain Python while a process asks for little, compiled from then on; the answers
     agree."""
     _Spent.jobs += jobs
-    return plain() if _Spent.jobs <= PLAIN_JOBS else compiled(SESSION)
+    return plain() if _Spent.jobs <= PLAIN_DECISIONS else compiled(SESSION)
 
 
-def steps(jobs: int, parts: int) -> Iterator[tuple[Engine, int]]:
-    """The engine to go on with, and up to which job: in so many parts, one after the other, until the caller stops.
-
-    Plain Python while a process asks for little and while the engine is being compiled, which another process does.
-    Both write the same bytes into the same tables, so that it does not show who did which part.
-    """
+def begins_plainly(jobs: int) -> bool:
+    """Whether plain Python begins a run of so many jobs: while a process asks for little, and while the engine is being
+    compiled, unless the run is so long that plain Python would not get far."""
     _Spent.jobs += jobs
-    wanted, until = _Spent.jobs > PLAIN_JOBS, 0
-    while True:
-        if wanted and is_made(ENGINE):
-            until += max(1, -(-jobs // parts))
-            yield compiled(ENGINE)["sim.engine.simulate"], min(until, jobs + 1)
-        else:
-            until += PLAIN_STEP
-            yield plain()["sim.engine.simulate"], min(until, jobs + 1)
+    return _Spent.jobs <= PLAIN_JOBS or (not is_made(ENGINE) and jobs <= PLAIN_MOST)
+
+
+def goes_on_plainly(left: int) -> bool:
+    """Whether plain Python also simulates the jobs that are left: those are few, or the engine is not compiled yet."""
+    return left <= PLAIN_JOBS or not is_made(ENGINE)
 
 
 @cache
@@ -133,22 +129,7 @@ def _loaded(group: str) -> dict[str, Any]:
 
 def twins(compile_one: Callable[[str, FunctionType], Any]) -> dict[str, Any]:
     """The kernels by ``module.name``, each rebuilt and compiled by ``compile_one``; see :mod:`kernel_cache`."""
-    modules = ((name, vars(_module(name)), own_functions(_module(name))) for name in KERNELS)
-    return kernel_cache.twins(modules, cache_folder(), compile_one)
-
-
-@contextmanager
-def cached_in(place: Path) -> Iterator[None]:
-    """Let numba keep there what is declared meanwhile."""
-    import numba
-
-    settings: Any = numba.config
-    before = settings.CACHE_DIR
-    settings.CACHE_DIR = str(place)
-    try:
-        yield
-    finally:
-        settings.CACHE_DIR = before
+    return kernel_cache.twins(((name, _module(name)) for name in KERNELS), cache_folder(), compile_one)
 
 
 _makers: dict[str, subprocess.Popen[bytes]] = {}
@@ -193,12 +174,3 @@ def cache_folder() -> Path:
 
 def _module(name: str) -> ModuleType:
     return importlib.import_module(f"hcloud.{name}")
-
-
-def own_functions(module: ModuleType) -> dict[str, FunctionType]:
-    """The functions defined in the module itself."""
-    return {
-        name: value
-        for name, value in vars(module).items()
-        if isinstance(value, FunctionType) and value.__module__ == module.__name__
-    }

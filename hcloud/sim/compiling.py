@@ -26,8 +26,9 @@ from numba.core.compiler_machinery import FunctionPass, register_pass
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NopythonRewrites
 
+from hcloud.kernel_cache import cached_in
 from hcloud.policy.records import Ints, Reals, Table, table
-from hcloud.sim.compiled import ENTRIES, OUT_OF_LINE, cache_folder, cached_in, plain, twins
+from hcloud.sim.compiled import ENTRIES, OUT_OF_LINE, cache_folder, plain, twins
 
 
 class _NoEnvironment:

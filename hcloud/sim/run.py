@@ -13,13 +13,16 @@ from hcloud.control.state import INTERRUPTIBLE
 from hcloud.errors import HcloudError
 from hcloud.model.catalog import Offer
 from hcloud.policy.records import Ints, Reals, column
+from hcloud.sim import compiled
 from hcloud.sim.build import Setting, build, usual_capacity
-from hcloud.sim.compiled import steps
+from hcloud.sim.objects import as_objects, write_back
 from hcloud.sim.prepare import Tasks
 from hcloud.sim.world import Capacity, World
 from hcloud.units import SECONDS_PER_HOUR
 
 _STEPS = 20
+_PLAIN_STEP = 1_000
+"""Jobs that plain Python simulates, in a quarter of a second, between two looks for the compiled engine."""
 _MOST_DOUBLINGS = 8
 
 
@@ -66,13 +69,32 @@ def run(
 
 
 def _finished(made: World, jobs: int, advance: Callable[[float], None] | None) -> bool:
-    """Run in steps of arrivals, so that progress can be shown; False where a table was too short."""
-    for simulate, until in steps(jobs, _STEPS):
-        if simulate(made, until):
-            break
-        if advance:
-            advance(min(until / max(jobs, 1), 1.0))
+    """Run in steps of arrivals, so that progress can be shown; False where a table was too short.
+
+    Plain Python may begin and the compiled engine go on: both write the same bytes into the tables.
+    """
+    until = _plainly(made, jobs, advance) if compiled.begins_plainly(jobs) else 0
+    if until <= jobs:
+        engine, step = compiled.compiled(compiled.ENGINE)[compiled.SIMULATE], max(-(-jobs // _STEPS), 1)
+        while not engine(made, min(until + step, jobs + 1)):
+            until += step
+            _tell(advance, until, jobs)
     return not (made.tally.full or made.control.desk.overflow)
+
+
+def _plainly(made: World, jobs: int, advance: Callable[[float], None] | None) -> int:
+    """Run in plain Python, until the engine is compiled or to the end; how many jobs have come, one more at the end."""
+    engine, objects, until = compiled.plain()[compiled.SIMULATE], as_objects(made), 0
+    while until <= jobs and compiled.goes_on_plainly(jobs - until):
+        until = jobs + 1 if engine(objects, until + _PLAIN_STEP) else until + _PLAIN_STEP
+        _tell(advance, until, jobs)
+    write_back(objects, made)
+    return until
+
+
+def _tell(advance: Callable[[float], None] | None, until: int, jobs: int) -> None:
+    if advance and until < jobs:
+        advance(until / jobs)
 
 
 @dataclass(frozen=True, slots=True)

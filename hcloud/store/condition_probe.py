@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from hcloud import __version__
 from hcloud.errors import UsageError
+from hcloud.model.json_text import parsed
 from hcloud.store.bucket import Bucket
 from hcloud.store.place import ChangedError
 
@@ -59,7 +60,7 @@ def _is_noted(bucket: Bucket) -> bool:
     """A note of another store (the objects were copied) or one that cannot be read says nothing."""
     data = bucket.read(NOTE)
     try:
-        return data is not None and json.loads(data)["store"] == bucket.objects.where
+        return data is not None and parsed(data)["store"] == bucket.objects.where
     except (ValueError, KeyError, TypeError):
         return False
 

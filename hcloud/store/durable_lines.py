@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hcloud.errors import HcloudError, InputError
+from hcloud.model.json_text import parsed
 from hcloud.store.intent_codec import LONGEST_LINE, NO_SUM, sealed
 from hcloud.store.place import Place, UnsyncedError
 
@@ -88,8 +88,8 @@ class DurableLines:
         if len(line) > LONGEST_LINE:
             raise self._damaged(number, f"longer than any ({LONGEST_LINE} bytes)")
         try:
-            content = json.loads(line)
-        except (ValueError, RecursionError) as error:
+            content = parsed(line)
+        except ValueError as error:
             raise self._damaged(number, str(error)) from None
         if not isinstance(content, dict) or "sum" not in content:
             raise self._damaged(number, "no checksum")

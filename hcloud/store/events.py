@@ -25,6 +25,7 @@ from hcloud.model.event import (
     Ready,
     Sample,
 )
+from hcloud.model.json_text import said
 
 UNBOUNDED = "unbounded"
 """A margin without end: JSON knows no infinity."""
@@ -51,8 +52,8 @@ def from_line(text: str) -> Document:
     """The object a line holds; raises EventError where it holds none."""
     try:
         document = _decode(text)
-    except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
-        raise EventError(f"not JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise EventError(f"not JSON: {said(error)}") from None
     if not isinstance(document, dict):
         raise EventError("not a JSON object")
     return document

@@ -174,6 +174,8 @@ def _is_closed(line: bytes) -> bool:
     """Whether the object that a line begins is over before the line is: then something else took the line feed."""
     try:
         _, end = json.JSONDecoder().raw_decode(line.decode("ascii"))
+    except RecursionError:  # no line of ours begins like that
+        return True
     except ValueError:
         return False
     return end < len(line)

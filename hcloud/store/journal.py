@@ -15,7 +15,7 @@ from hcloud.model.decision import Decision
 from hcloud.model.event import Event, EventError
 from hcloud.policy.rules import Rules
 from hcloud.store.events import decision_document, event_document, from_line, parse_decision, parse_event, to_line
-from hcloud.store.looked_at import check_file
+from hcloud.store.looked_at import check_file, check_place
 from hcloud.store.whole import write_whole
 
 FORMAT_VERSION = "1.0"
@@ -79,8 +79,7 @@ def check_target(path: Path) -> None:
     """Refuse, with InputError, a place where no journal can or should be written."""
     if not path.parent.is_dir():
         raise InputError(f"{path}: the directory {path.parent} does not exist")
-    if path.is_symlink() or path.is_dir():
-        raise InputError(f"{path}: is {'a symbolic link' if path.is_symlink() else 'a directory'}, not a journal")
+    check_place(path, "a journal")
     if path.exists() and path.stat().st_size > 0:
         with path.open("rb") as file:
             if b'"journal"' not in file.read(200):

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from hcloud.control.ports import Crash
 from hcloud.errors import HcloudError, LockedError, UsageError
+from hcloud.model.json_text import parsed
 from hcloud.model.state import LockInfo
 from hcloud.store.crash import go_on
 from hcloud.store.place import LOCK
@@ -97,7 +98,7 @@ def note_of(info: LockInfo) -> dict[str, object]:
 def noted(data: bytes) -> LockInfo | None:
     """The holder that a note tells of; None where it is empty, half written or damaged: it is only a note."""
     try:
-        note = json.loads(data)
+        note = parsed(data)
         since = datetime.fromisoformat(note["since"]).astimezone(UTC)
         name, user, host, purpose = (str(note[key])[:200] for key in ("id", "user", "host", "purpose"))
         return LockInfo(name, user, host, int(note["pid"]), since, purpose)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from hcloud.errors import FileError
-from hcloud.model.files import HEAD, check_sort, no_such_file, sort_of
+from hcloud.errors import FileError, HcloudError, InputError
+from hcloud.model.files import HEAD, check_sort, kind_of, no_such_file, sort_of
 
 SHOWN_NAMES = 1000  # ours: of so many names beside it a likely one is looked for
 
@@ -15,7 +15,7 @@ def check_file(path: Path, *wanted: str, hint: str = "") -> str:
     wanted, FileError where it cannot be read."""
     try:
         if not path.is_file():
-            raise no_such_file(str(path), wanted[0], (path.is_dir(), _beside(path)), hint)
+            raise no_such_file(str(path), wanted[0], (kind_at(path), _beside(path)), hint)
         with path.open("rb") as file:
             head = file.read(HEAD)
     except OSError as error:
@@ -23,9 +23,32 @@ def check_file(path: Path, *wanted: str, hint: str = "") -> str:
     return check_sort(path, head, *wanted)
 
 
+def kind_at(path: Path) -> str:
+    """What is at a path that is no plain file, as :func:`hcloud.model.files.kind_of` names it; empty for nothing."""
+    try:
+        return kind_of(path.stat().st_mode)
+    except OSError:
+        return ""
+
+
+def check_place(path: Path, sort: str, refused: type[HcloudError] = InputError) -> None:
+    """Refuse, with InputError or what ``refused`` says, to write ``sort`` over what is no plain file: a pipe would be
+    waited for, a link or a device replaced."""
+    try:
+        kind = kind_of(path.lstat().st_mode)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise FileError.of(error, path, "written") from None
+    if kind:
+        raise refused(f"{path} is {kind}; {sort} is only written to a plain file")
+
+
 def sort_at(path: Path) -> str:
     """The sort of a file, empty where it could be any or cannot be read."""
     try:
+        if not path.is_file():
+            return ""
         with path.open("rb") as file:
             found = sort_of(file.read(HEAD))
     except OSError:

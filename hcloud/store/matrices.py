@@ -15,6 +15,7 @@ from hcloud import __version__
 from hcloud.classify.matrix import Matrix
 from hcloud.errors import UsageError
 from hcloud.model.profile import Aspect
+from hcloud.store.looked_at import check_place
 from hcloud.store.whole import write_whole
 
 FORMAT_VERSION = "1.0"
@@ -26,6 +27,7 @@ def save_matrices(matrices: Mapping[Aspect, Matrix], path: Path) -> None:
         raise UsageError(f"{path}: write to a name that ends in .json or .npz")
     if not path.parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}")
+    check_place(path, "a corpus")
     data = _json(matrices) if path.suffix.lower() == ".json" else _npz(matrices)
     write_whole(path, [data])
 

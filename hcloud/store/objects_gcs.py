@@ -32,6 +32,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
     UsageError,
 )
+from hcloud.model.json_text import parsed
 from hcloud.store.objects import (
     ABSENT,
     ConditionError,
@@ -151,7 +152,7 @@ class GoogleObjects:
 
     def _generation(self, reply: requests.Response) -> str:
         try:
-            return str(reply.json()["generation"])
+            return str(parsed(reply.content)["generation"])
         except (ValueError, KeyError, TypeError):
             raise LostError(
                 UnknownOutcomeError(
@@ -185,7 +186,7 @@ class GoogleObjects:
     def _document(self, operation: str, reply: requests.Response) -> dict[str, Any]:
         self._check(operation, reply)
         try:
-            found = reply.json()
+            found = parsed(reply.content)
         except (ValueError, requests.RequestException):
             found = None
         if not isinstance(found, dict):
@@ -246,7 +247,7 @@ def _related(writing: Writing) -> tuple[str, bytes]:
 
 def _error(reply: requests.Response) -> dict[str, Any]:
     try:
-        found = reply.json()["error"]
+        found = parsed(reply.content)["error"]
     except (ValueError, KeyError, TypeError, requests.RequestException):
         return {}
     return found if isinstance(found, dict) else {}

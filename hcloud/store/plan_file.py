@@ -13,8 +13,9 @@ from pydantic import TypeAdapter, ValidationError
 from hcloud import __version__
 from hcloud.errors import InputError, Problem
 from hcloud.model.change import ChangeSet
+from hcloud.model.json_text import parsed
 from hcloud.model.plan import FORMAT_VERSION, Plan
-from hcloud.store.looked_at import check_file
+from hcloud.store.looked_at import check_file, check_place
 from hcloud.store.whole import write_whole
 
 if TYPE_CHECKING:
@@ -65,10 +66,7 @@ def check_target(path: Path) -> None:
         raise InputError(f"{path}: the directory {path.parent} does not exist")
     if not os.access(path.parent, os.W_OK):
         raise InputError(f"{path}: the directory {path.parent} cannot be written to")
-    if path.is_symlink():
-        raise InputError(f"{path}: is a symbolic link; a plan is only written to a plain file")
-    if path.is_dir():
-        raise InputError(f"{path}: is a directory")
+    check_place(path, "a plan")
     if path.exists() and not _looks_like_a_plan(path):
         raise InputError(f"{path}: exists and is not a plan; it is not overwritten")
 
@@ -179,8 +177,8 @@ def _read(path: Path, *wanted: str) -> dict[str, object]:
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path}: larger than any plan ({LARGEST} bytes)")
     try:
-        document = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
+        document = parsed(path.read_text(encoding="utf-8-sig"))
+    except ValueError as error:
         hint = "a plan is written by 'hcloud plan --out FILE'; it may have been cut off or edited"
         raise InputError(f"{path}: not JSON: {error}", hint=hint) from None
     version = str(document.get("format_version", "")) if isinstance(document, dict) else ""

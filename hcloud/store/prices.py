@@ -17,6 +17,7 @@ from hcloud.catalog.shapes import family_of
 from hcloud.catalog.table import COLUMNS, read_table, write_table
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice, SustainedUse
+from hcloud.model.json_text import parsed
 from hcloud.units import parse_decimal, plain
 
 DIRECTORY_VARIABLE = "HYC_PRICES"
@@ -166,7 +167,7 @@ def _quarantine_row(refused: QuarantinedPrice) -> dict[str, str]:
 
 def _read_meta(path: Path) -> Mapping[str, object]:
     try:
-        meta = json.loads(path.read_text(encoding="utf-8"))
+        meta = parsed(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

@@ -14,6 +14,7 @@ import yaml
 
 from hcloud.errors import InputError
 from hcloud.model.profile import RESOURCES, Aspect, Measured, Profile
+from hcloud.store.looked_at import check_place
 from hcloud.store.whole import write_whole
 
 FORMAT_VERSION = "1.0"
@@ -82,8 +83,7 @@ def check_target(path: Path) -> None:
     """Refuse, with InputError, to write where no profile can or should be (a profile may replace a profile)."""
     if not path.parent.is_dir():
         raise InputError(f"{path}: the directory {path.parent} does not exist")
-    if path.is_symlink() or path.is_dir():
-        raise InputError(f"{path}: is {'a symbolic link' if path.is_symlink() else 'a directory'}, not a profile")
+    check_place(path, "a profile")
     if path.exists() and path.stat().st_size > 0:
         with path.open("rb") as file:
             if not file.read(len(_MARK)) == _MARK:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from hcloud.errors import InputError, Problem
+from hcloud.model.json_text import parsed
 from hcloud.model.purchase import FORMAT_VERSION, PurchasePlan
 from hcloud.planning.purchase_gates import check_items
-from hcloud.store.looked_at import check_file
+from hcloud.store.looked_at import check_file, check_place
 from hcloud.store.whole import write_whole
 
 if TYPE_CHECKING:
@@ -73,8 +74,7 @@ def check_target(path: Path) -> None:
     """Refuse, with InputError, to write where no purchase plan can or should be (one may replace another)."""
     if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise InputError(f"{path}: the directory {path.parent} does not exist or cannot be written to")
-    if path.is_symlink() or path.is_dir():
-        raise InputError(f"{path}: is {'a symbolic link' if path.is_symlink() else 'a directory'}, not a file")
+    check_place(path, "a purchase plan")
     if path.exists() and _MARK not in path.read_text(encoding="utf-8", errors="replace")[:400]:
         raise InputError(f"{path}: exists and is not a purchase plan; it is not overwritten")
 
@@ -90,8 +90,8 @@ def load_purchase_plan(path: Path) -> PurchasePlan:
     be, or where one byte of it is not as it was written."""
     text = _text(path)
     try:
-        document = json.loads(text, parse_constant=_no_number)
-    except (ValueError, RecursionError) as error:
+        document = parsed(text, parse_constant=_no_number)
+    except ValueError as error:
         raise InputError(f"{path}: not JSON: {error}") from None
     content = document.get("purchase_plan") if isinstance(document, dict) else None
     if not isinstance(content, dict):

@@ -17,6 +17,7 @@ from typing import Any
 
 from hcloud.control.ports import Crash
 from hcloud.errors import HcloudError
+from hcloud.model.json_text import parsed
 from hcloud.model.state import LockInfo
 from hcloud.store.bucket import Bucket
 from hcloud.store.condition_probe import check_conditions
@@ -118,7 +119,7 @@ def _holder(data: bytes | None) -> LockInfo | None:
 
 def _is_released(data: bytes) -> bool:
     try:
-        found: Any = json.loads(data)
+        found: Any = parsed(data)
     except ValueError:
         return False
     return isinstance(found, dict) and set(found) == {_RELEASED}
@@ -127,7 +128,7 @@ def _is_released(data: bytes) -> bool:
 def _is_dead_here(note: bytes, info: LockInfo) -> bool:
     """Whether a holder is known to be dead: it ran where we run, and there is no such process any more."""
     machine = _machine()
-    if info.pid <= 0 or not machine or json.loads(note).get("machine") != machine:
+    if info.pid <= 0 or not machine or parsed(note).get("machine") != machine:
         return False
     try:
         os.kill(info.pid, 0)

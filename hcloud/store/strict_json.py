@@ -7,6 +7,7 @@ import re
 from typing import NoReturn
 
 from hcloud.errors import InputError
+from hcloud.model.json_text import parsed
 
 HINT = (
     "hcloud recover rebuilds it from the machines' tags and the journal; state.json.previous is the version before it"
@@ -25,13 +26,11 @@ def load_strict(data: bytes, where: str, hint: str = HINT) -> dict[str, object]:
     _check_bytes(data, where, hint)
     try:
         text = data.decode("utf-8")
-        document = json.loads(
-            text, object_pairs_hook=_without_twins, parse_float=_no_fraction, parse_constant=_no_fraction
-        )
+        document = parsed(text, object_pairs_hook=_without_twins, parse_float=_no_fraction, parse_constant=_no_fraction)
     except json.JSONDecodeError as error:
         second = "a second document begins" if error.msg == "Extra data" else f"is not JSON: {error.msg}"
         raise InputError(f"{where}: line {error.lineno}: {second}", hint=hint) from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise InputError(f"{where}: cannot be read: {' '.join(str(error).split())[:200]}", hint=hint) from None
     if not isinstance(document, dict):
         raise InputError(f"{where}: holds no JSON object", hint=hint)

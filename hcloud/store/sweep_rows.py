@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hcloud.errors import HcloudError, InputError, UsageError, writing
+from hcloud.model.json_text import parsed
+from hcloud.store.looked_at import check_place
 
 FORMAT_VERSION = "1.0"
 ROWS = "rows.jsonl"
@@ -75,8 +77,7 @@ def open_rows(folder: Path | None, inputs: str) -> Iterator[RowFile]:
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     path = folder / ROWS
-    if path.is_symlink():
-        raise UsageError(f"{path}: is a symbolic link; rows are only written to a plain file")
+    check_place(path, "a table of rows", UsageError)
     with path.open("a+b") as file:
         _lock(file, path)
         file.seek(0)
@@ -110,7 +111,7 @@ def _read(file: BinaryIO, path: Path, inputs: str) -> tuple[dict[str, Row], int]
 
 def _parse(line: bytes, where: str, inputs: str) -> Row:
     try:
-        document = json.loads(line)
+        document = parsed(line)
         version, theirs = str(document["format_version"]), document["inputs"]
         row = Row(*(document[k] for k in ("what_if", "strategy", "seed", "changes", "figures")))
     except (ValueError, KeyError, TypeError):

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hcloud.errors import writing
+from hcloud.store.looked_at import check_place
 
 
 def write_whole(path: Path, parts: Iterable[str | bytes]) -> None:
@@ -30,12 +31,10 @@ def write_whole(path: Path, parts: Iterable[str | bytes]) -> None:
 
 def write_shown(path: Path, content: str | bytes) -> None:
     """The same for what is made to be shown around, with the rights that the user's umask gives: a picture, a page, a
-    table. What is no plain file (a pipe, a terminal) is written to as it is."""
+    table."""
     data = content.encode() if isinstance(content, str) else content
+    check_place(path, "what is shown")
     with writing(path):
-        if path.exists() and not path.is_file():
-            path.write_bytes(data)
-            return
         fresh = path.with_name(f".{path.name}.{os.getpid()}")
         try:
             fresh.unlink(missing_ok=True)

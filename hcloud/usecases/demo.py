@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -14,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from hcloud.model.json_text import parsed
 from hcloud.planning.slots import RESERVED
 from hcloud.store.crash import KILLED_EXIT
 from hcloud.usecases.demo_files import PROGRAM, is_measured, take_stand_in, write_inputs, write_program
@@ -97,11 +97,11 @@ class Demo:
     def facts(self) -> Facts:
         """What the ledger says; DemoError where it does not fit what was shown."""
         told = next((self.folder / SCREENS).glob("*report-cost*")).read_text(encoding="utf-8")
-        report = json.loads(told[told.index("{") : told.rindex("}") + 1])
+        report = parsed(told[told.index("{") : told.rindex("}") + 1])
         return facts_of(self.folder, self._changes(), report)
 
     def _changes(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = json.loads((self.folder / PLAN).read_text(encoding="utf-8"))["changes"]
+        found: Mapping[str, Any] = parsed((self.folder / PLAN).read_text(encoding="utf-8"))["changes"]
         return found
 
     def _known(self) -> Mapping[str, str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from typing import Any
 
 from hcloud.errors import HcloudError
 from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.json_text import parsed
 from hcloud.units import cents
 from hcloud.usecases.demo_files import REGION
 
@@ -38,7 +38,7 @@ class Facts:
 
 def facts_of(folder: Path, changes: Mapping[str, Any], report: Mapping[str, Any]) -> Facts:
     """What the ledger of a walk says; DemoError where it does not fit what was planned and reported."""
-    ledger = json.loads((folder / LEDGER).read_text(encoding="utf-8"))
+    ledger = parsed((folder / LEDGER).read_text(encoding="utf-8"))
     machines = ledger["machines"]
     found = Facts(
         wanted=sum(int(slot["count"]) for slot in changes["slots"]),
@@ -62,7 +62,7 @@ def facts_of(folder: Path, changes: Mapping[str, Any], report: Mapping[str, Any]
 
 def first_day(folder: Path) -> str:
     """The day of the first machine, by the fake's clock."""
-    machines = json.loads((folder / LEDGER).read_text(encoding="utf-8"))["machines"]
+    machines = parsed((folder / LEDGER).read_text(encoding="utf-8"))["machines"]
     made = min((float(machine["made_at"]) for machine in machines), default=0.0)
     return datetime.fromtimestamp(made, UTC).date().isoformat()
 

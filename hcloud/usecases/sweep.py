@@ -13,8 +13,10 @@ from hcloud.errors import UsageError
 from hcloud.model.workload import Jobs
 from hcloud.readers.config import Loaded
 from hcloud.readers.strategies import NAMES, load_strategy
+from hcloud.sim.comparison import MOST_REFUSED, Dropped
 from hcloud.sim.interval import Interval
 from hcloud.store.sweep_rows import Row, RowFile, open_rows
+from hcloud.units import counted
 from hcloud.usecases.simulation import Asked, open_study
 from hcloud.usecases.sweep_bench import Bench
 from hcloud.usecases.sweep_engines import Engine
@@ -76,7 +78,20 @@ class Prepared:
         workload = self.bench.study.jobs.provenance.name
         key, cloud = self.bench.study.shop.reserved.key, self.bench.study.cloud.name
         place = f"{key.provider} {key.region}, {key.instance_type} reserved, cloud {cloud}"
-        return Sweep(self.grid, workload, self.bench.digest, names, cells, self.notes, place)
+        notes = (*self.notes, *_left_out(cells, self.bench.study.dropped))
+        return Sweep(self.grid, workload, self.bench.digest, names, cells, notes, place)
+
+
+def _left_out(cells: tuple[Cell, ...], dropped: Dropped) -> Iterator[str]:
+    """What of the work no type holds: before any run, and by row where it is too much to compare dollars."""
+    if dropped.jobs:
+        yield f"{counted(dropped.jobs, 'job')} left out ({dropped.work:.1%} of the work): no type holds them"
+    for cell in cells:
+        refused = cell.figures.get("refused_work")
+        work = dropped.work + (1 - dropped.work) * (refused.mean if refused else 0.0)
+        if work > MOST_REFUSED:
+            changes = " ".join(f"{key}={value}" for key, value in cell.changes.items())
+            yield f"{cell.strategy} with {changes} left out {work:.1%} of the work: do not compare its dollars"
 
 
 def prepare(loaded: Loaded, at: datetime, request: Request, jobs: Jobs | None = None) -> Prepared:

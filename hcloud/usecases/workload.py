@@ -17,6 +17,7 @@ from hcloud.planning.demand import demand_of, peak_cores
 from hcloud.planning.forecast import choose_step
 from hcloud.planning.settings import Outlook
 from hcloud.planning.window import demand_within, window_of
+from hcloud.store.looked_at import check_place
 from hcloud.units import SECONDS_PER_HOUR
 from hcloud.usecases.sources import SCENARIO_PREFIX, within
 
@@ -186,8 +187,7 @@ def convert(workload: Workload, target: Path, *, force: bool = False) -> int:
     suffix = target.suffix.lower()
     if suffix not in (".csv", ".parquet"):
         raise UsageError(f"{target}: write to a name that ends in .csv or .parquet")
-    if target.is_symlink():
-        raise InputError(f"{target} is a symbolic link; a workload is only written to a plain file")
+    check_place(target, "a workload")
     if target.exists() and not force:
         raise InputError(f"{target} is there already", hint="choose another name, or overwrite it with --force")
     table = _series_table(workload, suffix) if isinstance(workload, Demand) else _jobs_table(workload)

@@ -147,7 +147,8 @@ def _nearest(refusals: Sequence[Refusal]) -> list[Refusal]:
 
 
 def _where(flip: Flip) -> str:
-    return change(flip) if flip.lever is Lever.DEMAND else f"at ${price(flip.at)}/h {change(flip)}"
+    by = change(flip)
+    return by if flip.lever is Lever.DEMAND or by.startswith("any") else f"at ${price(flip.at)}/h {by}"
 
 
 def _shortly(flip: Flip) -> str:
@@ -168,12 +169,12 @@ def price(value: Decimal) -> str:
 
 
 def change(flip: Flip) -> str:
-    """By how much it has to change, with as many digits as tell; never as nothing."""
+    """By how much it has to change, in tenths or hundredths of a per cent; what is less is any change at all."""
     by = float(flip.change)
-    for digits in (1, 2, 3, 4):
+    for digits in (1, 2):
         if round(by, digits + 2):
             return f"{by:+.{digits}%}"
-    return "at the next step " + ("up" if by >= 0 else "down")
+    return "any rise" if by >= 0 else "any fall"
 
 
 def said_of_flip(flip: Flip) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hcloud.errors import UsageError
+from hcloud.store.looked_at import check_place
 from hcloud.store.whole import write_shown
 
 if TYPE_CHECKING:
@@ -23,8 +24,7 @@ def check_picture(path: Path) -> None:
     """UsageError where a picture cannot be saved under that name: ask before long work."""
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{path}: write to a name that ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}")
-    if path.is_symlink():
-        raise UsageError(f"{path} is a symbolic link; a picture is only written to a plain file")
+    check_place(path, "a picture", UsageError)
     if not path.absolute().parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}")
 
@@ -33,8 +33,7 @@ def check_page(path: Path) -> None:
     """UsageError where a page cannot be written to that name; a page may replace a page."""
     if path.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{path}: a page is written to a name that ends in .html")
-    if path.is_symlink() or path.is_dir():
-        raise UsageError(f"{path} is a symbolic link or a folder; a page is only written to a plain file")
+    check_place(path, "a page", UsageError)
     if not path.absolute().parent.is_dir():
         raise UsageError(f"{path}: there is no folder {path.parent}")
 

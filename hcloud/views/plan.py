@@ -216,8 +216,8 @@ def proof(plan: Plan) -> Iterable[str]:
     exact = "proven optimal" if not shown.gap else f"within {max(gap, 0.0001):.2%} of the optimum"
     yield f"{exact} for whole instances of its types ({shown.method}; gap {format_money(shown.gap, 2)})"
     bound = plan.alternatives[-1].total
-    above = float(plan.after.total / bound - 1) if bound else 0.0
-    yield f"no mix of the allowed types in one region undercuts the lower bound; this plan is {above:.1%} above it"
+    below = float(1 - bound / plan.after.total) if plan.after.total else 0.0
+    yield f"no mix of the allowed types in one region undercuts the lower bound, {below:.1%} below this plan"
 
 
 def _if_less(plan: Plan) -> str:

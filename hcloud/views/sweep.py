@@ -15,6 +15,7 @@ from rich.text import Text
 
 from hcloud import __version__
 from hcloud.errors import UsageError
+from hcloud.store.looked_at import check_place
 from hcloud.store.sweep_rows import FORMAT_VERSION
 from hcloud.store.whole import write_shown
 from hcloud.units import counted, plain, rate
@@ -155,8 +156,7 @@ def check_picture(path: Path) -> None:
     """Refuse, before the work is done, a name that no picture can be written to."""
     if path.suffix.lower() not in _SUFFIXES:
         raise UsageError(f"{path}: write to a name that ends in {', '.join(_SUFFIXES)}")
-    if path.is_symlink():
-        raise UsageError(f"{path} is a symbolic link; a picture is only written to a plain file")
+    check_place(path, "a picture", UsageError)
 
 
 def save_sweep(sweep: Sweep, path: Path) -> None:

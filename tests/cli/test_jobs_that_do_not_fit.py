@@ -86,8 +86,26 @@ def test_dropped_jobs_are_counted_and_a_strategy_that_drops_much_is_not_compared
     assert [(s["compared"], s["dropped"], s["runs"][0]["refused"]) for s in strategies] == [(True, 1, 0)] * 2
     assert {s["runs"][0]["reserved_servers"] for s in strategies} <= {0, 2}, "what is dropped is not reserved for"
     much = written(tmp_path, HEAVY.format(36000))
-    assert run(["compare", str(much), *words]) == 0
+    assert run(["compare", str(much), *words]) == 9, "there is nothing to choose from"
     told = capsys.readouterr()
     assert "it is not compared" in told.err
     assert "not compared" in told.out
     assert "cheapest" not in told.out
+
+
+def test_a_sweep_leaves_out_what_fits_no_type_and_says_how_much(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["--strategy", "OdF", "--provider", "aws", "--vary", "price_ratio=1,2", "--workers", "1", *NOW]
+    few = written(tmp_path, HEAVY.format(600))
+    assert run(["sweep", str(few), *words]) == 9
+    assert "--drop-unplaceable" in capsys.readouterr().err
+    assert run(["sweep", str(few), *words, "--drop-unplaceable"]) == 0
+    told = "".join(capsys.readouterr())
+    assert "1 job left out (0.2% of the work): no type holds them" in told
+    assert "do not compare" not in told
+    much = written(tmp_path, HEAVY.format(36000))
+    assert run(["sweep", str(much), *words, "--drop-unplaceable"]) == 0
+    assert "OdF with price_ratio=2 left out 11.1% of the work: do not compare its dollars" in " ".join(
+        "".join(capsys.readouterr()).split()
+    )

@@ -9,7 +9,8 @@ from simulating import changed, excerpt, setting_of, tasks_in, with_spot, world_
 from hcloud.control.session import Session
 from hcloud.model.decision import Decision
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.compiled import ENTRIES, compiled, plain
+from hcloud.sim.compiled import ENTRIES, SIMULATE, compiled, plain
+from hcloud.sim.objects import as_objects, write_back
 from hcloud.sim.run import run
 from hcloud.sim.world import World
 from hcloud.usecases.journal import Reading, setup_of_run
@@ -30,14 +31,26 @@ def contents(world: World) -> dict[str, bytes]:
     tables = {
         "tasks": world.tasks, "rentals": world.rentals, "lines": world.lines, "hosts": world.hosts,
         "servers": control.servers, "jobs": control.jobs, "windows": control.windows, "waits": control.waits,
+        "events": world.events, "followed": control.followed, "shelves": control.shelves, "blocks": control.blocks,
+        "commands": control.commands,
     }  # fmt: skip
     arrays = {name: np.asarray(rows).tobytes() for name, rows in tables.items()}
     return {
         **arrays,
         "series": world.series.tobytes(),
         "heat": world.heat.tobytes(),
-        "tally": str(world.tally).encode(),
+        "active": world.active.tobytes(),
+        "tally": np.array(world.tally).tobytes(),
+        "desk": np.array(control.desk).tobytes(),
     }
+
+
+def on_objects(world: World, until: int) -> bool:
+    """Simulate as plain Python does: on a copy of the tables as objects."""
+    objects = as_objects(world)
+    done: bool = plain()[SIMULATE](objects, until)
+    write_back(objects, world)
+    return done
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
@@ -46,13 +59,22 @@ def test_M1_both_write_the_same_bytes(name: str) -> None:
     setting = setting_of(strategy, pool)
     tasks = tasks_in(setting, excerpt(240))
     worlds = []
-    for kernels in (plain(), compiled()):
+    for simulate in (on_objects, compiled()[SIMULATE]):
         world = world_of(setting, tasks)
-        assert kernels["sim.engine.simulate"](world, len(tasks) + 1)
+        assert simulate(world, len(tasks) + 1)
         worlds.append(contents(world))
     assert worlds[0].keys() == worlds[1].keys()
     for table in worlds[0]:
         assert worlds[0][table] == worlds[1][table], table
+
+
+def test_kernels_read_objects_as_they_read_tables() -> None:
+    setting = setting_of(*STRATEGIES["HM with spot"])
+    tasks = tasks_in(setting, excerpt(90))
+    tables, objects = world_of(setting, tasks), world_of(setting, tasks)
+    assert plain()[SIMULATE](tables, len(tasks) + 1)
+    assert on_objects(objects, len(tasks) + 1)
+    assert contents(tables) == contents(objects)
 
 
 def test_compiled_kernels_go_on_where_plain_python_stopped() -> None:
@@ -61,9 +83,9 @@ def test_compiled_kernels_go_on_where_plain_python_stopped() -> None:
     setting = setting_of(strategy, pool)
     tasks = tasks_in(setting, excerpt(240))
     whole, parts = world_of(setting, tasks), world_of(setting, tasks)
-    engine = compiled()["sim.engine.simulate"]
+    engine = compiled()[SIMULATE]
     assert engine(whole, len(tasks) + 1)
-    assert not plain()["sim.engine.simulate"](parts, 90)
+    assert not on_objects(parts, 90)
     assert engine(parts, len(tasks) + 1)
     assert contents(whole) == contents(parts)
 
@@ -74,7 +96,7 @@ def test_entries_are_loaded_with_all_that_they_call() -> None:
     tasks = tasks_in(setting, excerpt(60))
     outcome = run(setting, tasks, journal=True)
     setup, kernels = setup_of_run(outcome), compiled()
-    assert kernels["sim.engine.simulate"](world_of(setting, tasks), len(tasks) + 1)
+    assert kernels[SIMULATE](world_of(setting, tasks), len(tasks) + 1)
     session = Session(setup, kernels)
     for event in Reading(outcome, setup).entries():
         if not isinstance(event, Decision):

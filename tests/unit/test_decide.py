@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from builders import REGION, book, candidate, demand, key, rented, reserved, shape
 
@@ -129,6 +130,18 @@ def test_a_mix_is_taken_where_it_saves() -> None:
     assert {h.offer.key.instance_type: h.count for h in decision.fleet.holdings} == {"c9.4xlarge": 50, "r9.4xlarge": 50}
     assert decision.lower_bound == pytest.approx(float(decision.fleet.cost))
     assert any("cheaper than" in r for r in reasons(decision))
+    said = "the last of the reserve's 1600 vCPUs are in use 100.0% of the time, the last of its 8000 GiB 100.0%"
+    assert said in reasons(decision)
+
+
+def test_memory_is_named_where_it_decides_the_reserve() -> None:
+    """Half of the day 160 vCPUs, else 80; 640 GiB always: memory alone asks for ten machines."""
+    hours = [160.0] * 12 + [80.0] * 12
+    always = replace(demand(hours), memory=np.full(24, 640.0))
+    told = reasons(decide(book(*market_of_two()), always, SETTINGS))
+    assert any("instance 10 of the reserve is in use 100.0%" in r for r in told)
+    assert "memory decides: by vCPUs alone instance 10 would be in use 50.0% of the time" in told
+    assert not any("memory decides" in r for r in reasons(decide(book(*market_of_two()), demand(hours), SETTINGS)))
 
 
 def test_a_regret_quantile_shrinks_or_grows_the_reserve_with_the_futures() -> None:

@@ -34,8 +34,8 @@ def test_four_weeks_for_one_year_and_a_quarter_for_three(hours: float, years: in
 def test_only_the_dollars_of_terms_that_deserve_more_are_told() -> None:
     found = history_of(1000, [held(1), held(3)], HistorySettings())
     assert said_of_history(found) == (
-        "41.7d of history is too little to commit $157,680 for 3 years ($157,680 upfront): measure at least 13w before "
-        "you buy (planning.history_3y)",
+        "41.7d of history is too little to commit $157,680 for 3 years (all of it upfront): measure at least 13w "
+        "before you buy (planning.history_3y)",
     )
 
 

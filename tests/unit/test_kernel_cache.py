@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 
 import pytest
 
-from hcloud.sim import compiled, kernel_cache
-from hcloud.sim.compiled import PLAIN_STEP, plain, steps
+from hcloud import kernel_cache
+from hcloud.planning import compiled as planning_compiled
+from hcloud.sim import compiled
+from hcloud.sim.compiled import PLAIN_JOBS, PLAIN_MOST, plain
 
 LIMIT = 3
 
@@ -29,10 +31,19 @@ def recompiled(source: str) -> FunctionType:
     return made
 
 
-def test_another_process_finds_the_same_folder() -> None:
-    code = "from hcloud.sim.compiled import *; print(kernel_cache.digest(plain().values()))"
+@pytest.mark.parametrize("group", [compiled, planning_compiled], ids=["simulator", "planner"])
+def test_another_process_finds_the_same_folder(group: ModuleType) -> None:
+    code = f"from {group.__name__} import *; print(kernel_cache.digest(plain().values()))"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == kernel_cache.digest(plain().values())
+    assert told.strip() == kernel_cache.digest(group.plain().values())
+
+
+def test_the_planners_kernels_are_kept_with_the_simulators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not beside the sources: another release with the same kernels finds them, also where it may not write."""
+    monkeypatch.setattr(kernel_cache, "folder", lambda name: kernel_cache._claimed(tmp_path / name))
+    kernels = planning_compiled.compiled.__wrapped__()
+    assert kernels["detach"].stats.cache_path.startswith(str(tmp_path))
+    assert kernels.keys() == planning_compiled.plain().keys()
 
 
 def test_words_and_lines_do_not_count_but_constants_and_code_do() -> None:
@@ -66,20 +77,31 @@ def test_temporary_kernels_of_another_user_are_not_executed(tmp_path: Path, monk
     assert kernel_cache.folder.__wrapped__("abc").parent != first.parent
 
 
-def test_plain_python_works_while_the_engine_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With nobody to compile (the process fails at once or is not there yet) a long run goes on in small steps."""
+def test_plain_python_simulates_while_the_engine_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the compiling process still at work a run begins and goes on; one too long for plain Python waits."""
     monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiled._Spent, "jobs", PLAIN_JOBS)
     asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     monkeypatch.setattr(compiled, "_makers", {compiled.ENGINE: asleep})
     try:
-        given = steps(100_000, 20)
-        taken = [next(given) for _ in range(3)]
+        assert compiled.begins_plainly(PLAIN_MOST)
+        assert compiled.goes_on_plainly(PLAIN_MOST)
+        assert not compiled.begins_plainly(PLAIN_MOST + 1)
     finally:
         asleep.kill()
         asleep.wait()
-    engine = plain()["sim.engine.simulate"]
-    assert taken == [(engine, PLAIN_STEP * step) for step in (1, 2, 3)]
-    assert compiled.is_made(compiled.ENGINE)  # who compiles has ended: whoever calls compiles by himself
+    assert not compiled.begins_plainly(PLAIN_MOST)  # who compiles has ended: whoever calls compiles by himself
+    assert not compiled.goes_on_plainly(PLAIN_MOST)
+    assert compiled.goes_on_plainly(PLAIN_JOBS)
+
+
+def test_a_short_run_neither_compiles_nor_imports_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiled._Spent, "jobs", 0)
+    monkeypatch.setattr(compiled, "_makers", {})
+    assert compiled.begins_plainly(PLAIN_JOBS)
+    assert compiled.goes_on_plainly(PLAIN_JOBS)
+    assert not compiled._makers
 
 
 def test_kernels_that_could_not_be_compiled_elsewhere_are_compiled_here(

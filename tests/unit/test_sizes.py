@@ -13,7 +13,7 @@ from builders import REGION, book, candidate, demand, rented, reserved, shape
 
 from hcloud.catalog.matching import bill
 from hcloud.cli.main import run
-from hcloud.model.catalog import Provider, SustainedUse
+from hcloud.model.catalog import Offer, Provider, SustainedUse
 from hcloud.model.usage import Commitment, Usage
 from hcloud.model.workload import Jobs
 from hcloud.planning.advice import advice
@@ -225,3 +225,23 @@ def test_a_sustained_use_series_is_charged_alike_whatever_its_sizes() -> None:
     decision = decide(prices, series, DAY)
     assert len(decision.machines.rentals) > 1
     assert float(decision.machines.cost) == pytest.approx(float(decision.fleet.cost), rel=1e-12)
+
+
+@pytest.mark.parametrize("special", [{"os": "windows"}, {"tenancy": "dedicated"}])
+def test_sizes_are_not_mixed_where_a_reserved_instance_is_bound_to_its_type(special: dict[str, str]) -> None:
+    """Bought and run are the machines that were counted: the bill is the plan's."""
+
+    def bound(offer: Offer) -> Offer:
+        return replace(offer, key=replace(offer.key, **special))  # type: ignore[arg-type]
+
+    sizes = tuple(
+        replace(c, on_demand=bound(c.on_demand), commitments=tuple(map(bound, c.commitments))) for c in family()
+    )
+    settings = replace(DAY, markets=(replace(MARKET, **special),))  # type: ignore[arg-type]
+    decision = decide(book(*sizes), demand([46.0] * 12 + [7.0] * 12), settings)
+    assert {h.offer.key.instance_type: h.count for h in decision.machines.holdings} == {"m9.large": 4}
+    assert {r.offer.key.instance_type: r.peak for r in decision.machines.rentals} == {"m9.large": 19}
+    unit = decision.types[0].on_demand.key
+    bought = [Commitment(h.offer, Decimal(h.count), h.start_hour) for h in decision.machines.holdings]
+    usage = [[Usage(unit, Decimal(n))] for n in _units(decision)]
+    assert bill(usage, bought, book(*sizes)).total == decision.machines.cost

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -20,6 +19,7 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
+from hcloud.model.json_text import parsed
 from hcloud.providers.azure.documents import Document, branch, items, text
 
 LONGEST_MESSAGE = 500  # ours
@@ -100,8 +100,8 @@ def reply_from(status: int, headers: Mapping[str, str], body: bytes | str) -> Re
     if not body.strip():
         return Reply(status, named)
     try:
-        document = json.loads(body)
-    except (ValueError, RecursionError):
+        document = parsed(body)
+    except ValueError:
         return Reply(status, named, understood=False)
     return Reply(status, named, document if isinstance(document, dict) else {}, isinstance(document, dict))
 

@@ -12,6 +12,8 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from hcloud.model.json_text import parsed
+
 FORMAT_VERSION = "1.0"
 _ID = re.compile(r"[a-z0-9][a-z0-9-]{0,80}")
 
@@ -103,7 +105,7 @@ class Registry:
 
 def _read(path: Path) -> Note | None:
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parsed(path.read_text(encoding="utf-8"))
         if found.pop("format_version") != FORMAT_VERSION:
             raise DamagedError(f"{path}: of another version")
         note = Note(**found)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 
 from hcloud.errors import InputError
+from hcloud.model.json_text import said
 
 _BLANK = re.compile(r"[ \t\r\n]*")
 _SKIPPED_LEVELS = 2
@@ -127,7 +128,5 @@ class JsonCursor:
 def _guarded(name: str, decode: Callable[[], object]) -> object:
     try:
         return decode()
-    except (ValueError, ArithmeticError) as error:
-        raise InputError(f"{name} is not sound JSON: {error}") from error
-    except RecursionError as error:
-        raise InputError(f"{name} is not sound JSON: it nests too deep") from error
+    except (ValueError, ArithmeticError, RecursionError) as error:
+        raise InputError(f"{name} is not sound JSON: {said(error)}") from error

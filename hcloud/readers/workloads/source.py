@@ -198,7 +198,7 @@ def _file_errors(path: Path) -> Iterator[None]:
         raise InputError(f"{path}: damaged or truncated gzip: {error}") from error
     except FileNotFoundError:
         there = [p.name for p in islice(path.parent.iterdir(), NAMES)] if path.parent.is_dir() else []
-        raise no_such_file(str(path), "a workload", (False, there), WORKLOAD_HINT) from None
+        raise no_such_file(str(path), "a workload", ("", there), WORKLOAD_HINT) from None
     except OSError as error:
         raise FileError.of(error, path, "read") from error
     except ValueError as error:

@@ -9,11 +9,13 @@ import platform
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
 
 _KEPT_SECONDS = 30 * 86_400
 """Ours: kernels that other versions compiled are kept for a month after they were last used."""
@@ -117,21 +119,42 @@ def _forget_old(mine: Path) -> None:
         shutil.rmtree(other, ignore_errors=True)
 
 
+def own_functions(module: ModuleType) -> dict[str, FunctionType]:
+    """The functions defined in the module itself."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__
+    }
+
+
+@contextmanager
+def cached_in(place: Path) -> Iterator[None]:
+    """Let numba keep there what is declared meanwhile."""
+    import numba
+
+    settings: Any = numba.config
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = str(place)
+    try:
+        yield
+    finally:
+        settings.CACHE_DIR = before
+
+
 def twins(
-    modules: Iterable[tuple[str, Mapping[str, object], Mapping[str, FunctionType]]],
-    place: Path,
-    compile_one: Callable[[str, FunctionType], object],
+    modules: Iterable[tuple[str, ModuleType]], place: Path, compile_one: Callable[[str, FunctionType], object]
 ) -> dict[str, object]:
-    """Every kernel compiled by ``compile_one``, by ``module.name``.
+    """Every function of the modules compiled by ``compile_one``, by ``name.function``.
 
     The functions are rebuilt over a copy of their module's globals in which the names of kernels mean the compiled
     ones, and the modules themselves stay plain Python. All of them claim to be in one file, at its first line.
     """
     done: dict[str, object] = {}
     known: dict[FunctionType, object] = {}
-    for name, variables, functions in modules:
-        scope = {k: known.get(v, v) if isinstance(v, FunctionType) else v for k, v in variables.items()}
-        for own, function in functions.items():
+    for name, module in modules:
+        scope = {k: known.get(v, v) if isinstance(v, FunctionType) else v for k, v in vars(module).items()}
+        for own, function in own_functions(module).items():
             code = function.__code__.replace(co_filename=str(place / SOURCE), co_firstlineno=1)
             twin = FunctionType(code, scope, own)
             twin.__qualname__, twin.__module__ = f"{name}.{own}", function.__module__
