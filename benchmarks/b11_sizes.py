@@ -3,8 +3,10 @@
 ``python -m benchmarks.b11_sizes [--traces DIR] [--provider aws] [--only WORD]`` prints a line a trace: what the plain
 command pays a month, the cheapest of all ``--vcpus`` and of all ``--family`` choices (and of the sizes of the three
 cheapest families), which that is, and their ratio. Said before the run: no ratio is above 1.02. A choice that cannot
-hold a job of the trace is left out; so is a file of the directory that is no workload, with the reason. The traces are
-those of the bundled examples, the generated scenarios, and every file of the directory; prices are the bundled ones.
+hold a job of the trace is left out, and one that comes to machines that do not always run at full speed (burstable,
+shared cores), which only who names them gets; so is a file of the directory that is no workload, with the reason. The
+traces are those of the bundled examples, the generated scenarios, and every file of the directory; prices are the
+bundled ones.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hcloud.catalog.book import PriceBook
+from hcloud.catalog.shapes import UNSTEADY
 from hcloud.errors import HcloudError
 from hcloud.model.catalog import Provider
 from hcloud.model.workload import Demand, Jobs
@@ -111,9 +114,12 @@ def report(case: Case, provider: Provider) -> float:
     best, named, tried = float("inf"), "", 0
     for market in choices(given, plain):
         try:
-            cost = monthly(given.decision(market))
+            decision = given.decision(market)
         except HcloudError:  # a size too small for a job, or without a type
             continue
+        if any(c.shape.category in UNSTEADY for c in decision.types):
+            continue
+        cost = monthly(decision)
         tried += 1
         words = [f"--family {f}" for f in market.families] + ([f"--vcpus {market.vcpus}"] if market.vcpus else [])
         if cost < best:
