@@ -136,11 +136,15 @@ def understood(error: Exception, call: Call, *, mutating: bool) -> CloudError:
     response = getattr(error, "response", None)
     if isinstance(response, dict) and isinstance(response.get("Error"), dict):
         return _of_answer(response, call, mutating)
+    if isinstance(response, dict) and (status := response.get("ResponseMetadata", {}).get("HTTPStatusCode")):
+        return without_answer(f"answered {status} with what is no error of AWS", call, mutating=mutating)
     families = {c.__name__ for c in type(error).__mro__}
     if families & set(_OF_CREDENTIALS):
         return CredentialsError(_first_line(error), call, hint=LOGIN_HINT)
     if families & set(_OF_REQUEST):
         return RefusedError(_first_line(error), call)
+    if "ResponseParserError" in families:  # its words are of XML, and the body
+        return without_answer("an answer that cannot be read", call, mutating=mutating)
     return without_answer(f"{type(error).__name__}: {_first_line(error)}", call, mutating=mutating)
 
 

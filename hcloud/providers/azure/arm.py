@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +38,7 @@ SUBSCRIPTIONS_VERSION = "2022-12-01"
 MOST_PAGES = 10_000  # ours: an endless list is no list
 PRINCIPAL_HEADER = "x-hcloud-principal"
 _TOKEN = "{}/.default"
+_UNHEARD = logging.NullHandler()
 
 
 class Arm:
@@ -49,6 +51,8 @@ class Arm:
     def __init__(self, settings: AzureSettings, credential: object | None = None) -> None:
         self.settings = settings
         self._given = credential
+        # what the SDK warns of is raised, too; without anybody to hear it, it would be printed with a trace
+        logging.getLogger("azure").addHandler(_UNHEARD)
 
     @cached_property
     def compute(self) -> Any:
@@ -83,8 +87,6 @@ class Arm:
             return _NoCredential()
         from azure.identity import DefaultAzureCredential
 
-        # what it warns of is raised, too; without anybody to hear it, it would be printed twice
-        logging.getLogger("azure").addHandler(logging.NullHandler())
         return DefaultAzureCredential()
 
     @cached_property
@@ -206,9 +208,12 @@ def meaning(error: Exception, call: Call, *, mutating: bool) -> CloudError:
     if isinstance(error, ClientAuthenticationError) and not _is_from_azure(error.response):
         # It was raised where the token is fetched, before anything was sent
         return failure(call, {"code": "AuthenticationFailed", "message": " ".join(str(error).split())})
-    if isinstance(error, HttpResponseError) and error.response is not None and not isinstance(error, DecodeError):
+    if isinstance(error, HttpResponseError) and error.response is not None:
         response = error.response
-        return refusal(call, reply_from(response.status_code, response.headers, _body(response)), mutating=mutating)
+        reply = reply_from(response.status_code, response.headers, _body(response))
+        # Words of a DecodeError are the body, from its first byte on
+        reply = replace(reply, document={}, understood=False) if isinstance(error, DecodeError) else reply
+        return refusal(call, reply, mutating=mutating)
     said = " ".join(str(error).split()) if isinstance(error, AzureError | OSError) else "the answer makes no sense"
     return lost(call, f"{type(error).__name__}: {said}", mutating=mutating)
 

@@ -19,6 +19,7 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
+from hcloud.model.json_text import parsed
 
 EXISTS = ("alreadyExists", "RESOURCE_ALREADY_EXISTS", "duplicate")
 _SKEW = ("iat and exp", "reasonable timeframe", "used too early", "clock")
@@ -97,9 +98,26 @@ def _answered(error: Any, call: Call, *, mutating: bool) -> CloudError:
         if kind is not None and not (status == 401 and kind is RefusedError):
             return _made(kind, words, Call(call.cloud, call.region, call.operation, reason), error.response)
     named = Call(call.cloud, call.region, call.operation, next(filter(None, reasons), f"HTTP {status}"))
+    if not (details or _is_googles(error.response)):
+        words = f"answered {status} with what is no error of Google's"
+        # A status alone is enough to stop; that something is not there, or wrong, is only believed of Google itself
+        return (
+            _made(_BY_STATUS[status], words, named, error.response)
+            if status in (401, 403, 429)
+            else _unclear(words, named, mutating=mutating)
+        )
     if status in _BY_STATUS:
         return _made(_BY_STATUS[status], words, named, error.response)
     return _unclear(words, named, mutating=mutating)
+
+
+def _is_googles(response: Any) -> bool:
+    """Whether an answer is an error as Google's services write it; a proxy on the way has pages of its own."""
+    try:
+        document = parsed(response.content)
+    except Exception:  # no body, a broken one, or one that is no JSON
+        return False
+    return isinstance(document, Mapping) and isinstance(document.get("error"), Mapping)
 
 
 def _made(kind: type[CloudError], words: str, call: Call, response: Any) -> CloudError:
