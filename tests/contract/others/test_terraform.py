@@ -1,7 +1,7 @@
 """Terraform's AWS provider against the fake AWS, where this machine has both; nothing is ever downloaded.
 
-It takes a minute: the provider starts in five seconds, and waits ten after each change of its own. What it asks is asked by boto3,
-too, everywhere and at once: test_boto3.py.
+It takes a minute: the provider starts in five seconds, and waits ten after each change of its own.
+What it asks is asked by boto3, too, everywhere and at once: test_boto3.py.
 """
 
 from __future__ import annotations
@@ -88,7 +88,11 @@ def test_terraform_creates_plans_nothing_more_and_destroys(fake: FakeAws, terraf
     made = terraform("apply", "-auto-approve")
     assert made.returncode == 0, made.stderr
     [machine] = fake.ledger.live(fake.clock.now())
-    assert (machine.instance_type, machine.tags, machine.detail["start_up"]) == ("m5.large", {"Name": "web"}, "#!/bin/sh")
+    assert (machine.instance_type, machine.tags, machine.detail["start_up"]) == (
+        "m5.large",
+        {"Name": "web"},
+        "#!/bin/sh",
+    )
     shown = terraform("plan", "-detailed-exitcode")
     assert shown.returncode == 0, shown.stdout + shown.stderr
     gone = terraform("destroy", "-auto-approve", "-refresh=false")
