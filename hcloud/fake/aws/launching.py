@@ -12,6 +12,7 @@ from typing import Any
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.machines import described, end
 from hcloud.fake.aws.models import Wire
+from hcloud.fake.aws.parameters import resolved
 from hcloud.fake.aws.quotas import limit_of, used
 from hcloud.fake.aws.subnets import subnet_in, zone_of
 from hcloud.fake.aws.world import Ask, Told
@@ -61,12 +62,12 @@ def _order(ask: Ask) -> Order:
         raise DenialError(
             "InvalidParameterValue", f"Invalid value '{least}' for MinCount; it must be from 1 to MaxCount"
         )
-    _check_image(str(wire.get("ImageId", "")))
+    image = _checked_image(ask, str(wire.get("ImageId", "")))
     name = _known_type(ask, str(wire.get("InstanceType", "")))
     market = wire.get("InstanceMarketOptions", {})
     zone = _zone(ask, wire)
     detail = {
-        "image": wire["ImageId"],
+        "image": image,
         "subnet": wire.get("SubnetId") or subnet_in(zone),
         "start_up": _user_data(str(wire.get("UserData", ""))),
         "key_name": wire.get("KeyName", ""),
@@ -79,11 +80,15 @@ def _order(ask: Ask) -> Order:
     return Order(name, zone, least, most, spot, tags_of(wire), token, detail)
 
 
-def _check_image(image: str) -> None:
+def _checked_image(ask: Ask, image: str) -> str:
     if not image:
         raise DenialError("MissingParameter", "The request must contain the parameter ImageId")
     if _IMAGE.fullmatch(image) is None:
         raise DenialError("InvalidAMIID.Malformed", f'Invalid id: "{image}" (expecting "ami-...")')
+    found = resolved(ask.world, image)
+    if found in ask.world.images.withdrawn:
+        raise DenialError("InvalidAMIID.NotFound", f"The image id '[{found}]' does not exist")
+    return found
 
 
 def _known_type(ask: Ask, name: str) -> str:
