@@ -7,11 +7,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+import boto3
 import pytest
 from staging import Staging
 
 from benchmarks.processes import CLOUDS, LAUNCH, PROJECT, TYPES, Child, Stage
-from hcloud.fake.aws.subnets import subnet_in
+from hcloud.fake.aws.network import DEFAULT_GROUP, subnet_in
+from hcloud.fake.aws.references import PUBLIC_IMAGE
 from hcloud.model.live import TAG_PROJECT
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
@@ -20,9 +22,9 @@ ZONES = tuple(f"us-east-1{letter}" for letter in "abcdef")
 NETWORKS = "/subscriptions/00000000-0000-4000-8000-000000000001/resourceGroups/hcloud/providers/Microsoft.Network"
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "aws": {
-        "image": "ami-0aaaaaaaaaaaaaaaa",
+        "image": PUBLIC_IMAGE,
         "subnets": {zone: subnet_in(zone) for zone in ZONES},
-        "security_groups": ["sg-1", "sg-2"],
+        "security_groups": [DEFAULT_GROUP],
         "key_name": "ops",
         "instance_profile": "web",
     },
@@ -44,7 +46,7 @@ OTHER: Mapping[str, Mapping[str, Any]] = {
     "aws": {
         "image": "ami-0bbbbbbbbbbbbbbbb",
         "subnets": {},
-        "security_groups": ["sg-2"],
+        "security_groups": [],
         "key_name": "",
         "instance_profile": "admin",
     },
@@ -66,8 +68,22 @@ OTHER: Mapping[str, Mapping[str, Any]] = {
 SCRIPT = "#!/bin/sh\necho password=hunter2\n"
 
 
+def prepare(stage: Stage) -> None:
+    """Make in the account what the settings name and no account has of itself."""
+    if stage.cloud != "aws":
+        return
+    url = stage.environment()["AWS_ENDPOINT_URL"]
+    keys = {"aws_access_key_id": "tester", "aws_secret_access_key": "secret"}
+    ec2, iam = (boto3.client(s, region_name="us-east-1", endpoint_url=url, **keys) for s in ("ec2", "iam"))
+    ec2.create_key_pair(KeyName="ops")
+    iam.create_instance_profile(InstanceProfileName="web")
+    with stage.ledger.held():
+        stage.ledger.requests.clear()
+
+
 def planned(stage: Stage, **settings: Any) -> Mapping[str, Any]:
     """A plan in plan.json, made under these settings."""
+    prepare(stage)
     stage.want(FLEET, settings={**SETTINGS[stage.cloud], **settings})
     child = stage.run("plan", "--out", "plan.json")
     assert child.code == 0, child.said
@@ -75,9 +91,9 @@ def planned(stage: Stage, **settings: Any) -> Mapping[str, Any]:
     return document
 
 
-def refused(stage: Stage, setting: str, *arguments: str, **env: str) -> Child:
+def refused(stage: Stage, setting: str, *arguments: str, project: str = PROJECT) -> Child:
     """Applying is refused for this setting, and the cloud was not asked for any machine."""
-    child = stage.run("apply", "plan.json", "-y", *arguments, **env)
+    child = stage.run("apply", "plan.json", "-y", *arguments, HYC_LIVE__PROJECT=project)
     assert child.code == 4, child.said
     assert f"live.{setting}: " in " ".join(child.stderr.split())
     assert "plan again" in child.stderr
@@ -104,6 +120,8 @@ def test_J1_machines_are_launched_with_exactly_what_the_plan_says(cloud: str, st
             known = {"instance_profile": "profile", "subnets": "subnet"}.get(name, name)
             wanted = value[machine.zone] if name == "subnets" else value
             there: Any = machine.detail[known]
+            if name == "security_groups":
+                there = [group for group, _ in there]
             assert list(there) == wanted if isinstance(wanted, list) else there == wanted, name
 
 
@@ -123,9 +141,9 @@ def test_J1_a_setting_that_is_another_than_in_the_plan_launches_nothing(cloud: s
 def test_J1_another_project_than_in_the_plan_launches_nothing(cloud: str, staged: Staging) -> None:
     stage = staged(cloud, FLEET)
     planned(stage)
-    child = refused(stage, "project", HYC_LIVE__PROJECT="other")
+    child = refused(stage, "project", project="other")
     assert f"live.project: {PROJECT} in the plan, other now" in " ".join(child.stderr.split())
-    refused(stage, "project", "--resume", HYC_LIVE__PROJECT="other")
+    refused(stage, "project", "--resume", project="other")
     assert stage.run("apply", "plan.json", "-y").code == 0
     again = stage.run("plan", "--out", "plan.json", HYC_LIVE__PROJECT="other")
     assert again.code == 0, "nothing is launched, so nothing is tagged"
@@ -140,7 +158,7 @@ def test_J1_several_differences_are_all_named(cloud: str, staged: Staging) -> No
     stage = staged(cloud, FLEET)
     planned(stage)
     stage.want(FLEET, project="other", settings=OTHER[cloud])
-    child = refused(stage, "project")
+    child = refused(stage, "project", project="other")
     for name in OTHER[cloud]:
         assert f"live.settings.{name}: " in " ".join(child.stderr.split())
 
@@ -194,6 +212,7 @@ def test_A1_an_order_without_an_answer_is_sent_again_with_the_template_it_was_no
 ) -> None:
     stage = staged(cloud, FLEET, rules=[{"on": LAUNCH[cloud], "answer": "dropped-before"}])
     (stage.directory / "boot.sh").write_text(SCRIPT)
+    prepare(stage)
     stage.want(FLEET, settings=SETTINGS[cloud], user_data="boot.sh")
     child = stage.run("apply", "-y")
     assert child.code == 6, child.said
