@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from hcloud.fake.aws import attributes, capacity, catalogue, instances, launching, quotas, references, reserved, savings
+from hcloud.fake.aws import parameters as public_parameters
 from hcloud.fake.aws.behind import ask_moto, forget
 from hcloud.fake.aws.denial import DenialError, denial_of
 from hcloud.fake.aws.edits import edited
@@ -68,6 +69,7 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("savingsplans", "DeleteQueuedSavingsPlan"): savings.delete_queued_savings_plan,
     ("savingsplans", "ReturnSavingsPlan"): savings.return_savings_plan,
     ("pricing", "GetProducts"): catalogue.get_products,
+    ("ssm", "GetParameters"): public_parameters.get_parameters,
     ("servicequotas", "GetServiceQuota"): quotas.get_service_quota,
     ("servicequotas", "ListServiceQuotas"): quotas.list_service_quotas,
 }

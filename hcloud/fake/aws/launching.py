@@ -14,8 +14,8 @@ from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.network import subnet_in
 from hcloud.fake.aws.quotas import limit_of, used
 from hcloud.fake.aws.references import (
-    check_image,
     check_key,
+    checked_image,
     profile_name,
     security_groups,
     template_data,
@@ -70,7 +70,7 @@ def _order(ask: Ask) -> Order:
             "InvalidParameterValue", f"Invalid value '{least}' for MinCount; it must be from 1 to MaxCount"
         )
     image, key_name = str(wire.get("ImageId", "")), str(wire.get("KeyName") or "")
-    check_image(ask, image)
+    image = checked_image(ask, image)
     name = _known_type(ask, str(wire.get("InstanceType") or USUAL_TYPE))
     market = wire.get("InstanceMarketOptions", {})
     # an address of its own is asked for with the network interface that gets it
@@ -314,8 +314,7 @@ def _filled(ask: Ask, token: str, fleet: str) -> tuple[list[Rented], list[Wire]]
 def _of_override(ask: Ask, wire: Wire, token: str) -> Order:
     """One machine as a launch template and its override have it."""
     image, zone = wire.get("ImageId"), wire.get("AvailabilityZone") or ""
-    if image:
-        check_image(ask, image)
+    image = checked_image(ask, str(image)) if image else None
     placed = _zone(ask, wire.get("SubnetId") or "", zone)
     name = _known_type(ask, str(wire.get("InstanceType") or USUAL_TYPE))
     detail = {

@@ -13,6 +13,7 @@ from hcloud.fake.aws.behind import is_used, told
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.network import DEFAULT_GROUP, DEFAULT_VPC, subnet_in
+from hcloud.fake.aws.parameters import PARAMETER_IMAGES, resolved
 from hcloud.fake.aws.world import Ask
 
 PUBLIC_IMAGE = "ami-12c6146b"
@@ -20,15 +21,19 @@ PUBLIC_IMAGE = "ami-12c6146b"
 _IMAGE = re.compile(r"ami-[0-9a-f]{8}(?:[0-9a-f]{9})?|resolve:ssm:/\S+")
 
 
-def check_image(ask: Ask, image: str) -> None:
-    """Refuse an image that there is not."""
+def checked_image(ask: Ask, image: str) -> str:
+    """The image that is meant; refuses one that there is not."""
     if not image:
         raise DenialError("MissingParameter", "The request must contain the parameter ImageId")
     if _IMAGE.fullmatch(image) is None:
         raise DenialError("InvalidAMIID.Malformed", f'Invalid id: "{image}" (expecting "ami-...")')
-    if image.startswith("ami-") and image != PUBLIC_IMAGE:
-        missing = DenialError("InvalidAMIID.NotFound", f"The image id '[{image}]' does not exist")
-        _found(ask, "DescribeImages", {"ImageIds": [image]}, missing)
+    found = resolved(ask.world, image)
+    missing = DenialError("InvalidAMIID.NotFound", f"The image id '[{found}]' does not exist")
+    if found in ask.world.images.withdrawn:
+        raise missing
+    if found != PUBLIC_IMAGE and not found.startswith(PARAMETER_IMAGES):
+        _found(ask, "DescribeImages", {"ImageIds": [found]}, missing)
+    return found
 
 
 def check_key(ask: Ask, name: str) -> None:
