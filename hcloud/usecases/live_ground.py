@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -215,9 +216,8 @@ class LiveGround:
 
 
 def _check_addresses(slots: Sequence[Slot]) -> None:
-    addresses = [slot.address for slot in slots]
-    for address in addresses:
-        if addresses.count(address) > 1:
+    for address, count in Counter(slot.address for slot in slots).items():
+        if count > 1:
             raise UsageError(f"fleet: two entries have the address {address!r}", hint="give each a name of its own")
 
 

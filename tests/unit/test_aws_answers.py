@@ -35,7 +35,7 @@ def read(body: str, operation: str, status: int = 200) -> tuple[Any, Any]:
     """What we say of an answer, and what the SDK does."""
     shape = service_model("ec2").operation_model(operation).output_shape
     response = {
-        "body": body if isinstance(body, bytes) else body.encode(),
+        "body": body.encode(),
         "headers": {"a": "b"},
         "status_code": status,
     }
