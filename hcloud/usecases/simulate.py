@@ -49,7 +49,7 @@ def compare(
     name, shop = study.jobs.provenance.name, study.shop
     return Comparison(
         name, len(study.jobs), study.cloud.name, shop, study.profiled, chosen, tuple(with_front(made)), checks,
-        study.window,
+        study.window, tuple(dict.fromkeys(b.instance_type for b in study.beside)),
     )  # fmt: skip
 
 
@@ -62,8 +62,8 @@ def _kept(outcome: Outcome, measures: Measures) -> Simulated:
 
 def _timeline(outcome: Outcome) -> Timeline:
     series, types = outcome.world.series, outcome.setting.shop.types
-    rented, large = {}, types[outcome.setting.shop.large].shape
-    vcpus = {RESERVED: float(large.vcpus)}
+    rented, servers = {}, outcome.setting.servers
+    vcpus = {RESERVED: outcome.world.control.desk.pool / 1000 / servers if servers else 0.0}
     for paid, suffix in ((RENTED, "on-demand"), (INTERRUPTIBLE, "spot")):
         for at, rentable in enumerate(types):
             counts = series[:, 4 + paid * len(types) + at]
@@ -72,7 +72,7 @@ def _timeline(outcome: Outcome) -> Timeline:
                 rented[name], vcpus[name] = counts.copy(), float(rentable.shape.vcpus)
     return Timeline(
         series[:, 0].copy(),
-        outcome.setting.pool,
+        servers,
         rented,
         vcpus,
         series[:, 1].copy(),
