@@ -95,7 +95,7 @@ def naive() -> dict[str, Took]:
 
 def launched(ec2: Any) -> str:
     """One machine, looked at once."""
-    order = {"ImageId": "ami-12345678", "InstanceType": "m5.large", "MinCount": 1, "MaxCount": 1}
+    order = {"ImageId": "ami-12c6146b", "InstanceType": "m5.large", "MinCount": 1, "MaxCount": 1}
     made: str = ec2.run_instances(**order)["Instances"][0]["InstanceId"]
     ec2.describe_instances(InstanceIds=[made])
     return made

@@ -22,6 +22,7 @@ from hcloud.model.live import (
     CommitmentQuote,
     Launch,
     Launched,
+    LaunchTemplate,
     Machine,
     MachineState,
     Quota,
@@ -38,7 +39,8 @@ class MemoryCloud:
     """One account in one region of a cloud in memory, as ``principal`` sees it.
 
     Operations have the names of the port's methods (``launch``, ``terminate``, ``machines``, ``look``, ``zones``,
-    ``quotas``, ``scope``, ``quote``, ``buy``, ``commitments``, ``cancel``), so that one fault plan suits all semantics.
+    ``quotas``, ``scope``, ``image``, ``quote``, ``buy``, ``commitments``, ``cancel``), so that one fault plan suits all
+    semantics.
     A quota is by the name ``instances`` (all machines) or by that of a type, in machines.
     """
 
@@ -93,6 +95,14 @@ class MemoryCloud:
                 Asked("scope", False), lambda _: Scope(there.cloud, account, there.region, self.world.endpoint)
             )
         return self._scope
+
+    def template(self, instance_types: Sequence[str]) -> LaunchTemplate:
+        """What machines of these types are launched with: what the settings of the cloud that is rehearsed say."""
+        return self.world.templating(instance_types)
+
+    def image(self, name: str) -> str:
+        """The image that a name stands for in this world: itself, unless the world knows another."""
+        return self._serve(Asked("image", False), lambda _: self.world.images.get(name, name))
 
     def launch(self, order: Launch) -> Launched:
         """Start machines; the same key again gives the same ones, by token or by name as the cloud does it."""
@@ -279,10 +289,17 @@ def _make(cloud: MemoryCloud, order: Launch, number: int, rule: Rule | None) -> 
         visible_at=now + plan.visibility_delay,
         tagged_at=now + max(plan.visibility_delay, plan.tag_delay),
         running_at=now + plan.spin_up,
-        detail={"start_up": order.start_up},
+        detail={"start_up": order.start_up, **_made_of(order)},
     )
     cloud.ledger.machines[name] = rented
     return rented
+
+
+def _made_of(order: Launch) -> dict[str, object]:
+    """What a machine was launched with, as far as the order says it."""
+    if order.template is None:
+        return {}
+    return {"image": order.template.image_of(order.instance_type), **order.template.settings}
 
 
 def _terminate(ground: World, ids: tuple[str, ...], rule: Rule | None) -> Terminated:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -13,7 +13,7 @@ from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Faults
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import Launch, Machine, MachineState
+from hcloud.model.live import Launch, LaunchTemplate, Machine, MachineState
 
 START = 1_796_000_000.0
 """When a world begins where nothing is said: a fixed moment, so that runs are the same to the byte."""
@@ -132,7 +132,8 @@ class Remembered:
 @dataclass(slots=True)
 class World:
     """One cloud and all that happened in it, for all who ask it. ``hidden`` are ids that lists leave out by hand;
-    ``keep`` is called after each change, before it is answered."""
+    ``keep`` is called after each change, before it is answered. ``templating`` says what machines of some types are
+    launched with, ``images`` which images names stand for that are not images themselves."""
 
     semantics: Semantics
     clock: FakeClock
@@ -145,6 +146,8 @@ class World:
     endpoint: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock)
     keep: Callable[[], None] = field(default=lambda: None)
+    templating: Callable[[Sequence[str]], LaunchTemplate] = field(default=lambda instance_types: LaunchTemplate())
+    images: dict[str, str] = field(default_factory=dict)
 
     def call(self, operation: str, what: str = "") -> Call:
         """A request for messages, with the cloud's own code for what went wrong."""

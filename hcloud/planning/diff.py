@@ -123,8 +123,11 @@ def changes(slots: Sequence[Slot], observed: Observed, terms: Terms | None = Non
         return _change_set(draft, tuple(slots), there)
     _strays(draft, there)
     owned = [s for s in there if s.address or s.record is not None]
-    for address in sorted(by_address.keys() | {s.address for s in owned} | _promised_addresses(observed)):
-        _at(draft, address, by_address.get(address), [s for s in owned if s.address == address])
+    standing_at: dict[str, list[Standing]] = {}
+    for s in owned:
+        standing_at.setdefault(s.address, []).append(s)
+    for address in sorted(by_address.keys() | standing_at.keys() | _promised_addresses(observed)):
+        _at(draft, address, by_address.get(address), standing_at.get(address, []))
     _finish_endings(draft)
     _commitments(draft)
     return _change_set(draft, tuple(slots), there)

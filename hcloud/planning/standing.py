@@ -122,7 +122,7 @@ def _is_protected(machine: Machine | None) -> bool:
 
 def open_launches(observed: Observed) -> Iterator[tuple[Intent, int]]:
     """Orders whose outcome is not known, each with how many of its machines are not seen."""
-    seen: Mapping[str, int] = _count_by_key(observed)
+    seen: Mapping[str, int] = _count_by_key(observed) if observed.open else {}
     for intent in observed.open:
         if intent.deed is Deed.LAUNCH and intent.order is not None:
             yield intent, max(intent.order.count - seen.get(intent.order.key, 0), 0)

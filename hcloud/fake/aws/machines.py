@@ -7,12 +7,14 @@ from fnmatch import fnmatchcase
 
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.models import Wire
+from hcloud.fake.aws.network import DEFAULT_GROUP, DEFAULT_VPC
 from hcloud.fake.aws.world import Ask, World, moment, region_of
 from hcloud.fake.faults import Kind
 from hcloud.fake.ledger import Rented
 
 CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
 NOTICE_SECONDS = 120.0
+ROOT_DEVICE = "/dev/xvda"
 _ID_LENGTH = (8, 17)
 _FIXED_FILTERS = {
     "instance-state-name",
@@ -138,7 +140,7 @@ def described(ask: Ask, machine: Rented, *, fresh: bool = False) -> Wire:
         "Placement": {"AvailabilityZone": machine.zone, "Tenancy": "default", "GroupName": ""},
         "ClientToken": machine.token,
         "Monitoring": {"State": "disabled"},
-        "SubnetId": machine.detail.get("subnet"),
+        **_equipment(ask, machine, gone=state == "terminated"),
         "Tags": [{"Key": k, "Value": v} for k, v in sorted(tags.items())],
         "InstanceLifecycle": "spot" if machine.spot else None,
         "SpotInstanceRequestId": _spot_request(machine) if machine.spot else None,
@@ -147,6 +149,63 @@ def described(ask: Ask, machine: Rented, *, fresh: bool = False) -> Wire:
     if ask.struck(Kind.UNKNOWN_WORDS):
         told["State"] = {"Code": 999, "Name": "hibernating-deeply"}
     return told
+
+
+def _equipment(ask: Ask, machine: Rented, *, gone: bool) -> Wire:
+    """What a machine is made of; of one that has ended neither disk nor network is told any more."""
+    detail = machine.detail
+    told: Wire = {
+        "KeyName": detail.get("key_name") or None,
+        "RootDeviceName": ROOT_DEVICE,
+        "RootDeviceType": "ebs",
+        "EbsOptimized": bool(detail.get("ebs_optimized")),
+        "Architecture": ask.world.shop.arch(machine.instance_type),
+        "VirtualizationType": "hvm",
+    }
+    if gone:
+        return told
+    groups = detail.get("security_groups") or ((DEFAULT_GROUP, "default"),)
+    return {
+        **told,
+        "SubnetId": detail.get("subnet"),
+        "VpcId": DEFAULT_VPC,
+        "PrivateIpAddress": _address(machine),
+        "SourceDestCheck": bool(detail.get("source_check", True)),
+        "SecurityGroups": [{"GroupId": i, "GroupName": n} for i, n in groups],  # type: ignore[attr-defined]
+        "BlockDeviceMappings": disks(machine),
+        "IamInstanceProfile": profile_of(ask, machine),
+    }
+
+
+def profile_of(ask: Ask, machine: Rented) -> Wire | None:
+    """The instance profile of a machine, where it has one."""
+    name = machine.detail.get("profile")
+    if not name:
+        return None
+    return {"Arn": f"arn:aws:iam::{ask.world.account}:instance-profile/{name}", "Id": f"AIPA{name}".upper()}
+
+
+def disks(machine: Rented) -> list[Wire]:
+    """The one disk of a machine as its own description has it."""
+    delete = disk_asked_for(machine).get("DeleteOnTermination", True)
+    ebs = {"VolumeId": volume_of(machine), "Status": "attached", "DeleteOnTermination": delete}
+    return [{"DeviceName": ROOT_DEVICE, "Ebs": {**ebs, "AttachTime": moment(machine.made_at)}}]
+
+
+def disk_asked_for(machine: Rented) -> Wire:
+    """What the launch said of the disk."""
+    found = machine.detail.get("disk")
+    return found if isinstance(found, dict) else {}
+
+
+def volume_of(machine: Rented) -> str:
+    """The id of a machine's disk."""
+    return "vol-" + machine.id.removeprefix("i-")
+
+
+def _address(machine: Rented) -> str:
+    number = int(machine.id.removeprefix("i-"), 16) % 65_000 + 4
+    return f"172.31.{number >> 8}.{number & 255}"
 
 
 def _spot_request(machine: Rented) -> str:

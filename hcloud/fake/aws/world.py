@@ -12,6 +12,7 @@ from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.shop import Shop, sample_shop
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Faults, Kind, Rule
+from hcloud.fake.images import Images
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.fake.server import started
 
@@ -44,6 +45,7 @@ class World:
         self.largest_page: int | None = None
         self.regions: set[str] = set()
         self.tokens: dict[tuple[str, str, str], Told] = {}
+        self.images = Images()
 
     def price(self, amount: Decimal) -> Decimal:
         """A price as it is told now."""

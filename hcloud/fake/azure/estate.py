@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from hcloud.fake.azure.wire import Asked, Document, Refused, branch, text
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Faults
+from hcloud.fake.images import Images
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.fake.server import Answer, json_answer, started
 
@@ -117,6 +118,7 @@ class Estate:
         self.ledger = Ledger()
         self.resources: dict[str, Resource] = {}
         self.page_size = PAGE_SIZE
+        self.images = Images()
 
     def settle(self, now: float) -> None:
         """Let happen what was due: ends that are over, and spot machines that had notice."""

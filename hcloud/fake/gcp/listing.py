@@ -12,6 +12,7 @@ from hcloud.fake.gcp.operations import BASE, stamp
 from hcloud.fake.gcp.refusals import invalid
 from hcloud.fake.gcp.world import LARGEST_PAGE, SPOT_NOTICE_SECONDS, Call, World
 
+FIRST_IMAGE = 20261101
 Documents = Sequence[dict[str, object]]
 
 
@@ -163,3 +164,18 @@ def _preemptions(world: World, zone: str) -> list[dict[str, object]]:
         for m in noticed
         if world.now >= taken[m.id]
     ]
+
+
+def image_of_family(world: World, call: Call) -> dict[str, object]:
+    """The latest image of a family, of whatever project."""
+    project, family = call.route.path["project"], call.route.path["family"]
+    number = world.images.number(f"projects/{project}/global/images/family/{family}")
+    name = f"{family}-v{FIRST_IMAGE + number}"
+    return {
+        "kind": "compute#image",
+        "id": str(FIRST_IMAGE + number),
+        "name": name,
+        "family": family,
+        "status": "READY",
+        "selfLink": f"{BASE}/projects/{project}/global/images/{name}",
+    }

@@ -12,6 +12,7 @@ from hcloud.fake.gcp.catalog import Place, Shape, region_of
 from hcloud.fake.gcp.operations import Operation, Operations, about
 from hcloud.fake.gcp.refusals import unknown_resource
 from hcloud.fake.gcp.routes import Route
+from hcloud.fake.images import Images
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.fake.server import started
 from hcloud.model.catalog import PurchaseOption
@@ -76,6 +77,7 @@ class World:
         self.ledger = Ledger()
         self.operations = Operations()
         self.reservations: dict[str, dict[str, object]] = {}
+        self.images = Images()
         self.types: dict[str, list[dict[str, object]]] = {}
         self.largest_page = LARGEST_PAGE
         self.largest_price_page = LARGEST_PRICE_PAGE

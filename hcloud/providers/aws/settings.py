@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 from hcloud.errors import UsageError
 from hcloud.providers.http import LOOPBACK
 
+LAUNCHED_WITH = ("subnets", "security_groups", "key_name", "instance_profile")
+DISK = "as the image says"
+
 
 @dataclass(frozen=True, slots=True)
 class AwsSettings:

@@ -23,6 +23,7 @@ from hcloud.model.live import (
     CommitmentQuote,
     Launch,
     Launched,
+    LaunchTemplate,
     Machine,
     Quota,
     Scope,
@@ -41,6 +42,7 @@ from hcloud.providers.gcp.wire import Wire
 MOST_REPLAYS = 4  # ours: how many ended deletes of the same machine are stepped over
 ALL_REGIONS = "CPUS_ALL_REGIONS"
 _BULK_INSERT, _DELETE = "instances.bulkInsert", "instances.delete"
+_FROM_FAMILY = "images.getFromFamily"
 
 
 class GoogleCloud:
@@ -116,6 +118,22 @@ class GoogleCloud:
         return tuple(Quota(q.metric, Decimal(str(q.limit)), Decimal(str(q.usage))) for q in found)
 
     # machines
+
+    def template(self, instance_types: Sequence[str]) -> LaunchTemplate:
+        """What machines of these types are launched with."""
+        return translate.template(instance_types, self._settings)
+
+    def image(self, name: str) -> str:
+        """The latest image of a family; an image that is named itself is itself."""
+        project, family = translate.image_family(name, self._settings.project)
+        if not family:
+            return translate.image_path(name)
+        request = self._types.GetFromFamilyImageRequest(project=project, family=family)
+        found = self._wire.read("ImagesClient", "get_from_family", request, _FROM_FAMILY)
+        path = translate.image_path(found.self_link)
+        if not path:
+            raise UnavailableError("the answer names no image", self._wire.call(_FROM_FAMILY))
+        return path
 
     def launch(self, order: Launch) -> Launched:
         """One bulkInsert, its end, and a look at what stands under the key."""

@@ -27,6 +27,7 @@ from hcloud.model.live import (
     CommitmentQuote,
     Launch,
     Launched,
+    LaunchTemplate,
     Machine,
     MachineState,
     Quota,
@@ -50,6 +51,14 @@ class LocalCloud:
     def scope(self) -> Scope:
         """This machine and the directory where its machines are noted."""
         return Scope("local", self._settings.account, REGION, str(self._settings.directory))
+
+    def template(self, instance_types: Sequence[str]) -> LaunchTemplate:
+        """Processes of this machine have no image, and no network or disk of their own."""
+        return LaunchTemplate(disk="this machine's own")
+
+    def image(self, name: str) -> str:
+        """There is none."""
+        raise NotFoundError(f"this machine has no image {name}", _call("image"))
 
     def launch(self, order: Launch) -> Launched:
         """Note as many machines as there is room for, then start them; the same order again completes itself."""
