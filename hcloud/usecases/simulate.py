@@ -47,9 +47,10 @@ def compare(
     made = [Compared(s.name, tuple(r), f, dropped=study.dropped) for s, r, f in told]
     checks = self_check(study.scenario, study.jobs) if study.scenario in RECIPES else ()
     name, shop = study.jobs.provenance.name, study.shop
+    large = shop.types[shop.large].shape.name
     return Comparison(
         name, len(study.jobs), study.cloud.name, shop, study.profiled, chosen, tuple(with_front(made)), checks,
-        study.window, tuple(dict.fromkeys(b.instance_type for b in study.beside)),
+        study.window, tuple(dict.fromkeys(b.instance_type for b in study.beside if b.instance_type != large)),
     )  # fmt: skip
 
 
