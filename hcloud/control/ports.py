@@ -79,7 +79,12 @@ class Cloud(Protocol):
         """
 
     def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """These machines, tagged or not; those the cloud does not know are left out."""
+        """These machines, tagged or not; those the cloud does not know are left out. In as few calls as there may be:
+        what it shows may be as late as any list."""
+
+    def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """Each of these asked about by its own id, and never taken from a list, which may be minutes behind; those the
+        cloud does not know are left out."""
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """The zones of the region where a type is offered, sorted; NotFoundError for a type there is not."""

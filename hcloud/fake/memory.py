@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from hcloud.errors import MismatchError, NoCapacityError, NotFoundError, QuotaError, RefusedError
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import Asked, FaultPlan, Faults, Kind, Rule
+from hcloud.fake.faults import Asked, FaultPlan, Faults, Kind, Lag, Rule
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.fake.memory_faults import refuse_new, serve
 from hcloud.fake.memory_purchases import cancel, held, purchase, quoted
@@ -130,6 +130,17 @@ class MemoryCloud:
 
         return self._serve(Asked("look", False), act) if wanted else ()
 
+    def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """Machines by id, as they are now."""
+        wanted = sorted(set(ids) & self.ledger.machines.keys())
+
+        def act(rule: Rule | None) -> tuple[Machine, ...]:
+            if _is(rule, Kind.EMPTY, Kind.NOT_FOUND) or self.principal == OTHER_ACCOUNT:
+                return ()
+            return tuple(m for i in wanted if (m := self.world.told(self.ledger.machines[i])) is not None)
+
+        return self._serve(Asked("examine", False), act) if ids else ()
+
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Where a type is offered: everywhere, where the world knows it."""
 
@@ -190,7 +201,8 @@ def _is(rule: Rule | None, *kinds: Kind) -> bool:
 def _told(cloud: MemoryCloud, rule: Rule | None) -> tuple[Machine, ...]:
     if _is(rule, Kind.EMPTY, Kind.NOT_FOUND) or cloud.principal == OTHER_ACCOUNT:
         return ()
-    every = [cloud.world.told(m) for _, m in sorted(cloud.ledger.machines.items())]
+    behind = Lag.of(rule)
+    every = [cloud.world.told(m, behind) for _, m in sorted(cloud.ledger.machines.items())]
     found = [m for m in every if m is not None]
     if _is(rule, Kind.UNKNOWN_WORDS):
         found = [replace(m, state=MachineState.UNKNOWN) for m in found]

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from hcloud.errors import Call
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan, Faults
+from hcloud.fake.faults import FaultPlan, Faults, Lag
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.live import Launch, LaunchTemplate, Machine, MachineState
@@ -181,18 +181,18 @@ class World:
             rented.asked_to_end = self.clock.now()
             rented.ended_at = rented.asked_to_end + self.faults.plan.end_delay
 
-    def told(self, rented: Rented) -> Machine | None:
-        """A machine as lists show it now; None while they do not show it yet, or no more."""
-        now, plan = self.clock.now(), self.faults.plan
-        if now < rented.visible_at or rented.id in self.hidden:
+    def told(self, rented: Rented, behind: Lag | None = None) -> Machine | None:
+        """A machine as look-ups show it now, or a list that is behind; None while they do not yet, or no more."""
+        behind, now, plan = behind or Lag(), self.clock.now(), self.faults.plan
+        renamed = "#" in rented.id  # another bears its name now
+        if now - behind.made < rented.visible_at or rented.id in self.hidden or renamed:
             return None
-        lag = rented.visible_at - rented.made_at
-        over = rented.ended_at is not None and now >= rented.ended_at + lag
+        then = now - (rented.visible_at - rented.made_at) - behind.ended
         keeps = plan.linger if self.semantics.lingers else 0.0
-        if over and rented.ended_at is not None and now >= rented.ended_at + lag + keeps:
+        if rented.ended_at is not None and then >= rented.ended_at + keeps:
             return None
-        tags = dict(rented.tags) if now >= rented.tagged_at else {}
-        return self.machine(rented, tags, now - lag)
+        tags = dict(rented.tags) if now - behind.made >= rented.tagged_at else {}
+        return self.machine(rented, tags, then)
 
     def machine(self, rented: Rented, tags: dict[str, str], at: float) -> Machine:
         """A machine as it is at a moment."""

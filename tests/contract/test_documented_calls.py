@@ -26,6 +26,7 @@ def everything(rig: Rig) -> None:
     rig.later(120)
     cloud.machines(LINEAGE)
     cloud.look(ids)
+    cloud.examine(ids)
     with suppress(CloudError, AttributeError):
         cloud.console(ids[0])  # type: ignore[attr-defined]
     cloud.buy(cloud.quote(rig.commitment(KEY)))

@@ -114,6 +114,7 @@ def test_the_printed_permissions_are_enough_for_a_life_and_a_purchase(rig: Googl
     made = [m.id for m in cloud.launch(order(rig)).machines]
     cloud.machines(LINEAGE)
     cloud.look(made)
+    cloud.examine(made)
     cloud.zones(rig.type_name)
     cloud.quotas(rig.type_name)
     cloud.terminate(made)

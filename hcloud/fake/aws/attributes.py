@@ -169,7 +169,7 @@ def describe_volumes(ask: Ask) -> Wire:
     """The disk of each machine, and volumes that were created beside."""
     now, filters = ask.now, ask.wire.get("Filters", [])
     machines = [m for _, m in sorted(ask.world.ledger.machines.items()) if region_of(m) == ask.region]
-    found = [_volume(m) for m in machines if m.is_there(now) and is_listed(ask.world, m, now)]
+    found = [_volume(m) for m in machines if m.is_there(now) and is_listed(ask, m)]
     for each in filters:
         found = [v for v in found if set(_told(v, str(each.get("Name")))) & set(each.get("Values", []))]
     wanted = [str(i) for i in ask.wire.get("VolumeIds", [])]

@@ -41,15 +41,17 @@ def state_of(machine: Rented, now: float) -> str:
     return "running"
 
 
-def seen_state(world: World, machine: Rented, now: float) -> str:
-    """The state that lists show: they lag behind by the visibility delay."""
-    return state_of(machine, max(now - world.faults.plan.visibility_delay, machine.made_at))
+def seen_state(ask: Ask, machine: Rented) -> str:
+    """The state that lists show: they lag behind by the visibility delay, and by what a rule adds."""
+    late = ask.world.faults.plan.visibility_delay + ask.behind.ended
+    return state_of(machine, max(ask.now - late, machine.made_at))
 
 
-def is_listed(world: World, machine: Rented, now: float) -> bool:
+def is_listed(ask: Ask, machine: Rented) -> bool:
     """Whether lists show it: not yet at first, not any more some time after its end."""
-    gone = machine.ended_at is not None and now > machine.ended_at + world.faults.plan.linger
-    return machine.visible_at <= now and not gone
+    over = machine.ended_at
+    gone = over is not None and ask.now - ask.behind.ended > over + ask.world.faults.plan.linger
+    return machine.visible_at <= ask.now - ask.behind.made and not gone
 
 
 def settle_spot(world: World, now: float) -> None:
@@ -83,7 +85,7 @@ def of_ids(ask: Ask, ids: list[str], *, listed: bool = True) -> list[Rented]:
         if kind != "i" or len(digits) not in _ID_LENGTH or not all(c in "0123456789abcdef" for c in digits):
             raise DenialError("InvalidInstanceID.Malformed", f'Invalid id: "{given}"')
     found = {m.id: m for m in ask.world.ledger.machines.values() if region_of(m) == ask.region}
-    missing = [i for i in ids if i not in found or (listed and not is_listed(ask.world, found[i], ask.now))]
+    missing = [i for i in ids if i not in found or (listed and not is_listed(ask, found[i]))]
     if missing:
         text = f"The instance ID '{missing[0]}' does not exist"
         if len(missing) > 1:
@@ -106,12 +108,12 @@ def matching(ask: Ask, machines: list[Rented]) -> list[Rented]:
 
 
 def _told(ask: Ask, machine: Rented, name: str) -> list[str]:
-    tags = seen_tags(machine, ask.now)
+    tags = seen_tags(ask, machine)
     if name.startswith("tag:"):
         key = name.removeprefix("tag:")
         return [tags[key]] if key in tags else []
     return {
-        "instance-state-name": [seen_state(ask.world, machine, ask.now)],
+        "instance-state-name": [seen_state(ask, machine)],
         "instance-type": [machine.instance_type],
         "instance-id": [machine.id],
         "availability-zone": [machine.zone],
@@ -122,15 +124,15 @@ def _told(ask: Ask, machine: Rented, name: str) -> list[str]:
     }[name]
 
 
-def seen_tags(machine: Rented, now: float) -> dict[str, str]:
+def seen_tags(ask: Ask, machine: Rented) -> dict[str, str]:
     """The tags that lists show."""
-    return machine.tags if machine.tagged_at <= now else {}
+    return machine.tags if machine.tagged_at <= ask.now - ask.behind.made else {}
 
 
 def described(ask: Ask, machine: Rented, *, fresh: bool = False) -> Wire:
     """A machine as EC2 tells of it; ``fresh`` is the answer to its launch, which is never late."""
-    state = state_of(machine, ask.now) if fresh else seen_state(ask.world, machine, ask.now)
-    tags = machine.tags if fresh else seen_tags(machine, ask.now)
+    state = state_of(machine, ask.now) if fresh else seen_state(ask, machine)
+    tags = machine.tags if fresh else seen_tags(ask, machine)
     told: Wire = {
         "InstanceId": machine.id,
         "ImageId": machine.detail.get("image"),

@@ -57,6 +57,7 @@ class Plain:
             raise Refused(409, code, f"{found.id} is attached to a machine.")
         for inside in [r for k, r in self._estate.resources.items() if k.startswith(f"{found.id.lower()}/")]:
             self._estate.forget(inside)
+        found.asked_at = asked.now
         found.gone_at = asked.now + self._estate.faults.plan.operation_delay
         return self._operations.accept(asked, self._operations.begin(found.id, found.gone_at))
 

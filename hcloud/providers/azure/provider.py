@@ -89,6 +89,10 @@ class AzureCloud:
         """These machines, tagged or not."""
         return self._machines.looked_at(ids)
 
+    def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """Each of these by its name."""
+        return self._machines.examined(ids)
+
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Zones as ``eastus-1``, or the location where a type has none."""
         found = zones_of(self._sku(instance_type), self.settings.location)

@@ -26,6 +26,7 @@ def test_the_printed_permissions_are_enough_for_a_life_and_a_purchase(rig: AwsRi
     cloud.quotas(rig.type_name)
     cloud.machines(LINEAGE)
     cloud.look(made)
+    cloud.examine(made)
     with suppress(CloudError):
         cloud.console(made[0])  # type: ignore[attr-defined]
     cloud.terminate(made)
