@@ -121,6 +121,24 @@ def test_another_project_after_the_plan_launches_nothing(
     assert run(["destroy", "-y", "--ends", "1"]) == 0
 
 
+@REHEARSED
+def test_user_data_of_a_rehearsal_is_on_no_disk_but_in_its_own_file(
+    cloud: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configured(cloud)
+    Path("boot.sh").write_text("#!/bin/sh\necho hunter2\n")
+    monkeypatch.setenv("HYC_LIVE__USER_DATA", "boot.sh")
+    assert run(["plan", "--out", "plan.json"]) == 0
+    Path("boot.sh").write_text("#!/bin/sh\necho hunter3\n")
+    assert run(["apply", "plan.json", "-y"]) == 4
+    assert machines(cloud) == []
+    Path("boot.sh").write_text("#!/bin/sh\necho hunter2\n")
+    assert run(["apply", "plan.json", "-y"]) == 0
+    digest = hashlib.sha256(Path("boot.sh").read_bytes()).hexdigest()
+    assert [m["detail"]["start_up"] for m in machines(cloud)] == [f"sha256:{digest}"]
+    assert [p for p in Path().rglob("*") if p.is_file() and b"hunter2" in p.read_bytes()] == [Path("boot.sh")]
+
+
 def test_user_data_that_cannot_be_used_is_refused_before_anything_is_looked_up(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

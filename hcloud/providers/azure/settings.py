@@ -40,6 +40,10 @@ class AzureSettings:
         if re.fullmatch(r"[a-z0-9]{1,60}", self.location, re.ASCII) is None:
             hint = "write it as Azure does: eastus, westeurope, ..."
             raise UsageError(f"{self.location!r} is no Azure location", hint=hint)
+        if "PRIVATE KEY" in self.ssh_public_key:
+            raise UsageError(
+                "ssh_public_key holds a private key", hint="name the public one, of the file that ends in .pub"
+            )
         parts = urllib.parse.urlsplit(self.base_url)
         if parts.scheme not in ("https", "http") or not parts.hostname or parts.username:
             raise UsageError("live.endpoint is no endpoint", hint="write https://host")
