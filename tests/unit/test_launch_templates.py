@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from hcloud.errors import UsageError
-from hcloud.model.live import Launch, LaunchImage, LaunchTemplate, Owner
+from hcloud.model.live import Launch, LaunchImage, LaunchTemplate, Owner, Setting
 from hcloud.planning.launched_with import departures, written
 from hcloud.providers.aws import settings as aws
 from hcloud.providers.aws.translate import launch_request
@@ -39,19 +39,34 @@ def test_every_setting_is_in_the_plan_or_says_who_and_where(cloud: str, own: Any
 
 def test_requests_are_made_of_the_template_and_not_of_the_settings() -> None:
     mine = aws.AwsSettings("eu-central-1", image="ami-1", key_name="mine", security_groups=("sg-1",))
-    theirs = {"subnets": {}, "security_groups": ("sg-2",), "key_name": "", "instance_profile": "web"}
+    theirs: dict[str, Setting] = {
+        "subnets": {},
+        "security_groups": ("sg-2",),
+        "key_name": "",
+        "instance_profile": "web",
+    }
     sent = launch_request(replace(ORDER, template=replace(TEMPLATE, settings=theirs)), mine)
     assert (sent["ImageId"], sent["SecurityGroupIds"]) == ("the-plan's", ["sg-2"])
     assert (sent["IamInstanceProfile"], "KeyName" in sent) == ({"Name": "web"}, False)
     google = gcp.GoogleSettings("shop", "europe-west3", network="mine", service_account="me@shop")
-    settings = {"network": "theirs", "subnetwork": "", "service_account": "", "external_address": True}
+    settings: dict[str, Setting] = {
+        "network": "theirs",
+        "subnetwork": "",
+        "service_account": "",
+        "external_address": True,
+    }
     body: Any = bulk_insert(replace(ORDER, template=replace(TEMPLATE, settings=settings)), google)
     made = body["instance_properties"]
     assert made["disks"][0]["initialize_params"]["source_image"] == "the-plan's"
     assert made["network_interfaces"][0]["network"] == "theirs"
     assert "service_accounts" not in made
     here = AzureSettings("s", "eastus", resource_group="mine", ssh_public_key="ssh-rsa mine")
-    of_azure = {"resource_group": "theirs", "subnet": "/net", "admin_user": "ops", "ssh_public_key": ""}
+    of_azure: dict[str, Setting] = {
+        "resource_group": "theirs",
+        "subnet": "/net",
+        "admin_user": "ops",
+        "ssh_public_key": "",
+    }
     image = (LaunchImage("name", "a:b:c:1", ("m5.large",)),)
     profile: Any = set_body(replace(ORDER, template=replace(TEMPLATE, images=image, settings=of_azure)), here)
     profile = profile["properties"]["virtualMachineProfile"]
