@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from staging import Staging
 
-from benchmarks.processes import CLOUDS, LAUNCH, TYPES, Child, Front, Stage
+from benchmarks.children import Child
+from benchmarks.processes import CLOUDS, LAUNCH, TYPES, Front, Stage
 from hcloud.fake.server import Answer, FakeCloud, Received
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
