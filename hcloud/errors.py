@@ -88,6 +88,10 @@ class HcloudError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    def lines(self) -> list[str]:
+        """What it says, a line each."""
+        return [str(self)]
+
 
 class UsageError(HcloudError):
     """The command line or the configuration asks for something that cannot be done."""
@@ -104,12 +108,16 @@ class InputError(HcloudError):
         super().__init__(message, hint=hint)
         self.problems = tuple(problems)
 
-    def __str__(self) -> str:
+    def lines(self) -> list[str]:
+        """What is wrong with the whole, then each problem."""
         shown = [f"  {p}" for p in self.problems[: self.SHOWN]]
         more = len(self.problems) - len(shown)
         if more > 0:
             shown.append(f"  ... and {more} more")
-        return "\n".join([super().__str__(), *shown])
+        return [super().__str__(), *shown]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
 
 
 class EvidenceError(HcloudError):
