@@ -237,12 +237,14 @@ _NAMED_SECRET = re.compile(
     """
 )
 _BARE_SECRET = re.compile(r"(?i)\b(?:bearer|aws4-hmac-sha256)\s+[^\s\"',;<>]+|\b(?:AKIA|ASIA)[0-9A-Za-z]{12,}")
+_USER = re.compile(r"(?<=//)[^/\s\"'<>]*@")
+"""Who asks, and with which password, in an address."""
 REDACTED = "[redacted]"
 
 
 def without_secrets(text: str) -> str:
-    """What a cloud said, without what it may repeat of a signed request: tokens, signatures, keys."""
-    return _BARE_SECRET.sub(REDACTED, _NAMED_SECRET.sub(rf"\1\2{REDACTED}", text))
+    """What a cloud or a library said, without what it may repeat of a request: tokens, signatures, keys, users."""
+    return _BARE_SECRET.sub(REDACTED, _NAMED_SECRET.sub(rf"\1\2{REDACTED}", _USER.sub("", text)))
 
 
 class CloudError(HcloudError):
