@@ -18,8 +18,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.children import Forker
 from benchmarks.naive_loop import client
-from benchmarks.processes import CLOUDS, Forker, Stage, fresh
+from benchmarks.processes import CLOUDS, Stage, fresh
 from hcloud.errors import HcloudError
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.server import Running
@@ -95,7 +96,7 @@ def naive() -> dict[str, Took]:
 
 def launched(ec2: Any) -> str:
     """One machine, looked at once."""
-    order = {"ImageId": "ami-12345678", "InstanceType": "m5.large", "MinCount": 1, "MaxCount": 1}
+    order = {"ImageId": "ami-12c6146b", "InstanceType": "m5.large", "MinCount": 1, "MaxCount": 1}
     made: str = ec2.run_instances(**order)["Instances"][0]["InstanceId"]
     ec2.describe_instances(InstanceIds=[made])
     return made

@@ -24,7 +24,7 @@ def run(arguments: list[str]) -> int:
     ec2 = client(os.environ["AWS_ENDPOINT_URL"])
     tags = [{"ResourceType": "instance", "Tags": [{"Key": TAG, "Value": "yes"}]}]
     for _ in range(wanted - len(known(kept))):
-        order = {"ImageId": "ami-12345678", "InstanceType": "m5.large", "MinCount": 1, "MaxCount": 1}
+        order = {"ImageId": "ami-12c6146b", "InstanceType": "m5.large", "MinCount": 1, "MaxCount": 1}
         made = ec2.run_instances(**order, TagSpecifications=tags)["Instances"][0]["InstanceId"]
         with kept.open("a") as file:
             file.write(made + "\n")

@@ -83,7 +83,7 @@ def _amazon() -> Iterator[Operation]:
     from hcloud.fake.aws.cloud import READING
     from hcloud.fake.aws.models import service_model
 
-    for service, prefix in (("ec2", "ec2"), ("sts", "sts"), ("savingsplans", "savingsplans")):
+    for service, prefix in (("ec2", "ec2"), ("sts", "sts"), ("savingsplans", "savingsplans"), ("ssm", "ssm")):
         for name in service_model(service).operation_names:
             yield Operation(name, f"{prefix}:{name}", not name.startswith(READING))
     for name in service_model("service-quotas").operation_names:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 SECONDS_PER_HOUR = 3600
@@ -49,6 +50,12 @@ def format_span(seconds: float) -> str:
 def counted(count: int, noun: str, several: str = "") -> str:
     """A number of things in words: ``1 row``, ``2 rows``, ``1,200 entries``; ``several`` is an irregular plural."""
     return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
+
+
+def machines(counts: Mapping[str, int]) -> str:
+    """So many of each type in words: ``4 x m7i.4xlarge and 1 x m7i.large``."""
+    *first, last = (f"{count:,} x {name}" for name, count in counts.items())
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def parse_decimal(text: str) -> Decimal:

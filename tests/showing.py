@@ -108,7 +108,8 @@ def laid_out(directory: Path) -> None:
 
 @contextmanager
 def standing_in(directory: Path, columns: int) -> Iterator[None]:
-    """The environment that screens are made in: nothing of this machine, so many columns, nobody to ask."""
+    """The environment that screens are made in: nothing of this machine, so many columns, nobody to ask,
+    the simulator compiled."""
     with pytest.MonkeyPatch.context() as patch:
         for name in [n for n in os.environ if n.startswith(("HYC_", "AWS_", "GOOGLE_", "AZURE_"))]:
             patch.delenv(name)
@@ -119,6 +120,7 @@ def standing_in(directory: Path, columns: int) -> Iterator[None]:
         patch.setenv("XDG_CONFIG_HOME", str(directory / "config"))
         patch.setenv("COLUMNS", str(columns))
         patch.setenv("TERM", "dumb")
+        patch.setattr("hcloud.sim.compiled.is_first_use", lambda entry: False)  # what the last run left in the cache
         patch.chdir(directory)
         yield
 

@@ -13,6 +13,7 @@ from hcloud.model.live import (
     CommitmentQuote,
     Launch,
     Launched,
+    LaunchTemplate,
     Machine,
     Quota,
     Scope,
@@ -53,8 +54,16 @@ class Cloud(Protocol):
     def scope(self) -> Scope:
         """Who and where we are, asked of the cloud itself (one call, then remembered)."""
 
+    def template(self, instance_types: Sequence[str]) -> LaunchTemplate:
+        """What machines of these types are launched with by the provider's settings; images by name, nothing asked."""
+
+    def image(self, name: str) -> str:
+        """The id that the name of an image stands for now; NotFoundError where there is none."""
+
     def launch(self, order: Launch) -> Launched:
         """Start what is ordered, with its tags, in one call; sent again with the same key it gives the same machines.
+
+        Where the order has a template, that says what they are made of, and the provider's own settings do not.
 
         Fewer than ordered are returned with ``missing``. Raises NoCapacityError where there is not one,
         QuotaError with the quota's name, MismatchError where the key was used for another order before.
@@ -70,7 +79,12 @@ class Cloud(Protocol):
         """
 
     def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """These machines, tagged or not; those the cloud does not know are left out."""
+        """These machines, tagged or not; those the cloud does not know are left out. In as few calls as there may be:
+        what it shows may be as late as any list."""
+
+    def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """Each of these asked about by its own id, and never taken from a list, which may be minutes behind; those the
+        cloud does not know are left out."""
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """The zones of the region where a type is offered, sorted; NotFoundError for a type there is not."""

@@ -38,6 +38,9 @@ class Kind(StrEnum):
     SLOW = "slow"  # it is done after ``seconds``
     TWICE = "twice"  # it is done as if the request had come twice
     EMPTY = "empty"  # a list is answered with nothing in it
+    STALE = "stale"  # a list is answered as things were ``seconds`` ago; what is asked for by its id is not
+    MISSES_NEW = "misses-new"  # a list leaves out what was made in the last ``seconds``
+    SHOWS_ENDED = "shows-ended"  # a list shows what was ended in the last ``seconds`` as if it were not
     NOT_FOUND = "not-found"
     PARTIAL = "partial"  # of what was ordered only ``share`` comes
     UNTAGGED = "untagged"  # machines are made, their tags are dropped
@@ -78,6 +81,22 @@ class Rule(_Strict):
     share: Annotated[float, Field(ge=0, le=1)] = 0.5
     code: str = ""
     mutating: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How many seconds a list is behind: with what was made since (and its tags), and with what was ended since."""
+
+    made: float = 0.0
+    ended: float = 0.0
+
+    @classmethod
+    def of(cls, rule: Rule | None) -> Lag:
+        """By the rule that a list falls under; other kinds of rules leave it up to date."""
+        if rule is None:
+            return cls()
+        made = rule.seconds if rule.answer in (Kind.STALE, Kind.MISSES_NEW) else 0.0
+        return cls(made, rule.seconds if rule.answer in (Kind.STALE, Kind.SHOWS_ENDED) else 0.0)
 
 
 class ClockPlan(_Strict):

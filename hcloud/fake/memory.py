@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from hcloud.errors import MismatchError, NoCapacityError, NotFoundError, QuotaError, RefusedError
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import Asked, FaultPlan, Faults, Kind, Rule
+from hcloud.fake.faults import Asked, FaultPlan, Faults, Kind, Lag, Rule
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.fake.memory_faults import refuse_new, serve
 from hcloud.fake.memory_purchases import cancel, held, purchase, quoted
@@ -22,6 +22,7 @@ from hcloud.model.live import (
     CommitmentQuote,
     Launch,
     Launched,
+    LaunchTemplate,
     Machine,
     MachineState,
     Quota,
@@ -38,7 +39,8 @@ class MemoryCloud:
     """One account in one region of a cloud in memory, as ``principal`` sees it.
 
     Operations have the names of the port's methods (``launch``, ``terminate``, ``machines``, ``look``, ``zones``,
-    ``quotas``, ``scope``, ``quote``, ``buy``, ``commitments``, ``cancel``), so that one fault plan suits all semantics.
+    ``quotas``, ``scope``, ``image``, ``quote``, ``buy``, ``commitments``, ``cancel``), so that one fault plan suits all
+    semantics.
     A quota is by the name ``instances`` (all machines) or by that of a type, in machines.
     """
 
@@ -94,6 +96,14 @@ class MemoryCloud:
             )
         return self._scope
 
+    def template(self, instance_types: Sequence[str]) -> LaunchTemplate:
+        """What machines of these types are launched with: what the settings of the cloud that is rehearsed say."""
+        return self.world.templating(instance_types)
+
+    def image(self, name: str) -> str:
+        """The image that a name stands for in this world: itself, unless the world knows another."""
+        return self._serve(Asked("image", False), lambda _: self.world.images.get(name, name))
+
     def launch(self, order: Launch) -> Launched:
         """Start machines; the same key again gives the same ones, by token or by name as the cloud does it."""
         asked = Asked("launch", True, instance_type=order.instance_type, zone=order.zone)
@@ -119,6 +129,17 @@ class MemoryCloud:
             return tuple(m for m in _told(self, rule) if m.id in wanted)
 
         return self._serve(Asked("look", False), act) if wanted else ()
+
+    def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """Machines by id, as they are now."""
+        wanted = sorted(set(ids) & self.ledger.machines.keys())
+
+        def act(rule: Rule | None) -> tuple[Machine, ...]:
+            if _is(rule, Kind.EMPTY, Kind.NOT_FOUND) or self.principal == OTHER_ACCOUNT:
+                return ()
+            return tuple(m for i in wanted if (m := self.world.told(self.ledger.machines[i])) is not None)
+
+        return self._serve(Asked("examine", False), act) if ids else ()
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Where a type is offered: everywhere, where the world knows it."""
@@ -180,7 +201,8 @@ def _is(rule: Rule | None, *kinds: Kind) -> bool:
 def _told(cloud: MemoryCloud, rule: Rule | None) -> tuple[Machine, ...]:
     if _is(rule, Kind.EMPTY, Kind.NOT_FOUND) or cloud.principal == OTHER_ACCOUNT:
         return ()
-    every = [cloud.world.told(m) for _, m in sorted(cloud.ledger.machines.items())]
+    behind = Lag.of(rule)
+    every = [cloud.world.told(m, behind) for _, m in sorted(cloud.ledger.machines.items())]
     found = [m for m in every if m is not None]
     if _is(rule, Kind.UNKNOWN_WORDS):
         found = [replace(m, state=MachineState.UNKNOWN) for m in found]
@@ -279,10 +301,17 @@ def _make(cloud: MemoryCloud, order: Launch, number: int, rule: Rule | None) -> 
         visible_at=now + plan.visibility_delay,
         tagged_at=now + max(plan.visibility_delay, plan.tag_delay),
         running_at=now + plan.spin_up,
-        detail={"start_up": order.start_up},
+        detail={"start_up": order.start_up, **_made_of(order)},
     )
     cloud.ledger.machines[name] = rented
     return rented
+
+
+def _made_of(order: Launch) -> dict[str, object]:
+    """What a machine was launched with, as far as the order says it."""
+    if order.template is None:
+        return {}
+    return {"image": order.template.image_of(order.instance_type), **order.template.settings}
 
 
 def _terminate(ground: World, ids: tuple[str, ...], rule: Rule | None) -> Terminated:

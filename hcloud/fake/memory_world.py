@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 
 from hcloud.errors import Call
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan, Faults
+from hcloud.fake.faults import FaultPlan, Faults, Lag
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import Launch, Machine, MachineState
+from hcloud.model.live import Launch, LaunchTemplate, Machine, MachineState
 
 START = 1_796_000_000.0
 """When a world begins where nothing is said: a fixed moment, so that runs are the same to the byte."""
@@ -132,7 +132,8 @@ class Remembered:
 @dataclass(slots=True)
 class World:
     """One cloud and all that happened in it, for all who ask it. ``hidden`` are ids that lists leave out by hand;
-    ``keep`` is called after each change, before it is answered."""
+    ``keep`` is called after each change, before it is answered. ``templating`` says what machines of some types are
+    launched with, ``images`` which images names stand for that are not images themselves."""
 
     semantics: Semantics
     clock: FakeClock
@@ -145,6 +146,8 @@ class World:
     endpoint: str = ""
     lock: threading.RLock = field(default_factory=threading.RLock)
     keep: Callable[[], None] = field(default=lambda: None)
+    templating: Callable[[Sequence[str]], LaunchTemplate] = field(default=lambda instance_types: LaunchTemplate())
+    images: dict[str, str] = field(default_factory=dict)
 
     def call(self, operation: str, what: str = "") -> Call:
         """A request for messages, with the cloud's own code for what went wrong."""
@@ -178,18 +181,18 @@ class World:
             rented.asked_to_end = self.clock.now()
             rented.ended_at = rented.asked_to_end + self.faults.plan.end_delay
 
-    def told(self, rented: Rented) -> Machine | None:
-        """A machine as lists show it now; None while they do not show it yet, or no more."""
-        now, plan = self.clock.now(), self.faults.plan
-        if now < rented.visible_at or rented.id in self.hidden:
+    def told(self, rented: Rented, behind: Lag | None = None) -> Machine | None:
+        """A machine as look-ups show it now, or a list that is behind; None while they do not yet, or no more."""
+        behind, now, plan = behind or Lag(), self.clock.now(), self.faults.plan
+        renamed = "#" in rented.id  # another bears its name now
+        if now - behind.made < rented.visible_at or rented.id in self.hidden or renamed:
             return None
-        lag = rented.visible_at - rented.made_at
-        over = rented.ended_at is not None and now >= rented.ended_at + lag
+        then = now - (rented.visible_at - rented.made_at) - behind.ended
         keeps = plan.linger if self.semantics.lingers else 0.0
-        if over and rented.ended_at is not None and now >= rented.ended_at + lag + keeps:
+        if rented.ended_at is not None and then >= rented.ended_at + keeps:
             return None
-        tags = dict(rented.tags) if now >= rented.tagged_at else {}
-        return self.machine(rented, tags, now - lag)
+        tags = dict(rented.tags) if now - behind.made >= rented.tagged_at else {}
+        return self.machine(rented, tags, then)
 
     def machine(self, rented: Rented, tags: dict[str, str], at: float) -> Machine:
         """A machine as it is at a moment."""

@@ -16,7 +16,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.live.guards import Approval
-from hcloud.live.observe import check_scope, observe
+from hcloud.live.observe import check_scope, examined, observe
 from hcloud.live.site import Site
 from hcloud.model.live import PROTECTED_TAG, TAG_EXPIRES, TAG_PROJECT, Machine, Terminated
 from hcloud.model.state import Conclusion, Deed, Intent, Record, Result, State
@@ -48,14 +48,10 @@ def orphans(site: Site, lineages: Sequence[str] = ()) -> tuple[Orphan, ...]:
     patience = site.patience()
     patience.expect(1)
     every = patience.ask(lambda: site.cloud.machines(""))
-    found = []
-    for machine in sorted(every, key=lambda m: m.id):
-        if machine.tags.get(TAG_PROJECT) != seen.state.project or not machine.state.is_live or machine.id in known:
-            continue
-        if machine.key in opened:
-            continue
-        found.append(_judged(machine, seen.state.lineage, lineages, seen.at))
-    return tuple(found)
+    strange = {m.id for m in every if m.tags.get(TAG_PROJECT) == seen.state.project and m.state.is_live} - known
+    sure = examined(site, patience, strange) if strange else {}
+    found = (m for _, m in sorted(sure.items()) if m.state.is_live and m.key not in opened)
+    return tuple(_judged(m, seen.state.lineage, lineages, seen.at) for m in found)
 
 
 def _judged(machine: Machine, lineage: str, lineages: Sequence[str], at: datetime) -> Orphan:

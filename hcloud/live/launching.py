@@ -182,13 +182,14 @@ def _carry_out(run: Run, intent: Intent, *, doubt: bool) -> tuple[Machine, ...]:
 def _ask(run: Run, intent: Intent, order: Launch, *, doubt: bool) -> Launched:
     """What the cloud made of an order. After an unknown outcome the cloud is looked at; the order is sent again, with
     the same key, while not all of its machines are seen."""
+    sent = run.with_user_data(order)
     seen: dict[str, Machine] = {}
     run.seen = None
     lost: HcloudError | None = None
     run.patience.expect(1)
     for _ in range(REISSUES):
         try:
-            return _joined(order, seen, run.patience.ask(lambda: run.cloud.launch(order)))
+            return _joined(order, seen, run.patience.ask(lambda: run.cloud.launch(sent)))
         except UnknownOutcomeError as error:
             lost = error
             seen |= _of_key(run, order)

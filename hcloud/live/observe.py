@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass, replace
 
-from hcloud.errors import StaleError
+from hcloud.control.ports import StateStore
+from hcloud.errors import InputError, StaleError
 from hcloud.live.patience import Patience
 from hcloud.live.site import Site
 from hcloud.model.change import Observed
@@ -43,7 +45,11 @@ def observe(site: Site, patience: Patience | None = None) -> Observed:
 
 
 def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
-    """What was listed and what is remembered; what is remembered and was not listed is looked up by id."""
+    """What was listed and what is remembered; what is remembered and was not listed is looked up by id.
+
+    A list may be behind and show what has ended as if it ran. What it shows though it is remembered as ended, and what
+    somebody asked to end with an unknown outcome, is examined by id, and what that says is believed.
+    """
     scope, told, stored = seen.scope, seen.told, seen.stored
     state, opened = replayed(stored, seen.entries), unresolved(seen.entries)
     ours = {m.id: m for m in told if m.lineage == state.lineage}
@@ -51,14 +57,17 @@ def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
     missed = sorted(({r.id for r in state.records} | asked) - ours.keys())
     if missed:
         ours |= {m.id: m for m in patience.ask(lambda: site.cloud.look(missed))}
+    live = {m.id for m in ours.values() if m.state.is_live}
+    unknown = live - {r.id for r in state.records}
+    if doubtful := shown_again(site.store, unknown) | (live & asked):
+        ours = {i: m for i, m in ours.items() if i not in doubtful} | examined(site, patience, doubtful)
     at = site.now()
     state = up_to_date(state, ours, at)
     unused = stored.scope is None and not stored.records
     strangers = [
         m for m in told if m.lineage != state.lineage and m.tags.get(TAG_PROJECT) == state.project and m.state.is_live
     ]
-    ends = {i for intent in opened if intent.deed is Deed.TERMINATE for i in intent.ids}
-    expected = [r for r in state.records if not r.ending and r.id not in ends]
+    expected = [r for r in state.records if not r.ending and r.id not in asked]
     settled = any(at - r.intended >= GRACE for r in expected)
     return Observed(
         at=at,
@@ -70,6 +79,23 @@ def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
         told_none=settled and not any(r.id in ours for r in state.records),
         strangers=tuple(strangers) if unused else (),
     )
+
+
+def shown_again(store: StateStore, unknown: Set[str]) -> Set[str]:
+    """Of machines that no record is about those that have ended by the log of rentals, which forgets nothing. Where it
+    cannot be read, it may be any of them."""
+    if not unknown:
+        return unknown
+    try:
+        return unknown & {u.resource for u in store.rentals().usages() if u.end is not None}
+    except InputError:
+        return unknown
+
+
+def examined(site: Site, patience: Patience, ids: Set[str]) -> dict[str, Machine]:
+    """What the cloud says of these by their ids, and not in a list."""
+    patience.expect(1)
+    return {m.id: m for m in patience.ask(lambda: site.cloud.examine(sorted(ids)))}
 
 
 def check_scope(state: State, scope: Scope) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from hcloud.control.ports import MendableStore
 from hcloud.errors import HcloudError, StaleError, UsageError
 from hcloud.live.ending import GROWTH
-from hcloud.live.observe import check_scope
+from hcloud.live.observe import check_scope, examined, shown_again
 from hcloud.live.patience import Patience
 from hcloud.live.site import Site, Step
 from hcloud.model.live import TAG_PROJECT, Machine, Scope
@@ -45,7 +45,7 @@ def rebuild(site: Site, store: MendableStore, lineage: str | None = None) -> Fou
         check_scope(remains.latest, scope)
     told = _told(site, patience, remains)
     project = remains.latest.project if remains.latest is not None else _project(site)
-    ours = [m for m in told if m.state.is_live and m.tags.get(TAG_PROJECT) == project]
+    ours = [m for m in _sure(site, patience, store, told) if m.state.is_live and m.tags.get(TAG_PROJECT) == project]
     counts = Counter(m.lineage for m in ours)
     if lineage and lineage not in {*remains.lineages, *counts}:
         raise UsageError(f"--lineage {lineage}: no machine bears it and no file names it")
@@ -68,6 +68,13 @@ def _told(site: Site, patience: Patience, remains: Remains) -> tuple[Machine, ..
         patience.expect(1)
         told = patience.ask(lambda: site.cloud.machines(""))
     return told
+
+
+def _sure(site: Site, patience: Patience, store: MendableStore, told: Sequence[Machine]) -> list[Machine]:
+    """What a list told, with what has ended by the log of rentals as the cloud says of it by id."""
+    again = shown_again(store, {m.id for m in told if m.state.is_live})
+    sure = examined(site, patience, again) if again else {}
+    return [*(m for m in told if m.id not in again), *sure.values()]
 
 
 def _state(site: Site, whose: tuple[str, str, Scope], machines: Sequence[Machine], remains: Remains) -> State:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from hcloud.control.ports import Cloud
-from hcloud.errors import HcloudError
+from hcloud.errors import Call, HcloudError, UnknownOutcomeError
 from hcloud.live.book import Book
 from hcloud.live.guards import Purse
 from hcloud.live.observe import Seen, brought_together
@@ -15,7 +16,7 @@ from hcloud.live.outcome import Shortfall
 from hcloud.live.patience import Patience
 from hcloud.live.site import Site, Step, order_key
 from hcloud.model.change import ChangeSet, Observed
-from hcloud.model.live import Launch, Machine, MachineState, Owner, Scope
+from hcloud.model.live import TAG_PROJECT, Launch, Machine, MachineState, Owner, Scope
 from hcloud.planning.diff import Terms
 
 
@@ -86,11 +87,25 @@ class Run:
         place = "\n".join([order.address, order.instance_type, order.zone])
         with self._lock:
             attempt = self._attempts[place] = self._attempts.get(place, 0) + 1
-        state = self.book.state
-        owner = Owner(state.lineage, state.project, self.found.digest[:12], order.owner.expires)
+        state, template = self.book.state, self.found.template
+        project = template.tags.get(TAG_PROJECT, state.project) if template else state.project
+        owner = Owner(state.lineage, project, self.found.digest[:12], order.owner.expires)
         offering = (order.instance_type, order.zone)
         key = order_key(state.lineage, state.generation, order.address, offering, attempt)
-        return replace(order, key=key, owner=owner)
+        return replace(order, key=key, owner=owner, template=template)
+
+    def with_user_data(self, order: Launch) -> Launch:
+        """An order as it is sent. Neither plan nor journal holds its user data: what is at hand has to be the same."""
+        wanted = order.template.user_data if order.template else ""
+        if not wanted:
+            return order
+        data = self.site.user_data()
+        if hashlib.sha256(data.encode()).hexdigest() != wanted:
+            call = Call(self.scope.cloud, self.scope.region, "launch")
+            what = f"the order for {order.address} was made with user data of SHA-256 {wanted[:12]}, and live.user_data"
+            hint = "put the file back as it was and apply again"
+            raise UnknownOutcomeError(f"{what} is another file now: it was not sent again", call, hint=hint)
+        return replace(order, start_up=data)
 
     def list_machines(self) -> tuple[Machine, ...]:
         """What the cloud tells of this state's machines now."""

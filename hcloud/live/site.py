@@ -41,7 +41,8 @@ class Waits:
 @dataclass(frozen=True, slots=True)
 class Site:
     """Everything that work needs of the world. ``stop`` says whether somebody asked for an end; ``workers`` 1 does one
-    thing after the other, the same way every time; ``beginning`` is the state where there never was one."""
+    thing after the other, the same way every time; ``beginning`` is the state where there never was one; ``user_data``
+    reads what machines run when they first start, which neither plan nor journal holds."""
 
     cloud: Cloud
     store: StateStore
@@ -54,6 +55,7 @@ class Site:
     beginning: State | None = None
     workers: int = WORKERS
     sold_out: SoldOut = field(default_factory=SoldOut)
+    user_data: Callable[[], str] = field(default=lambda: "")
 
     def now(self) -> datetime:
         """The time as it is told, in UTC."""

@@ -8,7 +8,7 @@ from decimal import Decimal
 from enum import StrEnum
 
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import Machine, Scope
+from hcloud.model.live import LaunchTemplate, Machine, Scope
 from hcloud.model.state import Intent, Operating, State
 
 FORMAT_VERSION = "1.0"
@@ -143,7 +143,8 @@ class Base:
 class ChangeSet:
     """All changes of a plan. ``standing`` is machines before them; ``unpriced`` are types that stand and whose price is
     not known, so that the dollars an hour leave them out. ``operating`` is how it is to be run, None where the plan
-    does not say. ``digest`` covers everything else in here."""
+    does not say. ``template`` is what machines are launched with, None where none is launched. ``digest`` covers
+    everything else in here."""
 
     base: Base
     made: datetime
@@ -156,6 +157,7 @@ class ChangeSet:
     hourly_after: Decimal
     unpriced: tuple[str, ...] = ()
     operating: Operating | None = None
+    template: LaunchTemplate | None = None
     format_version: str = FORMAT_VERSION
     digest: str = field(default="")
 

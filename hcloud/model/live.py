@@ -67,6 +67,40 @@ TAG_KEY = "hcloud-key"
 PROTECTED_TAG = "hcloud-protected"
 
 
+Setting = str | bool | tuple[str, ...] | dict[str, str]
+"""The value of one of ``live.settings``."""
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchImage:
+    """The image of machines of some types: its name as the settings write it, and the id that the name stood for when
+    it was looked up (empty before)."""
+
+    name: str
+    id: str
+    instance_types: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchTemplate:
+    """What machines are launched with, apart from their type, zone and option.
+
+    ``settings`` are those of ``live.settings`` that reach the request, by their names there and with their defaults.
+    ``disk`` says which disk the request asks for. ``user_data`` is the SHA-256 of the user data, empty without any: the
+    data itself may hold secrets. ``tags`` are those that all machines share and that are known before a digest is.
+    """
+
+    images: tuple[LaunchImage, ...] = ()
+    settings: dict[str, Setting] = field(default_factory=dict)
+    disk: str = ""
+    user_data: str = ""
+    tags: dict[str, str] = field(default_factory=dict)
+
+    def image_of(self, instance_type: str) -> str:
+        """The image that a type is launched from; empty where the cloud has none."""
+        return next((i.id or i.name for i in self.images if instance_type in i.instance_types), "")
+
+
 @dataclass(frozen=True, slots=True)
 class Launch:
     """An order of ``count`` machines of one type in one zone, made once however often it is sent.
@@ -74,6 +108,7 @@ class Launch:
     ``key`` (32 lower-case hex digits) is derived from lineage, generation and address: it is what the cloud's own
     idempotency handle is made of, and is a tag of each machine. ``option`` is on-demand or spot. ``address`` is the
     place in the plan (lower-case letters, digits, ``-``). ``start_up`` is a script the machine runs when it starts.
+    ``template`` is what the plan says it is launched with; None where the provider's own settings say it.
     """
 
     key: str
@@ -84,6 +119,7 @@ class Launch:
     owner: Owner
     option: PurchaseOption = PurchaseOption.ON_DEMAND
     start_up: str = ""
+    template: LaunchTemplate | None = field(default=None, repr=False)
 
     def tags(self) -> dict[str, str]:
         """The tags of its machines, in a fixed order."""

@@ -12,6 +12,8 @@ from decimal import Decimal
 from hcloud.model.change import ChangeSet, Observed, Slot
 from hcloud.model.live import PROTECTED_TAG
 
+_AS_THEY_ARE = frozenset({str, int, bool, float, type(None)})
+
 
 def canonical(value: object) -> str:
     """JSON with sorted keys and no blanks, of values, mappings and sequences; money and moments are strings."""
@@ -19,6 +21,10 @@ def canonical(value: object) -> str:
 
 
 def _plain(value: object) -> object:
+    if type(value) in _AS_THEY_ARE:
+        return value
+    if isinstance(value, (tuple, list)):
+        return [v if type(v) in _AS_THEY_ARE else _plain(v) for v in value]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
@@ -27,8 +33,6 @@ def _plain(value: object) -> object:
         return format(value.normalize(), "f")
     if isinstance(value, datetime):
         return value.isoformat()
-    if isinstance(value, (tuple, list)):
-        return [_plain(v) for v in value]
     return value
 
 

@@ -39,7 +39,9 @@ line  desired  recorded              told                             change
 28    $        --                    fewer commitments held           ``$`` shown; never done by apply
 ====  =======  ====================  ===============================  =============================================
 
-Of too many machines those go first whose type is preferred least, then whose zone is, then the youngest, then by id.
+Of too many machines those go first that are not remembered, then whose type is preferred least, then whose zone is,
+then the youngest, then by id. What is remembered never goes because something stands in its place that is not: that is
+adopted first, and has to be seen again.
 """
 
 from __future__ import annotations
@@ -123,8 +125,11 @@ def changes(slots: Sequence[Slot], observed: Observed, terms: Terms | None = Non
         return _change_set(draft, tuple(slots), there)
     _strays(draft, there)
     owned = [s for s in there if s.address or s.record is not None]
-    for address in sorted(by_address.keys() | {s.address for s in owned} | _promised_addresses(observed)):
-        _at(draft, address, by_address.get(address), [s for s in owned if s.address == address])
+    standing_at: dict[str, list[Standing]] = {}
+    for s in owned:
+        standing_at.setdefault(s.address, []).append(s)
+    for address in sorted(by_address.keys() | standing_at.keys() | _promised_addresses(observed)):
+        _at(draft, address, by_address.get(address), standing_at.get(address, []))
     _finish_endings(draft)
     _commitments(draft)
     return _change_set(draft, tuple(slots), there)
@@ -199,6 +204,8 @@ def _at(draft: _Draft, address: str, slot: Slot | None, there: list[Standing]) -
     _adopt(draft, address, [s for s in [*right, *stuck] if s.id not in ended])
     if slot is not None and needed > 0:
         wrong = _replace(draft, slot, wrong, needed)
+    if slot is not None:
+        wrong = _without(wrong, _spared(draft, slot, right, wrong))
     reason = "of another shape, and enough of the right one stand" if slot else "nothing at this address is wanted"
     draft.end(address, wrong, reason)
 
@@ -265,15 +272,28 @@ def _shrink(draft: _Draft, slot: Slot, right: Sequence[Standing], too_many: int)
     """Lines 5, 18, 21 and 22."""
     ranked = sorted(right, key=lambda s: _leaves_first(slot, s))
     free = [s for s in ranked if not s.protected and (s.tagged or s.id in draft.terms.also)]
+    new = [s for s in free if not s.remembered]
+    known = sum(s.remembered for s in right)
+    free = [*new, *[s for s in free if s.remembered][: max(known - slot.count, 0)]]
     draft.end(slot.address, free[:too_many], f"{too_many} more than the {slot.count} wanted")
     if len(free) < too_many:
         held = _without(ranked, free)
         _cannot_end(draft, slot.address, held[: too_many - len(free)])
 
 
-def _leaves_first(slot: Slot, s: Standing) -> tuple[int, int, float, str]:
+def _leaves_first(slot: Slot, s: Standing) -> tuple[bool, int, int, float, str]:
     types = [shape.instance_type for shape in slot.shapes]
-    return (-types.index(s.instance_type), -slot.zones.index(s.zone), -s.since.timestamp(), s.id)
+    return (s.remembered, -types.index(s.instance_type), -slot.zones.index(s.zone), -s.since.timestamp(), s.id)
+
+
+def _spared(draft: _Draft, slot: Slot, right: Sequence[Standing], wrong: Sequence[Standing]) -> list[Standing]:
+    """Of those of another shape as many as stand in for what is of the right one and is not remembered yet."""
+    known = sum(s.remembered for s in right)
+    places = min(len(right) - known, max(slot.count - known, 0))
+    found = sorted((s for s in wrong if s.remembered), key=lambda s: s.id)[:places]
+    for s in found:
+        draft.notes.append(f"{s.id} at {s.address} stays until what replaces it has been adopted: apply again")
+    return found
 
 
 def _adopt(draft: _Draft, address: str, machines: Sequence[Standing]) -> None:

@@ -121,7 +121,9 @@ def _timed(record: Record, machine: Machine | None) -> Record:
     """A record with the times that the cloud tells of its machine."""
     if machine is None:
         return record
-    return _ended_as_told(replace(record, launched=record.launched or machine.launched), machine.ended)
+    if record.launched is None and machine.launched is not None:
+        record = replace(record, launched=machine.launched)
+    return _ended_as_told(record, machine.ended)
 
 
 def _kept(record: Record, machine: Machine | None, at: datetime) -> Record | None:
@@ -133,5 +135,7 @@ def _kept(record: Record, machine: Machine | None, at: datetime) -> Record | Non
         return None
     stopping = machine.state is MachineState.STOPPING
     protected = record.protected or PROTECTED_TAG in machine.tags
-    found = replace(record, missed_since=None, ending=record.ending or stopping, protected=protected)
-    return _timed(found, machine)
+    ending = record.ending or stopping
+    if (record.missed_since, record.ending, record.protected) != (None, ending, protected):
+        record = replace(record, missed_since=None, ending=ending, protected=protected)
+    return _timed(record, machine)

@@ -19,7 +19,8 @@ minutes as the longest that its lists may lag behind."""
 @dataclass(frozen=True, slots=True)
 class Standing:
     """A machine of ours that counts. ``machine`` is how the cloud told it, None while it does not (yet, or any more);
-    ``record`` how it is remembered, None where it is not."""
+    ``record`` how it is remembered, None where it is not; ``remembered`` is one by its record, or by an order that is
+    open."""
 
     id: str
     address: str
@@ -31,6 +32,7 @@ class Standing:
     tagged: bool
     record: Record | None
     machine: Machine | None
+    remembered: bool
 
     @property
     def is_seen(self) -> bool:
@@ -69,8 +71,9 @@ def standing(observed: Observed) -> tuple[Standing, ...]:
     over = being_ended(observed)
     kept = [r for r in observed.state.records if r.id not in over]
     found = [s for r in kept if (s := _of_record(r, told.get(r.id), observed)) is not None]
+    ordered = {i.order.key for i in observed.open if i.order is not None}
     found += [
-        _of_machine(m, observed.at)
+        _of_machine(m, observed.at, remembered=m.key in ordered)
         for m in observed.machines
         if m.id not in recorded and m.lineage == observed.state.lineage and m.state.is_live
     ]
@@ -98,10 +101,11 @@ def _of_record(record: Record, machine: Machine | None, observed: Observed) -> S
         tagged=machine is not None and machine.lineage == observed.state.lineage,
         record=record,
         machine=machine,
+        remembered=True,
     )
 
 
-def _of_machine(machine: Machine, at: datetime) -> Standing:
+def _of_machine(machine: Machine, at: datetime, *, remembered: bool) -> Standing:
     return Standing(
         id=machine.id,
         address=machine.address,
@@ -113,6 +117,7 @@ def _of_machine(machine: Machine, at: datetime) -> Standing:
         tagged=True,
         record=None,
         machine=machine,
+        remembered=remembered,
     )
 
 
@@ -122,7 +127,7 @@ def _is_protected(machine: Machine | None) -> bool:
 
 def open_launches(observed: Observed) -> Iterator[tuple[Intent, int]]:
     """Orders whose outcome is not known, each with how many of its machines are not seen."""
-    seen: Mapping[str, int] = _count_by_key(observed)
+    seen: Mapping[str, int] = _count_by_key(observed) if observed.open else {}
     for intent in observed.open:
         if intent.deed is Deed.LAUNCH and intent.order is not None:
             yield intent, max(intent.order.count - seen.get(intent.order.key, 0), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
@@ -32,7 +33,8 @@ def _digits(value: object) -> object:
 
 
 class LiveSection(Section):
-    """Which account is acted on, and where what is remembered of it is kept; ``settings`` are the cloud's own."""
+    """Which account is acted on, and where what is remembered of it is kept; ``settings`` are the cloud's own,
+    ``user_data`` is a file with what machines run when they first start."""
 
     cloud: str | None = None
     region: str | None = None
@@ -42,6 +44,7 @@ class LiveSection(Section):
     state: str = ".hcloud"
     zones: tuple[str, ...] = ()
     settings: dict[str, JsonValue] = Field(default_factory=dict)
+    user_data: Path | None = None
     max_plan_age: Age = parse_duration("1d")
 
 

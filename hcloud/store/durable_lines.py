@@ -42,6 +42,7 @@ class DurableLines:
         self._what = what
         self._hint = hint
         self._refused = ""
+        self._known = Lines(), b""  # what was read or written last: of a file that is as it was nothing is parsed again
 
     def __str__(self) -> str:
         return f"{self._place}/{self._name}"
@@ -49,7 +50,11 @@ class DurableLines:
     def read(self) -> Lines:
         """All whole lines; none where there is no file. InputError where it is another's, or damaged."""
         data = self._place.read(self._name)
-        return Lines() if data is None else self._parse(data)
+        if data is None:
+            return Lines()
+        if not data or self._known[1] != data:
+            self._known = self._parse(data), data
+        return self._known[0]
 
     def append(self, content: Content) -> None:
         """Add a line; returns when it will outlast a crash. HcloudError where it may not: then nothing is to be done
@@ -59,7 +64,7 @@ class DurableLines:
                 f"{self}: is not used any more: {self._refused}", hint="see to the disk, then start again"
             )
         lines = self.read()
-        line, _ = sealed(lines.sum, content)
+        line, digest = sealed(lines.sum, content)
         try:
             if lines.size:
                 self._place.append(self._name, line, lines.whole, lines.size)
@@ -68,6 +73,10 @@ class DurableLines:
         except UnsyncedError as error:
             self._refused = str(error)
             raise
+        before = self._known[1][: lines.whole] if lines.size else b""
+        written, _ = self._opened(line, lines.sum, len(lines.contents) + 1)
+        whole = lines.whole + len(line)
+        self._known = Lines((*lines.contents, written), whole, whole, digest), before + line
 
     def _parse(self, data: bytes) -> Lines:
         contents: list[Content] = []

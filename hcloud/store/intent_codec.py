@@ -225,6 +225,8 @@ def _document(name: str, entry: Entry) -> object:
         for told in (document, *document["machines"]):
             if not told["ended"]:
                 del told["ended"]
+    elif entry.order is not None and entry.order.template is None:
+        del document["order"]["template"]
     return document
 
 

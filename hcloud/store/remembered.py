@@ -33,7 +33,8 @@ from hcloud.store.place import (
     Place,
 )
 from hcloud.store.rentals import Rentals
-from hcloud.store.state_codec import Stored, encode_state, read_state
+from hcloud.store.state_codec import Stored, read_state
+from hcloud.store.state_rows import StateEncoder, encode_state
 from hcloud.store.strict_json import HINT
 
 
@@ -48,6 +49,8 @@ class PlacedStore:
         self._mutex = threading.RLock()
         self._journal = PlacedJournal(place, self._read_basis, lock.check, crash)
         self._rentals = Rentals(place)
+        self._encoder = StateEncoder()
+        self._read_last: tuple[Stored, bytes] | None = None
 
     def __str__(self) -> str:
         return str(self._place)
@@ -126,13 +129,19 @@ class PlacedStore:
         if data is None:
             self._check_new(names)
             return None
-        stored = read_state(data, self._where(STATE))
+        stored = self._understood(data)
         if LINEAGE in names:
             self._check_lineage(stored.state)
         if head is not None:
             self._check_journal(stored.state, head)
         self._basis = Basis(stored.state.lineage, stored.state.serial)
         return stored, data
+
+    def _understood(self, data: bytes) -> Stored:
+        """What the bytes of a state say; the same bytes as last time say the same."""
+        if self._read_last is None or self._read_last[1] != data:
+            self._read_last = read_state(data, self._where(STATE)), data
+        return self._read_last[0]
 
     def _head(self, names: frozenset[str]) -> Head | None:
         data = self._place.read(JOURNAL) if JOURNAL in names else None
@@ -192,13 +201,15 @@ class PlacedStore:
         saved of a damaged one. What stood there goes only when the new state stands: whoever is killed before leaves
         what is refused, not trusted."""
         state = replace(state, departed=())
-        data = encode_state(state)
+        data = self._encoder.encode(state)
         self._lock.check()
         try:
             self._place.exchange(STATE, data)
         except ChangedError as error:
             raise StaleError(f"{self}: somebody else wrote the state meanwhile", hint=error.hint) from None
         self._crash("store.state.written")
+        ordered = replace(state, records=tuple(sorted(state.records, key=lambda r: r.id)))
+        self._read_last = Stored(ordered, FORMAT_VERSION), data
         self._basis = Basis(state.lineage, state.serial)
         if anew:
             self._place.remove(LINEAGE)

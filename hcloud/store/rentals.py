@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from hcloud.errors import InputError
 from hcloud.model.report import FORMAT_VERSION, Usage
-from hcloud.model.state import State
+from hcloud.model.state import Record, State
 from hcloud.planning.rentals import Rental, folded, fresh, running, usages
 from hcloud.store.durable_lines import Content, DurableLines
 from hcloud.store.place import RENTALS, RENTALS_ASIDE, Place
@@ -37,6 +38,7 @@ class Rentals:
         self._place = place
         self._lines = DurableLines(place, RENTALS, WHAT, HINT)
         self._known: dict[tuple[str, int], Rental] | None = None
+        self._followed: Mapping[int, Record] = {}
 
     def __str__(self) -> str:
         return str(self._lines)
@@ -56,16 +58,19 @@ class Rentals:
         if not (state.records or state.departed):
             return
         known = self._known = self._read() if self._known is None else self._known
-        news = list(fresh(known, state))
-        self._known = None  # unless it succeeds: what stands there then has to be read
+        said = self._followed  # by identity: of ten thousand records a state changes a few
+        changed = tuple(r for r in state.records if id(r) not in said)
+        news = list(fresh(known, replace(state, records=changed)))
+        self._known, self._followed = None, {}  # unless it succeeds: what stands there then has to be read
         rows = iter(news)
         while bundle := list(islice(rows, MOST_A_LINE)):
             self._append({_ROWS: [_adapter().dump_python(rental, mode="json") for rental in bundle]})
-        self._known = folded(chain(known.values(), news))
+        self._known = folded(chain(known.values(), news)) if news else known
+        self._followed = {id(r): r for r in state.records}
 
     def put_aside(self) -> None:
         """Keep a log that cannot be read under another name, so that a new one is begun; leave any other."""
-        self._known = None
+        self._known, self._followed = None, {}
         try:
             self._read()
         except InputError:

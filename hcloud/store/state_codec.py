@@ -1,4 +1,4 @@
-"""The state as canonical JSON with a checksum, and back: nothing is read that this hcloud would not have written."""
+"""The words of a state: JSON with a checksum, from which nothing is read that this hcloud would not have written."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
@@ -106,26 +106,16 @@ class Stored:
     version: str
 
 
-def encode_state(state: State) -> bytes:
-    """The bytes of a state: the same for the same state, whatever order its records are in.
-
-    Raises InputError for a state that could not be read back.
-    """
-    data = _laid_out(state_document(state)).encode("ascii")
-    decode_state(data, "the state to be written")
-    return data
-
-
-def _laid_out(document: Mapping[str, object]) -> str:
+def laid_out(head: Mapping[str, object], rows: Iterable[str]) -> str:
     """A line a key and a line a record, so that tools which compare lines show what changed."""
-    head = [f' "{key}": {json.dumps(value)},\n' for key, value in document.items() if key != "records"]
-    rows = ",".join(f"\n  {json.dumps(record)}" for record in cast("list[object]", document["records"]))
-    return "".join(["{\n", *head, ' "records": [', rows, "\n " if rows else "", "]\n}\n"])
+    lines = [f' "{key}": {json.dumps(value)},\n' for key, value in head.items()]
+    records = ",".join(f"\n  {row}" for row in rows)
+    return "".join(["{\n", *lines, ' "records": [', records, "\n " if records else "", "]\n}\n"])
 
 
-def state_document(state: State) -> dict[str, object]:
-    """The JSON document of a state. It tells no time: the same state is the same bytes."""
-    document: dict[str, object] = {
+def head_document(state: State) -> dict[str, object]:
+    """The JSON document of a state without its records. It tells no time: the same state is the same bytes."""
+    return {
         "format_version": state.format_version,
         "tool_version": __version__,
         "lineage": state.lineage,
@@ -136,9 +126,7 @@ def state_document(state: State) -> dict[str, object]:
         "scope": None if state.scope is None else scope_document(state.scope),
         **({} if state.operating is None else {"operating": operating_document(state.operating)}),
         **({"plan": state.plan} if state.plan else {}),
-        "records": [record_document(r) for r in sorted(state.records, key=lambda r: r.id)],
     }
-    return {**document, CHECKSUM: checksum(document)}
 
 
 def operating_document(how: Operating) -> dict[str, object]:
@@ -196,8 +184,8 @@ def read_state(data: bytes, where: str) -> Stored:
     document = load_strict(data, where)
     version = _version(document, where)
     problems = list(_wrong_sum(document, where))
-    document = _migrated(document, version, where)
-    read, more = _parse(document, where)
+    text = data if version == FORMAT_VERSION else json.dumps(_migrated(document, version, where)).encode()
+    read, more = _parse(text, where)
     if read is not None:
         more = [*_twins(read, where), *_secrets(read, where)]
     if read is None or problems or more:
@@ -232,8 +220,6 @@ def _numbers(version: str) -> tuple[int, ...]:
 
 def _migrated(document: dict[str, object], version: str, where: str) -> dict[str, object]:
     """The document in this version's form, with a checksum of its own."""
-    if version == FORMAT_VERSION:
-        return document
     while version in MIGRATIONS:
         try:
             document = dict(MIGRATIONS[version](document))
@@ -243,9 +229,9 @@ def _migrated(document: dict[str, object], version: str, where: str) -> dict[str
     return {**document, CHECKSUM: checksum(document)}
 
 
-def _parse(document: Mapping[str, object], where: str) -> tuple[StateDocument | None, list[Problem]]:
+def _parse(text: bytes, where: str) -> tuple[StateDocument | None, list[Problem]]:
     try:
-        return StateDocument.model_validate_json(json.dumps(document)), []
+        return StateDocument.model_validate_json(text), []
     except ValidationError as error:
         found = error.errors(include_url=False)
     return None, [

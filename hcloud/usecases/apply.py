@@ -39,7 +39,7 @@ def check_cloud(loaded: Loaded, selection: str, planned: ChangeSet) -> None:
 def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
     """What is left of a plan after it was begun: its slots compared anew with what stands now."""
     ground.check_place(planned)
-    found = ground.changes(planned.slots, replace(ground.terms(), operating=planned.operating), planned.base.lineage)
+    found = ground.changes(planned.slots, replace(ground.terms(), operating=planned.operating), planned)
     check_true(planned)
     if found.base.lineage != planned.base.lineage:
         raise StaleError(f"the plan belongs to another state (lineage {planned.base.lineage}): it was not begun here")
@@ -64,6 +64,8 @@ def carry_out(
     """Apply exactly these changes; raises as :func:`hcloud.live.apply.apply` does, and for old prices, with nothing
     done."""
     ground.check_place(found)
+    check_true(found)
+    ground.check_template(found)
     ground.check_prices(found)
     site = ground.site(progress, stop, found.base.lineage)
     return apply(site, found, ground.approval(ends), ground.terms())

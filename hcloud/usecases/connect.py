@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import partial
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from hcloud.errors import InputError, MissingExtraError, Problem, UsageError, did_you_mean
 from hcloud.live.clock import SystemClock
 from hcloud.model.catalog import Offer
-from hcloud.model.live import CommitmentOrder
+from hcloud.model.live import CommitmentOrder, LaunchTemplate
 from hcloud.readers.safe_yaml import load_yaml
 
 if TYPE_CHECKING:
@@ -93,7 +93,17 @@ def in_memory(settings: CloudSettings, plan: str = "", begins: float | None = No
     cloud.world.semantics = replace(there, types=tuple(sorted({*there.types, *settings.hourly})))
     cloud.world.hourly, cloud.world.spot_hourly = dict(settings.hourly), dict(settings.spot_hourly)
     cloud.world.endpoint = IN_MEMORY
+    cloud.world.templating = partial(_rehearsed, settings)
     return cloud
+
+
+def _rehearsed(settings: CloudSettings, instance_types: Sequence[str]) -> LaunchTemplate:
+    """What a cloud rehearsed in memory launches machines with: as its provider says, without the SDK."""
+    name = settings.cloud
+    translate: Any = importlib.import_module(f"hcloud.providers.{name}.translate")
+    place = (settings.region, settings.account or ("any" if name in ACCOUNTS else ""))
+    found: LaunchTemplate = translate.template(instance_types, _own_settings(name, settings.options, *place))
+    return found
 
 
 def this_machine(directory: Path) -> LocalCloud:
@@ -143,15 +153,17 @@ def _price(settings: CloudSettings, order: CommitmentOrder) -> object:
 
 def settled_fields(name: str, options: Mapping[str, object], *, region: str, endpoint: str) -> None:
     """Check what the configuration says of a provider's own settings, without its SDK; raises as connecting would."""
+    _own_settings(name, options, region, "any" if name in ACCOUNTS else "", endpoint)
+
+
+def _own_settings(name: str, options: Mapping[str, object], region: str, account: str, endpoint: str = "") -> Any:
+    """A provider's own settings, without its SDK."""
     try:
         values: Any = importlib.import_module(f"hcloud.providers.{name}.settings")
     except ModuleNotFoundError as error:
         raise _missing(name, error) from error
-    account = "any" if name in ACCOUNTS else ""
-    _settled(
-        getattr(values, f"{CLASSES[name]}Settings"),
-        _fields(name, CloudSettings(name, region, account, endpoint, options=options)),
-    )
+    fields = _fields(name, CloudSettings(name, region, account, endpoint, options=options))
+    return _settled(getattr(values, f"{CLASSES[name]}Settings"), fields)
 
 
 def _settled(own: type[Any], fields: Mapping[str, object]) -> Any:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -23,7 +24,7 @@ from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.change import ChangeSet, Shape, Slot
 from hcloud.model.endpoint import is_here
-from hcloud.model.live import CLOUDS, CommitmentOrder
+from hcloud.model.live import CLOUDS, CommitmentOrder, LaunchTemplate
 from hcloud.model.plan import Plan
 from hcloud.model.state import State
 from hcloud.planning.change_digest import place_digest, signed
@@ -33,6 +34,15 @@ from hcloud.readers.config import DEFAULT_REGIONS, Loaded, MarketSection
 from hcloud.readers.live_sections import FleetSection
 from hcloud.store.crash import crash_from
 from hcloud.usecases.connect import LOCAL, CloudSettings, connect
+from hcloud.usecases.launch_template import (
+    check_project,
+    check_template,
+    configured,
+    looked_up,
+    ordered_otherwise,
+    types_coming,
+    user_data,
+)
 from hcloud.usecases.sources import check_regions, open_prices
 from hcloud.usecases.state import open_store
 
@@ -97,6 +107,7 @@ class LiveGround:
         limits = Limits() if progress else Limits(deadline=LOOKING_SECONDS)
         heard = progress or (lambda step: None)
         site = Site(self.cloud, self.store, self.clock, stop, heard, crash, limits, beginning=beginning)
+        site = replace(site, user_data=partial(user_data, self.loaded))
         in_memory = self.selection.startswith(FAKE)
         return replace(site, waits=replace(site.waits, ready=0.0, ended=0.0)) if in_memory else site
 
@@ -125,15 +136,31 @@ class LiveGround:
         types = sorted({slot.instance_type for slot in found if not slot.zones})
         return in_zones(found, {t: config.live.zones or self.cloud.zones(t) for t in types})
 
-    def changes(self, slots: Sequence[Slot], terms: Terms | None = None, lineage: str = "") -> ChangeSet:
-        """What has to change for these slots to stand; reads only."""
+    def changes(self, slots: Sequence[Slot], terms: Terms | None = None, begun: ChangeSet | None = None) -> ChangeSet:
+        """What has to change for these slots to stand, and what machines are launched with; reads only. What is left of
+        a plan that was ``begun`` is launched with what that plan says."""
         from hcloud.live.observe import observe
 
-        site = self.site(lineage=lineage)
-        found = changes(slots, observe(site), terms or self.terms())
-        if self.store.load() is not None:
-            return found
-        return signed(replace(found, base=replace(found.base, place=place_digest(self.where))))
+        site = self.site(lineage=begun.base.lineage if begun else "")
+        observed = observe(site)
+        found = changes(slots, observed, terms or self.terms())
+        stored = self.store.load()
+        if found.coming:
+            template = begun.template if begun else self._template(found, stored)
+            found = replace(found, template=template, notes=(*found.notes, *ordered_otherwise(observed, template)))
+        if stored is None:
+            found = replace(found, base=replace(found.base, place=place_digest(self.where)))
+        return signed(found)
+
+    def _template(self, found: ChangeSet, stored: State | None) -> LaunchTemplate:
+        """What machines are launched with by the configuration, with the images that stand behind names now."""
+        check_project(self.loaded, stored)
+        made = configured(self.loaded, self.cloud, types_coming(found), found.base.lineage)
+        return looked_up(self.cloud, made)
+
+    def check_template(self, planned: ChangeSet) -> None:
+        """Refuse a plan that launches machines with other than what the configuration says now."""
+        check_template(self.loaded, self.cloud, planned)
 
     def check_place(self, planned: ChangeSet) -> None:
         """Refuse a plan that would begin a state, where it was made for another place: one lineage in two places would
@@ -191,9 +218,8 @@ class LiveGround:
 
 
 def _check_addresses(slots: Sequence[Slot]) -> None:
-    addresses = [slot.address for slot in slots]
-    for address in addresses:
-        if addresses.count(address) > 1:
+    for address, count in Counter(slot.address for slot in slots).items():
+        if count > 1:
             raise UsageError(f"fleet: two entries have the address {address!r}", hint="give each a name of its own")
 
 

@@ -76,7 +76,7 @@ def look_at(where: str, name: str) -> Remembered:
 
 def pull(where: str) -> bytes:
     """The state as a file holds it, in this version's format."""
-    from hcloud.store.state_codec import encode_state
+    from hcloud.store.state_rows import encode_state
 
     return encode_state(_there(look(where)))
 

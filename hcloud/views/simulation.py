@@ -164,10 +164,11 @@ def _text(value: Decimal, step: Decimal) -> str:
 
 def _headline(comparison: Comparison) -> str:
     key = comparison.shop.reserved.key
+    reserved = " + ".join((comparison.shop.types[comparison.shop.large].shape.name, *comparison.beside))
     informed = "profiled" if comparison.profiled else "without profiling: users' own requests"
     return (
         f"{comparison.workload}: {comparison.jobs:,} jobs · cloud {comparison.cloud} ·"
-        f" {key.provider} {key.region}, {comparison.shop.types[comparison.shop.large].shape.name} reserved · {informed}"
+        f" {key.provider} {key.region}, {reserved} reserved · {informed}"
     )
 
 

@@ -15,8 +15,9 @@ from states import LINEAGE, OTHER_LINEAGE, a_record, a_state, an_intent
 
 from hcloud.cli.main import run
 from hcloud.model.state import State
-from hcloud.store.state_codec import decode_state, encode_state, state_schema
+from hcloud.store.state_codec import decode_state, state_schema
 from hcloud.store.state_file import FileStateStore
+from hcloud.store.state_rows import encode_state
 from hcloud.usecases.schemas import state_screen_schema
 from hcloud.usecases.state import state_place
 

@@ -110,6 +110,14 @@ class Rig(ABC):
         """One that can be given back at once."""
         raise NotImplementedError
 
+    def renew_image(self, name: str) -> None:
+        """A newer image takes the place behind a name."""
+        self.fake.images.renew(name.removeprefix("resolve:ssm:"))  # type: ignore[attr-defined]
+
+    def withdraw_image(self, identity: str) -> None:
+        """An image cannot be launched any more."""
+        self.fake.images.withdrawn.add(identity)  # type: ignore[attr-defined]
+
     def faults(self, document: Mapping[str, object]) -> None:
         """From now on the fake follows this fault plan."""
         self.fake.faults = Faults(fault_plan(document, "test"), self.fake.clock.now())

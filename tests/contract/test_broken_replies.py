@@ -27,6 +27,7 @@ REPLIES: Mapping[str, Callable[[Answer], Answer]] = {
 ASKED: Mapping[str, Callable[[Cloud, Rig, str], object]] = {
     "machines": lambda cloud, rig, known: cloud.machines(LINEAGE),
     "look": lambda cloud, rig, known: cloud.look([known]),
+    "examine": lambda cloud, rig, known: cloud.examine([known]),
     "launch": lambda cloud, rig, known: cloud.launch(order(rig, "c3" * 16)),
     "terminate": lambda cloud, rig, known: cloud.terminate([known]),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from contract.rig import LINEAGE, OTHER_KEY, Ability, Rig, order
+from contract.rig import KEY, LINEAGE, OTHER_KEY, Ability, Rig, order
 from hcloud.errors import (
     CloudError,
     CredentialsError,
@@ -182,6 +182,32 @@ def test_C4_a_machine_whose_tags_are_late_is_found_by_its_id(rig: Rig) -> None:
     assert listed(rig) == made
 
 
+LISTS = ("stale", "misses-new", "shows-ended")
+
+
+@pytest.mark.needs(Ability.DELAYS)
+@pytest.mark.parametrize("answer", LISTS)
+def test_C1_C5_a_list_that_is_behind_leaves_out_what_is_new_and_shows_what_has_ended(rig: Rig, answer: str) -> None:
+    old = launch(rig, count=1)
+    rig.later(120)
+    new = launch(rig, "b2" * 16, count=1)
+    rig.cloud().terminate(old)
+    rig.later(1)
+    rig.fault(answer, rig.words.list, seconds=60)
+    shown = {m.id for m in rig.cloud().machines(LINEAGE) if m.state.is_live}
+    assert shown == {*(new if answer == "shows-ended" else []), *([] if answer == "misses-new" else old)}
+    assert {m.id for m in rig.cloud().examine([*old, *new]) if m.state.is_live} == set(new), "by its id nothing is late"
+    rig.later(61)
+    assert {m.id for m in rig.cloud().machines(LINEAGE) if m.state.is_live} == set(new)
+
+
+def test_an_examination_leaves_out_what_the_cloud_does_not_know(rig: Rig) -> None:
+    made = launch(rig)
+    found = rig.cloud().examine([made[0], rig.unknown_id, made[2]])
+    assert [(m.id, m.lineage, m.key) for m in found] == [(made[0], LINEAGE, KEY), (made[2], LINEAGE, KEY)]
+    assert rig.cloud().examine([]) == ()
+
+
 @pytest.mark.needs(Ability.DELAYS)
 def test_a_machine_is_pending_before_it_runs(rig: Rig) -> None:
     rig.faults({"spin_up": 45})
@@ -237,6 +263,7 @@ def test_I6_looking_changes_nothing(rig: Rig) -> None:
     cloud.scope()
     cloud.machines(LINEAGE)
     cloud.look(made)
+    cloud.examine(made)
     cloud.zones(rig.type_name)
     cloud.quotas(rig.type_name)
     assert len(rig.requests(mutating=True)) == before

@@ -20,10 +20,13 @@ def everything(rig: Rig) -> None:
     cloud.scope()
     cloud.zones(rig.type_name)
     cloud.quotas(rig.type_name)
+    for image in cloud.template([rig.type_name]).images:
+        cloud.image(image.name)
     ids = [machine.id for machine in cloud.launch(order(rig, count=2)).machines]
     rig.later(120)
     cloud.machines(LINEAGE)
     cloud.look(ids)
+    cloud.examine(ids)
     with suppress(CloudError, AttributeError):
         cloud.console(ids[0])  # type: ignore[attr-defined]
     cloud.buy(cloud.quote(rig.commitment(KEY)))

@@ -8,19 +8,21 @@ from dataclasses import replace
 import pytest
 
 from contract.rig import KEY, OTHER_KEY, Ability, Rig, order
+from hcloud.control.ports import Cloud
 from hcloud.errors import (
     CloudError,
     CredentialsError,
     DeniedError,
     MismatchError,
     NoCapacityError,
+    NotFoundError,
     QuotaError,
     RefusedError,
     ThrottledError,
     UnknownOutcomeError,
 )
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import MachineState
+from hcloud.model.live import LaunchTemplate, MachineState
 
 
 def ids(rig: Rig) -> list[str]:
@@ -240,3 +242,40 @@ def test_B7_a_hundred_of_one_type_are_few_calls(rig: Rig) -> None:
     launched = rig.cloud().launch(order(rig, KEY, count=100))
     assert len(launched.machines) == 100
     assert len(rig.requests()) <= rig.most_calls_for_100
+
+
+def planned(rig: Rig, cloud: Cloud) -> LaunchTemplate:
+    """A template as a plan has it: with the images that stand behind names now."""
+    made = cloud.template([rig.type_name])
+    return replace(made, images=tuple(replace(i, id=cloud.image(i.name)) for i in made.images))
+
+
+@pytest.mark.needs(Ability.PAGES)  # those that make requests in the cloud's own words
+def test_a_name_of_an_image_leads_to_one_image_until_there_is_a_newer_one(rig: Rig) -> None:
+    cloud = rig.cloud()
+    [image] = cloud.template([rig.type_name]).images
+    first = cloud.image(image.name)
+    assert (image.id, image.instance_types) == ("", (rig.type_name,))
+    assert first != image.name
+    assert cloud.image(first) == first == cloud.image(image.name), "an image itself leads to itself"
+    rig.renew_image(image.name)
+    assert cloud.image(image.name) != first
+
+
+@pytest.mark.needs(Ability.PAGES)
+def test_an_order_is_carried_out_with_its_template_and_not_with_the_settings(rig: Rig) -> None:
+    before = planned(rig, rig.cloud())
+    [image] = before.images
+    rig.renew_image(image.name)
+    rig.cloud().launch(order(rig, count=2, template=before))
+    assert [m.detail["image"] for m in rig.live()] == [image.id] * 2
+    assert rig.cloud().image(image.name) != image.id
+
+
+@pytest.mark.needs(Ability.PAGES)
+def test_an_image_that_is_gone_is_refused_and_nothing_is_launched(rig: Rig) -> None:
+    before = planned(rig, rig.cloud())
+    rig.withdraw_image(before.images[0].id)
+    with pytest.raises((RefusedError, NotFoundError)):
+        rig.cloud().launch(order(rig, count=2, template=before))
+    assert rig.live() == ()

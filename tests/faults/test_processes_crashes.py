@@ -12,7 +12,8 @@ import pytest
 from staging import FLEET, Staging
 from verdict import by_address, converges, destroy, exact, judge, planned
 
-from benchmarks.processes import CLOUDS, LAUNCH, ROOT, TYPES
+from benchmarks.children import ROOT
+from benchmarks.processes import CLOUDS, LAUNCH, TYPES
 from hcloud.live.crash_points import POINTS, RUN_BEGUN
 from hcloud.model.state import Deed
 from hcloud.planning.recall import unresolved

@@ -9,7 +9,8 @@ import pytest
 from staging import FLEET, Staging
 from verdict import converges, exact, judge
 
-from benchmarks.processes import CLOUDS, LAUNCH, Child
+from benchmarks.children import Child
+from benchmarks.processes import CLOUDS, LAUNCH
 from hcloud.model.state import Intent
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from staging import Staging
 
-from benchmarks.processes import CLOUDS, LAUNCH, TYPES, Child, Front, Stage
+from benchmarks.children import Child
+from benchmarks.processes import CLOUDS, LAUNCH, TYPES, Front, Stage
 from hcloud.fake.server import Answer, FakeCloud, Received
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
@@ -156,10 +157,11 @@ def test_L6_an_endpoint_with_a_password_or_elsewhere_in_the_clear_is_refused_and
     with_secrets(stage)
     if variable != "HYC_LIVE__ENDPOINT":
         stage.extra["HYC_LIVE__ENDPOINT"] = "null"
+    stage.extra[variable] = url
     verbs = (["plan", "--out", "plan.json"], ["apply", "-y"], ["status"], ["plan", "--json"], ["drift"])
-    children = [stage.run("--debug", "-v", *verb, **{variable: url}) for verb in verbs]
-    children += [stage.run(*verb, **{variable: url}) for verb in verbs]
+    children = [stage.run("--debug", "-v", *verb) for verb in verbs]
+    children += [stage.run(*verb) for verb in verbs]
     assert 0 not in [c.code for c in children]
-    children += [stage.run(verb, "-v", **{variable: url}) for verb in ("doctor", "validate")]
+    children += [stage.run(verb, "-v") for verb in ("doctor", "validate")]
     assert hits(stage, children) == []
     assert stage.ledger.requests == []

@@ -42,7 +42,7 @@ from hcloud.usecases.state import open_store
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")
 QUICK = ("--resources", "none", "--time-cap", "20s")
-CONFIG = "markets: [{provider: aws}]\nlive: {project: demo, settings: {image: ami-12345678}}\n"
+CONFIG = "markets: [{provider: aws}]\nlive: {project: demo, settings: {image: ami-12c6146b}}\n"
 TODAY = date(2026, 11, 21)
 Say = Callable[[str], str]
 

@@ -12,7 +12,8 @@ from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.live import CLOUDS, CommitmentOrder, CommitmentQuote, Launch, Machine, MachineState, Owner, Scope
 from hcloud.model.state import Conclusion, Deed, Intent, Record, Result, State
 from hcloud.store.intent_codec import Entry, Head, read_lines, written
-from hcloud.store.state_codec import decode_state, encode_state
+from hcloud.store.state_codec import decode_state
+from hcloud.store.state_rows import encode_state
 
 letters = st.characters(exclude_categories=("Cc", "Cs"))
 texts = st.text(letters, max_size=40)

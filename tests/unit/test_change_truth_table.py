@@ -82,6 +82,8 @@ MISSED = record("2", missed_since=NOW)
 ORDER = CommitmentOrder("", PurchaseOption.RESERVED, "m5.large", 1, Payment.NONE, count=4)
 SPEND = replace(ORDER, option=PurchaseOption.SAVINGS_PLAN, count=0, dollars_per_hour=Decimal("1.5"))
 
+ADOPTED: Shown = [("~", "adopt", 0, ("3",))]
+
 CASES = [
     Case(1, 0),
     Case(2, 2, shown=[("+", "launch", 2, ())]),
@@ -107,6 +109,11 @@ CASES = [
     Case(16, 0, (replace(A, ending=True),), (machine("1", state="stopping"),)),
     Case(16, 0, (replace(A, ending=True),)),
     Case(17, 2, (A,), (a, b), [("~", "adopt", 0, ("2",))]),
+    Case(18, 2, (A, B), (a, b, replace(c, launched=OLD - timedelta(days=1))), [("-", "terminate", 0, ("3",))]),
+    Case(18, 2, (A, B), (a, b, replace(c, tags={**c.tags, "hcloud-protected": ""})), ADOPTED, ("protected",)),
+    Case(
+        17, 2, (record("3", "t3.nano"),), (a, b, WRONG), [("~", "adopt", 0, ("1", "2"))], noted="adopted: apply again"
+    ),
     Case(18, 1, (A,), (a, machine("2", zone="b")), [("-", "terminate", 0, ("2",))]),
     Case(19, 1, (A,), (a, replace(b, tags={TAG_LINEAGE: LINEAGE})), refused=("stray",)),
     Case(20, 1, (A,), (a, bare("2"), machine("3", hcloud_lineage="f" * 32))),

@@ -20,7 +20,7 @@ from hcloud.store.bucket import Bucket
 from hcloud.store.condition_probe import NOTE, found_fault
 from hcloud.store.objects import ABSENT, Found, Objects, Writing
 from hcloud.store.place import ChangedError
-from hcloud.store.state_codec import encode_state
+from hcloud.store.state_rows import encode_state
 from hcloud.usecases.state import open_store
 
 rigs = opened

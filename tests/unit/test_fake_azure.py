@@ -363,6 +363,9 @@ def test_every_fault_has_a_form_on_the_wire(world: World, kind: Kind) -> None:
         Kind.UNTAGGED: 2,
         Kind.PARTIAL: 1,
         Kind.UNKNOWN_WORDS: 2,
+        Kind.STALE: 2,
+        Kind.MISSES_NEW: 2,
+        Kind.SHOWS_ENDED: 2,
     }
     world.faults({"rules": [{"answer": kind.value, "on": "VirtualMachineScaleSets_CreateOrUpdate", "seconds": 1}]})
     home = f"/subscriptions/{FIRST_SUBSCRIPTION}/resourceGroups/{GROUP}/providers/Microsoft.Compute"

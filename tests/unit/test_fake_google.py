@@ -468,6 +468,7 @@ def test_every_kind_of_fault_has_a_form_here(kind: Kind) -> None:
     answer = send(fake, "POST", f"{INSTANCES}/bulkInsert", bulk(4))
     refusing = {"throttled", "quota", "denied", "expired-credentials", "clock-skew", "server-error", "unavailable"}
     acting = {"dropped-after", "nonsense", "slow", "twice", "empty", "unknown-words", "untagged"}
+    acting |= {"stale", "misses-new", "shows-ended"}
     made = len(fake.ledger.machines)
     assert (answer.status >= 400) is (kind in {*refusing, "not-found"})
     assert answer.dropped is (kind in ("dropped-before", "dropped-after"))

@@ -110,9 +110,11 @@ def test_the_printed_permissions_are_enough_for_a_life_and_a_purchase(rig: Googl
     rig.faults(roles("read", "launch", "terminate"))
     cloud = rig.cloud("exact")
     cloud.scope()
+    cloud.image(cloud.template([rig.type_name]).images[0].name)
     made = [m.id for m in cloud.launch(order(rig)).machines]
     cloud.machines(LINEAGE)
     cloud.look(made)
+    cloud.examine(made)
     cloud.zones(rig.type_name)
     cloud.quotas(rig.type_name)
     cloud.terminate(made)

@@ -16,7 +16,9 @@ from hcloud.model.report import Usage
 from hcloud.model.state import Record, State
 from hcloud.planning.recall import with_records
 from hcloud.store.disk import Disk
+from hcloud.store.durable_lines import DurableLines
 from hcloud.store.place import RENTALS
+from hcloud.store.private_directory import PrivateDirectory
 from hcloud.store.state_file import FileStateStore
 
 HOUR = timedelta(hours=1)
@@ -50,6 +52,19 @@ def spans(found: tuple[Usage, ...]) -> list[tuple[str, int, int | None, bool]]:
 def again(store: FileStateStore) -> FileStateStore:
     """The same place as a new process opens it."""
     return FileStateStore(Path(str(store)))
+
+
+def test_lines_that_were_written_here_are_known_as_they_are_read_there(store: FileStateStore) -> None:
+    store.save(a_state(0))
+    writer = DurableLines(PrivateDirectory(Path(str(store))), "lines.jsonl", "log")
+    for number in range(3):
+        writer.append({"rows": [(number, "é")]})
+        assert writer.read() == DurableLines(PrivateDirectory(Path(str(store))), "lines.jsonl", "log").read()
+    with (Path(str(store)) / "lines.jsonl").open("ab") as file:
+        file.write(b'{"sum":"to')
+    writer.append({"rows": []})
+    assert writer.read() == DurableLines(PrivateDirectory(Path(str(store))), "lines.jsonl", "log").read()
+    assert len(writer.read().contents) == 4
 
 
 def test_a_machine_is_rented_from_its_start_to_its_end(store: FileStateStore) -> None:

@@ -16,7 +16,8 @@ from states import AT, LINEAGE, SCOPE, a_record, a_state, several
 from hcloud.errors import InputError
 from hcloud.model.state import State
 from hcloud.store.intent_codec import NO_SUM, Head, entry_content, read_lines, sealed, written
-from hcloud.store.state_codec import checksum, decode_state, encode_state, state_document, state_schema
+from hcloud.store.state_codec import checksum, decode_state, state_schema
+from hcloud.store.state_rows import StateEncoder, encode_state
 
 SECRET = re.compile("secret|token|passw|credential|private|session|signature|access", re.IGNORECASE)
 
@@ -25,6 +26,23 @@ def test_the_same_state_is_the_same_bytes_whatever_order_its_records_are_in() ->
     state = a_state(5)
     assert encode_state(replace(state, records=state.records[::-1])) == encode_state(state)
     assert encode_state(decode_state(encode_state(state), "x")) == encode_state(state)
+
+
+def test_states_one_after_the_other_are_the_bytes_that_each_would_be_alone() -> None:
+    encoder, first = StateEncoder(), a_state(5)
+    changed = replace(first.records[2], ending=True)
+    for state in (
+        first,
+        replace(first, serial=2),
+        replace(first, records=(*first.records[:2], changed, *first.records[3:])),
+        replace(first, records=first.records[3:]),
+        replace(first, records=(*first.records[3:], a_record(9), *first.records[:2])),
+    ):
+        assert encoder.encode(state) == encode_state(state)
+        assert decode_state(encoder.encode(state), "x").serial == state.serial
+    for wrong in (replace(a_record(11), zone="a\nb"), replace(first.records[3], address="x"), first.records[3]):
+        with pytest.raises(InputError, match="the state to be written"):
+            encoder.encode(replace(first, records=(*first.records[3:], wrong)))
 
 
 def test_the_checksum_is_what_its_description_says() -> None:
@@ -48,9 +66,10 @@ def test_times_are_utc_and_exact() -> None:
 def test_a_state_is_of_the_published_schema(state: State) -> None:
     schema: Any = state_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(json.loads(encode_state(state)), schema)
+    document = json.loads(encode_state(state))
+    jsonschema.validate(document, schema)
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate({**state_document(state), "more": 1}, schema)
+        jsonschema.validate({**document, "more": 1}, schema)
 
 
 def test_a_state_that_could_not_be_read_back_is_not_written() -> None:

@@ -6,7 +6,8 @@ import gzip
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from hcloud.fake.aws import capacity, catalogue, instances, launching, quotas, reserved, savings, subnets
+from hcloud.fake.aws import attributes, capacity, catalogue, instances, launching, quotas, references, reserved, savings
+from hcloud.fake.aws import parameters as public_parameters
 from hcloud.fake.aws.behind import ask_moto, forget
 from hcloud.fake.aws.denial import DenialError, denial_of
 from hcloud.fake.aws.edits import edited
@@ -45,7 +46,16 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("ec2", "DescribeInstanceTypes"): catalogue.describe_instance_types,
     ("ec2", "DescribeAvailabilityZones"): catalogue.describe_availability_zones,
     ("ec2", "DescribeSpotPriceHistory"): catalogue.describe_spot_price_history,
-    ("ec2", "DescribeSubnets"): subnets.describe_subnets,
+    ("ec2", "StopInstances"): attributes.stop_instances,
+    ("ec2", "StartInstances"): attributes.start_instances,
+    ("ec2", "RebootInstances"): attributes.reboot_instances,
+    ("ec2", "DescribeInstanceAttribute"): attributes.describe_instance_attribute,
+    ("ec2", "ModifyInstanceAttribute"): attributes.modify_instance_attribute,
+    ("ec2", "DescribeVolumes"): attributes.describe_volumes,
+    ("ec2", "DescribeInstanceCreditSpecifications"): attributes.describe_instance_credit_specifications,
+    ("ec2", "DescribeIamInstanceProfileAssociations"): attributes.describe_iam_instance_profile_associations,
+    ("ec2", "DescribeSubnets"): references.describe_subnets,
+    ("ec2", "DescribeLaunchTemplates"): references.describe_launch_templates,
     ("ec2", "DescribeReservedInstancesOfferings"): reserved.describe_reserved_instances_offerings,
     ("ec2", "PurchaseReservedInstancesOffering"): reserved.purchase_reserved_instances_offering,
     ("ec2", "DescribeReservedInstances"): reserved.describe_reserved_instances,
@@ -59,6 +69,7 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
     ("savingsplans", "DeleteQueuedSavingsPlan"): savings.delete_queued_savings_plan,
     ("savingsplans", "ReturnSavingsPlan"): savings.return_savings_plan,
     ("pricing", "GetProducts"): catalogue.get_products,
+    ("ssm", "GetParameters"): public_parameters.get_parameters,
     ("servicequotas", "GetServiceQuota"): quotas.get_service_quota,
     ("servicequotas", "ListServiceQuotas"): quotas.list_service_quotas,
 }
@@ -135,13 +146,22 @@ class FakeAws(World):
     def _acted(self, received: Received, asking: Asking, rule: Rule | None) -> Answer:
         handler = _HANDLERS.get((asking.service, asking.operation))
         if handler is None:
-            return ask_moto(received)
+            return self._behind(received, asking)
         now = self.clock.now()
         settle_spot(self, now)
         ask = Ask(self, asking.region, asking.principal, asking.operation, now, rule)
         result = handler(replace(ask, wire=parameters(asking)))
         unknown = "never heard of" if ask.struck(Kind.UNKNOWN_WORDS) else ""
         return write(asking, {k: v for k, v in result.items() if v is not None}, unknown)
+
+    def _behind(self, received: Received, asking: Asking) -> Answer:
+        """What moto says; it knows none of this fake's machines, and would say that they are not there."""
+        if asking.service != "ec2":
+            return ask_moto(received)
+        if ours := sorted(set(asking.form.values()) & self.ledger.machines.keys()):
+            words = f"This fake does no {asking.operation} of a machine ({ours[0]})"
+            raise DenialError("UnsupportedOperation", words)
+        return ask_moto(received, asking.region)
 
 
 def also_needed(asking: Asking) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from hcloud.fake.faults import Kind
 
-JSON_SERVICES = ("pricing", "servicequotas", "savingsplans")
+JSON_SERVICES = ("pricing", "servicequotas", "savingsplans", "ssm")
 
 
 @dataclass(eq=False)

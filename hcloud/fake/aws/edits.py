@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from hcloud.fake.aws.machines import by_user, end
+from hcloud.fake.aws.references import PUBLIC_IMAGE
 from hcloud.fake.aws.world import World
 from hcloud.fake.ledger import Rented
 
@@ -52,5 +53,5 @@ def _made(world: World, change: Mapping[str, object]) -> Rented:
         visible_at=now,
         tagged_at=now,
         running_at=now,
-        detail={"image": "ami-00000000", "reservation": f"r-{number:017x}", "start_up": ""},
+        detail={"image": PUBLIC_IMAGE, "reservation": f"r-{number:017x}", "start_up": ""},
     )

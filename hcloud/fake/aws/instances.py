@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.launching import MOST_TAGS, checked_tags
 from hcloud.fake.aws.machines import (
@@ -19,7 +21,7 @@ from hcloud.fake.aws.machines import (
 )
 from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.world import Ask, moment, region_of
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import Kind, Lag
 from hcloud.fake.ledger import Rented
 
 MOST_IDS = 1000
@@ -37,6 +39,7 @@ def describe_instances(ask: Ask) -> Wire:
         raise DenialError("InvalidParameterValue", "MaxResults must be between 5 and 1000")
     if ask.struck(Kind.EMPTY):
         return {"Reservations": []}
+    ask = ask if ids else replace(ask, behind=Lag.of(ask.rule))
     found = of_ids(ask, ids) if ids else _listed(ask)
     page, token = ask.page(matching(ask, found), LARGEST_PAGE)
     return {"Reservations": reservations(ask, page), "NextToken": token}
@@ -44,14 +47,14 @@ def describe_instances(ask: Ask) -> Wire:
 
 def _listed(ask: Ask) -> list[Rented]:
     machines = [m for _, m in sorted(ask.world.ledger.machines.items())]
-    return [m for m in machines if region_of(m) == ask.region and is_listed(ask.world, m, ask.now)]
+    return [m for m in machines if region_of(m) == ask.region and is_listed(ask, m)]
 
 
 def describe_instance_status(ask: Ask) -> Wire:
     """States of machines; only running ones unless all are asked for."""
     ids = [str(i) for i in ask.wire.get("InstanceIds", [])]
     found = of_ids(ask, ids) if ids else _listed(ask)
-    states = [(m, seen_state(ask.world, m, ask.now)) for m in found]
+    states = [(m, seen_state(ask, m)) for m in found]
     shown = [(m, s) for m, s in states if ask.wire.get("IncludeAllInstances") or s == "running"]
     page, token = ask.page(shown, LARGEST_PAGE)
     told = [
@@ -66,7 +69,7 @@ def describe_tags(ask: Ask) -> Wire:
     rows: list[Wire] = [
         {"ResourceId": m.id, "ResourceType": "instance", "Key": k, "Value": v}
         for m in _listed(ask)
-        for k, v in sorted(seen_tags(m, ask.now).items())
+        for k, v in sorted(seen_tags(ask, m).items())
     ]
     for each in ask.wire.get("Filters", []):
         column = {"resource-id": "ResourceId", "key": "Key", "value": "Value", "resource-type": "ResourceType"}

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor
 from typing import Any
 
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.machines import described, end
 from hcloud.fake.aws.models import Wire
+from hcloud.fake.aws.network import subnet_in
 from hcloud.fake.aws.quotas import limit_of, used
-from hcloud.fake.aws.subnets import subnet_in, zone_of
+from hcloud.fake.aws.references import (
+    check_key,
+    checked_image,
+    profile_name,
+    security_groups,
+    template_data,
+    with_template,
+    zone_of,
+)
 from hcloud.fake.aws.world import Ask, Told
 from hcloud.fake.faults import Kind
 from hcloud.fake.ledger import Rented
@@ -22,7 +30,7 @@ TOKEN_LASTS_SECONDS = 86400.0
 LONGEST_TOKEN = 64
 LARGEST_USER_DATA = 16384
 MOST_TAGS = 50
-_IMAGE = re.compile(r"ami-[0-9a-f]{8}(?:[0-9a-f]{9})?|resolve:ssm:/\S+")
+USUAL_TYPE = "m1.small"  # EC2's own, where none is said
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +49,7 @@ class Order:
 
 def run_instances(ask: Ask) -> Wire:
     """Launch machines of one type; the same token again tells of the same machines."""
-    order = _order(ask)
+    order = _order(replace(ask, wire=with_template(ask, ask.wire)))
     told = _told_before(ask, order.token)
     if told is None:
         _refuse_dry_run(ask)
@@ -61,29 +69,44 @@ def _order(ask: Ask) -> Order:
         raise DenialError(
             "InvalidParameterValue", f"Invalid value '{least}' for MinCount; it must be from 1 to MaxCount"
         )
-    _check_image(str(wire.get("ImageId", "")))
-    name = _known_type(ask, str(wire.get("InstanceType", "")))
+    image, key_name = str(wire.get("ImageId", "")), str(wire.get("KeyName") or "")
+    image = checked_image(ask, image)
+    name = _known_type(ask, str(wire.get("InstanceType") or USUAL_TYPE))
     market = wire.get("InstanceMarketOptions", {})
-    zone = _zone(ask, wire)
+    # an address of its own is asked for with the network interface that gets it
+    network: Wire = next(iter(wire.get("NetworkInterfaces", ())), {})
+    subnet = str(wire.get("SubnetId") or network.get("SubnetId") or "")
+    zone = _zone(ask, subnet, wire.get("Placement", {}).get("AvailabilityZone") or "")
+    check_key(ask, key_name)
+    groups = wire.get("SecurityGroupIds") or network.get("Groups") or ()
     detail = {
-        "image": wire["ImageId"],
-        "subnet": wire.get("SubnetId") or subnet_in(zone),
+        "image": image,
+        "subnet": subnet or subnet_in(zone),
         "start_up": _user_data(str(wire.get("UserData", ""))),
-        "key_name": wire.get("KeyName", ""),
-        "security_groups": tuple(wire.get("SecurityGroupIds", ())),
-        "profile": wire.get("IamInstanceProfile", {}).get("Name", ""),
+        "key_name": key_name,
+        "security_groups": security_groups(ask, groups, wire.get("SecurityGroups", ())),
+        "profile": profile_name(wire.get("IamInstanceProfile", {})),
         "region": ask.region,
+        **_chosen(wire),
     }
     token = _checked_token(str(wire.get("ClientToken", "")))
     spot = market.get("MarketType") == "spot"
     return Order(name, zone, least, most, spot, tags_of(wire), token, detail)
 
 
-def _check_image(image: str) -> None:
-    if not image:
-        raise DenialError("MissingParameter", "The request must contain the parameter ImageId")
-    if _IMAGE.fullmatch(image) is None:
-        raise DenialError("InvalidAMIID.Malformed", f'Invalid id: "{image}" (expecting "ami-...")')
+_KEPT = {
+    "DisableApiTermination": "kept",
+    "DisableApiStop": "stop_kept",
+    "EbsOptimized": "ebs_optimized",
+    "InstanceInitiatedShutdownBehavior": "shutdown",
+}
+
+
+def _chosen(wire: Wire) -> dict[str, object]:
+    """What a launch says of a machine's attributes, where it says something."""
+    found: dict[str, object] = {kept: wire[name] for name, kept in _KEPT.items() if name in wire}
+    disk: Wire = next((b["Ebs"] for b in wire.get("BlockDeviceMappings", ()) if b.get("Ebs")), {})
+    return {**found, **({"disk": {k: v for k, v in disk.items() if k != "SnapshotId"}} if disk else {})}
 
 
 def _known_type(ask: Ask, name: str) -> str:
@@ -98,10 +121,9 @@ def _checked_token(token: str) -> str:
     return token
 
 
-def _zone(ask: Ask, wire: Wire) -> str:
+def _zone(ask: Ask, subnet: str, named: str) -> str:
     zones = ask.world.shop.zones(ask.region)
-    subnet, named = wire.get("SubnetId") or "", wire.get("Placement", {}).get("AvailabilityZone") or ""
-    zone = str(zone_of(subnet, zones) if subnet else named or zones[0])
+    zone = zone_of(ask, subnet) if subnet else named or zones[0]
     if zone not in zones:
         raise DenialError("InvalidParameterValue", f"Invalid availability zone: [{named}]")
     if subnet and named and named != zone:
@@ -275,14 +297,13 @@ def _filled(ask: Ask, token: str, fleet: str) -> tuple[list[Rented], list[Wire]]
     made: list[Rented] = []
     errors: list[Wire] = []
     for config in ask.wire["LaunchTemplateConfigs"]:
-        for override in config.get("Overrides", []):
+        template = config.get("LaunchTemplateSpecification")
+        data = template_data(ask, template) if template else {}
+        for override in config.get("Overrides") or [{}]:
             if len(made) == wanted:
                 break
-            name = _known_type(ask, str(override.get("InstanceType", "")))
-            detail = {"fleet": fleet, "region": ask.region, "image": override.get("ImageId"), "start_up": ""}
-            order = Order(
-                name, _zone(ask, _placed(override)), 1, wanted - len(made), spot, tags_of(ask.wire), token, detail
-            )
+            order = _of_override(ask, {**data, **override}, token)
+            order = replace(order, most=wanted - len(made), spot=spot, detail={**order.detail, "fleet": fleet})
             try:
                 made += launch(ask, order)
             except DenialError as denial:
@@ -290,8 +311,19 @@ def _filled(ask: Ask, token: str, fleet: str) -> tuple[list[Rented], list[Wire]]
     return made, errors
 
 
-def _placed(override: Wire) -> Wire:
-    return {"SubnetId": override.get("SubnetId"), "Placement": {"AvailabilityZone": override.get("AvailabilityZone")}}
+def _of_override(ask: Ask, wire: Wire, token: str) -> Order:
+    """One machine as a launch template and its override have it."""
+    image, zone = wire.get("ImageId"), wire.get("AvailabilityZone") or ""
+    image = checked_image(ask, str(image)) if image else None
+    placed = _zone(ask, wire.get("SubnetId") or "", zone)
+    name = _known_type(ask, str(wire.get("InstanceType") or USUAL_TYPE))
+    detail = {
+        "region": ask.region,
+        "image": image,
+        "start_up": _user_data(str(wire.get("UserData", ""))),
+        "security_groups": security_groups(ask, wire.get("SecurityGroupIds", ())),
+    }
+    return Order(name, placed, 1, 1, False, tags_of(ask.wire), token, detail)
 
 
 def _lifecycle(spot: bool) -> str:

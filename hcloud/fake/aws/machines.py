@@ -7,12 +7,14 @@ from fnmatch import fnmatchcase
 
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.models import Wire
+from hcloud.fake.aws.network import DEFAULT_GROUP, DEFAULT_VPC
 from hcloud.fake.aws.world import Ask, World, moment, region_of
 from hcloud.fake.faults import Kind
 from hcloud.fake.ledger import Rented
 
 CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
 NOTICE_SECONDS = 120.0
+ROOT_DEVICE = "/dev/xvda"
 _ID_LENGTH = (8, 17)
 _FIXED_FILTERS = {
     "instance-state-name",
@@ -39,15 +41,17 @@ def state_of(machine: Rented, now: float) -> str:
     return "running"
 
 
-def seen_state(world: World, machine: Rented, now: float) -> str:
-    """The state that lists show: they lag behind by the visibility delay."""
-    return state_of(machine, max(now - world.faults.plan.visibility_delay, machine.made_at))
+def seen_state(ask: Ask, machine: Rented) -> str:
+    """The state that lists show: they lag behind by the visibility delay, and by what a rule adds."""
+    late = ask.world.faults.plan.visibility_delay + ask.behind.ended
+    return state_of(machine, max(ask.now - late, machine.made_at))
 
 
-def is_listed(world: World, machine: Rented, now: float) -> bool:
+def is_listed(ask: Ask, machine: Rented) -> bool:
     """Whether lists show it: not yet at first, not any more some time after its end."""
-    gone = machine.ended_at is not None and now > machine.ended_at + world.faults.plan.linger
-    return machine.visible_at <= now and not gone
+    over = machine.ended_at
+    gone = over is not None and ask.now - ask.behind.ended > over + ask.world.faults.plan.linger
+    return machine.visible_at <= ask.now - ask.behind.made and not gone
 
 
 def settle_spot(world: World, now: float) -> None:
@@ -81,7 +85,7 @@ def of_ids(ask: Ask, ids: list[str], *, listed: bool = True) -> list[Rented]:
         if kind != "i" or len(digits) not in _ID_LENGTH or not all(c in "0123456789abcdef" for c in digits):
             raise DenialError("InvalidInstanceID.Malformed", f'Invalid id: "{given}"')
     found = {m.id: m for m in ask.world.ledger.machines.values() if region_of(m) == ask.region}
-    missing = [i for i in ids if i not in found or (listed and not is_listed(ask.world, found[i], ask.now))]
+    missing = [i for i in ids if i not in found or (listed and not is_listed(ask, found[i]))]
     if missing:
         text = f"The instance ID '{missing[0]}' does not exist"
         if len(missing) > 1:
@@ -104,12 +108,12 @@ def matching(ask: Ask, machines: list[Rented]) -> list[Rented]:
 
 
 def _told(ask: Ask, machine: Rented, name: str) -> list[str]:
-    tags = seen_tags(machine, ask.now)
+    tags = seen_tags(ask, machine)
     if name.startswith("tag:"):
         key = name.removeprefix("tag:")
         return [tags[key]] if key in tags else []
     return {
-        "instance-state-name": [seen_state(ask.world, machine, ask.now)],
+        "instance-state-name": [seen_state(ask, machine)],
         "instance-type": [machine.instance_type],
         "instance-id": [machine.id],
         "availability-zone": [machine.zone],
@@ -120,15 +124,15 @@ def _told(ask: Ask, machine: Rented, name: str) -> list[str]:
     }[name]
 
 
-def seen_tags(machine: Rented, now: float) -> dict[str, str]:
+def seen_tags(ask: Ask, machine: Rented) -> dict[str, str]:
     """The tags that lists show."""
-    return machine.tags if machine.tagged_at <= now else {}
+    return machine.tags if machine.tagged_at <= ask.now - ask.behind.made else {}
 
 
 def described(ask: Ask, machine: Rented, *, fresh: bool = False) -> Wire:
     """A machine as EC2 tells of it; ``fresh`` is the answer to its launch, which is never late."""
-    state = state_of(machine, ask.now) if fresh else seen_state(ask.world, machine, ask.now)
-    tags = machine.tags if fresh else seen_tags(machine, ask.now)
+    state = state_of(machine, ask.now) if fresh else seen_state(ask, machine)
+    tags = machine.tags if fresh else seen_tags(ask, machine)
     told: Wire = {
         "InstanceId": machine.id,
         "ImageId": machine.detail.get("image"),
@@ -138,7 +142,7 @@ def described(ask: Ask, machine: Rented, *, fresh: bool = False) -> Wire:
         "Placement": {"AvailabilityZone": machine.zone, "Tenancy": "default", "GroupName": ""},
         "ClientToken": machine.token,
         "Monitoring": {"State": "disabled"},
-        "SubnetId": machine.detail.get("subnet"),
+        **_equipment(ask, machine, gone=state == "terminated"),
         "Tags": [{"Key": k, "Value": v} for k, v in sorted(tags.items())],
         "InstanceLifecycle": "spot" if machine.spot else None,
         "SpotInstanceRequestId": _spot_request(machine) if machine.spot else None,
@@ -147,6 +151,63 @@ def described(ask: Ask, machine: Rented, *, fresh: bool = False) -> Wire:
     if ask.struck(Kind.UNKNOWN_WORDS):
         told["State"] = {"Code": 999, "Name": "hibernating-deeply"}
     return told
+
+
+def _equipment(ask: Ask, machine: Rented, *, gone: bool) -> Wire:
+    """What a machine is made of; of one that has ended neither disk nor network is told any more."""
+    detail = machine.detail
+    told: Wire = {
+        "KeyName": detail.get("key_name") or None,
+        "RootDeviceName": ROOT_DEVICE,
+        "RootDeviceType": "ebs",
+        "EbsOptimized": bool(detail.get("ebs_optimized")),
+        "Architecture": ask.world.shop.arch(machine.instance_type),
+        "VirtualizationType": "hvm",
+    }
+    if gone:
+        return told
+    groups = detail.get("security_groups") or ((DEFAULT_GROUP, "default"),)
+    return {
+        **told,
+        "SubnetId": detail.get("subnet"),
+        "VpcId": DEFAULT_VPC,
+        "PrivateIpAddress": _address(machine),
+        "SourceDestCheck": bool(detail.get("source_check", True)),
+        "SecurityGroups": [{"GroupId": i, "GroupName": n} for i, n in groups],  # type: ignore[attr-defined]
+        "BlockDeviceMappings": disks(machine),
+        "IamInstanceProfile": profile_of(ask, machine),
+    }
+
+
+def profile_of(ask: Ask, machine: Rented) -> Wire | None:
+    """The instance profile of a machine, where it has one."""
+    name = machine.detail.get("profile")
+    if not name:
+        return None
+    return {"Arn": f"arn:aws:iam::{ask.world.account}:instance-profile/{name}", "Id": f"AIPA{name}".upper()}
+
+
+def disks(machine: Rented) -> list[Wire]:
+    """The one disk of a machine as its own description has it."""
+    delete = disk_asked_for(machine).get("DeleteOnTermination", True)
+    ebs = {"VolumeId": volume_of(machine), "Status": "attached", "DeleteOnTermination": delete}
+    return [{"DeviceName": ROOT_DEVICE, "Ebs": {**ebs, "AttachTime": moment(machine.made_at)}}]
+
+
+def disk_asked_for(machine: Rented) -> Wire:
+    """What the launch said of the disk."""
+    found = machine.detail.get("disk")
+    return found if isinstance(found, dict) else {}
+
+
+def volume_of(machine: Rented) -> str:
+    """The id of a machine's disk."""
+    return "vol-" + machine.id.removeprefix("i-")
+
+
+def _address(machine: Rented) -> str:
+    number = int(machine.id.removeprefix("i-"), 16) % 65_000 + 4
+    return f"172.31.{number >> 8}.{number & 255}"
 
 
 def _spot_request(machine: Rented) -> str:

@@ -66,6 +66,11 @@ class Shop:
         found = self.types.get(instance_type)
         return int(found.vcpus) if found else 0
 
+    def arch(self, instance_type: str) -> str:
+        """Its architecture."""
+        found = self.types.get(instance_type)
+        return found.arch if found else "x86_64"
+
     def hourly(self, region: str, instance_type: str, *, spot: bool = False) -> Decimal:
         """Dollars an hour without commitment; 0 for what is not sold."""
         wanted = PurchaseOption.SPOT if spot else PurchaseOption.ON_DEMAND

@@ -11,7 +11,8 @@ from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.shop import Shop, sample_shop
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan, Faults, Kind, Rule
+from hcloud.fake.faults import FaultPlan, Faults, Kind, Lag, Rule
+from hcloud.fake.images import Images
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.fake.server import started
 
@@ -44,6 +45,7 @@ class World:
         self.largest_page: int | None = None
         self.regions: set[str] = set()
         self.tokens: dict[tuple[str, str, str], Told] = {}
+        self.images = Images()
 
     def price(self, amount: Decimal) -> Decimal:
         """A price as it is told now."""
@@ -56,7 +58,8 @@ class World:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A request at hand: its world and region, who asks, when, and the fault that struck it."""
+    """A request at hand: its world and region, who asks, when, and the fault that struck it; ``behind`` is by how much
+    a list that answers it is late."""
 
     world: World
     region: str
@@ -65,6 +68,7 @@ class Ask:
     now: float
     rule: Rule | None = None
     wire: Wire = field(default_factory=dict)
+    behind: Lag = field(default_factory=Lag)
 
     def struck(self, kind: Kind) -> Rule | None:
         """The fault at hand where it is of this kind."""

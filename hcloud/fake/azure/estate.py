@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 
 from hcloud.fake.azure.wire import Asked, Document, Refused, branch, text
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan, Faults
+from hcloud.fake.faults import FaultPlan, Faults, Lag
+from hcloud.fake.images import Images
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.fake.server import Answer, json_answer, started
 
@@ -26,13 +27,15 @@ NETWORKS = "Microsoft.Network/virtualNetworks"
 GROUPS = "Microsoft.Resources/resourceGroups"
 NOTICE_SECONDS = 120.0  # before a spot machine that got notice ends
 PAGE_SIZE = 250  # ours: Azure does not say how long its pages are
+UP_TO_DATE = Lag()
 _PARTS = re.compile(r"/subscriptions/([^/]+)(?:/resourceGroups/([^/]+))?", re.IGNORECASE)
 
 
 @dataclass(slots=True)
 class Resource:
     """One resource: ``document`` is what its owner sent, ``ready_at`` when it leaves Creating, ``failed`` the code it
-    ends up with then, ``gone_at`` when its end is over. ``home`` is the id of the scale set it belongs to."""
+    ends up with then, ``asked_at`` when its end began and ``gone_at`` when it is over. ``home`` is the id of the scale
+    set it belongs to."""
 
     id: str
     kind: str
@@ -42,6 +45,7 @@ class Resource:
     visible_at: float = 0.0
     tagged_at: float = 0.0
     failed: str = ""
+    asked_at: float | None = None
     gone_at: float | None = None
     etag: int = 1
     home: str = ""
@@ -76,18 +80,22 @@ class Resource:
         """Its tags."""
         return {str(k): str(v) for k, v in branch(self.document, "tags").items()}
 
+    def is_kept(self, now: float) -> bool:
+        """Whether nobody had asked for its end by then."""
+        return self.asked_at is None or now < self.asked_at
+
     def state(self, now: float) -> str:
         """Its provisioning state."""
-        if self.gone_at is not None:
+        if self.asked_at is not None and now >= self.asked_at:
             return "Deleting"
         if now < self.ready_at:
             return "Creating"
         return "Failed" if self.failed else "Succeeded"
 
-    def shown(self, now: float, *, in_list: bool = False) -> Document:
+    def shown(self, now: float, *, in_list: bool = False, behind: Lag = UP_TO_DATE) -> Document:
         """How it is answered: lists show tags late, and write groups in capitals as Azure's do."""
         made = datetime.fromtimestamp(self.made_at, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f") + "1+00:00"
-        state = {"provisioningState": self.state(now), "timeCreated": made}
+        state = {"provisioningState": self.state(max(now - behind.ended, self.made_at)), "timeCreated": made}
         found = {
             **self.document,
             "id": _capitals(self.id) if in_list else self.id,
@@ -96,7 +104,7 @@ class Resource:
             "properties": {**self.properties, **state},
             "etag": f'"{self.etag}"',
         }
-        if in_list and now < self.tagged_at:
+        if in_list and now - behind.made < self.tagged_at:
             found.pop("tags", None)
         return found
 
@@ -116,7 +124,9 @@ class Estate:
         self.clock, self.faults = started(plan or FaultPlan())
         self.ledger = Ledger()
         self.resources: dict[str, Resource] = {}
+        self.past: dict[str, Resource] = {}
         self.page_size = PAGE_SIZE
+        self.images = Images()
 
     def settle(self, now: float) -> None:
         """Let happen what was due: ends that are over, and spot machines that had notice."""
@@ -138,13 +148,16 @@ class Estate:
     def add(self, resource: Resource) -> Resource:
         """Put up a resource."""
         self.resources[resource.id.lower()] = resource
+        self.past.pop(resource.id.lower(), None)
         if resource.kind != MACHINES:
             self.ledger.extras.setdefault(resource.kind.rsplit("/", 1)[-1], {})[resource.id] = resource.document
         return resource
 
     def forget(self, resource: Resource) -> None:
-        """Take a resource away."""
+        """Take a resource away; machines and sets are kept for lists that are behind."""
         self.resources.pop(resource.id.lower(), None)
+        if resource.kind in (MACHINES, SETS):
+            self.past[resource.id.lower()] = resource
         self.ledger.extras.get(resource.kind.rsplit("/", 1)[-1], {}).pop(resource.id, None)
         if resource.kind == MACHINES:
             self._detach(resource)
@@ -152,7 +165,7 @@ class Estate:
     def end(self, machine: Resource, at: float, delay: float) -> None:
         """Ask for the end of a machine; what goes with it goes when it is over."""
         if machine.gone_at is None:
-            machine.gone_at = at + delay
+            machine.asked_at, machine.gone_at = at, at + delay
             if machine.rented and machine.rented.asked_to_end is None:
                 machine.rented.asked_to_end, machine.rented.ended_at = at, at + delay
 
@@ -179,9 +192,18 @@ class Estate:
             if found.kind == kind and key.startswith(under.lower()):
                 yield found
 
-    def members(self, home: Resource) -> list[Resource]:
-        """The machines of a scale set, ending ones too."""
-        return [m for m in self.of_kind(MACHINES) if m.home.lower() == home.id.lower()]
+    def listed(self, kind: str, under: str, asked: Asked) -> list[Resource]:
+        """Those that a list shows, which may be behind."""
+        behind = Lag.of(asked.rule)
+        then = asked.now - behind.ended
+        over = (r for key, r in self.past.items() if r.kind == kind and key.startswith(under.lower()))
+        found = [*self.of_kind(kind, under), *(r for r in over if r.gone_at is not None and r.gone_at > then)]
+        return [r for r in sorted(found, key=lambda r: r.id.lower()) if asked.now - behind.made >= r.made_at]
+
+    def members(self, home: Resource, asked: Asked | None = None) -> list[Resource]:
+        """The machines of a scale set, ending ones too; with ``asked`` those that a list shows."""
+        machines = self.of_kind(MACHINES) if asked is None else self.listed(MACHINES, "", asked)
+        return [m for m in machines if m.home.lower() == home.id.lower()]
 
     def find(self, resource_id: str) -> Resource | None:
         """A resource by its id, in whatever case."""

@@ -58,7 +58,10 @@ def wanted_from(asked: Asked, type_name: str, count: int, profile: Document) -> 
 
 
 def granted(estate: Estate, wanted: Wanted, asked: Asked) -> Granted:
-    """How many machines a request gets; raises Refused where a limit forbids it."""
+    """How many machines a request gets; raises Refused where a limit forbids it, or there is no such image."""
+    image = str(_made_of(wanted.profile)["image"])
+    if image in estate.images.withdrawn:
+        raise Refused(404, "PlatformImageNotFound", f"The platform image '{image}' is not available.")
     check_limits(estate, wanted, asked.now)
     code = "ZonalAllocationFailed" if wanted.place.zone else "AllocationFailed"
     message = f"Allocation failed: not enough capacity for {wanted.shape.name} in {wanted.place.zone_name}."
@@ -123,7 +126,12 @@ def make(estate: Estate, wanted: Wanted, name: str, home: Resource | None, now: 
         visible_at=now + plan.visibility_delay,
         tagged_at=now + plan.tag_delay,
         running_at=now + plan.spin_up,
-        detail={"subscription": wanted.place.subscription, "start_up": _start_up(wanted.profile)},
+        detail={
+            "subscription": wanted.place.subscription,
+            "resource_group": wanted.place.group,
+            "start_up": _start_up(wanted.profile),
+            **_made_of(wanted.profile),
+        },
     )
     estate.ledger.machines[machine.short_id] = machine.rented
     return machine
@@ -212,6 +220,21 @@ def _disk(estate: Estate, wanted: Wanted, name: str) -> Document:
 def _bare(estate: Estate, wanted: Wanted, kind: str, name: str, now: float) -> Resource:
     document: Document = {"location": wanted.place.location, "tags": dict(wanted.tags), "properties": {}}
     return estate.add(Resource(f"{wanted.place.home}/providers/{kind}/{name}", kind, document, now, now))
+
+
+def _made_of(profile: Document) -> dict[str, object]:
+    """What the ledger notes of a machine's image, network and user."""
+    reference = branch(profile, "storageProfile", "imageReference")
+    named = ":".join(text(reference, part) for part in ("publisher", "offer", "sku", "version"))
+    nics = listed(profile, "networkProfile", "networkInterfaceConfigurations")
+    addresses = listed(nics[0], "properties", "ipConfigurations") if nics else []
+    keys = listed(profile, "osProfile", "linuxConfiguration", "ssh", "publicKeys")
+    return {
+        "image": text(reference, "id") or named.strip(":"),
+        "subnet": text(addresses[0], "properties", "subnet", "id") if addresses else "",
+        "admin_user": text(profile, "osProfile", "adminUsername"),
+        "ssh_public_key": text(keys[0], "keyData") if keys else "",
+    }
 
 
 def _start_up(profile: Document) -> str:

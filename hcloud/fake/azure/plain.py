@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 
 from hcloud.fake.azure.estate import NETWORKS, Estate, Place, Resource
 from hcloud.fake.azure.machines import limits
@@ -11,6 +12,8 @@ from hcloud.fake.azure.scale_sets import conditions, scope_of
 from hcloud.fake.azure.shapes import ZONES, Shape, shapes
 from hcloud.fake.azure.wire import Asked, Document, Refused, branch, listed, text
 from hcloud.fake.server import Answer, json_answer
+
+FIRST_IMAGE = 100  # so that the order of text is not that of numbers
 
 
 class Plain:
@@ -54,6 +57,7 @@ class Plain:
             raise Refused(409, code, f"{found.id} is attached to a machine.")
         for inside in [r for k, r in self._estate.resources.items() if k.startswith(f"{found.id.lower()}/")]:
             self._estate.forget(inside)
+        found.asked_at = asked.now
         found.gone_at = asked.now + self._estate.faults.plan.operation_delay
         return self._operations.accept(asked, self._operations.begin(found.id, found.gone_at))
 
@@ -90,6 +94,17 @@ class Lists:
             value = {"value": name, "localizedValue": name}
             found.append({"name": value, "currentValue": used, "limit": limit, "unit": "Count"})
         return self._estate.page(asked, found)
+
+    def image_versions(self, asked: Asked) -> Answer:
+        """The versions of an image, which come as a bare list and in the order of text."""
+        kind = ":".join(asked.params[part] for part in ("publisher", "offer", "sku"))
+        newest = self._estate.images.number(f"{kind}:latest")
+        location, names = (
+            asked.params["location"],
+            [f"24.04.{FIRST_IMAGE + number}" for number in range(-1, newest + 1)],
+        )
+        versions = [{"name": name, "location": location, "id": f"{asked.path}/{name}"} for name in sorted(names)]
+        return Answer(200, json.dumps(versions).encode(), {"content-type": "application/json"})
 
     def skus(self, asked: Asked) -> Answer:
         """The sizes there are; the location is that of the filter."""

@@ -18,6 +18,7 @@ from hcloud.fake.server import Answer
 Handler = Callable[[Asked], Answer]
 SUBSCRIPTION = "/subscriptions/{subscription}"
 GROUP = f"{SUBSCRIPTION}/resourceGroups/{{group}}"
+IMAGES = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read"
 DIAGNOSTICS = "RetrieveBootDiagnosticsData"
 CAPACITY_GROUPS = "Microsoft.Compute/capacityReservationGroups"
 _PLAIN = {
@@ -136,6 +137,10 @@ def _lists(lists: Lists, operations: Operations) -> Iterator[Route]:
     home = f"{SUBSCRIPTION}/providers/Microsoft.Compute"
     yield route("GET", SUBSCRIPTION, "Subscriptions_Get", lists.subscription, "Microsoft.Resources/subscriptions/read")
     yield route("GET", f"{home}/skus", "ResourceSkus_List", lists.skus)
+    kind = "/publishers/{publisher}/artifacttypes/vmimage/offers/{offer}/skus/{sku}/versions"
+    yield route(
+        "GET", f"{home}/locations/{{location}}{kind}", "VirtualMachineImages_List", lists.image_versions, IMAGES
+    )
     yield route("GET", f"{home}/locations/{{location}}/usages", "Usage_List", lists.usages)
     rights = {
         f"{home}/locations/-": "Microsoft.Compute/locations/operations/read",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from dataclasses import replace
 
-from hcloud.fake.azure.estate import SETS, Estate, Resource
+from hcloud.fake.azure.estate import MACHINES, SETS, Estate, Resource
 from hcloud.fake.azure.machines import Granted, granted, leave_behind, make, wanted_from
 from hcloud.fake.azure.operations import Operations
 from hcloud.fake.azure.wire import Asked, Document, Refused, branch, listed, text
+from hcloud.fake.faults import Lag
 from hcloud.fake.server import Answer, json_answer
 
 MOST_MACHINES = 1000
@@ -64,16 +66,19 @@ class ScaleSets:
 
     def listed(self, asked: Asked) -> Answer:
         """Those of a group, a subscription or a location."""
-        found = self._estate.of_kind(SETS, scope_of(asked))
-        here = [s for s in found if in_location(s, asked)]
-        return self._estate.page(asked, [self._shown(s, asked.now, in_list=True) for s in here])
+        here = [s for s in self._estate.listed(SETS, scope_of(asked), asked) if in_location(s, asked)]
+        behind = Lag.of(asked.rule)
+        standing = (m for m in self._estate.listed(MACHINES, "", asked) if m.is_kept(asked.now - behind.ended))
+        counts = Counter(m.home.lower() for m in standing)
+        shown = [_told(s.shown(asked.now, in_list=True, behind=behind), counts[s.id.lower()]) for s in here]
+        return self._estate.page(asked, shown)
 
     def members(self, asked: Asked) -> Answer:
         """The machines of one; of a flexible one they come without tags (a known gap of the real list)."""
         home = self._estate.at(asked.path.rsplit("/", 1)[0], asked.now)
         shown = []
-        for machine in self._estate.members(home):
-            document = machine.shown(asked.now)
+        for machine in self._estate.members(home, asked):
+            document = machine.shown(asked.now, behind=Lag.of(asked.rule))
             if not home.uniform:
                 document.pop("tags", None)
             shown.append({**document, "instanceId": machine.name.rpartition("_")[2] if home.uniform else machine.name})
@@ -88,7 +93,7 @@ class ScaleSets:
         for machine in self._estate.members(found):
             self._estate.end(machine, asked.now, delay)
         if found.gone_at is None:
-            found.gone_at = asked.now + max(delay, self._estate.faults.plan.operation_delay)
+            found.asked_at, found.gone_at = asked.now, asked.now + max(delay, self._estate.faults.plan.operation_delay)
         return self._operations.accept(asked, self._operations.begin(found.id, found.gone_at))
 
     def delete_instances(self, asked: Asked) -> Answer:
@@ -142,15 +147,17 @@ class ScaleSets:
     def _over(self, asked: Asked) -> float:
         return asked.now + self._estate.faults.plan.operation_delay
 
-    def _shown(self, home: Resource, now: float, *, in_list: bool = False) -> Document:
-        """With the number of machines that it has as its capacity; those that failed count until they are removed."""
-        alive = sum(1 for m in self._estate.members(home) if m.gone_at is None)
-        shown = home.shown(now, in_list=in_list)
-        profile = branch(shown, "properties", "virtualMachineProfile")
-        # What is sent to machines is never shown again
-        told = {k: v for k, v in branch(profile, "osProfile").items() if k not in ("customData", "adminPassword")}
-        shown["properties"] = {**branch(shown, "properties"), "virtualMachineProfile": {**profile, "osProfile": told}}
-        return {**shown, "sku": {**branch(home.document, "sku"), "capacity": alive}}
+    def _shown(self, home: Resource, now: float) -> Document:
+        return _told(home.shown(now), sum(1 for m in self._estate.members(home) if m.is_kept(now)))
+
+
+def _told(shown: Document, alive: int) -> Document:
+    """A set with the number of machines that it has as its capacity; those that failed count until they are removed."""
+    profile = branch(shown, "properties", "virtualMachineProfile")
+    # What is sent to machines is never shown again
+    told = {k: v for k, v in branch(profile, "osProfile").items() if k not in ("customData", "adminPassword")}
+    shown["properties"] = {**branch(shown, "properties"), "virtualMachineProfile": {**profile, "osProfile": told}}
+    return {**shown, "sku": {**branch(shown, "sku"), "capacity": alive}}
 
 
 def scope_of(asked: Asked) -> str:

@@ -7,6 +7,7 @@ from hcloud.fake.azure.machines import granted, make, put_up, wanted_from
 from hcloud.fake.azure.operations import Operations
 from hcloud.fake.azure.scale_sets import conditions, in_location, scope_of
 from hcloud.fake.azure.wire import Asked, Document, Refused, branch, text
+from hcloud.fake.faults import Lag
 from hcloud.fake.server import Answer, json_answer
 
 POWER = {"deallocate": "deallocated", "powerOff": "stopped", "start": "running"}
@@ -60,11 +61,12 @@ class VirtualMachines:
     def listed(self, asked: Asked) -> Answer:
         """Those of a group, a subscription or a location; machines of uniform sets are not among them."""
         home = asked.query.get("$filter", "").partition("'")[2].rstrip("'").lower()
-        found = []
-        for machine in self._estate.of_kind(MACHINES, scope_of(asked)):
+        found, behind = [], Lag.of(asked.rule)
+        for machine in self._estate.listed(MACHINES, scope_of(asked), asked):
             inside = not home or machine.home.lower() == home
-            if inside and not machine.uniform and asked.now >= machine.visible_at and in_location(machine, asked):
-                found.append(machine.shown(asked.now, in_list=True))
+            is_shown = asked.now - behind.made >= machine.visible_at
+            if inside and is_shown and not machine.uniform and in_location(machine, asked):
+                found.append(machine.shown(asked.now, in_list=True, behind=behind))
         return self._estate.page(asked, found)
 
     def delete(self, asked: Asked) -> Answer:

@@ -16,6 +16,8 @@ from hcloud.fake.ledger import Rented, Request
 from hcloud.fake.server import Answer, Received, json_answer
 
 PRINCIPAL_HEADER = "x-hcloud-principal"
+PUBLIC = ("images.getFromFamily",)
+"""What is asked of other projects, too."""
 Handler = Callable[[World, Call], dict[str, object]]
 _HANDLERS: Mapping[str, Handler] = {
     "projects.get": listing.project,
@@ -36,6 +38,7 @@ _HANDLERS: Mapping[str, Handler] = {
     "instances.stop": instances.stop,
     "instances.start": instances.start,
     "instances.getSerialPortOutput": instances.serial_port,
+    "images.getFromFamily": listing.image_of_family,
     "zoneOperations.list": listing.zone_operations,
     "zoneOperations.get": listing.operation,
     "zoneOperations.wait": listing.operation,
@@ -121,7 +124,7 @@ class FakeGoogle(World):
     def _acted(self, call: Call) -> dict[str, object]:
         """Do it, or give the operation of the same request that came before."""
         project = call.route.path.get("project", self.place.project)
-        if project != self.place.project:
+        if project != self.place.project and call.route.operation not in PUBLIC:
             raise unknown_resource(f"projects/{project}")
         if call.route.mutating and call.request_id:
             check_request_id(call.request_id)

@@ -13,9 +13,10 @@ from hcloud.fake.ledger import Rented
 UNKNOWN_STATE = "HIBERNATING_DEEPLY"
 
 
-def state(world: World, machine: Rented) -> str:
-    """Google's word for how a machine is. TERMINATED is one that is stopped: those that are over are not shown."""
-    now = world.now
+def state(world: World, machine: Rented, ago: float = 0.0) -> str:
+    """Google's word for how a machine is, or was. TERMINATED is one that is stopped: those that are over are not
+    shown."""
+    now = world.now - ago
     if machine.asked_to_end is not None and now >= machine.asked_to_end:
         return "STOPPING"
     stopped = machine.detail.get("stopped_at")
@@ -27,8 +28,8 @@ def state(world: World, machine: Rented) -> str:
     return "PROVISIONING" if now < (machine.made_at + running) / 2 else "STAGING"
 
 
-def instance(world: World, machine: Rented) -> dict[str, object]:
-    """A machine as lists and look-ups show it."""
+def instance(world: World, machine: Rented, ago: float = 0.0) -> dict[str, object]:
+    """A machine as look-ups show it, or lists that show how it was so many seconds ago."""
     name, zone = str(machine.detail["name"]), machine.zone
     place = f"{BASE}/projects/{world.place.project}/zones/{zone}"
     script = str(machine.detail.get("start_up", ""))
@@ -38,7 +39,7 @@ def instance(world: World, machine: Rented) -> dict[str, object]:
         "name": name,
         "zone": place,
         "machineType": f"{place}/machineTypes/{machine.instance_type}",
-        "status": state(world, machine),
+        "status": state(world, machine, ago),
         "creationTimestamp": stamp(machine.made_at),
         "labels": dict(machine.tags),
         "labelFingerprint": fingerprint(machine),

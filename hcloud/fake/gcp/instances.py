@@ -110,6 +110,10 @@ def _check(world: World, order: _Order) -> None:
     properties = order.properties
     if not any(d.boot and d.has_origin for d in properties.disks):
         raise invalid("resource.disks", "", "A boot disk with a source or a source image is required.")
+    for disk in properties.disks:
+        image = disk.initialize_params.source_image if disk.initialize_params else ""
+        if image in world.images.withdrawn:
+            raise invalid("resource.disks[0].initializeParams.sourceImage", image, "The image cannot be found.")
     if not properties.network_interfaces:
         raise invalid("resource.networkInterfaces", "", "At least one network interface is required.")
     scheduling = properties.scheduling
@@ -133,6 +137,10 @@ def _make(world: World, call: Call, order: _Order, made: int) -> None:
             "start_up": properties.start_up(),
             "end": properties.scheduling.instance_termination_action,
             "image": next((d.initialize_params.source_image for d in properties.disks if d.initialize_params), ""),
+            "network": properties.network_interfaces[0].network,
+            "subnetwork": properties.network_interfaces[0].subnetwork,
+            "external_address": bool(properties.network_interfaces[0].access_configs),
+            "service_account": next((a.email for a in properties.service_accounts), ""),
         }
         world.put(
             NewMachine(

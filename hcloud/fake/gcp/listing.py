@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 from collections.abc import Sequence
 
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import Kind, Lag
 from hcloud.fake.gcp import documents
 from hcloud.fake.gcp.filters import parse_filter
 from hcloud.fake.gcp.operations import BASE, stamp
 from hcloud.fake.gcp.refusals import invalid
 from hcloud.fake.gcp.world import LARGEST_PAGE, SPOT_NOTICE_SECONDS, Call, World
 
+FIRST_IMAGE = 20261101
 Documents = Sequence[dict[str, object]]
 
 
@@ -37,7 +38,7 @@ def _cut(world: World, call: Call, found: Documents) -> tuple[list[dict[str, obj
         return [], {}
     if wanted := call.query.get("filter", ""):
         accepts = parse_filter(wanted)
-        found = [d for d in found if accepts(_searchable(world, d))]
+        found = [d for d in found if accepts(_searchable(world, d, Lag.of(call.rule)))]
     size = call.query.get("maxResults", str(LARGEST_PAGE))
     if not size.isdecimal() or int(size) > LARGEST_PAGE:
         raise invalid("maxResults", size, f"It must be from 0 to {LARGEST_PAGE}.")
@@ -46,12 +47,12 @@ def _cut(world: World, call: Call, found: Documents) -> tuple[list[dict[str, obj
     return list(found[start:end]), {"nextPageToken": _token(end)} if end < len(found) else {}
 
 
-def _searchable(world: World, document: dict[str, object]) -> dict[str, object]:
+def _searchable(world: World, document: dict[str, object], behind: Lag) -> dict[str, object]:
     """What filters know of something: labels show on a machine from the first, and are found a while later."""
     if document["kind"] != "compute#instance":
         return document
     machine = world.ledger.machines[f"{str(document['zone']).rsplit('/', 1)[-1]}/{document['name']}"]
-    return document if world.now >= machine.tagged_at else {**document, "labels": {}}
+    return document if world.now - behind.made >= machine.tagged_at else {**document, "labels": {}}
 
 
 def _token(start: int) -> str:
@@ -68,12 +69,17 @@ def _start(token: str) -> int:
 def instances(world: World, call: Call) -> dict[str, object]:
     """The machines of a zone."""
     zone = world.zone(call)
-    return page(world, call, "instance", [documents.instance(world, m) for m in world.seen() if m.zone == zone])
+    return page(world, call, "instance", _instances(world, call, zone))
 
 
 def all_instances(world: World, call: Call) -> dict[str, object]:
     """The machines of all zones."""
-    return aggregated(world, call, "instances", [documents.instance(world, m) for m in world.seen()])
+    return aggregated(world, call, "instances", _instances(world, call))
+
+
+def _instances(world: World, call: Call, zone: str = "") -> list[dict[str, object]]:
+    behind = Lag.of(call.rule)
+    return [documents.instance(world, m, behind.ended) for m in world.seen(behind) if zone in ("", m.zone)]
 
 
 def machine_types(world: World, call: Call) -> dict[str, object]:
@@ -163,3 +169,18 @@ def _preemptions(world: World, zone: str) -> list[dict[str, object]]:
         for m in noticed
         if world.now >= taken[m.id]
     ]
+
+
+def image_of_family(world: World, call: Call) -> dict[str, object]:
+    """The latest image of a family, of whatever project."""
+    project, family = call.route.path["project"], call.route.path["family"]
+    number = world.images.number(f"projects/{project}/global/images/family/{family}")
+    name = f"{family}-v{FIRST_IMAGE + number}"
+    return {
+        "kind": "compute#image",
+        "id": str(FIRST_IMAGE + number),
+        "name": name,
+        "family": family,
+        "status": "READY",
+        "selfLink": f"{BASE}/projects/{project}/global/images/{name}",
+    }

@@ -27,6 +27,7 @@ POST   {project}/zones/{zone}/instances/{name}/setLabels    instances.setLabels
 POST   {project}/zones/{zone}/instances/{name}/stop         instances.stop
 POST   {project}/zones/{zone}/instances/{name}/start        instances.start
 GET    {project}/zones/{zone}/instances/{name}/serialPort   instances.getSerialPortOutput
+GET    {project}/global/images/family/{family}              images.getFromFamily
 GET    {project}/zones/{zone}/operations                    zoneOperations.list
 GET    {project}/zones/{zone}/operations/{name}             zoneOperations.get
 POST   {project}/zones/{zone}/operations/{name}/wait        zoneOperations.wait

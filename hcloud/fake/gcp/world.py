@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan, Rule
+from hcloud.fake.faults import FaultPlan, Lag, Rule
 from hcloud.fake.gcp.catalog import Place, Shape, region_of
 from hcloud.fake.gcp.operations import Operation, Operations, about
 from hcloud.fake.gcp.refusals import unknown_resource
 from hcloud.fake.gcp.routes import Route
+from hcloud.fake.images import Images
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.fake.server import started
 from hcloud.model.catalog import PurchaseOption
@@ -76,6 +77,7 @@ class World:
         self.ledger = Ledger()
         self.operations = Operations()
         self.reservations: dict[str, dict[str, object]] = {}
+        self.images = Images()
         self.types: dict[str, list[dict[str, object]]] = {}
         self.largest_page = LARGEST_PAGE
         self.largest_price_page = LARGEST_PRICE_PAGE
@@ -99,16 +101,16 @@ class World:
             raise unknown_resource(f"projects/{self.place.project}/regions/{region}")
         return region
 
-    def standing(self) -> tuple[Rented, ...]:
-        """All machines that are not over, by zone and name, seen or not."""
-        now = self.now
-        found = (m for m in self.ledger.machines.values() if m.is_there(now))
+    def standing(self, ago: float = 0.0) -> tuple[Rented, ...]:
+        """All machines that are not over, or were not so many seconds ago, by zone and name, seen or not."""
+        then = self.now - ago
+        found = (m for m in self.ledger.machines.values() if m.is_there(then))
         return tuple(sorted(found, key=lambda m: (m.zone, str(m.detail["name"]))))
 
-    def seen(self) -> tuple[Rented, ...]:
-        """Those that lists and look-ups show by now."""
-        now = self.now
-        return tuple(m for m in self.standing() if now >= m.visible_at)
+    def seen(self, behind: Lag) -> tuple[Rented, ...]:
+        """Those that a list shows that is so far behind."""
+        then = self.now - behind.made
+        return tuple(m for m in self.standing(behind.ended) if then >= m.visible_at and "#" not in m.id)
 
     def machine(self, zone: str, name: str) -> Rented:
         """A machine that is shown; raises RefusalError where there is none."""

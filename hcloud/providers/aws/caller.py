@@ -93,10 +93,13 @@ class Caller:
         from botocore.exceptions import BotoCoreError
         from botocore.session import Session
 
+        from hcloud.providers.aws.answers import AnswerParsers
+
         settings = self.settings
         if self._session is None:
             self._session = Session(profile=settings.profile or None)
             self._session.register_component("data_loader", _models())
+            self._session.register_component("response_parser_factory", AnswerParsers())
             if settings.access_key:
                 self._session.set_credentials(*settings.access_key)
         config = Config(

@@ -14,6 +14,7 @@ from hcloud.model.live import (
     CommitmentQuote,
     Launch,
     Launched,
+    LaunchTemplate,
     Machine,
     MachineState,
     Quota,
@@ -49,6 +50,22 @@ class AwsCloud:
                     raise without_answer("no account came back", self._caller.call("GetCallerIdentity"), mutating=False)
                 self._scope = Scope("aws", account, self._settings.region, self._caller.endpoint())
             return self._scope
+
+    def template(self, instance_types: Sequence[str]) -> LaunchTemplate:
+        """What machines of these types are launched with."""
+        return translate.template(instance_types, self._settings)
+
+    def image(self, name: str) -> str:
+        """The AMI that a public parameter names now; the id of an AMI is itself."""
+        parameter = translate.image_parameter(name)
+        if not parameter:
+            return name
+        operation = "GetParameters"
+        answer = self._caller.ask("ssm", operation, {"Names": [parameter]})
+        found = [str(p.get("Value") or "") for p in self._caller.listed(answer, "Parameters", operation)]
+        if not any(found):
+            raise NotFoundError(f"no image: there is no parameter {parameter}", self._caller.call(operation))
+        return found[0]
 
     def launch(self, order: Launch) -> Launched:
         """One RunInstances, however many are ordered."""
@@ -98,6 +115,23 @@ class AwsCloud:
     def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """DescribeInstances by id, as a filter."""
         found = [m for request in translate.look_requests(ids) for m in self._described(request)]
+        return tuple(sorted(found, key=lambda m: m.id))
+
+    def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """DescribeInstances of the ids themselves, a thousand a request; one that is not known fails them all, and is
+        left out of the next."""
+        wanted, found = list(dict.fromkeys(ids)), list[Machine]()
+        for start in range(0, len(wanted), MOST_IDS):
+            left = wanted[start : start + MOST_IDS]
+            while left:
+                try:
+                    found += self._described({"InstanceIds": left})
+                    break
+                except NotFoundError as error:
+                    named = translate.named_ids(str(error)) & set(left)
+                    if not named:
+                        raise
+                    left = [i for i in left if i not in named]
         return tuple(sorted(found, key=lambda m: m.id))
 
     def _described(self, request: translate.Document) -> tuple[Machine, ...]:

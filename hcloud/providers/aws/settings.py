@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from hcloud.errors import UsageError
 from hcloud.model.endpoint import checked_endpoint
 
+LAUNCHED_WITH = ("subnets", "security_groups", "key_name", "instance_profile")
+DISK = "as the image says"
+
 
 @dataclass(frozen=True, slots=True)
 class AwsSettings:

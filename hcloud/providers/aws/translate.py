@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
 
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import TAG_LINEAGE, Launch, Machine, MachineState
-from hcloud.providers.aws.settings import AwsSettings
+from hcloud.model.live import TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState
+from hcloud.providers.aws.settings import DISK, LAUNCHED_WITH, AwsSettings
+from hcloud.providers.templates import as_planned, by_image, template_of
 
 Document = Mapping[str, Any]
 
 LARGEST_PAGE = 1000
 MOST_FILTER_VALUES = 200
 TAGGED = ("instance", "volume")
+PARAMETER = "resolve:ssm:"
 LATEST_IMAGE = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-{arch}"
 STATES: Mapping[str, MachineState] = {
     "pending": MachineState.PENDING,
@@ -44,8 +46,9 @@ QUOTA_CODES: Mapping[str, tuple[str, str]] = {
 def launch_request(order: Launch, settings: AwsSettings) -> dict[str, Any]:
     """RunInstances for an order: its key is the client token, so that it is made once however often it is sent."""
     tags = [{"Key": k, "Value": v} for k, v in order.tags().items()]
+    settings = as_planned(settings, LAUNCHED_WITH, order)
     request: dict[str, Any] = {
-        "ImageId": settings.image or LATEST_IMAGE.format(arch=arch_of(order.instance_type)),
+        "ImageId": image_name(order.instance_type, settings),
         "InstanceType": order.instance_type,
         "MinCount": 1,
         "MaxCount": order.count,
@@ -71,6 +74,22 @@ def _optional(order: Launch, settings: AwsSettings) -> dict[str, Any]:
         # one-time spot machines end by themselves; EC2 refuses to be told so
         "InstanceInitiatedShutdownBehavior": None if is_spot else "terminate",
     }
+
+
+def template(instance_types: Sequence[str], settings: AwsSettings) -> LaunchTemplate:
+    """What machines of these types are launched with."""
+    images = by_image(instance_types, lambda name: image_name(name, settings))
+    return template_of(settings, LAUNCHED_WITH, images, DISK)
+
+
+def image_name(instance_type: str, settings: AwsSettings) -> str:
+    """The image of a type: the one that is set, else the latest Amazon Linux of its architecture."""
+    return settings.image or LATEST_IMAGE.format(arch=arch_of(instance_type))
+
+
+def image_parameter(name: str) -> str:
+    """The parameter that an image is looked up in; empty for the id of an image."""
+    return name.removeprefix(PARAMETER) if name.startswith(PARAMETER) else ""
 
 
 def arch_of(instance_type: str) -> str:

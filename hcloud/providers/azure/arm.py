@@ -166,6 +166,11 @@ class Arm:
                 raise ValueError("the answer is not an object")
             return found  # type: ignore[no-any-return]
 
+    def unpaged(self, operation: str, ask: Callable[..., Any], *args: object) -> tuple[Document, ...]:
+        """All of a list that has no pages."""
+        with self.asking(operation):
+            return tuple(ask(*args))
+
     def pages(self, operation: str, ask: Callable[..., Any], *args: object, **more: object) -> tuple[Document, ...]:
         """All of a list, every page of it."""
         found: list[Document] = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from azure.core import MatchConditions
 
@@ -20,6 +20,7 @@ from hcloud.providers.azure.translate import (
     capacity_of,
     differences,
     member_from,
+    planned_settings,
     set_body,
     set_name,
     state_word,
@@ -41,14 +42,18 @@ class Fleets:
     clock: Clock
     follower: Follower
     leftovers: Leftovers
+    planned_group: str = ""
 
     @property
     def group(self) -> str:
-        """The resource group machines are made in."""
-        return self.arm.settings.resource_group
+        """The resource group machines are made in: the order's plan's, else that of the settings."""
+        return self.planned_group or self.arm.settings.resource_group
 
     def launch(self, order: Launch) -> Launched:
         """Make the set of an order, or take up the one that stands under its key."""
+        return replace(self, planned_group=planned_settings(order, self.arm.settings).resource_group)._launch(order)
+
+    def _launch(self, order: Launch) -> Launched:
         name = set_name(order.key)
         sets = self.arm.compute.virtual_machine_scale_sets
         try:

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from hcloud.errors import NotFoundError, RefusedError
 from hcloud.model.live import TAG_LINEAGE, Machine, Terminated
+from hcloud.providers.at_once import in_parallel
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, date_of, tags_of, text
 from hcloud.providers.azure.errors import Reply
@@ -71,6 +72,19 @@ class Machines:
         sets = self._sets() if any(set_of(d) and TAG_LINEAGE not in tags_of(d) for d in documents) else {}
         found = [machine_from(d, tags_of(sets.get(set_of(d).lower(), {}))) for d in documents]
         return tuple(sorted((m for m in found if m.id in wanted), key=lambda m: m.id))
+
+    def examined(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """These machines, each by its name, and the sets of those that show no tag of ours by theirs."""
+        documents = [d for d in in_parallel(self._document, sorted(set(ids))) if d is not None]
+        homes = sorted({set_of(d) for d in documents if TAG_LINEAGE not in tags_of(d)} - {""})
+        tags = dict(zip(homes, in_parallel(self._tags_of_set, homes), strict=True))
+        return tuple(machine_from(d, tags.get(set_of(d))) for d in documents)
+
+    def _tags_of_set(self, home: str) -> dict[str, str]:
+        try:
+            return tags_of(self.fleets.document(*home.split("/")))
+        except NotFoundError:
+            return {}
 
     def end(self, ids: Sequence[str]) -> Terminated:
         """End machines: one request for each set, one for each that stands alone; then nothing of theirs is left."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.control.ports import Clock
@@ -13,6 +14,7 @@ from hcloud.model.live import (
     CommitmentQuote,
     Launch,
     Launched,
+    LaunchTemplate,
     Machine,
     Quota,
     Scope,
@@ -27,7 +29,7 @@ from hcloud.providers.azure.machines import Machines
 from hcloud.providers.azure.operations import Follower
 from hcloud.providers.azure.reservations import Reservations
 from hcloud.providers.azure.settings import AzureSettings
-from hcloud.providers.azure.translate import zones_of
+from hcloud.providers.azure.translate import is_latest, latest_version, template, zones_of
 
 ZERO = Decimal(0)
 ALL_CORES = "cores"  # Azure's name of the limit on all cores of a location
@@ -53,6 +55,24 @@ class AzureCloud:
             self._scope = Scope("azure", self._arm.account(), self.settings.location, self.settings.endpoint)
         return self._scope
 
+    def template(self, instance_types: Sequence[str]) -> LaunchTemplate:
+        """What machines of these types are launched with."""
+        return template(instance_types, self.settings)
+
+    def image(self, name: str) -> str:
+        """The version that is the latest now of an image that is named so; any other name is itself."""
+        reference = replace(self.settings, image=name).image_reference()
+        if not is_latest(reference):
+            return name
+        operation, listed = "VirtualMachineImages_List", self._arm.compute.virtual_machine_images.list
+        kind = (reference["publisher"], reference["offer"], reference["sku"])
+        version = latest_version(
+            text(v, "name") for v in self._arm.unpaged(operation, listed, self.settings.location, *kind)
+        )
+        if not version:
+            raise NotFoundError(f"there is no image {name} in {self.settings.location}", self._arm.call(operation))
+        return ":".join((*kind, version))
+
     def launch(self, order: Launch) -> Launched:
         """One scale set with all machines of the order; waits until Azure has made them or says why not."""
         return self._fleets.launch(order)
@@ -68,6 +88,10 @@ class AzureCloud:
     def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """These machines, tagged or not."""
         return self._machines.looked_at(ids)
+
+    def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """Each of these by its name."""
+        return self._machines.examined(ids)
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Zones as ``eastus-1``, or the location where a type has none."""

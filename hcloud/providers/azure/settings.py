@@ -11,6 +11,8 @@ from hcloud.model.endpoint import checked_endpoint, is_plain
 PUBLIC_ENDPOINT = "https://management.azure.com"
 DEFAULT_NAME = "hcloud"  # ours: of the resource group and the virtual network where none is named
 DEFAULT_IMAGE = "Canonical:ubuntu-24_04-lts:server:latest"
+LAUNCHED_WITH = ("resource_group", "subnet", "admin_user", "ssh_public_key")
+DISK = "as large as the image, deleted with its machine"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,12 +6,14 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import TAG_KEY, TAG_LINEAGE, Launch, Machine, MachineState
+from hcloud.model.live import TAG_KEY, TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState
 from hcloud.providers.azure.documents import Document, branch, items, moment, tags_of, text, words
-from hcloud.providers.azure.settings import AzureSettings
+from hcloud.providers.azure.settings import DISK, LAUNCHED_WITH, AzureSettings
+from hcloud.providers.templates import as_planned, by_image, template_of
 
 ORDER_TAG = "hcloud-order"
 """On a scale set: what was ordered under its key, so that another order under the same key is noticed."""
@@ -67,7 +69,33 @@ def zone_number(location: str, zone: str) -> str:
 def order_digest(order: Launch) -> str:
     """What identifies an order apart from its key."""
     what = [order.instance_type, order.zone, order.count, order.option.value, order.address, order.owner.lineage]
-    return hashlib.sha256(json.dumps([*what, order.start_up]).encode()).hexdigest()[:32]
+    made_of = [] if order.template is None else [asdict(order.template)]
+    return hashlib.sha256(json.dumps([*what, order.start_up, *made_of], sort_keys=True).encode()).hexdigest()[:32]
+
+
+def template(instance_types: Sequence[str], settings: AzureSettings) -> LaunchTemplate:
+    """What machines of these types are launched with."""
+    told = replace(settings, subnet=settings.subnet_id)
+    return template_of(told, LAUNCHED_WITH, by_image(instance_types, lambda _: settings.image), DISK)
+
+
+def planned_settings(order: Launch, settings: AzureSettings) -> AzureSettings:
+    """The settings that an order is carried out with: its plan's."""
+    return as_planned(settings, LAUNCHED_WITH, order)
+
+
+def is_latest(reference: Mapping[str, str]) -> bool:
+    """Whether an image is named as the latest of its kind."""
+    return reference.get("version", "").lower() == "latest"
+
+
+def latest_version(names: Iterable[str]) -> str:
+    """The highest of versions like ``24.04.202511120``, by their numbers; empty without any."""
+    return max((n for n in names if n), key=_version_numbers, default="")
+
+
+def _version_numbers(name: str) -> tuple[int, ...]:
+    return tuple(int(part) if part.isdecimal() else -1 for part in name.split("."))
 
 
 _BOOT_LOG = {"bootDiagnostics": {"enabled": True}}
@@ -76,7 +104,7 @@ _BOOT_LOG = {"bootDiagnostics": {"enabled": True}}
 
 def set_body(order: Launch, settings: AzureSettings) -> dict[str, object]:
     """The request that makes a scale set with all machines of an order."""
-    name = set_name(order.key)
+    name, settings = set_name(order.key), planned_settings(order, settings)
     zone = zone_number(settings.location, order.zone)
     tags = {**order.tags(), ORDER_TAG: order_digest(order)}
     return {

@@ -23,11 +23,13 @@ from hcloud.model.live import (
     CommitmentQuote,
     Launch,
     Launched,
+    LaunchTemplate,
     Machine,
     Quota,
     Scope,
     Terminated,
 )
+from hcloud.providers.at_once import in_parallel
 from hcloud.providers.gcp import translate
 from hcloud.providers.gcp.commitments import Prices, no_prices
 from hcloud.providers.gcp.ending import Batch, Deleted
@@ -41,6 +43,7 @@ from hcloud.providers.gcp.wire import Wire
 MOST_REPLAYS = 4  # ours: how many ended deletes of the same machine are stepped over
 ALL_REGIONS = "CPUS_ALL_REGIONS"
 _BULK_INSERT, _DELETE = "instances.bulkInsert", "instances.delete"
+_FROM_FAMILY = "images.getFromFamily"
 
 
 class GoogleCloud:
@@ -116,6 +119,22 @@ class GoogleCloud:
         return tuple(Quota(q.metric, Decimal(str(q.limit)), Decimal(str(q.usage))) for q in found)
 
     # machines
+
+    def template(self, instance_types: Sequence[str]) -> LaunchTemplate:
+        """What machines of these types are launched with."""
+        return translate.template(instance_types, self._settings)
+
+    def image(self, name: str) -> str:
+        """The latest image of a family; an image that is named itself is itself."""
+        project, family = translate.image_family(name, self._settings.project)
+        if not family:
+            return translate.image_path(name)
+        request = self._types.GetFromFamilyImageRequest(project=project, family=family)
+        found = self._wire.read("ImagesClient", "get_from_family", request, _FROM_FAMILY)
+        path = translate.image_path(found.self_link)
+        if not path:
+            raise UnavailableError("the answer names no image", self._wire.call(_FROM_FAMILY))
+        return path
 
     def launch(self, order: Launch) -> Launched:
         """One bulkInsert, its end, and a look at what stands under the key."""
@@ -225,6 +244,21 @@ class GoogleCloud:
         bundles = translate.bundles(wanted)
         found = (m for bundle in bundles for m in self._aggregated(translate.filter_of_names(bundle)))
         return tuple(sorted((m for m in found if m.id in wanted), key=lambda m: m.id))
+
+    def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """Each machine by its name, several at a time."""
+        found = in_parallel(self._one, sorted(set(ids)))
+        return tuple(m for m in found if m is not None)
+
+    def _one(self, identity: str) -> Machine | None:
+        zone, name = translate.place(identity) or ("", "")
+        if not zone:
+            return None
+        request = self._types.GetInstanceRequest(project=self._settings.project, zone=zone, instance=name)
+        try:
+            return translate.machine(self._wire.read("InstancesClient", "get", request, "instances.get"))
+        except NotFoundError:
+            return None
 
     def _aggregated(self, wanted: str) -> tuple[Machine, ...]:
         """Machines of all zones that a filter accepts; raises UnavailableError where a zone of ours could not be asked.

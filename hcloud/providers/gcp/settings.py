@@ -8,6 +8,8 @@ from hcloud.model.endpoint import checked_endpoint, is_here
 
 IMAGE = "projects/debian-cloud/global/images/family/debian-12"
 NETWORK = "global/networks/default"
+LAUNCHED_WITH = ("network", "subnetwork", "service_account", "external_address")
+DISK = "as large as the image, deleted with its machine"
 
 
 @dataclass(frozen=True, slots=True)

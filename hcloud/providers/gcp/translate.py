@@ -10,14 +10,18 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import TAG_KEY, TAG_LINEAGE, Launch, Machine, MachineState
-from hcloud.providers.gcp.settings import GoogleSettings
+from hcloud.model.live import TAG_KEY, TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState
+from hcloud.providers.gcp.settings import DISK, LAUNCHED_WITH, GoogleSettings
+from hcloud.providers.templates import as_planned, by_image, template_of
 
 PAGE = 500  # Google's largest
 NAMES_A_LOOK = 40  # ours: keeps the address of the request under 4 kB
 _NAMESPACE = UUID("9e0b4c57-5f53-4b3c-9a53-2f0d6d3a7c11")  # ours: drawn once, so that our handles are nobody else's
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
 _NAME = re.compile(r"hc-([0-9a-f]{32})-\d+")
+_FAMILY = re.compile(
+    r"(?:https://[^/]+/compute/[^/]+/)?(?:projects/(?P<project>[^/]+)/)?global/images/family/(?P<family>[^/]+)"
+)
 _STATES: Mapping[str, MachineState] = {
     "PROVISIONING": MachineState.PENDING,
     "STAGING": MachineState.PENDING,
@@ -95,7 +99,25 @@ def bulk_insert(order: Launch, settings: GoogleSettings) -> dict[str, object]:
     }
 
 
+def template(instance_types: Sequence[str], settings: GoogleSettings) -> LaunchTemplate:
+    """What machines of these types are launched with."""
+    return template_of(settings, LAUNCHED_WITH, by_image(instance_types, lambda _: settings.image), DISK)
+
+
+def image_family(name: str, project: str) -> tuple[str, str]:
+    """The project and family of an image that is named by its family; both empty for an image itself."""
+    found = _FAMILY.fullmatch(name)
+    return (found["project"] or project, found["family"]) if found else ("", "")
+
+
+def image_path(link: str) -> str:
+    """An image as a request names it, without the host and version of a link to it."""
+    before, sign, after = link.partition("projects/")
+    return f"{sign}{after}" if sign and before.startswith("https://") else link
+
+
 def _properties(order: Launch, settings: GoogleSettings) -> dict[str, object]:
+    settings = as_planned(settings, LAUNCHED_WITH, order)
     disk = {"boot": True, "auto_delete": True, "initialize_params": {"source_image": settings.image}}
     found: dict[str, object] = {
         "machine_type": order.instance_type,

@@ -27,6 +27,7 @@ from hcloud.model.live import (
     CommitmentQuote,
     Launch,
     Launched,
+    LaunchTemplate,
     Machine,
     MachineState,
     Quota,
@@ -50,6 +51,14 @@ class LocalCloud:
     def scope(self) -> Scope:
         """This machine and the directory where its machines are noted."""
         return Scope("local", self._settings.account, REGION, str(self._settings.directory))
+
+    def template(self, instance_types: Sequence[str]) -> LaunchTemplate:
+        """Processes of this machine have no image, and no network or disk of their own."""
+        return LaunchTemplate(disk="this machine's own")
+
+    def image(self, name: str) -> str:
+        """There is none."""
+        raise NotFoundError(f"this machine has no image {name}", _call("image"))
 
     def launch(self, order: Launch) -> Launched:
         """Note as many machines as there is room for, then start them; the same order again completes itself."""
@@ -129,6 +138,10 @@ class LocalCloud:
     def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """These of them."""
         return tuple(m for m in self._all("look") if m.id in set(ids)) if ids else ()
+
+    def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
+        """The same: nothing is late here."""
+        return self.look(ids)
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """The one zone there is."""

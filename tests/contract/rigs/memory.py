@@ -22,7 +22,7 @@ class MemoryRig(Rig):
         launch="launch",
         terminate="terminate",
         list="machines",
-        reads=("scope", "machines", "look", "zones", "quotas", "quote", "commitments"),
+        reads=("scope", "machines", "look", "examine", "zones", "quotas", "quote", "commitments"),
         buy="buy",
         commitments="commitments",
     )

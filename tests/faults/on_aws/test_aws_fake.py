@@ -62,7 +62,7 @@ def test_machines_are_billed_by_the_second_with_a_minute_at_least(rig: AwsRig) -
     ],
 )
 def test_the_fake_refuses_what_ec2_refuses(rig: AwsRig, changes: dict[str, object], code: str) -> None:
-    asked = {"ImageId": "ami-12345678", "InstanceType": "m5.large", "MinCount": 1, "MaxCount": 1, **changes}
+    asked = {"ImageId": "ami-12c6146b", "InstanceType": "m5.large", "MinCount": 1, "MaxCount": 1, **changes}
     with pytest.raises(Exception, match=code):
         rig.client("ec2").run_instances(**asked)
     assert not rig.rented()
@@ -82,6 +82,10 @@ def test_an_instant_fleet_tells_its_errors_and_is_made_once_for_a_token(rig: Aws
             }
         ],
     }
+    with pytest.raises(Exception, match=r"InvalidLaunchTemplateName\.NotFoundException"):
+        rig.client("ec2").create_fleet(**asked)
+    said = {"ImageId": "ami-12c6146b"}
+    rig.client("ec2").create_launch_template(LaunchTemplateName="template", LaunchTemplateData=said)
     first = rig.client("ec2").create_fleet(**asked)
     assert [len(i["InstanceIds"]) for i in first["Instances"]] == [1]
     assert [e["ErrorCode"] for e in first["Errors"]] == ["InsufficientInstanceCapacity"]

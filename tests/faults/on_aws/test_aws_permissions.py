@@ -11,8 +11,8 @@ from hcloud.errors import CloudError
 from hcloud.providers.aws.translate import LATEST_IMAGE
 from hcloud.readers.permissions import PURPOSES, load_permissions
 
-IMPLIED = {"CreateTags", "GetParameters"}
-"""By the tags and by the image that RunInstances names."""
+IMPLIED = {"CreateTags"}
+"""By the tags that RunInstances names."""
 PROMPTED = {"DeleteQueuedSavingsPlan", "DeleteQueuedReservedInstances"}
 """What takes back a purchase that has not begun."""
 
@@ -21,10 +21,12 @@ def test_the_printed_permissions_are_enough_for_a_life_and_a_purchase(rig: AwsRi
     cloud = rig.cloud()
     cloud.scope()
     cloud.zones(rig.type_name)
+    cloud.image(cloud.template([rig.type_name]).images[0].name)
     made = [m.id for m in cloud.launch(order(rig)).machines]
     cloud.quotas(rig.type_name)
     cloud.machines(LINEAGE)
     cloud.look(made)
+    cloud.examine(made)
     with suppress(CloudError):
         cloud.console(made[0])  # type: ignore[attr-defined]
     cloud.terminate(made)

@@ -115,6 +115,7 @@ def test_the_rights_that_hcloud_prints_are_enough(rig: AzureRig) -> None:
     hand.scope()
     assert hand.zones(rig.type_name)
     assert hand.quotas(rig.type_name)
+    assert hand.image(hand.template([rig.type_name]).images[0].name)
     made = [m.id for m in hand.launch(order(rig)).machines]
     hand.terminate(made[:1])
     hand.terminate(made[1:])

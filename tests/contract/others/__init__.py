@@ -1,0 +1,1 @@
+"""Programs and libraries of others against our fakes, and our verbs against another fake."""

@@ -1,0 +1,190 @@
+"""C1, C5. Lists that are minutes behind: they leave out what is new, show what has ended, and end nothing healthy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from contract.conftest import rig_classes
+from oracle import ours
+from rehearsal import LINEAGE, Crasher, Rehearsal, crashing, rule
+from test_over_the_wire import OverTheWire
+
+from hcloud.errors import StaleError
+from hcloud.fake.faults import Kind
+from hcloud.live.collect import orphans
+from hcloud.live.guards import Approval
+from hcloud.live.outcome import Outcome
+from hcloud.model.change import Slot
+from hcloud.model.live import MachineState
+
+MEMORY = ("memory", "memory_gcp", "memory_azure")
+WIRED = ("aws", "gcp", "azure")
+MINUTE = 60.0
+
+
+class Stand:
+    """Rehearsals on one cloud: in memory, or through its SDK against the fake that listens."""
+
+    def __init__(self, name: str) -> None:
+        self.rig = rig_classes()[name]()
+        self.is_wired = name in WIRED
+        if self.is_wired:
+            self.rig.open()
+
+    def rehearsal(self) -> Rehearsal:
+        return OverTheWire(self.rig) if self.is_wired else Rehearsal(self.rig.name)
+
+    def lists(self) -> tuple[str, ...]:
+        """What rules call the lists of machines of this cloud."""
+        found = {"aws": ("DescribeInstances",), "gcp": ("instances.aggregatedList", "instances.list")}
+        sets = ("VirtualMachines_List*", "VirtualMachineScaleSet*_List*")
+        return {**found, "azure": sets}[self.rig.name] if self.is_wired else ("machines", "look")
+
+    def behind(self, r: Rehearsal, kind: Kind = Kind.STALE, seconds: float = 2 * MINUTE, **more: object) -> None:
+        """From now on every list is so far behind."""
+        r.faults(*(rule(on, kind, seconds=seconds, **more) for on in self.lists()))
+
+
+@pytest.fixture(scope="module", params=[*MEMORY, *WIRED])
+def stand(request: pytest.FixtureRequest) -> Iterator[Stand]:
+    found = Stand(request.param)
+    yield found
+    if found.is_wired:
+        found.rig.close()
+
+
+def ended(r: Rehearsal) -> set[str]:
+    """What somebody asked to end, by the ledger."""
+    return {m.id for m in r.cloud.ledger.machines.values() if m.asked_to_end is not None}
+
+
+def until_not_stale(r: Rehearsal, slot: Slot) -> Outcome:
+    """Apply; where the two looks of one apply are not alike nothing is done, and it is asked for again."""
+    for _ in range(50):
+        try:
+            return r.apply(slot)
+        except StaleError:
+            r.cloud.clock.advance(1)
+    raise AssertionError("no two lists were ever alike")
+
+
+def points(stand: Stand) -> range:
+    """Where the process crashes: everywhere in memory, here and there where every run goes over a wire."""
+    return range(1, 40, 5 if stand.is_wired else 1)
+
+
+def test_C5_what_was_ended_is_not_adopted_when_a_late_list_shows_it_again(stand: Stand) -> None:
+    r = stand.rehearsal()
+    r.converges(r.slot(6))
+    r.cloud.clock.advance(600)
+    assert r.apply(r.slot(5)).exit_code == 0
+    gone = ended(r)
+    assert len(gone) == 1
+    r.cloud.clock.advance(MINUTE / 2)
+    assert not r.plan(r.slot(5)).changes, "a list that is up to date says that it has ended"
+    stand.behind(r, seconds=MINUTE)
+    shown = r.cloud.as_principal("").machines(LINEAGE)
+    assert gone < {m.id for m in shown if m.state is MachineState.RUNNING}, "the list is not behind"
+    assert not r.plan(r.slot(5)).changes
+    assert r.apply(r.slot(5)).exit_code == 0
+    assert ended(r) == gone
+    assert r.live() == 5
+
+
+def test_C5_lists_that_jump_to_and_fro_end_what_was_asked_and_nothing_else(stand: Stand) -> None:
+    for seed in range(3):
+        r = stand.rehearsal()
+        r.allow(r.slot(6))
+        least = 6
+        for count in (6, 5, 4, 6, 3):
+            before = len(ended(r))
+            lags = [rule(on, Kind.STALE, seconds=s, probability=0.4) for on in stand.lists() for s in (20, 60, 120)]
+            r.faults(*lags, seed=seed)
+            until_not_stale(r, r.slot(count))
+            assert len(ended(r)) - before <= max(least - count, 0), "more ended than was asked to"
+            least = count
+            assert r.live() == count
+            r.cloud.clock.advance(45)
+        r.heal()
+        r.cloud.clock.advance(300)
+        r.converges(r.slot(3))
+        assert len(r.cloud.ledger.machines) == 8
+
+
+def test_C1_a_crash_with_lists_two_minutes_behind_loses_and_doubles_nothing(stand: Stand) -> None:
+    for at in points(stand):
+        r = stand.rehearsal()
+        stand.behind(r)
+        crasher = Crasher(at)
+        with crashing():
+            r.apply(r.slot(3), crash=crasher)
+        r.judge()
+        r.apply(r.slot(3))
+        r.heal()
+        r.converges(r.slot(3))
+        assert len(r.cloud.ledger.machines) == 3
+        if not crasher.struck:
+            return
+
+
+def test_C5_a_crash_in_a_scale_down_with_lists_that_show_what_has_ended_ends_no_other(stand: Stand) -> None:
+    for at in points(stand):
+        r = stand.rehearsal()
+        r.converges(r.slot(5))
+        r.cloud.clock.advance(600)
+        chosen = set(r.plan(r.slot(3)).going)
+        crasher = Crasher(at)
+        with crashing():
+            r.apply(r.slot(3), crash=crasher)
+        r.cloud.clock.advance(20)
+        stand.behind(r, Kind.SHOWS_ENDED)
+        r.apply(replace(r.slot(3), zones=tuple(reversed(r.slot(3).zones))))
+        r.heal()
+        r.converges(r.slot(3))
+        assert ended(r) == chosen
+        if not crasher.struck:
+            return
+
+
+def test_C5_no_late_list_makes_an_orphan_of_what_has_ended(stand: Stand) -> None:
+    r = stand.rehearsal()
+    r.converges(r.slot(6))
+    r.cloud.clock.advance(600)
+    r.apply(r.slot(5))
+    r.cloud.clock.advance(30)
+    stand.behind(r, seconds=MINUTE)
+    assert orphans(r.site()) == ()
+
+
+def test_V1_what_was_forgotten_and_lives_all_the_same_is_adopted_again(stand: Stand) -> None:
+    r = stand.rehearsal()
+    r.converges(r.slot(4))
+    r.cloud.clock.advance(600)
+    state = r.disk.state
+    assert state is not None
+    lost = state.records[0]
+    over = replace(lost, ended=lost.intended)
+    site = r.site()
+    site.store.save(replace(state, records=state.records[1:], departed=(over,)))
+    assert [c.how for c in r.plan(r.slot(4)).changes] == ["adopt"]
+    r.converges(r.slot(4))
+    assert (len(r.cloud.ledger.machines), len(ours(r.cloud, LINEAGE))) == (4, 4)
+
+
+def test_what_is_remembered_never_goes_for_what_is_not(stand: Stand) -> None:
+    r = stand.rehearsal()
+    r.converges(r.slot(2))
+    older = {m.id for m in r.cloud.ledger.machines.values()}
+    r.cloud.clock.advance(600)
+    r.converges(r.slot(5))
+    state = r.disk.state
+    assert state is not None
+    dropped = {record.id for record in state.records if record.id in older}
+    r.site().store.save(replace(state, records=tuple(x for x in state.records if x.id not in dropped)))
+    r.disk.rentals.clear()
+    found = r.plan(r.slot(3))
+    assert set(found.going) == dropped
+    assert r.carry_out(found, approval=Approval(ends=2)).exit_code == 0
+    assert ended(r) == dropped
