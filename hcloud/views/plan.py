@@ -14,6 +14,7 @@ from rich.text import Text
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk
 from hcloud.units import HOURS_PER_YEAR, format_age, format_duration, format_money
+from hcloud.views.change_documents import changes_markdown
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
 from hcloud.views.console import Terminal, plain_table
@@ -308,6 +309,8 @@ def markdown(plan: Plan) -> str:
     said = [*said, *fleet_line(plan.prediction)]
     points = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan), *_risk(plan)]
     rows += ["", *(f"- {as_markdown_item(line, LONGEST_LINE)}" for line in points)]
+    if plan.changes is not None:
+        rows += ["", *changes_markdown(replace(plan.changes, warnings=()))]
     return "\n".join(rows) + "\n"
 
 
