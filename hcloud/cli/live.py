@@ -58,7 +58,8 @@ class Stop:
 @contextmanager
 def stopping(terminal: Terminal) -> Iterator[Stop]:
     """Ctrl-C (or SIGTERM) once ends cleanly: what is under way is waited for and noted. Twice ends at once; what was
-    intended is in the journal, and the next run looks after it."""
+    intended is in the journal, and the next run looks after it. A signal that the caller ignores stays ignored: a shell
+    does so with Ctrl-C for what a script starts in its background."""
     stop = Stop()
 
     def heard(number: int, frame: FrameType | None) -> None:
@@ -69,7 +70,8 @@ def stopping(terminal: Terminal) -> Iterator[Stop]:
         stop.signal = number
         terminal.note("stopping: what is under way is waited for; once more stops at once")
 
-    before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+    listened = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, heard) for number in listened}
     try:
         yield stop
     except HcloudError as error:
