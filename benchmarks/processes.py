@@ -36,6 +36,7 @@ class Fate(StrEnum):
     """What becomes of a request whose sender is to be ended."""
 
     LOST = "the cloud never gets it"
+    LATE = "the cloud gets it when it is let go"
     HELD = "the cloud does it, and the answer is kept back until the sender is gone"
     ANSWERED = "it is answered like any other"
 
@@ -44,7 +45,7 @@ class Fate(StrEnum):
 class Mark:
     """A place among the requests of a run: so many come before it, counted from the first order where ``of_order``.
 
-    Whoever asked for what is lost or held cannot have gone on, however busy the machine is.
+    Whoever asked for what is lost, late or held cannot have gone on, however busy the machine is.
     """
 
     after: int
@@ -90,8 +91,9 @@ class Front:
             mark = self._marked(received)
             if mark is not None and mark.fate is not Fate.HELD:
                 mark.reached.set()
-            if mark is not None and mark.fate is Fate.LOST:
+            if mark is not None and mark.fate in (Fate.LOST, Fate.LATE):
                 mark.let_go.wait()
+            if mark is not None and mark.fate is Fate.LOST:
                 return Answer(dropped=True)
             found = self.behind.answer(received)
             if self._late:
