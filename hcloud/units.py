@@ -99,5 +99,5 @@ def format_age(days: int) -> str:
 
 
 def harmless(text: str) -> str:
-    """Text without what would steer a terminal: names in files may hold escape sequences."""
-    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
+    """Text on one line without what would steer a terminal or hide in it: what is not printable is spelled out."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

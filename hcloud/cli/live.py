@@ -17,6 +17,7 @@ import typer
 
 from hcloud.cli.main import Session
 from hcloud.errors import ConfirmationError, HcloudError
+from hcloud.units import harmless
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -75,7 +76,8 @@ def stopping(terminal: Terminal) -> Iterator[Stop]:
         yield stop
     except HcloudError as error:
         if stop.signal and error.exit_code == INTERRUPTED_EXIT:
-            terminal.note(str(error))
+            for line in error.lines():
+                terminal.note(line)
             raise typer.Exit(stop.exit_code) from error
         raise
     finally:
@@ -96,7 +98,7 @@ def confirm(session: Session, question: str, *, yes: bool) -> None:
         return
     if _nobody(session):
         raise ConfirmationError("a yes is needed and there is nobody to ask", hint="--yes says it beforehand")
-    typer.confirm(question, default=False, abort=True, err=True)
+    typer.confirm(harmless(question), default=False, abort=True, err=True)
 
 
 def _nobody(session: Session) -> bool:

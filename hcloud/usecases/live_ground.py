@@ -12,7 +12,6 @@ from decimal import Decimal
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 from hcloud.catalog.book import OnDemandRates, PriceBook
@@ -24,13 +23,13 @@ from hcloud.live.patience import Limits
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.change import ChangeSet, Shape, Slot
+from hcloud.model.endpoint import is_here
 from hcloud.model.live import CLOUDS, CommitmentOrder, LaunchTemplate
 from hcloud.model.plan import Plan
 from hcloud.model.state import State
 from hcloud.planning.change_digest import place_digest, signed
 from hcloud.planning.diff import Terms, changes
 from hcloud.planning.slots import Place, in_zones, slots_of
-from hcloud.providers.http import LOOPBACK
 from hcloud.readers.config import DEFAULT_REGIONS, Loaded, MarketSection
 from hcloud.readers.live_sections import FleetSection
 from hcloud.store.crash import crash_from
@@ -176,8 +175,7 @@ class LiveGround:
     @property
     def is_rehearsal(self) -> bool:
         """Whether it is a fake: in this process, or on this machine."""
-        endpoint = urlsplit(self.loaded.config.live.endpoint or "").hostname
-        return self.selection.startswith(FAKE) or endpoint in LOOPBACK
+        return self.selection.startswith(FAKE) or is_here(self.loaded.config.live.endpoint or "")
 
     def check_prices(self, found: ChangeSet) -> None:
         """EvidenceError where a machine would be launched at a price that is older than allowed (30 days where the

@@ -14,7 +14,7 @@ from hcloud.model.change import Action, Change, ChangeSet, How
 from hcloud.units import counted, harmless
 from hcloud.views.console import Terminal
 from hcloud.views.launched_with import as_lines
-from hcloud.views.tables import hanging
+from hcloud.views.lines import hanging
 
 if TYPE_CHECKING:
     from hcloud.live.outcome import Outcome
@@ -41,13 +41,13 @@ def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
         terminal.show(*as_lines(changes.template, width))
     for refusal in changes.refusals:
         where = f"{refusal.address}: " if refusal.address else ""
-        said = hanging(harmless(f"{where}{refusal.why}{named(refusal.ids)}"), width, "! ")
+        said = hanging(f"{where}{refusal.why}{named(refusal.ids)}", width, "! ")
         said.stylize("red", 0, 1)
         terminal.show(said)
     for note in changes.notes:
-        terminal.show(hanging(harmless(note), width, "  ", "dim"))
+        terminal.show(hanging(note, width, "  ", "dim"))
     for line in totals(changes):
-        terminal.show(hanging(harmless(line), width, ""))
+        terminal.show(hanging(line, width, ""))
 
 
 def totals(changes: ChangeSet) -> Iterator[str]:
@@ -109,14 +109,14 @@ def show_outcome(outcome: Outcome, terminal: Terminal) -> None:
     """What came of it: never better than it is."""
     colour = {"converged": "green", "partial": "yellow", "unknown": "red"}[outcome.result]
     said = f"{len(outcome.launched)} launched, {len(outcome.ended)} ended, {counted(outcome.calls, 'request')}"
-    terminal.out.print(Text.assemble((str(outcome.result), colour), f": {said}"))
+    terminal.show(Text.assemble((str(outcome.result), colour), f": {said}"))
     for shortfall in outcome.shortfalls:
         tried = f"tried {', '.join(shortfall.tried)}" if shortfall.tried else "nothing was tried"
         terminal.warn(f"{shortfall.address}: {shortfall.missing} missing; {tried}")
     for problem in outcome.problems:
         terminal.warn(problem)
     if outcome.error is not None:
-        terminal.warn(str(outcome.error))
+        terminal.warn(*outcome.error.lines())
         if outcome.error.hint:
             terminal.note(f"hint: {outcome.error.hint}")
     if outcome.exit_code and outcome.left is None:

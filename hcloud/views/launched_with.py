@@ -10,7 +10,8 @@ from hcloud.model.live import LaunchImage, LaunchTemplate, Setting
 from hcloud.planning.launched_with import written
 from hcloud.views.comment import LONGEST_TEXT
 from hcloud.views.escaped import one_line
-from hcloud.views.tables import Figures, hanging
+from hcloud.views.lines import hanging
+from hcloud.views.tables import Figures
 
 TITLE = "launched with"
 SHOWN_DIGITS = 12

@@ -14,12 +14,12 @@ from hcloud.views.escaped import in_markdown, markdown_row
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from hcloud.views.lines import Shown
 
 _NONE = "-"
 
 
-def points_table(operation: Operation, width: int, *, every: bool = False) -> RenderableType:
+def points_table(operation: Operation, width: int, *, every: bool = False) -> Shown:
     """The chosen point and the best one of each other strategy, or ``every`` one, by falling cost."""
     shown = operation.points if every else telling(operation)
     marks = _marks(operation)

@@ -12,7 +12,8 @@ from hcloud import __version__
 from hcloud.sim.comparison import WEEKS, Compared, Comparison, Simulated, dollars_per_hour, kept_qos
 from hcloud.sim.interval import Interval
 from hcloud.units import counted
-from hcloud.views.tables import Figures, fitted, hanging
+from hcloud.views.lines import hanging
+from hcloud.views.tables import Figures, fitted
 from hcloud.views.window import window_document, window_line
 
 if TYPE_CHECKING:
