@@ -1,11 +1,14 @@
 """B10: what is left behind when ``hcloud apply`` of six machines is killed, up to six times, and then run in peace.
 
 ``python -m benchmarks.b10_leaks [--trials 1000] [--seed 1]`` runs that many applies over the three fake clouds: real
-processes with the SDKs loaded, ended by SIGKILL at drawn moments and at every named crash point (``HYC_CRASH_AT``); a
-few are whole processes from their start. The fake is made a little slow so that there is something to hit, and tells
-machines late in some of the trials. It judges by its own ledger: orphans are live machines of ours that the state does
-not hold, double launches machines beyond the six, ever made, and purchases there must be none. Beside it, in the same
-harness, the loop that most people write first, and terraform where it is installed.
+processes with the SDKs loaded, ended by SIGKILL at drawn requests (lost on their way; done, with the answer kept back;
+or answered, and a drawn moment later) and at every named crash point (``HYC_CRASH_AT``); a few are whole processes from
+their start. The fake is made a little slow so that there is something to hit. In a fifth of the trials its lists are up
+to two minutes behind, each by another while, and one machine fewer is wanted in the end, with kills in that, too. It
+judges by its own ledger: orphans are live machines of ours that the state does not hold, double launches machines
+beyond the six, ever made, ended unasked those that ended beyond the one; purchases there must be none. Beside it, in
+the same harness, the loop that most people write first, and terraform where it is installed. Nothing is given up or
+judged by the clock, so a busy machine takes longer and says the same.
 
 Prints a table a cloud, where the kills fell, and ``name value unit | peer x | limit y | ratio``; fails if anything was
 lost or doubled, or if less than half of the kills fell between the first intent and the last record.
@@ -16,41 +19,44 @@ from __future__ import annotations
 import argparse
 import shutil
 import signal
-import statistics
 import sys
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
 from benchmarks import terraform_loop
+from benchmarks.children import Child, Forker, Job
+from benchmarks.kills import Marks, Tally, between, fell, show
+from benchmarks.late_lists import SETTLED_SECONDS, late_lists
 from benchmarks.naive_loop import FILE, TAG, known
-from benchmarks.processes import CLOUDS, LAUNCH, Child, Forker, Job, Stage, fresh
+from benchmarks.processes import CLOUDS, LAUNCH, Fate, Mark, Stage, fresh
 from hcloud.errors import HcloudError, StaleError
 from hcloud.fake.faults import FaultPlan, Kind, Rule
 from hcloud.fake.server import Running
 from hcloud.live import crash_points
-from hcloud.model.state import Intent
-from hcloud.planning.recall import unresolved
 from hcloud.store.crash import ANY, KILLED_EXIT, POINTS
 
 FLEET = {"web": 4, "batch": 2}
 MACHINES = sum(FLEET.values())
+FEWER = 1  # below a fifth of them: nobody has to type the number
 KILLS, KILLS_WEIGHTS = (1, 2, 3, 4, 5, 6), (30, 22, 18, 12, 9, 9)
 SLOW_ORDER_SECONDS, LATE_SECONDS = 0.15, 0.05
 ORDER_SECONDS = SLOW_ORDER_SECONDS + 2 * LATE_SECONDS
 LAGS = (0.5, 0.7)
-MEASURED_RUNS = 3
-LAGGING_EVERY, WHOLE_EVERY, LOOKED_AT_EVERY = 10, 60, 7
+FIRST_REQUESTS = 3  # ours: of so many from the first order on, a drawn one is lost or its answer held
+LAGGING_EVERY, WHOLE_EVERY, LOOKED_AT_EVERY = 5, 60, 7
 PEACEFUL_RUNS = 4
+LAGGING_RUNS = 30  # ours: where two lists of one run differ nothing is done, and the run is made again
 TOLD_EVERY = 50
+POLL_SECONDS = 0.01
 NAIVE_TRIALS = 50
-AIMED = ("order", "moment", "order", "order", "point")
+FATES = {"lost": Fate.LOST, "held": Fate.HELD}
+ORDERING = (*FATES, "order")
+AIMED = ("lost", "moment", "held", "order", "point")
 BETWEEN_GOAL = 0.5
 NAMED_POINTS = tuple(
     sorted(n for n in crash_points.NAMES if not n.startswith("terminate."))
@@ -59,89 +65,12 @@ NAMED_POINTS = tuple(
 )
 
 
-class Fell(StrEnum):
-    """Where in its own run a kill fell."""
-
-    BEFORE = "before the first intent"
-    NOTED = "between: asked for, or about to be"
-    IN_AIR = "between: machines live that the state does not hold"
-    PART = "between: a part is recorded"
-    AFTER = "after the last record"
-
-
-BETWEEN = (Fell.NOTED, Fell.IN_AIR, Fell.PART)
-
-
-@dataclass(slots=True)
-class Tally:
-    """What came out of the trials of one contender on one cloud."""
-
-    name: str
-    trials: int = 0
-    killed: int = 0
-    at_points: int = 0
-    whole: int = 0
-    orphans: int = 0
-    doubles: int = 0
-    missing: int = 0
-    purchases: int = 0
-    stale: int = 0
-    unfinished: list[str] = field(default_factory=list)
-    fell: Counter[Fell] = field(default_factory=Counter)
-    points: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def kills(self) -> int:
-        """All ends that nobody had planned."""
-        return self.killed + self.at_points
-
-    @property
-    def clean(self) -> bool:
-        """Whether nothing was lost, doubled, bought or left undone."""
-        return not (self.orphans or self.doubles or self.missing or self.purchases or self.unfinished)
-
-
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Of runs without a kill, in seconds: from the start to the first order, and to the end."""
+    """Of a run without a kill, in requests: so many before the first order, and in all."""
 
-    ordered: float
-    ended: float
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """What stands on the disk, as far as it says whether a run has begun to write."""
-
-    serial: int
-    entries: int
-    records: int
-    open: int
-    noted: bool
-
-    @classmethod
-    def of(cls, stage: Stage) -> Marks:
-        """As it is now; a state that cannot be read is a fault of ours."""
-        state, entries = stage.state(), stage.entries()
-        records = len(state.records) if state else 0
-        noted = records > 0 or any(isinstance(e, Intent) for e in entries)
-        return cls(state.serial if state else 0, len(entries), records, len(unresolved(entries)), noted)
-
-    @property
-    def all_in(self) -> bool:
-        """Whether everything is recorded and nothing is open."""
-        return self.records >= MACHINES and not self.open
-
-
-def fell(before: Marks, after: Marks, live: int) -> Fell:
-    """Where a kill fell, by what its run had written and what the ledger says."""
-    if after.all_in:
-        return Fell.AFTER
-    if not after.noted or after == before:
-        return Fell.BEFORE
-    if live > after.records:
-        return Fell.IN_AIR
-    return Fell.PART if after.records else Fell.NOTED
+    ordered: int
+    all: int
 
 
 class Lane:
@@ -156,21 +85,33 @@ class Lane:
         """One apply: killed as often as is drawn, then run in peace, then judged."""
         chance = Random(f"{self.seed}/{self.cloud}/{number}")
         self._begin_anew(number)
+        self.tally.trials += 1
+        try:
+            self._kill(chance, number)
+            self.stage.front.settle()
+            self._in_peace(number)
+            if is_lagging(number):
+                self._scale_down(chance, number)
+        except TimeoutError as error:
+            self.tally.unfinished.append(f"{self.cloud} {number}: {error}")
+            return
+        self._judge(number)
+
+    def _kill(self, chance: Random, number: int) -> None:
         tally, stage = self.tally, self.stage
-        tally.trials += 1
         for time_ in range(chance.choices(KILLS, KILLS_WEIGHTS)[0]):
             before = Marks.of(stage)
             if not self._kill_one(chance, self._arguments(time_, number), number):
                 break
-            tally.fell[fell(before, Marks.of(stage), len(stage.live()))] += 1
-        self._in_peace(number)
-        self._judge(number)
+            live, ordered = len(stage.live()), stage.front.ordered.is_set()
+            tally.fell[fell(before, Marks.of(stage), live, MACHINES, ordered=ordered)] += 1
 
     def _begin_anew(self, number: int) -> None:
-        lagging = number % LAGGING_EVERY == LAGGING_EVERY - 1
+        lagging = is_lagging(number)
         slow = Rule(on=LAUNCH[self.cloud], answer=Kind.SLOW, seconds=SLOW_ORDER_SECONDS)
+        late = late_lists(self.cloud) if lagging else ()
         seen, tagged = LAGS if lagging else (0.0, 0.0)
-        plan = FaultPlan(rules=(slow,), visibility_delay=seen, tag_delay=tagged)
+        plan = FaultPlan(rules=(slow, *late), visibility_delay=seen, tag_delay=tagged, seed=number)
         self.running.exchange(fresh(self.cloud, plan, LATE_SECONDS, number))
         shutil.rmtree(self.stage.directory / ".hcloud", ignore_errors=True)
 
@@ -183,53 +124,70 @@ class Lane:
         """Start a run and end it; whether it was ended rather than over before."""
         aim = AIMED[self._points % len(AIMED)] if number % WHOLE_EVERY else "whole"
         self._points += 1
-        if aim == "point":
-            name = NAMED_POINTS[(self._points // len(AIMED)) % len(NAMED_POINTS)]
-            at = chance.randint(1, 30) if name == ANY else chance.choice((1, 1, 1, 2))
-            code = self.stage.run(*arguments, HYC_CRASH_AT=f"{name}|{at}").code
-            self.tally.at_points += code == KILLED_EXIT
-            self.tally.points[name] += code == KILLED_EXIT
-            return code == KILLED_EXIT
+        everything_lives = len(self.stage.live()) >= MACHINES
+        if aim == "point" or (everything_lives and aim in ORDERING):
+            return self._kill_at_point(chance, arguments, ANY if everything_lives else self._point())
+        mark = self.stage.front.mark(self._aimed(chance, aim))
         if aim == "whole":
-            return self._kill_whole(chance, arguments)
-        child = self.stage.start(*arguments)
-        if len(self.stage.live()) >= MACHINES:
-            child.over.wait(chance.uniform(self.window.ordered * 0.5, self.window.ordered))
-        elif aim == "order":
-            self._await_order(child)
-            child.over.wait(chance.uniform(0, ORDER_SECONDS))
+            was_killed = self._kill_whole(chance, arguments, mark)
+            self.tally.whole += was_killed
         else:
-            child.over.wait(chance.uniform(self.window.ordered * 0.9, self.window.ended * 0.95))
-        child.send(signal.SIGKILL)
-        code = child.wait()
-        self.tally.killed += code == -signal.SIGKILL
-        return code == -signal.SIGKILL
+            child = self.stage.start(*arguments)
+            was_killed = struck(child, mark, chance)
+        self.tally.killed += was_killed
+        return was_killed
 
-    def _await_order(self, child: Child) -> None:
-        ordered = self.stage.front.ordered
-        ordered.clear()
-        while not ordered.wait(0.01) and not child.over.is_set():
-            pass
+    def _aimed(self, chance: Random, aim: str) -> Mark:
+        """The request at which a run is to end."""
+        if aim in FATES:
+            return Mark(chance.randrange(FIRST_REQUESTS), FATES[aim], of_order=True)
+        if aim == "moment":
+            return Mark(chance.randrange(self.window.all))
+        return Mark(0, of_order=True)
 
-    def _kill_whole(self, chance: Random, arguments: Sequence[str]) -> bool:
+    def _point(self) -> str:
+        return NAMED_POINTS[(self._points // len(AIMED)) % len(NAMED_POINTS)]
+
+    def _kill_at_point(self, chance: Random, arguments: Sequence[str], name: str) -> bool:
+        """The run ends itself at a named point, as the kernel would have ended it."""
+        at = chance.randint(1, 30) if name == ANY else chance.choice((1, 1, 1, 2))
+        self.stage.front.ordered.clear()
+        was_killed = self.stage.run(*arguments, HYC_CRASH_AT=f"{name}|{at}").code == KILLED_EXIT
+        self.tally.at_points += was_killed
+        self.tally.points[name] += was_killed
+        return was_killed
+
+    def _kill_whole(self, chance: Random, arguments: Sequence[str], mark: Mark) -> bool:
         """The same with a process that was not forked."""
         process = self.stage.begin(*arguments)
-        ordered = self.stage.front.ordered
-        ordered.clear()
-        while not ordered.wait(0.01) and process.poll() is None:
+        while not mark.reached.wait(POLL_SECONDS) and process.poll() is None:
             pass
         time.sleep(chance.uniform(0, ORDER_SECONDS))
         process.kill()
         process.communicate()
-        was_killed = process.returncode == -signal.SIGKILL
-        self.tally.killed += was_killed
-        self.tally.whole += was_killed
-        return was_killed
+        mark.let_go.set()
+        return process.returncode == -signal.SIGKILL
 
-    def _in_peace(self, number: int) -> None:
+    def _scale_down(self, chance: Random, number: int) -> None:
+        """One machine fewer is wanted: killed now and then, then in peace, and once more when lists show what ended."""
+        stage = self.stage
+        stage.front.clock.advance(SETTLED_SECONDS)
+        stage.want({**FLEET, "web": FLEET["web"] - FEWER})
+        try:
+            for _ in range(chance.randrange(3)):
+                mark = stage.front.mark(Mark(chance.randrange(self.window.all)))
+                self.tally.killed += struck(stage.start("apply", "-y"), mark, chance)
+            stage.front.settle()
+            for _ in range(2):
+                self._in_peace(number, ["apply", "-y"])
+                stage.front.clock.advance(chance.uniform(0, SETTLED_SECONDS / 10))
+        finally:
+            stage.want(FLEET)
+
+    def _in_peace(self, number: int, arguments: list[str] | None = None) -> None:
         """Run until it says that it is done; a plan afterwards must find nothing to do."""
-        arguments = ["apply", "plan.json", "--resume", "-y"] if number % 2 else ["apply", "-y"]
-        for _ in range(PEACEFUL_RUNS):
+        arguments = arguments or (["apply", "plan.json", "--resume", "-y"] if number % 2 else ["apply", "-y"])
+        for _ in range(LAGGING_RUNS if is_lagging(number) else PEACEFUL_RUNS):
             child = self.stage.run(*arguments)
             if child.code == 0:
                 break
@@ -241,7 +199,7 @@ class Lane:
         else:
             self.tally.unfinished.append(f"{self.cloud} {number}: exit {child.code}: {child.said[-500:]}")
             return
-        if number % LOOKED_AT_EVERY == 0:
+        if number % LOOKED_AT_EVERY == 0 and not is_lagging(number):
             looked = self.stage.run("plan", "--detailed-exitcode")
             if looked.code != 0:
                 self.tally.unfinished.append(f"{self.cloud} {number}: not settled: {looked.said[-500:]}")
@@ -253,29 +211,55 @@ class Lane:
         held = {r.id for r in state.records} if state else set()
         live = {m.id for m in stage.live()}
         orphans, ever = len(live - held), len(stage.ledger.machines)
+        asked = FEWER if is_lagging(number) else 0
+        ended = sum(m.asked_to_end is not None for m in stage.ledger.machines.values())
         tally.orphans += orphans
         tally.doubles += max(ever - MACHINES, 0)
-        tally.missing += max(MACHINES - len(live & held), 0)
+        tally.missing += max(MACHINES - asked - len(live & held), 0)
+        tally.unasked += max(ended - asked, 0)
         tally.purchases += len(stage.ledger.purchases)
-        if orphans or ever != MACHINES:
-            tally.unfinished.append(f"{self.cloud} trial {number}: {orphans} orphans, {ever} machines ever")
+        if orphans or ever != MACHINES or ended != asked:
+            said = f"{orphans} orphans, {ever} machines ever, {ended} ended, {asked} asked to"
+            tally.unfinished.append(f"{self.cloud} trial {number}: {said}")
 
     def prepare(self) -> None:
-        """Warm the parent, make the plan that every trial applies, and measure where kills should fall."""
+        """Warm the parent, make the plan that every trial applies, and count where kills should fall."""
         self._begin_anew(0)
         job = Job(["plan", "--out", "plan.json"], self.stage.environment(), self.stage.directory)
-        self.stage.forker.start(job, warm=True)
-        spans = []
-        for _ in range(MEASURED_RUNS):
-            self._begin_anew(0)
-            started = time.monotonic()
-            child = self.stage.start("apply", "plan.json", "-y")
-            self._await_order(child)
-            ordered = time.monotonic() - started
-            if child.wait() != 0:
-                raise HcloudError(f"without a kill: {child.said}")
-            spans.append((ordered, time.monotonic() - started))
-        self.window = Window(*(statistics.median(span) for span in zip(*spans, strict=True)))
+        planned = self.stage.forker.warm(job)
+        if planned.code != 0:
+            raise HcloudError(f"no plan: {planned.said}")
+        self._begin_anew(0)
+        first = self.stage.front.mark(Mark(0, Fate.HELD, of_order=True))
+        child = self.stage.start("apply", "plan.json", "-y")
+        await_mark(first, child)
+        ordered = len(self.stage.requests()) - 1
+        first.let_go.set()
+        if child.wait() != 0:
+            raise HcloudError(f"without a kill: {child.said}")
+        self.window = Window(ordered, len(self.stage.requests()))
+
+
+def is_lagging(number: int) -> bool:
+    """Whether the lists of a trial are behind."""
+    return number % LAGGING_EVERY == LAGGING_EVERY - 1
+
+
+def await_mark(mark: Mark, child: Child) -> None:
+    """Until a run is at the mark, or over."""
+    while not mark.reached.wait(POLL_SECONDS) and not child.over.is_set():
+        pass
+
+
+def struck(child: Child, mark: Mark, chance: Random) -> bool:
+    """End a run at the mark, or a drawn moment later; whether it was ended rather than over before."""
+    await_mark(mark, child)
+    if mark.fate is Fate.ANSWERED:
+        child.over.wait(chance.uniform(0, ORDER_SECONDS))
+    child.send(signal.SIGKILL)
+    code = child.wait()
+    mark.let_go.set()
+    return code == -signal.SIGKILL
 
 
 def lane(cloud: str, trials: int, seed: int, kills: int | None = None) -> Tally:
@@ -312,12 +296,9 @@ def naive(trials: int, seed: int) -> Tally:
             (stage.directory / FILE).unlink(missing_ok=True)
             tally.trials += 1
             for _ in range(chance.choices(KILLS, KILLS_WEIGHTS)[0]):
-                child = stage.start(*arguments)
-                while not stage.front.ordered.wait(0.01) and not child.over.is_set():
-                    pass
-                child.over.wait(chance.uniform(0, MACHINES * (SLOW_ORDER_SECONDS + LATE_SECONDS)))
-                child.send(signal.SIGKILL)
-                tally.killed += child.wait() == -signal.SIGKILL
+                fate = chance.choice((Fate.HELD, Fate.ANSWERED))
+                mark = stage.front.mark(Mark(chance.randrange(MACHINES), fate, of_order=True))
+                tally.killed += struck(stage.start(*arguments), mark, chance)
             stage.run(*arguments)
             live = {m.id for m in stage.ledger.live(0.0) if TAG in m.tags}
             tally.orphans += len(live - set(known(stage.directory / FILE)))
@@ -335,32 +316,6 @@ def leaks(trials: int, seed: int, kills: int | None = None, peers: int = NAIVE_T
         return [found.result() for found in lanes], peer.result()
 
 
-def between(tallies: Sequence[Tally]) -> float:
-    """The share of kills that fell between the first intent and the last record."""
-    fallen = sum((t.fell for t in tallies), Counter[Fell]())
-    return sum(fallen[f] for f in BETWEEN) / max(fallen.total(), 1)
-
-
-def show(tallies: Sequence[Tally], others: Sequence[Tally]) -> None:
-    for t in (*tallies, *others):
-        print(
-            f"{t.name:18} {t.trials:5} applies {t.kills:5} kills ({t.killed} by SIGKILL, {t.whole} of them whole "
-            f"processes; {t.at_points} at named points) {t.orphans:3} orphans {t.doubles:3} double launches "
-            f"{t.purchases} purchases"
-        )
-    fallen = sum((t.fell for t in tallies), Counter[Fell]())
-    most = max(fallen.values(), default=1)
-    for where in Fell:
-        share = fallen[where] / max(fallen.total(), 1)
-        print(f"  {where:52} {fallen[where]:5} {share:6.1%} {'#' * round(40 * fallen[where] / most)}")
-    struck = sum((t.points for t in tallies), Counter[str]())
-    never = sorted(set(NAMED_POINTS) - set(+struck))
-    print(f"  {len(+struck)} of {len(set(NAMED_POINTS))} named points struck; never: {', '.join(never) or '-'}")
-    print(f"  {sum(t.stale for t in tallies)} plans were refused in the end and made anew")
-    for line in [line for t in tallies for line in t.unfinished]:
-        print(f"  ! {line}")
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=1000)
@@ -369,7 +324,7 @@ def main() -> int:
     started = time.monotonic()
     tallies, peer = leaks(given.trials, given.seed)
     seconds = time.monotonic() - started
-    show(tallies, [peer])
+    show(tallies, [peer], NAMED_POINTS)
     print(terraform_loop.told(MACHINES, given.seed))
     share = between(tallies)
     lost, doubled = sum(t.orphans for t in tallies), sum(t.doubles for t in tallies)
@@ -378,6 +333,8 @@ def main() -> int:
     print(f"b10_kills {kills} kills | peer {peer.killed} | limit - | {seconds:.0f} s")
     print(f"b10_orphans {lost} machines | peer {peer.orphans} ({rate:.2f} a kill) | limit 0 | {lost}")
     print(f"b10_double_launches {doubled} machines | peer {peer.doubles} | limit 0 | {doubled}")
+    unasked = sum(t.unasked for t in tallies)
+    print(f"b10_ended_unasked {unasked} machines | peer - | limit 0 | {unasked}")
     print(f"b10_double_purchases {sum(t.purchases for t in tallies)} purchases | peer - | limit 0 | 0")
     print(f"b10_between {share:.3f} of kills | peer - | limit {BETWEEN_GOAL} | {share / BETWEEN_GOAL:.2f}")
     return 0 if all(t.clean for t in tallies) and share >= BETWEEN_GOAL else 1

@@ -18,8 +18,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.children import Forker
 from benchmarks.naive_loop import client
-from benchmarks.processes import CLOUDS, Forker, Stage, fresh
+from benchmarks.processes import CLOUDS, Stage, fresh
 from hcloud.errors import HcloudError
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.server import Running

@@ -1,8 +1,8 @@
 """A process without threads that has the SDKs loaded and forks itself into hcloud: an apply costs a tenth of a second.
 
-Spoken to by ``benchmarks.processes``: a JSON object a line comes in on stdin (argv, env, cwd, out, err), and a line
-goes out when the child was made ({"made": PID}) and when it is over ({"over": PID, "code": N}; below zero the signal);
-{"signal": N, "to": PID} sends a child a signal. No child can reach anything but loopback.
+Spoken to by ``benchmarks.children``: a JSON object a line comes in on stdin (number, argv, env, cwd, out, err), and a
+line goes out when the child was made ({"made": NUMBER, "pid": PID}) and when it is over ({"over": NUMBER, "code": N};
+below zero the signal); {"signal": N, "to": NUMBER} sends a child a signal. No child can reach anything but loopback.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SDKS = {
         "hcloud.providers.azure.provider",
     ),
 }
-_living: set[int] = set()
+_numbers: dict[int, int] = {}  # of the children that live, by process id
 LOOPBACK = ("127.", "::1", "localhost")
 NOBODY = ("169.254.",)
 """Where clouds tell machines of theirs who they are: nobody answers there, and to ask is no offence."""
@@ -92,36 +92,37 @@ def bury() -> None:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if not pid:
                 return
-            _living.discard(pid)
-            tell({"over": pid, "code": os.waitstatus_to_exitcode(status)})
+            if pid in _numbers:
+                tell({"over": _numbers.pop(pid), "code": os.waitstatus_to_exitcode(status)})
 
 
 def begin(job: dict[str, Any]) -> None:
     """Fork one child, or end one; a job that is to warm runs in this process, so that later children find caches
     filled."""
     if "signal" in job:
-        if job["to"] in _living:  # its number is nobody else's before it was waited for here
-            os.kill(job["to"], job["signal"])
+        for pid, number in _numbers.items():  # a process id is nobody else's before it was waited for here
+            if number == job["to"]:
+                os.kill(pid, job["signal"])
         return
     if job.get("warm"):
-        warm(job)
-        tell({"made": os.getpid()})
+        tell({"made": job["number"], "pid": os.getpid()})
+        tell({"over": job["number"], "code": warm(job)})
         return
     assert threading.active_count() == 1
     pid = os.fork()
     if not pid:
         live_on(job)
-    _living.add(pid)
-    tell({"made": pid})
+    _numbers[pid] = job["number"]
+    tell({"made": job["number"], "pid": pid})
 
 
-def warm(job: dict[str, Any]) -> None:
-    """Run something that only looks, with its words thrown away."""
+def warm(job: dict[str, Any]) -> int:
+    """Run something that only looks, in this process; its exit code."""
     kept = os.dup(1)
     before = dict(os.environ)
     settle(job)
     try:
-        play(job["argv"])
+        code = play(job["argv"])
     finally:
         sys.stdout.flush()
         os.dup2(kept, 1)
@@ -130,6 +131,7 @@ def warm(job: dict[str, Any]) -> None:
         os.environ.update(before)
     gc.collect()
     gc.freeze()
+    return code
 
 
 def settle(job: dict[str, Any]) -> None:

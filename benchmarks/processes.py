@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from random import Random
-from typing import Self
 
+from benchmarks.children import FROM_NOWHERE, KEPT, ROOT, Child, Forker, Job
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Faults, fault_plan
 from hcloud.fake.ledger import Ledger, Rented, Request
@@ -25,162 +25,44 @@ from hcloud.model.state import Conclusion, Intent, State
 from hcloud.store.state_file import FileStateStore
 from hcloud.usecases.fake import environment, made
 
-ROOT = Path(__file__).resolve().parent.parent
 CLOUDS = ("aws", "gcp", "azure")
 TYPES = {"aws": "m5.large", "gcp": "n2-standard-2", "azure": "Standard_D2s_v5"}
 LAUNCH = {"aws": "RunInstances", "gcp": "instances.bulkInsert", "azure": "VirtualMachineScaleSets_CreateOrUpdate"}
 END = {"aws": "TerminateInstances", "gcp": "instances.delete", "azure": "VirtualMachineScaleSets_Delete*"}
 PROJECT = "kills"
-KEPT = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV")
-FROM_NOWHERE = {
-    "AWS_EC2_METADATA_DISABLED": "true",
-    "AWS_SHARED_CREDENTIALS_FILE": os.devnull,
-    "AWS_CONFIG_FILE": os.devnull,
-    "AWS_MAX_ATTEMPTS": "1",
-    "NO_GCE_CHECK": "true",
-    "GCE_METADATA_HOST": "127.0.0.1:9",
-    "GCE_METADATA_IP": "127.0.0.1:9",
-    "OPENBLAS_NUM_THREADS": "1",
-    "PYTHONDONTWRITEBYTECODE": "1",
-    "COLUMNS": "200",
-}
-"""An environment in which no SDK looks for credentials anywhere but on this machine."""
+
+
+class Fate(StrEnum):
+    """What becomes of a request whose sender is to be ended."""
+
+    LOST = "the cloud never gets it"
+    LATE = "the cloud gets it when it is let go"
+    HELD = "the cloud does it, and the answer is kept back until the sender is gone"
+    ANSWERED = "it is answered like any other"
 
 
 @dataclass(slots=True)
-class Child:
-    """A process of hcloud. ``code`` is its exit code, below zero the signal that ended it, None while it runs."""
+class Mark:
+    """A place among the requests of a run: so many come before it, counted from the first order where ``of_order``.
 
-    pid: int
-    out: Path
-    err: Path
-    send_to: Callable[[int, int], None]
-    over: threading.Event = field(default_factory=threading.Event)
-    code: int | None = None
+    Whoever asked for what is lost, late or held cannot have gone on, however busy the machine is.
+    """
 
-    def wait(self, seconds: float = 60.0) -> int:
-        """Its exit code; TimeoutError where it is not over in time."""
-        if not self.over.wait(seconds):
-            self.send(signal.SIGKILL)
-            raise TimeoutError(f"still running after {seconds} s: {self.said[-2000:]}")
-        assert self.code is not None
-        return self.code
+    after: int
+    fate: Fate = Fate.ANSWERED
+    of_order: bool = False
+    reached: threading.Event = field(default_factory=threading.Event)
+    let_go: threading.Event = field(default_factory=threading.Event)
 
-    def send(self, number: int) -> None:
-        """A signal, by its parent: nobody else knows for certain that it is still there."""
-        if not self.over.is_set():
-            self.send_to(self.pid, number)
-
-    @property
-    def stdout(self) -> str:
-        """What it printed."""
-        return self.out.read_text(errors="replace") if self.out.exists() else ""
-
-    @property
-    def stderr(self) -> str:
-        """What it told beside."""
-        return self.err.read_text(errors="replace") if self.err.exists() else ""
-
-    @property
-    def said(self) -> str:
-        """Both."""
-        return self.stdout + self.stderr
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """What a process is to do, where and as whom."""
-
-    argv: Sequence[str]
-    env: Mapping[str, str]
-    cwd: Path
-
-
-class Forker:
-    """A process with SDKs loaded that forks itself for every job; use as a context."""
-
-    def __init__(self, clouds: Sequence[str] = CLOUDS) -> None:
-        self._scratch = tempfile.TemporaryDirectory(prefix="hcloud-forks-")
-        self._number = 0
-        self._lock = threading.Lock()
-        self._writing = threading.Lock()
-        self._made: list[int] = []
-        self._answered = threading.Condition()
-        self._children: dict[int, Child] = {}
-        self._early: dict[int, int] = {}
-        env = {n: os.environ[n] for n in KEPT if n in os.environ} | FROM_NOWHERE | {"PYTHONPATH": str(ROOT)}
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.forking", *clouds],
-            cwd=ROOT,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        self._reader = threading.Thread(target=self._read, daemon=True)
-
-    def __enter__(self) -> Self:
-        self._reader.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        for pid in list(self._children):
-            self._send(pid, signal.SIGKILL)
-        assert self._process.stdin is not None
-        self._process.stdin.close()
-        self._process.wait(30)
-        self._reader.join(30)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
-        self._scratch.cleanup()
-
-    def start(self, job: Job, *, warm: bool = False) -> Child:
-        """A child that does this job; to warm, the parent does it itself, before this returns."""
-        with self._lock:
-            self._number += 1
-            out, err = (Path(self._scratch.name) / f"{self._number}.{n}" for n in ("out", "err"))
-            document = {"argv": list(job.argv), "env": dict(job.env), "cwd": str(job.cwd)}
-            line = json.dumps({**document, "out": str(out), "err": str(err), "warm": warm})
-            self._write(line)
-            with self._answered:
-                if not self._answered.wait_for(lambda: bool(self._made), 60):
-                    raise TimeoutError("the process that forks does not answer")
-                child = Child(self._made.pop(), out, err, self._send)
-                self._children[child.pid] = child
-                if child.pid in self._early:
-                    self._finish(child.pid, self._early.pop(child.pid))
-        return child
-
-    def _send(self, pid: int, number: int) -> None:
-        self._write(json.dumps({"signal": number, "to": pid}))
-
-    def _write(self, line: str) -> None:
-        assert self._process.stdin is not None
-        with self._writing:
-            self._process.stdin.write(line.encode() + b"\n")
-            self._process.stdin.flush()
-
-    def _read(self) -> None:
-        assert self._process.stdout is not None
-        for line in self._process.stdout:
-            said = json.loads(line)
-            with self._answered:
-                if "made" in said:
-                    self._made.append(said["made"])
-                    self._answered.notify_all()
-                elif "over" in said:
-                    self._finish(said["over"], said["code"])
-
-    def _finish(self, pid: int, code: int) -> None:
-        child = self._children.pop(pid, None)
-        if child is None:
-            self._early[pid] = code
-            return
-        child.code = code
-        child.over.set()
+    def passed(self, *, is_order: bool) -> bool:
+        """Whether this request is the one; each is told of once."""
+        self.of_order = self.of_order and not is_order
+        self.after -= not self.of_order
+        return self.after == -1
 
 
 class Front:
-    """A fake cloud that is a little slow to answer, and says when the first order arrives."""
+    """A fake cloud that is a little slow to answer, and says when an order or another request of a run arrives."""
 
     def __init__(self, cloud: FakeCloud, late_seconds: float = 0.0, seed: int = 0) -> None:
         self.behind = cloud
@@ -190,6 +72,9 @@ class Front:
         self.ordered = threading.Event()
         self._late = late_seconds
         self._chance = Random(seed)
+        self._mark: Mark | None = None
+        self._flying = 0
+        self._quiet = threading.Condition()
 
     @property
     def faults(self) -> Faults:
@@ -202,12 +87,52 @@ class Front:
 
     def answer(self, received: Received) -> Answer:
         """What the cloud says, after a while."""
-        if is_order(self.name, received):
-            self.ordered.set()
-        found = self.behind.answer(received)
-        if self._late:
-            time.sleep(self._chance.random() * self._late)
-        return found
+        with self._counted():
+            mark = self._marked(received)
+            if mark is not None and mark.fate is not Fate.HELD:
+                mark.reached.set()
+            if mark is not None and mark.fate in (Fate.LOST, Fate.LATE):
+                mark.let_go.wait()
+            if mark is not None and mark.fate is Fate.LOST:
+                return Answer(dropped=True)
+            found = self.behind.answer(received)
+            if self._late:
+                time.sleep(self._chance.random() * self._late)
+            if mark is not None and mark.fate is Fate.HELD:
+                mark.reached.set()
+                mark.let_go.wait()
+            return found
+
+    def mark(self, mark: Mark) -> Mark:
+        """From now on this is looked for, and no other."""
+        with self._quiet:
+            self.ordered.clear()
+            self._mark = mark
+        return mark
+
+    def settle(self) -> None:
+        """Wait until the cloud has done all that it was asked, for runs that were ended, too."""
+        with self._quiet:
+            self._quiet.wait_for(lambda: not self._flying)
+
+    def _marked(self, received: Received) -> Mark | None:
+        with self._quiet:
+            ordering = is_order(self.name, received)
+            if ordering:
+                self.ordered.set()
+            mark = self._mark
+            return mark if mark is not None and mark.passed(is_order=ordering) else None
+
+    @contextmanager
+    def _counted(self) -> Iterator[None]:
+        with self._quiet:
+            self._flying += 1
+        try:
+            yield
+        finally:
+            with self._quiet:
+                self._flying -= 1
+                self._quiet.notify_all()
 
     def edit(self, change: Mapping[str, object]) -> object:
         """A person's change."""

@@ -1,10 +1,9 @@
-"""Draw the README's pictures from real runs: ``python docs/make_pictures.py [AZURE_VM_TRACE]``."""
+"""Draw the README's pictures from real runs: ``python docs/make_pictures.py``."""
 
 from __future__ import annotations
 
 import io
 import shutil
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -13,7 +12,6 @@ from typing import Any
 import vl_convert
 from rich.console import Console
 
-from hcloud.model.catalog import Provider
 from hcloud.model.plan import Plan
 from hcloud.readers.config import load_config
 from hcloud.usecases.plan import make_plan
@@ -38,15 +36,13 @@ SMALL = 1.0
 """Pixels a point: sharp enough in a page, a third of the bytes."""
 
 
-def main(trace: str | None) -> None:
-    """Write docs/plan.png (the example's plan as a terminal shows it), front.png, page-*.png, compare*.png."""
+def main() -> None:
+    """Write docs/plan.png (the example's plan as a terminal shows it), front.png, page-*.png, compare.png."""
     draw_plan()
     simulated = simulated_plan()
     draw_front(simulated)
     draw_page(simulated)
     draw_comparison(Flags(workload="scenario:high-variability"), 7, HERE / "compare.png")
-    if trace is not None:
-        draw_comparison(Flags(workload=trace, providers=(Provider.AZURE,)), 3, HERE / "compare-azure.png")
 
 
 def draw_comparison(flags: Flags, seeds: int, target: Path) -> None:
@@ -103,4 +99,4 @@ def draw_page(plan: Plan) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else None)
+    main()

@@ -88,6 +88,10 @@ class HcloudError(Exception):
         super().__init__(message)
         self.hint = hint
 
+    def lines(self) -> list[str]:
+        """What it says, a line each."""
+        return [str(self)]
+
 
 class UsageError(HcloudError):
     """The command line or the configuration asks for something that cannot be done."""
@@ -104,12 +108,16 @@ class InputError(HcloudError):
         super().__init__(message, hint=hint)
         self.problems = tuple(problems)
 
-    def __str__(self) -> str:
+    def lines(self) -> list[str]:
+        """What is wrong with the whole, then each problem."""
         shown = [f"  {p}" for p in self.problems[: self.SHOWN]]
         more = len(self.problems) - len(shown)
         if more > 0:
             shown.append(f"  ... and {more} more")
-        return "\n".join([super().__str__(), *shown])
+        return [super().__str__(), *shown]
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
 
 
 class EvidenceError(HcloudError):
@@ -229,12 +237,14 @@ _NAMED_SECRET = re.compile(
     """
 )
 _BARE_SECRET = re.compile(r"(?i)\b(?:bearer|aws4-hmac-sha256)\s+[^\s\"',;<>]+|\b(?:AKIA|ASIA)[0-9A-Za-z]{12,}")
+_USER = re.compile(r"(?<=//)[^/\s\"'<>]*@")
+"""Who asks, and with which password, in an address."""
 REDACTED = "[redacted]"
 
 
 def without_secrets(text: str) -> str:
-    """What a cloud said, without what it may repeat of a signed request: tokens, signatures, keys."""
-    return _BARE_SECRET.sub(REDACTED, _NAMED_SECRET.sub(rf"\1\2{REDACTED}", text))
+    """What a cloud or a library said, without what it may repeat of a request: tokens, signatures, keys, users."""
+    return _BARE_SECRET.sub(REDACTED, _NAMED_SECRET.sub(rf"\1\2{REDACTED}", _USER.sub("", text)))
 
 
 class CloudError(HcloudError):

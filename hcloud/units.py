@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 
 SECONDS_PER_HOUR = 3600
@@ -51,6 +52,12 @@ def counted(count: int, noun: str, several: str = "") -> str:
     return f"{count:,} {noun if count == 1 else several or f'{noun}s'}"
 
 
+def machines(counts: Mapping[str, int]) -> str:
+    """So many of each type in words: ``4 x m7i.4xlarge and 1 x m7i.large``."""
+    *first, last = (f"{count:,} x {name}" for name, count in counts.items())
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def parse_decimal(text: str) -> Decimal:
     """A finite decimal written in ASCII digits; ``1_000``, ``nan``, ``inf`` and other scripts raise ValueError."""
     stripped = text.strip()
@@ -92,5 +99,5 @@ def format_age(days: int) -> str:
 
 
 def harmless(text: str) -> str:
-    """Text without what would steer a terminal: names in files may hold escape sequences."""
-    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
+    """Text on one line without what would steer a terminal or hide in it: what is not printable is spelled out."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -20,7 +20,7 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 NOW = "2026-11-20T12:00:00Z"
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LINEAGE = re.compile(r"\b[0-9a-f]{32}\b")
-_SHORT = re.compile(r"(?<=state[ \n])[0-9a-f]{8}\b")
+_SHORT = re.compile(r"(?<=state[ \n])[0-9a-f]{8}\b|(?<=state\n  )[0-9a-f]{8}\b")
 _DIGEST = re.compile(r"\b[0-9a-f]{64}\b")
 _KEY = re.compile(r"\b(?=[0-9a-f]*[0-9])(?=[0-9a-f]*[a-f])[0-9a-f]{12}\b")
 

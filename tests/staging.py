@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.processes import CLOUDS, Forker, Job, Stage, fresh
+from benchmarks.children import Forker, Job
+from benchmarks.processes import CLOUDS, Stage, fresh
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.server import Running
 
@@ -37,7 +38,7 @@ def staged(forker: Forker, tmp_path: Path) -> Iterator[Staging]:
             made = Stage(running, tmp_path / f"stage-{number}", forker, fleet)
             if cloud not in _warm:
                 _warm.add(cloud)
-                forker.start(Job(["plan"], made.environment(), made.directory), warm=True)
+                forker.warm(Job(["plan"], made.environment(), made.directory))
                 with made.ledger.held():
                     made.ledger.requests.clear()
             return made

@@ -43,7 +43,7 @@ def up(
         for one in found:
             terminal.note(f"{one.cloud} at {one.url} (ledger: {one.url}/_hcloud/ledger)")
         for line in usecase.exports(found):
-            terminal.write(f"{line}\n")
+            terminal.say(line)
         if len(found) > 1:
             terminal.note(f"hcloud is sent to {found[0].cloud}; for another export the line of its comment")
         terminal.out.file.flush()
@@ -74,4 +74,4 @@ def wait(
     with ground(file, cloud, state, moment(now)) as here:
         found = pass_time(here, seconds)
     before, after = (f"{at:%Y-%m-%d %H:%M:%S} UTC" for at in (found.before, found.after))
-    session(ctx).terminal.write(f"{found.cloud}: {duration} later: {after} (was {before})\n")
+    session(ctx).terminal.say(f"{found.cloud}: {duration} later: {after} (was {before})")

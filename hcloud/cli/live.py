@@ -17,6 +17,7 @@ import typer
 
 from hcloud.cli.main import Session
 from hcloud.errors import ConfirmationError, HcloudError
+from hcloud.units import harmless
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -57,7 +58,8 @@ class Stop:
 @contextmanager
 def stopping(terminal: Terminal) -> Iterator[Stop]:
     """Ctrl-C (or SIGTERM) once ends cleanly: what is under way is waited for and noted. Twice ends at once; what was
-    intended is in the journal, and the next run looks after it."""
+    intended is in the journal, and the next run looks after it. A signal that the caller ignores stays ignored: a shell
+    does so with Ctrl-C for what a script starts in its background."""
     stop = Stop()
 
     def heard(number: int, frame: FrameType | None) -> None:
@@ -68,12 +70,14 @@ def stopping(terminal: Terminal) -> Iterator[Stop]:
         stop.signal = number
         terminal.note("stopping: what is under way is waited for; once more stops at once")
 
-    before = {number: signal.signal(number, heard) for number in (signal.SIGINT, signal.SIGTERM)}
+    listened = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, heard) for number in listened}
     try:
         yield stop
     except HcloudError as error:
         if stop.signal and error.exit_code == INTERRUPTED_EXIT:
-            terminal.note(str(error))
+            for line in error.lines():
+                terminal.note(line)
             raise typer.Exit(stop.exit_code) from error
         raise
     finally:
@@ -94,7 +98,7 @@ def confirm(session: Session, question: str, *, yes: bool) -> None:
         return
     if _nobody(session):
         raise ConfirmationError("a yes is needed and there is nobody to ask", hint="--yes says it beforehand")
-    typer.confirm(question, default=False, abort=True, err=True)
+    typer.confirm(harmless(question), default=False, abort=True, err=True)
 
 
 def _nobody(session: Session) -> bool:

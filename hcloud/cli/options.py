@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hcloud.errors import UsageError, did_you_mean
+from hcloud.units import machines
 
 if TYPE_CHECKING:
     from hcloud.model.catalog import Provider
@@ -120,7 +121,7 @@ def opened_plan(asked: Simulating, cloud: Sequence[object], seed: int | None, at
 def tell_fleet(found: Opened, terminal: Terminal) -> None:
     """Say which fleet is simulated, and where that is not the plan to the letter."""
     fleet = found.fleet
-    reserved = f"{fleet.servers:,} x {fleet.on_demand.instance_type} reserved" if fleet.servers else "nothing reserved"
+    reserved = f"{machines(fleet.reserved)} reserved" if fleet.reserved else "nothing reserved"
     terminal.note(f"the plan's fleet: {reserved}, the rest rented, on {found.study.jobs.provenance.name}")
     for note in fleet.notes:
         terminal.note(note)

@@ -11,6 +11,7 @@ from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
+    from hcloud.model.change import ChangeSet
     from hcloud.model.plan import Plan
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -29,7 +30,7 @@ def page(
     It says the decision with its dollars, demand against the reserve, what other strategies would cost and do, what
     happens if demand falls, what would change, why nothing else was taken, and what all of it rests on.
     """
-    from hcloud.store.plan_file import load_plan
+    from hcloud.store.plan_file import load_made
     from hcloud.store.whole import write_shown
     from hcloud.views.pictures import check_folder, check_page
 
@@ -40,11 +41,14 @@ def page(
         check_page(out)
     if pictures is not None:
         check_folder(pictures, picture_format)
-    made = load_plan(plan)
+    made = load_made(plan)
     if pictures is not None:
+        from hcloud.model.plan import Plan as WholePlan
         from hcloud.views.page.plan_page import pictures as drawn_of
         from hcloud.views.pictures import save_drawn
 
+        if not isinstance(made, WholePlan):
+            raise UsageError(f"{plan} holds the changes of a fleet, of which there are no pictures")
         pictures.mkdir(exist_ok=True)
         for name, drawn in drawn_of(made).items():
             save_drawn(drawn, pictures / f"{name}.{picture_format}", f"{made.workload.name}: {drawn.title}")
@@ -56,9 +60,11 @@ def page(
         terminal.write(html_of(made))
 
 
-def html_of(plan: Plan) -> str:
-    """The page of a plan, as text."""
+def html_of(made: Plan | ChangeSet) -> str:
+    """The page of a plan, or of changes alone, as text."""
+    from hcloud.model.change import ChangeSet
+    from hcloud.views.change_documents import changes_page
     from hcloud.views.page.plan_page import plan_page
     from hcloud.views.page.render import render
 
-    return render(plan_page(plan))
+    return render(changes_page(made) if isinstance(made, ChangeSet) else plan_page(made))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -165,6 +166,14 @@ def _tell_changes(changes: ChangeSet, out: Path | None, output: PlanFormat, term
         terminal.note(f"changes written to {out}")
     if output is PlanFormat.JSON:
         terminal.write_json(changes_document(changes))
+    elif output is PlanFormat.MD:
+        from hcloud.views.change_documents import changes_markdown
+
+        terminal.write("\n".join(changes_markdown(changes)))
+    elif output is PlanFormat.HTML:
+        from hcloud.cli.page import html_of
+
+        terminal.write(html_of(changes))
     else:
         show_changes(changes, terminal)
 
@@ -228,4 +237,4 @@ def _print(made: Plan, output: PlanFormat, terminal: Terminal, *, frontier: bool
     else:
         show_plan(made, terminal, frontier=frontier)
         if made.changes is not None:
-            show_changes(made.changes, terminal)
+            show_changes(replace(made.changes, warnings=()), terminal)

@@ -15,7 +15,7 @@ import typer
 
 from hcloud.errors import FileError, HcloudError, Problem, UsageError
 from hcloud.units import harmless
-from hcloud.views.refusal import refusal_document, refusal_lines
+from hcloud.views.refusal import refusal_document, refusal_text
 
 USAGE_EXIT = 64
 NO_THREAD = "can't start new thread"
@@ -26,7 +26,7 @@ MEMORY_HINT = "free some, or raise the limit (ulimit -v); what was asked of a cl
 class Refusal:
     """What went wrong, what to do next, and the exit code it stands for; ``shown`` where Typer has its own words."""
 
-    what: str
+    lines: Sequence[str]
     hint: str = ""
     exit_code: int = 1
     problems: tuple[Problem, ...] = ()
@@ -41,13 +41,13 @@ def report_error(error: Exception, words: Sequence[str], *, debug: bool = False)
         return error.exit_code
     refusal = refusal_of(error)
     if wants_json(words):
-        said = (harmless(refusal.what), harmless(refusal.hint))
+        said = ("\n".join(map(harmless, refusal.lines)), harmless(refusal.hint))
         document = refusal_document(said, refusal.exit_code, refusal.problems, _moment(words))
         sys.stderr.write(json.dumps(document, ensure_ascii=False) + "\n")
     elif refusal.shown is not None:
         refusal.shown.show()
     else:
-        sys.stderr.write(harmless(refusal_lines(refusal.what, refusal.hint)))
+        sys.stderr.write(refusal_text(refusal.lines, refusal.hint))
     return refusal.exit_code
 
 
@@ -55,19 +55,19 @@ def refusal_of(error: Exception) -> Refusal:
     """What an exception means to people."""
     if isinstance(error, HcloudError):
         problems = getattr(error, "problems", ())
-        return Refusal(str(error), error.hint, error.exit_code, problems)
+        return Refusal(error.lines(), error.hint, error.exit_code, problems)
     if isinstance(error, typer.Abort):
-        return Refusal("aborted: the answer was no", "nothing was changed")
+        return Refusal(["aborted: the answer was no"], "nothing was changed")
     if hasattr(error, "format_message"):
         return _of_typer(error)
     if isinstance(error, OSError):
         found = FileError.of(error)
         _leave_stdout(error)
-        return Refusal(str(found), found.hint)
+        return Refusal(found.lines(), found.hint)
     if isinstance(error, MemoryError) or str(error) == NO_THREAD:
-        return Refusal("the memory that hcloud may use ran out", MEMORY_HINT)
+        return Refusal(["the memory that hcloud may use ran out"], MEMORY_HINT)
     bug = f"this is a bug in hcloud: {type(error).__name__}: {error}"
-    return Refusal(bug, "--debug shows where; please report it with that")
+    return Refusal([bug], "--debug shows where; please report it with that")
 
 
 def _of_typer(error: Any) -> Refusal:
@@ -75,7 +75,7 @@ def _of_typer(error: Any) -> Refusal:
         vars(error).update(message=f"{error}. Did you mean {' or '.join(close)}?", possibilities=None)
     context = getattr(error, "ctx", None)
     hint = f"{context.command_path} --help" if context is not None else ""
-    return Refusal(error.format_message(), hint, USAGE_EXIT, shown=error)
+    return Refusal([error.format_message()], hint, USAGE_EXIT, shown=error)
 
 
 def _leave_stdout(error: OSError) -> None:

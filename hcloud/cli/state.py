@@ -124,7 +124,7 @@ def force_unlock(
     if json_ or output is Output.JSON:
         terminal.write_json(view.unlocked_document(where, info, at))
     else:
-        terminal.write(f"unlocked {where}, which was held: {info}")
+        terminal.say(f"unlocked {where}, which was held: {info}")
 
 
 def _read(source: str) -> bytes:

@@ -59,13 +59,16 @@ def utilisation(c: Control) -> float:
     return c.desk.used / c.desk.pool if c.desk.pool > 0 else 1.0
 
 
-def open_pool(c: Control, servers: int) -> None:
-    """Reserved servers, up from the start."""
+def open_pool(c: Control, kind: int, servers: int) -> None:
+    """Reserved servers of a type with no more vCPUs than the large one, up from the start."""
+    cores = c.kinds[kind].cores
+    if servers > 0:
+        c.desk.narrowest = min(c.desk.narrowest, cores)
     for _ in range(servers):
-        number = open_server(c, c.rules.large, OWN, 0.0)
+        number = open_server(c, kind, OWN, 0.0)
         c.servers[number].status = UP
         c.desk.own += 1
-        c.desk.pool += c.kinds[c.rules.large].cores
+        c.desk.pool += cores
         reshelve(c, number)
 
 

@@ -42,7 +42,8 @@ class TypeFacts:
 @dataclass(frozen=True, slots=True)
 class Setup:
     """All that a controller is told before its first event. ``whole_servers``: what is rented on demand is the large
-    type only. ``start`` is when its clock starts; None: with the first event."""
+    type only. ``start`` is when its clock starts; None: with the first event. ``pool`` servers of the large type are
+    reserved and ``beside`` them so many of other types (type, servers), which have no more vCPUs."""
 
     strategy: str
     digest: str
@@ -51,11 +52,27 @@ class Setup:
     pool: int
     start: float | None
     types: tuple[TypeFacts, ...]
+    beside: tuple[tuple[int, int], ...] = ()
 
     @property
     def large(self) -> TypeFacts:
-        """The type that is reserved."""
+        """The largest type that is reserved."""
         return self.types[self.rules.large]
+
+    @property
+    def lots(self) -> tuple[tuple[int, int], ...]:
+        """All that is reserved: type and servers, the large one first."""
+        return ((self.rules.large, self.pool), *self.beside)
+
+    @property
+    def reserve(self) -> tuple[int, ...]:
+        """The type of every reserved server, in the order of their slots."""
+        return tuple(kind for kind, servers in self.lots for _ in range(servers))
+
+    @property
+    def reserved_cores(self) -> int:
+        """Thousandths of a vCPU of all reserved servers."""
+        return sum(self.types[kind].cores * servers for kind, servers in self.lots)
 
 
 class Facts(NamedTuple):

@@ -65,9 +65,14 @@ class Cloud(Protocol):
 
         Where the order has a template, that says what they are made of, and the provider's own settings do not.
 
-        Fewer than ordered are returned with ``missing``. Raises NoCapacityError where there is not one,
-        QuotaError with the quota's name, MismatchError where the key was used for another order before.
+        Fewer than ordered are returned with ``missing``. What is returned was made for this order, by this request or
+        one before it. Raises NoCapacityError where there is not one, QuotaError with the quota's name, MismatchError
+        where the key was used for another order before, or bears machines that are another's or of another kind.
         """
+
+    def under_key(self, order: Launch) -> tuple[Machine, ...]:
+        """What the cloud has under the key of an order (its token, or its names), whoever made it and of whatever kind;
+        each machine examined."""
 
     def terminate(self, ids: Sequence[str]) -> Terminated:
         """End machines and everything that was made for them, in as few calls as the cloud allows."""

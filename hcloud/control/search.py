@@ -74,12 +74,13 @@ def _harmless_in(c: Control, block: int, job: Job, wanted: Wanted) -> int:
     After a look in vain the block's bounds are as low as its servers allow.
     """
     cores, need, avoid = wanted
-    part, large = c.blocks[block], c.kinds[c.rules.large]
+    part = c.blocks[block]
     worth, memory, most = -1, -1, -1
     number = part.first
     while number >= 0:
         server = c.servers[number]
-        left, free = large.memory - server.memory, large.cores - server.used
+        kind = c.kinds[server.kind]
+        left, free = kind.memory - server.memory, kind.cores - server.used
         fits = server.worth >= need and left >= job.memory and free >= cores and number != avoid
         if fits and _may_join(c, server) and excess(c, server, job, cores) <= 0:
             return number
@@ -121,14 +122,14 @@ def _least_bad_in(c: Control, block: int, job: Job, wanted: Wanted) -> tuple[int
 
 
 def _needed(c: Control, job: Job, cores: int) -> int:
-    """The slack that any server needs for a job; all servers that are shared are of the large type."""
+    """The slack that any server needs for a job; one that is shared has at least the vCPUs of the narrowest."""
     if not c.rules.informed:
         return -UNTOUCHED
-    return least_pressed(job.vector, c.kinds[c.rules.large].cores if c.rules.full_pressure else cores)
+    return least_pressed(job.vector, c.desk.narrowest if c.rules.full_pressure else cores)
 
 
 def _lowest(c: Control, paid: int, cores: int) -> int:
-    """The first shelf with servers that may have so much free."""
+    """The first shelf with servers that may have so much free; no shared one has more vCPUs than the large type."""
     if paid == OWN and c.rules.order == FIRST_FIT:
         return GRAINS
     return cores * GRAINS // c.kinds[c.rules.large].cores

@@ -20,12 +20,13 @@ def is_shared(c: Control, server: Server) -> bool:
 
 
 def _shelf_of(c: Control, number: int) -> int:
-    """Where a server belongs now: by free sixteenths where tenants share it, by type where it stands idle; else -1.
+    """Where a server belongs now: by free sixteenths of a large one where tenants share it (a small server is filled
+    before a large one is broken into), by type where it stands idle; else -1.
 
     First fit knows one order, that of the reserved servers' numbers, and so one shelf for all of them.
     """
     server = c.servers[number]
-    free = free_cores(c, number) * GRAINS // c.kinds[server.kind].cores
+    free = free_cores(c, number) * GRAINS // c.kinds[c.rules.large].cores
     if server.paid == OWN:
         return GRAINS if c.rules.order == FIRST_FIT else free
     if is_shared(c, server):

@@ -61,12 +61,12 @@ class Session:
     def __init__(self, setup: Setup, kernels: Kernels) -> None:
         self.setup = setup
         self.tables = Tables(setup, compiled=not isinstance(kernels["control.controller.arrive"], FunctionType))
-        self.instances = {n: Instance(n, setup.rules.large, OWN, 0.0) for n in range(setup.pool)}
+        self.instances = {slot: Instance(slot, kind, OWN, 0.0) for slot, kind in enumerate(setup.reserve)}
         self.watch: Callable[[int, float], None] | None = None
         self.now = setup.start if setup.start is not None else math.nan
         self._control = self.now
-        self._numbers = list(range(setup.pool))  # of the instance in each slot
-        self._next_number = setup.pool
+        self._numbers = list(self.instances)  # of the instance in each slot
+        self._next_number = len(self._numbers)
         self._deadlines: list[tuple[float, int]] = []
         self._due: list[Decision] = []
         self._direct: set[str] = set()
@@ -74,7 +74,8 @@ class Session:
         self._do = {name.removeprefix(own): f for name, f in kernels.items() if name.startswith(own)}
         self._reserved_for, self._wait_of = kernels["control.search.reserved_for"], kernels["control.queue.wait_of"]
         self._quantile = kernels["policy.quality.quantile"]
-        self._do["open_pool"](self.tables.handed, setup.pool)
+        for kind, servers in setup.lots:
+            self._do["open_pool"](self.tables.handed, kind, servers)
         self._handlers: dict[type, Callable[[Any], list[Decision]]] = {
             Arrival: self._arrival,
             Completion: self._completion,

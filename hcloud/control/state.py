@@ -16,7 +16,7 @@ OWN, RENTED, INTERRUPTIBLE = range(3)
 
 GRAINS = 16
 SHELF = GRAINS + 1
-"""Servers of a pool stand on shelves by their free capacity, in sixteenths."""
+"""Servers of a pool stand on shelves by their free vCPUs, in sixteenths of a server of the large type."""
 LOOKED_AT = 256
 """Queued jobs looked at for their age."""
 FOLLOWED = 64
@@ -111,7 +111,8 @@ class Block:
 
 
 class Desk:
-    """The rest: reserved servers (``own``), thousandths of their vCPUs (``pool``) and ``used`` of them, the queue, the
+    """The rest: reserved servers (``own``), thousandths of their vCPUs (``pool``), of the ``narrowest`` server that is
+    shared and ``used`` of them, the queue, the
     next free slot, block and serial number, commands not yet read, the queued job known to fit nowhere (plus one), the
     queue's length a period ago, the jobs followed elsewhere and whether the reserve was full since they were looked
     at, mappings that had no quality sample, whether a table was too short, the soft limit,
@@ -119,6 +120,7 @@ class Desk:
 
     own: int
     pool: int
+    narrowest: int
     used: int
     queued: int
     head: int
@@ -192,4 +194,5 @@ def new_control(rules: Rules, kinds: Table[Kind], jobs: Table[Job], servers: int
         made.shelves[shelf].head = made.shelves[shelf].tail = -1
     made.desk.soft, made.desk.last_arrival = rules.soft, -1.0
     made.desk.head = made.desk.tail = -1
+    made.desk.narrowest = kinds[rules.large].cores
     return made

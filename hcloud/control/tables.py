@@ -30,7 +30,7 @@ class Tables:
     def __init__(self, setup: Setup, *, compiled: bool) -> None:
         self._setup, self._compiled = setup, compiled
         rows = table(Desk, 1)
-        control = new_control(setup.rules, _kinds(setup), table(Job, _FIRST), setup.pool + _FIRST)
+        control = new_control(setup.rules, _kinds(setup), table(Job, _FIRST), len(setup.reserve) + _FIRST)
         cast("NDArray[Any]", rows)[0] = control.desk
         self._rows, self._rules = rows, np.array([setup.rules], numpy_type(Rules))
         self.control = self.handed = control._replace(desk=rows[0])
@@ -104,10 +104,12 @@ class Tables:
     def _kind(self, event: Arrival, size: int) -> int:
         """The type a job is rented: the large one where servers are rented whole and it fits; -1 where none is."""
         setup = self._setup
-        large = setup.types[setup.rules.large]
-        if setup.whole_servers and event.ask <= large.cores and event.memory <= large.memory:
+        only_reserved = setup.rules.mapping == MAP_RESERVED
+        kinds = {kind for kind, _ in setup.lots} if only_reserved else {setup.rules.large}
+        holding = any(event.ask <= setup.types[k].cores and event.memory <= setup.types[k].memory for k in kinds)
+        if setup.whole_servers and holding:
             return setup.rules.large
-        return -1 if setup.rules.mapping == MAP_RESERVED else size
+        return -1 if only_reserved else size
 
     def forget(self, row: int) -> None:
         """A job ended: its row is free, and the controller's note on the head of the queue does not mean the next."""

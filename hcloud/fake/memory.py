@@ -107,8 +107,14 @@ class MemoryCloud:
 
     def launch(self, order: Launch) -> Launched:
         """Start machines; the same key again gives the same ones, by token or by name as the cloud does it."""
-        asked = Asked("launch", True, instance_type=order.instance_type, zone=order.zone)
-        return self._serve(asked, lambda rule: _launch(self, order, rule))
+        asked, kept = Asked("launch", True, instance_type=order.instance_type, zone=order.zone), _as_kept(order)
+        return self._serve(asked, lambda rule: _launch(self, kept, rule))
+
+    def under_key(self, order: Launch) -> tuple[Machine, ...]:
+        """Machines that were made for an order's key, or have its names."""
+        named = {_name(order, number) for number in range(order.count)}
+        machines = self.ledger.machines.values()
+        return self.examine([m.id for m in machines if m.token == order.key or m.id in named])
 
     def terminate(self, ids: Sequence[str]) -> Terminated:
         """End machines; an id that is not told of (yet, or any more) is gone."""
@@ -190,7 +196,8 @@ class MemoryCloud:
 
     def edit(self, change: Mapping[str, object]) -> object:
         """A person's change behind hcloud's back: ``{"terminate": ID}``, ``{"retag": ID, "tags": {...}}``,
-        ``{"resize": ID, "type": T}``, ``{"stop": ID}`` or ``{"launch": TYPE, "tags": {...}}``."""
+        ``{"resize": ID, "type": T}``, ``{"stop": ID}`` or ``{"launch": TYPE, "tags": {...}}``, there
+        with a ``name`` and a ``zone`` where they matter."""
         with self.ledger.held():
             return _edit(self.world, change)
 
@@ -222,10 +229,12 @@ def _launch(cloud: MemoryCloud, order: Launch, rule: Rule | None) -> Launched:
     known = ground.orders.get(order.key)
     if known is not None and known.order != order:
         raise MismatchError("the key was used for another order", ground.call("launch", "mismatch"))
+    kept = _of_same_name(ground, order) if ground.semantics.by_name else {}
+    if others := [m.id for m in kept.values() if not _is_of(order, m)]:
+        raise MismatchError(f"{', '.join(others)} has the name of another machine", ground.call("launch", "mismatch"))
     if known is not None and ground.semantics.replays and ground.faults.plan.tokens:
         return _replayed(ground, known)
     _check_shape(ground, order)
-    kept = _of_same_name(ground, order) if ground.semantics.by_name else {}
     wanted = order.count - len(kept)
     room, why = _room(ground, order, wanted, rule)
     free = [n for n in range(order.count) if _name(order, n) not in kept]
@@ -234,6 +243,12 @@ def _launch(cloud: MemoryCloud, order: Launch, rule: Rule | None) -> Launched:
     found = Remembered(order, tuple(m.id for m in rented), order.count - len(rented), why)
     ground.orders[order.key] = found
     return _replayed(ground, found)
+
+
+def _is_of(order: Launch, rented: Rented) -> bool:
+    spot = order.option is PurchaseOption.SPOT
+    kind = (rented.token, rented.instance_type, rented.zone, rented.spot)
+    return kind == (order.key, order.instance_type, order.zone, spot)
 
 
 def _replayed(ground: World, known: Remembered) -> Launched:
@@ -311,6 +326,12 @@ def _make(cloud: MemoryCloud, order: Launch, number: int, rule: Rule | None) -> 
     return rented
 
 
+def _as_kept(order: Launch) -> Launch:
+    """An order as this world keeps it, also in a file: of user data its digest, since it may hold secrets."""
+    digest = order.template.user_data if order.template else ""
+    return replace(order, start_up=f"sha256:{digest}") if digest and order.start_up else order
+
+
 def _made_of(order: Launch) -> dict[str, object]:
     """What a machine was launched with, as far as the order says it."""
     if order.template is None:
@@ -349,8 +370,8 @@ def _edit(ground: World, change: Mapping[str, object]) -> object:
     elif "stop" in change:
         machines[str(change["stop"])].detail["stopped"] = True
     elif "launch" in change:
-        name = f"foreign-{ground.ledger.next_number()}"
-        zone = ground.semantics.zones[0]
+        name = str(change.get("name") or f"foreign-{ground.ledger.next_number()}")
+        zone = str(change.get("zone") or ground.semantics.zones[0])
         machines[name] = Rented(name, str(change["launch"]), zone, False, labels, "", "a person", now, now, now, now)
         return {"id": name}
     return dict(change)

@@ -21,6 +21,7 @@ from hcloud.errors import (
 )
 from hcloud.live.book import Came
 from hcloud.live.ending import end_unwanted
+from hcloud.live.held_key import DoubtError, KeyHeldError, conclude_held
 from hcloud.live.outcome import Shortfall
 from hcloud.live.run import Run
 from hcloud.model.change import Shape, Slot
@@ -30,7 +31,7 @@ from hcloud.planning.recall import record_of, with_records
 from hcloud.planning.standing import GRACE
 
 REISSUES = 6  # ours: how often an order is sent again whose outcome stays unknown
-_NO = (NoCapacityError, QuotaError, MismatchError, RefusedError, NotFoundError, DeniedError)
+_NO = (NoCapacityError, QuotaError, RefusedError, NotFoundError, DeniedError)
 _OPEN = (ThrottledError, UnavailableError, UnknownOutcomeError)
 
 
@@ -38,14 +39,10 @@ class UntaggedError(HcloudError):
     """Machines were made without their tags, and have been ended."""
 
 
-class DoubtError(UnknownOutcomeError):
-    """An order that may have been carried out before is refused now for a reason that says nothing about that."""
-
-
 @dataclass(slots=True)
 class Job:
     """What comes at one address: ``count`` machines in all, of which open orders bring what they can. ``replaces`` are
-    machines that go when as many came."""
+    machines that go when as many came. One that is ``closed`` orders nothing more."""
 
     address: str
     slot: Slot | None
@@ -55,6 +52,7 @@ class Job:
     came: list[str] = field(default_factory=list)
     tried: list[str] = field(default_factory=list)
     capacity: bool = True
+    closed: bool = False
 
 
 def work_off(run: Run, job: Job) -> None:
@@ -81,6 +79,9 @@ def _settle(run: Run, job: Job, intent: Intent) -> bool:
         job.capacity = False
         job.tried.append(str(error))
         return False
+    except KeyHeldError as error:
+        _close(run, job, order, error)
+        return False
     except _NO as error:
         _note_no(run, job, order, error)
     except UntaggedError as error:  # made by an earlier run, and ended now: a new order tells whether it is still so
@@ -92,7 +93,7 @@ def _fill(run: Run, job: Job, slot: Slot) -> None:
     spent_types: set[str] = set()
     for shape, zone in slot.offerings:
         missing = job.count - len(job.came)
-        if missing <= 0 or run.halted is not None:
+        if missing <= 0 or job.closed or run.halted is not None:
             return
         name = f"{shape.instance_type} in {zone}"
         offering = (shape.instance_type, zone, slot.option)
@@ -126,10 +127,22 @@ def _place_order(run: Run, job: Job, slot: Slot, where: tuple[Shape, str], missi
             job.tried.append(f"{shape.instance_type} in {zone}: {len(machines)} of {missing} came")
     except QuotaError:
         raise
+    except KeyHeldError as error:
+        _close(run, job, order, error)
     except _NO as error:
         _note_no(run, job, order, error)
     finally:
         run.purse.give_back(shape, missing - (len(job.came) - before))
+
+
+def _close(run: Run, job: Job, order: Launch, error: KeyHeldError) -> None:
+    """Take what is as it was ordered and wanted here; leave the rest, and order nothing more."""
+    wanted = max(job.count - len(job.came), 0)
+    job.came += [m.id for m in error.machines[:wanted]]
+    run.came(error.machines[:wanted], job.address)
+    job.closed, job.capacity = True, False
+    job.tried.append(f"{order.instance_type} in {order.zone}: {error}")
+    run.problem(str(error))
 
 
 def _note_no(run: Run, job: Job, order: Launch, error: HcloudError) -> None:
@@ -193,12 +206,15 @@ def _ask(run: Run, intent: Intent, order: Launch, *, doubt: bool) -> Launched:
         except UnknownOutcomeError as error:
             lost = error
             seen |= _of_key(run, order)
+        except MismatchError as error:
+            raise conclude_held(run, intent, order, error) from error
         except _NO as error:
             if not (doubt or lost):
                 raise
             seen |= _of_key(run, order)
-            if not seen:
-                raise _believed(run, intent, error) from error
+            believed = _believed(run, intent, error)
+            if not seen or (len(seen) < order.count and isinstance(believed, DoubtError)):
+                raise believed from error
             return _joined(order, seen, Launched((), 0, str(error)))
         if len(seen) >= order.count:
             return _joined(order, seen, Launched(()))

@@ -143,8 +143,8 @@ class Base:
 class ChangeSet:
     """All changes of a plan. ``standing`` is machines before them; ``unpriced`` are types that stand and whose price is
     not known, so that the dollars an hour leave them out. ``operating`` is how it is to be run, None where the plan
-    does not say. ``template`` is what machines are launched with, None where none is launched. ``digest`` covers
-    everything else in here."""
+    does not say. ``template`` is what machines are launched with, None where none is launched. ``warnings`` say why
+    apply would refuse it as things stand. ``digest`` covers everything else in here."""
 
     base: Base
     made: datetime
@@ -158,6 +158,7 @@ class ChangeSet:
     unpriced: tuple[str, ...] = ()
     operating: Operating | None = None
     template: LaunchTemplate | None = None
+    warnings: tuple[str, ...] = ()
     format_version: str = FORMAT_VERSION
     digest: str = field(default="")
 

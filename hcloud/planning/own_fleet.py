@@ -1,10 +1,11 @@
-"""A plan's own fleet as the simulator takes it: so many servers of one type are reserved, the rest is rented."""
+"""A plan's own fleet as the simulator takes it: so many servers of each type are reserved, the rest is rented."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_FLOOR, Decimal
+from itertools import groupby
 
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, PurchaseOption
@@ -15,21 +16,36 @@ WITH_RESERVE, WITHOUT_RESERVE = "HC", "OdF"
 TENANCIES = frozenset({"shared", "dedicated", "host"})
 
 
+Lot = tuple[OfferKey, int]
+"""A commitment, and the servers reserved as it."""
+
+
 @dataclass(frozen=True, slots=True)
 class PlannedFleet:
-    """``servers`` of the type that ``on_demand`` names are reserved as ``commitment`` (None where nothing is) and run
-    as ``strategy``; ``notes`` say where that is not the plan to the letter."""
+    """``servers`` of the type that ``on_demand`` names are reserved as ``commitment`` (None where nothing is), those
+    ``beside`` them are of no larger types; all run as ``strategy``. ``notes`` say where that is not the plan to the
+    letter."""
 
     on_demand: OfferKey
     commitment: OfferKey | None
     servers: int
     strategy: str
     notes: tuple[str, ...]
+    beside: tuple[Lot, ...] = ()
 
     @property
     def rivals(self) -> list[str]:
         """The strategies that can run this fleet, for comparison: without a reserve only those that need none."""
         return ["all", self.strategy] if self.servers else ["OdF", "OdM", self.strategy]
+
+    @property
+    def reserved(self) -> dict[str, int]:
+        """Servers reserved by type, the largest type first."""
+        lots = [(self.on_demand, self.servers), *self.beside] if self.servers else []
+        return {
+            name: sum(servers for key, servers in lots if key.instance_type == name)
+            for name in dict.fromkeys(key.instance_type for key, _ in lots)
+        }
 
 
 def fleet_of(plan: Plan) -> PlannedFleet:
@@ -38,21 +54,34 @@ def fleet_of(plan: Plan) -> PlannedFleet:
     lines = reserved or [line for line in plan.mix if line.option is PurchaseOption.ON_DEMAND]
     if not lines:
         raise InputError("the plan has no machines to simulate")
-    main = max(lines, key=lambda line: (line.vcpus, line.address))
-    key = key_of(main)
+    lots = _lots(reserved)
+    key = lots[0][0] if lots else key_of(max(lines, key=lambda line: (line.vcpus, line.address)))
     on_demand = OfferKey(
         key.provider, key.region, key.instance_type, PurchaseOption.ON_DEMAND, os=key.os, tenancy=key.tenancy
     )
-    servers = _servers(reserved, main) if reserved else 0
-    chosen = plan.operation.strategy if plan.operation else WITH_RESERVE if servers else WITHOUT_RESERVE
-    return PlannedFleet(on_demand, key if reserved else None, servers, chosen, tuple(_notes(plan, main, servers)))
+    chosen = plan.operation.strategy if plan.operation else WITH_RESERVE if lots else WITHOUT_RESERVE
+    servers = lots[0][1] if lots else 0
+    notes = tuple(_notes(plan, reserved))
+    return PlannedFleet(on_demand, key if lots else None, servers, chosen, notes, tuple(lots[1:]))
 
 
-def _servers(reserved: Sequence[MixLine], main: MixLine) -> int:
-    """All that is reserved, by its vCPUs in servers of the main type."""
-    each = main.vcpus / main.count if main.count else Decimal(1)
-    exact = sum((line.vcpus for line in reserved), Decimal(0)) / each
-    return int(round(exact, 3).to_integral_value(ROUND_FLOOR))
+def _lots(reserved: Sequence[MixLine]) -> list[Lot]:
+    """Whole servers of every line, the largest type first; parts of servers of one type (what a savings plan pays for)
+    add up."""
+    found: list[Lot] = []
+    for _, of_type in groupby(sorted(reserved, key=_largest_first), key=lambda line: line.instance_type):
+        exact, whole = Decimal(0), 0
+        for line in of_type:
+            exact += line.count
+            upto = int(round(exact, 3).to_integral_value(ROUND_FLOOR))
+            if upto > whole:
+                found.append((key_of(line), upto - whole))
+            whole = upto
+    return found
+
+
+def _largest_first(line: MixLine) -> tuple[Decimal, str, str]:
+    return -(line.vcpus / line.count if line.count else Decimal(0)), line.instance_type, line.address
 
 
 def key_of(line: MixLine) -> OfferKey:
@@ -65,11 +94,13 @@ def key_of(line: MixLine) -> OfferKey:
     return OfferKey(*place, line.option, line.term_years, payment, system, tenancy)
 
 
-def _notes(plan: Plan, main: MixLine, servers: int) -> Iterator[str]:
-    others = sorted({m.instance_type for m in plan.mix if not m.starts_hour} - {main.instance_type})
-    if others:
-        also = ", ".join(others)
-        yield f"simulated as {servers} x {main.instance_type} of the same vCPUs; the plan also has {also}"
+def _notes(plan: Plan, reserved: Sequence[MixLine]) -> Iterator[str]:
+    counts: dict[str, Decimal] = {}
+    for line in reserved:
+        counts[line.instance_type] = counts.get(line.instance_type, Decimal(0)) + line.count
+    for name, count in counts.items():
+        if part := round(count, 3) % 1:
+            yield f"of {count.normalize():f} x {name} that are paid for, {part.normalize():f} are rented here"
     if any(line.starts_hour for line in plan.mix):
         yield "what the plan reserves on later days is not simulated"
     if any(line.option is PurchaseOption.SPOT for line in plan.mix):

@@ -15,9 +15,9 @@ from email.message import Message
 from typing import IO
 
 from hcloud import __version__
-from hcloud.errors import UnreachableError, UsageError
+from hcloud.errors import UnreachableError
+from hcloud.model.endpoint import checked_endpoint, is_plain
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _CHUNK = 1 << 18
 _PORTS = {"https": 443, "http": 80}
 _RETRIED = (408, 429, 500, 502, 503, 504)
@@ -47,17 +47,7 @@ class Fetcher:
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:
-        try:
-            parts = urllib.parse.urlsplit(self.endpoint)
-            _ = parts.port
-        except ValueError:
-            raise UsageError("what is named as endpoint is none", hint="write https://host") from None
-        if parts.scheme not in ("https", "http") or not parts.hostname or parts.username:
-            raise UsageError(
-                f"{self.endpoint.rpartition('@')[2]!r} is no endpoint", hint="write https://host or https://host/prefix"
-            )
-        if parts.scheme == "http" and parts.hostname not in LOOPBACK:
-            raise UsageError(f"{self.endpoint!r} is not encrypted", hint="plain http is for this machine only")
+        checked_endpoint(self.endpoint, "the endpoint of prices")
 
     def url(self, path: str) -> str:
         """The address of a path under the endpoint."""
@@ -84,7 +74,8 @@ class Fetcher:
     def _once(self, url: str, progress: Progress) -> bytes:
         named = {"User-Agent": f"hcloud-hybrid/{__version__}", "Accept": "application/json", **self.headers}
         request = urllib.request.Request(url, headers=named)
-        opener = urllib.request.build_opener(_SameHost(self.endpoint))
+        direct = [urllib.request.ProxyHandler({})] if is_plain(self.endpoint) else []
+        opener = urllib.request.build_opener(_SameHost(self.endpoint), *direct)
         try:
             with opener.open(request, timeout=self.limits.silence_seconds) as response:
                 return self._body(response, shown(url), progress)

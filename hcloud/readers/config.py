@@ -143,7 +143,7 @@ class OperationSection(Section):
     runs: Annotated[int, Field(ge=1, le=100_000)] = 200
     confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
     alike: Annotated[float, Field(ge=0, le=1)] = 0.005
-    own_fleet_jobs: Annotated[int, Field(ge=0, le=1_000_000)] = 500
+    own_fleet_jobs: Annotated[int, Field(ge=0, le=1_000_000)] = 10_000
     cloud: str | None = None
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.control.controller import open_pool
 from hcloud.control.state import COMMANDS, Job, Kind, new_control
+from hcloud.model.catalog import Offer
 from hcloud.model.cloud import CloudModel, Quantiles, SizeModel
 from hcloud.model.profile import RESOURCES
 from hcloud.model.strategy import Strategy
@@ -19,18 +21,26 @@ from hcloud.policy.records import Ints, Reals, Table, column, record, table
 from hcloud.sim import world
 from hcloud.sim.engine import open_host
 from hcloud.sim.prepare import Tasks
-from hcloud.sim.shop import Shop
+from hcloud.sim.shop import Beside, Shop
 from hcloud.sim.streams import stream
 
 _SPARE = 1024
 _MOST_DRAWS = 1 << 18
 
 
+class Lot(NamedTuple):
+    """Reserved servers of one type of the shop, and the commitment they are bought as."""
+
+    kind: int
+    servers: int
+    offer: Offer
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """All of a run but its jobs: the strategy, the cloud, what it sells, the reserved servers, the seed, how many
-    samples of the record are taken, and from when to when (s from the first submission) use and dollars count, None for
-    all."""
+    """All of a run but its jobs: the strategy, the cloud, what it sells, the reserved servers of the large type, the
+    seed, how many samples of the record are taken, from when to when (s from the first submission) use and dollars
+    count, None for all, and the reserved servers of other types."""
 
     strategy: Strategy
     cloud: CloudModel
@@ -39,6 +49,19 @@ class Setting:
     seed: int
     samples: int = 240
     window: tuple[float, float] | None = None
+    beside: tuple[Beside, ...] = ()
+
+    @property
+    def lots(self) -> tuple[Lot, ...]:
+        """All that is reserved, the large type first."""
+        kinds = {t.shape.name: at for at, t in enumerate(self.shop.types)}
+        others = (Lot(kinds[b.instance_type], b.servers, b.reserved) for b in self.beside)
+        return (Lot(self.shop.large, self.pool, self.shop.reserved), *others)
+
+    @property
+    def servers(self) -> int:
+        """How many servers are reserved."""
+        return sum(lot.servers for lot in self.lots)
 
 
 def usual_capacity(tasks: int, pool: int, *, journal: bool) -> world.Capacity:
@@ -53,7 +76,8 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Wor
     jobs = job_table(setting, tasks, kinds)
     rules = compose(setting.strategy, setting.shop.large, (column(jobs, "high") // (HALF // SCALE)).tolist())
     control = new_control(rules, kinds, jobs, capacity.servers, capacity.commands)
-    open_pool(control, setting.pool)
+    for lot in setting.lots:
+        open_pool(control, lot.kind, lot.servers)
     series = np.zeros((setting.samples, 4 + 3 * len(kinds)))
     series[:, 0] = sample_times(tasks, setting.samples)
     made = world.World(
@@ -64,10 +88,10 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Wor
         task_table(tasks),
         *world.new_record(capacity, len(kinds)),
         series,
-        np.zeros((setting.samples, setting.pool)),
+        np.zeros((setting.samples, setting.servers)),
     )
     made.tally.since, made.tally.until = setting.window or (0.0, math.inf)
-    for place in range(setting.pool):
+    for place in range(setting.servers):
         open_host(made, place, 0.0)
     return made
 
@@ -141,7 +165,7 @@ def behaviours(model: CloudModel, kinds: Table[Kind]) -> Table[world.Behaviour]:
 
 def draws(setting: Setting, tasks: int) -> Table[world.Draw]:
     """Chance for every instance that may be launched; a very long run uses the same numbers again."""
-    made = table(world.Draw, min(setting.pool + tasks + _SPARE, _MOST_DRAWS))
+    made = table(world.Draw, min(setting.servers + tasks + _SPARE, _MOST_DRAWS))
     purposes = ("spin_up", "spread", "slowness", "phase", "interruption")
     for purpose in purposes:
         column(made, purpose)[:] = stream(setting.seed, f"instance {purpose}").random(len(made))
@@ -163,12 +187,9 @@ def job_table(setting: Setting, tasks: Tasks, kinds: Table[Kind]) -> Table[Job]:
     """What the controller is told about the jobs."""
     made = table(Job, len(tasks))
     size = smallest_fitting(tasks, kinds)
-    rule, large = setting.strategy.mechanism("on_demand").rule, kinds[setting.shop.large]
-    in_large = (tasks.ask <= large.cores) & (tasks.memory <= large.memory)
-    whole = in_large if rule != "smallest-fitting" else np.zeros(len(tasks), np.bool_)
     column(made, "high")[:], column(made, "low")[:] = encoded(tasks.vector)
     column(made, "size_class")[:] = np.maximum(size, 0)
-    column(made, "kind")[:] = np.where(whole, setting.shop.large, size if rule != "none" else -1)
+    column(made, "kind")[:] = _rented_as(setting, tasks, kinds, size)
     if setting.strategy.mechanism("spot").rule != "none":
         column(made, "restartable")[:] = 1 - tasks.service
     for field in ("ask", "memory", "vector", "coin"):
@@ -188,11 +209,28 @@ def encoded(vector: Ints) -> tuple[Ints, Ints]:
 def unplaceable(setting: Setting, tasks: Tasks) -> NDArray[np.bool_]:
     """Which tasks no server holds that the strategy may use: reserved ones, or any type where it rents on demand."""
     kinds = rental_kinds(setting)
-    large = kinds[setting.shop.large]
-    held = (tasks.ask <= large.cores) & (tasks.memory <= large.memory)
+    held = _reservable(setting, tasks, kinds)
     if setting.strategy.mechanism("on_demand").rule != "none":
         held |= smallest_fitting(tasks, kinds) >= 0
     return ~held
+
+
+def _rented_as(setting: Setting, tasks: Tasks, kinds: Table[Kind], size: Ints) -> Ints:
+    """The type that each task is rented: the large one where servers are rented whole, else the smallest; where nothing
+    is rented the large one stands for the reserve. -1 where none holds it."""
+    rule, large = setting.strategy.mechanism("on_demand").rule, setting.shop.large
+    if rule == "none":
+        return np.where(_reservable(setting, tasks, kinds), large, -1)
+    in_large = (tasks.ask <= kinds[large].cores) & (tasks.memory <= kinds[large].memory)
+    return np.where(in_large, large, size) if rule == "full-servers" else size
+
+
+def _reservable(setting: Setting, tasks: Tasks, kinds: Table[Kind]) -> NDArray[np.bool_]:
+    """Which tasks an empty server of a reserved type holds."""
+    held = np.zeros(len(tasks), np.bool_)
+    for lot in setting.lots:
+        held |= (tasks.ask <= kinds[lot.kind].cores) & (tasks.memory <= kinds[lot.kind].memory)
+    return held
 
 
 def smallest_fitting(tasks: Tasks, kinds: Table[Kind]) -> Ints:

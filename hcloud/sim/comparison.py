@@ -86,7 +86,8 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Strategies over the same workload and seeds, and what the scenario states about itself."""
+    """Strategies over the same workload and seeds, what the scenario states about itself, and the types that are
+    reserved ``beside`` the large one."""
 
     workload: str
     jobs: int
@@ -97,6 +98,7 @@ class Comparison:
     strategies: tuple[Compared, ...]
     checks: tuple[Check, ...]
     window: Window | None = None
+    beside: tuple[str, ...] = ()
 
 
 def dollars_per_hour(run: Measures) -> float:

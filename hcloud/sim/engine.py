@@ -109,8 +109,8 @@ def _sample(w: World) -> None:
     for paid in range(3):
         for kind in range(kinds):
             row[4 + paid * kinds + kind] = w.active[paid, kind]
-    capacity = w.control.kinds[w.control.rules.large].cores
     for server in range(w.heat.shape[1]):
+        capacity = w.control.kinds[w.control.servers[server].kind].cores
         w.heat[w.tally.samples, server] = w.control.servers[server].used / capacity
     w.tally.samples += 1
 

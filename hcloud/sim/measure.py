@@ -143,7 +143,7 @@ def measure(outcome: Outcome) -> Measures:
         setting.strategy.name,
         setting.seed,
         len(outcome.tasks),
-        setting.pool,
+        setting.servers,
         _service(outcome),
         _use(outcome),
         _cost(outcome),
@@ -217,7 +217,7 @@ def _use(outcome: Outcome) -> Use:
 
 
 def _cost(outcome: Outcome) -> Cost:
-    shop, tasks = outcome.setting.shop, outcome.tasks
+    tasks = outcome.tasks
     last = float((tasks.submit + tasks.work).max(initial=0.0))
     since, until = outcome.setting.window or (0.0, last)
     ideal = until - since
@@ -232,6 +232,6 @@ def _cost(outcome: Outcome) -> Cost:
         reserved,
         reserved * exact(idle),
         sum((c.dollars for c in rented), Decimal(0)),
-        shop.reserved.term_cost * outcome.setting.pool,
+        sum((lot.offer.term_cost * lot.servers for lot in outcome.setting.lots), Decimal(0)),
         rented,
     )

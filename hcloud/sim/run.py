@@ -59,7 +59,7 @@ def run(
 
     The same setting and jobs give the same bytes. Where a table turns out too short the run is repeated with more room.
     """
-    capacity = usual_capacity(len(tasks), setting.pool, journal=journal)
+    capacity = usual_capacity(len(tasks), setting.servers, journal=journal)
     for _ in range(_MOST_DOUBLINGS):
         made = build(setting, tasks, capacity)
         if _finished(made, len(tasks), advance):
@@ -131,5 +131,5 @@ def charges(outcome: Outcome) -> tuple[Charge, ...]:
 
 def reserved_cost(outcome: Outcome, seconds: float) -> Decimal:
     """The amortised cost of the reserved servers over a span (of at most their term)."""
-    per_hour = amortised_cost(outcome.setting.shop.reserved, 1)
-    return per_hour * outcome.setting.pool * Decimal(repr(float(seconds))) / SECONDS_PER_HOUR
+    per_hour = sum((amortised_cost(lot.offer, 1) * lot.servers for lot in outcome.setting.lots), Decimal(0))
+    return per_hour * Decimal(repr(float(seconds))) / SECONDS_PER_HOUR

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
@@ -40,6 +41,15 @@ class Rentable:
     shape: InstanceType
     on_demand: Offer
     spot: Offer | None
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Servers that are reserved beside those of the large type, of a type with no more vCPUs, and as what."""
+
+    instance_type: str
+    servers: int
+    reserved: Offer
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,39 +122,45 @@ def _is_alike(one: InstanceType, other: InstanceType) -> bool:
     return same and abs(one.memory_gib / one.vcpus - other.memory_gib / other.vcpus) <= _ALIKE
 
 
-def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Jobs) -> Shop:
+def shop_of(
+    book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Jobs, beside: Sequence[Beside] = ()
+) -> Shop:
     """The shop around one large type: every size up to it of its family, processor and GiB per vCPU (and larger ones
-    as far as a job that cannot be split needs them), and the commitment its reserve is bought at (its own on-demand
-    price where there is none, for strategies without reserve).
+    as far as a job that cannot be split needs them), the types reserved ``beside`` it, and the commitment its reserve
+    is bought at (its own on-demand price where there is none, for strategies without reserve).
     """
     key = on_demand.key
     chosen = book.types[key.provider, key.instance_type]
     wanted = Wanted(key.provider, key.region, (chosen.family,), MOST_VCPUS, os=key.os)
     shapes = [t for t in _rentables(book, wanted) if _is_alike(t.shape, chosen)]
     alike = [t for t in shapes if t.shape.vcpus < chosen.vcpus or t.shape.name == chosen.name]
-    large, need = len(alike) - 1, largest_whole(jobs)
+    need = largest_whole(jobs)
     for larger in (t for t in shapes if t.shape.vcpus > chosen.vcpus and not t.shape.name.endswith(".metal")):
         if need.fits(alike[-1].shape):
             break
         alike.append(larger)
+    names = {b.instance_type for b in beside} - {t.shape.name for t in alike}
+    others = _rentables(book, replace(wanted, patterns=tuple(names))) if names else ()
+    types = _in_order((*alike, *others))
     commitment = reserved or _by_ratio(on_demand, 1.0)
     return Shop(
-        tuple(alike),
-        large,
+        types,
+        next(at for at, t in enumerate(types) if t.shape.name == chosen.name),
         commitment,
         book.billing[key.provider],
         book.sustained.get((key.provider, chosen.family)),
     )
 
 
-def shop_for(shop: Shop, strategy: Strategy) -> Shop:
+def shop_for(shop: Shop, strategy: Strategy, beside: Sequence[Beside] = ()) -> Shop:
     """What a strategy rents of what is sold: of the sizes up to its largest only those it names, all above, and always
-    the type that is reserved."""
+    the types that are reserved."""
     rents = strategy.mechanism("on_demand")
     if rents.rule != "smallest-fitting":
         return shop
     sizes, reserved = rents.numbers("sizes_vcpus"), shop.types[shop.large]
-    kept = tuple(t for t in shop.types if t is reserved or t.shape.vcpus in sizes or t.shape.vcpus > max(sizes))
+    held = {reserved.shape.name, *(b.instance_type for b in beside)}
+    kept = tuple(t for t in shop.types if t.shape.name in held or t.shape.vcpus in sizes or t.shape.vcpus > max(sizes))
     return replace(shop, types=kept, large=kept.index(reserved))
 
 
@@ -191,6 +207,10 @@ def _rentables(book: PriceBook, wanted: Wanted) -> tuple[Rentable, ...]:
         if key in book.offers:
             spot = book.offers.get(replace(key, option=PurchaseOption.SPOT))
             found.append(Rentable(shape, book.offers[key], spot))
+    return _in_order(found)
+
+
+def _in_order(found: Iterable[Rentable]) -> tuple[Rentable, ...]:
     return tuple(sorted(found, key=lambda r: (r.shape.vcpus, r.on_demand.hourly, r.shape.name)))
 
 

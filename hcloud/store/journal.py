@@ -53,7 +53,13 @@ def header_line(setup: Setup) -> str:
         {
             "format_version": FORMAT_VERSION,
             "tool_version": __version__,
-            "journal": {"strategy": setup.strategy, "digest": setup.digest, "pool": setup.pool, "start": setup.start},
+            "journal": {
+                "strategy": setup.strategy,
+                "digest": setup.digest,
+                "pool": setup.pool,
+                "start": setup.start,
+                "beside": [list(lot) for lot in setup.beside],
+            },
             "types": [{name: getattr(facts, name) for name in _TYPE} for facts in setup.types],
             "whole_servers": setup.whole_servers,
             "rules": setup.rules._asdict(),
@@ -134,7 +140,9 @@ def _setup(document: dict[str, Any]) -> Setup:
         types = tuple(TypeFacts(**facts) for facts in document["types"])
         whole = bool(document["whole_servers"])
         start = cast("float | None", head["start"])
-        made = Setup(str(head["strategy"]), str(head["digest"]), Rules(**rules), whole, int(head["pool"]), start, types)
+        beside = tuple((int(kind), int(servers)) for kind, servers in head.get("beside", ()))
+        named = str(head["strategy"]), str(head["digest"])
+        made = Setup(*named, Rules(**rules), whole, int(head["pool"]), start, types, beside)
         _check(made)
         return made
     except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -150,7 +158,10 @@ def _check(made: Setup) -> None:
     ]
     if any(isinstance(n, bool) or not isinstance(n, int | float) or not math.isfinite(n) for n in numbers):
         raise EventError("not the first line of a journal: a number is none")
-    if not (0 <= made.rules.large < len(made.types) and 0 <= made.pool <= MOST_POOL and made.rules.period > 0):
+    known = all(0 <= kind < len(made.types) and 0 <= servers <= MOST_POOL for kind, servers in made.lots)
+    if not (known and made.rules.period > 0):
         raise EventError("not the first line of a journal: large, pool or period is out of range")
+    if any(made.types[kind].cores > made.large.cores for kind, _ in made.beside):
+        raise EventError("not the first line of a journal: a reserved type is larger than the large one")
     if not all(name.isprintable() for name in (made.strategy, *(t.name for t in made.types))):
         raise EventError("not the first line of a journal: a name that cannot be printed")

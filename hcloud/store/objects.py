@@ -5,16 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from ipaddress import ip_address
 from typing import Protocol
-from urllib.parse import urlsplit
 
-from hcloud.errors import HcloudError, UsageError, without_secrets
+from hcloud.errors import HcloudError, without_secrets
 
 ABSENT = ""
 """The condition that there is no object of the name."""
 
-_USER = re.compile(r"(?<=//)[^/\s\"'@]*@")
 _QUERY = re.compile(r"(?<=[\w/])\?[^\s\"')]*")
 
 
@@ -98,30 +95,6 @@ class Objects(Protocol):
         """The keys with a prefix that go on without a further ``/``, all of them."""
 
 
-def check_endpoint(url: str, named: str) -> str:
-    """An endpoint that somebody named (in ``named``) as it can be shown and asked: UsageError, without repeating it,
-    where it bears user, password or query, and where it is elsewhere and not encrypted."""
-    try:
-        parts = urlsplit(url)
-        host, _ = parts.hostname or "", parts.port
-    except ValueError:
-        host, parts = "", urlsplit("")
-    if parts.scheme not in ("http", "https") or not host:
-        raise UsageError(f"{named} is no address", hint="write https://host")
-    if parts.username is not None or parts.password is not None or parts.query or parts.fragment:
-        raise UsageError(f"{named} holds a user, a password or a query", hint="an endpoint is scheme, host and port")
-    if parts.scheme == "http" and not _is_loopback(host):
-        raise UsageError(f"{named} is elsewhere and not encrypted", hint="plain http is for this machine only")
-    return url.rstrip("/")
-
-
 def shown(text: str) -> str:
     """A text of an SDK without what addresses in it may hold: users, passwords, signed queries, keys."""
-    return without_secrets(_QUERY.sub("", _USER.sub("", text)))
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+    return without_secrets(_QUERY.sub("", text))

@@ -25,7 +25,8 @@ from hcloud.errors import (
     UnknownOutcomeError,
     UsageError,
 )
-from hcloud.store.objects import ABSENT, ConditionError, Found, LostError, Marked, Writing, check_endpoint, shown
+from hcloud.model.endpoint import checked_endpoint
+from hcloud.store.objects import ABSENT, ConditionError, Found, LostError, Marked, Writing, shown
 from hcloud.store.private_directory import LARGEST
 
 VARIABLE = "AZURE_STORAGE_CONNECTION_STRING"
@@ -167,7 +168,7 @@ def _client(account_url: str, container: str) -> Any:
                 f"{VARIABLE} is no connection string", hint="see az storage account show-connection-string"
             ) from None
         if made.account_name == (urlsplit(account_url).hostname or "").partition(".")[0]:
-            check_endpoint(made.url.partition("?")[0], f"the endpoint in {VARIABLE}")
+            checked_endpoint(made.url.partition("?")[0], f"the endpoint in {VARIABLE}")
             return made
     try:
         from azure.identity import DefaultAzureCredential

@@ -32,6 +32,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
     UsageError,
 )
+from hcloud.model.endpoint import checked_endpoint, is_plain
 from hcloud.model.json_text import parsed
 from hcloud.store.objects import (
     ABSENT,
@@ -41,7 +42,6 @@ from hcloud.store.objects import (
     Marked,
     PutOffError,
     Writing,
-    check_endpoint,
     shown,
 )
 from hcloud.store.private_directory import LARGEST
@@ -67,8 +67,9 @@ class GoogleObjects:
     def __init__(self, bucket: str, session: requests.Session | None = None, emulator: str = "") -> None:
         self._bucket = bucket
         named = emulator if "://" in emulator else f"http://{emulator}"
-        self._base = check_endpoint(named, VARIABLE) if emulator else PUBLIC
+        self._base = checked_endpoint(named, VARIABLE) if emulator else PUBLIC
         self._session = session or (_plain() if emulator else _signed())
+        self._session.trust_env = not is_plain(self._base)  # what is not encrypted goes through no proxy
 
     @property
     def where(self) -> str:

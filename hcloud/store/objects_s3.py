@@ -20,6 +20,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
     UsageError,
 )
+from hcloud.model.endpoint import checked_endpoint, is_plain
 from hcloud.store.objects import (
     ABSENT,
     ConditionError,
@@ -28,7 +29,6 @@ from hcloud.store.objects import (
     Marked,
     PutOffError,
     Writing,
-    check_endpoint,
     shown,
 )
 from hcloud.store.private_directory import LARGEST
@@ -184,7 +184,7 @@ def _client() -> Any:
         raise UsageError(
             f"the client for S3 cannot be made: {shown(str(error))}", hint="see AWS_PROFILE and AWS_REGION"
         ) from None
-    check_endpoint(
-        str(made.meta.endpoint_url), "the endpoint of S3 (AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_S3, endpoint_url)"
-    )
+    named = "the endpoint of S3 (AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_S3, endpoint_url)"
+    if is_plain(checked_endpoint(str(made.meta.endpoint_url), named)):
+        made = boto3.client("s3", config=config.merge(Config(proxies={})))  # unencrypted: through no proxy
     return made

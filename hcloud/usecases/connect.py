@@ -93,7 +93,10 @@ def in_memory(settings: CloudSettings, plan: str = "", begins: float | None = No
     cloud.world.semantics = replace(there, types=tuple(sorted({*there.types, *settings.hourly})))
     cloud.world.hourly, cloud.world.spot_hourly = dict(settings.hourly), dict(settings.spot_hourly)
     cloud.world.endpoint = IN_MEMORY
-    cloud.world.templating = partial(_rehearsed, settings)
+    account = settings.account or there.account
+    cloud.world.templating = partial(
+        _rehearsed, replace(settings, account=account if settings.cloud in ACCOUNTS else "")
+    )
     return cloud
 
 
@@ -101,8 +104,8 @@ def _rehearsed(settings: CloudSettings, instance_types: Sequence[str]) -> Launch
     """What a cloud rehearsed in memory launches machines with: as its provider says, without the SDK."""
     name = settings.cloud
     translate: Any = importlib.import_module(f"hcloud.providers.{name}.translate")
-    place = (settings.region, settings.account or ("any" if name in ACCOUNTS else ""))
-    found: LaunchTemplate = translate.template(instance_types, _own_settings(name, settings.options, *place))
+    own = _own_settings(name, settings.options, settings.region, settings.account)
+    found: LaunchTemplate = translate.template(instance_types, own)
     return found
 
 

@@ -21,6 +21,10 @@ LEDGER = Path(".hcloud") / "fake-aws.json"
 class DemoError(HcloudError):
     """A step did not do what it should; carries what it said."""
 
+    def lines(self) -> list[str]:
+        """What it should have done, then its screen."""
+        return str(self).split("\n")
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:

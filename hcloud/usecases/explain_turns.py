@@ -63,14 +63,15 @@ def _servers(setup: Setup, now: Situation, ask: int, ahead: Ahead) -> Iterator[T
     least = -(-(ahead.ask + ask) // setup.large.cores) if ahead.jobs else 1
     for more in range(least, min(least + MOST_SERVERS, MOST_SERVERS) + 1):
         if choose(setup.rules, with_servers(setup, now, more, ahead))[0] == codes.RESERVED:
-            yield Turn("reserved servers", setup.pool, setup.pool + more, "the reserve", "servers")
+            yield Turn("reserved servers", len(setup.reserve), len(setup.reserve) + more, "the reserve", "servers")
             return
 
 
 def with_servers(setup: Setup, now: Situation, more: int, ahead: Ahead) -> Situation:
     """The situation with so many empty servers more, and those that waited placed on them."""
-    held = now.utilisation * setup.pool + ahead.ask / setup.large.cores
-    return now._replace(utilisation=held / (setup.pool + more), room=1)
+    cores = setup.reserved_cores
+    held = now.utilisation * cores + ahead.ask
+    return now._replace(utilisation=held / (cores + more * setup.large.cores), room=1)
 
 
 def _quality(setup: Setup, now: Situation, chosen: int) -> Iterator[Turn]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +75,7 @@ def setup_of_run(outcome: Outcome) -> Setup:
     setting, control = outcome.setting, outcome.world.control
     rules = Rules._make(getattr(control.rules, name).item() for name in Rules._fields)
     made = setup_of(setting.strategy, rules, control.kinds, setting.shop, setting.pool)
-    return Setup(made.strategy, made.digest, rules, made.whole_servers, made.pool, 0.0, made.types)
+    return replace(made, start=0.0, beside=tuple((lot.kind, lot.servers) for lot in setting.lots[1:]))
 
 
 def journal_entries(outcome: Outcome, setup: Setup) -> Iterator[Entry]:
@@ -115,8 +116,8 @@ class Reading:
         self._names, self._tails = job_names(outcome), tails_by_task(outcome).tolist()
         fields = [outcome.of_lines(name).tolist() for name in ("code", "a", "b", "c", "d", "time", "value")]
         self._lines: list[Line] = list(zip(*fields, strict=True))
-        self._numbers = {slot: slot for slot in range(setup.pool)}
-        self._next = setup.pool
+        self._numbers = {slot: slot for slot in range(len(setup.reserve))}
+        self._next = len(self._numbers)
 
     def entries(self) -> Iterator[Entry]:
         """In order, and at last the time at which the record ends."""

@@ -12,25 +12,24 @@ from decimal import Decimal
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 from uuid import uuid4
 
 from hcloud.catalog.book import OnDemandRates, PriceBook
 from hcloud.control.ports import Size
-from hcloud.errors import EvidenceError, StaleError, UsageError, did_you_mean
+from hcloud.errors import StaleError, UsageError, did_you_mean
 from hcloud.live.clock import SystemClock
 from hcloud.live.guards import Approval
 from hcloud.live.patience import Limits, Patience
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.change import ChangeSet, Shape, Slot
+from hcloud.model.endpoint import is_here
 from hcloud.model.live import CLOUDS, CommitmentOrder, LaunchTemplate
 from hcloud.model.plan import Plan
 from hcloud.model.state import State
 from hcloud.planning.change_digest import place_digest, signed
 from hcloud.planning.diff import Terms, changes
 from hcloud.planning.slots import Place, in_zones, slots_of
-from hcloud.providers.http import LOOPBACK
 from hcloud.readers.config import DEFAULT_REGIONS, Loaded, MarketSection
 from hcloud.readers.live_sections import FleetSection
 from hcloud.store.crash import crash_from
@@ -44,6 +43,7 @@ from hcloud.usecases.launch_template import (
     types_coming,
     user_data,
 )
+from hcloud.usecases.price_age import OLDEST_PRICE_SECONDS, AllowedAge
 from hcloud.usecases.sources import check_regions, open_prices
 from hcloud.usecases.state import open_store
 
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from hcloud.control.ports import Clock, Cloud, MendableStore
     from hcloud.fake.memory import MemoryCloud
 
-DAY = 86_400
-OLDEST_PRICE_SECONDS = 30 * DAY
 LOOKING_SECONDS = 20.0  # ours
 FAKE = "fake"
 FAKE_FILE = "fake-{}.json"
@@ -152,7 +150,8 @@ class LiveGround:
         stored = self.store.load()
         if found.coming:
             template = begun.template if begun else self._template(found, stored)
-            found = replace(found, template=template, notes=(*found.notes, *ordered_otherwise(observed, template)))
+            notes = (*found.notes, *ordered_otherwise(observed, template))
+            found = replace(found, template=template, notes=notes, warnings=self._warnings(found))
         if stored is None:
             found = replace(found, base=replace(found.base, place=place_digest(self.where)))
         return signed(found)
@@ -180,26 +179,21 @@ class LiveGround:
     @property
     def is_rehearsal(self) -> bool:
         """Whether it is a fake: in this process, or on this machine."""
-        endpoint = urlsplit(self.loaded.config.live.endpoint or "").hostname
-        return self.selection.startswith(FAKE) or endpoint in LOOPBACK
+        return self.selection.startswith(FAKE) or is_here(self.loaded.config.live.endpoint or "")
 
     def check_prices(self, found: ChangeSet) -> None:
-        """EvidenceError where a machine would come at a price that is older than allowed (30 days where the
+        """EvidenceError where a machine would be launched at a price that is older than allowed (30 days where the
         configuration says nothing); a rehearsal costs nothing."""
-        if self.is_rehearsal or self.is_local:
-            return
-        provider = Provider(self.place.provider)
-        allowed = self.loaded.config.prices.max_age or OLDEST_PRICE_SECONDS
-        coming = {c.address for c in found.to_do if c.count}
-        wanted = {(s.instance_type, slot.option) for slot in found.slots if slot.address in coming for s in slot.shapes}
-        for name, option in sorted(wanted):
-            key = OfferKey(provider, self.place.region, name, option)
-            age = (self.today - self.book.offer(key).origin.day).days
-            if age * DAY > allowed:
-                raise EvidenceError(
-                    f"{key}: its price is {age} days old, {allowed // DAY} are allowed where machines come of it",
-                    hint="hcloud pricing refresh, or set prices.max_age",
-                )
+        if not (self.is_rehearsal or self.is_local):
+            self._allowed_age.check(found, self.book)
+
+    def _warnings(self, found: ChangeSet) -> tuple[str, ...]:
+        """What apply would refuse later."""
+        return () if self.is_rehearsal or self.is_local else self._allowed_age.warnings(found, self.book)
+
+    @property
+    def _allowed_age(self) -> AllowedAge:
+        return AllowedAge(self.place, self.today, self.loaded.config.prices.max_age or OLDEST_PRICE_SECONDS)
 
     def size_of(self, instance_type: str) -> Size:
         """How large a type is, by the price tables."""

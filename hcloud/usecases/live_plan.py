@@ -43,7 +43,9 @@ def plan_live(ground: LiveGround, at: datetime, progress: Progress = unheard) ->
             check_startable(plan, ground)
             terms = replace(terms, said=tuple(left_to_others(plan, ground.place)))
     found = ground.changes(ground.slots(plan), terms)
-    return Planned(None if plan is None else replace(plan, changes=found), found)
+    if plan is None:
+        return Planned(None, found)
+    return Planned(replace(plan, changes=found, warnings=(*found.warnings, *plan.warnings)), found)
 
 
 def check_startable(plan: Plan, ground: LiveGround) -> None:

@@ -18,7 +18,7 @@ from hcloud.readers.clouds import load_cloud
 from hcloud.readers.config import Config, Loaded, ProfilesSection, WorkloadSection
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.measure import measure
-from hcloud.sim.shop import shop_of
+from hcloud.sim.shop import Beside, shop_of
 from hcloud.store.plan_file import load_plan
 from hcloud.usecases.plan import without_gpu_jobs
 from hcloud.usecases.progress import Progress
@@ -54,7 +54,7 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
     if plan.operation is not None or not plan.mix:
         return None
     fleet, cloud = fleet_of(plan), config.operation.cloud or f"measured-{plan.mix[0].provider}"
-    told = Prediction(fleet.strategy, fleet.on_demand.instance_type, fleet.servers, cloud, plan.seed)
+    told = Prediction(fleet.strategy, fleet.reserved, cloud, plan.seed)
     most = config.operation.own_fleet_jobs
     if not isinstance(workload, Jobs):
         return replace(told, why_not="a demand series holds no jobs")
@@ -75,10 +75,11 @@ def _too_many(jobs: int, most: int) -> str:
 def _study(plan: Plan, fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Config) -> Study:
     jobs, book = found
     commitment = None if fleet.commitment is None else book.offer(fleet.commitment)
-    shop = shop_of(book, book.offer(fleet.on_demand), commitment, jobs)
+    beside = tuple(Beside(key.instance_type, servers, book.offer(key)) for key, servers in fleet.beside)
+    shop = shop_of(book, book.offer(fleet.on_demand), commitment, jobs, beside)
     cloud = load_cloud(config.operation.cloud or f"measured-{fleet.on_demand.provider}")
     scenario = config.workload.scenario
-    return Study(jobs, cloud, shop, True, plan.seed, scenario, window_of(jobs), drop_unplaceable=True)
+    return Study(jobs, cloud, shop, True, plan.seed, scenario, window_of(jobs), drop_unplaceable=True, beside=beside)
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: Asked) -> Accurac
     step = max(plan.step_seconds, LEAST_STEP)
     counted = plan.workload.window
     window = None if counted is None else (counted.start - counted.first, counted.end - counted.first)
-    span = span_of(journeys, told.setup.pool * told.setup.large.cores, follower.last, step, window)
+    span = span_of(journeys, told.setup.reserved_cores, follower.last, step, window)
     return _accuracy((plan, plan_file), actual, asked, _Ran(quality_of("all jobs", journeys), span))
 
 

@@ -71,27 +71,29 @@ def _where(loaded: Loaded, place: Place) -> tuple[Provider, str]:
 
 
 def _pool(told: Told, tariff: Tariff, wanted: str | None) -> tuple[Commitment, ...]:
-    if not told.pool:
-        return ()
-    offer = _bought_as(told.pool_type, tariff, wanted)
     starts = datetime.fromtimestamp(told.period.start, UTC)
+    return tuple(
+        _commitment(POOL if number == 0 else f"{POOL}-{name}", _bought_as(name, tariff, wanted), servers, starts)
+        for number, (name, servers) in enumerate(told.pool.items())
+    )
+
+
+def _commitment(name: str, offer: Offer, servers: int, starts: datetime) -> Commitment:
     key = offer.key
-    return (
-        Commitment(
-            id=POOL,
-            option=key.option,
-            offering="",
-            instance_type=key.instance_type,
-            count=0 if key.option.is_spend_based else told.pool,
-            term_years=key.term_years,
-            payment=key.payment,
-            state="active",
-            starts=starts,
-            ends=starts + timedelta(hours=key.term_years * HOURS_PER_YEAR),
-            upfront=offer.upfront * told.pool,
-            hourly=offer.hourly * told.pool,
-            currency="USD",
-        ),
+    return Commitment(
+        id=name,
+        option=key.option,
+        offering="",
+        instance_type=key.instance_type,
+        count=0 if key.option.is_spend_based else servers,
+        term_years=key.term_years,
+        payment=key.payment,
+        state="active",
+        starts=starts,
+        ends=starts + timedelta(hours=key.term_years * HOURS_PER_YEAR),
+        upfront=offer.upfront * servers,
+        hourly=offer.hourly * servers,
+        currency="USD",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
@@ -19,12 +20,11 @@ DATES_FROM = 1e8
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a journal says was rented, when it began and ended, and the type its pool consists of."""
+    """What a journal says was rented, when it began and ended, and so many of each type in its ``pool``."""
 
     rented: tuple[Usage, ...]
     period: Period
-    pool: int
-    pool_type: str
+    pool: dict[str, int]
 
 
 def is_dated(setup: Setup, entries: Iterable[Event | Decision]) -> bool:
@@ -39,15 +39,13 @@ def rented_in(setup: Setup, entries: tuple[Event | Decision, ...], origin: int) 
     begins = setup.start if setup.start is not None else (entries[0].at if entries else 0.0)
     ends = max((e.at for e in entries), default=begins)
     period = Period(origin + math.floor(begins), origin + max(math.ceil(ends), math.floor(begins) + 1))
-    pool = _pool(setup, period)
-    return Told((*pool, *_launched(entries, origin)), period, setup.pool, setup.large.name)
+    names = [setup.types[kind].name for kind in setup.reserve]
+    return Told((*_pool(names, period), *_launched(entries, origin)), period, dict(Counter(names)))
 
 
-def _pool(setup: Setup, period: Period) -> Iterator[Usage]:
-    for number in range(setup.pool):
-        yield Usage(
-            f"{RESERVED}-{number}", RESERVED, setup.large.name, "", PurchaseOption.ON_DEMAND, period.start, period.end
-        )
+def _pool(names: Iterable[str], period: Period) -> Iterator[Usage]:
+    for number, name in enumerate(names):
+        yield Usage(f"{RESERVED}-{number}", RESERVED, name, "", PurchaseOption.ON_DEMAND, period.start, period.end)
 
 
 def _launched(entries: Iterable[Event | Decision], origin: int) -> Iterator[Usage]:

@@ -47,9 +47,10 @@ def compare(
     made = [Compared(s.name, tuple(r), f, dropped=study.dropped) for s, r, f in told]
     checks = self_check(study.scenario, study.jobs) if study.scenario in RECIPES else ()
     name, shop = study.jobs.provenance.name, study.shop
+    large = shop.types[shop.large].shape.name
     return Comparison(
         name, len(study.jobs), study.cloud.name, shop, study.profiled, chosen, tuple(with_front(made)), checks,
-        study.window,
+        study.window, tuple(dict.fromkeys(b.instance_type for b in study.beside if b.instance_type != large)),
     )  # fmt: skip
 
 
@@ -62,8 +63,8 @@ def _kept(outcome: Outcome, measures: Measures) -> Simulated:
 
 def _timeline(outcome: Outcome) -> Timeline:
     series, types = outcome.world.series, outcome.setting.shop.types
-    rented, large = {}, types[outcome.setting.shop.large].shape
-    vcpus = {RESERVED: float(large.vcpus)}
+    rented, servers = {}, outcome.setting.servers
+    vcpus = {RESERVED: outcome.world.control.desk.pool / 1000 / servers if servers else 0.0}
     for paid, suffix in ((RENTED, "on-demand"), (INTERRUPTIBLE, "spot")):
         for at, rentable in enumerate(types):
             counts = series[:, 4 + paid * len(types) + at]
@@ -72,7 +73,7 @@ def _timeline(outcome: Outcome) -> Timeline:
                 rented[name], vcpus[name] = counts.copy(), float(rentable.shape.vcpus)
     return Timeline(
         series[:, 0].copy(),
-        outcome.setting.pool,
+        servers,
         rented,
         vcpus,
         series[:, 1].copy(),

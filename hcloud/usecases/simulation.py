@@ -25,7 +25,7 @@ from hcloud.sim.fitting import Room, held_by_some, work_share
 from hcloud.sim.prepare import Tasks, origin, tasks_of
 from hcloud.sim.run import Outcome, run
 from hcloud.sim.scenarios import scenario
-from hcloud.sim.shop import Shop, Wanted, fitting_shop, open_shop, shop_for
+from hcloud.sim.shop import Beside, Shop, Wanted, fitting_shop, open_shop, shop_for
 from hcloud.units import counted
 from hcloud.usecases.sources import check_regions, open_prices, open_workload
 
@@ -60,7 +60,7 @@ class Study:
     """A workload, the cloud it runs in, what that cloud sells, and whether jobs are profiled first; ``scenario`` names
     the generated scenario, if it is one, so that other seeds can be drawn; ``seed`` is the first. Use and dollars are
     those of the ``window``, of all of the run where it is None; jobs that fit no type are an error unless they are to
-    be dropped."""
+    be dropped. Servers of other types may be reserved ``beside`` those of the large one."""
 
     jobs: Jobs
     cloud: CloudModel
@@ -71,6 +71,7 @@ class Study:
     window: Window | None = None
     drop_unplaceable: bool = False
     dropped: Dropped = NOTHING_DROPPED
+    beside: tuple[Beside, ...] = ()
 
 
 def open_study(loaded: Loaded, asked: Asked, today: date, progress: Callable[[float], None] | None = None) -> Study:
@@ -181,11 +182,13 @@ def pool_for(study: Study, strategy: Strategy) -> int:
 
 
 def setting_for(study: Study, strategy: Strategy, pool: int | None = None) -> Setting:
-    """A strategy in the study, with its own reserve unless ``pool`` states another."""
+    """A strategy in the study, with its own reserve unless ``pool`` states another; servers of other types that the
+    study reserves stand beside a reserve."""
     informed = strategy_for(study, strategy)
     servers = pool_for(study, informed) if pool is None else pool
-    shop = shop_for(study.shop, informed)
-    return Setting(informed, study.cloud, shop, servers, study.seed, window=_counted(study))
+    beside = study.beside if servers else ()
+    shop = shop_for(study.shop, informed, beside)
+    return Setting(informed, study.cloud, shop, servers, study.seed, window=_counted(study), beside=beside)
 
 
 def _counted(study: Study) -> tuple[float, float] | None:

@@ -13,7 +13,8 @@ from hcloud import __version__
 from hcloud.model.change import Action, Change, ChangeSet, How
 from hcloud.units import counted, harmless
 from hcloud.views.console import Terminal
-from hcloud.views.tables import hanging
+from hcloud.views.launched_with import as_lines
+from hcloud.views.lines import hanging
 
 if TYPE_CHECKING:
     from hcloud.live.outcome import Outcome
@@ -27,22 +28,26 @@ NAMED = 3
 
 
 def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
-    """The changes, what is refused, and what it costs."""
+    """The changes, what machines are launched with, what is refused, and what it costs."""
     base, width = changes.base, terminal.out.width
+    for warning in changes.warnings:
+        terminal.warn(warning)
     terminal.show(Text.assemble(("changes", "bold"), f" in {base.scope}, state {base.lineage[:8]} #{base.serial}"))
     rows = [_cells(change) for change in changes.changes]
     widths = [max((len(row[c]) for row in rows), default=0) for c in range(3)]
     for change, row in zip(changes.changes, rows, strict=True):
         terminal.show(*_lines(change, row, widths, width))
+    if changes.template is not None:
+        terminal.show(*as_lines(changes.template, width))
     for refusal in changes.refusals:
         where = f"{refusal.address}: " if refusal.address else ""
-        said = hanging(harmless(f"{where}{refusal.why}{_named(refusal.ids)}"), width, "! ")
+        said = hanging(f"{where}{refusal.why}{named(refusal.ids)}", width, "! ")
         said.stylize("red", 0, 1)
         terminal.show(said)
     for note in changes.notes:
-        terminal.show(hanging(harmless(note), width, "  ", "dim"))
+        terminal.show(hanging(note, width, "  ", "dim"))
     for line in totals(changes):
-        terminal.show(hanging(harmless(line), width, ""))
+        terminal.show(hanging(line, width, ""))
 
 
 def totals(changes: ChangeSet) -> Iterator[str]:
@@ -76,7 +81,7 @@ def _lines(change: Change, row: Sequence[str], widths: Sequence[int], width: int
     address, what, money = row
     head = f"{change.action.value} {address:<{widths[0]}}  {what:<{widths[1]}}  {money:>{widths[2]}}"
     how = "" if change.how in (How.LAUNCH, How.TERMINATE) else f"{change.how}: "
-    why = harmless(f"{how}{change.reason}{_named(change.ids)}")
+    why = harmless(f"{how}{change.reason}{named(change.ids)}")
     if len(head) > width:
         head = f"{change.action.value} {address}  {what}  {money}"
     together = f"{head}  {why}"
@@ -87,7 +92,8 @@ def _lines(change: Change, row: Sequence[str], widths: Sequence[int], width: int
         yield hanging(why, width, BELOW)
 
 
-def _named(ids: tuple[str, ...]) -> str:
+def named(ids: tuple[str, ...]) -> str:
+    """The first ids of some machines in brackets, and how many more there are."""
     if not ids:
         return ""
     more = f" and {len(ids) - NAMED} more" if len(ids) > NAMED else ""
@@ -103,14 +109,14 @@ def show_outcome(outcome: Outcome, terminal: Terminal) -> None:
     """What came of it: never better than it is."""
     colour = {"converged": "green", "partial": "yellow", "unknown": "red"}[outcome.result]
     said = f"{len(outcome.launched)} launched, {len(outcome.ended)} ended, {counted(outcome.calls, 'request')}"
-    terminal.out.print(Text.assemble((str(outcome.result), colour), f": {said}"))
+    terminal.show(Text.assemble((str(outcome.result), colour), f": {said}"))
     for shortfall in outcome.shortfalls:
         tried = f"tried {', '.join(shortfall.tried)}" if shortfall.tried else "nothing was tried"
         terminal.warn(f"{shortfall.address}: {shortfall.missing} missing; {tried}")
     for problem in outcome.problems:
         terminal.warn(problem)
     if outcome.error is not None:
-        terminal.warn(str(outcome.error))
+        terminal.warn(*outcome.error.lines())
         if outcome.error.hint:
             terminal.note(f"hint: {outcome.error.hint}")
     for asked in outcome.open:

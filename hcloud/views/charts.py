@@ -73,11 +73,11 @@ class SeriesChart:
         return [sum(step) for step in zip(*(layer.values for layer in self.layers), strict=True)]
 
 
-def terminal_series(chart: SeriesChart, width: int, height: int = 8) -> str:
+def terminal_series(chart: SeriesChart, width: int, height: int = 8) -> list[str]:
     """The total as columns of blocks (mean) with light shade up to the most in each column, and both axes labelled."""
     total = chart.total()
     if not total:
-        return "no steps to draw"
+        return ["no steps to draw"]
     top = _top(chart)
     labels = _row_labels(top, height)
     margin, columns = _layout(chart, width, height)
@@ -89,7 +89,7 @@ def terminal_series(chart: SeriesChart, width: int, height: int = 8) -> str:
         lines.append(f"{shown:>{margin - 1}} ┤{cells}" if shown else f"{'':>{margin}}│{cells}")
     lines.append(f"{'0':>{margin - 1}} └{'─' * columns}")
     lines.append(" " * (margin + 1) + _time_axis(chart, columns))
-    return "\n".join(line.rstrip() for line in lines)
+    return [line.rstrip() for line in lines]
 
 
 def terminal_legend(chart: SeriesChart, width: int, height: int = 8) -> str:

@@ -6,19 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
-
 from hcloud import __version__
 from hcloud.model.profile import RESOURCES, Aspect, Predicted, Row
 from hcloud.policy.quality import SCALE
-from hcloud.units import counted, harmless
-from hcloud.views.tables import Figures, fitted, hanging
+from hcloud.units import counted
+from hcloud.views.lines import hanging
+from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from hcloud.usecases.classify import Answer
     from hcloud.views.console import Terminal
+    from hcloud.views.lines import Shown
 
 FORMAT_VERSION = "1.0"
 WORDS = {
@@ -43,7 +41,7 @@ def show_answers(answers: Sequence[Answer], terminal: Terminal) -> None:
 def _show(answer: Answer, terminal: Terminal) -> None:
     profile, estimate = answer.profile, answer.estimate
     head = f"{profile.app}: {profile.kind.name.lower()}, {profile.metric.name} in {profile.metric.unit}"
-    terminal.show(escape(f"{head} · beside {counted(answer.known_apps, 'application')} seen before"), "")
+    terminal.show(f"{head} · beside {counted(answer.known_apps, 'application')} seen before", "")
     interference = {a: estimate.rows[a] for a in (Aspect.TOLERATED, Aspect.CAUSED) if a in estimate.rows}
     if interference:
         terminal.show(_scores(interference, terminal.out.width), "")
@@ -51,11 +49,11 @@ def _show(answer: Answer, terminal: Terminal) -> None:
         if not aspect.is_interference:
             terminal.show(_performance(answer, row, terminal.out.width), "")
     for line in _said(answer):
-        terminal.show(hanging(harmless(line), terminal.out.width, "· "))
+        terminal.show(hanging(line, terminal.out.width, "· "))
     terminal.show("")
 
 
-def _scores(rows: Mapping[Aspect, Row], width: int) -> RenderableType:
+def _scores(rows: Mapping[Aspect, Row], width: int) -> Shown:
     names = ("resource", *(word for aspect in rows for word in (WORDS[aspect], "from - to", "")))
     cells = []
     for resource in RESOURCES:
@@ -77,7 +75,7 @@ def _how(predicted: Predicted) -> str:
     return "measured" if predicted.measured else "predicted"
 
 
-def _performance(answer: Answer, row: Row, width: int) -> RenderableType:
+def _performance(answer: Answer, row: Row, width: int) -> Shown:
     """Sizes and node counts in their order, types from best to worst."""
     order = [r.column for r in answer.types] if row.aspect is Aspect.TYPES else list(row.columns)
     shown = order[:_MOST_ROWS]

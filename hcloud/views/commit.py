@@ -7,19 +7,16 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from rich.table import Table
-from rich.text import Text
 
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.purchase import Refund
 from hcloud.planning.purchase_reconciled import sentences
-from hcloud.units import cents, format_money, harmless, plain
+from hcloud.units import cents, format_money, plain
 from hcloud.views.console import Terminal
 from hcloud.views.plan import SHORT, said_of_risk
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from hcloud.model.live import Commitment, CommitmentOrder
     from hcloud.model.plan import Plan
     from hcloud.model.purchase import ExitTerms, Need, PurchaseItem, PurchasePlan
@@ -29,6 +26,7 @@ if TYPE_CHECKING:
     from hcloud.usecases.commit_list import Holdings, Pair
     from hcloud.usecases.commit_plan import Planned
     from hcloud.usecases.commit_recommend import Recommendation
+    from hcloud.views.lines import Shown
 
 
 def show_recommendation(found: Recommendation, terminal: Terminal) -> None:
@@ -49,11 +47,11 @@ def _point(line: str) -> Table:
     grid = Table.grid(padding=(0, 1))
     grid.add_column()
     grid.add_column(overflow="fold")
-    grid.add_row("·", Text(line))
+    grid.add_row("·", line)
     return grid
 
 
-def _needs_table(needs: Sequence[Need], width: int) -> RenderableType:
+def _needs_table(needs: Sequence[Need], width: int) -> Shown:
     names = ("commitment", "wanted", "held", "buy", "upfront", "total", "pays above")
     rows = [
         (
@@ -139,7 +137,7 @@ def _show_standing(
 
 def _told(found: Commitment) -> str:
     what = _named(found.instance_type, found.option, found.term_years, found.payment)
-    return harmless(f"{found.count or ''} {what}".strip())
+    return f"{found.count or ''} {what}".strip()
 
 
 def show_planned(found: Planned, out: str, terminal: Terminal) -> None:
@@ -158,7 +156,7 @@ def show_planned(found: Planned, out: str, terminal: Terminal) -> None:
     terminal.note(f"then: HYC_ALLOW_PURCHASE=1 hcloud commit apply {out} (with the --cloud of this plan)")
 
 
-def purchase_table(plan: PurchasePlan, width: int) -> RenderableType:
+def purchase_table(plan: PurchasePlan, width: int) -> Shown:
     """The purchases of a plan with their sum."""
     names = ("purchase", "count", "upfront", "$/h", "total", "key")
     rows = [_item(i) for i in plan.items]
@@ -199,7 +197,7 @@ def show_applied(found: Applied, terminal: Terminal) -> None:
     for bought in found.purchased:
         what, much, _, _, money, _ = _item(bought.item)
         outcome = f"{bought.outcome} before" if bought.before else str(bought.outcome)
-        rows.append((what, much, money, outcome, harmless(bought.id)))
+        rows.append((what, much, money, outcome, bought.id))
     terminal.show(fitted(Figures(names, rows, frozenset({1, 2})), terminal.out.width))
     if all(b.before for b in found.purchased):
         terminal.note("this purchase plan was bought before: nothing was done")
@@ -210,9 +208,7 @@ def show_resolved(found: Sequence[Recorded], terminal: Terminal) -> None:
     if not found:
         terminal.show("nothing is unknown")
     for recorded in found:
-        terminal.show(
-            harmless(f"{recorded.intent.key} {recorded.intent.address}: {recorded.outcome} {recorded.id}").strip()
-        )
+        terminal.show(f"{recorded.intent.key} {recorded.intent.address}: {recorded.outcome} {recorded.id}".strip())
 
 
 def show_holdings(found: Holdings, terminal: Terminal) -> None:
@@ -242,9 +238,9 @@ def _pair(pair: Pair, *, asked: bool) -> tuple[str, ...]:
     if held is not None:
         what, ends, name = what or _told(held), held.ends or ends, held.id
     cloud = held.state if held is not None else "not listed" if asked else ""
-    return harmless(what), money, ledger, cloud, f"{ends:%Y-%m-%d}" if ends else "", harmless(name)
+    return what, money, ledger, cloud, f"{ends:%Y-%m-%d}" if ends else "", name
 
 
 def show_cancellable(found: Commitment, way: WayOut, terminal: Terminal) -> None:
     """What is about to be given back, and by which terms, on stderr."""
-    terminal.err.print(harmless(f"{found.id}: {_told(found)}, {found.state}; {way.why}"), markup=False)
+    terminal.tell(f"{found.id}: {_told(found)}, {found.state}; {way.why}")

@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TextIO
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group
 from rich.text import Text
 
 from hcloud.units import harmless
+from hcloud.views.lines import Shown, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,10 +46,14 @@ class Terminal:
         plain = not color or bool(os.environ.get("NO_COLOR"))
         return cls(_console(sys.stdout, plain), _console(sys.stderr, plain), quiet)
 
-    def show(self, *results: RenderableType) -> None:
-        """Print results for people on stdout."""
-        for result in map(_harmless, results):
+    def show(self, *results: Shown) -> None:
+        """Print results for people on stdout: lines, and tables of them."""
+        for result in results:
             _put(self.out, result)
+
+    def say(self, line: str, *, wrong: bool = False) -> None:
+        """Put one line for people on stdout, or on stderr what is ``wrong``, not folded: other programs look for it."""
+        (self.err if wrong else self.out).file.write(f"{harmless(line)}\n")
 
     def write(self, text: str) -> None:
         """Write text for machines or files on stdout, byte for byte, with one final newline."""
@@ -58,16 +63,18 @@ class Terminal:
         """Write a JSON document on stdout in the order it was built."""
         self.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
 
-    def warn(self, message: str) -> None:
-        """Say on stderr what needs attention; also when quiet."""
-        self.tell(Text.assemble(("warning:", "yellow"), " ", harmless(message)))
+    def warn(self, message: str, *more: str) -> None:
+        """Say on stderr what needs attention, in one line or ``more``; also when quiet."""
+        self.tell(Text.assemble(("warning:", "yellow"), " ", message))
+        for line in more:
+            self.tell(line)
 
     def note(self, message: str) -> None:
         """Say on stderr what was done; silent when quiet."""
         if not self.quiet:
-            self.tell(Text(harmless(message)))
+            self.tell(message)
 
-    def tell(self, said: RenderableType) -> None:
+    def tell(self, said: Shown) -> None:
         """Put something on stderr."""
         _put(self.err, said)
 
@@ -77,10 +84,12 @@ class Terminal:
         if self.quiet or not self.err.is_terminal:
             yield lambda done: None
             return
-        from rich.progress import Progress
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-        with Progress(console=self.err, transient=True) as bar:
-            task = bar.add_task(title, total=total)
+        text = TextColumn("{task.description}", markup=False)
+        columns = (text, BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=self.err, transient=True) as bar:
+            task = bar.add_task(harmless(title), total=total)
             yield lambda done: bar.update(task, completed=done)
 
     @contextmanager
@@ -89,7 +98,7 @@ class Terminal:
         if self.quiet or not self.err.is_terminal:
             yield
             return
-        sign = self.err.status(f"[dim]{title}[/]")
+        sign = self.err.status(Text(harmless(title), style="dim"))
         soon = threading.Timer(SOON_SECONDS, sign.start)
         soon.daemon = True
         soon.start()
@@ -116,8 +125,9 @@ def plain_table(
     return table
 
 
-def _put(console: Console, result: RenderableType) -> None:
+def _put(console: Console, shown: Shown) -> None:
     """Print; into a pipe without the blanks at the ends of lines that pad cells to their columns."""
+    result = Group(printable(shown))  # Rich would join bare texts into one of its own
     if console.is_terminal:
         console.print(result)
         return
@@ -135,7 +145,3 @@ def _width(is_terminal: bool) -> int | None:
     if columns.isdecimal() and int(columns) > 0:
         return int(columns)
     return None if is_terminal else PIPE_WIDTH
-
-
-def _harmless(shown: RenderableType) -> RenderableType:
-    return harmless(shown) if isinstance(shown, str) else shown

@@ -13,8 +13,8 @@ from hcloud.model.decision import Decision
 from hcloud.model.event import BelowQos, Completion, EventError, Interruption, Ready
 from hcloud.store.events import UNBOUNDED, decision_document, event_document
 from hcloud.store.journal import LONGEST_LINE, Entry
-from hcloud.units import counted, harmless
-from hcloud.views.tables import hanging
+from hcloud.units import counted
+from hcloud.views.lines import hanging
 
 if TYPE_CHECKING:
     from hcloud.usecases.decide import Opened, Stream
@@ -62,7 +62,7 @@ def _tell(line: bytes, number: int, stream: Stream, terminal: Terminal) -> int:
         if line and not line.isspace():
             terminal.out.file.write(stream.answer(line.decode()))
     except (EventError, UnicodeDecodeError) as error:
-        terminal.err.file.write(f"error: line {number}: {error}\n")
+        terminal.say(f"error: line {number}: {error}", wrong=True)
         terminal.err.file.flush()
         return 1
     return 0
@@ -96,7 +96,7 @@ def _margin(margin: float | None) -> float | str | None:
 def show_story(story: Story, terminal: Terminal) -> None:
     """The story of a job for people."""
     for line in _lines(story):
-        terminal.show(hanging(harmless(line), terminal.out.width))
+        terminal.show(hanging(line, terminal.out.width))
 
 
 def _lines(story: Story) -> list[str]:

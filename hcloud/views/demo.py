@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.padding import Padding
 from rich.text import Text
 
-from hcloud.units import counted, harmless
+from hcloud.units import counted
 
 if TYPE_CHECKING:
     from hcloud.usecases.demo import Shown
@@ -44,10 +44,10 @@ def show_result(terminal: Terminal, shown: Shown) -> None:
     """The command line and what came of it."""
     ended = f"(killed: exit code {shown.exit_code})" if shown.exit_code > 128 else ""
     ended = f"(exit code {shown.exit_code})" if 0 < shown.exit_code <= 128 else ended
-    terminal.show(Text(f"$ {harmless(shown.command)}", style="green", overflow="fold"))
+    terminal.show(Text(f"$ {shown.command}", style="green", overflow="fold"))
     for line in (*shown.lines, ended):
         if line:
-            terminal.show(Padding(Text(harmless(line), no_wrap=True, overflow="ellipsis"), (0, 0, 0, INDENT)))
+            terminal.show(Padding(Text(line, no_wrap=True, overflow="ellipsis"), (0, 0, 0, INDENT)))
 
 
 def show_stand_in(terminal: Terminal, app: str) -> None:

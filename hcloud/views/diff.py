@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.text import Text
 
 from hcloud.model.plan_difference import PlanDifference
-from hcloud.units import harmless
 from hcloud.views import diff_rows
 from hcloud.views.console import Terminal
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import fitted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -28,17 +26,12 @@ def show_difference(found: PlanDifference, terminal: Terminal) -> None:
     if not found.is_empty and found.base is not None:
         terminal.show("", Text(diff_rows.why(found)))
     for table in diff_rows.tables(found):
-        terminal.show("", fitted(_shown(table), width))
+        terminal.show("", fitted(table, width))
     _, said, new, gone = diff_rows.warnings(found)
     for warning in new:
-        terminal.warn(escape(f"new: {warning}"))
+        terminal.warn(f"new: {warning}")
     if gone:
         terminal.note(said)
-
-
-def _shown(table: Figures) -> Figures:
-    rows = [[harmless(cell) for cell in row] for row in table.rows]
-    return Figures(table.names, rows, table.numbers, table.title)
 
 
 def _point(words: str) -> Table:
@@ -46,5 +39,5 @@ def _point(words: str) -> Table:
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 1))
-    grid.add_row("·", Text(harmless(words)))
+    grid.add_row("·", words)
     return grid

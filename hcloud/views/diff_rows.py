@@ -11,6 +11,8 @@ from hcloud.views.tables import Figures
 
 _NUMBERS = frozenset((1, 2, 3))
 HOURS_PER_DAY = 24
+LEAST_COUNT = Decimal("0.1")
+"""Mean instances below this are not told apart: one decimal is shown."""
 
 
 def headline(found: PlanDifference) -> str:
@@ -143,6 +145,8 @@ def signed(amount: Decimal, places: int) -> str:
 
 
 def _count(count: Decimal) -> str:
+    if 0 < count < LEAST_COUNT:
+        return f"<{LEAST_COUNT}"
     return (f"{count:,.1f}" if count % 1 else f"{count:,.0f}") if count else "-"
 
 

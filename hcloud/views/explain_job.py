@@ -64,8 +64,9 @@ def _there(story: Story) -> Iterator[str]:
         return
     if story.ahead.jobs:
         yield f"{counted(story.ahead.jobs, 'job')} waiting before it"
+    servers = len(story.setup.reserve)
     yield (
-        f"{counted(story.setup.pool, 'reserved server')} at {percent(now.utilisation)} (soft limit {percent(now.soft)},"
+        f"{counted(servers, 'reserved server')} at {percent(now.utilisation)} (soft limit {percent(now.soft)},"
         f" hard {percent(rules.hard)}), {'room' if now.room else 'no room'} for it"
     )
     if now.needed or now.offered:

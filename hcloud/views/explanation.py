@@ -15,6 +15,7 @@ from hcloud import __version__
 from hcloud.units import harmless
 from hcloud.views.comment import LONGEST_TEXT
 from hcloud.views.escaped import in_markdown
+from hcloud.views.lines import INDENT, wrapped
 from hcloud.views.page.parts import Page, Section
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = "1.0"
 MOST_LINES = 9
-INDENT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +57,7 @@ def show_explanation(explanation: Explanation, terminal: Terminal) -> None:
     """Print it in at most nine lines of the terminal's width."""
     said = fitted(explanation, terminal.out.width)
     gutter = _gutter(said)
-    for row in wrap(harmless(said.answer), terminal.out.width):
-        terminal.show(Text(row, style="bold"))
+    terminal.show(Text(said.answer, style="bold"))
     for line in said.said:
         for at, part in enumerate(_parts(line, terminal.out.width - gutter)):
             label = line.about if at == 0 else ""
@@ -81,7 +80,9 @@ def fitted(explanation: Explanation, width: int) -> Explanation:
 
 def _height(explanation: Explanation, width: int) -> int:
     room = width - _gutter(explanation)
-    return len(wrap(harmless(explanation.answer), width)) + sum(len(_parts(x, room)) for x in explanation.said)
+    return len(wrapped(harmless(explanation.answer), width, INDENT)) + sum(
+        len(_parts(x, room)) for x in explanation.said
+    )
 
 
 def _gutter(explanation: Explanation) -> int:

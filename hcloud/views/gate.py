@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from hcloud.model.gate import Finding, Level, Status, Verdict
-from hcloud.units import counted, harmless
+from hcloud.units import counted
 from hcloud.views.comment import LONGEST_CELL, LONGEST_LINE, VERDICT, fitting
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import as_markdown_item, in_markdown, in_xml, markdown_row
@@ -39,12 +39,11 @@ def summary(found: Verdict) -> str:
 
 def show_verdict(found: Verdict, terminal: Terminal) -> None:
     """Every rule in a line, then what is wrong and what to do."""
-    rows = [[harmless(cell) for cell in row] for row in _rows(found)]
-    terminal.show(fitted(Figures(("", "rule", "actual", "allowed"), rows), terminal.out.width), "")
+    terminal.show(fitted(Figures(("", "rule", "actual", "allowed"), list(_rows(found))), terminal.out.width), "")
     for finding in found.findings:
         if finding.status is not Status.PASSED:
-            terminal.show(Text.assemble((f"{word(finding)} ", _COLOURS[word(finding)]), harmless(finding.rule.name)))
-            terminal.show(*(Padding(Text(harmless(line)), (0, 0, 0, 2)) for line in told(finding)))
+            terminal.show(Text.assemble((f"{word(finding)} ", _COLOURS[word(finding)]), finding.rule.name))
+            terminal.show(*(Padding(line, (0, 0, 0, 2)) for line in told(finding)))
     terminal.show(Text(summary(found), style="bold"))
 
 

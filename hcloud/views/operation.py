@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from hcloud.model.operation import Band, OperatingPoint, Operation
 from hcloud.model.plan import Prediction
 from hcloud.planning.choice import landmarks
-from hcloud.units import HOURS_PER_MONTH, format_duration, format_money
+from hcloud.units import HOURS_PER_MONTH, format_duration, format_money, machines
 from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.escaped import in_markdown, markdown_row
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from hcloud.views.lines import Shown
 
 _NONE = "-"
 
 
-def points_table(operation: Operation, width: int, *, every: bool = False) -> RenderableType:
+def points_table(operation: Operation, width: int, *, every: bool = False) -> Shown:
     """The chosen point and the best one of each other strategy, or ``every`` one, by falling cost."""
     shown = operation.points if every else telling(operation)
     marks = _marks(operation)
@@ -136,7 +136,7 @@ def fleet_line(found: Prediction | None) -> Iterator[str]:
     if found.kept_qos is None:
         yield f"its fleet was not simulated: {found.why_not}"
         return
-    fleet = f"its fleet ({found.reserve:,} x {found.reserved_type} reserved)" if found.reserve else "its fleet"
+    fleet = f"its fleet ({machines(found.reserved)} reserved)" if found.reserved else "its fleet"
     wait = "" if found.wait_p95 is None else f", wait p95 {found.wait_p95:,.0f} s"
     yield f"{fleet}, simulated as {found.strategy}: kept {found.kept_qos:.1%} of jobs{wait} (one seed)"
 

@@ -8,17 +8,18 @@ from dataclasses import replace
 from decimal import Decimal
 from itertools import pairwise
 
-from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk
 from hcloud.units import HOURS_PER_YEAR, format_age, format_duration, format_money
+from hcloud.views.change_documents import changes_markdown
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
 from hcloud.views.console import Terminal, plain_table
 from hcloud.views.escaped import as_markdown_item, in_markdown, markdown_row
+from hcloud.views.lines import Shown
 from hcloud.views.operation import fleet_line, markdown_points, missed, points_table, said_of, simulated_line, verdicts
 from hcloud.views.tables import Figures, fitted
 from hcloud.views.window import window_line
@@ -42,7 +43,7 @@ SHORT = {
 def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None:
     """Print the plan on one screen; warnings go to stderr. With strategies simulated their figures stand where the
     arithmetic's alternatives would (``frontier``: of every point)."""
-    terminal.show(*_first_lines(plan), "", _demand(plan, terminal.out.width), "")
+    terminal.show(*_first_lines(plan), "", *_demand(plan, terminal.out.width), "")
     terminal.show(_mix_table(plan, terminal.out.width), "")
     if plan.operation is None:
         terminal.show(_alternatives_table(plan, terminal.out.width), "")
@@ -80,16 +81,16 @@ def _headline(plan: Plan) -> Text:
     return text
 
 
-def _demand(plan: Plan, width: int) -> Text:
+def _demand(plan: Plan, width: int) -> list[str | Text]:
     w = plan.workload
     places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix}))
     age = format_age(plan.price_age_days)
     trace = f"{w.name}: {w.rows:,} rows, {w.hours:,.1f} h"
     mean, peak, memory = map(figure, (w.mean_cores, w.peak_cores, w.mean_memory_gib))
     demand = f"vCPU {mean} mean, {peak} peak (means of {format_duration(w.step_seconds)}) · {memory} GiB mean"
-    counted = f"window: {window_line(w.window)}\n" if w.window is not None else ""
+    counted = [f"window: {window_line(w.window)}"] if w.window is not None else []
     terms = f"{places} · planned for {_horizon(plan)} · prices of {plan.price_day} ({age})"
-    return Text(f"{trace} · {demand}\n{counted}{terms}\n").append(sparkline(w.profile, width), style="cyan")
+    return [f"{trace} · {demand}", *counted, terms, Text(sparkline(w.profile, width), style="cyan")]
 
 
 def sparkline(values: Sequence[float], width: int) -> str:
@@ -103,7 +104,7 @@ def sparkline(values: Sequence[float], width: int) -> str:
     return "".join(BLOCKS[min(int(v / top * len(BLOCKS)), len(BLOCKS) - 1)] for v in picked)
 
 
-def _mix_table(plan: Plan, width: int) -> RenderableType:
+def _mix_table(plan: Plan, width: int) -> Shown:
     columns = ("mix", "price of", "instances", "peak", "pays above", "$/h", "$/month", "upfront")
     spread = len({line.region for line in plan.mix}) > 1
     rows: list[tuple[str, ...]] = [
@@ -186,7 +187,7 @@ def _count(line: MixLine) -> str:
     return f"{instances(line.count)} mean, {line.peak:,} peak"
 
 
-def _alternatives_table(plan: Plan, width: int) -> RenderableType:
+def _alternatives_table(plan: Plan, width: int) -> Shown:
     names = ("alternatives", "$/h", "$/month", f"$ over {_horizon(plan)}", "against plan")
     options = sorted(plan.alternatives, key=lambda a: (-a.total, a.name))
     rows = [(o.name, f"{o.hourly:,.2f}", f"{o.monthly:,.0f}", f"{o.total:,.0f}", _against(plan, o)) for o in options]
@@ -234,7 +235,7 @@ def _point(line: str) -> Table:
     grid = Table.grid(padding=(0, 1))
     grid.add_column()
     grid.add_column(overflow="fold")
-    grid.add_row("·", Text(line))
+    grid.add_row("·", line)
     return grid
 
 
@@ -308,6 +309,8 @@ def markdown(plan: Plan) -> str:
     said = [*said, *fleet_line(plan.prediction)]
     points = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan), *_risk(plan)]
     rows += ["", *(f"- {as_markdown_item(line, LONGEST_LINE)}" for line in points)]
+    if plan.changes is not None:
+        rows += ["", *changes_markdown(replace(plan.changes, warnings=()))]
     return "\n".join(rows) + "\n"
 
 

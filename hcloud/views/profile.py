@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.text import Text
 
 from hcloud import __version__
 from hcloud.model.profile import RESOURCES, Aspect, Failed, Measured, Profile
-from hcloud.units import harmless
 from hcloud.views.console import Terminal, plain_table
-from hcloud.views.tables import Figures, fitted, hanging
+from hcloud.views.lines import hanging
+from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,7 +31,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉"
 def show_profile(profile: Profile, terminal: Terminal) -> None:
     """Print a profile on one screen."""
     width = terminal.out.width
-    terminal.show(_headline(profile), "", _interference(profile, with_bars=width >= WITH_BARS))
+    terminal.show(*_headline(profile), "", _interference(profile, with_bars=width >= WITH_BARS))
     reasons = [(r, profile.unmeasurable[r]) for r in RESOURCES if r in profile.unmeasurable]
     if reasons:
         terminal.show("", Text(NOT_HERE, style="bold"), *(_reason(r, why, width) for r, why in reasons))
@@ -49,7 +48,7 @@ def show_list(profiles: Sequence[Profile], terminal: Terminal) -> None:
     )
     for p in profiles:
         counts = (str(len(p.entries.get(a, {}))) for a in (Aspect.TOLERATED, Aspect.CAUSED, Aspect.SCALE_UP))
-        table.add_row(escape(p.app), p.kind.name.lower(), escape(f"{p.metric.name}, {p.metric.unit}"), *counts)
+        table.add_row(p.app, p.kind.name.lower(), f"{p.metric.name}, {p.metric.unit}", *counts)
     terminal.show(table)
     terminal.note(f"measured numbers of {len(profiles)} applications; 'hcloud profile show FILE' shows one")
 
@@ -57,13 +56,13 @@ def show_list(profiles: Sequence[Profile], terminal: Terminal) -> None:
 def show_comparison(comparison: Comparison, terminal: Terminal) -> None:
     """Print two profiles side by side."""
     left, right = comparison.left.app, comparison.right.app
-    table = plain_table("", escape(left), escape(right), "", right=(1, 2), wrap=(escape(left), escape(right)))
+    table = plain_table("", left, right, "", right=(1, 2), wrap=(left, right))
     aspect = None
     for line in comparison.lines:
         if line.aspect is not aspect:
             aspect = line.aspect
             table.add_row(Text(aspect.value.replace("_", " "), style="bold"), "", "", "")
-        table.add_row(f"  {escape(line.column)}", *_cells(line, comparison), _verdict(line))
+        table.add_row(f"  {line.column}", *_cells(line, comparison), _verdict(line))
     terminal.show(table)
 
 
@@ -127,22 +126,18 @@ def bar(score: float) -> str:
 
 
 def _reason(resource: str, why: str, width: int) -> Text:
-    return hanging(harmless(f"{resource}: {why}"), width, "  ")
+    return hanging(f"{resource}: {why}", width, "  ")
 
 
-def _headline(profile: Profile) -> Text:
+def _headline(profile: Profile) -> tuple[Text, Text]:
     text = Text()
     text.append(profile.app, style="bold")
     better = "higher" if profile.metric.rising else "lower"
-    text.append(
-        f" · {profile.kind.name.lower()} · {profile.metric.name} in {profile.metric.unit}, {better} is better\n"
-    )
+    text.append(f" · {profile.kind.name.lower()} · {profile.metric.name} in {profile.metric.unit}, {better} is better")
     machines = sorted({m.machine for columns in profile.entries.values() for m in columns.values()})
     days = sorted({m.at.date().isoformat() for columns in profile.entries.values() for m in columns.values()})
-    text.append(
-        f"{'; '.join(machines)}{' · ' if days else ''}{' to '.join(dict.fromkeys(days[:1] + days[-1:]))}", style="dim"
-    )
-    return text
+    measured = f"{'; '.join(machines)}{' · ' if days else ''}{' to '.join(dict.fromkeys(days[:1] + days[-1:]))}"
+    return text, Text(measured, style="dim")
 
 
 def _interference(profile: Profile, *, with_bars: bool) -> Table:
@@ -174,9 +169,9 @@ def _performance(profile: Profile) -> Figures:
         for column, found in profile.entries.get(aspect, {}).items():
             interval = f"{found.low:.4g} to {found.high:.4g}"
             value, day = f"{found.value:.4g} {profile.metric.unit}", f"{found.at:%Y-%m-%d}"
-            rows.append((harmless(column), value, interval, str(found.samples), day))
+            rows.append((column, value, interval, str(found.samples), day))
         for column, failed in profile.failures.get(aspect, {}).items():
-            rows.append((harmless(column), "did not run", "-", "-", f"{failed.at:%Y-%m-%d}"))
+            rows.append((column, "did not run", "-", "-", f"{failed.at:%Y-%m-%d}"))
     names = ("shape", profile.metric.name, "95 % interval", "samples", "measured")
     return Figures(names, rows, frozenset({1, 2, 3}))
 

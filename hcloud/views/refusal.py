@@ -7,13 +7,15 @@ from datetime import UTC, datetime
 
 from hcloud import __version__
 from hcloud.errors import Problem
+from hcloud.units import harmless
 
 FORMAT_VERSION = "1.0"
 
 
-def refusal_lines(what: str, hint: str) -> str:
-    """What went wrong, and what to do next."""
-    return f"error: {what}\n" + (f"hint: {hint}\n" if hint else "")
+def refusal_text(lines: Sequence[str], hint: str) -> str:
+    """What went wrong, and what to do next; whatever is in a line, it stays on it."""
+    said = (f"error: {lines[0]}", *lines[1:], *([f"hint: {hint}"] if hint else []))
+    return "".join(f"{harmless(line)}\n" for line in said)
 
 
 def refusal_document(

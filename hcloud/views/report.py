@@ -8,12 +8,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from rich.text import Text
-
 from hcloud.model.report import Costs
 from hcloud.planning.report import Dimension, Group, Report, Source, grouped, shown, to_cents
 from hcloud.planning.report_savings import CommitmentUse, Coverage, Savings, against, as_of, coverage, savings, uses
-from hcloud.units import cents, format_money, harmless, plain
+from hcloud.units import cents, format_money, plain
 from hcloud.views.page.parts import Section
 from hcloud.views.tables import NARROW_GAP, Figures, fitted
 
@@ -74,7 +72,7 @@ def commitments_sections(report: Report, at: datetime) -> tuple[Section, ...]:
 def show_sections(sections: Sequence[Section], terminal: Terminal) -> None:
     """Print sections; what needs attention goes to stderr."""
     for section in sections:
-        terminal.show(*map(Text, section.words))
+        terminal.show(*section.words)
         for table in section.tables:
             terminal.show("", fitted(narrowed(table, terminal.out.width), terminal.out.width))
         for note in section.notes:
@@ -98,9 +96,8 @@ def narrowed(table: Figures, width: int) -> Figures:
 
 def _headline(report: Report) -> str:
     costs = shown([report.costs])[0]
-    name = harmless(report.name)
     return (
-        f"{SOURCES[report.source]} {name}, {span_text(report)}: {money(costs.effective)} effective, "
+        f"{SOURCES[report.source]} {report.name}, {span_text(report)}: {money(costs.effective)} effective, "
         f"{money(costs.list)} at list price, {money(costs.billed)} billed"
     )
 
@@ -119,7 +116,7 @@ def _moment(at: int) -> str:
 def _cost_figures(groups: Sequence[Group], by: Sequence[Dimension]) -> Figures:
     names = tuple(NAMES.get(one, str(one)) for one in by)
     costs = shown([g.costs for g in groups])
-    rows = [(*map(harmless, g.keys), hours_text(g.hours), *_four(c)) for g, c in zip(groups, costs, strict=True)]
+    rows = [(*g.keys, hours_text(g.hours), *_four(c)) for g, c in zip(groups, costs, strict=True)]
     whole = Costs()
     for one in costs:
         whole = whole + one
@@ -165,8 +162,8 @@ def _commitment_figures(found: Sequence[CommitmentUse], at: datetime) -> Figures
         left = use.days_left(at)
         rows.append(
             (
-                f"{harmless(held.id)}",
-                f"{held.option} {harmless(held.instance_type)}".strip(),
+                held.id,
+                f"{held.option} {held.instance_type}".strip(),
                 quantity,
                 percent(use.utilisation),
                 *(f"{amount:,.2f}" for amount in four),

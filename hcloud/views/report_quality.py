@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hcloud.model.operation import Band, OperatingPoint, Operation
 from hcloud.planning.accuracy import Compared, Effects
 from hcloud.planning.quality_report import Quality
-from hcloud.units import format_span, harmless
+from hcloud.units import format_span
 from hcloud.views.page.parts import Page, Section
 from hcloud.views.tables import Figures
 
@@ -26,7 +26,7 @@ def quality_sections(report: QualityReport) -> tuple[Section, ...]:
         return (_predicted(report, report.operation),)
     whole = report.groups[0]
     words = (
-        f"journal {harmless(report.name)}, strategy {harmless(report.strategy)}: {percent(whole.kept)} of"
+        f"journal {report.name}, strategy {report.strategy}: {percent(whole.kept)} of"
         f" {whole.jobs:,} jobs kept 95 % of their performance, wait p95 {_seconds(whole.wait_p95)},"
         f" {whole.below:,} violations"
     )
@@ -37,7 +37,7 @@ def _got(groups: tuple[Quality, ...]) -> Figures:
     names = ("jobs of", "jobs", "kept %", "p5 %", "median %", "wait p50 s", "wait p95 s", "wait max s", "queued %")
     rows = [
         (
-            harmless(g.group),
+            g.group,
             f"{g.jobs:,}",
             _hundred(g.kept),
             _hundred(g.p5),
@@ -55,7 +55,7 @@ def _got(groups: tuple[Quality, ...]) -> Figures:
 def _done(groups: tuple[Quality, ...]) -> Figures:
     names = ("jobs of", "violations", "moves", "enlarged", "interrupted", "refused", "unfinished")
     rows = [
-        (harmless(g.group), *(f"{n:,}" for n in (g.below, g.moves, g.enlarged, g.interrupted, g.refused, g.unfinished)))
+        (g.group, *(f"{n:,}" for n in (g.below, g.moves, g.enlarged, g.interrupted, g.refused, g.unfinished)))
         for g in groups
     ]
     return Figures(names, rows, frozenset(range(1, len(names))))
@@ -65,7 +65,7 @@ def _predicted(report: QualityReport, operation: Operation) -> Section:
     chosen = operation.chosen
     kept, asked = percent(chosen.kept_qos.mean), percent(operation.qos_target)
     words = (
-        f"plan {harmless(report.name)}, {chosen.strategy} with {chosen.reserve} reserved: {kept} of jobs keep 95 % of"
+        f"plan {report.name}, {chosen.strategy} with {chosen.reserve} reserved: {kept} of jobs keep 95 % of"
         f" their performance, {asked} are asked for"
     )
     names = ("predicted", "kept %", "batch p5 %", "tail p95 x", "wait p95 s", "reserve in use %")
@@ -98,7 +98,7 @@ def accuracy_sections(accuracy: Accuracy) -> tuple[Section, ...]:
     """What was predicted beside what happened, and why the dollars differ."""
     first = accuracy.figures[0]
     words = (
-        f"plan {harmless(accuracy.plan)} against {harmless(accuracy.source)},"
+        f"plan {accuracy.plan} against {accuracy.source},"
         f" {format_span(float(accuracy.hours) * 3600)}: {amount(first.predicted, first.unit)} predicted,"
         f" {amount(first.actual, first.unit)} actual ({_error(first)})"
     )

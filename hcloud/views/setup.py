@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hcloud import __version__
-from hcloud.units import counted, harmless
+from hcloud.units import counted
 from hcloud.views.console import Terminal
-from hcloud.views.tables import hanging
+from hcloud.views.lines import hanging
 
 if TYPE_CHECKING:
     from hcloud.usecases.checks import Check
@@ -36,11 +36,11 @@ def show_checks(checks: Sequence[Check], terminal: Terminal) -> None:
     width = max((len(c.name) for c in checks), default=0)
     for check in checks:
         status = str(check.status)
-        line = hanging(harmless(check.message), terminal.out.width, f"{status:<8}{check.name:<{width}}  ")
+        line = hanging(check.message, terminal.out.width, f"{status:<8}{check.name:<{width}}  ")
         line.stylize(STYLES[status], 0, len(status))
         terminal.show(line)
         for text in (*check.details, *([f"-> {check.hint}"] if check.hint else [])):
-            terminal.show(hanging(harmless(text), terminal.out.width, " " * (8 + width + 2)))
+            terminal.show(hanging(text, terminal.out.width, " " * (8 + width + 2)))
     counts = Counter(str(c.status) for c in checks)
     terminal.note(", ".join(_how_many(s, counts[s]) for s in STYLES if counts[s]))
 

@@ -12,7 +12,8 @@ from hcloud import __version__
 from hcloud.sim.comparison import WEEKS, Compared, Comparison, Simulated, dollars_per_hour, kept_qos
 from hcloud.sim.interval import Interval
 from hcloud.units import counted
-from hcloud.views.tables import Figures, fitted, hanging
+from hcloud.views.lines import hanging
+from hcloud.views.tables import Figures, fitted
 from hcloud.views.window import window_document, window_line
 
 if TYPE_CHECKING:
@@ -163,10 +164,11 @@ def _text(value: Decimal, step: Decimal) -> str:
 
 def _headline(comparison: Comparison) -> str:
     key = comparison.shop.reserved.key
+    reserved = " + ".join((comparison.shop.types[comparison.shop.large].shape.name, *comparison.beside))
     informed = "profiled" if comparison.profiled else "without profiling: users' own requests"
     return (
         f"{comparison.workload}: {comparison.jobs:,} jobs · cloud {comparison.cloud} ·"
-        f" {key.provider} {key.region}, {comparison.shop.types[comparison.shop.large].shape.name} reserved · {informed}"
+        f" {key.provider} {key.region}, {reserved} reserved · {informed}"
     )
 
 

@@ -258,7 +258,7 @@ def _heat(compared: Compared) -> Any:
         _chart(values)
         .mark_rect()
         .encode(
-            x=alt.X("from:Q", title="hours"),
+            x=alt.X("from:Q", title="hours", axis=alt.Axis(tickCount=5)),
             x2="to:Q",
             y=alt.Y("server:Q", title="reserved server", scale=alt.Scale(domain=[0, servers], nice=False)),
             y2="top:Q",

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hcloud import __version__
 from hcloud.store.state_codec import operating_document
-from hcloud.units import counted, harmless, plain
+from hcloud.units import counted, plain
 from hcloud.views.change import LISTED, dollars
 from hcloud.views.console import Terminal
 from hcloud.views.tables import Figures, fitted
@@ -53,18 +53,18 @@ def show_status(found: Status, terminal: Terminal) -> None:
 def _group(group: Group) -> tuple[str, ...]:
     price = "?" if group.hourly is None else f"{group.hourly:,.4f}"
     cells = (group.address or "-", group.instance_type, group.zone, group.state)
-    return (*map(harmless, cells), str(group.count), price)
+    return (*cells, str(group.count), price)
 
 
 def _orphan(one: Orphan) -> tuple[str, ...]:
     machine = one.machine
     tail = f"; left alone: {one.kept}" if one.kept else ""
-    return tuple(map(harmless, (machine.id, machine.instance_type, machine.zone, f"{one.why}{tail}")))
+    return machine.id, machine.instance_type, machine.zone, f"{one.why}{tail}"
 
 
 def show_drift(found: Status, terminal: Terminal) -> None:
     """A line a difference."""
-    rows = [tuple(map(harmless, (one.id, one.address or "-", one.what))) for one in found.drift]
+    rows = [(one.id, one.address or "-", one.what) for one in found.drift]
     if rows:
         terminal.show(fitted(Figures(("id", "address", "difference"), rows), terminal.out.width))
     terminal.note(f"{counted(len(found.drift), 'difference')} to what is remembered")
@@ -86,10 +86,7 @@ def show_found(found: Found, terminal: Terminal) -> None:
     """What a state would be rebuilt to."""
     machines = counted(len(found.machines), "machine")
     terminal.show(f"state {found.state.lineage} in {found.state.scope}: {machines}")
-    rows = [
-        tuple(map(harmless, (machine.id, machine.address or "-", machine.instance_type, machine.zone)))
-        for machine in found.machines
-    ]
+    rows = [(machine.id, machine.address or "-", machine.instance_type, machine.zone) for machine in found.machines]
     if rows:
         terminal.show(fitted(Figures(("id", "address", "type", "zone"), rows), terminal.out.width))
     if found.remains.damaged:

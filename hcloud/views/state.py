@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from hcloud import __version__
-from hcloud.units import counted, harmless
+from hcloud.units import counted
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def show_list(found: Remembered, terminal: Terminal) -> None:
     if state is None:
         terminal.note(f"{found.where}: nothing is remembered yet")
         return
-    rows = [tuple(map(harmless, _row(r))) for r in sorted(state.records, key=lambda r: (r.address, r.id))]
+    rows = [_row(r) for r in sorted(state.records, key=lambda r: (r.address, r.id))]
     if rows:
         names = ("address", "id", "type", "zone", "option", "intended (UTC)", "")
         terminal.show(fitted(Figures(names, rows), terminal.out.width))
@@ -46,7 +46,7 @@ def show_state(found: Remembered, terminal: Terminal) -> None:
     if len(state.records) == 1:
         grid += _record_lines(state.records[0])
     width = max(len(name) for name, _ in grid)
-    terminal.show(*(Text(f"{name:<{width}}  {harmless(value)}") for name, value in grid))
+    terminal.show(*(Text(f"{name:<{width}}  {value}") for name, value in grid))
     _warn(found, terminal)
 
 

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -26,7 +25,7 @@ def show_list(strategies: Sequence[Strategy], terminal: Terminal) -> None:
     terminal.show(fitted(Figures(names, rows), terminal.out.width), "")
     sentences = Table.grid(padding=(0, 2))
     for strategy in strategies:
-        sentences.add_row(strategy.name, Text(strategy.summary))
+        sentences.add_row(strategy.name, strategy.summary)
     terminal.show(sentences)
     terminal.note("hcloud strategy show NAME: every rule and number, and where it comes from")
 
@@ -59,7 +58,7 @@ def _mechanism(mechanism: Mechanism) -> Iterable[Text | Table]:
         table = plain_table("  key", "value", "from", "why", right=(1,), wrap=("value", "from", "why"))
         for p in mechanism.parameters:
             amount = value_text(p.value) + (f" {p.unit}" if p.unit else "")
-            table.add_row(f"  {p.key}", escape(amount), escape(_origin(p)), escape(p.why))
+            table.add_row(f"  {p.key}", amount, _origin(p), p.why)
         table.columns[1].max_width, table.columns[2].max_width = VALUE_WIDTH, ORIGIN_WIDTH
         yield table
 

@@ -6,11 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
+from rich.console import Group
 from rich.text import Text
 
+from hcloud.units import harmless
+from hcloud.views.lines import INDENT, wrapped
+
 if TYPE_CHECKING:
-    from rich.console import RenderableType
     from rich.table import Table
+
+    from hcloud.views.lines import Shown
 
 WIDE_GAP, NARROW_GAP = 3, 2
 FOLDED_LINES = 2
@@ -33,8 +38,9 @@ class Figures:
         return [self.names[column], *(row[column] for row in self.rows)]
 
 
-def fitted(figures: Figures, width: int) -> RenderableType:
+def fitted(figures: Figures, width: int) -> Shown:
     """The widest layout that fits: as it is, closer together, with text folded, or text and figures in turn."""
+    figures = _printable(figures)
     columns = range(len(figures.names))
     natural = [max(map(_longest_line, figures.cells(c))) for c in columns]
     if _total(natural, WIDE_GAP) <= width:
@@ -50,6 +56,12 @@ def fitted(figures: Figures, width: int) -> RenderableType:
         least[column] += more
         spare -= more
     return _table(figures, least, NARROW_GAP)
+
+
+def _printable(figures: Figures) -> Figures:
+    """The same with text that can be measured: each cell a line."""
+    rows = [[harmless(cell) for cell in row] for row in figures.rows]
+    return replace(figures, names=tuple(map(harmless, figures.names)), rows=rows, title=harmless(figures.title))
 
 
 def _total(widths: Sequence[int], gap: int) -> int:
@@ -91,35 +103,39 @@ def _table(figures: Figures, widths: Sequence[int], gap: int) -> Table:
     )
     for column, (name, width) in enumerate(zip(figures.names, widths, strict=True)):
         justify: Literal["left", "right"] = "right" if column in figures.numbers else "left"
-        table.add_column(name, justify=justify, width=width, no_wrap=column in figures.numbers, overflow="fold")
-    for number, row in enumerate(figures.rows):
-        table.add_row(*map(Text, row), style="bold" if number in figures.bold else None)
+        table.add_column(
+            Group(*map(Text, name.split("\n"))),
+            justify=justify,
+            width=width,
+            no_wrap=column in figures.numbers,
+            overflow="fold",
+        )
+    for place, row in enumerate(figures.rows):
+        table.add_row(*row, style="bold" if place in figures.bold else None)
     return table
 
 
-def _in_turn(figures: Figures, widths: Sequence[int], width: int) -> Text:
+def _in_turn(figures: Figures, widths: Sequence[int], width: int) -> Group:
     """A line of text, then its numbers below, each under its header."""
     numbers = [(c, widths[c]) for c in sorted(figures.numbers)]
 
     def lines(row: Sequence[str]) -> Iterator[str]:
         texts = (cell for c, cell in enumerate(row) if c not in figures.numbers and cell)
-        yield from _wrapped(" ".join(texts), width, 0)
+        yield from wrapped(" ".join(texts), width, INDENT)
         if numbers:
             below = (" " * NARROW_GAP).join(f"{row[c]:>{w}}" for c, w in numbers)
             yield f"{below:>{width}}" if len(below) <= width else " ".join(row[c] for c, _ in numbers if row[c])
 
     head = lines(figures.names)
-    return Text("\n").join(
-        [
-            *([Text(figures.title)] if figures.title else []),
-            *(Text(line, style="bold") for line in head),
-            Text("─" * width),
-            *(Text(line) for row in figures.rows for line in lines(row)),
-        ]
+    return Group(
+        *([Text(figures.title)] if figures.title else []),
+        *(Text(line, style="bold") for line in head),
+        Text("─" * width),
+        *(Text(line) for row in figures.rows for line in lines(row)),
     )
 
 
-def _grouped(figures: Figures, width: int) -> Text:
+def _grouped(figures: Figures, width: int) -> Group:
     """Text alone that does not fit: its first columns stand above the others, once for all rows that share them."""
     columns = len(figures.names)
     natural = [max(map(_longest_line, figures.cells(c))) for c in range(columns)]
@@ -134,32 +150,13 @@ def _grouped(figures: Figures, width: int) -> Text:
 
     found = [Text(figures.title)] if figures.title else []
     for line in (head(figures.names), below(figures.names)):
-        found += [Text(part, style="bold") for part in _wrapped(line, width, NARROW_GAP)]
+        found += [Text(part, style="bold") for part in wrapped(line, width, NARROW_GAP)]
     found.append(Text("─" * width))
     before = ""
     for row in figures.rows:
         if (now := head(row)) != before:
-            found += map(Text, _wrapped(now, width, NARROW_GAP))
+            found += map(Text, wrapped(now, width, NARROW_GAP))
             before = now
         if below(row):
-            found += map(Text, _wrapped(below(row), width, 2 * NARROW_GAP))
-    return Text("\n").join(found)
-
-
-def hanging(text: str, width: int, first: str = "", style: str = "") -> Text:
-    """Text folded between words, its later lines below the beginning of the first one's words behind ``first``."""
-    hang = len(first) if len(first) <= width // 2 else NARROW_GAP
-    return Text("\n".join(_wrapped(f"{first}{text}", width, hang)), style=style)
-
-
-def _wrapped(text: str, width: int, hang: int) -> list[str]:
-    """Lines of at most ``width`` characters; only a word that is longer than that breaks."""
-    import textwrap
-
-    if len(text) <= width:
-        return [text]
-    blanks = len(text) - len(text.lstrip(" "))
-    indent = " " * min(max(hang, blanks), max(width - 8, 0))
-    return textwrap.wrap(
-        text, width, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True, replace_whitespace=False
-    )
+            found += map(Text, wrapped(below(row), width, 2 * NARROW_GAP))
+    return Group(*found)

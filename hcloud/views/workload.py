@@ -8,7 +8,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
 from rich.text import Text
 
 from hcloud import __version__
@@ -32,15 +31,14 @@ def show_summary(summary: Summary, terminal: Terminal) -> None:
     terminal.show(Text(summary.provenance.name, style="bold"), "")
     figures = plain_table("figure", "value", wrap=("value",))
     for name, value in _figures(summary):
-        figures.add_row(name, escape(value))
+        figures.add_row(name, value)
     terminal.show(figures, "")
     _show_treatment(summary.provenance, terminal)
     if said := odd_times(summary.span_seconds):
         terminal.warn(said)
     chart, width = chart_of(summary), terminal.out.width
     terminal.show(Text(terminal_legend(chart, width)))
-    curve = terminal_series(chart, width)
-    terminal.show(Text(curve, style="cyan", no_wrap=True))
+    terminal.show(*(Text(line, style="cyan", no_wrap=True) for line in terminal_series(chart, width)))
 
 
 def _figures(summary: Summary) -> list[tuple[str, str]]:
@@ -77,12 +75,12 @@ def _show_treatment(of: Provenance, terminal: Terminal) -> None:
     if counted:
         table = plain_table("rows", "count", "reason", right=(1,), wrap=("reason",))
         for what, reason, count in counted:
-            table.add_row(what, f"{count:,}", escape(reason))
+            table.add_row(what, f"{count:,}", reason)
         terminal.show(table, "")
     if of.modelled:
         table = plain_table("modelled", "rule", "key", wrap=("rule",))
         for column in of.modelled:
-            table.add_row(column.column, escape(column.rule), column.key)
+            table.add_row(column.column, column.rule, column.key)
         terminal.show(table, "")
 
 
@@ -108,11 +106,14 @@ def show_verdicts(verdicts: Sequence[Verdict], terminal: Terminal) -> None:
     """One unwrapped line a file that can be used; the problems of the others with line and column."""
     for verdict in verdicts:
         if verdict.workload is not None:
-            terminal.write(f"ok    {verdict.name}: {_in_short(verdict.workload)}")
+            terminal.say(f"ok    {verdict.name}: {_in_short(verdict.workload)}")
         elif verdict.error is not None:
-            terminal.write(f"bad   {verdict.error}")
+            first, *more = verdict.error.lines()
+            terminal.say(f"bad   {first}")
+            for line in more:
+                terminal.say(line)
             if verdict.error.hint:
-                terminal.write(f"      hint: {verdict.error.hint}")
+                terminal.say(f"      hint: {verdict.error.hint}")
 
 
 def _in_short(workload: Workload) -> str:

@@ -147,7 +147,7 @@ def test_old_prices_stop_an_apply_on_a_real_cloud(
         found = ground.changes(ground.slots(None))
         ground.check_prices(found)
         ground.selection = "aws"
-        with pytest.raises(EvidenceError, match="days old, 30 are allowed"):
+        with pytest.raises(EvidenceError, match="apply accepts prices at most 30 days old"):
             ground.check_prices(found)
 
 

@@ -33,25 +33,26 @@ def test_the_plans_screen_and_simulate_tell_the_same_of_its_fleet(
     plan = load_plan(made)
     found = plan.prediction
     assert found is not None
-    assert found.reserve == sum(int(line.count) for line in plan.purchases) > 0
+    assert found.reserved == {line.instance_type: int(line.count) for line in plan.purchases}
+    servers = found.reserved["m6i.4xlarge"]
     assert found.kept_qos is not None
     capsys.readouterr()
     assert run(["plan", "trace.csv", *MARKET, *NOW]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    said = f"its fleet ({found.reserve} x m6i.4xlarge reserved), simulated as HC: kept {found.kept_qos:.1%} of jobs"
+    said = f"its fleet ({servers} x m6i.4xlarge reserved), simulated as HC: kept {found.kept_qos:.1%} of jobs"
     assert said in shown
     assert f"wait p95 {found.wait_p95:,.0f} s" in shown
     assert run(["simulate", "plan.json", *NOW, "--json"]) == 0
     out, err = capsys.readouterr()
     [simulated] = json.loads(out)["strategies"]
     assert simulated["name"] == "HC"
-    assert f"the plan's fleet: {found.reserve} x m6i.4xlarge reserved, the rest rented, on" in err
+    assert f"the plan's fleet: {servers} x m6i.4xlarge reserved, the rest rented, on" in err
     [kept] = re.findall(r'"kept_qos": ([0-9.]+)', json.dumps(simulated))
     assert round(float(kept), 6) == found.kept_qos
     assert run(["compare", "plan.json", *NOW, "--seeds", "1", "-s", "HF,OdF"]) == 0
     table = capsys.readouterr().out
     [reserved] = [line.split() for line in table.splitlines() if line.startswith("reserved")]
-    assert reserved[1:] == [str(found.reserve), "0"]
+    assert reserved[1:] == [str(servers), "0"]
 
 
 def test_a_plan_is_only_simulated_on_the_trace_that_it_was_made_from(
@@ -84,3 +85,31 @@ def test_a_fleet_with_too_many_jobs_names_the_command_that_simulates_it(
     assert run(["plan", "trace.csv", *MARKET, *NOW]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert "its fleet was not simulated: 28 jobs, over 10; 'hcloud simulate PLAN' does it" in shown
+
+
+def test_every_size_that_a_plan_reserves_is_simulated_as_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = ["id,submit,duration,cores,memory,kind"]
+    rows += [f"s{i},{i},259200,{cores},{4 * cores},service" for i, cores in enumerate((2, 8, 8, 8))]
+    rows += [f"b{h},{h * 3600 + 600},900,2,4,batch" for h in range(72)]
+    Path("trace.csv").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    assert run(["plan", "trace.csv", "--provider", "aws", "--family", "m6i", *NOW, "--out", "plan.json", "-q"]) == 0
+    plan = load_plan(Path("plan.json"))
+    reserved = {line.instance_type: int(line.count) for line in plan.purchases}
+    assert len(reserved) > 1
+    capsys.readouterr()
+    assert run(["simulate", "plan.json", *NOW, "--json", "--journal", "run.jsonl"]) == 0
+    out, err = capsys.readouterr()
+    [one] = json.loads(out)["strategies"][0]["runs"]
+    assert one["reserved_servers"] == sum(reserved.values())
+    hourly = sum(line.hourly for line in plan.purchases)
+    assert float(one["reserved_cost"]) == pytest.approx(72 * float(hourly), abs=0.01)
+    told = " ".join(err.split())
+    assert all(f"{count} x {name}" in told for name, count in reserved.items())
+    assert run(["explain", "--job", "s3", "run.jsonl"]) == 0
+    assert "it ran on reserved server" in capsys.readouterr().out, "the small job does not break into a large server"
+    assert run(["report", "commitments", "run.jsonl", "--provider", "aws", *NOW, "--json"]) == 0
+    held = json.loads(capsys.readouterr().out)["commitments"]
+    assert {one["instance_type"]: int(one["count"]) for one in held} == reserved

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from contract.rig import KEY, OTHER_KEY, Ability, Rig, order
+from contract.rig import KEY, LINEAGE, OTHER_KEY, Ability, Rig, order
 from hcloud.control.ports import Cloud
 from hcloud.errors import (
     CloudError,
@@ -81,6 +81,15 @@ def test_R8_a_key_that_was_used_for_another_order_is_told(rig: Rig) -> None:
     with pytest.raises(MismatchError):
         rig.cloud().launch(replace(order(rig), count=5))
     assert len(ids(rig)) == 3
+
+
+def test_R8_what_stands_under_a_key_is_told_machine_by_machine(rig: Rig) -> None:
+    cloud = rig.cloud()
+    assert cloud.under_key(order(rig)) == ()
+    cloud.launch(order(rig))
+    assert sorted(m.id for m in cloud.under_key(order(rig))) == ids(rig)
+    assert {(m.lineage, m.key) for m in cloud.under_key(order(rig))} == {(LINEAGE, KEY)}
+    assert cloud.under_key(order(rig, OTHER_KEY)) == ()
 
 
 @pytest.mark.needs(Ability.SPOT)

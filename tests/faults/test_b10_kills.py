@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from benchmarks.b10_leaks import BETWEEN_GOAL, between, leaks
+from benchmarks.b10_leaks import BETWEEN_GOAL, leaks
+from benchmarks.kills import between
 
 KILLS = 102
 MOST_TRIALS = 300

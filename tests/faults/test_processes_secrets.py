@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 from staging import Staging
 
-from benchmarks.processes import CLOUDS, LAUNCH, TYPES, Child, Front, Stage
+from benchmarks.children import Child
+from benchmarks.processes import CLOUDS, LAUNCH, TYPES, Front, Stage
 from hcloud.fake.server import Answer, FakeCloud, Received
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
@@ -20,13 +22,23 @@ SECRETS = {
     "AZURE_CLIENT_SECRET": f"{CANARY}-client-secret",
     "AZURE_TENANT_ID": "00000000-0000-4000-8000-0000000000aa",
     "AZURE_CLIENT_ID": "00000000-0000-4000-8000-0000000000bb",
+    "AZURE_PASSWORD": f"{CANARY}-azure-password",
+    "AZURE_STORAGE_CONNECTION_STRING": f"AccountName=x;AccountKey={CANARY};EndpointSuffix=core.windows.net",
+    "IDENTITY_HEADER": f"{CANARY}-identity",
+    "GOOGLE_API_KEY": f"{CANARY}-api-key",
     "HCLOUD_TOKEN": f"{CANARY}-of-another-tool",
     "MY_PASSWORD": f"{CANARY}-password",
+    **dict.fromkeys(("HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "ALL_PROXY"), f"http://user:{CANARY}@127.0.0.1:9"),
+    "NO_PROXY": "",
 }
 PROFILE = f"""[default]
 aws_access_key_id = AKIA{CANARY}PROFILE
 aws_secret_access_key = {CANARY}-profile-secret
 """
+
+
+GOOGLE = {"type": "service_account", "private_key": f"{CANARY}-google-key", "client_email": f"{CANARY}@x"}
+ENDPOINTS = [f"http://user:{CANARY}@127.0.0.1:9", f"https://user:{CANARY}@127.0.0.1:9", f"http://{CANARY}.example.org"]
 
 
 class Blabbing(Front):
@@ -57,7 +69,7 @@ class Blabbing(Front):
 
 def produced(stage: Stage) -> Mapping[str, bytes]:
     """Every byte that was written below the directory, but for what was put there."""
-    given = {"hcloud.yaml", "credentials"}
+    given = {"hcloud.yaml", "credentials", "google.json"}
     files = [p for p in stage.directory.rglob("*") if p.is_file() and p.name not in given]
     return {str(p.relative_to(stage.directory)): p.read_bytes() for p in files}
 
@@ -72,7 +84,10 @@ def hits(stage: Stage, children: list[Child]) -> list[str]:
 def with_secrets(stage: Stage) -> None:
     profile = Path(stage.directory) / "credentials"
     profile.write_text(PROFILE)
-    stage.extra |= {**SECRETS, "AWS_SHARED_CREDENTIALS_FILE": str(profile)}
+    google = Path(stage.directory) / "google.json"
+    google.write_text(json.dumps(GOOGLE))
+    files = {"AWS_SHARED_CREDENTIALS_FILE": str(profile), "GOOGLE_APPLICATION_CREDENTIALS": str(google)}
+    stage.extra |= {**SECRETS, **files}
 
 
 @every_cloud
@@ -128,3 +143,25 @@ def test_L6_no_secret_of_a_strangers_tag_is_told(cloud: str, staged: Staging) ->
     stage.front.edit({"launch": TYPES[cloud], "tags": {"password": f"{CANARY}-tag"}})
     children = [stage.run("apply", "-y"), stage.run("drift"), stage.run("status", "-v"), stage.run("gc")]
     assert hits(stage, children) == []
+
+
+@every_cloud
+@pytest.mark.parametrize("url", ENDPOINTS)
+@pytest.mark.parametrize("variable", ["HYC_LIVE__ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_EC2"])
+def test_L6_an_endpoint_with_a_password_or_elsewhere_in_the_clear_is_refused_and_nowhere_repeated(
+    cloud: str, variable: str, url: str, staged: Staging
+) -> None:
+    if cloud != "aws" and variable.startswith("AWS"):
+        pytest.skip("a variable of another cloud's SDK")
+    stage = staged(cloud, {"web": 1})
+    with_secrets(stage)
+    if variable != "HYC_LIVE__ENDPOINT":
+        stage.extra["HYC_LIVE__ENDPOINT"] = "null"
+    stage.extra[variable] = url
+    verbs = (["plan", "--out", "plan.json"], ["apply", "-y"], ["status"], ["plan", "--json"], ["drift"])
+    children = [stage.run("--debug", "-v", *verb) for verb in verbs]
+    children += [stage.run(*verb) for verb in verbs[:2]]
+    assert 0 not in [c.code for c in children]
+    children += [stage.run(verb, "-v") for verb in ("doctor", "validate")]
+    assert hits(stage, children) == []
+    assert [r for r in stage.ledger.requests if r.mutating] == []

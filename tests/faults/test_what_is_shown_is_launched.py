@@ -11,7 +11,8 @@ import boto3
 import pytest
 from staging import Staging
 
-from benchmarks.processes import CLOUDS, LAUNCH, PROJECT, TYPES, Child, Stage
+from benchmarks.children import Child
+from benchmarks.processes import CLOUDS, LAUNCH, PROJECT, TYPES, Stage
 from hcloud.fake.aws.network import DEFAULT_GROUP, subnet_in
 from hcloud.fake.aws.references import PUBLIC_IMAGE
 from hcloud.model.live import TAG_PROJECT

@@ -9,7 +9,8 @@ from typing import Any
 
 import oracle
 
-from benchmarks.processes import Child, Stage
+from benchmarks.children import Child
+from benchmarks.processes import Stage
 from hcloud.fake.memory_store import Disk
 from hcloud.model.live import TAG_ADDRESS
 from hcloud.planning.recall import unresolved

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hcloud.control.controller import open_pool
 from hcloud.control.search import find, find_idle, reserved_for
 from hcloud.control.servers import close_server, open_server, reshelve, seat, unseat
 from hcloud.control.state import OWN, RENTED, UP, Control, Job, Kind, new_control
@@ -21,7 +22,8 @@ from hcloud.policy.records import table
 from hcloud.policy.rules import Rules
 from hcloud.readers.strategies import load_strategy
 
-CORES, MEMORY, SMALL, LARGE = 16_000, 60_000, 0, 1
+SMALL, MIDDLE, LARGE = 0, 1, 2
+SIZES = {SMALL: (2_000, 60_000), MIDDLE: (8_000, 90_000), LARGE: (16_000, 60_000)}
 HM = compose(load_strategy("HM"), LARGE)
 
 
@@ -36,16 +38,17 @@ class Stand:
     vector: list[int] | None = None
 
     def left(self) -> tuple[int, int]:
-        return CORES - sum(g[0] for g in self.guests.values()), MEMORY - sum(g[1] for g in self.guests.values())
+        cores, memory = SIZES[self.kind]
+        return cores - sum(g[0] for g in self.guests.values()), memory - sum(g[1] for g in self.guests.values())
 
     def harm(self, rules: Rules, guest: tuple[int, int, list[int]]) -> int:
         """By how much the others press too hard on whoever suffers most, if the guest comes."""
-        together, worst = [*self.guests.values(), guest], 0
+        together, worst, cores = [*self.guests.values(), guest], 0, SIZES[self.kind][0]
         for me, (_, _, mine) in enumerate(together):
             for i in range(RESOURCES):
                 others = (g for j, g in enumerate(together) if j != me)
-                pressure = sum(g[2][i] * (CORES if rules.full_pressure else g[0]) for g in others)
-                worst = max(worst, pressure - (99 - mine[i] + rules.tolerance) * CORES)
+                pressure = sum(g[2][i] * (cores if rules.full_pressure else g[0]) for g in others)
+                worst = max(worst, pressure - (99 - mine[i] + rules.tolerance) * cores)
         return worst
 
 
@@ -53,14 +56,25 @@ class Yard:
     """Servers of both pools and idle ones, here and in the controller's tables, changed together."""
 
     def __init__(self, rules: Rules, servers: int, chance: random.Random) -> None:
-        kinds = table(Kind, 2)
-        for kind, size in ((SMALL, 2000), (LARGE, CORES)):
-            kinds[kind].cores, kinds[kind].memory = size, MEMORY
+        kinds = table(Kind, len(SIZES))
+        for kind, size in SIZES.items():
+            kinds[kind].cores, kinds[kind].memory = size
         self.chance, self.jobs, self.steps = chance, table(Job, 4000), 0
         self.control: Control = new_control(rules, kinds, self.jobs, servers)
         self.shelves: dict[int, Stand] = {}
-        self.pools = {OWN: self.opened(servers // 2, OWN, LARGE), RENTED: self.opened(servers // 4, RENTED, LARGE)}
+        middle = servers // 4 if chance.random() < 0.7 else 0
+        self.pools = {OWN: self.reserved(servers // 2 - middle, LARGE) + self.reserved(middle, MIDDLE)}
+        self.pools[RENTED] = self.opened(servers // 4, RENTED, LARGE)
         self.idle = self.opened(servers - servers // 2 - servers // 4, RENTED, SMALL)
+
+    def reserved(self, count: int, kind: int) -> list[int]:
+        first = self.control.desk.own
+        open_pool(self.control, kind, count)
+        numbers = list(range(first, first + count))
+        for number in numbers:
+            self.steps += 1
+            self.shelves[number] = Stand(kind, free=SIZES[kind][0] * 16 // SIZES[LARGE][0], since=self.steps)
+        return numbers
 
     def opened(self, count: int, paid: int, kind: int) -> list[int]:
         made = []
@@ -97,7 +111,7 @@ class Yard:
 
     def note(self, place: int) -> None:
         shelf = self.shelves[place]
-        free = shelf.left()[0] * 16 // CORES
+        free = shelf.left()[0] * 16 // SIZES[LARGE][0]
         self.steps += 1
         if free != shelf.free:
             shelf.free, shelf.since = free, self.steps
@@ -189,7 +203,7 @@ def test_the_search_finds_what_a_look_at_every_server_finds(changes: dict[str, i
 def test_blocks_of_a_shelf_stay_few_and_whole(emptied: str) -> None:
     chance = random.Random(1)
     yard = Yard(HM, 1400, chance)
-    control, order = yard.control, list(yard.pools[OWN])
+    control, order = yard.control, [n for n in yard.pools[OWN] if yard.shelves[n].kind == LARGE]
     shelf = control.shelves[16]
     while len(order) > 1:
         number = order.pop({"first": 0, "last": -1, "any": chance.randrange(len(order))}[emptied])

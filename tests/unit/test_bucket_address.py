@@ -6,8 +6,9 @@ import pytest
 
 from hcloud.cli.main import run
 from hcloud.errors import CredentialsError, HcloudError, UsageError
+from hcloud.model.endpoint import checked_endpoint
 from hcloud.store.bucket_address import bucket_store, parse_address
-from hcloud.store.objects import Writing, check_endpoint, shown
+from hcloud.store.objects import Writing, shown
 
 SECRET = "canary+5ecret"
 VARIABLES = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "STORAGE_EMULATOR_HOST", "AZURE_STORAGE_CONNECTION_STRING")
@@ -135,4 +136,4 @@ def test_texts_of_sdks_are_shown_without_what_addresses_hold() -> None:
     text = f'cannot reach "http://user:{SECRET}@host:9/b/c?X-Amz-Signature={SECRET}&x=1" (sig={SECRET}): why?'
     assert SECRET not in shown(text)
     assert shown(text).startswith('cannot reach "http://host:9/b/c"')
-    assert check_endpoint("https://host:1/", "it") == "https://host:1"
+    assert checked_endpoint("https://host:1/", "it") == "https://host:1"

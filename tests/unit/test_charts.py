@@ -43,13 +43,13 @@ def test_columns_keep_the_mean_and_the_peak(values: list[float], columns: int) -
 @given(st.lists(st.floats(0, 1e7), min_size=1, max_size=80), st.integers(10, 220), st.sampled_from([0.0, 1.5e9]))
 @settings(deadline=None)
 def test_no_line_is_wider_than_asked(values: list[float], width: int, start: float) -> None:
-    lines = terminal_series(chart(values, start), max(width, 24)).split("\n")
+    lines = terminal_series(chart(values, start), max(width, 24))
     assert len(lines) == 11
     assert max(map(len, lines)) <= max(width, 24)
 
 
 def test_the_drawing() -> None:
-    drawn = terminal_series(chart([0.0, 1.0, 2.0, 4.0, 4.0, 2.0, 1.0, 0.0]), 24, 4).split("\n")
+    drawn = terminal_series(chart([0.0, 1.0, 2.0, 4.0, 4.0, 2.0, 1.0, 0.0]), 24, 4)
     assert drawn[0] == "vCPUs in use"
     assert drawn[1].startswith("4 ┤")
     assert "█" in drawn[1]

@@ -20,7 +20,7 @@ def full_reserve() -> Control:
     kinds, jobs = table(Kind, 1), table(Job, 200)
     kinds[0].cores, kinds[0].memory, kinds[0].spin_up = 16_000, 60_000, 15.0
     control = new_control(compose(load_strategy("HF"), 0), kinds, jobs, 300)
-    open_pool(control, 2)
+    open_pool(control, 0, 2)
     for number in range(200):
         job = jobs[number]
         job.ask, job.high, job.server = (13_000 if number < 2 else 1000), 0, -1

@@ -35,21 +35,37 @@ RI, SP = PurchaseOption.RESERVED, PurchaseOption.INSTANCE_SAVINGS_PLAN
 RENTED = line(PurchaseOption.ON_DEMAND, "m5.xlarge", "2.5", 4)
 
 
-def test_the_reserve_is_servers_of_its_main_type_and_the_rest_is_rented() -> None:
+def test_the_reserve_is_its_own_servers_and_the_rest_is_rented() -> None:
     found = fleet_of(plan(line(RI, "m5.4xlarge", "12", 16), RENTED))
     assert (found.servers, found.strategy, found.on_demand.instance_type) == (12, "HC", "m5.4xlarge")
     assert found.commitment == key_of(line(RI, "m5.4xlarge", "12", 16))
-    assert found.notes == ("simulated as 12 x m5.4xlarge of the same vCPUs; the plan also has m5.xlarge",)
+    assert (found.notes, found.beside) == ((), ())
     assert fleet_of(plan(line(RI, "m5.4xlarge", "12", 16), strategy="HF")).strategy == "HF"
 
 
-def test_what_is_owned_counts_and_other_sizes_count_by_their_vcpus() -> None:
-    owned = line(SP, "m5.4xlarge", "3.9999", 16)
+def test_every_reserved_type_keeps_its_own_servers_beside_the_largest() -> None:
+    small, other, large = (
+        line(RI, "m5.xlarge", "50", 4),
+        line(SP, "r5.2xlarge", "3", 8),
+        line(RI, "m5.4xlarge", "2", 16),
+    )
+    found = fleet_of(plan(small, other, large))
+    assert (found.on_demand.instance_type, found.servers) == ("m5.4xlarge", 2)
+    assert found.beside == ((key_of(other), 3), (key_of(small), 50))
+    assert found.reserved == {"m5.4xlarge": 2, "r5.2xlarge": 3, "m5.xlarge": 50}
+
+
+def test_what_is_owned_counts_and_parts_of_servers_of_a_type_add_up() -> None:
+    owned = line(SP, "m5.4xlarge", "3.6", 16)
     owned = replace(owned, address=OWNED + owned.address)
-    small, later = line(RI, "m5.xlarge", "5", 4), line(RI, "m5.4xlarge", "7", 16, starts_hour=4380)
-    found = fleet_of(plan(owned, small, later))
-    assert found.servers == 5
-    assert "what the plan reserves on later days is not simulated" in found.notes
+    more, later = line(RI, "m5.4xlarge", "5.75", 16), line(RI, "m5.4xlarge", "7", 16, starts_hour=4380)
+    found = fleet_of(plan(more, owned, later))
+    assert found.reserved == {"m5.4xlarge": 9}
+    assert found.servers + sum(servers for _, servers in found.beside) == 9
+    assert found.notes == (
+        "of 9.35 x m5.4xlarge that are paid for, 0.35 are rented here",
+        "what the plan reserves on later days is not simulated",
+    )
 
 
 def test_a_plan_without_reserve_rents_whole_servers_and_one_without_machines_is_refused() -> None:

@@ -53,7 +53,7 @@ def test_the_pool_is_there_from_beginning_to_end() -> None:
     assert [(u.resource, u.address, u.start, u.end) for u in found.rented] == [
         ("reserved-0", "reserved", 0, 3600), ("reserved-1", "reserved", 0, 3600),
     ]  # fmt: skip
-    assert (found.pool, found.pool_type) == (2, "m5.large")
+    assert found.pool == {"m5.large": 2}
 
 
 @pytest.mark.parametrize(("job", "app"), [("web/17", "web"), ("a/b/c", "a/b"), ("17", ""), ("", "")])

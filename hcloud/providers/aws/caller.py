@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from hcloud.errors import Call, MissingExtraError, UnavailableError
+from hcloud.errors import Call, MissingExtraError, UnavailableError, UsageError
+from hcloud.model.endpoint import checked_endpoint, is_plain
 from hcloud.providers.aws.errors import understood, without_answer
 from hcloud.providers.aws.settings import AwsSettings
 
@@ -19,6 +20,7 @@ CONNECT_SECONDS = 5  # ours
 ANSWER_SECONDS = 60  # ours: a launch of hundreds takes tens of seconds
 CONNECTIONS = 32  # ours
 MOST_PAGES = 10_000  # ours: an endless list is no list
+ENDPOINT = "the endpoint of AWS (live.endpoint, AWS_ENDPOINT_URL, AWS_ENDPOINT_URL_EC2, endpoint_url)"
 _OWN_HOSTS = (".amazonaws.com", ".amazonaws.com.cn", ".api.aws", ".c2s.ic.gov", ".sc2s.sgov.gov")
 
 
@@ -39,6 +41,8 @@ class Caller:
             answer: Document = getattr(self._client(service), xform_name(operation))(**request)
         except ImportError:
             raise MissingExtraError("boto3", "aws") from None
+        except UsageError:
+            raise
         except Exception as error:
             # not chained: what the SDK's exception holds (signed headers) must not reach a trace that is shown
             raise understood(error, self.call(operation), mutating=mutating) from None
@@ -86,6 +90,7 @@ class Caller:
 
     def _made(self, service: str) -> Any:
         from botocore.config import Config
+        from botocore.exceptions import BotoCoreError
         from botocore.session import Session
 
         from hcloud.providers.aws.answers import AnswerParsers
@@ -104,9 +109,17 @@ class Caller:
             max_pool_connections=CONNECTIONS,
             user_agent_extra="hcloud-hybrid",
         )
-        return self._session.create_client(
-            service, region_name=settings.region, endpoint_url=settings.endpoint or None, config=config
-        )
+        words = {"region_name": settings.region, "endpoint_url": settings.endpoint or None}
+        try:
+            made = self._session.create_client(service, **words, config=config)
+        except ValueError as error:
+            if isinstance(error, BotoCoreError):
+                raise
+            raise UsageError(f"{ENDPOINT} is no address", hint="write https://host") from None  # its words repeat it
+        if is_plain(checked_endpoint(str(made.meta.endpoint_url), ENDPOINT)):
+            direct = config.merge(Config(proxies={}))  # what is not encrypted goes through no proxy
+            made = self._session.create_client(service, **words, config=direct)
+        return made
 
 
 @lru_cache

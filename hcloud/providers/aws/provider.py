@@ -78,6 +78,10 @@ class AwsCloud:
         why = f"EC2 had {len(machines)} of {order.count} at once in {order.zone}" if missing else ""
         return Launched(machines, missing, why)
 
+    def under_key(self, order: Launch) -> tuple[Machine, ...]:
+        """What was launched with the order's token, asked for by its ids."""
+        return self.examine([m.id for m in self._described(translate.token_request(order.key))])
+
     def terminate(self, ids: Sequence[str]) -> Terminated:
         """One TerminateInstances for up to 1,000; one more where some are not known, since they fail them all."""
         wanted = list(dict.fromkeys(ids))

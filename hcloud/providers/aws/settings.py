@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
 from hcloud.errors import UsageError
-from hcloud.providers.http import LOOPBACK
+from hcloud.model.endpoint import checked_endpoint
 
 LAUNCHED_WITH = ("subnets", "security_groups", "key_name", "instance_profile")
 DISK = "as the image says"
@@ -35,8 +34,5 @@ class AwsSettings:
     def __post_init__(self) -> None:
         if re.fullmatch(r"[a-z]{2,3}(-[a-z]+)+-\d{1,2}", self.region) is None:
             raise UsageError(f"{self.region!r} is no AWS region", hint="write one like eu-central-1")
-        parts = urlsplit(self.endpoint)
-        if self.endpoint and (parts.scheme not in ("https", "http") or not parts.hostname or parts.username):
-            raise UsageError("live.endpoint is no endpoint", hint="write https://host")
-        if parts.scheme == "http" and parts.hostname not in LOOPBACK:
-            raise UsageError(f"{self.endpoint!r} is not encrypted", hint="plain http is for this machine only")
+        if self.endpoint:
+            checked_endpoint(self.endpoint, "live.endpoint")

@@ -103,6 +103,11 @@ def listing_request(lineage: str) -> dict[str, Any]:
     return {"Filters": [{"Name": name, "Values": [value]}], "MaxResults": LARGEST_PAGE}
 
 
+def token_request(key: str) -> dict[str, Any]:
+    """DescribeInstances for what was launched with a client token."""
+    return {"Filters": [{"Name": "client-token", "Values": [key]}], "MaxResults": LARGEST_PAGE}
+
+
 def look_requests(ids: Iterable[str]) -> Iterator[dict[str, Any]]:
     """DescribeInstances for ids, as a filter: asked for by id, one that is unknown would fail them all."""
     wanted = list(dict.fromkeys(ids))

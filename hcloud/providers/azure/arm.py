@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,11 +23,13 @@ from hcloud.errors import (
     CloudError,
     CredentialsError,
     DeniedError,
+    HcloudError,
     NotFoundError,
     ThrottledError,
     UnavailableError,
     UnknownOutcomeError,
 )
+from hcloud.model.endpoint import checked_endpoint
 from hcloud.providers.azure.documents import Document, text
 from hcloud.providers.azure.errors import Reply, failure, lost, refusal, reply_from
 from hcloud.providers.azure.settings import AzureSettings
@@ -38,6 +41,7 @@ SUBSCRIPTIONS_VERSION = "2022-12-01"
 MOST_PAGES = 10_000  # ours: an endless list is no list
 PRINCIPAL_HEADER = "x-hcloud-principal"
 _TOKEN = "{}/.default"
+AUTHORITY = "AZURE_AUTHORITY_HOST"
 _UNHEARD = logging.NullHandler()
 
 
@@ -87,11 +91,15 @@ class Arm:
             return _NoCredential()
         from azure.identity import DefaultAzureCredential
 
+        if authority := os.environ.get(AUTHORITY, ""):
+            checked_endpoint(authority if "://" in authority else f"https://{authority}", AUTHORITY)
         return DefaultAzureCredential()
 
     @cached_property
     def _transport(self) -> Any:
-        checked = {"connection_verify": self.settings.ca_file} if self.settings.ca_file else {}
+        checked: dict[str, Any] = {"connection_verify": self.settings.ca_file} if self.settings.ca_file else {}
+        if self.settings.is_fake:
+            checked["use_env_settings"] = False  # what is not encrypted goes through no proxy
         return RequestsTransport(connection_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, **checked)
 
     def close(self) -> None:
@@ -134,7 +142,7 @@ class Arm:
         """Whatever goes wrong inside is raised as what it means."""
         try:
             yield
-        except CloudError:
+        except HcloudError:
             raise
         # Broken answers surface as whatever the parser stumbles over; none of it says that nothing was done
         except Exception as error:

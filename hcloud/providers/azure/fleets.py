@@ -23,6 +23,7 @@ from hcloud.providers.azure.translate import (
     planned_settings,
     set_body,
     set_name,
+    short_id,
     state_word,
 )
 
@@ -109,6 +110,18 @@ class Fleets:
                 raise NoCapacityError(said, call)
             return self._made(order, ending, tags_of(document))
 
+    def under_key(self, order: Launch) -> tuple[str, ...]:
+        """The ids of the machines in the set that has the order's name; none without one."""
+        group = planned_settings(order, self.arm.settings).resource_group
+        return replace(self, planned_group=group)._member_ids(set_name(order.key))
+
+    def _member_ids(self, name: str) -> tuple[str, ...]:
+        try:
+            self.document(self.group, name)
+            return tuple(short_id(text(m, "id")) for m in self._all_members(name))
+        except NotFoundError:
+            return ()
+
     def _concluded(self, order: Launch, machines: tuple[Machine, ...], error: Document) -> Launched:
         """The machines there are; where there is none, why not."""
         call = self.arm.call(CREATE)
@@ -124,7 +137,7 @@ class Fleets:
         name = set_name(order.key)
         if not ending.over:
             raise UnknownOutcomeError(f"scale set {name} is still being made", self.arm.call(CREATE))
-        members = self._members(name) if ending.error else self._all_members(order, name)
+        members = self._all_members(name, order.count)
         failed = [m for m in members if state_word(m) in FAILED]
         found = (member_from(m, order, tags) for m in members if m not in failed)
         machines = tuple(sorted(found, key=lambda m: m.id))
@@ -159,18 +172,19 @@ class Fleets:
         accepted = self.arm.change(operation, sets.begin_delete_instances, self.group, name, ids)
         self.follower.follow(accepted, lambda: self.state(self.group, name))
 
-    def _members(self, name: str) -> tuple[Document, ...]:
+    def members(self, group: str, name: str) -> tuple[Document, ...]:
+        """The machines of a set that are not on their way out, as a list shows them."""
         members = self.arm.compute.virtual_machine_scale_set_vms
-        found = self.arm.pages("VirtualMachineScaleSetVMs_List", members.list, self.group, name)
+        found = self.arm.pages("VirtualMachineScaleSetVMs_List", members.list, group, name)
         return tuple(m for m in found if state_word(m) != "deleting")
 
-    def _all_members(self, order: Launch, name: str) -> tuple[Document, ...]:
-        """The members once there are as many as the set says it has: lists lag behind, and one that is behind must not
-        be taken for machines that were not made."""
+    def _all_members(self, name: str, enough: int | None = None) -> tuple[Document, ...]:
+        """The members once there are as many as the set says it has, or ``enough``: lists lag behind, and one that is
+        behind must not be taken for machines that were not made."""
         until = self.clock.passed() + VISIBLE_SECONDS
         while True:
-            members = self._members(name)
-            if len(members) >= order.count:
+            members = self.members(self.group, name)
+            if enough is not None and len(members) >= enough:
                 return members
             capacity = capacity_of(self.document(self.group, name))
             if capacity is not None and len(members) >= capacity:

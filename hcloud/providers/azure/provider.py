@@ -77,6 +77,10 @@ class AzureCloud:
         """One scale set with all machines of the order; waits until Azure has made them or says why not."""
         return self._fleets.launch(order)
 
+    def under_key(self, order: Launch) -> tuple[Machine, ...]:
+        """The machines of the set that has the order's name."""
+        return self._machines.examined(self._fleets.under_key(order))
+
     def terminate(self, ids: Sequence[str]) -> Terminated:
         """One request for each scale set, or for each machine that is in none."""
         return self._machines.end(ids)

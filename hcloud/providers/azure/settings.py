@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-import urllib.parse
 from dataclasses import dataclass
 
 from hcloud.errors import UsageError
-from hcloud.providers.http import LOOPBACK
+from hcloud.model.endpoint import checked_endpoint, is_plain
 
 PUBLIC_ENDPOINT = "https://management.azure.com"
 DEFAULT_NAME = "hcloud"  # ours: of the resource group and the virtual network where none is named
@@ -40,11 +39,10 @@ class AzureSettings:
         if re.fullmatch(r"[a-z0-9]{1,60}", self.location, re.ASCII) is None:
             hint = "write it as Azure does: eastus, westeurope, ..."
             raise UsageError(f"{self.location!r} is no Azure location", hint=hint)
-        parts = urllib.parse.urlsplit(self.base_url)
-        if parts.scheme not in ("https", "http") or not parts.hostname or parts.username:
-            raise UsageError("live.endpoint is no endpoint", hint="write https://host")
-        if parts.scheme == "http" and parts.hostname not in LOOPBACK:
-            raise UsageError(f"{self.endpoint!r} is not encrypted", hint="plain http is for this machine only")
+        if "PRIVATE KEY" in self.ssh_public_key:
+            raise UsageError("ssh_public_key holds a private key", hint="name the public one, whose file ends in .pub")
+        if self.endpoint:
+            checked_endpoint(self.endpoint, "live.endpoint")
 
     @property
     def base_url(self) -> str:
@@ -54,7 +52,7 @@ class AzureSettings:
     @property
     def is_fake(self) -> bool:
         """Whether the endpoint is unencrypted, and so one on this machine: no credential is ever sent there."""
-        return self.base_url.startswith("http://")
+        return is_plain(self.base_url)
 
     @property
     def subnet_id(self) -> str:

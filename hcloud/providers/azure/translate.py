@@ -146,7 +146,7 @@ def _os_profile(order: Launch, settings: AzureSettings) -> dict[str, object]:
         path = f"/home/{settings.admin_user}/.ssh/authorized_keys"
         linux["ssh"] = {"publicKeys": [{"path": path, "keyData": settings.ssh_public_key}]}
     found: dict[str, object] = {
-        "computerNamePrefix": f"hc{order.key[:7]}",
+        "computerNamePrefix": computer_prefix(order.key),
         "adminUsername": settings.admin_user,
         "linuxConfiguration": linux,
     }
@@ -175,14 +175,27 @@ def differences(order: Launch, document: Document) -> tuple[str, ...]:
         ("option", "spot" if spot else "on-demand", order.option.value),
     ]
     tags = tags_of(document)
-    # A set by this name that has lost its tags is still the order's: nobody else draws the same key
-    if TAG_LINEAGE in tags or ORDER_TAG in tags:
+    if not (TAG_LINEAGE in tags or ORDER_TAG in tags):
+        # Tags may have been dropped on the way; what else only an order of ours gives a set tells whose it is
+        pairs.append(("maker", "hcloud" if _bears_marks(order.key, profile) else "somebody else", "hcloud"))
+    else:
         pairs += [
             ("key", tags.get(TAG_KEY, ""), order.key),
             ("lineage", tags.get(TAG_LINEAGE, ""), order.owner.lineage),
             ("order", tags.get(ORDER_TAG, ""), order_digest(order)),
         ]
     return tuple(f"{what} {there or 'none'}, not {wanted}" for what, there, wanted in pairs if there != wanted)
+
+
+def _bears_marks(key: str, profile: Document) -> bool:
+    nics = items(profile, "networkProfile", "networkInterfaceConfigurations")
+    prefix = text(profile, "osProfile", "computerNamePrefix")
+    return prefix == computer_prefix(key) and f"{set_name(key)}-nic" in {text(nic, "name") for nic in nics}
+
+
+def computer_prefix(key: str) -> str:
+    """What the names of an order's machines begin with, as they call themselves."""
+    return f"hc{key[:7]}"
 
 
 def set_of(machine: Document) -> str:

@@ -75,6 +75,14 @@ def _with_unseen(order: Launch, shown: tuple[Machine, ...]) -> tuple[Machine, ..
     return tuple(sorted([*shown, *(unseen(order, n) for n in rest)], key=lambda m: m.id))
 
 
+def check_owned(order: Launch, found: Sequence[Machine], call: Call) -> None:
+    """Raise MismatchError where machines that have the order's names bear no label of ours: another made them."""
+    if others := [m.id for m in found if m.lineage != order.owner.lineage]:
+        raise MismatchError(
+            f"{', '.join(others)} has the name of a machine of {order.address}, and not its labels", call
+        )
+
+
 def _check_same(order: Launch, ended: Ended | None, found: Sequence[Machine], call: Call) -> None:
     """Raise MismatchError where what stands under the key is not what is ordered now."""
     wanted = (order.instance_type, order.zone, order.option)

@@ -36,7 +36,7 @@ from hcloud.providers.gcp import translate
 from hcloud.providers.gcp.commitments import Prices, no_prices
 from hcloud.providers.gcp.ending import Batch, Deleted
 from hcloud.providers.gcp.errors import EXISTS
-from hcloud.providers.gcp.outcome import beyond_quota, identities, judge, names_were_taken
+from hcloud.providers.gcp.outcome import beyond_quota, check_owned, identities, judge, names_were_taken
 from hcloud.providers.gcp.purchases import Purchases
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.translate import Ended
@@ -157,7 +157,14 @@ class GoogleCloud:
             if error.call.code not in EXISTS:
                 raise
         ended, found = self._outcome(order, operation)
-        return judge(order, ended, found, self._wire.call(_BULK_INSERT))
+        call = self._wire.call(_BULK_INSERT)
+        if operation is None or names_were_taken(ended):
+            check_owned(order, found, call)
+        return judge(order, ended, found, call)
+
+    def under_key(self, order: Launch) -> tuple[Machine, ...]:
+        """What has the order's names, and what bears its key under others."""
+        return self.examine([*identities(order), *(m.id for m in self._of_key(order))])
 
     def _outcome(self, order: Launch, operation: Any) -> tuple[Ended | None, tuple[Machine, ...]]:
         """How an order that was taken ended, and what is shown of it; by the names where labels do not lead to all.
@@ -168,10 +175,10 @@ class GoogleCloud:
         try:
             ended = None if operation is None else self._wire.wait(operation, order.zone, _BULK_INSERT)
             if operation is None or names_were_taken(ended):
-                return ended, self.look(identities(order))
+                return ended, self.examine(identities(order))
             found = self._of_key(order)
             if ended is not None and len(found) < (ended.made or 0):
-                found = self.look(identities(order))
+                found = self.examine(identities(order))
             return ended, found
         except UnknownOutcomeError:
             raise

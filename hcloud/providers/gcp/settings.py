@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from ipaddress import ip_address
-from urllib.parse import urlsplit
 
-from hcloud.errors import UsageError
+from hcloud.model.endpoint import checked_endpoint, is_here
 
 IMAGE = "projects/debian-cloud/global/images/family/debian-12"
 NETWORK = "global/networks/default"
@@ -31,19 +29,11 @@ class GoogleSettings:
     external_address: bool = False
     principal: str = ""
 
+    def __post_init__(self) -> None:
+        if self.endpoint:
+            checked_endpoint(self.endpoint, "live.endpoint")
+
     @property
     def is_local(self) -> bool:
-        """Whether the endpoint is on this machine; raises UsageError for one elsewhere that is not encrypted."""
-        parts = urlsplit(self.endpoint)
-        if parts.hostname and _is_loopback(parts.hostname):
-            return True
-        if self.endpoint and parts.scheme != "https":
-            raise UsageError(f"the endpoint {self.endpoint} is elsewhere and not encrypted", hint="use https://")
-        return False
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+        """Whether the endpoint is on this machine, where nobody is asked for credentials."""
+        return is_here(self.endpoint)

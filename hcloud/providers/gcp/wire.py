@@ -6,7 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from hcloud.errors import Call, CloudError, MissingExtraError, NotFoundError, UnknownOutcomeError
+from hcloud.errors import Call, HcloudError, MissingExtraError, NotFoundError, UnknownOutcomeError
+from hcloud.model.endpoint import checked_endpoint, is_plain
 from hcloud.providers.gcp.errors import cloud_error
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.translate import Ended, ended, is_done
@@ -18,6 +19,7 @@ MOST_WAITS = 15  # ours: about half an hour
 LONGEST_PAUSE_SECONDS = 30.0  # ours
 MOST_PAGES = 2000  # ours: a million machines; a list that has more is taken for one without an end
 METADATA_SECONDS = 1.0  # ours: how long a machine outside of Google looks for Google's metadata server,
+_TOKEN_ADDRESSES = ("_token_uri", "_token_url", "_service_account_impersonation_url")
 _SCOPES = ("https://www.googleapis.com/auth/compute",)
 
 
@@ -55,6 +57,8 @@ class Wire:
                 options = ClientOptions(api_endpoint=self._settings.endpoint) if self._settings.endpoint else None
                 made = getattr(self.types, name)(credentials=self._signed(), client_options=options)
                 _send_once(made.transport._session)
+                if is_plain(checked_endpoint(made.transport._host, "the endpoint of Compute Engine")):
+                    made.transport._session.trust_env = False  # what is not encrypted goes through no proxy
                 self._clients[name] = made
             return self._clients[name]
 
@@ -77,7 +81,7 @@ class Wire:
                 found.append(page)
                 if len(found) > MOST_PAGES:
                     raise ValueError("a list without an end")
-        except CloudError:
+        except HcloudError:
             raise
         except Exception as error:  # whatever the SDK stands on raises its own
             # not chained: what the SDK's exception holds must not reach a trace that is shown
@@ -117,7 +121,7 @@ class Wire:
         try:
             asking = getattr(self.client(client), name)
             return asking(request=request, retry=None, timeout=seconds, metadata=self._metadata)
-        except CloudError:
+        except HcloudError:
             raise
         except Exception as error:  # whatever the SDK stands on raises its own: requests, urllib3, protobuf
             raise cloud_error(error, self.call(operation), mutating=mutating) from None
@@ -137,7 +141,10 @@ class Wire:
         try:
             credentials, _ = google.auth.default(scopes=list(_SCOPES), request=_impatient_request())
         except GoogleAuthError as error:
-            raise cloud_error(error, self.call("credentials"), mutating=False) from error
+            raise cloud_error(error, self.call("credentials"), mutating=False) from None
+        for name in _TOKEN_ADDRESSES:
+            if address := getattr(credentials, name, None):
+                checked_endpoint(str(address), "the address for tokens in GOOGLE_APPLICATION_CREDENTIALS")
         return credentials
 
 

@@ -115,6 +115,10 @@ class LocalCloud:
         missing = order.count - len(machines)
         return Launched(machines, missing, "this machine has no room for more" if missing else "")
 
+    def under_key(self, order: Launch) -> tuple[Machine, ...]:
+        """What has the names of the order's machines."""
+        return self.look([_name(order, number) for number in range(order.count)])
+
     def terminate(self, ids: Sequence[str]) -> Terminated:
         """Kill every process of these machines; what has ended already is ending."""
         wanted = list(dict.fromkeys(ids))

@@ -9,7 +9,7 @@ from hcloud.model.operation import Operation
 from hcloud.model.plan import OWNED, Plan
 from hcloud.planning.history import said_of_history
 from hcloud.units import counted, format_age, format_money
-from hcloud.views.change import totals
+from hcloud.views.change_documents import changes_section
 from hcloud.views.charts import figure
 from hcloud.views.operation import fleet_line, missed, said_of, simulated_line
 from hcloud.views.page import plan_tables as tables
@@ -172,14 +172,7 @@ def _changes(plan: Plan) -> Section:
             "This plan was made for no cloud. 'hcloud plan --cloud aws --out plan.json' lists what would change there.",
         )
         return Section("Changes", words)
-    where = plan.changes.base.scope
-    words = (f"What 'hcloud apply' would do in {where}. It buys no commitment: 'hcloud commit' does.",)
-    return Section(
-        "Changes",
-        words,
-        tables=(tables.changes_table(plan.changes),),
-        points=(*totals(plan.changes), *plan.changes.notes),
-    )
+    return changes_section(plan.changes)
 
 
 def _why_not(plan: Plan) -> Section:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from decimal import Decimal
 
-from hcloud.model.change import Action, Change, ChangeSet, How
 from hcloud.model.operation import Band, OperatingPoint, Operation
 from hcloud.model.plan import Plan, Refusal
 from hcloud.units import HOURS_PER_MONTH, format_money
 from hcloud.views.plan import grouped, instances, price_of
 from hcloud.views.tables import Figures
 
-NAMED = 3
 NONE = "–"
-VERBS = {Action.LAUNCH: "+ launch", Action.TERMINATE: "- end", Action.REPLACE: "~ replace", Action.COMMIT: "$ commit"}
 
 
 def mix_table(plan: Plan) -> Figures:
@@ -95,30 +92,6 @@ def _band(band: Band | None, factor: float, digits: int) -> str:
         return NONE
     half = "" if not band.half else f" ± {band.half * factor:.{digits}f}"
     return f"{band.mean * factor:,.{digits}f}{half}"
-
-
-def changes_table(changes: ChangeSet) -> Figures:
-    """What apply would do, a line a change, and what it refuses to do."""
-    names = ("change", "address", "machines", "type", "$/hour", "why")
-    rows = [*map(_change, changes.changes)]
-    rows += [["! refused", r.address, str(len(r.ids) or ""), "", "", r.why] for r in changes.refusals]
-    return Figures(names, rows, frozenset({2, 4}))
-
-
-def _change(change: Change) -> list[str]:
-    how = "" if change.how in (How.LAUNCH, How.TERMINATE) else f"{change.how}: "
-    more = f" and {len(change.ids) - NAMED} more" if len(change.ids) > NAMED else ""
-    named = f" ({', '.join(change.ids[:NAMED])}{more})" if change.ids else ""
-    count = change.count or len(change.ids)
-    money = f"{change.hourly:+,.4f}"
-    return [
-        VERBS[change.action],
-        change.address,
-        f"{count:,}",
-        change.instance_type,
-        money,
-        f"{how}{change.reason}{named}",
-    ]
 
 
 def refusals_table(plan: Plan) -> Figures:
