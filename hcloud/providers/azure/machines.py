@@ -77,8 +77,8 @@ class Machines:
         return tuple(shown[i] for i in sorted(shown))
 
     def _ended(self, missing: Sequence[str]) -> list[str]:
-        """Those of machines not shown that have ended for sure: their set is gone, or has no more machines than are
-        known by their names beside them. Azure tells nothing of a machine that it took away."""
+        """Those of machines not shown that have ended for sure: their set has no more machines than are known by their
+        names beside them. Azure tells nothing of a machine that it took away."""
         homes: dict[str, list[str]] = {}
         for machine_id in missing:
             group, _, name = machine_id.partition("/")
@@ -90,7 +90,7 @@ class Machines:
         try:
             capacity = capacity_of(self.fleets.document(*home.split("/")))
         except NotFoundError:
-            return True
+            return False
         if capacity is None:
             return False
         shown = [short_id(text(d, "id")) for d in self._documents() if set_of(d).lower() == home.lower()]
