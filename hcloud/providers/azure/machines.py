@@ -182,8 +182,8 @@ class Machines:
         self.leftovers.remove(groups, replace(known, sets=names, ids=made))
 
     def _documents(self) -> tuple[Document, ...]:
-        machines = self.arm.compute.virtual_machines
-        return self.arm.pages("VirtualMachines_ListByLocation", machines.list_by_location, self.arm.settings.location)
+        path = f"providers/Microsoft.Compute/locations/{self.arm.settings.location}/virtualMachines"
+        return self.arm.plain_pages("VirtualMachines_ListByLocation", path)
 
     def _sets(self) -> dict[str, Document]:
         sets = self.arm.compute.virtual_machine_scale_sets

@@ -194,7 +194,7 @@ class GoogleCloud:
             max_results=translate.PAGE,
         )
         pages = self._wire.pages("InstancesClient", "list", request, "instances.list")
-        return tuple(translate.machine(i) for page in pages for i in page.items)
+        return tuple(translate.machine(i) for page in map(translate.bare, pages) for i in page.items)
 
     def terminate(self, ids: Sequence[str]) -> Terminated:
         """One delete for each machine, several at a time: Google has none for many. What is not sent after an error
@@ -298,7 +298,8 @@ class GoogleCloud:
         request = self._types.AggregatedListInstancesRequest(
             project=self._settings.project, filter=wanted, max_results=translate.PAGE
         )
-        pages = self._wire.pages("InstancesClient", "aggregated_list", request, operation)
+        told = self._wire.pages("InstancesClient", "aggregated_list", request, operation)
+        pages = [translate.bare(page) for page in told]
         scopes = [(place, scope) for page in pages for place, scope in page.items.items()]
         lost = [place for place, scope in scopes if scope.warning.code == "UNREACHABLE"]
         lost += [place for page in pages for place in page.unreachables]
