@@ -3,11 +3,12 @@
 ``python -m benchmarks.b10_leaks [--trials 1000] [--seed 1]`` runs that many applies over the three fake clouds: real
 processes with the SDKs loaded, ended by SIGKILL at drawn requests (lost on their way; done, with the answer kept back;
 or answered, and a drawn moment later) and at every named crash point (``HYC_CRASH_AT``); a few are whole processes from
-their start. The fake is made a little slow so that there is something to hit, and tells machines late in some of the
-trials. It judges by its own ledger: orphans are live machines of ours that the state does not hold, double launches
-machines beyond the six, ever made, and purchases there must be none. Beside it, in the same harness, the loop that most
-people write first, and terraform where it is installed. Nothing is given up or judged by the clock, so a busy machine
-takes longer and says the same.
+their start. The fake is made a little slow so that there is something to hit. In a fifth of the trials its lists are up
+to two minutes behind, each by another while, and one machine fewer is wanted in the end, with kills in that, too. It
+judges by its own ledger: orphans are live machines of ours that the state does not hold, double launches machines
+beyond the six, ever made, ended unasked those that ended beyond the one; purchases there must be none. Beside it, in
+the same harness, the loop that most people write first, and terraform where it is installed. Nothing is given up or
+judged by the clock, so a busy machine takes longer and says the same.
 
 Prints a table a cloud, where the kills fell, and ``name value unit | peer x | limit y | ratio``; fails if anything was
 lost or doubled, or if less than half of the kills fell between the first intent and the last record.
@@ -30,6 +31,7 @@ from random import Random
 from benchmarks import terraform_loop
 from benchmarks.children import Child, Forker, Job
 from benchmarks.kills import Marks, Tally, between, fell, show
+from benchmarks.late_lists import SETTLED_SECONDS, late_lists
 from benchmarks.naive_loop import FILE, TAG, known
 from benchmarks.processes import CLOUDS, LAUNCH, Fate, Mark, Stage, fresh
 from hcloud.errors import HcloudError, StaleError
@@ -40,13 +42,15 @@ from hcloud.store.crash import ANY, KILLED_EXIT, POINTS
 
 FLEET = {"web": 4, "batch": 2}
 MACHINES = sum(FLEET.values())
+FEWER = 1  # below a fifth of them: nobody has to type the number
 KILLS, KILLS_WEIGHTS = (1, 2, 3, 4, 5, 6), (30, 22, 18, 12, 9, 9)
 SLOW_ORDER_SECONDS, LATE_SECONDS = 0.15, 0.05
 ORDER_SECONDS = SLOW_ORDER_SECONDS + 2 * LATE_SECONDS
 LAGS = (0.5, 0.7)
 FIRST_REQUESTS = 3  # ours: of so many from the first order on, a drawn one is lost or its answer held
-LAGGING_EVERY, WHOLE_EVERY, LOOKED_AT_EVERY = 10, 60, 7
+LAGGING_EVERY, WHOLE_EVERY, LOOKED_AT_EVERY = 5, 60, 7
 PEACEFUL_RUNS = 4
+LAGGING_RUNS = 30  # ours: where two lists of one run differ nothing is done, and the run is made again
 TOLD_EVERY = 50
 POLL_SECONDS = 0.01
 NAIVE_TRIALS = 50
@@ -86,6 +90,8 @@ class Lane:
             self._kill(chance, number)
             self.stage.front.settle()
             self._in_peace(number)
+            if is_lagging(number):
+                self._scale_down(chance, number)
         except TimeoutError as error:
             self.tally.unfinished.append(f"{self.cloud} {number}: {error}")
             return
@@ -101,10 +107,11 @@ class Lane:
             tally.fell[fell(before, Marks.of(stage), live, MACHINES, ordered=ordered)] += 1
 
     def _begin_anew(self, number: int) -> None:
-        lagging = number % LAGGING_EVERY == LAGGING_EVERY - 1
+        lagging = is_lagging(number)
         slow = Rule(on=LAUNCH[self.cloud], answer=Kind.SLOW, seconds=SLOW_ORDER_SECONDS)
+        late = late_lists(self.cloud) if lagging else ()
         seen, tagged = LAGS if lagging else (0.0, 0.0)
-        plan = FaultPlan(rules=(slow,), visibility_delay=seen, tag_delay=tagged)
+        plan = FaultPlan(rules=(slow, *late), visibility_delay=seen, tag_delay=tagged, seed=number)
         self.running.exchange(fresh(self.cloud, plan, LATE_SECONDS, number))
         shutil.rmtree(self.stage.directory / ".hcloud", ignore_errors=True)
 
@@ -161,10 +168,26 @@ class Lane:
         mark.let_go.set()
         return process.returncode == -signal.SIGKILL
 
-    def _in_peace(self, number: int) -> None:
+    def _scale_down(self, chance: Random, number: int) -> None:
+        """One machine fewer is wanted: killed now and then, then in peace, and once more when lists show what ended."""
+        stage = self.stage
+        stage.front.clock.advance(SETTLED_SECONDS)
+        stage.want({**FLEET, "web": FLEET["web"] - FEWER})
+        try:
+            for _ in range(chance.randrange(3)):
+                mark = stage.front.mark(Mark(chance.randrange(self.window.all)))
+                self.tally.killed += struck(stage.start("apply", "-y"), mark, chance)
+            stage.front.settle()
+            for _ in range(2):
+                self._in_peace(number, ["apply", "-y"])
+                stage.front.clock.advance(chance.uniform(0, SETTLED_SECONDS / 10))
+        finally:
+            stage.want(FLEET)
+
+    def _in_peace(self, number: int, arguments: list[str] | None = None) -> None:
         """Run until it says that it is done; a plan afterwards must find nothing to do."""
-        arguments = ["apply", "plan.json", "--resume", "-y"] if number % 2 else ["apply", "-y"]
-        for _ in range(PEACEFUL_RUNS):
+        arguments = arguments or (["apply", "plan.json", "--resume", "-y"] if number % 2 else ["apply", "-y"])
+        for _ in range(LAGGING_RUNS if is_lagging(number) else PEACEFUL_RUNS):
             child = self.stage.run(*arguments)
             if child.code == 0:
                 break
@@ -176,7 +199,7 @@ class Lane:
         else:
             self.tally.unfinished.append(f"{self.cloud} {number}: exit {child.code}: {child.said[-500:]}")
             return
-        if number % LOOKED_AT_EVERY == 0:
+        if number % LOOKED_AT_EVERY == 0 and not is_lagging(number):
             looked = self.stage.run("plan", "--detailed-exitcode")
             if looked.code != 0:
                 self.tally.unfinished.append(f"{self.cloud} {number}: not settled: {looked.said[-500:]}")
@@ -188,12 +211,16 @@ class Lane:
         held = {r.id for r in state.records} if state else set()
         live = {m.id for m in stage.live()}
         orphans, ever = len(live - held), len(stage.ledger.machines)
+        asked = FEWER if is_lagging(number) else 0
+        ended = sum(m.asked_to_end is not None for m in stage.ledger.machines.values())
         tally.orphans += orphans
         tally.doubles += max(ever - MACHINES, 0)
-        tally.missing += max(MACHINES - len(live & held), 0)
+        tally.missing += max(MACHINES - asked - len(live & held), 0)
+        tally.unasked += max(ended - asked, 0)
         tally.purchases += len(stage.ledger.purchases)
-        if orphans or ever != MACHINES:
-            tally.unfinished.append(f"{self.cloud} trial {number}: {orphans} orphans, {ever} machines ever")
+        if orphans or ever != MACHINES or ended != asked:
+            said = f"{orphans} orphans, {ever} machines ever, {ended} ended, {asked} asked to"
+            tally.unfinished.append(f"{self.cloud} trial {number}: {said}")
 
     def prepare(self) -> None:
         """Warm the parent, make the plan that every trial applies, and count where kills should fall."""
@@ -211,6 +238,11 @@ class Lane:
         if child.wait() != 0:
             raise HcloudError(f"without a kill: {child.said}")
         self.window = Window(ordered, len(self.stage.requests()))
+
+
+def is_lagging(number: int) -> bool:
+    """Whether the lists of a trial are behind."""
+    return number % LAGGING_EVERY == LAGGING_EVERY - 1
 
 
 def await_mark(mark: Mark, child: Child) -> None:
@@ -301,6 +333,8 @@ def main() -> int:
     print(f"b10_kills {kills} kills | peer {peer.killed} | limit - | {seconds:.0f} s")
     print(f"b10_orphans {lost} machines | peer {peer.orphans} ({rate:.2f} a kill) | limit 0 | {lost}")
     print(f"b10_double_launches {doubled} machines | peer {peer.doubles} | limit 0 | {doubled}")
+    unasked = sum(t.unasked for t in tallies)
+    print(f"b10_ended_unasked {unasked} machines | peer - | limit 0 | {unasked}")
     print(f"b10_double_purchases {sum(t.purchases for t in tallies)} purchases | peer - | limit 0 | 0")
     print(f"b10_between {share:.3f} of kills | peer - | limit {BETWEEN_GOAL} | {share / BETWEEN_GOAL:.2f}")
     return 0 if all(t.clean for t in tallies) and share >= BETWEEN_GOAL else 1

@@ -37,6 +37,7 @@ class Tally:
     orphans: int = 0
     doubles: int = 0
     missing: int = 0
+    unasked: int = 0
     purchases: int = 0
     stale: int = 0
     unfinished: list[str] = field(default_factory=list)
@@ -50,8 +51,9 @@ class Tally:
 
     @property
     def clean(self) -> bool:
-        """Whether nothing was lost, doubled, bought or left undone."""
-        return not (self.orphans or self.doubles or self.missing or self.purchases or self.unfinished)
+        """Whether nothing was lost, doubled, bought, ended unasked or left undone."""
+        wrong = self.orphans or self.doubles or self.missing or self.unasked or self.purchases
+        return not (wrong or self.unfinished)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +97,7 @@ def show(tallies: Sequence[Tally], others: Sequence[Tally], points: Collection[s
         print(
             f"{t.name:18} {t.trials:5} applies {t.kills:5} kills ({t.killed} by SIGKILL, {t.whole} of them whole "
             f"processes; {t.at_points} at named points) {t.orphans:3} orphans {t.doubles:3} double launches "
-            f"{t.purchases} purchases"
+            f"{t.unasked} ended unasked {t.purchases} purchases"
         )
     fallen = sum((t.fell for t in tallies), Counter[Fell]())
     most = max(fallen.values(), default=1)

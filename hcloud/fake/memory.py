@@ -28,6 +28,7 @@ from hcloud.model.live import (
     Quota,
     Scope,
     Terminated,
+    over,
 )
 
 Found = TypeVar("Found")
@@ -106,8 +107,8 @@ class MemoryCloud:
 
     def launch(self, order: Launch) -> Launched:
         """Start machines; the same key again gives the same ones, by token or by name as the cloud does it."""
-        asked = Asked("launch", True, instance_type=order.instance_type, zone=order.zone)
-        return self._serve(asked, lambda rule: _launch(self, order, rule))
+        asked, kept = Asked("launch", True, instance_type=order.instance_type, zone=order.zone), _as_kept(order)
+        return self._serve(asked, lambda rule: _launch(self, kept, rule))
 
     def under_key(self, order: Launch) -> tuple[Machine, ...]:
         """Machines that were made for an order's key, or have its names."""
@@ -126,15 +127,18 @@ class MemoryCloud:
         return self._serve(Asked("machines", False), lambda rule: _listed(self, lineage, rule))
 
     def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """Machines by id, as lists show them now."""
+        """Machines by id, as lists show them now; of those not shown, that they have ended where the cloud tells it."""
         wanted = set(ids)
         if not wanted:
             return ()
 
         def act(rule: Rule | None) -> tuple[Machine, ...]:
-            return tuple(m for m in _told(self, rule) if m.id in wanted)
+            shown = {m.id: m for m in _told(self, rule) if m.id in wanted}
+            ended = {i: over(i, at) for i, at in self.world.ends(wanted - shown.keys()).items()}
+            told = {} if _is(rule, Kind.EMPTY, Kind.NOT_FOUND) or self.principal == OTHER_ACCOUNT else ended
+            return tuple((shown | told)[i] for i in sorted(shown.keys() | told.keys()))
 
-        return self._serve(Asked("look", False), act) if wanted else ()
+        return self._serve(Asked("look", False), act)
 
     def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """Machines by id, as they are now."""
@@ -320,6 +324,12 @@ def _make(cloud: MemoryCloud, order: Launch, number: int, rule: Rule | None) -> 
     )
     cloud.ledger.machines[name] = rented
     return rented
+
+
+def _as_kept(order: Launch) -> Launch:
+    """An order as this world keeps it, also in a file: of user data its digest, since it may hold secrets."""
+    digest = order.template.user_data if order.template else ""
+    return replace(order, start_up=f"sha256:{digest}") if digest and order.start_up else order
 
 
 def _made_of(order: Launch) -> dict[str, object]:

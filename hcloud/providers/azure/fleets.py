@@ -172,9 +172,10 @@ class Fleets:
         accepted = self.arm.change(operation, sets.begin_delete_instances, self.group, name, ids)
         self.follower.follow(accepted, lambda: self.state(self.group, name))
 
-    def _members(self, name: str) -> tuple[Document, ...]:
+    def members(self, group: str, name: str) -> tuple[Document, ...]:
+        """The machines of a set that are not on their way out, as a list shows them."""
         members = self.arm.compute.virtual_machine_scale_set_vms
-        found = self.arm.pages("VirtualMachineScaleSetVMs_List", members.list, self.group, name)
+        found = self.arm.pages("VirtualMachineScaleSetVMs_List", members.list, group, name)
         return tuple(m for m in found if state_word(m) != "deleting")
 
     def _all_members(self, name: str, enough: int | None = None) -> tuple[Document, ...]:
@@ -182,7 +183,7 @@ class Fleets:
         behind must not be taken for machines that were not made."""
         until = self.clock.passed() + VISIBLE_SECONDS
         while True:
-            members = self._members(name)
+            members = self.members(self.group, name)
             if enough is not None and len(members) >= enough:
                 return members
             capacity = capacity_of(self.document(self.group, name))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hcloud.errors import NotFoundError, RefusedError
-from hcloud.model.live import TAG_LINEAGE, Machine, Terminated
+from hcloud.model.live import TAG_LINEAGE, Machine, Terminated, over
 from hcloud.providers.at_once import in_parallel
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, date_of, tags_of, text
@@ -27,11 +27,12 @@ ALONE_PATIENCE_SECONDS = 300.0
 
 @dataclass(slots=True)
 class _Ends:
-    """What is to be ended, sorted by how: ``sets`` holds names of machines by the ``group/name`` of their set."""
+    """What is to be ended, sorted by how: ``sets`` holds names of machines by the ``group/name`` of their set,
+    ``unsure`` sets of which it is not certain that they have what is to be ended, and nothing else."""
 
     sets: dict[str, list[str]] = field(default_factory=dict)
     alone: list[Document] = field(default_factory=list)
-    unseen: set[str] = field(default_factory=set)
+    unsure: set[str] = field(default_factory=set)
     under_way: list[str] = field(default_factory=list)
     gone: list[str] = field(default_factory=list)
     ended: dict[str, datetime] = field(default_factory=dict)
@@ -63,7 +64,7 @@ class Machines:
         return tuple(sorted(found, key=lambda m: m.id))
 
     def looked_at(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """These machines, by name where they are few."""
+        """These machines, by name where they are few; of those that are missing, what their sets tell of their end."""
         wanted = sorted(set(ids))
         if len(wanted) > ASKED_ONE_BY_ONE:
             documents = self._documents()
@@ -71,7 +72,30 @@ class Machines:
             documents = tuple(d for d in map(self._document, wanted) if d is not None)
         sets = self._sets() if any(set_of(d) and TAG_LINEAGE not in tags_of(d) for d in documents) else {}
         found = [machine_from(d, tags_of(sets.get(set_of(d).lower(), {}))) for d in documents]
-        return tuple(sorted((m for m in found if m.id in wanted), key=lambda m: m.id))
+        shown = {m.id: m for m in found if m.id in wanted}
+        shown |= {i: over(i) for i in self._ended([i for i in wanted if i not in shown])}
+        return tuple(shown[i] for i in sorted(shown))
+
+    def _ended(self, missing: Sequence[str]) -> list[str]:
+        """Those of machines not shown that have ended for sure: their set has no more machines than are known by their
+        names beside them. Azure tells nothing of a machine that it took away."""
+        homes: dict[str, list[str]] = {}
+        for machine_id in missing:
+            group, _, name = machine_id.partition("/")
+            if set_name_in(name):
+                homes.setdefault(f"{group}/{set_name_in(name)}", []).append(machine_id)
+        return [i for home, ids in homes.items() if self._has_no_more(home, set(ids)) for i in ids]
+
+    def _has_no_more(self, home: str, missing: set[str]) -> bool:
+        try:
+            capacity = capacity_of(self.fleets.document(*home.split("/")))
+        except NotFoundError:
+            return False
+        if capacity is None:
+            return False
+        shown = [short_id(text(d, "id")) for d in self._documents() if set_of(d).lower() == home.lower()]
+        beside = [i for i in shown if i not in missing] if capacity else []
+        return len([d for d in in_parallel(self._document, beside) if d is not None]) >= capacity
 
     def examined(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """These machines, each by its name, and the sets of those that show no tag of ours by theirs."""
@@ -90,9 +114,11 @@ class Machines:
         """End machines: one request for each set, one for each that stands alone; then nothing of theirs is left."""
         if not ids:
             return Terminated(())
-        documents = {short_id(text(d, "id")): d for d in self._documents()}
+        wanted = sorted(set(ids))
+        documents = self._known(wanted)
         sets = self._sets()
-        ends = self._sorted(sorted(set(ids)), documents, sets)
+        sets |= self._unlisted(wanted, documents, sets)
+        ends = self._sorted(wanted, documents, sets)
         waits = [self._end_of_set(name, ends, sets[name.lower()]) for name in sorted(ends.sets)]
         for document in ends.alone:
             waits.append(self._end_alone(document))
@@ -100,12 +126,44 @@ class Machines:
         homes = (sets.get(f"{i.split('/')[0]}/{set_name_in(i.split('/')[-1])}".lower(), {}) for i in ids)
         owners = (*(documents[i] for i in ids if i in documents), *homes)
         lineages = {tags_of(owner).get(TAG_LINEAGE, "") for owner in owners} - {""}
-        waits += [self._end_whole(name) for name in self._empty(sets, ends, lineages)]
+        waits += [self._end_whole(name) for name in self._empty(sets, ends, lineages) if self._capacity(name) == 0]
         standing = {set_name_in(text(d, "name")) for d in sets.values()}
         with self.arm.once_accepted("VirtualMachineScaleSets_DeleteInstances"):
             self._see_off(ends, waits, Dependants(lineages=frozenset(lineages), standing=frozenset(standing)))
         gone = set(ends.gone)
-        return Terminated(tuple(i for i in sorted(set(ids)) if i not in gone), tuple(sorted(gone)), ends.ended)
+        return Terminated(tuple(i for i in wanted if i not in gone), tuple(sorted(gone)), ends.ended)
+
+    def _known(self, ids: Sequence[str]) -> dict[str, Document]:
+        """All machines of the location, with those of these ids that the list does not show: it may be behind."""
+        found = {short_id(text(d, "id")): d for d in self._documents()}
+        missed = [i for i in ids if i not in found]
+        sure = zip(missed, in_parallel(self._document, missed), strict=True)
+        return found | {i: d for i, d in sure if d is not None}
+
+    def _unlisted(
+        self, ids: Sequence[str], documents: dict[str, Document], sets: dict[str, Document]
+    ) -> dict[str, Document]:
+        """The sets of these machines that the list of sets does not show."""
+        homes = sorted({self._home(i, documents).lower() for i in ids} - sets.keys())
+        named = [home for home in homes if home.split("/")[-1]]
+        sure = zip(named, in_parallel(self._set, named), strict=True)
+        return {home: d for home, d in sure if d is not None}
+
+    def _home(self, machine_id: str, documents: dict[str, Document]) -> str:
+        """``group/name`` of the set that a machine is in, or by its name was; without a name for one that is alone."""
+        group, _, name = machine_id.partition("/")
+        document = documents.get(machine_id)
+        return set_of(document) if document else f"{group}/{set_name_in(name)}"
+
+    def _set(self, home: str) -> Document | None:
+        try:
+            return self.fleets.document(*home.split("/"))
+        except NotFoundError:
+            return None
+
+    def _capacity(self, home: str) -> int | None:
+        document = self._set(home)
+        return None if document is None else capacity_of(document)
 
     def _see_off(self, ends: _Ends, waits: Sequence[Wait], known: Dependants) -> None:
         """Wait for the ends for a while; when all are over, look for what they left."""
@@ -114,9 +172,9 @@ class Machines:
         over = [self.follower.follow(reply, state, until - clock.passed()).over for reply, state in waits]
         if not waits or not all(over):
             return
-        for home in sorted({f"{i.split('/')[0]}/{set_name_in(i.split('/')[1])}" for i in ends.unseen} & set(ends.sets)):
-            # Its machines were not shown, so how many it had was no ground for ending the set with them
-            if capacity_of(self.fleets.document(*home.split("/"))) == 0:
+        for home in sorted(ends.unsure):
+            # What it had was not certain, and no ground for ending the set with them
+            if self._capacity(home) == 0:
                 self.follower.follow(*self._end_whole(home))
         made = frozenset(name for document in ends.alone for name in made_for(document))
         names = frozenset(name.split("/")[1] for name in ends.sets)
@@ -124,8 +182,8 @@ class Machines:
         self.leftovers.remove(groups, replace(known, sets=names, ids=made))
 
     def _documents(self) -> tuple[Document, ...]:
-        machines = self.arm.compute.virtual_machines
-        return self.arm.pages("VirtualMachines_ListByLocation", machines.list_by_location, self.arm.settings.location)
+        path = f"providers/Microsoft.Compute/locations/{self.arm.settings.location}/virtualMachines"
+        return self.arm.plain_pages("VirtualMachines_ListByLocation", path)
 
     def _sets(self) -> dict[str, Document]:
         sets = self.arm.compute.virtual_machine_scale_sets
@@ -144,15 +202,14 @@ class Machines:
         """A machine that no list shows may only be too new: its name tells its set, and the set how many it has."""
         ends = _Ends()
         for machine_id in ids:
-            group, _, name = machine_id.partition("/")
-            document = documents.get(machine_id)
-            home = set_of(document) if document else f"{group}/{set_name_in(name)}"
+            name = machine_id.partition("/")[2]
+            document, home = documents.get(machine_id), self._home(machine_id, documents)
             if document is not None and state_word(document) == "deleting":
                 ends.under_way.append(machine_id)
             elif home.lower() in sets and (document is not None or self._has_more(home, documents, sets)):
                 ends.sets.setdefault(home, []).append(name)
                 if document is None:
-                    ends.unseen.add(machine_id)
+                    ends.unsure.add(home)
             elif document is not None:
                 ends.alone.append(document)
             else:
@@ -165,23 +222,32 @@ class Machines:
         return capacity is None or capacity > shown
 
     def _end_of_set(self, home: str, ends: _Ends, document: Document) -> Wait:
-        """The whole set where all its machines are to end, counted by the set itself: a list may not show all."""
+        """The whole set where all that it has is to end, by what it says of itself and by its members' names: lists may
+        leave some out, and show what has ended. Else its members, without those that are gone when they are asked for.
+        """
         group, name = home.split("/")
-        names = ends.sets[home]
-        capacity = capacity_of(document)
-        if capacity is not None and len(names) >= capacity and not ends.unseen:
-            wait = self._end_whole(home)
-            ends.note(wait[0], [f"{group}/{n}" for n in names])
-            return wait
+        names, capacity = ends.sets[home], capacity_of(document)
+        if capacity is not None and len(names) >= capacity and home not in ends.unsure:
+            if self._is_all(home, names):
+                wait = self._end_whole(home)
+                ends.note(wait[0], [f"{group}/{n}" for n in names])
+                return wait
+            ends.unsure.add(home)
         try:
             return self._end_members(group, name, names, ends)
         except (NotFoundError, RefusedError):
-            missing = [n for n in names if f"{group}/{n}" in ends.unseen]
-            if not missing:
+            there = in_parallel(self._document, [f"{group}/{n}" for n in names])
+            gone = [n for n, found in zip(names, there, strict=True) if found is None]
+            if not gone:
                 raise
-            ends.gone.extend(f"{group}/{n}" for n in missing)
-            seen = [n for n in names if n not in missing]
+            ends.gone.extend(f"{group}/{n}" for n in gone)
+            seen = [n for n in names if n not in set(gone)]
             return self._end_members(group, name, seen, ends) if seen else (Reply(200), lambda: GONE)
+
+    def _is_all(self, home: str, names: Sequence[str]) -> bool:
+        if self._capacity(home) != len(names):
+            return False
+        return {text(m, "name") for m in self.fleets.members(*home.split("/"))} == set(names)
 
     def _end_members(self, group: str, name: str, names: list[str], ends: _Ends) -> Wait:
         sets = self.arm.compute.virtual_machine_scale_sets
