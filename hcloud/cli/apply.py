@@ -67,7 +67,7 @@ def apply(
 
 
 def _changes(here: LiveGround, plan: Path | None, *, resume: bool, at: datetime) -> ChangeSet:
-    from hcloud.usecases.apply import changes_of, resumed
+    from hcloud.usecases.apply import changes_of, check_applicable, resumed
 
     if plan is None:
         from hcloud.usecases.live_plan import plan_live
@@ -80,6 +80,8 @@ def _changes(here: LiveGround, plan: Path | None, *, resume: bool, at: datetime)
             )
         return made.changes
     found = changes_of(plan)
+    if not resume:
+        check_applicable(here, found)
     return resumed(here, found) if resume else found
 
 

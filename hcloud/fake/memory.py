@@ -106,8 +106,8 @@ class MemoryCloud:
 
     def launch(self, order: Launch) -> Launched:
         """Start machines; the same key again gives the same ones, by token or by name as the cloud does it."""
-        asked = Asked("launch", True, instance_type=order.instance_type, zone=order.zone)
-        return self._serve(asked, lambda rule: _launch(self, order, rule))
+        asked, kept = Asked("launch", True, instance_type=order.instance_type, zone=order.zone), _as_kept(order)
+        return self._serve(asked, lambda rule: _launch(self, kept, rule))
 
     def under_key(self, order: Launch) -> tuple[Machine, ...]:
         """Machines that were made for an order's key, or have its names."""
@@ -320,6 +320,12 @@ def _make(cloud: MemoryCloud, order: Launch, number: int, rule: Rule | None) -> 
     )
     cloud.ledger.machines[name] = rented
     return rented
+
+
+def _as_kept(order: Launch) -> Launch:
+    """An order as this world keeps it, also in a file: of user data its digest, since it may hold secrets."""
+    digest = order.template.user_data if order.template else ""
+    return replace(order, start_up=f"sha256:{digest}") if digest and order.start_up else order
 
 
 def _made_of(order: Launch) -> dict[str, object]:

@@ -162,12 +162,14 @@ class Running:
 def control(cloud: FakeCloud, received: Received) -> Answer:
     """The way by which tests and people look into a fake and turn its clock; no cloud has anything like it.
 
-    GET ledger; POST bill {"from": S, "to": S}; POST clock {"advance": S} or {"speed": X}; POST faults PLAN; POST edit
-    CHANGE.
+    GET ledger; GET requests (how many there were); POST bill {"from": S, "to": S}; POST clock {"advance": S} or
+    {"speed": X}; POST faults PLAN; POST edit CHANGE.
     """
     what = received.path.removeprefix(CONTROL)
     if what == "ledger":
         return json_answer(ledger_document(cloud))
+    if what == "requests":
+        return json_answer({"requests": cloud.ledger.calls()})
     body = received.json()
     if what == "clock":
         advance, speed = body.get("advance", 0), body.get("speed")

@@ -36,6 +36,14 @@ def check_cloud(loaded: Loaded, selection: str, planned: ChangeSet) -> None:
     )
 
 
+def check_applicable(ground: LiveGround, planned: ChangeSet) -> None:
+    """Refuse, before anybody is asked to confirm it, a plan that was altered, is of another place, or launches machines
+    with other than what the configuration says now."""
+    ground.check_place(planned)
+    check_true(planned)
+    ground.check_template(planned)
+
+
 def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
     """What is left of a plan after it was begun: its slots compared anew with what stands now."""
     ground.check_place(planned)
@@ -63,9 +71,7 @@ def carry_out(
 ) -> Outcome:
     """Apply exactly these changes; raises as :func:`hcloud.live.apply.apply` does, and for old prices, with nothing
     done."""
-    ground.check_place(found)
-    check_true(found)
-    ground.check_template(found)
+    check_applicable(ground, found)
     ground.check_prices(found)
     site = ground.site(progress, stop, found.base.lineage)
     return apply(site, found, ground.approval(ends), ground.terms())

@@ -17,6 +17,7 @@ from hcloud.readers.live_sections import FleetSection
 from hcloud.units import HOURS_PER_MONTH, counted, format_money
 from hcloud.usecases.checks import Check, Status, guarded
 from hcloud.usecases.connect import CLASSES, FAKE, LOCAL, settled_fields
+from hcloud.usecases.launch_template import user_data
 from hcloud.usecases.live_ground import place_of, prices_of
 
 ZONES = {
@@ -54,6 +55,7 @@ def _live(loaded: Loaded, today: date) -> Check:
         judged.problems += [f"live.zones: {said}" for said in _wrong_zones(place, live.zones)]
     if live.cloud in CLASSES:
         settled_fields(live.cloud, live.settings, region=place.region, endpoint=live.endpoint or "")
+    user_data(loaded)
     at = f" at {live.endpoint}" if live.endpoint else ""
     return _judged(
         "live",

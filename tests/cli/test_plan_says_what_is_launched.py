@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import html
-import io
 import json
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -13,7 +12,6 @@ from typing import Any
 
 import pytest
 import yaml
-from rich.console import Console
 
 from hcloud.cli.main import run
 from hcloud.errors import EvidenceError
@@ -22,6 +20,7 @@ from hcloud.readers.config import load_config
 from hcloud.store.plan_file import load_changes
 from hcloud.usecases.live_ground import FAKE_FILE, Where, opened, place_of
 from hcloud.usecases.live_plan import plan_live
+from hcloud.views.console import Terminal
 from hcloud.views.launched_with import as_lines, launched_with
 
 TYPES = {"aws": "m5.large", "gcp": "n2-standard-4", "azure": "Standard_D4s_v5", "local": "small"}
@@ -121,6 +120,24 @@ def test_another_project_after_the_plan_launches_nothing(
     assert run(["destroy", "-y", "--ends", "1"]) == 0
 
 
+@REHEARSED
+def test_user_data_of_a_rehearsal_is_on_no_disk_but_in_its_own_file(
+    cloud: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configured(cloud)
+    Path("boot.sh").write_text("#!/bin/sh\necho hunter2\n")
+    monkeypatch.setenv("HYC_LIVE__USER_DATA", "boot.sh")
+    assert run(["plan", "--out", "plan.json"]) == 0
+    Path("boot.sh").write_text("#!/bin/sh\necho hunter3\n")
+    assert run(["apply", "plan.json", "-y"]) == 4
+    assert machines(cloud) == []
+    Path("boot.sh").write_text("#!/bin/sh\necho hunter2\n")
+    assert run(["apply", "plan.json", "-y"]) == 0
+    digest = hashlib.sha256(Path("boot.sh").read_bytes()).hexdigest()
+    assert [m["detail"]["start_up"] for m in machines(cloud)] == [f"sha256:{digest}"]
+    assert [p for p in Path().rglob("*") if p.is_file() and b"hunter2" in p.read_bytes()] == [Path("boot.sh")]
+
+
 def test_user_data_that_cannot_be_used_is_refused_before_anything_is_looked_up(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,7 +157,7 @@ def test_user_data_that_cannot_be_used_is_refused_before_anything_is_looked_up(
     assert "is a directory" in said(capsys)
 
 
-def test_nothing_of_a_template_steers_a_screen_or_forges_a_line() -> None:
+def test_nothing_of_a_template_steers_a_screen_or_forges_a_line(capsys: pytest.CaptureFixture[str]) -> None:
     hostile = "ami-1\n+ web  1 x m5.large\x1b[31m"
     template = LaunchTemplate(
         (LaunchImage(hostile, hostile, (hostile,)), LaunchImage("b", "c\r- all", (hostile,))),
@@ -150,9 +167,8 @@ def test_nothing_of_a_template_steers_a_screen_or_forges_a_line() -> None:
         {hostile: hostile},
     )
     assert not [text for _, text in launched_with(template) if "\n" in text or "\r" in text or "\x1b" in text]
-    console = Console(width=80, record=True, file=io.StringIO())
-    console.print(*as_lines(template, 80), sep="\n")
-    assert all(line.startswith("  ") for line in console.export_text().splitlines() if line)
+    Terminal.open(color=False).show(*as_lines(template, 80))
+    assert all(line.startswith("  ") for line in capsys.readouterr().out.splitlines() if line)
 
 
 @REHEARSED
@@ -180,7 +196,6 @@ def test_prices_that_apply_refuses_are_said_when_the_plan_is_made(
 def test_a_warning_is_in_the_file_and_the_first_thing_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     from hcloud.store.plan_file import save_changes
     from hcloud.views.change import show_changes
-    from hcloud.views.console import Terminal
 
     configured("aws")
     at = datetime(2030, 1, 1, tzinfo=UTC)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Any
 
 from hcloud.fake.azure.wire import Asked, Document, Refused, branch, text
 from hcloud.fake.clock import FakeClock
@@ -187,9 +187,10 @@ class Estate:
 
     def of_kind(self, kind: str, under: str = "") -> Iterator[Resource]:
         """Resources of a kind, those under a path only where one is given, by id."""
+        under = under.lower()
         for key in sorted(self.resources):
             found = self.resources[key]
-            if found.kind == kind and key.startswith(under.lower()):
+            if found.kind == kind and key.startswith(under):
                 yield found
 
     def listed(self, kind: str, under: str, asked: Asked) -> list[Resource]:
@@ -197,8 +198,10 @@ class Estate:
         behind = Lag.of(asked.rule)
         then = asked.now - behind.ended
         over = (r for key, r in self.past.items() if r.kind == kind and key.startswith(under.lower()))
-        found = [*self.of_kind(kind, under), *(r for r in over if r.gone_at is not None and r.gone_at > then)]
-        return [r for r in sorted(found, key=lambda r: r.id.lower()) if asked.now - behind.made >= r.made_at]
+        ended = [r for r in over if r.gone_at is not None and r.gone_at > then]
+        there = list(self.of_kind(kind, under))  # in order already
+        found = sorted([*there, *ended], key=lambda r: r.id.lower()) if ended else there
+        return [r for r in found if asked.now - behind.made >= r.made_at]
 
     def members(self, home: Resource, asked: Asked | None = None) -> list[Resource]:
         """The machines of a scale set, ending ones too; with ``asked`` those that a list shows."""
@@ -242,11 +245,13 @@ class Estate:
         ):
             self.resources[resource_id.lower()] = Resource(resource_id, kind, {"location": LOCATION}, 0.0, 0.0)
 
-    def page(self, asked: Asked, found: Sequence[Document]) -> Answer:
-        """One page of a list, with the address of the next."""
+    def page(
+        self, asked: Asked, found: Sequence[Any], shown: Callable[[Any], Document] = lambda document: document
+    ) -> Answer:
+        """One page of a list, with the address of the next. Only what is on it is ``shown``: a list of thousands has
+        dozens of pages."""
         start = int(asked.query.get("$skiptoken") or 0)
-        page = list(itertools.islice(found, start, start + self.page_size))
-        answer: Document = {"value": page}
+        answer: Document = {"value": [shown(one) for one in found[start : start + self.page_size]]}
         if start + self.page_size < len(found):
             query = "&".join(f"{k}={v}" for k, v in asked.query.items() if k != "$skiptoken").replace(" ", "%20")
             answer["nextLink"] = f"{asked.base}{asked.path}?{query}&$skiptoken={start + self.page_size}"

@@ -168,8 +168,8 @@ def scope_of(asked: Asked) -> str:
 
 def in_location(resource: Resource, asked: Asked) -> bool:
     """Whether a list of a location, or of anything wider, holds a resource."""
-    location = asked.params.get("location", "").lower()
-    return not location or text(resource.document, "location").lower() == location
+    location = asked.params.get("location", "")
+    return not location or str(resource.document.get("location", "")).lower() == location.lower()
 
 
 def _capacity(body: Document) -> int:

@@ -61,13 +61,16 @@ class VirtualMachines:
     def listed(self, asked: Asked) -> Answer:
         """Those of a group, a subscription or a location; machines of uniform sets are not among them."""
         home = asked.query.get("$filter", "").partition("'")[2].rstrip("'").lower()
-        found, behind = [], Lag.of(asked.rule)
-        for machine in self._estate.listed(MACHINES, scope_of(asked), asked):
-            inside = not home or machine.home.lower() == home
-            is_shown = asked.now - behind.made >= machine.visible_at
-            if inside and is_shown and not machine.uniform and in_location(machine, asked):
-                found.append(machine.shown(asked.now, in_list=True, behind=behind))
-        return self._estate.page(asked, found)
+        behind = Lag.of(asked.rule)
+        found = [
+            machine
+            for machine in self._estate.listed(MACHINES, scope_of(asked), asked)
+            if asked.now - behind.made >= machine.visible_at
+            and not machine.uniform
+            and (not home or machine.home.lower() == home)
+            and in_location(machine, asked)
+        ]
+        return self._estate.page(asked, found, lambda m: m.shown(asked.now, in_list=True, behind=behind))
 
     def delete(self, asked: Asked) -> Answer:
         """End one; what does not go with it stays behind, attached to nothing."""

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from hcloud.fake.gcp.refusals import RefusalError
 
-Document = Mapping[str, object]
+
+class Document(Protocol):
+    """What filters look at: something that knows its members by name."""
+
+    def get(self, name: str, /) -> object:
+        """A member; None where there is none."""
+
+
 Test = Callable[[Document], bool]
 _TOKEN = re.compile(
     r"""\s*(?:(?P<open>\()|(?P<close>\))|(?P<word>AND|OR)(?![\w.-])|"""

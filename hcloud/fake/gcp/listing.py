@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from hcloud.fake.faults import Kind, Lag
 from hcloud.fake.gcp import documents
@@ -11,18 +12,41 @@ from hcloud.fake.gcp.filters import parse_filter
 from hcloud.fake.gcp.operations import BASE, stamp
 from hcloud.fake.gcp.refusals import invalid
 from hcloud.fake.gcp.world import LARGEST_PAGE, SPOT_NOTICE_SECONDS, Call, World
+from hcloud.fake.ledger import Rented
 
 FIRST_IMAGE = 20261101
-Documents = Sequence[dict[str, object]]
 
 
-def page(world: World, call: Call, kind: str, found: Documents) -> dict[str, object]:
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """A machine in a list, put into words where its page is shown: a list of thousands has dozens of pages."""
+
+    world: World
+    machine: Rented
+    behind: Lag
+    labelled: bool
+
+    def get(self, name: str, /) -> object:
+        """What filters know of it: labels show on a machine from the first, and are found a while later."""
+        if name == "labels":
+            return self.machine.tags if self.labelled else {}
+        return self.machine.detail["name"] if name == "name" else self.document().get(name)
+
+    def document(self) -> dict[str, object]:
+        """How it is shown."""
+        return documents.instance(self.world, self.machine, self.behind.ended)
+
+
+Told = dict[str, object] | _Machine
+
+
+def page(world: World, call: Call, kind: str, found: Sequence[Told]) -> dict[str, object]:
     """The page of a list that was asked for."""
     items, token = _cut(world, call, found)
     return {"kind": f"compute#{kind}List", **({"items": items} if items else {}), **token}
 
 
-def aggregated(world: World, call: Call, kind: str, found: Documents) -> dict[str, object]:
+def aggregated(world: World, call: Call, kind: str, found: Sequence[Told]) -> dict[str, object]:
     """The page of a list over all zones, by zone; zones with nothing on it say so."""
     items, token = _cut(world, call, found)
     scopes: dict[str, dict[str, object]] = {}
@@ -33,26 +57,19 @@ def aggregated(world: World, call: Call, kind: str, found: Documents) -> dict[st
     return {"kind": f"compute#{kind}AggregatedList", "items": scopes, **token}
 
 
-def _cut(world: World, call: Call, found: Documents) -> tuple[list[dict[str, object]], dict[str, str]]:
+def _cut(world: World, call: Call, found: Sequence[Told]) -> tuple[list[dict[str, object]], dict[str, str]]:
     if call.rule and call.rule.answer is Kind.EMPTY:
         return [], {}
     if wanted := call.query.get("filter", ""):
         accepts = parse_filter(wanted)
-        found = [d for d in found if accepts(_searchable(world, d, Lag.of(call.rule)))]
+        found = [d for d in found if accepts(d)]
     size = call.query.get("maxResults", str(LARGEST_PAGE))
     if not size.isdecimal() or int(size) > LARGEST_PAGE:
         raise invalid("maxResults", size, f"It must be from 0 to {LARGEST_PAGE}.")
     start = _start(call.query.get("pageToken", ""))
     end = start + min(int(size) or LARGEST_PAGE, world.largest_page)
-    return list(found[start:end]), {"nextPageToken": _token(end)} if end < len(found) else {}
-
-
-def _searchable(world: World, document: dict[str, object], behind: Lag) -> dict[str, object]:
-    """What filters know of something: labels show on a machine from the first, and are found a while later."""
-    if document["kind"] != "compute#instance":
-        return document
-    machine = world.ledger.machines[f"{str(document['zone']).rsplit('/', 1)[-1]}/{document['name']}"]
-    return document if world.now - behind.made >= machine.tagged_at else {**document, "labels": {}}
+    shown = [d.document() if isinstance(d, _Machine) else d for d in found[start:end]]
+    return shown, {"nextPageToken": _token(end)} if end < len(found) else {}
 
 
 def _token(start: int) -> str:
@@ -77,9 +94,10 @@ def all_instances(world: World, call: Call) -> dict[str, object]:
     return aggregated(world, call, "instances", _instances(world, call))
 
 
-def _instances(world: World, call: Call, zone: str = "") -> list[dict[str, object]]:
+def _instances(world: World, call: Call, zone: str = "") -> list[_Machine]:
     behind = Lag.of(call.rule)
-    return [documents.instance(world, m, behind.ended) for m in world.seen(behind) if zone in ("", m.zone)]
+    then = world.now - behind.made
+    return [_Machine(world, m, behind, then >= m.tagged_at) for m in world.seen(behind) if zone in ("", m.zone)]
 
 
 def machine_types(world: World, call: Call) -> dict[str, object]:
