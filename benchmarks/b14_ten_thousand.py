@@ -46,8 +46,8 @@ CALLS = {
     "gcp": {"status": 21, "plan": 22, "apply_again": 42},
     "azure": {"status": 41, "plan": 42, "apply_again": 82},
 }
-"""For ten thousand: the pages that a cloud makes of one list (1,000, 500 and 250 machines each), who we are, which zones
-there are, and an order for each address. Apply lists before it begins and when it is over."""
+"""For ten thousand: the pages that a cloud makes of one list (1,000, 500 and 250 machines each), who we are, which
+zones there are, and an order for each address. Apply lists before it begins and when it is over."""
 
 
 @dataclass(frozen=True, slots=True)
