@@ -13,7 +13,7 @@ from hcloud.model.change import Observed
 from hcloud.model.live import TAG_PROJECT, Machine, Scope
 from hcloud.model.state import Conclusion, Deed, Intent, State
 from hcloud.planning.recall import replayed, unresolved, up_to_date
-from hcloud.planning.standing import GRACE
+from hcloud.planning.standing import GRACE, is_overdue
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,8 @@ def observe(site: Site, patience: Patience | None = None) -> Observed:
 
 
 def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
-    """What was listed and what is remembered; what is remembered and was not listed is looked up by id.
+    """What was listed and what is remembered; what is remembered and was not listed is looked up by id, and examined
+    before it is forgotten.
 
     A list may be behind and show what has ended as if it ran. What it shows though it is remembered as ended, and what
     somebody asked to end with an unknown outcome, is examined by id, and what that says is believed.
@@ -57,6 +58,8 @@ def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
     missed = sorted(({r.id for r in state.records} | asked) - ours.keys())
     if missed:
         ours |= {m.id: m for m in patience.ask(lambda: site.cloud.look(missed))}
+    if overdue := {r.id for r in state.records if is_overdue(r, site.now())} - ours.keys():
+        ours |= examined(site, patience, overdue)
     live = {m.id for m in ours.values() if m.state.is_live}
     unknown = live - {r.id for r in state.records}
     if doubtful := shown_again(site.store, unknown) | (live & asked):
