@@ -36,7 +36,7 @@ def destroy(
     terminal, at = session(ctx).terminal, moment(now)
     with ground(file, cloud, state, at) as here:
         with terminal.busy("looking at the cloud"):
-            found = ending(here)
+            found = ending(here, lambda step: terminal.note(step.text) if step.at_once else None)
         quiet = json_ or output is Output.JSON
         show_changes(found, beside(terminal, quiet=quiet))
         if found.to_do:

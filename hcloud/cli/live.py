@@ -134,6 +134,10 @@ def told(
 
         def tell(step: Step) -> None:
             nonlocal spoken
+            if step.at_once:
+                spoken = passed()
+                terminal.note(step.text)
+                return
             if step.of:
                 advance(min(step.done, total))
             if not terminal.err.is_terminal and passed() - spoken >= SILENT_SECONDS:

@@ -84,8 +84,9 @@ class Cloud(Protocol):
         """
 
     def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """These machines, tagged or not; those the cloud does not know are left out. In as few calls as there may be:
-        what it shows may be as late as any list."""
+        """These machines, tagged or not, in as few calls as there may be: what it shows may be as late as any list.
+        Those the cloud does not know are left out; those of which it says that they ended (taken away, or deleted by
+        somebody) are told as ended."""
 
     def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """Each of these asked about by its own id, and never taken from a list, which may be minutes behind; those the

@@ -28,6 +28,7 @@ from hcloud.model.live import (
     Quota,
     Scope,
     Terminated,
+    over,
 )
 
 Found = TypeVar("Found")
@@ -126,15 +127,18 @@ class MemoryCloud:
         return self._serve(Asked("machines", False), lambda rule: _listed(self, lineage, rule))
 
     def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """Machines by id, as lists show them now."""
+        """Machines by id, as lists show them now; of those not shown, that they have ended where the cloud tells it."""
         wanted = set(ids)
         if not wanted:
             return ()
 
         def act(rule: Rule | None) -> tuple[Machine, ...]:
-            return tuple(m for m in _told(self, rule) if m.id in wanted)
+            shown = {m.id: m for m in _told(self, rule) if m.id in wanted}
+            ended = {i: over(i, at) for i, at in self.world.ends(wanted - shown.keys()).items()}
+            told = {} if _is(rule, Kind.EMPTY, Kind.NOT_FOUND) or self.principal == OTHER_ACCOUNT else ended
+            return tuple((shown | told)[i] for i in sorted(shown.keys() | told.keys()))
 
-        return self._serve(Asked("look", False), act) if wanted else ()
+        return self._serve(Asked("look", False), act)
 
     def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """Machines by id, as they are now."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -193,6 +193,20 @@ class World:
             return None
         tags = dict(rented.tags) if now - behind.made >= rented.tagged_at else {}
         return self.machine(rented, tags, then)
+
+    def ends(self, ids: Set[str]) -> dict[str, datetime | None]:
+        """When machines that are not told of any more have ended, where this cloud tells it otherwise than by lists:
+        Google by its operations, Azure by what is left of the order, without a time."""
+        if self.semantics.cloud not in ("gcp", "azure"):
+            return {}
+        known = [m for i in sorted(ids) if (m := self.ledger.machines.get(i)) is not None and i not in self.hidden]
+        over = [m for m in known if m.ended_at is not None and m.asked_to_end is not None]
+        by_operation = self.semantics.cloud == "gcp"
+        return {
+            m.id: datetime.fromtimestamp(m.asked_to_end or 0.0, UTC) if by_operation else None
+            for m in over
+            if m.ended_at is not None and self.clock.now() >= m.ended_at
+        }
 
     def machine(self, rented: Rented, tags: dict[str, str], at: float) -> Machine:
         """A machine as it is at a moment."""

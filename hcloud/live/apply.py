@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime
 
-from hcloud.errors import CredentialsError, HcloudError, ThrottledError
+from hcloud.errors import CredentialsError, HcloudError, ThrottledError, UnavailableError
 from hcloud.live.book import Book, Came
 from hcloud.live.crash_points import RUN_BEGUN, RUN_ENDED
 from hcloud.live.ending import ask_to_end, confirm_ends, end_unwanted
@@ -23,7 +23,7 @@ from hcloud.live.site import Site
 from hcloud.live.strays import strays
 from hcloud.model.change import Bar, Change, ChangeSet, How, Observed
 from hcloud.model.live import Machine
-from hcloud.model.state import Deed, State
+from hcloud.model.state import Deed, Intent, State
 from hcloud.planning.change_digest import wanted_digest
 from hcloud.planning.diff import Terms, changes
 from hcloud.planning.recall import adopted, record_of, unresolved, with_endings, with_records
@@ -237,7 +237,7 @@ def _end(run: Run, jobs: Sequence[Job]) -> None:
 
 def _told(run: Run) -> Outcome:
     """How it came out, judged by the same comparison that made the plan."""
-    blind = isinstance(run.halted, (StoppedError, CredentialsError))
+    blind = isinstance(run.halted, (StoppedError, CredentialsError, UnavailableError))  # asked for long enough
     left = None if blind else _what_is_left(run)
     result = _judge(run, left)
     if isinstance(run.halted, ThrottledError):
@@ -250,11 +250,19 @@ def _told(run: Run) -> Outcome:
         shortfalls=tuple(run.shortfalls),
         problems=tuple(run.problems),
         error=run.halted,
+        open=tuple(_in_words(i) for i in unresolved(run.book.entries())),
         left=left,
         acted=run.acted,
         calls=run.patience.calls,
         serial=run.book.state.serial,
     )
+
+
+def _in_words(intent: Intent) -> str:
+    order = intent.order
+    if order is None:
+        return f"the end of {', '.join(intent.ids)}"
+    return f"{order.address}: {order.count} x {order.instance_type} in {order.zone}"
 
 
 def _what_is_left(run: Run) -> ChangeSet | None:

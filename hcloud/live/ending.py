@@ -69,6 +69,7 @@ def confirm_ends(run: Run) -> None:
     """Look until the cloud has said of everything that was asked to end that it is gone, or time is up."""
     delay = run.site.waits.first_poll
     until = run.site.clock.passed() + run.site.waits.ended
+    waits = False
     while True:
         seen = run.look()
         left = [r.id for r in seen.state.records if r.ending]
@@ -77,5 +78,8 @@ def confirm_ends(run: Run) -> None:
         if run.site.clock.passed() >= until:
             run.problem(f"asked to end, and not gone yet: {', '.join(left)}")
             return
+        if not waits:
+            waits = True
+            run.site.waiting(f"for {len(left)} machines to end", run.site.waits.ended)
         run.patience.pause(delay)
         delay = min(delay * GROWTH, run.site.waits.longest_poll)

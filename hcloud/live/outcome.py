@@ -34,7 +34,8 @@ class Shortfall:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run did and what is left. ``error`` is what ended it early; ``left`` what a plan would show now, None
+    """What a run did and what is left. ``error`` is what ended it early; ``open`` what was asked for and was not
+    answered: it may be there, or not; ``left`` what a plan would show now, None
     where the cloud could not be looked at any more; ``acted`` says that the cloud did something, or may have;
     ``calls`` are requests made."""
 
@@ -45,6 +46,7 @@ class Outcome:
     shortfalls: tuple[Shortfall, ...] = ()
     problems: tuple[str, ...] = ()
     error: HcloudError | None = None
+    open: tuple[str, ...] = ()
     left: ChangeSet | None = None
     acted: bool = False
     calls: int = 0

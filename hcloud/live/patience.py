@@ -6,12 +6,14 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import TypeVar
+from datetime import UTC, datetime
+from typing import Protocol, TypeVar
 
 from hcloud.control.ports import Clock
 from hcloud.errors import HcloudError, ThrottledError, UnavailableError, UnknownOutcomeError
 
 Found = TypeVar("Found")
+AGAIN = "run the same command again once the cloud answers: it goes on where this one stopped"
 SLICE_SECONDS = 0.5
 """Ours: how soon a wait notices that somebody asked for an end."""
 
@@ -34,6 +36,21 @@ class Limits:
     longest_delay: float = 30.0
 
 
+class Tell(Protocol):
+    """Tells people something; ``at_once`` where it must not wait for its turn."""
+
+    def __call__(self, text: str, *, at_once: bool = False) -> None: ...
+
+
+def at_the_latest(clock: Clock, seconds: float) -> str:
+    """When so much time will have passed, as it is told."""
+    return f"{datetime.fromtimestamp(clock.now() + seconds, UTC):%H:%M:%S} UTC at the latest"
+
+
+def _silent(text: str, *, at_once: bool = False) -> None:
+    """Tell nobody."""
+
+
 class Patience:
     """Waits and asks again where that helps, and only there.
 
@@ -43,15 +60,14 @@ class Patience:
     not a quota, not a denial, not bad credentials, not a wrong request.
     """
 
-    def __init__(
-        self, clock: Clock, limits: Limits, stop: Callable[[], bool], tell: Callable[[str], None] = lambda text: None
-    ) -> None:
+    def __init__(self, clock: Clock, limits: Limits, stop: Callable[[], bool], tell: Tell = _silent) -> None:
         self._clock, self._limits, self._stop, self._tell = clock, limits, stop, tell
         self._lock = threading.Lock()
         self._probe = threading.Lock()
         self._not_before = clock.passed()
         self._streak = 0
         self._put_off_for = 0.0
+        self._until = 0.0
         self._allowed = limits.spare_calls
         self.calls = 0
 
@@ -115,6 +131,9 @@ class Patience:
     def _put_off(self, error: HcloudError, told: float | None) -> None:
         """Nobody asks before the moment that the cloud names, or before a time that doubles with every failure."""
         with self._lock:
+            if not self._streak:
+                self._until = self._clock.passed() + self._limits.deadline
+                self._announce(error)
             grown = min(self._limits.first_delay * 2**self._streak, self._limits.longest_delay)
             self._streak = min(self._streak + 1, 30)
             delay = told if told is not None else grown
@@ -125,8 +144,14 @@ class Patience:
     def _check(self, tried: int, error: HcloudError) -> None:
         """Give up with what was said last where the next attempt would go beyond a limit."""
         spent = tried >= self._limits.attempts or self.calls >= self._allowed
-        if spent or self._put_off_for > self._limits.deadline:
+        if spent or self._put_off_for > self._limits.deadline or self._clock.passed() >= self._until:
+            error.hint = error.hint or AGAIN
             raise error
+
+    def _announce(self, error: HcloudError) -> None:
+        """Tell what is waited for when it begins: the cloud does not answer, or wants to be left alone for a while."""
+        latest = at_the_latest(self._clock, self._limits.deadline)
+        self._tell(f"{error}; hcloud asks again, until {latest}", at_once=True)
 
     def _check_stop(self) -> None:
         if self._stop():

@@ -32,14 +32,23 @@ def wait_until_ready(run: Run) -> Late:
         return Late()
     delay = run.site.waits.first_poll
     until = run.site.clock.passed() + run.site.waits.ready
+    waits = False
     while True:
         late = _late(run, run.look())
         running = len([i for i in run.launched if i not in late.pending and i not in late.untold])
         run.site.progress(Step("running", running, len(run.launched)))
         if not (late.pending or late.untold) or run.site.clock.passed() >= until:
             return late
+        if not waits:
+            waits = True
+            run.site.waiting(_what(late), run.site.waits.ready)
         run.patience.pause(delay)
         delay = min(delay * GROWTH, run.site.waits.longest_poll)
+
+
+def _what(late: Late) -> str:
+    told = [(late.pending, "to start"), (late.untold, "to be listed by the cloud")]
+    return " and ".join(f"for {len(ids)} {'machine' if len(ids) == 1 else 'machines'} {to}" for ids, to in told if ids)
 
 
 def _late(run: Run, seen: Observed) -> Late:
@@ -64,9 +73,14 @@ def observe_until_told(site: Site) -> Observed:
     patience = site.patience()
     delay = site.waits.first_poll
     until = site.clock.passed() + GRACE.total_seconds()
+    waits = False
     while True:
         seen = observe(site, patience)
-        if not _young(seen) or site.clock.passed() >= until:
+        young = _young(seen)
+        if not young or site.clock.passed() >= until:
             return seen
+        if not waits:
+            waits = True
+            site.waiting(_what(Late(untold=tuple(young))), GRACE.total_seconds())
         patience.pause(delay)
         delay = min(delay * GROWTH, site.waits.longest_poll)

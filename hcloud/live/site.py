@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from hcloud.control.ports import Clock, Cloud, Crash, StateStore
 from hcloud.errors import HcloudError
-from hcloud.live.patience import Limits, Patience
+from hcloud.live.patience import Limits, Patience, at_the_latest
 from hcloud.live.sold_out import SoldOut
 from hcloud.model.state import State
 
@@ -18,11 +18,13 @@ WORKERS = 4  # ours: orders of different addresses under way at the same time
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something to tell people: what happened, and how far the work is; ``of`` 0 where it only goes on."""
+    """Something to tell people: what happened, and how far the work is; ``of`` 0 where it only goes on. ``at_once`` is
+    a sentence that is told as it comes: that something is waited for now, and until when."""
 
     text: str
     done: int = 0
     of: int = 0
+    at_once: bool = False
 
 
 Progress = Callable[[Step], None]
@@ -72,7 +74,14 @@ class Site:
 
     def patience(self) -> Patience:
         """Patience for one run."""
-        return Patience(self.clock, self.limits, self.stop, lambda text: self.progress(Step(text)))
+        return Patience(self.clock, self.limits, self.stop, self._tell)
+
+    def waiting(self, what: str, seconds: float) -> None:
+        """Tell at once what is waited for, and until when at the latest."""
+        self._tell(f"waiting {what}, until {at_the_latest(self.clock, seconds)}", at_once=True)
+
+    def _tell(self, text: str, *, at_once: bool = False) -> None:
+        self.progress(Step(text, at_once=at_once))
 
 
 def order_key(lineage: str, generation: int, address: str, offering: tuple[str, str], attempt: int) -> str:

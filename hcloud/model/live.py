@@ -163,6 +163,11 @@ class Machine:
         return self.tags.get(TAG_ADDRESS, "")
 
 
+def over(identity: str, at: datetime | None = None) -> Machine:
+    """A machine of which nothing is told any more but that it has ended, and when where that is known."""
+    return Machine(identity, "", "", MachineState.ENDED, PurchaseOption.ON_DEMAND, None, ended=at)
+
+
 @dataclass(frozen=True, slots=True)
 class Launched:
     """What an order came to: the machines there are of it, how many are missing, and why in the cloud's words."""

@@ -61,9 +61,9 @@ def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
     return found
 
 
-def ending(ground: LiveGround) -> ChangeSet:
+def ending(ground: LiveGround, progress: Progress) -> ChangeSet:
     """What destroying would do."""
-    return ends_of_all(ground.site(), ground.terms())
+    return ends_of_all(replace(ground.site(), progress=progress), ground.terms())
 
 
 def carry_out(

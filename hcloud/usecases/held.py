@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from hcloud.errors import DeniedError
-from hcloud.live.patience import Limits, Patience
 from hcloud.model.catalog import Provider
 from hcloud.model.live import Commitment, Scope
 from hcloud.planning.purchase import held_quantity, is_standing
@@ -23,7 +22,7 @@ def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]
     It stays as it is where a person has stated what is owned there, and where these credentials may not look. What the
     price book knows no price of cannot be planned with, and is told.
     """
-    loaded, asking = ground.loaded, Patience(ground.clock, Limits(), lambda: False)
+    loaded, asking = ground.loaded, ground.patience()
     place = (ground.place.provider, ground.place.region)
     if any((o.provider, o.region) == place for o in loaded.config.owned):
         return loaded, ()

@@ -19,7 +19,7 @@ from hcloud.control.ports import Size
 from hcloud.errors import StaleError, UsageError, did_you_mean
 from hcloud.live.clock import SystemClock
 from hcloud.live.guards import Approval
-from hcloud.live.patience import Limits
+from hcloud.live.patience import Limits, Patience
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.change import ChangeSet, Shape, Slot
@@ -93,6 +93,10 @@ class LiveGround:
     def is_local(self) -> bool:
         """Whether the cloud is this machine."""
         return self.selection == LOCAL
+
+    def patience(self) -> Patience:
+        """Patience for questions that change nothing."""
+        return Patience(self.clock, Limits(deadline=LOOKING_SECONDS), lambda: False)
 
     def site(
         self, progress: Progress | None = None, stop: Callable[[], bool] = lambda: False, lineage: str = ""

@@ -10,7 +10,6 @@ from hcloud.catalog.billing import Tariff, charges
 from hcloud.catalog.billing_terms import why_not
 from hcloud.catalog.billing_time import month_of
 from hcloud.errors import DeniedError, UsageError
-from hcloud.live.patience import Limits, Patience
 from hcloud.model.catalog import Provider
 from hcloud.model.live import Commitment, Machine, MachineState
 from hcloud.model.report import Charge, CommitmentStatus, Period, Usage
@@ -31,7 +30,7 @@ def report_of_live(ground: LiveGround, asked: Asked) -> Report:
     in_memory = ground.selection.startswith(FAKE)  # such a fake has a time of its own
     now = datetime.fromtimestamp(ground.clock.now(), UTC) if in_memory else asked.at
     period = asked.span.of(now)
-    scope = Patience(ground.clock, Limits(), lambda: False).ask(ground.cloud.scope)
+    scope = ground.patience().ask(ground.cloud.scope)
     provider, region = Provider(ground.place.provider), ground.place.region
     listed = listed_prices(in_places(ground.loaded, [(provider, region)]), ground.today)
     tariff = Tariff(ground.book, provider, region, scope.account, listed)
@@ -62,7 +61,7 @@ def _as_seen(ground: LiveGround, logged: Sequence[Usage]) -> tuple[list[Usage], 
     if not running:
         return list(logged), ()
     try:
-        told = Patience(ground.clock, Limits(), lambda: False).ask(lambda: ground.cloud.look(running))
+        told = ground.patience().ask(lambda: ground.cloud.look(running))
     except DeniedError as error:
         return list(logged), (f"the cloud could not be asked which machines still run, only the log: {error}",)
     there, now = {m.id: m for m in told}, int(ground.clock.now())
@@ -87,7 +86,7 @@ def _held(ground: LiveGround) -> tuple[tuple[Commitment, ...], tuple[str, ...]]:
             "commitments are those that section owned of the configuration states",
         )
     try:
-        return Patience(ground.clock, Limits(), lambda: False).ask(ground.cloud.commitments), ()
+        return ground.patience().ask(ground.cloud.commitments), ()
     except DeniedError as error:
         return (), (f"commitments could not be read, and nothing is counted as covered: {error}",)
 

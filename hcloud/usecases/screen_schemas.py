@@ -208,7 +208,7 @@ SCREENS: Mapping[str, Schema] = {
         "hcloud apply and destroy",
         {"result": {"enum": ["converged", "partial", "unknown"]}, "exit_code": COUNT, "launched": several(TEXT)}
         | {"ended": several(TEXT), "wanted": COUNT, "missing": several(_SHORT), "problems": several(TEXT)}
-        | {"error": maybe(TEXT), "calls": COUNT, "serial": COUNT},
+        | {"error": maybe(TEXT), "open": several(TEXT), "calls": COUNT, "serial": COUNT},
     ),
     "status": printed(
         "hcloud status",

@@ -119,8 +119,15 @@ def show_outcome(outcome: Outcome, terminal: Terminal) -> None:
         terminal.warn(*outcome.error.lines())
         if outcome.error.hint:
             terminal.note(f"hint: {outcome.error.hint}")
-    if outcome.exit_code and outcome.left is None:
-        terminal.note("what stands now is not known; the journal has what was asked for: hcloud apply goes on from it")
+    for asked in outcome.open:
+        terminal.warn(f"asked for, and not answered: {asked}")
+    if outcome.exit_code and (outcome.left is None or outcome.open):
+        there = f"the {counted(len(outcome.launched), 'machine')} launched" if outcome.launched else "what stood before"
+        more = " and what was not answered" if outcome.open else ""
+        terminal.note(
+            f"{there}{more} may be running and cost money; the journal has all of it: hcloud apply goes on from there, "
+            "hcloud recover rebuilds a state that was lost"
+        )
 
 
 def outcome_document(outcome: Outcome, at: datetime) -> Mapping[str, object]:
@@ -137,6 +144,7 @@ def outcome_document(outcome: Outcome, at: datetime) -> Mapping[str, object]:
         "missing": [{"address": s.address, "missing": s.missing, "tried": list(s.tried)} for s in outcome.shortfalls],
         "problems": list(outcome.problems),
         "error": None if outcome.error is None else str(outcome.error),
+        "open": list(outcome.open),
         "calls": outcome.calls,
         "serial": outcome.serial,
     }

@@ -71,7 +71,11 @@ class Ticking:
 
 def test_a_wait_says_again_and_again_what_for() -> None:
     told: list[str] = []
-    Patience(Ticking(), Limits(), lambda: False, told.append).pause(5.0)
+
+    def heard(text: str, *, at_once: bool = False) -> None:
+        told.append(text)
+
+    Patience(Ticking(), Limits(), lambda: False, heard).pause(5.0)
     assert len(told) == 10
     assert set(told) == {"waiting until the cloud has done it"}
 
@@ -87,6 +91,16 @@ def test_a_pipe_hears_of_a_wait_now_and_then(quiet: bool, lines: int) -> None:
         tell(Step("running", 1, 4))
     expected = ["applying: waiting until the cloud has done it"] * lines
     assert said.getvalue().splitlines() == expected
+
+
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_what_is_waited_for_is_said_as_soon_as_it_is(is_terminal: bool) -> None:
+    where, said = terminal(is_terminal=is_terminal, quiet=False)
+    sentence = "waiting for 2 machines to start, until 10:00:00 UTC at the latest"
+    with live.told(where, "applying", 4, Ticking().passed) as tell:
+        tell(Step("web: launched", 2, 4))
+        tell(Step(sentence, at_once=True))
+        assert sentence in said.getvalue()
 
 
 def test_on_a_terminal_a_bar_and_in_a_pipe_nothing(tmp_path: Path) -> None:

@@ -144,6 +144,7 @@ class FakeGoogle(World):
             return {"error": f"there is no {identity}"}
         if verb == "terminate":
             self.end(machine)
+            self.note_delete(machine, "a person")
         elif verb == "retag":
             machine.tags = _texts(change.get("tags"))
         else:

@@ -155,6 +155,13 @@ class World:
             machine.asked_to_end = self.now
             machine.ended_at = self.now + self.faults.plan.end_delay
 
+    def note_delete(self, machine: Rented, user: str) -> None:
+        """The operation by which somebody else deleted a machine."""
+        number, target = self.ledger.next_number(), f"zones/{machine.zone}/instances/{machine.detail['name']}"
+        name, done = f"operation-{int(self.now * 1000)}-{number:012x}", machine.ended_at or self.now
+        operation = Operation(name, number, "delete", f"zones/{machine.zone}", target, user, self.now, done)
+        self.operations.add(operation, "", remember=False)
+
     def notice_spots(self) -> None:
         """Give the spot machines the notices that are due."""
         for seconds in self.faults.plan.spot_notices:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hcloud.errors import NotFoundError, RefusedError
-from hcloud.model.live import TAG_LINEAGE, Machine, Terminated
+from hcloud.model.live import TAG_LINEAGE, Machine, Terminated, over
 from hcloud.providers.at_once import in_parallel
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, date_of, tags_of, text
@@ -64,7 +64,7 @@ class Machines:
         return tuple(sorted(found, key=lambda m: m.id))
 
     def looked_at(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """These machines, by name where they are few."""
+        """These machines, by name where they are few; of those that are missing, what their sets tell of their end."""
         wanted = sorted(set(ids))
         if len(wanted) > ASKED_ONE_BY_ONE:
             documents = self._documents()
@@ -72,7 +72,30 @@ class Machines:
             documents = tuple(d for d in map(self._document, wanted) if d is not None)
         sets = self._sets() if any(set_of(d) and TAG_LINEAGE not in tags_of(d) for d in documents) else {}
         found = [machine_from(d, tags_of(sets.get(set_of(d).lower(), {}))) for d in documents]
-        return tuple(sorted((m for m in found if m.id in wanted), key=lambda m: m.id))
+        shown = {m.id: m for m in found if m.id in wanted}
+        shown |= {i: over(i) for i in self._ended([i for i in wanted if i not in shown])}
+        return tuple(shown[i] for i in sorted(shown))
+
+    def _ended(self, missing: Sequence[str]) -> list[str]:
+        """Those of machines not shown that have ended for sure: their set has no more machines than are known by their
+        names beside them. Azure tells nothing of a machine that it took away."""
+        homes: dict[str, list[str]] = {}
+        for machine_id in missing:
+            group, _, name = machine_id.partition("/")
+            if set_name_in(name):
+                homes.setdefault(f"{group}/{set_name_in(name)}", []).append(machine_id)
+        return [i for home, ids in homes.items() if self._has_no_more(home, set(ids)) for i in ids]
+
+    def _has_no_more(self, home: str, missing: set[str]) -> bool:
+        try:
+            capacity = capacity_of(self.fleets.document(*home.split("/")))
+        except NotFoundError:
+            return False
+        if capacity is None:
+            return False
+        shown = [short_id(text(d, "id")) for d in self._documents() if set_of(d).lower() == home.lower()]
+        beside = [i for i in shown if i not in missing] if capacity else []
+        return len([d for d in in_parallel(self._document, beside) if d is not None]) >= capacity
 
     def examined(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """These machines, each by its name, and the sets of those that show no tag of ours by theirs."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from hcloud.errors import (
     CloudError,
+    DeniedError,
     NotFoundError,
     QuotaError,
     RefusedError,
@@ -28,6 +29,7 @@ from hcloud.model.live import (
     Quota,
     Scope,
     Terminated,
+    over,
 )
 from hcloud.providers.at_once import in_parallel
 from hcloud.providers.gcp import translate
@@ -246,11 +248,31 @@ class GoogleCloud:
         return tuple(m for m in found if self._is_here(m.zone))
 
     def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
-        """Machines by their ids, some dozens at a time."""
+        """Machines by their ids, some dozens at a time; of those not shown, what Google tells of their end."""
         wanted = set(ids)
         bundles = translate.bundles(wanted)
-        found = (m for bundle in bundles for m in self._aggregated(translate.filter_of_names(bundle)))
-        return tuple(sorted((m for m in found if m.id in wanted), key=lambda m: m.id))
+        found = {m.id: m for bundle in bundles for m in self._aggregated(translate.filter_of_names(bundle))}
+        found |= {i: over(i, at) for i, at in self._ends(wanted - found.keys()).items()}
+        return tuple(found[i] for i in sorted(wanted & found.keys()))
+
+    def _ends(self, missing: Set[str]) -> dict[str, datetime | None]:
+        """When machines that are not shown have ended, where the operations of their zones tell it: Google does not
+        show a machine any more that it took away. Whoever may not list operations is told of no end."""
+        found: dict[str, datetime | None] = {}
+        for bundle in translate.bundles(missing):
+            for zone in sorted({i.partition("/")[0] for i in bundle}):
+                request = self._types.ListZoneOperationsRequest(
+                    project=self._settings.project,
+                    zone=zone,
+                    filter=translate.filter_of_ends([i for i in bundle if i.startswith(f"{zone}/")]),
+                    max_results=translate.PAGE,
+                )
+                try:
+                    pages = self._wire.pages("ZoneOperationsClient", "list", request, "zoneOperations.list")
+                except DeniedError:
+                    return found
+                found |= translate.ends(o for page in pages for o in page.items)
+        return {i: at for i, at in found.items() if i in missing}
 
     def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """Each machine by its name, several at a time."""

@@ -15,6 +15,7 @@ from hcloud.providers.gcp.settings import DISK, LAUNCHED_WITH, GoogleSettings
 from hcloud.providers.templates import as_planned, by_image, template_of
 
 PAGE = 500  # Google's largest
+ENDS = ("compute.instances.preempted", "delete")
 NAMES_A_LOOK = 40  # ours: keeps the address of the request under 4 kB
 _NAMESPACE = UUID("9e0b4c57-5f53-4b3c-9a53-2f0d6d3a7c11")  # ours: drawn once, so that our handles are nobody else's
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
@@ -77,6 +78,19 @@ def filter_of_names(identities: Sequence[str]) -> str:
     """A filter for machines of these names, in whatever zone."""
     found = sorted({i.partition("/")[2] for i in identities})
     return " OR ".join(f'(name = "{name}")' for name in found)
+
+
+def filter_of_ends(identities: Sequence[str]) -> str:
+    """A filter for the operations by which machines of these names ended: taken away by Google, or deleted."""
+    found = sorted({i.partition("/")[2] for i in identities})
+    kinds = "|".join(map(re.escape, ENDS))
+    return f'(operationType eq "{kinds}") (targetLink eq ".*/instances/({"|".join(found)})")'
+
+
+def ends(operations: Iterable[Any]) -> dict[str, datetime | None]:
+    """When machines ended, by id, as operations that are over and met no error tell it."""
+    done = [o for o in operations if is_done(o) and not o.error.errors and o.operation_type in ENDS]
+    return {identity(last(o.zone), last(o.target_link)): moment(o.insert_time) for o in done}
 
 
 def filter_of_lineage(lineage: str) -> str:
