@@ -262,12 +262,11 @@ def struck(child: Child, mark: Mark, chance: Random) -> bool:
     return code == -signal.SIGKILL
 
 
-def lane(cloud: str, trials: int, seed: int, kills: int | None = None) -> Tally:
+def lane(forker: Forker, cloud: str, trials: int, seed: int, kills: int | None = None) -> Tally:
     """All trials of one cloud, or as many as it takes for so many kills."""
     with (
         tempfile.TemporaryDirectory(prefix="hcloud-b10-") as scratch,
         Running(fresh(cloud, FaultPlan())) as running,
-        Forker((cloud,)) as forker,
     ):
         made = Lane(cloud, Stage(running, Path(scratch) / "work", forker, FLEET), running, seed)
         made.prepare()
@@ -279,13 +278,12 @@ def lane(cloud: str, trials: int, seed: int, kills: int | None = None) -> Tally:
         return made.tally
 
 
-def naive(trials: int, seed: int) -> Tally:
+def naive(forker: Forker, trials: int, seed: int) -> Tally:
     """The naive loop under the same kills: orphans are live machines that its file does not name."""
     tally = Tally("naive boto3 loop")
     with (
         tempfile.TemporaryDirectory(prefix="hcloud-b10-") as scratch,
         Running(fresh("aws", FaultPlan())) as running,
-        Forker(("aws",)) as forker,
     ):
         stage = Stage(running, Path(scratch), forker, FLEET)
         arguments = ("naive", str(MACHINES))
@@ -306,13 +304,17 @@ def naive(trials: int, seed: int) -> Tally:
     return tally
 
 
-def leaks(trials: int, seed: int, kills: int | None = None, peers: int = NAIVE_TRIALS) -> tuple[list[Tally], Tally]:
-    """All three clouds and the naive loop, each with processes of its own, at the same time."""
+def leaks(
+    forker: Forker, trials: int, seed: int, kills: int | None = None, peers: int = NAIVE_TRIALS
+) -> tuple[list[Tally], Tally]:
+    """All three clouds and the naive loop at the same time."""
     shares = [trials // len(CLOUDS) + (number < trials % len(CLOUDS)) for number in range(len(CLOUDS))]
     enough = None if kills is None else -(-kills // len(CLOUDS))
     with ThreadPoolExecutor(len(CLOUDS) + 1) as pool:
-        lanes = [pool.submit(lane, cloud, share, seed, enough) for cloud, share in zip(CLOUDS, shares, strict=True)]
-        peer = pool.submit(naive, min(peers, trials), seed)
+        lanes = [
+            pool.submit(lane, forker, cloud, share, seed, enough) for cloud, share in zip(CLOUDS, shares, strict=True)
+        ]
+        peer = pool.submit(naive, forker, min(peers, trials), seed)
         return [found.result() for found in lanes], peer.result()
 
 
@@ -322,7 +324,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     started = time.monotonic()
-    tallies, peer = leaks(given.trials, given.seed)
+    with Forker(CLOUDS) as forker:
+        tallies, peer = leaks(forker, given.trials, given.seed)
     seconds = time.monotonic() - started
     show(tallies, [peer], NAMED_POINTS)
     print(terraform_loop.told(MACHINES, given.seed))
