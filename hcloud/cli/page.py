@@ -13,6 +13,7 @@ from hcloud.errors import UsageError
 if TYPE_CHECKING:
     from hcloud.model.change import ChangeSet
     from hcloud.model.plan import Plan
+    from hcloud.views.escaped import Written
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -60,7 +61,7 @@ def page(
         terminal.write(html_of(made))
 
 
-def html_of(made: Plan | ChangeSet) -> str:
+def html_of(made: Plan | ChangeSet) -> Written:
     """The page of a plan, or of changes alone, as text."""
     from hcloud.model.change import ChangeSet
     from hcloud.views.change_documents import changes_page

@@ -168,8 +168,9 @@ def _tell_changes(changes: ChangeSet, out: Path | None, output: PlanFormat, term
         terminal.write_json(changes_document(changes))
     elif output is PlanFormat.MD:
         from hcloud.views.change_documents import changes_markdown
+        from hcloud.views.escaped import markdown_document
 
-        terminal.write("\n".join(changes_markdown(changes)))
+        terminal.write(markdown_document(changes_markdown(changes)))
     elif output is PlanFormat.HTML:
         from hcloud.cli.page import html_of
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from typing import Any
 import typer
 
 from hcloud.errors import FileError, HcloudError, Problem, UsageError
+from hcloud.model.json_text import written
 from hcloud.units import harmless
 from hcloud.views.refusal import refusal_document, refusal_text
 
@@ -43,7 +43,7 @@ def report_error(error: Exception, words: Sequence[str], *, debug: bool = False)
     if wants_json(words):
         said = ("\n".join(map(harmless, refusal.lines)), harmless(refusal.hint))
         document = refusal_document(said, refusal.exit_code, refusal.problems, _moment(words))
-        sys.stderr.write(json.dumps(document, ensure_ascii=False) + "\n")
+        sys.stderr.write(f"{written(document)}\n")
     elif refusal.shown is not None:
         refusal.shown.show()
     else:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from hcloud.planning.report import Dimension, Report
     from hcloud.usecases.report import Asked, Span
+    from hcloud.views.escaped import Written
     from hcloud.views.page.parts import Section
 
 app = typer.Typer(
@@ -265,7 +266,7 @@ def _document(report: Report, shown: _Shown) -> Mapping[str, object]:
     return made(report, shown.at)
 
 
-def _text(report: Report, sections: Sequence[Section], shown: _Shown) -> str:
+def _text(report: Report, sections: Sequence[Section], shown: _Shown) -> Written:
     if shown.output is ReportFormat.MD:
         from hcloud.views.report_text import markdown
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hcloud.usecases.report import Asked
     from hcloud.usecases.report_accuracy import Accuracy
     from hcloud.views.console import Terminal
+    from hcloud.views.escaped import Written
     from hcloud.views.page.parts import Section
 
 
@@ -110,7 +111,7 @@ def _compared(plan: Path, journal: Path | None, live: tuple[str | None, str | No
 
 
 def _print(
-    terminal: Terminal, titled: tuple[str, tuple[Section, ...]], output: QualityFormat, csv: Callable[[], str]
+    terminal: Terminal, titled: tuple[str, tuple[Section, ...]], output: QualityFormat, csv: Callable[[], Written]
 ) -> None:
     title, sections = titled
     if output is QualityFormat.CSV:

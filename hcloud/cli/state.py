@@ -76,8 +76,9 @@ def pull(ctx: typer.Context, state: StatePlace = None, file: Configuration = Non
     """Print the state as it is stored (JSON), for a copy or to be put elsewhere with push."""
     from hcloud.usecases.state import pull as pulled
     from hcloud.usecases.state import state_place
+    from hcloud.views.escaped import json_as_stored
 
-    session(ctx).terminal.write(pulled(state_place(state, file)).decode())
+    session(ctx).terminal.write(json_as_stored(pulled(state_place(state, file)).decode()))
 
 
 @app.command()

@@ -55,7 +55,7 @@ def end_unwanted(run: Run, ids: Sequence[str]) -> None:
     until = run.site.clock.passed() + run.site.waits.ended
     while ids:
         run.patience.expect(1)
-        told = {m.id for m in run.patience.ask(lambda: run.cloud.look(ids))}
+        told = {m.id for m in run.patience.ask(lambda: run.cloud.examine(ids))}
         if told >= set(ids):
             ask_to_end(run, ids)
             return

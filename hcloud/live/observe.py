@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from hcloud.control.ports import StateStore
 from hcloud.errors import InputError, StaleError
@@ -13,7 +14,7 @@ from hcloud.model.change import Observed
 from hcloud.model.live import TAG_PROJECT, Machine, Scope
 from hcloud.model.state import Conclusion, Deed, Intent, State
 from hcloud.planning.recall import replayed, unresolved, up_to_date
-from hcloud.planning.standing import GRACE
+from hcloud.planning.standing import GRACE, is_overdue
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,8 @@ def observe(site: Site, patience: Patience | None = None) -> Observed:
 
 
 def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
-    """What was listed and what is remembered; what is remembered and was not listed is looked up by id.
+    """What was listed and what is remembered; what is remembered and was not listed is looked up by id, and examined
+    before it is forgotten.
 
     A list may be behind and show what has ended as if it ran. What it shows though it is remembered as ended, and what
     somebody asked to end with an unknown outcome, is examined by id, and what that says is believed.
@@ -57,11 +59,9 @@ def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
     missed = sorted(({r.id for r in state.records} | asked) - ours.keys())
     if missed:
         ours |= {m.id: m for m in patience.ask(lambda: site.cloud.look(missed))}
-    live = {m.id for m in ours.values() if m.state.is_live}
-    unknown = live - {r.id for r in state.records}
-    if doubtful := shown_again(site.store, unknown) | (live & asked):
-        ours = {i: m for i, m in ours.items() if i not in doubtful} | examined(site, patience, doubtful)
     at = site.now()
+    if doubtful := _doubtful(site.store, state, ours, asked, at):
+        ours = {i: m for i, m in ours.items() if i not in doubtful} | examined(site, patience, doubtful)
     state = up_to_date(state, ours, at)
     unused = stored.scope is None and not stored.records
     strangers = [
@@ -79,6 +79,15 @@ def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
         told_none=settled and not any(r.id in ours for r in state.records),
         strangers=tuple(strangers) if unused else (),
     )
+
+
+def _doubtful(store: StateStore, state: State, ours: Mapping[str, Machine], asked: Set[str], at: datetime) -> Set[str]:
+    """Machines of which a list is not believed: it leaves out what would be forgotten now, or shows what has ended, or
+    was asked to."""
+    overdue = {r.id for r in state.records if is_overdue(r, at) and r.id not in ours}
+    live = {m.id for m in ours.values() if m.state.is_live}
+    unknown = live - {r.id for r in state.records}
+    return overdue | shown_again(store, unknown) | (live & asked)
 
 
 def shown_again(store: StateStore, unknown: Set[str]) -> Set[str]:

@@ -1,13 +1,15 @@
-"""JSON that others wrote: what is too deep or too long for Python's reader is refused like any other broken text."""
+"""JSON that others wrote, and JSON that is shown or kept: neither deep nesting nor odd characters do any harm."""
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 TOO_DEEP = "its lists and objects are nested too deeply"
 TOO_LONG = "it holds a number with thousands of digits"
 _OF_DIGITS = "Exceeds the limit"
+_ODD = re.compile("[^\x00-\x7e]")
 
 
 class NotJsonError(ValueError):
@@ -25,6 +27,17 @@ def parsed(text: str | bytes, **hooks: Any) -> Any:
         raise
     except ValueError as error:
         raise NotJsonError(said(error)) from None
+
+
+def written(document: object, indent: int | None = None, **hooks: Any) -> str:
+    """JSON for people and programs: characters that cannot be seen, or steer what shows them, are spelled out."""
+    text = json.dumps(document, indent=indent, ensure_ascii=False, allow_nan=False, **hooks)
+    return spelled(text)
+
+
+def spelled(text: str) -> str:
+    """The same JSON with odd characters, which can stand in its strings only, spelled out."""
+    return _ODD.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text)
 
 
 def said(error: Exception) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from hcloud import __version__
 from hcloud.classify.matrix import Matrix
 from hcloud.errors import UsageError
+from hcloud.model.json_text import written
 from hcloud.model.profile import Aspect
 from hcloud.store.looked_at import check_place
 from hcloud.store.whole import write_whole
@@ -47,7 +47,7 @@ def _json(matrices: Mapping[Aspect, Matrix]) -> bytes:
             for aspect, matrix in matrices.items()
         },
     }
-    return (json.dumps(document, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+    return (written(document, indent=1) + "\n").encode()
 
 
 def _npz(matrices: Mapping[Aspect, Matrix]) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from functools import cache
 from pathlib import Path
@@ -13,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from hcloud import __version__
 from hcloud.errors import InputError, Problem
 from hcloud.model.change import ChangeSet
-from hcloud.model.json_text import parsed
+from hcloud.model.json_text import parsed, written
 from hcloud.model.plan import FORMAT_VERSION, Plan
 from hcloud.store.looked_at import check_file, check_place
 from hcloud.store.whole import write_whole
@@ -82,7 +81,7 @@ def save_plan(plan: Plan, path: Path) -> None:
     Raises InputError as :func:`check_target` does.
     """
     check_target(path)
-    text = json.dumps(plan_document(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    text = written(plan_document(plan), indent=2) + "\n"
     write_whole(path, [text])
 
 
@@ -105,7 +104,7 @@ def changes_schema() -> Mapping[str, object]:
 def save_changes(changes: ChangeSet, path: Path) -> None:
     """Write changes alone to a file, whole or not at all; raises InputError as :func:`check_target` does."""
     check_target(path)
-    text = json.dumps(changes_document(changes), indent=2) + "\n"
+    text = written(changes_document(changes), indent=2) + "\n"
     write_whole(path, [text])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from hcloud.catalog.shapes import family_of
 from hcloud.catalog.table import COLUMNS, read_table, write_table
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice, SustainedUse
-from hcloud.model.json_text import parsed
+from hcloud.model.json_text import parsed, written
 from hcloud.units import parse_decimal, plain
 
 DIRECTORY_VARIABLE = "HYC_PRICES"
@@ -94,7 +93,7 @@ class PriceStore:
         try:
             self.directory.mkdir(parents=True, exist_ok=True)
             # The table goes last: a new table never stands beside the quarantine list of an older one
-            self._replace(META, json.dumps(meta, indent=1, ensure_ascii=False) + "\n")
+            self._replace(META, written(meta, indent=1) + "\n")
             self._replace(TABLE, table)
             _sync_directory(self.directory)
         except OSError as error:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from hcloud.errors import InputError, Problem
-from hcloud.model.json_text import parsed
+from hcloud.model.json_text import parsed, written
 from hcloud.model.purchase import FORMAT_VERSION, PurchasePlan
 from hcloud.planning.purchase_gates import check_items
 from hcloud.store.looked_at import check_file, check_place
@@ -61,7 +61,7 @@ def purchase_schema() -> Mapping[str, object]:
 
 def rendered(plan: PurchasePlan) -> str:
     """The text of the file."""
-    return json.dumps(purchase_document(plan), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return written(purchase_document(plan), indent=2) + "\n"
 
 
 def sealed(plan: PurchasePlan) -> PurchasePlan:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from hcloud.errors import HcloudError, InputError, UsageError, writing
-from hcloud.model.json_text import parsed
+from hcloud.model.json_text import parsed, written
 from hcloud.store.looked_at import check_place
 
 FORMAT_VERSION = "1.0"
@@ -42,7 +41,7 @@ class Row:
             "changes": dict(self.changes),
             "figures": dict(self.figures),
         }
-        return json.dumps(document, ensure_ascii=False, allow_nan=False).encode() + b"\n"
+        return written(document).encode() + b"\n"
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ from hcloud import __version__
 from hcloud.model.change import Action, Change, ChangeSet, How
 from hcloud.views.change import named, totals
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
-from hcloud.views.escaped import as_markdown_item, in_markdown, markdown_row
+from hcloud.views.escaped import BLANK, Markdown, item, markdown_row, md, rule_of
 from hcloud.views.launched_with import as_table
 from hcloud.views.page.parts import Page, Section
 from hcloud.views.tables import Figures
@@ -38,20 +38,20 @@ def _change(change: Change) -> list[str]:
     ]
 
 
-def changes_markdown(changes: ChangeSet) -> Iterator[str]:
+def changes_markdown(changes: ChangeSet) -> Iterator[Markdown]:
     """What apply would do, and with what it launches machines."""
-    yield from (f"- **warning:** {in_markdown(warning, LONGEST_LINE)}" for warning in changes.warnings)
-    yield from [""] if changes.warnings else []
-    yield f"**Changes** in {in_markdown(str(changes.base.scope), LONGEST_LINE)}"
-    yield from ("", *_table(changes_table(changes)), "")
+    yield from (md("- **warning:** {}", warning, longest=LONGEST_LINE) for warning in changes.warnings)
+    yield from [BLANK] if changes.warnings else []
+    yield md("**Changes** in {}", str(changes.base.scope), longest=LONGEST_LINE)
+    yield from (BLANK, *_table(changes_table(changes)), BLANK)
     if changes.template is not None:
-        yield from (*_table(as_table(changes.template)), "")
-    yield from (f"- {as_markdown_item(line, LONGEST_LINE)}" for line in (*totals(changes), *changes.notes))
+        yield from (*_table(as_table(changes.template)), BLANK)
+    yield from (md("- {}", item(line, LONGEST_LINE)) for line in (*totals(changes), *changes.notes))
 
 
-def _table(figures: Figures) -> Iterator[str]:
+def _table(figures: Figures) -> Iterator[Markdown]:
     yield markdown_row(figures.names)
-    yield f"|{'|'.join('---:' if c in figures.numbers else '---' for c in range(len(figures.names)))}|"
+    yield rule_of(figures.names, figures.numbers)
     yield from (markdown_row(row, LONGEST_TEXT) for row in figures.rows)
 
 

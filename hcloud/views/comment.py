@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
+
+Line = TypeVar("Line", bound=str)
 
 LONGEST = 65_536
 """Characters that GitHub takes in a comment. Bytes are counted here, of which there are never fewer."""
@@ -16,9 +19,9 @@ def size_of(lines: Sequence[str]) -> int:
     return sum(len(line.encode()) + 1 for line in lines)
 
 
-def fitting(lines: Sequence[str], room: int) -> list[str]:
+def fitting(lines: Sequence[Line], room: int) -> list[Line]:
     """The first lines that fit."""
-    kept: list[str] = []
+    kept: list[Line] = []
     for line in lines:
         room -= size_of([line])
         if room < 0:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import threading
@@ -11,10 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, TextIO
 
-from rich.console import Console, Group
+from rich.console import Console, Group  # noqa: TID251 - the one place
 from rich.text import Text
 
 from hcloud.units import harmless
+from hcloud.views.escaped import Written, json_document
 from hcloud.views.lines import Shown, printable
 
 if TYPE_CHECKING:
@@ -55,13 +55,13 @@ class Terminal:
         """Put one line for people on stdout, or on stderr what is ``wrong``, not folded: other programs look for it."""
         (self.err if wrong else self.out).file.write(f"{harmless(line)}\n")
 
-    def write(self, text: str) -> None:
-        """Write text for machines or files on stdout, byte for byte, with one final newline."""
+    def write(self, text: Written) -> None:
+        """Write a document on stdout, byte for byte, with one final newline."""
         self.out.file.write(text if text.endswith("\n") else text + "\n")
 
     def write_json(self, document: Mapping[str, object]) -> None:
         """Write a JSON document on stdout in the order it was built."""
-        self.write(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+        self.write(json_document(document))
 
     def warn(self, message: str, *more: str) -> None:
         """Say on stderr what needs attention, in one line or ``more``; also when quiet."""

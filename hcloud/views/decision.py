@@ -14,6 +14,7 @@ from hcloud.model.event import BelowQos, Completion, EventError, Interruption, R
 from hcloud.store.events import UNBOUNDED, decision_document, event_document
 from hcloud.store.journal import LONGEST_LINE, Entry
 from hcloud.units import counted
+from hcloud.views.escaped import json_as_stored
 from hcloud.views.lines import hanging
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def show_opened(opened: Opened, terminal: Terminal) -> None:
     if opened.replayed:
         terminal.note(f"{counted(opened.replayed, 'event')} replayed, the last at {opened.last!r}")
     if opened.untold:
-        terminal.write(opened.untold)
+        terminal.write(json_as_stored(opened.untold))
         terminal.out.file.flush()
 
 

@@ -14,7 +14,7 @@ from rich.text import Text
 from hcloud import __version__
 from hcloud.units import harmless
 from hcloud.views.comment import LONGEST_TEXT
-from hcloud.views.escaped import in_markdown
+from hcloud.views.escaped import BLANK, Written, markdown_document, md
 from hcloud.views.lines import INDENT, wrapped
 from hcloud.views.page.parts import Page, Section
 
@@ -93,11 +93,11 @@ def _parts(line: Line, room: int) -> Sequence[str]:
     return wrap(harmless(line.text), max(room, 20), break_on_hyphens=False)
 
 
-def markdown(explanation: Explanation) -> str:
+def markdown(explanation: Explanation) -> Written:
     """The explanation as Markdown: the answer, then a list; names from files cannot end or begin anything in it."""
-    rows = [f"**{in_markdown(explanation.answer, LONGEST_TEXT)}**", ""]
-    rows += [f"- *{line.about}*: {in_markdown(line.text, LONGEST_TEXT)}" for line in explanation.said]
-    return "\n".join(rows) + "\n"
+    rows = [md("**{}**", explanation.answer, longest=LONGEST_TEXT), BLANK]
+    rows += [md("- *{}*: {}", line.about, line.text, longest=LONGEST_TEXT) for line in explanation.said]
+    return markdown_document(rows)
 
 
 def page(explanation: Explanation) -> Page:

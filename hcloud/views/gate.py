@@ -9,10 +9,20 @@ from rich.padding import Padding
 from rich.text import Text
 
 from hcloud.model.gate import Finding, Level, Status, Verdict
-from hcloud.units import counted
+from hcloud.units import counted, harmless
 from hcloud.views.comment import LONGEST_CELL, LONGEST_LINE, VERDICT, fitting
 from hcloud.views.console import Terminal
-from hcloud.views.escaped import as_markdown_item, in_markdown, in_xml, markdown_row
+from hcloud.views.escaped import (
+    BLANK,
+    Written,
+    Xml,
+    item,
+    markdown_document,
+    markdown_row,
+    md,
+    xml,
+    xml_document,
+)
 from hcloud.views.tables import Figures, fitted
 
 KEPT_FREE = 100  # ours: bytes for what is said of what is left out
@@ -64,49 +74,57 @@ def told(finding: Finding) -> Iterator[str]:
         yield f"do: {finding.advice}"
 
 
-def markdown_verdict(found: Verdict) -> str:
+def markdown_verdict(found: Verdict) -> Written:
     """The same as Markdown."""
-    lines = [f"### hcloud policy: {summary(found)}", "", "| | rule | actual | allowed |", "|---|---|---|---|"]
+    lines = [md("### hcloud policy: {}", summary(found)), BLANK]
+    lines += [md("| | rule | actual | allowed |"), md("|---|---|---|---|")]
     for row in _rows(found):
         lines.append(markdown_row(row, LONGEST_CELL))
     for finding in found.findings:
         if finding.status is not Status.PASSED:
-            lines += ["", f"**{in_markdown(finding.rule.name)}** ({word(finding)})", ""]
-            lines += [f"- {as_markdown_item(line, LONGEST_LINE)}" for line in told(finding)]
+            lines += [BLANK, md("**{}** ({})", finding.rule.name, word(finding)), BLANK]
+            lines += [md("- {}", item(line, LONGEST_LINE)) for line in told(finding)]
     kept = fitting(lines, VERDICT - KEPT_FREE)
     left_out = len(lines) - len(kept)
-    told_so = ["", f"*{counted(left_out, 'line')} left out: hcloud policy check -o json has all*"] if left_out else []
-    return "\n".join(["", *kept, *told_so]) + "\n"
+    left = md("*{} left out: hcloud policy check -o json has all*", counted(left_out, "line"))
+    return markdown_document([BLANK, *kept, *([BLANK, left] if left_out else [])])
 
 
-def junit_report(found: Verdict, at: datetime) -> str:
+def junit_report(found: Verdict, at: datetime) -> Written:
     """A JUnit report: one case a rule. A rule that denies is a failure, evidence that is required and missing an error;
     the other unknown ones are skipped, and what is only a warning passes with a word on its output."""
     failures = sum(f.denies for f in found.findings)
     errors = sum(f.lacks for f in found.findings)
     skipped = sum(f.status is Status.UNKNOWN and not f.lacks for f in found.findings)
-    counts = f'tests="{len(found.findings)}" failures="{failures}" errors="{errors}"'
+    numbers = map(str, (len(found.findings), failures, errors))
+    counts = xml('tests="{}" failures="{}" errors="{}"', *numbers)
     when = at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S")
-    suite = f'name="{in_xml(found.plan)}" {counts} skipped="{skipped}" time="0.000" timestamp="{when}"'
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f'<testsuites name="{SUITE}" {counts} time="0.000">']
-    lines += [f'  <testsuite {suite} hostname="localhost">', *_cases(found.findings, found), "  </testsuite>"]
-    return "\n".join([*lines, "</testsuites>"]) + "\n"
+    suite = xml('name="{}" {} skipped="{}" time="0.000" timestamp="{}"', found.plan, counts, str(skipped), when)
+    return xml_document(
+        [
+            xml('<testsuites name="{}" {} time="0.000">', SUITE, counts),
+            xml('  <testsuite {} hostname="localhost">', suite),
+            *_cases(found.findings, found),
+            xml("  </testsuite>"),
+            xml("</testsuites>"),
+        ]
+    )
 
 
-def _cases(findings: Sequence[Finding], found: Verdict) -> Iterator[str]:
+def _cases(findings: Sequence[Finding], found: Verdict) -> Iterator[Xml]:
     for finding in findings:
-        head = f'    <testcase classname="{in_xml(SUITE)}" name="{in_xml(finding.rule.name)}"'
-        head += f' file="{in_xml(found.plan)}" time="0.000"'
+        head = xml('testcase classname="{}" name="{}" file="{}" time="0.000"', SUITE, finding.rule.name, found.plan)
         inner = _outcome(finding)
-        yield f"{head}>{inner}</testcase>" if inner else f"{head}/>"
+        yield xml("    <{}>{}</testcase>", head, inner) if inner else xml("    <{}/>", head)
 
 
-def _outcome(finding: Finding) -> str:
-    text = "\n".join(told(finding))
-    message, kind = in_xml(f"{finding.actual}; {finding.allowed}"), finding.rule.check.value
-    if finding.denies or finding.lacks:
-        tag = "failure" if finding.denies else "error"
-        return f'<{tag} message="{message}" type="{kind}">{in_xml(text)}</{tag}>'
+def _outcome(finding: Finding) -> Xml:
+    text = "\n".join(map(harmless, told(finding)))
+    message, kind = f"{finding.actual}; {finding.allowed}", finding.rule.check.value
+    if finding.denies:
+        return xml('<failure message="{}" type="{}">{}</failure>', message, kind, text)
+    if finding.lacks:
+        return xml('<error message="{}" type="{}">{}</error>', message, kind, text)
     if finding.status is Status.UNKNOWN:
-        return f'<skipped message="{message}"/>'
-    return f"<system-out>{in_xml(text)}</system-out>" if finding.status is Status.FAILED else ""
+        return xml('<skipped message="{}"/>', message)
+    return xml("<system-out>{}</system-out>", text) if finding.status is Status.FAILED else Xml()

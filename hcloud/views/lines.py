@@ -17,7 +17,7 @@ from rich.text import Text
 from hcloud.units import harmless
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console, RenderableType  # noqa: TID251 - a type
 
 Shown = str | Text | Table | Padding | Group
 """Each text is one line: a newline in it is from outside, and is spelled out. Several lines are several texts."""

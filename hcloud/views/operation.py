@@ -10,7 +10,7 @@ from hcloud.model.plan import Prediction
 from hcloud.planning.choice import landmarks
 from hcloud.units import HOURS_PER_MONTH, format_duration, format_money, machines
 from hcloud.views.comment import LONGEST_LINE
-from hcloud.views.escaped import in_markdown, markdown_row
+from hcloud.views.escaped import Markdown, markdown_row, md
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
@@ -166,12 +166,11 @@ def verdicts(operation: Operation) -> Iterator[str]:
             yield f"{point.strategy} with {point.reserve} ({point.reserve_rule}): {point.verdict}"
 
 
-def markdown_points(operation: Operation) -> Iterator[str]:
+def markdown_points(operation: Operation) -> Iterator[Markdown]:
     """Every simulated point as a Markdown table."""
-    yield "| simulated | reserved | $/month | jobs that keep 95 % | tail p95 | not chosen because |"
-    yield "|---|---:|---:|---:|---:|---|"
+    yield md("| simulated | reserved | $/month | jobs that keep 95 % | tail p95 | not chosen because |")
+    yield md("|---|---:|---:|---:|---:|---|")
     for p in sorted(operation.points, key=lambda p: (-p.hourly, p.strategy)):
-        name = in_markdown(p.strategy)
-        name = f"**{name}**" if p is operation.chosen else name
+        name = md("**{}**", p.strategy) if p is operation.chosen else md("{}", p.strategy)
         kept, tail = _band(p.kept_qos, 100, 1), _mean(p.tail_p95, 1, 1)
-        yield f"| {name} {markdown_row((str(p.reserve), str(p.monthly), kept, tail, p.verdict or ''), LONGEST_LINE)}"
+        yield markdown_row((name, str(p.reserve), str(p.monthly), kept, tail, p.verdict or ""), LONGEST_LINE)

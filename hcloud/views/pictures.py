@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import io
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from hcloud.errors import UsageError
 from hcloud.store.looked_at import check_place
 from hcloud.store.whole import write_shown
+from hcloud.views.escaped import in_xml
 
 if TYPE_CHECKING:
     import altair as alt
@@ -56,7 +56,7 @@ def save_picture(picture: Any, path: Path, title: str) -> None:
     suffix = path.suffix.lower()
     if suffix == ".html":
         text = picture.to_html(inline=True, embed_options={"actions": False})
-        write_shown(path, text.replace("<head>", f"<head><title>{html.escape(title)}</title>", 1))
+        write_shown(path, text.replace("<head>", f"<head><title>{in_xml(title)}</title>", 1))
     elif suffix == ".svg":
         drawn = io.StringIO()
         picture.save(drawn, format="svg")

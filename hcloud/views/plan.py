@@ -18,7 +18,7 @@ from hcloud.views.change_documents import changes_markdown
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
 from hcloud.views.console import Terminal, plain_table
-from hcloud.views.escaped import as_markdown_item, in_markdown, markdown_row
+from hcloud.views.escaped import BLANK, Written, item, markdown_document, markdown_row, md
 from hcloud.views.lines import Shown
 from hcloud.views.operation import fleet_line, markdown_points, missed, points_table, said_of, simulated_line, verdicts
 from hcloud.views.tables import Figures, fitted
@@ -282,36 +282,37 @@ def _refused(plan: Plan) -> list[str]:
     return [*lines, f"{hidden} more refused: hcloud explain PLAN"] if hidden > 0 else lines
 
 
-def markdown(plan: Plan) -> str:
+def markdown(plan: Plan) -> Written:
     """The plan as Markdown, for a pull request or a ticket."""
     told = [] if plan.operation is None else [*missed(plan.operation), simulated_line(plan.operation)]
-    first, window = [in_markdown(line, LONGEST_LINE) for line in told], plan.workload.window
+    window, ends = plan.workload.window, md("  ") if told else md("")
+    dollars = (format_money(plan.now.monthly), format_money(plan.after.monthly))
     rows = [
-        *(f"{line}  " for line in first[:-1]),
-        f"**{format_money(plan.now.monthly)}/month** all on demand → **{format_money(plan.after.monthly)}/month**"
-        + "  " * bool(first),
-        *first[-1:],
-        "",
-        *(f"- **warning:** {in_markdown(warning, LONGEST_LINE)}" for warning in plan.warnings),
-        *([""] if plan.warnings else []),
-        *([f"window: {in_markdown(window_line(window), LONGEST_LINE)}", ""] if window is not None else []),
-        "| mix | type | region | price of | count | $/h | $/month | upfront |",
-        "|---|---|---|---|---:|---:|---:|---:|",
+        *(md("{}  ", line, longest=LONGEST_LINE) for line in told[:-1]),
+        md("**{}/month** all on demand → **{}/month**{}", *dollars, ends),
+        *(md("{}", line, longest=LONGEST_LINE) for line in told[-1:]),
+        BLANK,
+        *(md("- **warning:** {}", warning, longest=LONGEST_LINE) for warning in plan.warnings),
+        *([BLANK] if plan.warnings else []),
+        *([md("window: {}", window_line(window), longest=LONGEST_LINE), BLANK] if window is not None else []),
+        md("| mix | type | region | price of | count | $/h | $/month | upfront |"),
+        md("|---|---|---|---|---:|---:|---:|---:|"),
     ]
     for label, m in grouped(plan.mix):
         cells = (label, m.instance_type, m.region, price_of(m), _count(m), m.hourly, m.monthly, m.upfront)
         rows.append(markdown_row(map(str, cells)))
-    rows += ["", f"| alternative | $/month | $ over {_horizon(plan)} | against plan |", "|---|---:|---:|---:|"]
+    rows += [BLANK, md("| alternative | $/month | $ over {} | against plan |", _horizon(plan))]
+    rows.append(md("|---|---:|---:|---:|"))
     rows += [markdown_row((a.name, str(a.monthly), str(a.total), _against(plan, a))) for a in plan.alternatives]
     said = [] if plan.operation is None else list(said_of(plan.operation))
     if plan.operation is not None:
-        rows += ["", *markdown_points(plan.operation)]
+        rows += [BLANK, *markdown_points(plan.operation)]
     said = [*said, *fleet_line(plan.prediction)]
     points = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan), *_risk(plan)]
-    rows += ["", *(f"- {as_markdown_item(line, LONGEST_LINE)}" for line in points)]
+    rows += [BLANK, *(md("- {}", item(line, LONGEST_LINE)) for line in points)]
     if plan.changes is not None:
-        rows += ["", *changes_markdown(replace(plan.changes, warnings=()))]
-    return "\n".join(rows) + "\n"
+        rows += [BLANK, *changes_markdown(replace(plan.changes, warnings=()))]
+    return markdown_document(rows)
 
 
 def explained(plan: Plan, address: str | None) -> tuple[list[MixLine], list[Refusal]]:
@@ -336,19 +337,19 @@ def show_explanation(plan: Plan, address: str | None, terminal: Terminal) -> Non
         terminal.show("", _assumptions_table(plan))
 
 
-def markdown_explanation(plan: Plan, address: str | None) -> str:
+def markdown_explanation(plan: Plan, address: str | None) -> Written:
     """The same as Markdown tables."""
     lines, refused = explained(plan, address)
-    what = ((in_markdown(m.address), f"{_count(m)}, ${m.hourly}/h, {format_money(m.total, 2)} in all") for m in lines)
-    rows = [f"**{address}**: {said}  " for address, said in what]
-    rows += ["", "| refused | margin | why | flips if |", "|---|---:|---|---|"]
+    what = ((m.address, f"{_count(m)}, ${m.hourly}/h, {format_money(m.total, 2)} in all") for m in lines)
+    rows = [md("**{}**: {}  ", address, said) for address, said in what]
+    rows += [BLANK, md("| refused | margin | why | flips if |"), md("|---|---:|---|---|")]
     rows += [markdown_row((r.address, _margin(r), r.reason, r.flips_if), LONGEST_TEXT) for r in refused]
     if address is None:
         if plan.operation is not None:
-            rows += ["", *markdown_points(plan.operation)]
-        rows += ["", "| assumption | value | why |", "|---|---|---|"]
+            rows += [BLANK, *markdown_points(plan.operation)]
+        rows += [BLANK, md("| assumption | value | why |"), md("|---|---|---|")]
         rows += [markdown_row((a.key, str(a.value), a.why), LONGEST_TEXT) for a in plan.assumptions]
-    return "\n".join(rows) + "\n"
+    return markdown_document(rows)
 
 
 def _margin(refusal: Refusal) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hcloud.model.plan import Plan
-from hcloud.views.report_text import csv_text
+from hcloud.views.escaped import Written, csv_document
 
 COLUMNS = (
     "address", "provider", "region", "instance_type", "option", "term_years", "payment", "count", "peak",
@@ -11,8 +11,8 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def mix_csv(plan: Plan) -> str:
+def mix_csv(plan: Plan) -> Written:
     """One row a line of the mix; dollars and shares as decimals, empty where there is none."""
-    return csv_text(
+    return csv_document(
         COLUMNS, [["" if (v := getattr(line, name)) is None else str(v) for name in COLUMNS] for line in plan.mix]
     )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -16,6 +14,7 @@ from hcloud.catalog.table import COLUMNS, offer_cells
 from hcloud.model.catalog import InstanceType, Offer, OfferKey
 from hcloud.units import counted, plain, rate
 from hcloud.views.console import Terminal
+from hcloud.views.escaped import Written, csv_document
 from hcloud.views.plan import SHORT
 from hcloud.views.tables import Figures, fitted
 
@@ -131,25 +130,19 @@ def show_intake(intake: Intake, terminal: Terminal) -> None:
     terminal.note("nothing was stored" if intake.stored is None else f"stored in {intake.stored}")
 
 
-def listing_csv(lines: Iterable[PriceLine]) -> str:
+def listing_csv(lines: Iterable[PriceLine]) -> Written:
     """Offers in hcloud's own CSV: what is printed can be imported."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows(offer_cells(line.offer, line.machine) for line in lines)
-    return out.getvalue()
+    return csv_document(COLUMNS, (list(map(str, offer_cells(line.offer, line.machine))) for line in lines))
 
 
-def comparison_csv(comparison: Comparison) -> str:
+def comparison_csv(comparison: Comparison) -> Written:
     """Changes as CSV."""
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(("change", "offer", "old_effective_hourly", "new_effective_hourly", "percent"))
+    names, rows = ("change", "offer", "old_effective_hourly", "new_effective_hourly", "percent"), []
     for change in comparison.changes:
         old, new = (plain(rate(o.effective_hourly)) if o else "" for o in (change.old, change.new))
         percent = "" if change.ratio is None else plain(round(change.ratio * 100, 4))
-        writer.writerow((_symbol(change), str(change.key), old, new, percent))
-    return out.getvalue()
+        rows.append((_symbol(change), str(change.key), old, new, percent))
+    return csv_document(names, rows)
 
 
 def listing_document(lines: Iterable[PriceLine], now: datetime) -> Mapping[str, object]:

@@ -11,7 +11,7 @@ from hcloud.model.report import FORMAT_VERSION, Costs
 from hcloud.planning.report import Dimension, Report, grouped, shown
 from hcloud.planning.report_savings import CommitmentUse, against, as_of, coverage, savings, uses
 from hcloud.units import cents, plain
-from hcloud.views.report_text import csv_text
+from hcloud.views.escaped import Written, csv_document
 
 Document = Mapping[str, object]
 COSTS = ("list", "contracted", "effective", "billed")
@@ -87,7 +87,7 @@ def _use(use: CommitmentUse, at: datetime) -> dict[str, object]:
     }
 
 
-def cost_csv(report: Report, by: Sequence[Dimension]) -> str:
+def cost_csv(report: Report, by: Sequence[Dimension]) -> Written:
     """Costs by dimensions, rounded so that they add up."""
     groups = grouped(report.charges, by, report.team_tag)
     rounded = shown([group.costs for group in groups])
@@ -95,10 +95,10 @@ def cost_csv(report: Report, by: Sequence[Dimension]) -> str:
         (*group.keys, plain(group.hours.quantize(Decimal("0.001"))), *(plain(getattr(c, name)) for name in COSTS))
         for group, c in zip(groups, rounded, strict=True)
     )
-    return csv_text((*map(str, by), "machine_hours", *COSTS), rows)
+    return csv_document((*map(str, by), "machine_hours", *COSTS), rows)
 
 
-def savings_csv(report: Report) -> str:
+def savings_csv(report: Report) -> Written:
     """Figures and counterfactuals in dollars."""
     found = savings(report.charges)
     rows = [
@@ -110,15 +110,15 @@ def savings_csv(report: Report) -> str:
         ("unused commitment", found.unused),
         *((one.name, one.dollars) for one in report.counterfactuals),
     ]
-    return csv_text(("figure", "dollars"), ((name, plain(cents(amount))) for name, amount in rows))
+    return csv_document(("figure", "dollars"), ((name, plain(cents(amount))) for name, amount in rows))
 
 
-def commitments_csv(report: Report, at: datetime) -> str:
+def commitments_csv(report: Report, at: datetime) -> Written:
     """A row a commitment."""
     documents = [_use(one, as_of(report, at)) for one in uses(report)]
     names = list(_FIELDS)
     rows = (["" if d[name] is None else str(d[name]) for name in names] for d in documents)
-    return csv_text(names, rows)
+    return csv_document(names, rows)
 
 
 _FIELDS = (

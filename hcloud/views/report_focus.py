@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from hcloud.catalog.billing_time import month_of
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.json_text import written
 from hcloud.model.report import Charge, ChargeCategory, ChargeFrequency, CommitmentStatus
 from hcloud.planning.report import Holding, Report
 from hcloud.units import plain
-from hcloud.views.report_text import csv_text
+from hcloud.views.escaped import Written, csv_document
 
 CURRENCY = "USD"
 
@@ -46,11 +47,11 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def focus_csv(report: Report) -> str:
+def focus_csv(report: Report) -> Written:
     """All charges of a report."""
     holdings = {h.id: h for h in report.holdings}
     documents = (focus_row(charge, holdings, str(report.source)) for charge in report.charges)
-    return csv_text(COLUMNS, ([row.get(column, "") for column in COLUMNS] for row in documents))
+    return csv_document(COLUMNS, ([row.get(column, "") for column in COLUMNS] for row in documents))
 
 
 def focus_row(charge: Charge, holdings: Mapping[str, Holding], source: str) -> dict[str, str]:
@@ -84,7 +85,7 @@ def focus_row(charge: Charge, holdings: Mapping[str, Holding], source: str) -> d
         "ServiceCategory": "Compute",
         "ServiceName": seller.service,
         "ServiceSubcategory": "Virtual Machines",
-        "Tags": json.dumps(tags, ensure_ascii=False) if tags else "",
+        "Tags": written(tags) if tags else "",
         "x_Address": charge.address,
         "x_InstanceType": charge.instance_type,
         "x_PurchaseOption": str(charge.option),

@@ -15,7 +15,7 @@ from hcloud.model.report import FORMAT_VERSION
 from hcloud.planning.accuracy import Compared
 from hcloud.planning.quality_report import Quality
 from hcloud.units import plain
-from hcloud.views.report_text import csv_text
+from hcloud.views.escaped import Written, csv_document
 
 if TYPE_CHECKING:
     from hcloud.usecases.report_accuracy import Accuracy
@@ -94,22 +94,22 @@ def _text(value: Decimal | None) -> str | None:
     return None if value is None else plain(value)
 
 
-def quality_csv(report: QualityReport) -> str:
+def quality_csv(report: QualityReport) -> Written:
     """A row a group of jobs; of a plan a row a point."""
     if report.operation is not None:
         points = (report.operation.chosen, report.operation.baseline)
         rows = [[_cell(_mean(getattr(p, name))) for name in POINT] for p in points]
-        return csv_text(POINT, rows)
+        return csv_document(POINT, rows)
     names = [f.name for f in fields(Quality)]
-    return csv_text(names, [[_cell(_number(getattr(g, n))) for n in names] for g in report.groups])
+    return csv_document(names, [[_cell(_number(getattr(g, n))) for n in names] for g in report.groups])
 
 
-def accuracy_csv(accuracy: Accuracy) -> str:
+def accuracy_csv(accuracy: Accuracy) -> Written:
     """A row a figure, then a row an effect."""
     rows: list[Sequence[str]] = [[_cell(_compared(f)[name]) for name in ERRORS] for f in accuracy.figures]
     for name in ("price", "volume", "mix"):
         rows.append([f"effect of {name}", "$/h", "", "", "", plain(getattr(accuracy.effects, name)), "", ""])
-    return csv_text(ERRORS, rows)
+    return csv_document(ERRORS, rows)
 
 
 def _mean(value: object) -> object:

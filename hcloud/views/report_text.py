@@ -1,51 +1,29 @@
-"""Reports as text for other programs: names that a spreadsheet or Markdown would obey are made harmless."""
+"""Sections of a report as Markdown."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from hcloud.views.comment import LONGEST_LINE
-from hcloud.views.escaped import as_markdown_item, markdown_row
+from hcloud.views.escaped import BLANK, Markdown, Written, item, markdown_document, markdown_row, md, rule_of
 from hcloud.views.page.parts import Section
 from hcloud.views.tables import Figures
 
-_OBEYED = ("=", "+", "-", "@", "\t", "\r", "\n")
-"""How a cell begins that a spreadsheet takes for a formula or splits."""
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
-_SPLITTING = re.compile(r"[\",\r\n]")
 
-
-def neutral(text: str) -> str:
-    """A cell's text that a spreadsheet shows and does not run: with a quote before what it would obey. What is a
-    number stays one."""
-    return f"'{text}" if text.startswith(_OBEYED) and not _NUMBER.fullmatch(text) else text
-
-
-def csv_text(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A CSV file with a header, its cells neutralised."""
-    lines = (names, *([neutral(cell) for cell in row] for row in rows))
-    return "".join(f"{','.join(map(_quoted, line))}\n" for line in lines)
-
-
-def _quoted(cell: str) -> str:
-    """A cell in quotes where it needs them; Python's own writer leaves a carriage return bare, which ends a row."""
-    return '"' + cell.replace('"', '""') + '"' if _SPLITTING.search(cell) else cell
-
-
-def markdown(sections: Sequence[Section]) -> str:
+def markdown(sections: Sequence[Section]) -> Written:
     """Sections as Markdown for a pull request or a ticket."""
-    lines: list[str] = []
+    lines: list[Markdown] = []
     for section in sections:
-        lines += [f"## {as_markdown_item(section.heading)}", ""]
+        lines += [md("## {}", item(section.heading)), BLANK]
         for words in section.words:
-            lines += [as_markdown_item(words, LONGEST_LINE), ""]
+            lines += [item(words, LONGEST_LINE), BLANK]
         for table in section.tables:
-            lines += [*_table(table), ""]
-        lines += [f"- {as_markdown_item(note, LONGEST_LINE)}" for note in (*section.points, *section.notes)]
-    return "\n".join(lines).rstrip("\n") + "\n"
+            lines += [*_table(table), BLANK]
+        lines += [md("- {}", item(note, LONGEST_LINE)) for note in (*section.points, *section.notes)]
+    while lines and not lines[-1]:
+        lines.pop()
+    return markdown_document(lines)
 
 
-def _table(table: Figures) -> list[str]:
-    rule = ("---:" if column in table.numbers else "---" for column in range(len(table.names)))
-    return [markdown_row(table.names), f"| {' | '.join(rule)} |", *map(markdown_row, table.rows)]
+def _table(table: Figures) -> list[Markdown]:
+    return [markdown_row(table.names), rule_of(table.names, table.numbers), *map(markdown_row, table.rows)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +19,7 @@ from hcloud.store.sweep_rows import FORMAT_VERSION
 from hcloud.store.whole import write_shown
 from hcloud.units import counted, plain, rate
 from hcloud.views.console import Terminal
+from hcloud.views.escaped import Written, csv_document
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
@@ -97,16 +97,15 @@ def _interval(interval: Interval | None) -> str:
     return f"{mean} ±{half}" if float(half.replace(",", "")) else mean
 
 
-def sweep_csv(sweep: Sweep) -> str:
+def sweep_csv(sweep: Sweep) -> Written:
     """Every cell with mean, half of its interval and count of seeds, in the order of the grid."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     names = [n for n in sweep.figures if n not in sweep.grid.keys]
-    writer.writerow(["strategy", *sweep.grid.keys, "seeds", *(c for n in names for c in (n, f"{n}_half"))])
+    rows = []
     for cell in sweep.cells:
         values = [v for n in names for v in _pair(cell.figures[n])]
-        writer.writerow([cell.strategy, *(cell.changes[k] for k in sweep.grid.keys), cell.seeds, *values])
-    return text.getvalue()
+        row = [cell.strategy, *(cell.changes[k] for k in sweep.grid.keys), cell.seeds, *values]
+        rows.append(["" if value is None else str(value) for value in row])
+    return csv_document(["strategy", *sweep.grid.keys, "seeds", *(c for n in names for c in (n, f"{n}_half"))], rows)
 
 
 def _pair(interval: Interval | None) -> tuple[str, str]:

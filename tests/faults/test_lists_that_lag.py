@@ -16,6 +16,7 @@ from hcloud.fake.faults import Kind
 from hcloud.live.collect import orphans
 from hcloud.live.guards import Approval
 from hcloud.live.outcome import Outcome
+from hcloud.live.site import Waits
 from hcloud.model.change import Slot
 from hcloud.model.live import MachineState
 
@@ -171,6 +172,20 @@ def test_V1_what_was_forgotten_and_lives_all_the_same_is_adopted_again(stand: St
     assert [c.how for c in r.plan(r.slot(4)).changes] == ["adopt"]
     r.converges(r.slot(4))
     assert (len(r.cloud.ledger.machines), len(ours(r.cloud, LINEAGE))) == (4, 4)
+
+
+def test_C1_what_lists_do_not_show_for_long_is_asked_for_by_its_id_before_it_is_forgotten(stand: Stand) -> None:
+    r = stand.rehearsal()
+    r.converges(r.slot(2))
+    r.cloud.clock.advance(7200)
+    r.waits = Waits(ready=0)
+    r.apply(r.slot(3))
+    stand.behind(r, Kind.MISSES_NEW, seconds=3600)
+    for _ in range(4):
+        assert r.apply(r.slot(3)).exit_code in (0, 6)
+        r.cloud.clock.advance(400)
+        assert not r.plan(r.slot(3)).changes
+    assert len(r.cloud.ledger.machines) == 3
 
 
 def test_what_is_remembered_never_goes_for_what_is_not(stand: Stand) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from staging import Staging
+from staging import FLEET, Staging
 
 from benchmarks.children import Child
 from benchmarks.processes import CLOUDS, LAUNCH, TYPES, Front, Stage
@@ -69,7 +69,7 @@ class Blabbing(Front):
 
 def produced(stage: Stage) -> Mapping[str, bytes]:
     """Every byte that was written below the directory, but for what was put there."""
-    given = {"hcloud.yaml", "credentials", "google.json"}
+    given = {"hcloud.yaml", "credentials", "google.json", "boot.sh"}
     files = [p for p in stage.directory.rglob("*") if p.is_file() and p.name not in given]
     return {str(p.relative_to(stage.directory)): p.read_bytes() for p in files}
 
@@ -94,6 +94,8 @@ def with_secrets(stage: Stage) -> None:
 def test_L6_no_secret_is_in_what_a_whole_life_says_and_writes(cloud: str, staged: Staging) -> None:
     stage = staged(cloud)
     with_secrets(stage)
+    (stage.directory / "boot.sh").write_text(f"#!/bin/sh\nexport PASSWORD={CANARY}-user-data\n")
+    stage.want(FLEET, user_data="boot.sh")
     children = [
         stage.run("-v", "plan", "--out", "plan.json"),
         stage.run("-v", "apply", "plan.json", "-y"),

@@ -20,9 +20,11 @@ from hcloud.providers.azure.translate import (
     capacity_of,
     differences,
     member_from,
+    own_name,
     planned_settings,
     set_body,
     set_name,
+    set_name_in,
     short_id,
     state_word,
 )
@@ -137,17 +139,19 @@ class Fleets:
         name = set_name(order.key)
         if not ending.over:
             raise UnknownOutcomeError(f"scale set {name} is still being made", self.arm.call(CREATE))
-        members = self._all_members(name, order.count)
+        everything = self._all_members(name, order.count)
+        members = [m for m in everything if set_name_in(own_name(m)) == name]  # not what somebody put into the set
         failed = [m for m in members if state_word(m) in FAILED]
         found = (member_from(m, order, tags) for m in members if m not in failed)
         machines = tuple(sorted(found, key=lambda m: m.id))
         if len(machines) >= order.count and not failed:
             return machines, {}
         error = self._cause(ending, failed)
-        if not machines and not self.delete(self.group, name).over:
+        alone = len(members) == len(everything)
+        if not machines and alone and not self.delete(self.group, name).over:
             said = f"scale set {name} failed and is still being removed"
             raise UnknownOutcomeError(said, self.arm.call(CREATE))
-        if machines and failed:
+        if failed and (machines or not alone):
             self._end_failed(name, failed)
         self.leftovers.remove([self.group], Dependants(sets=frozenset({name})))
         return machines, error

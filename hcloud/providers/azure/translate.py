@@ -43,6 +43,11 @@ def set_name(key: str) -> str:
     return f"hc-{key}"
 
 
+def own_name(document: Document) -> str:
+    """The name of a machine: the last part of its id."""
+    return short_id(text(document, "id")).rpartition("/")[2]
+
+
 def set_name_in(name: str) -> str:
     """The name of our scale set that a machine's, interface's or disk's name begins with; empty without one."""
     found = _SET_NAME.match(name)
@@ -216,10 +221,11 @@ def state_word(document: Document) -> str:
 
 
 def machine_from(document: Document, set_tags: Mapping[str, str] | None = None) -> Machine:
-    """A machine as a list tells it; ``set_tags`` are its scale set's, which stand in where it shows none of ours."""
+    """A machine as a list tells it; ``set_tags`` are its scale set's, which stand in where it shows none of ours: not
+    for one that somebody put into the set, which has a name of its own."""
     properties = branch(document, "properties")
     tags = tags_of(document)
-    if TAG_LINEAGE not in tags and set_tags:
+    if TAG_LINEAGE not in tags and set_tags and set_name_in(own_name(document)):
         tags = {**tags, **set_tags}
     tags.pop(ORDER_TAG, None)
     zone = next(iter(words(document, "zones")), "")

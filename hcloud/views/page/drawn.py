@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from hcloud.units import harmless
+from hcloud.views.escaped import in_xml
 from hcloud.views.page.parts import Figure
 from hcloud.views.page.svg import NARROW, WIDE, Canvas
 
@@ -39,7 +38,7 @@ def standalone(drawn: Drawn, title: str) -> str:
     rules = "\n".join(_rules())
     style = f"{_filled(rules, light)}\n@media (prefers-color-scheme: dark) {{\n{_filled(rules, dark)}\n}}"
     whole = Canvas(canvas.width + 2 * MARGIN, canvas.height + 2 * MARGIN + TITLE)
-    described = f"<title>{html.escape(harmless(title))}</title><desc>{html.escape(harmless(said))}</desc>"
+    described = f"<title>{in_xml(title)}</title><desc>{in_xml(said)}</desc>"
     whole.parts.append(f"{described}<style>{style}</style>")
     whole.box((0, 0), (whole.width, whole.height), "p-paper")
     whole.text((MARGIN, MARGIN + 12), title, "p-b")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hcloud.units import harmless
+from hcloud.views.escaped import Written
 from hcloud.views.page.parts import Page, Section
 from hcloud.views.tables import Figures
 
@@ -33,11 +34,12 @@ class _Cell:
     column: str = ""
 
 
-def render(page: Page) -> str:
+def render(page: Page) -> Written:
     """The whole file."""
     sections = list(zip(page.sections, _anchors(page.sections), strict=True))
     styles = [(HERE / name).read_text(encoding="utf-8") for name in ("page.css", "picture.css")]
-    return _template().render(page=page, sections=sections, styles=_compact("\n".join(styles)), rows=_rows, head=_head)
+    style = _compact("\n".join(styles))
+    return Written(_template().render(page=page, sections=sections, styles=style, rows=_rows, head=_head))
 
 
 @cache

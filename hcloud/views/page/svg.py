@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from hcloud.units import harmless
+from hcloud.views.escaped import in_xml
 
 LETTER = 7.6  # ours: generous mean width of a letter at the size of labels, in the picture's units
 LINE = 16.0  # ours: height of a line of labels
@@ -52,7 +51,7 @@ class Canvas:
     def text(self, at: Point, said: str, kind: str = "p-t", anchor: str = "start") -> None:
         """A label whose base line begins (or ends, or has its middle) at a point."""
         placed = f'x="{_n(at[0])}" y="{_n(at[1])}"' + ("" if anchor == "start" else f' text-anchor="{anchor}"')
-        self.parts.append(f'<text class="{kind}" {placed}>{html.escape(harmless(said))}</text>')
+        self.parts.append(f'<text class="{kind}" {placed}>{in_xml(said)}</text>')
 
     def svg(self, kind: str = "") -> str:
         """The picture as an element; its colours come from the style of what it stands in."""

@@ -1,9 +1,9 @@
-"""C1, C5. Ends on Azure while its lists are behind: what is new ends, what has ended takes nothing along."""
+"""C1, C5, V3. Ends on Azure: what late lists leave out ends, and what they still show, or a stranger, is left alone."""
 
 from __future__ import annotations
 
 import pytest
-from contract.rig import order
+from contract.rig import LINEAGE, order
 from contract.rigs.azure import AzureRig
 
 LISTS = "VirtualMachine*_List*"
@@ -52,3 +52,18 @@ def test_C5_what_ended_with_its_set_is_gone_though_a_list_shows_both(rig: AzureR
     done = rig.cloud().terminate(ids)
     assert (done.ending, sorted(done.gone)) == ((), ids)
     assert rig.fake.unattached() == ()
+
+
+def test_V3_a_machine_that_somebody_put_into_our_set_is_not_ours(rig: AzureRig) -> None:
+    ids = made(rig, 2)
+    rig.fake.edit({"launch": rig.type_name, "tags": {"team": "other"}})
+    [theirs] = set(live(rig)) - set(ids)
+    [joined] = [r for r in rig.fake.resources.values() if r.short_id == theirs]
+    [home] = [r for r in rig.fake.resources.values() if r.kind.endswith("/virtualMachineScaleSets")]
+    joined.home, joined.properties["virtualMachineScaleSet"] = home.id, {"id": home.id}
+    cloud = rig.cloud()
+    assert sorted(m.id for m in cloud.machines(LINEAGE)) == ids
+    assert [m.lineage for m in cloud.examine([theirs])] == [""]
+    assert sorted(m.id for m in cloud.launch(order(rig, count=2)).machines) == ids
+    cloud.terminate(ids)
+    assert live(rig) == [theirs]
