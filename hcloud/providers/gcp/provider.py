@@ -298,14 +298,11 @@ class GoogleCloud:
         request = self._types.AggregatedListInstancesRequest(
             project=self._settings.project, filter=wanted, max_results=translate.PAGE
         )
-        told = self._wire.pages("InstancesClient", "aggregated_list", request, operation)
-        pages = [translate.bare(page) for page in told]
-        scopes = [(place, scope) for page in pages for place, scope in page.items.items()]
-        lost = [place for place, scope in scopes if scope.warning.code == "UNREACHABLE"]
-        lost += [place for page in pages for place in page.unreachables]
+        pages = self._wire.pages("InstancesClient", "aggregated_list", request, operation, translate.page_of_zones)
+        lost = [place for page in pages for place in page.lost]
         if lost := [place for place in lost if not self._is_elsewhere(place)]:
             raise UnavailableError(f"Google could not ask {', '.join(sorted(lost))}", self._wire.call(operation))
-        return tuple(sorted((translate.machine(i) for _, s in scopes for i in s.instances), key=lambda m: m.id))
+        return tuple(sorted((m for page in pages for m in page.machines), key=lambda m: m.id))
 
     def console(self, machine: str) -> str:
         """What a machine has written to its first serial port, up to 1 MiB."""

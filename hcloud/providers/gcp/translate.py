@@ -168,6 +168,22 @@ def bare(message: Any) -> Any:
     return type(message).pb(message)
 
 
+@dataclass(frozen=True, slots=True)
+class ZonesPage:
+    """What a page of a list over all zones tells: machines, and the places that could not be asked."""
+
+    machines: tuple[Machine, ...]
+    lost: tuple[str, ...]
+
+
+def page_of_zones(page: Any) -> ZonesPage:
+    """What such a page tells."""
+    told = bare(page)
+    lost = [place for place, scope in told.items.items() if scope.warning.code == "UNREACHABLE"]
+    machines = tuple(machine(i) for scope in told.items.values() for i in scope.instances)
+    return ZonesPage(machines, (*lost, *told.unreachables))
+
+
 def machine(instance: Any) -> Machine:
     """A machine as Compute Engine tells it."""
     zone, name = last(instance.zone), instance.name

@@ -70,15 +70,17 @@ class Wire:
         """Ask for something to be done."""
         return self._ask((client, method), request, operation, CHANGE_SECONDS, mutating=True)
 
-    def pages(self, client: str, method: str, request: Any, operation: str) -> tuple[Any, ...]:
-        """All pages of a list, or an error."""
+    def pages(
+        self, client: str, method: str, request: Any, operation: str, read: Callable[[Any], Any] = lambda page: page
+    ) -> tuple[Any, ...]:
+        """What is ``read`` of all pages of a list, or an error; a page is not kept longer than that."""
         call, found = self.call(operation), []
         try:
             pager = getattr(self.client(client), method)(
                 request=request, retry=None, timeout=READ_SECONDS, metadata=self._metadata
             )
             for page in pager.pages:
-                found.append(page)
+                found.append(read(page))
                 if len(found) > MOST_PAGES:
                     raise ValueError("a list without an end")
         except HcloudError:
