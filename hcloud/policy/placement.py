@@ -33,6 +33,21 @@ def violation(load: tuple[Ints, Ints, int], vector: Ints, weight: int, tolerance
     return worst
 
 
+def violation_in(load: tuple[Ints, Ints, int], vector: Ints, resource: int, terms: tuple[int, int]) -> int:
+    """By how much one resource would exceed what is borne; ``terms`` are weight and tolerance."""
+    pressure, room, capacity = load
+    total = pressure[resource] + vector[resource] * terms[0]
+    return int(total - min(room[resource], room_of(vector[resource], terms[0], capacity, terms[1])))
+
+
+def most_pressed(vector: Ints) -> int:
+    """The place of the largest entry."""
+    place = 0
+    for i in range(1, RESOURCES):
+        place = i if vector[i] > vector[place] else place
+    return place
+
+
 def slack_of(pressure: Ints, room: Ints) -> int:
     """The pressure that one more job may put on the resource whose tenants bear the least more of it."""
     least: int = room[0] - pressure[0]
