@@ -128,12 +128,13 @@ def wait_within(waits: Waits, share: float, rate: float, age: float) -> float:
 
 
 def mean_wait(waits: Waits, rate: float) -> float:
-    """The mean wait by the same rates."""
+    """The mean of such waits, where as many are known as count at most."""
     usual = rate_of_ending(waits.all_ended, waits.all_waited, 1.0 / rate)
-    begin, end, staying, mean = 0.0, FIRST_BAND, 1.0, 0.0
+    begin, end, staying, passed, mean = 0.0, FIRST_BAND, 1.0, 0.0, 0.0
     for band in range(BANDS):
         here = _rate_in(waits, band, usual)
-        later = staying * math.exp(-here * (end - begin)) if band < BANDS - 1 else 0.0
-        mean += (staying - later) / here
+        passed += here * (end - begin)
+        later = (1.0 + passed / _ALIKE) ** (1.0 - _ALIKE) if band < BANDS - 1 else 0.0
+        mean += (staying - later) * _ALIKE / ((_ALIKE - 1.0) * here)
         staying, begin, end = later, end, end * GROWTH
     return mean
