@@ -19,6 +19,15 @@ def room_of(cause: int, weight: int, capacity: int, tolerance: int) -> int:
     return (99 - cause + tolerance) * capacity + cause * weight
 
 
+def bears_least(vector: Ints, room: Ints, weight: int, terms: tuple[int, int]) -> bool:
+    """Whether a tenant is one of those that bear the least on a server: without it the others may bear more. ``terms``
+    are the server's capacity and the tolerance."""
+    least = 0
+    for i in range(RESOURCES):
+        least += 1 if room_of(vector[i], weight, terms[0], terms[1]) <= room[i] else 0
+    return least > 0
+
+
 def violation(load: tuple[Ints, Ints, int], vector: Ints, weight: int, tolerance: int) -> int:
     """By how much the most pressed resource would exceed what the tenants or the joining job bear; 0 if none does.
 
