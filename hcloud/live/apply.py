@@ -209,8 +209,8 @@ def _end_late(run: Run, jobs: Sequence[Job]) -> list[Job]:
     late = wait_until_ready(run).pending
     if not late:
         return []
-    run.problem(f"pending for more than {run.site.waits.ready:.0f} s, ended: {', '.join(late)}")
-    ask_to_end(run, late)
+    run.problem(f"pending for more than {run.site.waits.ready:.0f} s, ended: {', '.join(sorted(late))}")
+    ask_to_end(run, tuple(late))
     found = []
     for job in jobs:
         lost = [i for i in job.came if i in late]
@@ -228,7 +228,8 @@ def _end(run: Run, jobs: Sequence[Job]) -> None:
     ids = [i for c in run.found.changes if c.how is How.TERMINATE for i in c.ids]
     for job in jobs:
         ids += job.replaces[: len(job.came)]
-    ids = [i for i in ids if i not in protected and i not in run.ended]
+    spared = protected.union(run.ended)
+    ids = [i for i in ids if i not in spared]
     ask_to_end(run, ids)
     end_unwanted(run, run.surplus)
     if any(r.ending for r in run.book.state.records):

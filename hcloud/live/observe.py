@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from hcloud.control.ports import StateStore
 from hcloud.errors import InputError, StaleError
@@ -58,13 +59,9 @@ def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
     missed = sorted(({r.id for r in state.records} | asked) - ours.keys())
     if missed:
         ours |= {m.id: m for m in patience.ask(lambda: site.cloud.look(missed))}
-    if overdue := {r.id for r in state.records if is_overdue(r, site.now())} - ours.keys():
-        ours |= examined(site, patience, overdue)
-    live = {m.id for m in ours.values() if m.state.is_live}
-    unknown = live - {r.id for r in state.records}
-    if doubtful := shown_again(site.store, unknown) | (live & asked):
-        ours = {i: m for i, m in ours.items() if i not in doubtful} | examined(site, patience, doubtful)
     at = site.now()
+    if doubtful := _doubtful(site.store, state, ours, asked, at):
+        ours = {i: m for i, m in ours.items() if i not in doubtful} | examined(site, patience, doubtful)
     state = up_to_date(state, ours, at)
     unused = stored.scope is None and not stored.records
     strangers = [
@@ -82,6 +79,15 @@ def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
         told_none=settled and not any(r.id in ours for r in state.records),
         strangers=tuple(strangers) if unused else (),
     )
+
+
+def _doubtful(store: StateStore, state: State, ours: Mapping[str, Machine], asked: Set[str], at: datetime) -> Set[str]:
+    """Machines of which a list is not believed: it leaves out what would be forgotten now, or shows what has ended, or
+    was asked to."""
+    overdue = {r.id for r in state.records if is_overdue(r, at) and r.id not in ours}
+    live = {m.id for m in ours.values() if m.state.is_live}
+    unknown = live - {r.id for r in state.records}
+    return overdue | shown_again(store, unknown) | (live & asked)
 
 
 def shown_again(store: StateStore, unknown: Set[str]) -> Set[str]:

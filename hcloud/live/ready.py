@@ -17,8 +17,8 @@ from hcloud.planning.standing import GRACE, being_ended
 class Late:
     """What does not run when the time is up: ``pending`` by what the cloud says, ``untold`` because it says nothing."""
 
-    pending: tuple[str, ...] = ()
-    untold: tuple[str, ...] = ()
+    pending: frozenset[str] = frozenset()
+    untold: frozenset[str] = frozenset()
 
 
 def wait_until_ready(run: Run) -> Late:
@@ -35,7 +35,7 @@ def wait_until_ready(run: Run) -> Late:
     waits = False
     while True:
         late = _late(run, run.look())
-        running = len([i for i in run.launched if i not in late.pending and i not in late.untold])
+        running = len(run.launched.keys() - late.pending - late.untold)
         run.site.progress(Step("running", running, len(run.launched)))
         if not (late.pending or late.untold) or run.site.clock.passed() >= until:
             return late
@@ -53,11 +53,12 @@ def _what(late: Late) -> str:
 
 def _late(run: Run, seen: Observed) -> Late:
     told = {m.id: m for m in seen.machines}
-    ids = [i for i in run.launched if i not in run.ended]
+    ended = set(run.ended)
+    ids = [i for i in run.launched if i not in ended]
     tagged = {m.id for m in seen.machines if m.lineage == seen.state.lineage or not m.state.is_live}
     untold = {i for i in ids if i not in tagged} | _young(seen)
-    pending = [i for i in ids if i in told and told[i].state is MachineState.PENDING]
-    return Late(tuple(sorted(pending)), tuple(sorted(untold)))
+    pending = (i for i in ids if i in told and told[i].state is MachineState.PENDING)
+    return Late(frozenset(pending), frozenset(untold))
 
 
 def _young(seen: Observed) -> set[str]:
@@ -81,6 +82,6 @@ def observe_until_told(site: Site) -> Observed:
             return seen
         if not waits:
             waits = True
-            site.waiting(_what(Late(untold=tuple(young))), GRACE.total_seconds())
+            site.waiting(_what(Late(untold=frozenset(young))), GRACE.total_seconds())
         patience.pause(delay)
         delay = min(delay * GROWTH, site.waits.longest_poll)

@@ -61,7 +61,7 @@ def _put_set(rig: Rig, name: str, kind: str) -> None:
     address = {"name": "internal", "properties": {"primary": True, "subnet": subnet}}
     nic = {"name": "theirs", "properties": {"primary": True, "ipConfigurations": [address]}}
     network = {"networkApiVersion": "2022-11-01", "networkInterfaceConfigurations": [nic]}
-    image = {"imageReference": {"publisher": "p", "offer": "o", "sku": "s", "version": "latest"}}
+    image = {"imageReference": {"publisher": "Canonical", "offer": "o", "sku": "s", "version": "latest"}}
     profile = {"osProfile": {"computerNamePrefix": "theirs"}, "networkProfile": network, "storageProfile": image}
     flexible = {"orchestrationMode": "Flexible", "platformFaultDomainCount": 1, "virtualMachineProfile": profile}
     body = {"location": "eastus", "zones": ["1"], "sku": {"name": kind, "capacity": 2}, "properties": flexible}

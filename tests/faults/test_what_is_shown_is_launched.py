@@ -71,6 +71,9 @@ SCRIPT = "#!/bin/sh\necho password=hunter2\n"
 
 def prepare(stage: Stage) -> None:
     """Make in the account what the settings name and no account has of itself."""
+    if stage.cloud == "gcp":
+        for name in ("image", "network", "service_account"):
+            stage.front.edit({"create": SETTINGS["gcp"][name]})
     if stage.cloud != "aws":
         return
     url = stage.environment()["AWS_ENDPOINT_URL"]

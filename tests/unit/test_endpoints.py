@@ -108,9 +108,11 @@ def test_what_is_plain_goes_through_no_proxy(monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv(name, f"http://user:{CANARY}@proxy.invalid:1")
     monkeypatch.delenv("NO_PROXY", raising=False)
     here = "http://127.0.0.1:9"
+    monkeypatch.setenv("AWS_ENDPOINT_URL", here)
     said = []
     for ask in (
         lambda: Caller(AwsSettings("eu-central-1", here, access_key=("a", "b"))).ask("ec2", "DescribeRegions", {}),
+        lambda: Caller(AwsSettings("eu-central-1", access_key=("a", "b"))).ask("ec2", "DescribeRegions", {}),
         lambda: Wire(GoogleSettings("p", "europe-west3", endpoint=here), lambda _: None).read(
             "ProjectsClient", "get", {"project": "p"}, "get"
         ),
@@ -119,7 +121,7 @@ def test_what_is_plain_goes_through_no_proxy(monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(HcloudError) as found:
             ask()
         said.append(str(found.value).lower())
-    assert len(said) == 3
+    assert len(said) == 4
     assert all("proxy" not in told and CANARY not in told for told in said), said
     assert os.environ["HTTP_PROXY"]
 

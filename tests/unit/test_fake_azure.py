@@ -68,6 +68,9 @@ def done(poller: Any) -> Any:
     return poller.result(timeout=5)
 
 
+IMAGE = {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server", "version": "latest"}
+
+
 def interface(world: World, name: str = "nic-1") -> str:
     subnet = {"id": world.arm.settings.subnet_id}
     body = {"location": "eastus", "properties": {"ipConfigurations": [{"name": "a", "properties": {"subnet": subnet}}]}}
@@ -76,7 +79,6 @@ def interface(world: World, name: str = "nic-1") -> str:
 
 
 def machine_body(nic_id: str, **options: str) -> dict[str, object]:
-    image = {"publisher": "Canonical", "offer": "ubuntu-24_04-lts", "sku": "server", "version": "latest"}
     disk = {"createOption": "FromImage", **({"deleteOption": options["disk"]} if "disk" in options else {})}
     attached = {"id": nic_id, **({"properties": {"deleteOption": options["nic"]}} if "nic" in options else {})}
     return {
@@ -85,7 +87,7 @@ def machine_body(nic_id: str, **options: str) -> dict[str, object]:
         "tags": {"made": "by-sdk"},
         "properties": {
             "hardwareProfile": {"vmSize": TYPE},
-            "storageProfile": {"imageReference": image, "osDisk": disk},
+            "storageProfile": {"imageReference": IMAGE, "osDisk": disk},
             "networkProfile": {"networkInterfaces": [attached]},
             **({"priority": "Spot"} if "spot" in options else {}),
         },
@@ -174,7 +176,7 @@ def uniform(world: World, capacity: int) -> dict[str, object]:
     addresses = [{"name": "a", "properties": subnet}]
     nic = {"name": "nic", "properties": {"primary": True, "ipConfigurations": addresses}}
     profile = {
-        "storageProfile": {"imageReference": {"id": "/images/x"}, "osDisk": {"createOption": "FromImage"}},
+        "storageProfile": {"imageReference": IMAGE, "osDisk": {"createOption": "FromImage"}},
         "networkProfile": {"networkInterfaceConfigurations": [nic]},
     }
     return {

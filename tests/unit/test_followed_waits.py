@@ -93,6 +93,7 @@ def test_those_who_still_wait_are_counted_before_their_waits_end() -> None:
     assert sum(w.all_waited for w in rows(control.waits)) == pytest.approx(48.0)
 
 
+@pytest.mark.slow
 def test_every_wait_of_a_run_is_one_of_a_job_that_met_a_full_reserve() -> None:
     setting = setting_of("HM", 1)
     tasks = tasks_in(setting, excerpt(120))

@@ -96,6 +96,8 @@ def sent() -> Iterator[list[tuple[str, Any]]]:
     """Every body that the provider sends, with everything that can be set."""
     fake, rig = Recording(), GoogleRig()
     rig._fake = fake
+    for name in ("regions/us-central1/subnetworks/inner", "worker@hcloud-fake.iam.gserviceaccount.com"):
+        fake.edit({"create": name})
     with Running(fake) as running:
         plain = GoogleSettings(fake.place.project, "us-central1", endpoint=running.url)
         rich = GoogleSettings(

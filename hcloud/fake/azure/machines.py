@@ -16,6 +16,8 @@ from hcloud.fake.ledger import Rented
 CORES = "cores"
 SPOT_CORES = "lowPriorityCores"
 DEFAULT_LIMIT = 100_000  # ours
+PUBLISHERS = ("Canonical", "Debian", "MicrosoftWindowsServer", "RedHat", "SUSE", "almalinux", "resf")
+"""Whose platform images there are: those of Ubuntu, Debian, Windows and the free and paid kinds of Linux."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,22 @@ def wanted_from(asked: Asked, type_name: str, count: int, profile: Document) -> 
     return Wanted(place, found, count, spot, tags, profile, asked.params["name"], asked.principal)
 
 
+def _check_image(estate: Estate, profile: Document) -> None:
+    image = str(_made_of(profile)["image"])
+    if image.startswith("/"):
+        if estate.find(image) is None:
+            words = f"The gallery image {image} is not available in {LOCATION} region."
+            raise Refused(404, "GalleryImageNotFound", words)
+    elif image in estate.images.withdrawn or (image and image.partition(":")[0] not in PUBLISHERS):
+        words = (
+            f"The platform image '{image}' is not available. Verify that all fields in the storage profile are correct."
+        )
+        raise Refused(404, "PlatformImageNotFound", words)
+
+
 def granted(estate: Estate, wanted: Wanted, asked: Asked) -> Granted:
     """How many machines a request gets; raises Refused where a limit forbids it, or there is no such image."""
-    image = str(_made_of(wanted.profile)["image"])
-    if image in estate.images.withdrawn:
-        raise Refused(404, "PlatformImageNotFound", f"The platform image '{image}' is not available.")
+    _check_image(estate, wanted.profile)
     check_limits(estate, wanted, asked.now)
     code = "ZonalAllocationFailed" if wanted.place.zone else "AllocationFailed"
     message = f"Allocation failed: not enough capacity for {wanted.shape.name} in {wanted.place.zone_name}."

@@ -30,6 +30,7 @@ class Plain:
         conditions(existing, asked)
         if parent := self._parent(asked.path):
             self._estate.at(parent, asked.now)
+        self._check_references(asked)
         body = copy.deepcopy(asked.body)
         made = Resource(asked.path, self._kind, body, asked.now, asked.now, etag=existing.etag + 1 if existing else 1)
         self._estate.add(made)
@@ -37,6 +38,15 @@ class Plain:
             self._add_subnets(made, asked)
         status = 200 if existing else 201
         return json_answer(made.shown(asked.now), status)
+
+    def _check_references(self, asked: Asked) -> None:
+        """Refuse an interface in a subnet, with an address or under rules that there are not."""
+        parts = [branch(p, "properties") for p in listed(asked.body, "properties", "ipConfigurations")]
+        named = [text(p, kind, "id") for p in parts for kind in ("subnet", "publicIPAddress")]
+        for name in filter(None, [*named, text(asked.body, "properties", "networkSecurityGroup", "id")]):
+            if self._estate.find(name) is None:
+                words = f"Resource {name} referenced by resource {asked.path} was not found."
+                raise Refused(400, "InvalidResourceReference", words)
 
     def get(self, asked: Asked) -> Answer:
         """One of them."""

@@ -80,6 +80,9 @@ class FakeGoogle(World):
     def edit(self, change: Mapping[str, object]) -> object:
         """What a person does behind hcloud's back; machines go by zone/name, or by name alone."""
         with self.ledger.held():
+            if "create" in change:
+                self.by_hand.add(str(change["create"]))
+                return {"created": change["create"]}
             if "launch" in change:
                 return {"launched": self._launched(change).id}
             for verb in ("terminate", "retag", "resize"):

@@ -11,6 +11,7 @@ from hcloud.fake.gcp import documents, quotas
 from hcloud.fake.gcp.bodies import BulkInsert, Instance, Properties, SetLabels, read_body
 from hcloud.fake.gcp.catalog import Shape
 from hcloud.fake.gcp.operations import BASE
+from hcloud.fake.gcp.references import check_references
 from hcloud.fake.gcp.refusals import STOCK_OUT, RefusalError, already_there, invalid
 from hcloud.fake.gcp.world import Call, Ending, NewMachine, World
 
@@ -110,12 +111,11 @@ def _check(world: World, order: _Order) -> None:
     properties = order.properties
     if not any(d.boot and d.has_origin for d in properties.disks):
         raise invalid("resource.disks", "", "A boot disk with a source or a source image is required.")
-    for disk in properties.disks:
-        image = disk.initialize_params.source_image if disk.initialize_params else ""
-        if image in world.images.withdrawn:
-            raise invalid("resource.disks[0].initializeParams.sourceImage", image, "The image cannot be found.")
     if not properties.network_interfaces:
         raise invalid("resource.networkInterfaces", "", "At least one network interface is required.")
+    check_references(
+        world, properties, "resource" if isinstance(properties, Instance) else "resource.instanceProperties"
+    )
     scheduling = properties.scheduling
     if properties.spot and (scheduling.automatic_restart or scheduling.on_host_maintenance != "TERMINATE"):
         raise invalid("resource.scheduling", "", "Spot machines are not restarted and not migrated.")

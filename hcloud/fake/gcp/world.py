@@ -78,6 +78,7 @@ class World:
         self.operations = Operations()
         self.reservations: dict[str, dict[str, object]] = {}
         self.images = Images()
+        self.by_hand: set[str] = set()
         self.types: dict[str, list[dict[str, object]]] = {}
         self.largest_page = LARGEST_PAGE
         self.largest_price_page = LARGEST_PRICE_PAGE

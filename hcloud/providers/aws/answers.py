@@ -14,7 +14,8 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 from botocore.parsers import DEFAULT_TIMESTAMP_PARSER, ResponseParserFactory
 
 Read = Callable[[Element], Any]
-Table = Mapping[str, tuple[str, Read]]
+Table = Mapping[str, tuple[str, Read | None]]
+"""By tags with their namespace: a member's name, and what reads it; None for text."""
 
 READ: Mapping[str, frozenset[str]] = {
     "DescribeInstancesResult": frozenset({"Reservations", "NextToken"}),
@@ -45,7 +46,7 @@ class AnswerParsers(ResponseParserFactory):  # type: ignore[misc]
     def __init__(self) -> None:
         super().__init__()
         self.set_parser_defaults(timestamp_parser=moment)
-        self._tables: dict[str, Table] = {}
+        self._tables: dict[tuple[str, str], Table] = {}
 
     def create_parser(self, protocol_name: str) -> Any:
         """A parser of answers in this protocol."""
@@ -56,7 +57,7 @@ class AnswerParsers(ResponseParserFactory):  # type: ignore[misc]
 class _MachineParser:
     """Reads successful lists of machines by the names of the service model; the SDK's parser reads the rest."""
 
-    def __init__(self, usual: Any, tables: dict[str, Table]) -> None:
+    def __init__(self, usual: Any, tables: dict[tuple[str, str], Table]) -> None:
         self._usual = usual
         self._tables = tables
 
@@ -69,38 +70,36 @@ class _MachineParser:
         except ParseError:
             return self._usual.parse(response, shape)  # which says what is wrong with it
         told = {"HTTPStatusCode": response["status_code"], "HTTPHeaders": dict(response["headers"])}
-        return {**self._structure(shape)(root), "ResponseMetadata": told}
+        space = root.tag[: root.tag.rfind("}") + 1]
+        return {**self._structure(shape, space)(root), "ResponseMetadata": told}
 
-    def _structure(self, shape: Any) -> Read:
-        table = self._tables.get(shape.name)
+    def _structure(self, shape: Any, space: str) -> Read:
+        table = self._tables.get((shape.name, space))
         if table is None:
-            table = self._tables[shape.name] = {
-                member.serialization.get("name", name): (name, self._reader(member))
+            table = self._tables[shape.name, space] = {
+                space + member.serialization.get("name", name): (name, self._reader(member, space))
                 for name, member in shape.members.items()
                 if name in READ[shape.name]
             }
+        find = table.get
 
         def read(node: Element) -> dict[str, Any]:
             found = {}
             for child in node:
-                tag = child.tag
-                if (wanted := table.get(tag[tag.rfind("}") + 1 :])) is not None:
-                    found[wanted[0]] = wanted[1](child)
+                if (wanted := find(child.tag)) is not None:
+                    name, inner = wanted
+                    found[name] = (child.text or "") if inner is None else inner(child)
             return found
 
         return read
 
-    def _reader(self, shape: Any) -> Read:
+    def _reader(self, shape: Any, space: str) -> Read | None:
         if shape.type_name == "structure":
-            return self._structure(shape)
+            return self._structure(shape, space)
         if shape.type_name == "list":
-            item = self._reader(shape.member)
+            item = self._structure(shape.member, space)
             return lambda node: [item(child) for child in node]
-        return _time if shape.type_name == "timestamp" else _text
-
-
-def _text(node: Element) -> str:
-    return node.text or ""
+        return _time if shape.type_name == "timestamp" else None
 
 
 def _time(node: Element) -> datetime:

@@ -108,6 +108,7 @@ class Caller:
             retries={"mode": "standard", "total_max_attempts": 1},
             max_pool_connections=CONNECTIONS,
             user_agent_extra="hcloud-hybrid",
+            proxies={} if is_plain(settings.endpoint) else None,  # what is not encrypted goes through no proxy
         )
         words = {"region_name": settings.region, "endpoint_url": settings.endpoint or None}
         try:
@@ -116,9 +117,8 @@ class Caller:
             if isinstance(error, BotoCoreError):
                 raise
             raise UsageError(f"{ENDPOINT} is no address", hint="write https://host") from None  # its words repeat it
-        if is_plain(checked_endpoint(str(made.meta.endpoint_url), ENDPOINT)):
-            direct = config.merge(Config(proxies={}))  # what is not encrypted goes through no proxy
-            made = self._session.create_client(service, **words, config=direct)
+        if is_plain(checked_endpoint(str(made.meta.endpoint_url), ENDPOINT)) and config.proxies is None:
+            made = self._session.create_client(service, **words, config=config.merge(Config(proxies={})))
         return made
 
 

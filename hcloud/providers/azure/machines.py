@@ -65,11 +65,11 @@ class Machines:
 
     def looked_at(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """These machines, by name where they are few; of those that are missing, what their sets tell of their end."""
-        wanted = sorted(set(ids))
+        wanted = set(ids)
         if len(wanted) > ASKED_ONE_BY_ONE:
             documents = self._documents()
         else:
-            documents = tuple(d for d in map(self._document, wanted) if d is not None)
+            documents = tuple(d for d in map(self._document, sorted(wanted)) if d is not None)
         sets = self._sets() if any(set_of(d) and TAG_LINEAGE not in tags_of(d) for d in documents) else {}
         found = [machine_from(d, tags_of(sets.get(set_of(d).lower(), {}))) for d in documents]
         shown = {m.id: m for m in found if m.id in wanted}
