@@ -62,6 +62,7 @@ def test_where_too_many_are_followed_the_next_is_known_to_wait_longer_than_it_di
     assert control.waits[0].broken[0] == pytest.approx(100.0 - (2 + FOLLOWED))
 
 
+@pytest.mark.slow
 def test_every_wait_of_a_run_is_one_of_a_job_that_met_a_full_reserve() -> None:
     setting = setting_of("HM", 1)
     tasks = tasks_in(setting, excerpt(120))

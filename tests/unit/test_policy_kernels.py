@@ -57,6 +57,7 @@ def test_scores_of_100_do_not_carry() -> None:
     assert complement(*encode(np.array([100] * 10, np.int64))) == (0, 0)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.tuples(st.floats(0, 30), st.integers(0, 9999)), min_size=1, max_size=120), st.sampled_from([0.1, 0.9])
