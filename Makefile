@@ -5,7 +5,9 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run demo test lint axe bench lock clean
+PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
+
+.PHONY: run demo test check lint axe bench lock clean
 
 run: $(VENV)/.run  ## plan the bundled example: six weeks of jobs, enough for a term of a year
 	$(BIN)/hcloud plan --file examples/six-weeks/hcloud.yaml
@@ -13,8 +15,20 @@ run: $(VENV)/.run  ## plan the bundled example: six weeks of jobs, enough for a 
 demo: $(VENV)/.run  ## all of it in about a minute, on a cloud in memory
 	$(BIN)/hcloud demo
 
-test: $(VENV)/.test lint  ## all checks and tests
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+# Linters run beside the tests at the lowest priority: they take what the workers leave, and disturb no measuring test.
+define BESIDE_LINT
+@log=$$(mktemp); nice -n 19 $(MAKE) --no-print-directory lint >"$$log" 2>&1 & lint=$$!; \
+trap 'kill $$lint 2>/dev/null; rm -f "$$log"' EXIT; trap 'exit 130' INT TERM; \
+code=0; $(1) || code=$$?; \
+wait $$lint || { echo "lint failed:"; cat "$$log"; code=1; }; \
+exit $$code
+endef
+
+test: $(VENV)/.test  ## all checks and tests
+	$(call BESIDE_LINT,$(PYTEST))
+
+check: $(VENV)/.test  ## linters and the quick tests, in about a minute
+	$(call BESIDE_LINT,$(PYTEST) -q tests/unit -m "not slow")
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

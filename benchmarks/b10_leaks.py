@@ -4,11 +4,12 @@
 processes with the SDKs loaded, ended by SIGKILL at drawn requests (lost on their way; done, with the answer kept back;
 or answered, and a drawn moment later) and at every named crash point (``HYC_CRASH_AT``); a few are whole processes from
 their start. The fake is made a little slow so that there is something to hit. In a fifth of the trials its lists are up
-to two minutes behind, each by another while, and one machine fewer is wanted in the end, with kills in that, too. It
-judges by its own ledger: orphans are live machines of ours that the state does not hold, double launches machines
-beyond the six, ever made, ended unasked those that ended beyond the one; purchases there must be none. Beside it, in
-the same harness, the loop that most people write first, and terraform where it is installed. Nothing is given up or
-judged by the clock, so a busy machine takes longer and says the same.
+to two minutes behind, each by another while; then one machine fewer is wanted, with kills in that, too, then as many as
+before, and in the end every list shows the one that has ended. It judges by its own ledger: orphans are live machines
+of ours that the state does not hold, double launches machines beyond those wanted, ever made, ended unasked those that
+ended beyond the one; purchases there must be none. Beside it, in the same harness, the loop that most people write
+first, and terraform where it is installed. Nothing is given up or judged by the clock, so a busy machine takes longer
+and says the same.
 
 Prints a table a cloud, where the kills fell, and ``name value unit | peer x | limit y | ratio``; fails if anything was
 lost or doubled, or if less than half of the kills fell between the first intent and the last record.
@@ -31,11 +32,11 @@ from random import Random
 from benchmarks import terraform_loop
 from benchmarks.children import Child, Forker, Job
 from benchmarks.kills import Marks, Tally, between, fell, show
-from benchmarks.late_lists import SETTLED_SECONDS, late_lists
+from benchmarks.late_lists import SETTLED_SECONDS, ended_again, late_lists
 from benchmarks.naive_loop import FILE, TAG, known
 from benchmarks.processes import CLOUDS, LAUNCH, Fate, Mark, Stage, fresh
 from hcloud.errors import HcloudError, StaleError
-from hcloud.fake.faults import FaultPlan, Kind, Rule
+from hcloud.fake.faults import FaultPlan, Faults, Kind, Rule
 from hcloud.fake.server import Running
 from hcloud.live import crash_points
 from hcloud.store.crash import ANY, KILLED_EXIT, POINTS
@@ -169,7 +170,8 @@ class Lane:
         return process.returncode == -signal.SIGKILL
 
     def _scale_down(self, chance: Random, number: int) -> None:
-        """One machine fewer is wanted: killed now and then, then in peace, and once more when lists show what ended."""
+        """One machine fewer is wanted, killed now and then; then as many as before; and once more when every list shows
+        the one that has ended: it is older than the new one, and the youngest of too many would go."""
         stage = self.stage
         stage.front.clock.advance(SETTLED_SECONDS)
         stage.want({**FLEET, "web": FLEET["web"] - FEWER})
@@ -178,11 +180,12 @@ class Lane:
                 mark = stage.front.mark(Mark(chance.randrange(self.window.all)))
                 self.tally.killed += struck(stage.start("apply", "-y"), mark, chance)
             stage.front.settle()
-            for _ in range(2):
-                self._in_peace(number, ["apply", "-y"])
-                stage.front.clock.advance(chance.uniform(0, SETTLED_SECONDS / 10))
+            self._in_peace(number, ["apply", "-y"])
         finally:
             stage.want(FLEET)
+        self._in_peace(number, ["apply", "-y"])
+        stage.front.faults = Faults(FaultPlan(rules=ended_again(self.cloud)), stage.front.clock.now())
+        self._in_peace(number, ["apply", "-y"])
 
     def _in_peace(self, number: int, arguments: list[str] | None = None) -> None:
         """Run until it says that it is done; a plan afterwards must find nothing to do."""
@@ -214,11 +217,11 @@ class Lane:
         asked = FEWER if is_lagging(number) else 0
         ended = sum(m.asked_to_end is not None for m in stage.ledger.machines.values())
         tally.orphans += orphans
-        tally.doubles += max(ever - MACHINES, 0)
-        tally.missing += max(MACHINES - asked - len(live & held), 0)
+        tally.doubles += max(ever - MACHINES - asked, 0)
+        tally.missing += max(MACHINES - len(live & held), 0)
         tally.unasked += max(ended - asked, 0)
         tally.purchases += len(stage.ledger.purchases)
-        if orphans or ever != MACHINES or ended != asked:
+        if orphans or ever != MACHINES + asked or ended != asked:
             said = f"{orphans} orphans, {ever} machines ever, {ended} ended, {asked} asked to"
             tally.unfinished.append(f"{self.cloud} trial {number}: {said}")
 
@@ -262,12 +265,11 @@ def struck(child: Child, mark: Mark, chance: Random) -> bool:
     return code == -signal.SIGKILL
 
 
-def lane(cloud: str, trials: int, seed: int, kills: int | None = None) -> Tally:
+def lane(forker: Forker, cloud: str, trials: int, seed: int, kills: int | None = None) -> Tally:
     """All trials of one cloud, or as many as it takes for so many kills."""
     with (
         tempfile.TemporaryDirectory(prefix="hcloud-b10-") as scratch,
         Running(fresh(cloud, FaultPlan())) as running,
-        Forker((cloud,)) as forker,
     ):
         made = Lane(cloud, Stage(running, Path(scratch) / "work", forker, FLEET), running, seed)
         made.prepare()
@@ -279,13 +281,12 @@ def lane(cloud: str, trials: int, seed: int, kills: int | None = None) -> Tally:
         return made.tally
 
 
-def naive(trials: int, seed: int) -> Tally:
+def naive(forker: Forker, trials: int, seed: int) -> Tally:
     """The naive loop under the same kills: orphans are live machines that its file does not name."""
     tally = Tally("naive boto3 loop")
     with (
         tempfile.TemporaryDirectory(prefix="hcloud-b10-") as scratch,
         Running(fresh("aws", FaultPlan())) as running,
-        Forker(("aws",)) as forker,
     ):
         stage = Stage(running, Path(scratch), forker, FLEET)
         arguments = ("naive", str(MACHINES))
@@ -306,13 +307,17 @@ def naive(trials: int, seed: int) -> Tally:
     return tally
 
 
-def leaks(trials: int, seed: int, kills: int | None = None, peers: int = NAIVE_TRIALS) -> tuple[list[Tally], Tally]:
-    """All three clouds and the naive loop, each with processes of its own, at the same time."""
+def leaks(
+    forker: Forker, trials: int, seed: int, kills: int | None = None, peers: int = NAIVE_TRIALS
+) -> tuple[list[Tally], Tally]:
+    """All three clouds and the naive loop at the same time."""
     shares = [trials // len(CLOUDS) + (number < trials % len(CLOUDS)) for number in range(len(CLOUDS))]
     enough = None if kills is None else -(-kills // len(CLOUDS))
     with ThreadPoolExecutor(len(CLOUDS) + 1) as pool:
-        lanes = [pool.submit(lane, cloud, share, seed, enough) for cloud, share in zip(CLOUDS, shares, strict=True)]
-        peer = pool.submit(naive, min(peers, trials), seed)
+        lanes = [
+            pool.submit(lane, forker, cloud, share, seed, enough) for cloud, share in zip(CLOUDS, shares, strict=True)
+        ]
+        peer = pool.submit(naive, forker, min(peers, trials), seed)
         return [found.result() for found in lanes], peer.result()
 
 
@@ -322,7 +327,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
     started = time.monotonic()
-    tallies, peer = leaks(given.trials, given.seed)
+    with Forker(CLOUDS) as forker:
+        tallies, peer = leaks(forker, given.trials, given.seed)
     seconds = time.monotonic() - started
     show(tallies, [peer], NAMED_POINTS)
     print(terraform_loop.told(MACHINES, given.seed))

@@ -127,21 +127,22 @@ def fake(cloud: str, machines: int) -> Iterator[Fake]:
             process.stderr.close()
 
 
-def measured(cloud: str, machines: int, rounds: int) -> tuple[dict[str, Cost], Cost]:
-    """Every verb on one cloud, and the peer."""
+def measured(cloud: str, machines: int, rounds: int) -> Iterator[tuple[str, Cost, Cost]]:
+    """Every verb on one cloud with its cost and the peer's, as soon as they are known."""
     with fake(cloud, machines) as place:
-        found = {"apply": place.run("hcloud", *VERBS["apply"])}
-        peers = []
+        applied = place.run("hcloud", *VERBS["apply"])
+        peer: Cost | None = None
+        found: dict[str, Cost] = {}
         for _ in range(rounds):
-            peers.append(place.run("benchmarks.many_listed", cloud, place.url, str(machines)))
+            listed = place.run("benchmarks.many_listed", cloud, place.url, str(machines))
+            peer = listed if peer is None else least(peer, listed)
             for verb in LOOKS:
                 took = place.run("hcloud", *VERBS[verb])
                 found[verb] = least(found[verb], took) if verb in found else took
-        found["destroy"] = place.run("hcloud", *VERBS["destroy"], str(machines))
-        peer = peers[0]
-        for other in peers[1:]:
-            peer = least(peer, other)
-        return found, peer
+        assert peer is not None
+        for verb, took in {"apply": applied, **found}.items():
+            yield verb, took, peer
+        yield "destroy", place.run("hcloud", *VERBS["destroy"], str(machines)), peer
 
 
 def least(one: Cost, other: Cost) -> Cost:
@@ -186,9 +187,8 @@ def main() -> int:
     asked = parser.parse_args()
     failed: list[str] = []
     for cloud in asked.clouds.split(","):
-        found, peer = measured(cloud, asked.machines, asked.rounds)
-        print(f"b14 {cloud}: {asked.machines} machines in {ADDRESSES} addresses; peer: {PEERS[cloud]}")
-        for verb, took in found.items():
+        print(f"b14 {cloud}: {asked.machines} machines in {ADDRESSES} addresses; peer: {PEERS[cloud]}", flush=True)
+        for verb, took, peer in measured(cloud, asked.machines, max(asked.rounds, 1)):
             print("\n".join(told(cloud, verb, took, peer)), flush=True)
             failed += missed(cloud, verb, took) if asked.machines == MANY else ()
     for line in failed:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hcloud.classify.classifier import Limits, Options
+from hcloud.classify.classifier import Limits, Options, Trained
 from hcloud.classify.evaluation import Held, Protocol, at_random, held_out_rows, with_error_limit
 from hcloud.classify.factorize import Factors, fit
 from hcloud.classify.matrix import Floats, Ints, Matrix, matrix_of, natural
@@ -127,12 +127,12 @@ def tell(name: str, found: Floats, relative: bool) -> float:
 def study(name: str, matrix: Matrix) -> bool:
     """Print every contender; whether hcloud holds."""
     relative = not matrix.aspect.is_interference
-    rows, blind = list[Held](), list[Held]()
+    rows, blind, trained = list[Held](), list[Held](), dict[str, Trained]()
     for seed in DRAWS:
         choice = at_random(np.random.default_rng([seed, ENTRIES]))
-        drawn = list(held_out_rows(matrix, Protocol(matrix.apps, ENTRIES, choice, LIFTED)))
+        drawn = list(held_out_rows(matrix, Protocol(matrix.apps, ENTRIES, choice, LIFTED), trained))
         protocol = Protocol(matrix.apps, int(bool(matrix.reference)), choice, BLIND)
-        means = {held.app: held.row for held in held_out_rows(matrix, protocol)}
+        means = {held.app: held.row for held in held_out_rows(matrix, protocol, trained)}
         rows += drawn
         blind += [held._replace(row=means[held.app]) for held in drawn]
     ours = tell(f"{name}: hcloud", errors(matrix, rows, None), relative)

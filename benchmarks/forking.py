@@ -11,6 +11,7 @@ import gc
 import importlib
 import json
 import os
+import pkgutil
 import selectors
 import signal
 import sys
@@ -30,6 +31,10 @@ SDKS = {
         "hcloud.providers.azure.provider",
     ),
 }
+VERBS = (
+    "hcloud.cli.main", "hcloud.cli.apply", "hcloud.cli.destroy", "hcloud.cli.plan", "hcloud.cli.recover",
+    "hcloud.usecases.apply", "hcloud.usecases.live_plan", "hcloud.usecases.recover",
+)  # fmt: skip
 _numbers: dict[int, int] = {}  # of the children that live, by process id
 LOOPBACK = ("127.", "::1", "localhost")
 NOBODY = ("169.254.",)
@@ -50,7 +55,7 @@ def stay_at_home(event: str, details: tuple[Any, ...]) -> None:
 
 def main(clouds: list[str]) -> None:
     """Load, then fork for every line until stdin ends."""
-    for name in [n for cloud in clouds for n in SDKS[cloud]] + ["hcloud.cli.main", "hcloud.cli.apply"]:
+    for name in [n for cloud in clouds for n in SDKS[cloud]] + [*VERBS, *work()]:
         importlib.import_module(name)
     sys.addaudithook(stay_at_home)
     woken, waking = os.pipe()
@@ -78,6 +83,13 @@ def main(clouds: list[str]) -> None:
         *lines, rest = (rest + data).split(b"\n")
         for line in lines:
             begin(json.loads(line))
+
+
+def work() -> list[str]:
+    """What verbs that act load late, and each child would load again."""
+    import hcloud.live
+
+    return [m.name for m in pkgutil.iter_modules(hcloud.live.__path__, "hcloud.live.")]
 
 
 def tell(document: dict[str, object]) -> None:

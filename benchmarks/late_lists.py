@@ -23,3 +23,8 @@ def late_lists(cloud: str) -> tuple[Rule, ...]:
         for on in LISTS[cloud]
         for seconds in BEHIND_SECONDS
     )
+
+
+def ended_again(cloud: str) -> tuple[Rule, ...]:
+    """The rules by which every list shows what was ended in the last two minutes as if it were not."""
+    return tuple(Rule(on=on, answer=Kind.SHOWS_ENDED, seconds=max(BEHIND_SECONDS)) for on in LISTS[cloud])

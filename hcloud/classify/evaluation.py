@@ -104,9 +104,12 @@ def stated(value: float) -> Measured:
     return Measured(value, value, value, 1, _LONG_AGO, "", "held-out truth")
 
 
-def held_out_rows(matrix: Matrix, protocol: Protocol) -> Iterator[Held]:
-    """Every row predicted from a few of its own entries and the rows of all other groups, in the matrix's order."""
-    trained: dict[str, Trained] = {}
+def held_out_rows(matrix: Matrix, protocol: Protocol, trained: dict[str, Trained] | None = None) -> Iterator[Held]:
+    """Every row predicted from a few of its own entries and the rows of all other groups, in the matrix's order.
+
+    ``trained`` keeps the corpora without a group, for other protocols over the same matrix and groups.
+    """
+    trained = {} if trained is None else trained
     for at, (app, group) in enumerate(zip(matrix.apps, protocol.groups, strict=True)):
         if group not in trained:
             trained[group] = _without(matrix, protocol.groups, group)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hcloud.classify.classifier import Limits, Options
+from hcloud.classify.classifier import Limits, Options, Trained
 from hcloud.classify.evaluation import Protocol, accuracy, at_random, error, held_out_rows, with_error_limit
 from hcloud.classify.matrix import matrix_of
 from hcloud.model.profile import Aspect, Profile
@@ -57,11 +57,11 @@ def test_what_cannot_be_told_is_said_and_has_no_score(corpus: tuple[Profile, ...
 def test_two_scores_tell_the_others_no_worse_than_the_mean_does(aspect: Aspect, corpus: tuple[Profile, ...]) -> None:
     """The protocol of docs/classification.md for interference, on measurable resources only."""
     matrix = matrix_of(corpus, aspect)
-    ours, blind = [], []
+    ours, blind, trained = [], [], dict[str, Trained]()
     for seed in DRAWS:
         chance = at_random(np.random.default_rng([seed, 2]))
-        rows = list(held_out_rows(matrix, Protocol(matrix.apps, 2, chance, LIFTED)))
-        means = {h.app: h.row for h in held_out_rows(matrix, Protocol(matrix.apps, 0, chance, BLIND))}
+        rows = list(held_out_rows(matrix, Protocol(matrix.apps, 2, chance, LIFTED), trained))
+        means = {h.app: h.row for h in held_out_rows(matrix, Protocol(matrix.apps, 0, chance, BLIND), trained)}
         ours += rows
         blind += [held._replace(row=means[held.app]) for held in rows]
     shown(f"{aspect}, 2 of {len(matrix.columns)} entries", accuracy(ours, False))

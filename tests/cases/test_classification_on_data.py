@@ -9,14 +9,14 @@ import csv
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pytest
 
-from hcloud.classify.classifier import Limits, Options, complete, train
+from hcloud.classify.classifier import Limits, Options, Trained, complete, train
 from hcloud.classify.evaluation import (
     Accuracy,
     Choice,
@@ -50,12 +50,14 @@ def say(line: str) -> None:
     sys.stdout.write(f"\n{line}")
 
 
-class Study(NamedTuple):
-    """A matrix of truth, what of it is held out together, and its name on the page."""
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A matrix of truth, what of it is held out together, its name on the page, and the corpora without a group."""
 
     matrix: Matrix
     groups: tuple[str, ...]
     name: str
+    trained: dict[str, Trained] = field(default_factory=dict)
 
     @property
     def relative(self) -> bool:
@@ -67,14 +69,14 @@ class Study(NamedTuple):
         for seed in DRAWS if choice is None else (0,):
             chance = at_random(np.random.default_rng([seed, entries]))
             protocol = Protocol(self.groups, entries, choice or chance, options)
-            found.extend(held_out_rows(self.matrix, protocol))
+            found.extend(held_out_rows(self.matrix, protocol, self.trained))
         return found
 
     def blind(self, rows: Sequence[Held]) -> list[Held]:
         """The mean of the others on the same cells."""
         reference = 1 if self.matrix.reference else 0
         protocol = Protocol(self.groups, reference, at_random(np.random.default_rng(0)), BLIND)
-        means = {held.app: held.row for held in held_out_rows(self.matrix, protocol)}
+        means = {held.app: held.row for held in held_out_rows(self.matrix, protocol, self.trained)}
         return [held._replace(row=means[held.app]) for held in rows]
 
 

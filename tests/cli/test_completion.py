@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -68,9 +69,12 @@ def test_tab_says_nothing_about_a_file_that_is_broken(tmp_path: Path) -> None:
     assert tab("explain", "plan.json", "a", cwd=tmp_path) == []
 
 
+whole_book = cache(load_bundled)  # a walk over its offers makes all of them, once
+
+
 @pytest.mark.parametrize("cloud", names.CLOUDS)
 def test_the_names_are_those_that_prices_are_read_for(cloud: str) -> None:
-    book = load_bundled()
+    book = whole_book()
     provider = Provider(cloud)
     assert {t.name for t in book.types.values() if t.provider is provider} <= set(names.types(cloud))
     sold = {key for key in book.offers if key.provider is provider}

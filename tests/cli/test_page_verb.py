@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,22 @@ from hcloud.cli.main import run
 PLAN = ("plan", "scenario:static", "--family", "m6i", "--now", "2026-11-20T12:00:00Z")
 
 
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A plan file's bytes."""
+    folder = tmp_path_factory.mktemp("planned")
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(io.StringIO()):
+        patch.setenv("HYC_PRICES", str(folder / "prices"))
+        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
+        assert run([*PLAN, "-q", "--out", str(folder / "plan.json")]) == 0
+    return (folder / "plan.json").read_bytes()
+
+
 @pytest.fixture
-def plan(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+def plan(planned: bytes, tmp_path: Path) -> Path:
     """A plan file."""
     target = tmp_path / "plan.json"
-    assert run([*PLAN, "-q", "--out", str(target)]) == 0
-    capsys.readouterr()
+    target.write_bytes(planned)
     return target
 
 

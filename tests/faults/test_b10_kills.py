@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from benchmarks.b10_leaks import BETWEEN_GOAL, leaks
+from benchmarks.children import Forker
 from benchmarks.kills import between
 
 KILLS = 102
 MOST_TRIALS = 300
 
 
-def test_A3_a_hundred_kills_lose_and_double_nothing() -> None:
-    tallies, peer = leaks(MOST_TRIALS, seed=11, kills=KILLS, peers=5)
+def test_A3_a_hundred_kills_lose_and_double_nothing(forker: Forker) -> None:
+    tallies, peer = leaks(forker, MOST_TRIALS, seed=11, kills=KILLS, peers=5)
     assert sum(t.kills for t in tallies) >= KILLS
     for tally in tallies:
         assert tally.clean, (tally.name, tally.orphans, tally.doubles, tally.missing, tally.unfinished)

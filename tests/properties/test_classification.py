@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcloud.classify import calibration, ridge, sgd
-from hcloud.classify.classifier import Limits, Options, complete, train
+from hcloud.classify.classifier import Limits, Options, Trained, complete, train
 from hcloud.classify.evaluation import Accuracy, Protocol, accuracy, at_random, new_rows, stated
 from hcloud.classify.evidence import Asked
 from hcloud.classify.factorize import Factors, fit
@@ -40,9 +42,17 @@ def say(line: str) -> None:
     sys.stdout.write(f"\n{line}")
 
 
-def figures(truth: Truth, entries: int, seed: int, options: Options = ANSWER) -> Accuracy:
+@cache
+def drawn(kind: Callable[[int, np.random.Generator], Truth], rank: int, seed: int) -> tuple[Truth, Trained]:
+    """A truth of known rank, and what was learned from its known applications."""
+    truth = kind(rank, np.random.default_rng(seed))
+    return truth, train(truth.known)
+
+
+def figures(found: tuple[Truth, Trained], entries: int, seed: int, options: Options = ANSWER) -> Accuracy:
+    truth, trained = found
     protocol = Protocol(truth.new.apps, entries, at_random(np.random.default_rng([seed, entries])), options)
-    rows = list(new_rows(train(truth.known), truth.new, protocol))
+    rows = list(new_rows(trained, truth.new, protocol))
     return accuracy(rows, relative=not truth.new.aspect.is_interference)
 
 
@@ -52,7 +62,7 @@ def mean(found: list[Accuracy], name: str) -> float:
 
 @pytest.mark.parametrize(("rank", "entries"), PERFORMANCE)
 def test_performance_of_known_rank(rank: int, entries: int) -> None:
-    found = [figures(performance(rank, np.random.default_rng(seed)), entries, seed) for seed in SEEDS]
+    found = [figures(drawn(performance, rank, seed), entries, seed) for seed in SEEDS]
     got = tuple(100 * mean(found, name) for name in ("mean", "p90", "max"))
     say(f"rank {rank}, {entries} entries: mean {got[0]:.1f} p90 {got[1]:.1f} max {got[2]:.1f} %")
     for value, table in zip(got, PERFORMANCE[rank, entries], strict=False):
@@ -62,7 +72,7 @@ def test_performance_of_known_rank(rank: int, entries: int) -> None:
 
 @pytest.mark.parametrize("rank", SCORES)
 def test_scores_of_known_rank(rank: int) -> None:
-    found = [figures(scores(rank, np.random.default_rng(seed)), 2, seed) for seed in SEEDS]
+    found = [figures(drawn(scores, rank, seed), 2, seed) for seed in SEEDS]
     got = tuple(mean(found, name) for name in ("mean", "p90", "max"))
     say(f"scores, rank {rank}, 2 entries: mean {got[0]:.1f} p90 {got[1]:.1f} max {got[2]:.1f} points")
     for value, table in zip(got, SCORES[rank], strict=False):
@@ -71,9 +81,9 @@ def test_scores_of_known_rank(rank: int) -> None:
 
 
 def test_what_is_answered_within_a_limit_is_better_than_what_is_not() -> None:
-    truth = performance(3, np.random.default_rng(0))
-    everything = figures(truth, 2, 0)
-    picky = figures(truth, 2, 0, Options(limits=Limits(relative_error=0.10)))
+    found = drawn(performance, 3, 0)
+    everything = figures(found, 2, 0)
+    picky = figures(found, 2, 0, Options(limits=Limits(relative_error=0.10)))
     assert 0.05 < picky.abstained < 0.95
     assert picky.mean < everything.mean
     assert everything.abstained == 0

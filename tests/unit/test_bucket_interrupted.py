@@ -93,6 +93,7 @@ def _worked(objects: Objects, at: int, hit: set[str]) -> tuple[bool, list[int]]:
     return False, saved
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rigs", ["s3"], indirect=True)
 def test_G2_a_holder_that_was_really_killed_is_replaced(rig: Rig) -> None:
     """With processes, and the client that the environment makes."""

@@ -57,6 +57,7 @@ def price(book: PriceBook, key: OfferKey) -> Decimal:
     return book.offer(key).effective_hourly
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("provider", list(Provider))
 def test_every_family_is_offered_in_three_regions(book: PriceBook, provider: Provider) -> None:
     seen: dict[str, set[str]] = defaultdict(set)

@@ -99,6 +99,7 @@ def test_axis_numbers(value: float, text: str) -> None:
     assert axis_number(value) == text
 
 
+@pytest.mark.slow
 def test_pictures_are_complete_and_local(tmp_path: Path) -> None:
     bad = chart([1.0, 2.0, 3.0], 1.5e9, title="</script><script>alert(1)</script>")
     save_chart(bad, tmp_path / "a.png")

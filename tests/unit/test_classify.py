@@ -232,6 +232,7 @@ def test_a_gain_is_the_share_of_variance_that_the_measurement_removes(trained: T
         assert gains(trained.factors, evidence)[column] == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_probing_beats_chance() -> None:
     truth = performance(3, np.random.default_rng(2))
     trained = train(truth.known)

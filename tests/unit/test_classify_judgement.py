@@ -135,6 +135,7 @@ def test_chosen_entries_begin_with_the_reference_and_can_be_repeated() -> None:
     assert len(as_probed(plain, able, 2)) == 2
 
 
+@pytest.mark.slow
 def test_asking_for_entries_beats_drawing_them() -> None:
     truth = performance(3, np.random.default_rng(1))
     trained = train(truth.known)

@@ -46,6 +46,7 @@ def test_another_name_is_refused(selection: str) -> None:
         connect("gcp", CloudSettings("aws", "eu-west-3"))
 
 
+@pytest.mark.slow
 def test_an_account_is_named_by_the_configuration_or_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, variable in (("gcp", "GOOGLE_CLOUD_PROJECT"), ("azure", "AZURE_SUBSCRIPTION_ID")):
         settings = CloudSettings(name, "somewhere", endpoint=LOCAL)

@@ -52,6 +52,7 @@ def test_every_refusal_has_a_reason_and_a_margin() -> None:
     assert any("instance 10 of the reserve is in use 100.0%" in r for r in reasons(decision))
 
 
+@pytest.mark.slow
 def test_a_three_year_horizon_lets_the_three_year_term_win() -> None:
     outlook = Outlook(horizon_hours=3 * 8760)
     decision = decide(book(*market_of_two()), demand(DAYS[0]), replace(SETTINGS, outlook=outlook))

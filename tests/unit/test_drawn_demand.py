@@ -17,6 +17,7 @@ from hcloud.planning.statement import in_spans
 from hcloud.views.plan import BLOCKS, sparkline
 
 
+@pytest.mark.slow
 @given(
     arrays(np.float64, st.integers(1, 400), elements=st.floats(0, 1e6, allow_subnormal=False)),
     st.integers(1, 120),
@@ -42,6 +43,7 @@ def test_a_peak_is_seen_in_a_narrow_line() -> None:
     assert sparkline(values, 30).count(BLOCKS[-1]) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("hours", "said"), [(166, "the first 22h of the trace do not count"), (168, "")])
 def test_a_day_that_is_left_out_is_told(
     hours: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

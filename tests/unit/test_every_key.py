@@ -195,6 +195,7 @@ def cloud_cases() -> Iterator[tuple[tuple[str, ...], str]]:
     yield ("OdM",), "cloud.spin_up=x3"
 
 
+@pytest.mark.slow
 def test_every_key_changes_a_run() -> None:
     cases = dict.fromkeys((*strategy_cases(), *cloud_cases()))
     assert [(base, change) for base, change in cases if varied(base, change) == varied(base)] == []

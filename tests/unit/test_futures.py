@@ -89,6 +89,7 @@ def test_two_weeks_of_one_day_do_not_make_a_narrow_band() -> None:
     assert middle == pytest.approx(1.0, abs=0.05)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("outlook", [{}, {"growth_per_year": 0.5}, {"horizon_hours": 2 * 8760}])
 def test_without_any_doubt_the_plan_costs_what_it_says(outlook: dict[str, float]) -> None:
     low, _, high = costs_of(decided(WEEKS, CERTAIN, **outlook))

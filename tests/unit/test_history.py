@@ -55,6 +55,7 @@ def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 WORDS = ("of history is too little to commit", "upfront)", "measure at least 4w before you buy")
 
 
+@pytest.mark.slow
 def test_every_form_of_a_plan_warns_of_it_first(short: Path, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["plan", "trace.csv", "--vcpus", "8", *NOW]
     assert run([*asked, "--out", "plan.json"]) == 0
@@ -78,6 +79,7 @@ def test_every_form_of_a_plan_warns_of_it_first(short: Path, capsys: pytest.Capt
     assert "of trace, where a term of 1 y deserves 4w" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_the_verbs_that_buy_warn_of_it_first(short: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("hcloud.yaml").write_text("commitments: {enabled: true, ceiling: 1000000000}\n", encoding="utf-8")
     Path("fake.yaml").write_text("clock: {start: 2026-11-20T12:30:00Z, speed: 0}\n", encoding="utf-8")
@@ -90,6 +92,7 @@ def test_the_verbs_that_buy_warn_of_it_first(short: Path, capsys: pytest.Capture
     assert WORDS[0] in " ".join(capsys.readouterr().err.split()).split("warning:")[1]
 
 
+@pytest.mark.slow
 def test_the_length_is_a_key(short: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("hcloud.yaml").write_text("planning: {history_1y: 1h}\n", encoding="utf-8")
     assert run(["plan", "trace.csv", "--vcpus", "8", *NOW]) == 0

@@ -93,6 +93,7 @@ def test_a_script_gets_nothing_of_the_environment_but_the_path(ground: Ground, m
     assert "canary" not in ground.cloud().console(machine.id)
 
 
+@pytest.mark.slow
 def test_a_script_has_the_cores_and_the_memory_of_its_type(ground: Ground) -> None:
     script = "#!/bin/sh\nnproc\nhead -c 2G /dev/zero | tail | wc -c\necho over\n"
     [machine] = ground.cloud().launch(order(script=script)).machines
@@ -131,6 +132,7 @@ def test_a_machine_whose_processes_died_has_ended_and_one_of_which_any_is_left_h
     assert not [group for group in groups if group.exists()], "what died by itself is cleared away, too"
 
 
+@pytest.mark.slow
 def test_a_machine_whose_one_process_goes_from_program_to_program_is_seen_all_the_time(ground: Ground) -> None:
     [machine] = ground.cloud().launch(order(script='#!/bin/sh\nexec "$0"\n')).machines
     until(lambda: len(ground.host.processes()[machine.id]) >= ITS_LAUNCHER_AND_SHELL)

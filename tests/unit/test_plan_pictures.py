@@ -112,6 +112,7 @@ def test_the_field_holds_both_ends_of_its_axes(width: int) -> None:
     assert 0 < frame.corner[0] < frame.right <= width
 
 
+@pytest.mark.slow
 def test_the_level_of_the_reserve_parts_what_it_takes_from_what_is_rented(plan: Plan) -> None:
     drawn = demand_picture(plan)
     (level,) = elements(drawn, WIDE, "p-level")[1:]  # the first is in the key

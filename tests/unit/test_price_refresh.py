@@ -124,6 +124,7 @@ def test_aws_offer_file_is_fetched_packed_checked_and_stored() -> None:
     assert (offer.hourly, offer.origin.day) == (Decimal("0.1"), NOW.date())
 
 
+@pytest.mark.slow
 def test_azure_follows_its_pages() -> None:
     first = json.dumps({"Items": AZURE["Items"][:3], "NextPageLink": "/x"})
     last = json.dumps({"Items": AZURE["Items"][3:], "NextPageLink": None}).encode()
@@ -193,6 +194,7 @@ def foreign_page(handler: Handler) -> None:
     handler.reply(json.dumps({"Items": [], "NextPageLink": "http://127.0.0.2:1/next"}).encode())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("provider", "answer", "words"),
     [

@@ -47,6 +47,7 @@ def profiles(draw: st.DrawFn) -> Profile:
     )
 
 
+@pytest.mark.slow
 @given(profiles())
 def test_what_is_written_is_read_back(profile: Profile) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -52,6 +52,7 @@ def test_H7_a_link_is_not_followed(shop: Shop, tmp_path: Path) -> None:
         shop.ledger.entries()
 
 
+@pytest.mark.slow
 def test_A8_cut_off_anywhere_it_is_read_as_a_beginning_or_refused_and_never_bought_again(tmp_path: Path) -> None:
     shop = Shop.open("aws", tmp_path)
     plan = shop.plan()

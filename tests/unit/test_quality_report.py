@@ -62,6 +62,7 @@ def test_the_use_of_the_reserve_is_that_of_the_simulator(name: str) -> None:
     assert span.utilisation == pytest.approx(measure(made).use.utilisation, rel=0.05)
 
 
+@pytest.mark.slow
 def test_spot_that_is_taken_back_counts_as_interruptions() -> None:
     setting = setting_of(with_spot(load_strategy("OdM"), 0.99), 0)
     made = run(setting, tasks_in(setting, excerpt(250)), journal=True)

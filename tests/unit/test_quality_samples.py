@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from simulating import excerpt, setting_of, tasks_in, world_of
 
 from hcloud.control.controller import sampled
@@ -31,6 +32,7 @@ def test_an_instance_that_is_kept_and_measured_again_does_not_vote_for_its_type_
     assert control.servers[0].high == 9 * 10**9 + 49  # what is known of the instance itself
 
 
+@pytest.mark.slow
 def test_a_simulated_type_has_one_sample_from_each_instance_when_it_was_ready() -> None:
     setting = setting_of("OdM", 0)
     tasks = tasks_in(setting, excerpt(200))

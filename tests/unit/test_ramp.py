@@ -92,6 +92,7 @@ def test_a_search_cut_short_says_what_is_known() -> None:
     assert (half.low, half.high, half.never) == (0.0, FULL, False)
 
 
+@pytest.mark.slow
 def test_drift_is_what_nine_in_ten_stay_below() -> None:
     chance = random.Random(1)
     values = [chance.gauss(100, 2) for _ in range(4000)]

@@ -265,6 +265,7 @@ def test_A6_where_the_log_cannot_be_written_the_state_is_not(tmp_path: Path) -> 
     assert FileStateStore(tmp_path / "state").load() == state
 
 
+@pytest.mark.slow
 def test_ten_thousand_rentals_are_few_lines_and_small(store: FileStateStore) -> None:
     state = store.save(running(*range(1, 10_001)))
     lines = (Path(str(store)) / RENTALS).read_bytes().splitlines()

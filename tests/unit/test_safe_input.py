@@ -85,6 +85,7 @@ def test_K7_truncated_gzip_is_refused(cut: int) -> None:
         decode(packed[:cut], "x.gz")
 
 
+@pytest.mark.slow
 def test_gzip_bomb_is_refused_before_it_is_unpacked() -> None:
     with pytest.raises(InputError, match="gzip bomb"):
         decode(gzip.compress(bytes(200 << 20), 9)[: 1 << 20], "bomb.gz", limit=1 << 26)

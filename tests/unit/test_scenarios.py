@@ -11,6 +11,7 @@ from hcloud.planning.demand import demand_of
 from hcloud.sim.scenarios import RECIPES, SECONDS, demand_curve, scenario, self_check
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECIPES)
 @pytest.mark.parametrize("seed", [1, 2, 3, 77])
 def test_stated_figures_hold(name: str, seed: int) -> None:

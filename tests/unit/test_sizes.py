@@ -53,6 +53,7 @@ def jobs(*rows: tuple[float, float, float, float], whole: bool = True) -> Runnin
     return Running(begin * 3600, (begin + hours) * 3600, cores, memory, np.full(len(begin), whole))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [[], ["--divisible", "all"]])
 def test_the_plain_command_is_no_dearer_than_any_size_on_the_tutorials_trace(
     words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -89,6 +90,7 @@ def test_a_larger_size_that_is_cheaper_by_the_vcpu_is_counted_in_too() -> None:
     assert len(units[0].ladder) == 1
 
 
+@pytest.mark.slow
 def test_the_bill_of_mixed_sizes_is_the_plan_to_the_cent() -> None:
     decision = decide(book(*family()), demand([46.0, 47.0] * 6 + [7.0, 21.0] * 6), DAY)
     usage = [_machines(int(n)) for n in _units(decision)]
@@ -227,6 +229,7 @@ def test_a_sustained_use_series_is_charged_alike_whatever_its_sizes() -> None:
     assert float(decision.machines.cost) == pytest.approx(float(decision.fleet.cost), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("special", [{"os": "windows"}, {"tenancy": "dedicated"}])
 def test_sizes_are_not_mixed_where_a_reserved_instance_is_bound_to_its_type(special: dict[str, str]) -> None:
     """Bought and run are the machines that were counted: the bill is the plan's."""

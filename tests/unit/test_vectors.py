@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pytest
 from simulating import changed, excerpt, setting_of, tasks_in
 
 from hcloud.model.event import Arrival
@@ -28,6 +29,7 @@ def errors_of(**values: float) -> Ints:
     return tasks.vector - tasks.truth
 
 
+@pytest.mark.slow
 def test_all_but_the_entries_that_were_measured_err_as_much_as_the_strategy_says() -> None:
     errors = errors_of(vector_error=6.5, injected_sources=2)
     assert ((errors == 0).sum(axis=1) >= 2).all()
@@ -61,6 +63,7 @@ def first_mapping(strategy: Strategy, change: Tasks | None = None) -> Outcome:
     return run(setting, change or tasks_in(setting, JOBS), journal=True)
 
 
+@pytest.mark.slow
 def test_a_decision_looks_at_estimates_and_interference_at_the_truth() -> None:
     greedy = load_strategy("SR")
     tasks = tasks_in(setting_of(greedy, 2), JOBS)

@@ -25,6 +25,7 @@ def simulated(jobs: Jobs, name: str, *, counted: bool = True) -> Measures:
     return measure(simulate_once(study, load_strategy(name)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_a_tail_that_drains_dilutes_neither_dollars_nor_use(mirrored: bool) -> None:
     last = 4 * DAY
@@ -38,6 +39,7 @@ def test_a_tail_that_drains_dilutes_neither_dollars_nor_use(mirrored: bool) -> N
     assert simulated(jobs, "SR", counted=False).use.utilisation < 0.3
 
 
+@pytest.mark.slow
 def test_what_is_rented_counts_for_its_part_in_the_window() -> None:
     inside, whole = (simulated(jobs_of(DRAINED), "OdF", counted=told) for told in (True, False))
     assert max(c.seconds for c in inside.cost.charges) <= 2 * DAY

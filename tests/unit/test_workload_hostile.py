@@ -233,6 +233,7 @@ def test_gzip_is_read_and_its_faults_refused(tmp_path: Path) -> None:
     assert len(jobs(write(tmp_path, long + gzip.compress(b"200000,1\n"), "two.gz"))) == 200_001
 
 
+@pytest.mark.slow
 def test_K7_gzip_bomb_is_refused_early(tmp_path: Path) -> None:
     bomb = gzip.compress(b"submit,duration\n" + b"0,1\n" * (64 << 20), 9)
     begun = time.monotonic()

@@ -122,6 +122,7 @@ def test_labels_with_delimiters_survive(tmp_path: Path) -> None:
     assert jobs.apps == ("a,b", 'say "c"', "=cmd|x")
 
 
+@pytest.mark.slow
 def test_what_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "out.csv"
     target.write_text("mine")

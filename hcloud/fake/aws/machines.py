@@ -103,7 +103,10 @@ def matching(ask: Ask, machines: list[Rented]) -> list[Rented]:
             raise DenialError("InvalidParameterValue", f"The filter '{name}' is invalid")
         if len(wanted) > 200:
             raise DenialError("FilterLimitExceeded", "The maximum number of filter values is 200")
-        found = [m for m in found if any(fnmatchcase(v, w) for v in _told(ask, m, name) for w in wanted)]
+        patterns = [w for w in wanted if any(c in w for c in "*?[")]
+        plain = set(wanted).difference(patterns)
+        told = ((m, _told(ask, m, name)) for m in found)
+        found = [m for m, vs in told if any(v in plain or any(fnmatchcase(v, p) for p in patterns) for v in vs)]
     return found
 
 

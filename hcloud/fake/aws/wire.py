@@ -185,8 +185,7 @@ class _XmlWriter:
     extra: str
 
     def members(self, shape: Any, value: Wire) -> str:
-        unknown = set(value) - set(shape.members)
-        if unknown:
+        if unknown := value.keys() - shape.members.keys():
             raise ValueError(f"{shape.name} has no {', '.join(sorted(unknown))}")
         written = [
             self.element(member, value[name], member.serialization.get("name", name))
