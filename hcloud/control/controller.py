@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hcloud.control.queue import append, follow, learn_wait, notice, remove, wait_of
+from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.search import could_take, find, find_idle, has_capacity, reserved_for
 from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, seat, unseat
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, UP, Control
@@ -109,13 +109,15 @@ def _map(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[in
     used, needed = utilisation(c), leading(job.high)
     offered = _offered(c, job.kind, now) if dynamic else 0
     by_wait = dynamic and offered <= needed and (room == 0 or used >= rules.hard)
+    if by_wait:
+        job.cause = cause_of(c, job, room)
     now_is = Situation(
         used,
         desk.soft,
         room,
         offered,
         needed,
-        wait_of(c, job.size_class, desk.queued, now) if by_wait else 0.0,
+        wait_of(c, job.cause, 0.0) if by_wait else 0.0,
         c.kinds[rules.large].spin_up,
         job.coin,
         job.restartable,
@@ -133,6 +135,7 @@ def _offered(c: Control, kind: int, now: float) -> int:
 
 
 def _carry_out(c: Control, number: int, server: int, verdict: tuple[int, int, float]) -> None:
+    await_opening(c.jobs[number])
     if verdict[0] == RESERVED:
         _sit_down(c, number, server, c.jobs[number].ask)
         command(c, PLACE, number, server, verdict)
@@ -258,7 +261,7 @@ def _start_queued(c: Control, number: int, ahead: int, freed: int, now: float) -
     if not dynamic or utilisation(c) < c.rules.hard:
         server = _place_for_queued(c, number, freed)
         if server >= 0:
-            learn_wait(c, number, now)
+            learn_wait(c, c.jobs[number], number, now)
             remove(c, number, ahead, now)
             _sit_down(c, number, server, c.jobs[number].ask)
             waited = now - c.jobs[number].asked
@@ -282,7 +285,8 @@ def _place_for_queued(c: Control, number: int, freed: int) -> int:
 
 def _leave_queue(c: Control, number: int, ahead: int, now: float) -> bool:
     """Whether a queued job went to a large on-demand instance because its wait has become too long."""
-    margin = wait_of(c, c.jobs[number].size_class, 0, now) - c.kinds[c.rules.large].spin_up
+    job = c.jobs[number]
+    margin = wait_of(c, job.cause, now - job.asked) - c.kinds[c.rules.large].spin_up
     if margin <= 0.0:
         return False
     remove(c, number, ahead, now)
@@ -339,6 +343,8 @@ def _resettle(c: Control, number: int, target: int, verdict: tuple[int, int, flo
         _sit_down(c, number, target, job.ask)
         command(c, PLACE, number, target, verdict)
     else:
+        job.cause = cause_of(c, job, 1)
+        await_opening(job)
         append(c, number)
         command(c, WAIT, number, -1, verdict)
 

@@ -1,11 +1,27 @@
-"""The local queue of the reserved pool: jobs in the order in which they came."""
+"""The local queue of the reserved pool: jobs in the order in which they came; and what is learnt of how long they
+wait."""
 
 from __future__ import annotations
 
-from hcloud.control.search import could_take, reserved_for
-from hcloud.control.state import LOOKED_AT, Control, Job
-from hcloud.policy.placement import RESOURCES
-from hcloud.policy.queueing import expected_wait, record_opening, record_wait, wait_quantile
+import math
+
+from hcloud.control.search import bears_in, could_take, least_harm, reserved_for
+from hcloud.control.state import FREED, Control, Job
+from hcloud.policy.codes import MAP_DYNAMIC
+from hcloud.policy.placement import RESOURCES, most_pressed
+from hcloud.policy.queueing import (
+    FIRST_BAND,
+    assumed_wait,
+    cause_of_wait,
+    count_wait,
+    end_wait,
+    first_alike,
+    rate_of_ending,
+    wait_within,
+)
+
+_COUNTED_EVERY = 10.0
+"""Ours: the seconds between two counts of what those have waited who still wait."""
 
 
 def append(c: Control, number: int) -> None:
@@ -34,17 +50,68 @@ def remove(c: Control, number: int, ahead: int, now: float) -> None:
     c.desk.last_queued = now
 
 
-def learn_wait(c: Control, number: int, now: float) -> None:
-    """A queued job is taken, and still in the queue: how long it waited, and how long of that at the head."""
-    job = c.jobs[number]
-    record_wait(c.waits[job.size_class], c.rules.history, now - job.asked, 0)
-    _note_opening(c, job.size_class, now - max(job.asked, c.desk.last_queued))
+def cause_of(c: Control, job: Job, room: int) -> int:
+    """Why a job that came now would have to wait; ``room`` is 1 where a reserved server could take it but for the
+    limit."""
+    desk, rules = c.desk, c.rules
+    if desk.queued > 0 and not rules.overtaking and rules.count_ahead:
+        return cause_of_wait(desk.queued, 0, 0, 0.0)
+    excess = desk.used - int(rules.hard * desk.pool)
+    harm = 0.0 if room else least_harm(c, job)
+    return cause_of_wait(0, room, excess, harm)
 
 
-def _note_opening(c: Control, size: int, seconds: float) -> None:
-    """A job of a size was at the head for so long; what was an opening for it is one for all smaller sizes."""
-    for smaller in range(size + 1):
-        record_opening(c.waits[smaller], seconds)
+def wait_of(c: Control, cause: int, age: float) -> float:
+    """Seconds more that a job is to wait which has waited for ``age`` for a cause, at the level the strategy asks
+    for."""
+    if c.desk.pool == 0 or (c.waits[cause].all_ended == 0.0 and not c.rules.assumes_waits):
+        return math.inf
+    return wait_within(c.waits[cause], c.rules.wait_quantile, usual_rate(c, cause), age)
+
+
+def usual_rate(c: Control, cause: int) -> float:
+    """Waits that end a second, of all causes of a kind."""
+    ended, waited = 0.0, 0.0
+    first, last = first_alike(cause)
+    for kin in range(first, last):
+        ended += c.waits[kin].all_ended
+        waited += c.waits[kin].all_waited
+    return rate_of_ending(ended, waited, assumed_wait(cause, c.kinds[c.rules.large].spin_up))
+
+
+def await_opening(job: Job) -> None:
+    """The wait of a job begins; its cause is known."""
+    job.band, job.band_end, job.counted, job.opened = 0, FIRST_BAND, 0.0, -1.0
+
+
+def _count_waiting(c: Control, now: float) -> None:
+    """Count what those who queue and those who are followed have waited so far."""
+    c.desk.counted = now
+    if c.rules.mapping != MAP_DYNAMIC or not c.rules.count_ages:
+        return
+    for at in range(c.desk.followed):
+        _count(c, c.followed[at], now)
+    number = c.desk.head
+    while number >= 0:
+        _count(c, c.jobs[number], now)
+        number = c.jobs[number].behind
+
+
+def _count(c: Control, job: Job, now: float) -> None:
+    """Count what a job has waited since it was last counted."""
+    age = now - job.asked
+    job.band, job.band_end = count_wait(c.waits[job.cause], job.band, job.band_end, (job.counted, age))
+    job.counted = age
+
+
+def learn_wait(c: Control, job: Job, number: int, now: float) -> None:
+    """The reserve takes a job of a row, or could take it while it is elsewhere, if the row is still that job's."""
+    if c.rules.mapping != MAP_DYNAMIC:
+        return
+    _count(c, job, now)
+    end_wait(c.waits[job.cause], job.band, c.rules.history)
+    if c.jobs[number].asked == job.asked:
+        c.jobs[number].opened = now - job.asked
 
 
 def follow(c: Control, number: int, now: float) -> None:
@@ -52,55 +119,56 @@ def follow(c: Control, number: int, now: float) -> None:
     many are, it is known of it only that it would have waited longer than it did."""
     job, desk = c.jobs[number], c.desk
     if desk.followed == len(c.followed):
-        if now > job.asked:
-            record_wait(c.waits[job.size_class], c.rules.history, now - job.asked, 1)
+        _count(c, job, now)
         return
-    copy_job(job, c.followed[desk.followed])
+    other = c.followed[desk.followed]
+    _copy(job, other)
+    other.moves, other.next = 0, number
+    other.low = most_pressed(job.vector)
     desk.followed += 1
 
 
-def copy_job(job: Job, other: Job) -> None:
-    """What the search asks of a job, in another record; ``moves`` 0 says that nobody looked for it."""
-    other.ask, other.memory, other.size_class = job.ask, job.memory, job.size_class
-    other.asked, other.moves = job.asked, 0
+def _copy(job: Job, other: Job) -> None:
+    """What the search asks of a job, and its wait, in a record of those that are followed: there ``next`` is the job's
+    row, ``moves`` is 1 when every server but those freed since was looked at for it, ``low`` its largest entry's
+    place."""
+    other.ask, other.memory, other.asked, other.cause = job.ask, job.memory, job.asked, job.cause
+    other.band, other.band_end, other.counted = job.band, job.band_end, job.counted
+    other.moves, other.next, other.low = job.moves, job.next, job.low
     for i in range(RESOURCES):
         other.vector[i] = job.vector[i]
 
 
 def notice(c: Control, freed: int, full: bool, now: float) -> None:
-    """After a departure: which of the jobs that are followed the reserve could take by now; at its limit, none."""
+    """After a departure: which of the jobs that are followed the reserve could take by now; at its limit, none. One
+    that came later than the head of the queue has to wait for that, too."""
     desk, at = c.desk, 0
+    if desk.freed < FREED:
+        desk.freed_servers[desk.freed] = freed
+    desk.freed += 1
+    if now - desk.counted >= _COUNTED_EVERY:
+        _count_waiting(c, now)
     if full:
-        desk.unseen = 1
         return
+    before = c.jobs[desk.head].asked if desk.queued > 0 and not c.rules.overtaking else math.inf
     while at < desk.followed:
         job = c.followed[at]
-        if could_take(c, freed, job) if job.moves and not desk.unseen else reserved_for(c, job, -1) >= 0:
-            record_wait(c.waits[job.size_class], c.rules.history, now - job.asked, 0)
-            _note_opening(c, job.size_class, now - job.asked)
+        if job.asked < before and _could_start(c, job):
+            learn_wait(c, job, job.next, now)
             desk.followed -= 1
-            copy_job(c.followed[desk.followed], job)
+            _copy(c.followed[desk.followed], job)
         else:
-            job.moves = 1
+            job.moves = 1 if job.asked < before else 0
             at += 1
-    desk.unseen = 0
+    desk.freed = 0
 
 
-def wait_of(c: Control, size: int, ahead: int, now: float) -> float:
-    """Seconds a job of a size class would wait behind ``ahead`` others."""
-    waiting = _ages(c, size, now) if c.rules.count_ages else 0
-    quantile = wait_quantile(c.waits[size], c.rules.wait_quantile, c.desk.ages, waiting)
-    return expected_wait(c.rules, c.waits[size], ahead, quantile)
-
-
-def _ages(c: Control, size: int, now: float) -> int:
-    """How long the queued jobs of a size have waited so far, longest first, into ``desk.ages``; how many they are."""
-    number, looked, found = c.desk.head, 0, 0
-    while number >= 0 and looked < LOOKED_AT:
-        job = c.jobs[number]
-        if job.size_class == size:
-            c.desk.ages[found] = now - job.asked
-            found += 1
-        number = job.behind
-        looked += 1
-    return found
+def _could_start(c: Control, job: Job) -> bool:
+    """Whether a reserved server has a place for a job that is followed."""
+    if not job.moves or c.desk.freed > FREED:
+        return reserved_for(c, job, -1) >= 0
+    for at in range(c.desk.freed):
+        server = c.desk.freed_servers[at]
+        if bears_in(c, server, job, job.low) and could_take(c, server, job):
+            return True
+    return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hcloud.control.servers import weight_on
 from hcloud.control.state import GRAINS, OWN, SHELF, STARTING, UP, Control, Job, Server
 from hcloud.policy.codes import FIRST_FIT, LEAST_LOADED, MAP_DYNAMIC
-from hcloud.policy.placement import UNTOUCHED, least_pressed, violation
+from hcloud.policy.placement import UNTOUCHED, least_pressed, violation, violation_in
 from hcloud.policy.quality import reaches
 
 
@@ -39,10 +39,29 @@ def could_take(c: Control, number: int, job: Job) -> bool:
     return has_capacity(c, server, job, job.ask) and not (is_strict(c) and excess(c, server, job, job.ask) > 0)
 
 
+def bears_in(c: Control, number: int, job: Job, resource: int) -> bool:
+    """Whether a reserved server could take a job as far as one resource goes: tells most that it cannot take."""
+    server = c.servers[number]
+    if not (is_strict(c) and c.rules.informed):
+        return True
+    load = (server.pressure, server.room, c.kinds[server.kind].cores)
+    return violation_in(load, job.vector, resource, (weight_on(c, server, job.ask), c.rules.tolerance)) <= 0
+
+
 def reserved_for(c: Control, job: Job, avoid: int) -> int:
     """The reserved server for a job: where nobody suffers, else (unless that counts as full) the least bad; -1."""
     server = find(c, OWN, job, job.ask, avoid)
     return server if server >= 0 or is_strict(c) else _find_least_bad(c, job, avoid)
+
+
+def least_harm(c: Control, job: Job) -> float:
+    """By how many points the most pressed resource would exceed what is borne, on the reserved server with capacity
+    where that is least; very many where none has capacity."""
+    number = _find_least_bad(c, job, -1)
+    if number < 0:
+        return float(UNTOUCHED)
+    server = c.servers[number]
+    return excess(c, server, job, job.ask) / c.kinds[server.kind].cores
 
 
 Wanted = tuple[int, int, int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hcloud.control.shelves import put_on_shelf, raise_bounds, take_off_shelf
 from hcloud.control.state import DEAD, GRAINS, OWN, RENTED, SHELF, STARTING, UP, Control, Server
 from hcloud.policy.codes import FIRST_FIT
-from hcloud.policy.placement import RESOURCES, UNTOUCHED, room_of, slack_of
+from hcloud.policy.placement import RESOURCES, UNTOUCHED, bears_least, room_of, slack_of
 
 
 def free_cores(c: Control, number: int) -> int:
@@ -119,7 +119,8 @@ def unseat(c: Control, number: int) -> int:
     weight, pressure, vector = weight_on(c, server, job.cores), server.pressure, job.vector
     for i in range(RESOURCES):
         pressure[i] -= vector[i] * weight
-    _measure_room(c, server)
+    if bears_least(vector, server.room, weight, (c.kinds[server.kind].cores, c.rules.tolerance)):
+        _measure_room(c, server)
     reshelve(c, place)
     return place
 

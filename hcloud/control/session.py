@@ -72,7 +72,8 @@ class Session:
         self._direct: set[str] = set()
         own = "control.controller."
         self._do = {name.removeprefix(own): f for name, f in kernels.items() if name.startswith(own)}
-        self._reserved_for, self._wait_of = kernels["control.search.reserved_for"], kernels["control.queue.wait_of"]
+        self._reserved_for = kernels["control.search.reserved_for"]
+        self._cause_of, self._wait_of = kernels["control.queue.cause_of"], kernels["control.queue.wait_of"]
         self._quantile = kernels["policy.quality.quantile"]
         for kind, servers in setup.lots:
             self._do["open_pool"](self.tables.handed, kind, servers)
@@ -198,7 +199,7 @@ class Session:
     def _facts(self, row: int, around: tuple[float, float, float]) -> Facts:
         if row < 0:
             return Facts(*around, 0, 0, 0, 0.0, -1, False)
-        ask, memory, high, _, kind, _, _, coin = self.tables.given[row]
+        ask, memory, high, _, kind, _, coin = self.tables.given[row]
         measured = kind >= 0 and bool(self.tables.samples[kind])
         return Facts(*around, leading(high), ask, memory, coin, kind, measured)
 
@@ -256,19 +257,20 @@ class Session:
         """All that a mapping could look at for a job that has just come, also what its rule would not ask for."""
         tables, rules = self.tables, self.setup.rules
         control, desk = tables.control, tables.control.desk
-        job, (_, _, high, _, kind, size, restartable, coin) = control.jobs[row], tables.given[row]
+        job, (_, _, high, _, kind, restartable, coin) = control.jobs[row], tables.given[row]
         free_to_look = desk.pool > 0 and (desk.queued == 0 or rules.overtaking)
         server = self._reserved_for(control, job, -1) if free_to_look else -1
+        room = 1 if server >= 0 else 0
         offered = self._quantile(control.windows[kind], now - rules.window, rules.guarantee) if kind >= 0 else 0
         if offered < 0:
             offered = self.setup.types[kind].prior if rules.prior_first else 0
         return Situation(
             tables.utilisation(),
             float(desk.soft),
-            1 if server >= 0 else 0,
+            room,
             int(offered),
             leading(high),
-            float(self._wait_of(control, size, desk.queued, now)),
+            float(self._wait_of(control, self._cause_of(control, job, room), 0.0)),
             self.setup.large.spin_up,
             coin,
             restartable,

@@ -6,8 +6,8 @@ from typing import Annotated, NamedTuple
 
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.quality import Window
-from hcloud.policy.queueing import Waits
-from hcloud.policy.records import Ints, Reals, Table, record, table
+from hcloud.policy.queueing import CAUSES, Waits
+from hcloud.policy.records import Ints, Table, record, table
 from hcloud.policy.rules import Rules
 
 DEAD, STARTING, UP = range(3)
@@ -17,10 +17,10 @@ OWN, RENTED, INTERRUPTIBLE = range(3)
 GRAINS = 16
 SHELF = GRAINS + 1
 """Servers of a pool stand on shelves by their free vCPUs, in sixteenths of a server of the large type."""
-LOOKED_AT = 256
-"""Queued jobs looked at for their age."""
 FOLLOWED = 64
 """Jobs that went elsewhere and are followed at a time."""
+FREED = 16
+"""Servers remembered that a job left since somebody looked for those who are followed."""
 
 
 class Kind:
@@ -38,8 +38,10 @@ class Job:
 
     It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses and suffers by ``vector``, needs the quality
     whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type the strategy would rent for it (-1: none),
-    ``size_class`` the smallest type that holds it, ``coin`` uniform in 0..1. It runs on ``server`` (-1: none) with
-    ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue.
+    ``coin`` uniform in 0..1. It runs on ``server`` (-1: none) with ``cores``; ``next`` and ``before`` link the tenants
+    of a server, ``behind`` the queue. It ``asked`` for a place then, and had to wait for a ``cause``: ``counted``
+    seconds of that are counted, to within a ``band`` of waits that ends at ``band_end``; the reserve ``opened`` to it
+    after so long (-1: not yet), also where it went elsewhere.
     """
 
     ask: int
@@ -47,7 +49,6 @@ class Job:
     high: int
     low: int
     kind: int
-    size_class: int
     restartable: int
     coin: float
     vector: Annotated[Ints, RESOURCES]
@@ -59,6 +60,11 @@ class Job:
     moves: int
     enlarged: int
     asked: float
+    cause: int
+    band: int
+    band_end: float
+    counted: float
+    opened: float
 
 
 class Server:
@@ -114,9 +120,9 @@ class Desk:
     """The rest: reserved servers (``own``), thousandths of their vCPUs (``pool``), of the ``narrowest`` server that is
     shared and ``used`` of them, the queue, the
     next free slot, block and serial number, commands not yet read, the queued job known to fit nowhere (plus one), the
-    queue's length a period ago, the jobs followed elsewhere and whether the reserve was full since they were looked
-    at, mappings that had no quality sample, whether a table was too short, the soft limit,
-    when the queue last held a job, when a job last came, mean seconds between jobs."""
+    queue's length a period ago, the jobs followed elsewhere and the servers ``freed`` since the reserve was looked at
+    for them, when those who wait were ``counted``, mappings that had no quality sample, whether a table was too short,
+    the soft limit, when the queue last held a job, when a job last came, mean seconds between jobs."""
 
     own: int
     pool: int
@@ -132,14 +138,15 @@ class Desk:
     blocked: int
     queued_before: int
     followed: int
-    unseen: int
+    freed: int
     cold_starts: int
     overflow: int
     soft: float
+    counted: float
     last_queued: float
     last_arrival: float
     mean_gap: float
-    ages: Annotated[Reals, LOOKED_AT]
+    freed_servers: Annotated[Ints, FREED]
 
 
 class Command:
@@ -181,7 +188,7 @@ def new_control(rules: Rules, kinds: Table[Kind], jobs: Table[Job], servers: int
         record(rules),
         kinds,
         table(Window, count),
-        table(Waits, count),
+        table(Waits, CAUSES),
         table(Job, FOLLOWED),
         jobs,
         table(Server, servers),

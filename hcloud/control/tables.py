@@ -19,8 +19,8 @@ _FIRST = 1024
 """Rows of jobs, and slots beside the reserved servers, to begin with."""
 R = TypeVar("R")
 
-Given = tuple[int, int, int, int, int, int, int, float]
-"""What is known of a job when it comes: ask, memory, high, low, kind, size, restartable, coin."""
+Given = tuple[int, int, int, int, int, int, float]
+"""What is known of a job when it comes: ask, memory, high, low, kind, restartable, coin."""
 
 
 class Tables:
@@ -90,14 +90,14 @@ class Tables:
             self._lead()
         if row == len(self.names):
             self.names.append("")
-            self.given.append((0, 0, 0, 0, 0, 0, 0, 0.0))
+            self.given.append((0, 0, 0, 0, 0, 0, 0.0))
         high, low = encoded(vector)
         types = enumerate(self._setup.types)
         size = next((i for i, t in types if event.ask <= t.cores and event.memory <= t.memory), -1)
         kind = self._kind(event, size)
         restartable = int(event.restartable and self._setup.rules.spot)
-        given = (event.ask, event.memory, high, low, kind, max(size, 0), restartable, event.coin)
-        self._jobs[row] = (*given, vector, -1, 0, -1, -1, -1, 0, 0, event.at)
+        given = (event.ask, event.memory, high, low, kind, restartable, event.coin)
+        self._jobs[row] = (*given, vector, -1, 0, -1, -1, -1, 0, 0, event.at, 0, 0, 0.0, 0.0, -1.0)
         self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
         return row
 

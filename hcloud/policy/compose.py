@@ -104,8 +104,8 @@ def _queueing(part: Mechanism) -> Numbers:
         "recheck": int(late and part.switch("recheck")),
         "wait_quantile": part.number("wait_quantile") if late else _ALWAYS,
         "history": int(part.number("history")) if late else 1,
-        "by_releases": int(late and part.choice("cold_start") == "release-interval"),
-        "sum_ahead": int(late and part.choice("ahead") == "sum-of-releases"),
+        "assumes_waits": int(late and part.choice("cold_start") == "assumed"),
+        "count_ahead": int(late and part.choice("ahead") == "counted"),
         "count_ages": int(late and part.choice("still_waiting") == "age"),
     }
 

@@ -19,6 +19,15 @@ def room_of(cause: int, weight: int, capacity: int, tolerance: int) -> int:
     return (99 - cause + tolerance) * capacity + cause * weight
 
 
+def bears_least(vector: Ints, room: Ints, weight: int, terms: tuple[int, int]) -> bool:
+    """Whether a tenant is one of those that bear the least on a server: without it the others may bear more. ``terms``
+    are the server's capacity and the tolerance."""
+    least = 0
+    for i in range(RESOURCES):
+        least += 1 if room_of(vector[i], weight, terms[0], terms[1]) <= room[i] else 0
+    return least > 0
+
+
 def violation(load: tuple[Ints, Ints, int], vector: Ints, weight: int, tolerance: int) -> int:
     """By how much the most pressed resource would exceed what the tenants or the joining job bear; 0 if none does.
 
@@ -31,6 +40,21 @@ def violation(load: tuple[Ints, Ints, int], vector: Ints, weight: int, tolerance
         bearable = min(room[i], room_of(vector[i], weight, capacity, tolerance))
         worst = max(worst, total - bearable)
     return worst
+
+
+def violation_in(load: tuple[Ints, Ints, int], vector: Ints, resource: int, terms: tuple[int, int]) -> int:
+    """By how much one resource would exceed what is borne; ``terms`` are weight and tolerance."""
+    pressure, room, capacity = load
+    total = pressure[resource] + vector[resource] * terms[0]
+    return int(total - min(room[resource], room_of(vector[resource], terms[0], capacity, terms[1])))
+
+
+def most_pressed(vector: Ints) -> int:
+    """The place of the largest entry."""
+    place = 0
+    for i in range(1, RESOURCES):
+        place = i if vector[i] > vector[place] else place
+    return place
 
 
 def slack_of(pressure: Ints, room: Ints) -> int:

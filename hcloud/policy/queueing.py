@@ -1,127 +1,140 @@
-"""M6: how long a job would wait in the local queue, from the waits seen lately (thesis §8.4.2, Fig. 8.9b)."""
+"""M6: how long a job would wait for the reserve, from the waits seen lately, by their cause (thesis §8.4.2, Fig. 8.9b).
+
+Of each cause it is counted how long jobs waited and how many waits ended, in bands of the time waited. A band's rate is
+the one over the other; where a band has seen little it is that of the whole cause, and where the cause has seen little
+it is what is assumed of it. A job that still waits has its part in the first count, so that long waits are felt before
+they end.
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Annotated
 
-from hcloud.policy.records import Ints, Reals
-from hcloud.policy.rules import Rules
+from hcloud.policy.records import Reals
 
-HISTORY = 1024
-"""The longest history of waits a strategy may ask for."""
-_SMOOTHING = 0.05
-"""Weight of the newest opening in the mean time to one: the last twenty or so count."""
-_FORGIVEN = 1e-9
-"""What binary fractions may add: 0.99 of 100 is 99."""
+BANDS = 24
+FIRST_BAND = 0.5
+"""Seconds at which the first band of a wait ends."""
+GROWTH = 1.6
+"""Each band ends this many times later than the one before it; the last has no end."""
+_ASSUMED = 2.0
+"""Ours: as many seen waits what is assumed of a cause weighs."""
+_WHOLE = 0.3
+"""Ours: as many waits that ended in a band the rate of the whole cause weighs there."""
+_ALIKE = 8.0
+"""Ours: waits of one surge resemble each other, so that no more than this many are evidence independent of each
+other."""
+
+AT_LIMIT, BEHIND, SUFFERING, CAUSES = 0, 3, 6, 11
+"""The first cause of each kind: the hard limit (by the vCPUs in use above it), a queue (by its length), tenants that
+would suffer (by the least pressure too much, in points); and how many causes there are."""
 
 
 class Waits:
-    """A record of one size class: its last waits as they came (a ring, ``at`` its next place), with 1 for those that
-    were given up; the ``kept`` full ones and the ``left`` given up, each in rising order; how long a job at the head
-    takes to find an opening in the mean, and how many were seen."""
+    """A record of one cause: waits that ``ended`` in each band and seconds that jobs ``waited`` in it; the sums of
+    both."""
 
-    recent: Annotated[Reals, HISTORY]
-    given_up: Annotated[Ints, HISTORY]
-    ranked: Annotated[Reals, HISTORY]
-    broken: Annotated[Reals, HISTORY]
-    kept: int
-    left: int
-    at: int
-    mean_interval: float
-    openings: int
+    ended: Annotated[Reals, BANDS]
+    waited: Annotated[Reals, BANDS]
+    all_ended: float
+    all_waited: float
 
 
-def record_wait(waits: Waits, history: int, seconds: float, given_up: int) -> None:
-    """Add the wait of a job that was taken, or (1) that gave up after so long; beyond ``history`` the oldest goes."""
-    if waits.kept + waits.left == history:
-        oldest = waits.recent[waits.at]
-        if waits.given_up[waits.at]:
-            _take_out(waits.broken, waits.left, oldest)
-            waits.left -= 1
-        else:
-            _take_out(waits.ranked, waits.kept, oldest)
-            waits.kept -= 1
-    if given_up:
-        _put_in(waits.broken, waits.left, seconds)
-        waits.left += 1
-    else:
-        _put_in(waits.ranked, waits.kept, seconds)
-        waits.kept += 1
-    waits.recent[waits.at], waits.given_up[waits.at] = seconds, given_up
-    waits.at = (waits.at + 1) % history
+def cause_of_wait(ahead: int, room: int, excess: int, harm: float) -> int:
+    """Why a job has to wait: ``ahead`` others queue; the reserve has ``room`` but is ``excess`` thousandths of a vCPU
+    above its limit; or any server's most pressed resource would be at least ``harm`` points too much."""
+    if ahead > 0:
+        return BEHIND + (1 if ahead > 2 else 0) + (1 if ahead > 8 else 0)
+    if room:
+        return AT_LIMIT + (1 if excess >= 1000 else 0) + (1 if excess >= 2000 else 0)
+    few = SUFFERING + (1 if harm > 1.0 else 0) + (1 if harm > 2.5 else 0)
+    return few + (1 if harm > 5.0 else 0) + (1 if harm > 10.0 else 0)
 
 
-def _take_out(ranked: Reals, kept: int, value: float) -> None:
-    for i in range(_below(ranked, kept, value), kept - 1):
-        ranked[i] = ranked[i + 1]
+def first_alike(cause: int) -> tuple[int, int]:
+    """The first cause of the same kind, and the first of the next."""
+    if cause < BEHIND:
+        return AT_LIMIT, BEHIND
+    return (BEHIND, SUFFERING) if cause < SUFFERING else (SUFFERING, CAUSES)
 
 
-def _put_in(ranked: Reals, kept: int, value: float) -> None:
-    place = _below(ranked, kept, value)
-    for i in range(kept, place, -1):
-        ranked[i] = ranked[i - 1]
-    ranked[place] = value
+def assumed_wait(cause: int, start: float) -> float:
+    """What is assumed of a mean wait before any was seen, against the ``start`` of a large instance: at the limit and
+    in a queue as long as that, where a tenant has to leave ten times as long."""
+    return 10.0 * start if cause >= SUFFERING else start
 
 
-def _below(ranked: Reals, kept: int, value: float) -> int:
-    """How many entries are below the value."""
-    low, high = 0, kept
-    while low < high:
-        middle = (low + high) // 2
-        if ranked[middle] < value:
-            low = middle + 1
-        else:
-            high = middle
-    return low
+def count_wait(waits: Waits, band: int, end: float, span: tuple[float, float]) -> tuple[int, float]:
+    """Count that a job went from one age to another; it was in a band that ends at the age ``end``. The band and its
+    end where the job is now."""
+    since, until = span
+    waits.all_waited += until - since
+    while until > end:
+        waits.waited[band] += end - since
+        since, band = end, band + 1
+        end = end * GROWTH if band < BANDS - 1 else math.inf
+    waits.waited[band] += until - since
+    return band, end
 
 
-def record_opening(waits: Waits, seconds: float) -> None:
-    """A job of that size was at the head for so long until the reserve could take it."""
-    weight = _SMOOTHING if waits.openings > 0 else 1.0
-    waits.mean_interval += weight * (seconds - waits.mean_interval)
-    waits.openings += 1
+def end_wait(waits: Waits, band: int, history: int) -> None:
+    """A wait ended in the band. Where ``history`` did, all that was counted weighs half from then on."""
+    waits.ended[band] += 1.0
+    waits.all_ended += 1.0
+    if waits.all_ended >= history:
+        for i in range(BANDS):
+            waits.ended[i] *= 0.5
+            waits.waited[i] *= 0.5
+        waits.all_ended *= 0.5
+        waits.all_waited *= 0.5
 
 
-def wait_quantile(waits: Waits, share: float, ages: Reals, waiting: int) -> float:
-    """The wait that ``share`` of the jobs of a size stay within (Kaplan and Meier, 1958); -1 without any.
+def rate_of_ending(ended: float, waited: float, assumed: float) -> float:
+    """Waits that end a second, where so many ended in so many seconds, and ``assumed`` is what is expected of a mean
+    wait otherwise."""
+    return (ended + _ASSUMED) / (waited + _ASSUMED * assumed)
 
-    ``ages`` holds the seconds that the ``waiting`` jobs still queued have waited so far, longest first: of them as of
-    those that gave up it is known only that they wait longer. Infinite where too many did for any wait to be named.
+
+def _rate_in(waits: Waits, band: int, usual: float) -> float:
+    rate: float = (waits.ended[band] + _WHOLE) / (waits.waited[band] + _WHOLE / usual)
+    return rate
+
+
+def wait_within(waits: Waits, share: float, rate: float, age: float) -> float:
+    """The seconds more that ``share`` of the jobs wait at most which have waited for ``age``; infinite for all of them.
+
+    ``rate`` is what is expected of the cause. Rates are uncertain: with their sum H over a time, (1 + H / n) ** -n of
+    the jobs wait longer than that where n waits are known.
     """
-    if waits.kept + waits.left + waiting == 0:
-        return -1.0
-    known = waits.kept  # as many are shorter than any that is not known whole: of those it is a plain rank
-    if waits.left > 0:
-        known = _below(waits.ranked, known, waits.broken[0])
-    if waiting > 0:
-        known = _below(waits.ranked, known, ages[waiting - 1])
-    every = waits.kept + waits.left + waiting
-    wanted = max(math.ceil((share - _FORGIVEN) * every), 1)
-    if wanted <= known:
-        return float(waits.ranked[wanted - 1])
-    staying, gone, aged = 1.0 - known / every, 0, 0
-    for at in range(known, waits.kept):
-        seconds: float = waits.ranked[at]
-        while gone < waits.left and waits.broken[gone] < seconds:
-            gone += 1
-        while aged < waiting and ages[waiting - 1 - aged] < seconds:
-            aged += 1
-        staying *= 1.0 - 1.0 / (waits.kept - at + waits.left - gone + waiting - aged)
-        if 1.0 - staying >= share - _FORGIVEN:
-            return seconds
-    return math.inf
+    if share >= 1.0:
+        return math.inf
+    alike = min(waits.all_ended + _ASSUMED, _ALIKE)
+    usual = rate_of_ending(waits.all_ended, waits.all_waited, 1.0 / rate)
+    factor = (1.0 - share) ** (-1.0 / alike)
+    begin, end, passed, goal = 0.0, FIRST_BAND, 0.0, -1.0
+    for band in range(BANDS - 1):
+        here = _rate_in(waits, band, usual)
+        if goal < 0.0 and age < end:
+            goal = (alike + passed + here * (age - begin)) * factor - alike
+        if goal >= 0.0 and passed + here * (end - begin) >= goal:
+            return begin + (goal - passed) / here - age
+        passed += here * (end - begin)
+        begin, end = end, end * GROWTH
+    here = _rate_in(waits, BANDS - 1, usual)
+    if goal < 0.0:
+        goal = (alike + passed + here * (age - begin)) * factor - alike
+    return begin + (goal - passed) / here - age
 
 
-def expected_wait(rules: Rules, waits: Waits, ahead: int, quantile: float) -> float:
-    """Seconds a job would wait behind ``ahead`` others, given the :func:`wait_quantile` of its size.
-
-    Without history it is the mean time to an opening times the position, or unbounded where no opening was seen or the
-    strategy says so; behind a queue it is at least as long as that many openings take.
-    """
-    by_openings = waits.mean_interval * (ahead + 1) if waits.openings > 0 else -1.0
-    if quantile < 0.0:
-        return by_openings if rules.by_releases and by_openings >= 0.0 else math.inf
-    if rules.sum_ahead and ahead > 0:
-        return max(quantile, by_openings)
-    return quantile
+def mean_wait(waits: Waits, rate: float) -> float:
+    """The mean of such waits, where as many are known as count at most."""
+    usual = rate_of_ending(waits.all_ended, waits.all_waited, 1.0 / rate)
+    begin, end, staying, passed, mean = 0.0, FIRST_BAND, 1.0, 0.0, 0.0
+    for band in range(BANDS):
+        here = _rate_in(waits, band, usual)
+        passed += here * (end - begin)
+        later = (1.0 + passed / _ALIKE) ** (1.0 - _ALIKE) if band < BANDS - 1 else 0.0
+        mean += (staying - later) * _ALIKE / ((_ALIKE - 1.0) * here)
+        staying, begin, end = later, end, end * GROWTH
+    return mean

@@ -34,8 +34,8 @@ class Rules(NamedTuple):
     recheck: int
     wait_quantile: float
     history: int
-    by_releases: int
-    sum_ahead: int
+    assumes_waits: int
+    count_ahead: int
     count_ages: int
     order: int
     tolerance: int

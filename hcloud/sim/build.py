@@ -188,7 +188,6 @@ def job_table(setting: Setting, tasks: Tasks, kinds: Table[Kind]) -> Table[Job]:
     made = table(Job, len(tasks))
     size = smallest_fitting(tasks, kinds)
     column(made, "high")[:], column(made, "low")[:] = encoded(tasks.vector)
-    column(made, "size_class")[:] = np.maximum(size, 0)
     column(made, "kind")[:] = _rented_as(setting, tasks, kinds, size)
     if setting.strategy.mechanism("spot").rule != "none":
         column(made, "restartable")[:] = 1 - tasks.service

@@ -47,7 +47,7 @@ ENTRIES = {
     SESSION: (
         *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
         *(f"control.controller.{name}" for name in ("tick", "suffer", "interrupt")),
-        *("control.search.reserved_for", "control.queue.wait_of", "policy.quality.quantile"),
+        *("control.search.reserved_for", "control.queue.cause_of", "control.queue.wait_of", "policy.quality.quantile"),
     ),
 }
 """The kernels that plain Python calls, by what they are called for. Each is kept on disk with all that it calls."""

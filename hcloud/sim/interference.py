@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 
-from hcloud.policy.placement import RESOURCES, UNTOUCHED, room_of
+from hcloud.policy.placement import RESOURCES, UNTOUCHED, bears_least, room_of
 from hcloud.policy.quality import complement, encode
 from hcloud.policy.records import Reals
 from hcloud.sim.world import Cloud, Host, World
@@ -46,7 +46,8 @@ def part(w: World, number: int, place: int) -> None:
     pressure, vector = host.pressure, task.vector
     for i in range(RESOURCES):
         pressure[i] -= vector[i] * task.cores
-    host.stale = 1
+    if bears_least(vector, host.room, task.cores, (w.control.kinds[host.kind].cores, 0)):
+        host.stale = 1
 
 
 def _measure_room(w: World, place: int) -> None:

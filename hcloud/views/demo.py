@@ -9,6 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from hcloud.units import counted
+from hcloud.views.lines import line_of
 
 if TYPE_CHECKING:
     from hcloud.usecases.demo import Shown
@@ -44,7 +45,7 @@ def show_result(terminal: Terminal, shown: Shown) -> None:
     """The command line and what came of it."""
     ended = f"(killed: exit code {shown.exit_code})" if shown.exit_code > 128 else ""
     ended = f"(exit code {shown.exit_code})" if 0 < shown.exit_code <= 128 else ended
-    terminal.show(Text(f"$ {shown.command}", style="green", overflow="fold"))
+    terminal.show(line_of(Text(f"$ {shown.command}", style="green", overflow="fold"), hang=2 * INDENT))
     for line in (*shown.lines, ended):
         if line:
             terminal.show(Padding(Text(line, no_wrap=True, overflow="ellipsis"), (0, 0, 0, INDENT)))

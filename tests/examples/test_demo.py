@@ -60,7 +60,7 @@ def test_every_line_of_a_result_stands_on_the_screen_of_its_command(walked: tupl
     folder, told = walked
     screens = "\n".join(path.read_text(encoding="utf-8") for path in sorted((folder / "screens").iterdir()))
     said = {line.strip() for line in screens.splitlines()}
-    results = [b for b in re.findall(r"(?m)^\$ .*\n(?:^\S.*\n)*((?:^  .*\n)+)", told) if b]
+    results = [b for b in re.findall(r"(?m)^\$ .*\n(?:^    \S.*\n)*((?:^  .*\n)+)", told) if b]
     lines = [line.strip() for block in results for line in block.splitlines() if not line.startswith("  (")]
     assert len(lines) > 40
     strange = [line for line in lines if not any(s.startswith(line.removesuffix("…").strip()) for s in said)]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from simulating import excerpt, setting_of, tasks_in, world_of
 
 from hcloud.control.controller import arrive, leave, open_pool
-from hcloud.control.queue import follow
+from hcloud.control.queue import append, await_opening, follow, remove
 from hcloud.control.state import FOLLOWED, Control, Job, Kind, new_control
 from hcloud.policy.compose import compose
-from hcloud.policy.records import table
+from hcloud.policy.records import Table, record, table
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.compiled import plain
 
@@ -17,11 +19,11 @@ from hcloud.sim.compiled import plain
 def full_reserve() -> Control:
     """Two servers of 16 vCPUs, 13 of each in use by one job (81 %, above the hard limit), and nothing rented good
     enough for sensitive job 2 of one vCPU."""
-    kinds, jobs = table(Kind, 1), table(Job, 200)
+    kinds, jobs = table(Kind, 1), table(Job, 300)
     kinds[0].cores, kinds[0].memory, kinds[0].spin_up = 16_000, 60_000, 15.0
-    control = new_control(compose(load_strategy("HF"), 0), kinds, jobs, 300)
+    control = new_control(compose(load_strategy("HF"), 0), kinds, jobs, 400)
     open_pool(control, 0, 2)
-    for number in range(200):
+    for number in range(300):
         job = jobs[number]
         job.ask, job.high, job.server = (13_000 if number < 2 else 1000), 0, -1
         job.asked = float(number)
@@ -31,13 +33,21 @@ def full_reserve() -> Control:
     return control
 
 
+def rows(records: Table[Any]) -> list[Any]:
+    return [records[at] for at in range(len(records))]
+
+
+def ended(control: Control) -> float:
+    return sum(float(waits.ended.sum()) for waits in rows(control.waits))
+
+
 def test_a_job_that_went_elsewhere_is_followed_until_the_reserve_could_take_it() -> None:
     control = full_reserve()
     assert control.servers[control.jobs[2].server].paid != 0  # no wait is known: rented at once
-    assert (control.desk.followed, control.waits[0].kept) == (1, 0)
+    assert (control.desk.followed, ended(control)) == (1, 0)
     leave(control, 0, 1.0, 10.0)
-    assert (control.desk.followed, control.waits[0].kept) == (0, 1)
-    assert control.waits[0].ranked[0] == control.waits[0].mean_interval == 8.0
+    assert (control.desk.followed, ended(control)) == (0, 1)
+    assert control.waits[control.jobs[2].cause].all_waited == control.jobs[2].opened == 8.0
 
 
 def test_a_departure_that_the_hard_limit_or_a_neighbour_keeps_the_job_from_is_no_opening() -> None:
@@ -45,21 +55,42 @@ def test_a_departure_that_the_hard_limit_or_a_neighbour_keeps_the_job_from_is_no
     control.jobs[3].ask = 100
     control.desk.used += 14_000  # as if a third job of 14 vCPUs ran
     leave(control, 0, 1.0, 10.0)
-    assert (control.desk.followed, control.waits[0].openings) == (1, 0)
+    assert (control.desk.followed, ended(control)) == (1, 0)
     control.desk.used -= 14_000
     control.followed[0].vector[3] = 99  # tolerates nobody
     control.servers[1].pressure[3] = control.servers[0].pressure[3] = 1
     leave(control, 1, 1.0, 12.0)
-    assert (control.desk.followed, control.waits[0].openings) == (1, 0)
+    assert (control.desk.followed, ended(control)) == (1, 0)
+
+
+def test_a_job_behind_the_head_of_the_queue_waits_for_it_too() -> None:
+    patient = compose(load_strategy("HF"), 0)._replace(recheck=0)
+    control = full_reserve()._replace(rules=record(patient))
+    control.jobs[4].ask, control.jobs[4].asked = 17_000, 1.0
+    append(control, 4)
+    leave(control, 0, 1.0, 10.0)
+    assert control.servers[0].tenants == 0  # room for job 2, but not before the one that came earlier
+    assert (control.desk.followed, ended(control)) == (1, 0)
+    remove(control, 4, -1, 11.0)
+    leave(control, 1, 1.0, 12.0)
+    assert (control.desk.followed, ended(control)) == (0, 1)
 
 
 def test_where_too_many_are_followed_the_next_is_known_to_wait_longer_than_it_did() -> None:
     control = full_reserve()
     for number in range(3, 3 + FOLLOWED):
+        await_opening(control.jobs[number])
         follow(control, number, 100.0)
-    assert control.desk.followed == FOLLOWED
-    assert (control.waits[0].kept, control.waits[0].left) == (0, 1)
-    assert control.waits[0].broken[0] == pytest.approx(100.0 - (2 + FOLLOWED))
+    assert (control.desk.followed, ended(control)) == (FOLLOWED, 0)
+    assert sum(w.all_waited for w in rows(control.waits)) == pytest.approx(100.0 - (2 + FOLLOWED))
+
+
+def test_those_who_still_wait_are_counted_before_their_waits_end() -> None:
+    control = full_reserve()
+    control.desk.used += 14_000
+    leave(control, 0, 1.0, 50.0)
+    assert ended(control) == 0
+    assert sum(w.all_waited for w in rows(control.waits)) == pytest.approx(48.0)
 
 
 @pytest.mark.slow
@@ -69,7 +100,7 @@ def test_every_wait_of_a_run_is_one_of_a_job_that_met_a_full_reserve() -> None:
     world = world_of(setting, tasks)
     plain()["sim.engine.simulate"](world, len(tasks) + 1)
     control = world.control
-    waits = [control.waits[size] for size in range(len(control.kinds))]
-    assert sum(int(w.kept) for w in waits) > 0
-    assert all(list(w.ranked[: w.kept]) == sorted(w.ranked[: w.kept]) for w in waits)
-    assert waits[0].openings >= max(int(w.openings) for w in waits)
+    opened = [float(job.opened) for job in rows(control.jobs) if job.opened >= 0]
+    assert 0 < len(opened) == ended(control)
+    followed = sum(float(control.followed[at].counted) for at in range(control.desk.followed))
+    assert sum(w.all_waited for w in rows(control.waits)) == pytest.approx(sum(opened) + followed, rel=1e-6)

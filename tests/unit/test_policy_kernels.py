@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import random
 from collections import deque
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -17,7 +15,23 @@ from hcloud.policy.compose import compose
 from hcloud.policy.limits import next_soft_limit
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.quality import HALF, Window, complement, encode, leading, observe, quantile, reaches
-from hcloud.policy.queueing import Waits, expected_wait, record_opening, record_wait, wait_quantile
+from hcloud.policy.queueing import (
+    AT_LIMIT,
+    BANDS,
+    BEHIND,
+    CAUSES,
+    FIRST_BAND,
+    GROWTH,
+    SUFFERING,
+    Waits,
+    assumed_wait,
+    cause_of_wait,
+    count_wait,
+    end_wait,
+    first_alike,
+    mean_wait,
+    wait_within,
+)
 from hcloud.policy.records import table
 from hcloud.policy.repair import enlarged, may_move
 from hcloud.policy.retention import behaved, keep_seconds
@@ -146,63 +160,107 @@ def test_the_soft_limit_returns_to_its_ceiling_when_nothing_queues() -> None:
     assert next_soft_limit(HM, 0.5, 0, 1.0) == 0.5
 
 
-def waits_of(seconds: list[float], history: int = 100) -> Waits:
+def waits_of(seconds: list[float], unfinished: list[float] | None = None, history: int = 1_000_000) -> Waits:
+    """A cause with waits that ended after so long, and others that have lasted so long."""
     waits = table(Waits, 1)[0]
     for second in seconds:
-        record_wait(waits, history, second, 0)
+        band, _ = count_wait(waits, 0, FIRST_BAND, (0.0, second))
+        end_wait(waits, band, history)
+    for second in unfinished or []:
+        count_wait(waits, 0, FIRST_BAND, (0.0, second))
     return waits
 
 
-def test_99_of_100_waits_below_1_4_seconds() -> None:
-    waits = waits_of([0.5] * 98 + [1.4, 60.0])
-    assert wait_quantile(waits, 0.99, np.zeros(1), 0) == 1.4
+ENDS = [FIRST_BAND * GROWTH**i for i in range(BANDS - 1)]
+SECONDS = st.lists(st.floats(0, 20_000), max_size=40)
 
 
-@given(st.lists(st.floats(0, 100), min_size=1, max_size=60), st.integers(1, 20), st.sampled_from([0.5, 0.9, 0.99]))
-def test_the_wait_quantile_is_that_of_the_last_waits(seconds: list[float], history: int, share: float) -> None:
-    waits = waits_of(seconds, history)
-    ranked = sorted(seconds[-history:])
-    assert wait_quantile(waits, share, np.zeros(1), 0) == ranked[math.ceil(share * len(ranked) - 1e-9) - 1]
+@given(SECONDS, SECONDS)
+def test_each_second_of_a_wait_is_counted_in_the_band_it_lies_in(ended: list[float], unfinished: list[float]) -> None:
+    waits = waits_of(ended, unfinished)
+    begins, ends = [0.0, *ENDS], [*ENDS, math.inf]
+    every = [*ended, *unfinished]
+    inside = [sum(min(max(s - b, 0.0), e - b) for s in every) for b, e in zip(begins, ends, strict=True)]
+    assert list(waits.waited) == pytest.approx(inside, rel=1e-9, abs=1e-6)
+    assert waits.all_waited == pytest.approx(sum(every))
+    assert list(waits.ended) == [
+        sum(b < s <= e or s == b == 0 for s in ended) for b, e in zip(begins, ends, strict=True)
+    ]
 
 
-def staying(ended: list[tuple[float, bool]], seconds: float) -> Fraction:
-    """Kaplan and Meier's share of jobs that wait longer: of (seconds, whether it was taken then), in fractions."""
-    share = Fraction(1)
-    for time in sorted({t for t, taken in ended if taken and t <= seconds}):
-        at_risk = sum(t >= time for t, _ in ended)
-        share *= 1 - Fraction(sum(taken and t == time for t, taken in ended), at_risk)
-    return share
+@given(st.floats(0, 5000), st.lists(st.floats(0, 5000), max_size=6))
+def test_a_wait_counts_the_same_in_one_piece_and_in_several(last: float, looks: list[float]) -> None:
+    whole, parts = waits_of([], [last]), table(Waits, 1)[0]
+    band, end, since = 0, FIRST_BAND, 0.0
+    for age in [*sorted(a for a in looks if a < last), last]:
+        band, end = count_wait(parts, band, end, (since, age))
+        since = age
+    assert list(parts.waited) == pytest.approx(list(whole.waited), rel=1e-9, abs=1e-6)
 
 
-@given(
-    st.lists(st.tuples(st.integers(0, 30), st.booleans()), min_size=1, max_size=25),
-    st.lists(st.integers(0, 30), max_size=10),
-    st.integers(1, 20),
-    st.sampled_from([0.5, 0.9, 0.99]),
-)
-def test_of_jobs_that_gave_up_or_still_wait_only_a_lower_bound_is_known(
-    ended: list[tuple[int, bool]], ages: list[int], history: int, share: float
+@given(SECONDS, SECONDS, st.floats(0, 3000), st.floats(0.001, 1))
+def test_a_higher_share_takes_longer_and_ages_shift_it_consistently(
+    ended: list[float], unfinished: list[float], age: float, rate: float
 ) -> None:
-    waits = table(Waits, 1)[0]
-    for seconds, taken in ended:
-        record_wait(waits, history, float(seconds), 0 if taken else 1)
-    known = [(float(t), taken) for t, taken in ended[-history:]] + [(float(age), False) for age in ages]
-    aged = np.array(sorted(map(float, ages), reverse=True))
-    limit = 1 - Fraction(str(share))
-    times = sorted({t for t, taken in known if taken})
-    expected = next((t for t in times if staying(known, t) <= limit), math.inf)
-    assert wait_quantile(waits, share, aged, len(ages)) == expected
+    waits = waits_of(ended, unfinished)
+    bounds = [wait_within(waits, share, rate, age) for share in (0.1, 0.5, 0.9, 0.99, 1.0)]
+    assert bounds == sorted(bounds)
+    assert 0 < bounds[0] < math.inf
+    assert bounds[-1] == math.inf
 
 
-def test_without_history_the_wait_follows_from_openings() -> None:
-    waits = table(Waits, 1)[0]
-    assert expected_wait(HM, waits, 0, -1.0) == math.inf
-    for _ in range(2):
-        record_opening(waits, 4.0)
-    assert expected_wait(HM, waits, 2, -1.0) == 12.0
-    assert expected_wait(HM, waits, 2, 5.0) == 12.0  # three openings take longer than the usual wait
-    assert expected_wait(HM, waits, 0, 5.0) == 5.0
-    assert expected_wait(HM._replace(by_releases=0), waits, 0, -1.0) == math.inf
+@settings(deadline=None, max_examples=30)
+@given(SECONDS, st.floats(1, 200))
+def test_what_is_left_of_a_wait_is_what_the_whole_wait_leaves_after_its_age(ended: list[float], age: float) -> None:
+    """Of those that wait 30 % longer than the age and of these half longer than a bound, 15 % wait longer than both."""
+    waits = waits_of(ended)
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        share = (low + high) / 2
+        low, high = (share, high) if wait_within(waits, share, 0.01, 0.0) < age else (low, share)
+    both = 1 - (1 - low) / 2
+    assert age + wait_within(waits, 0.5, 0.01, age) == pytest.approx(wait_within(waits, both, 0.01, 0.0), rel=1e-3)
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 0.95, 0.99])
+def test_the_bound_of_many_waits_keeps_its_share_of_more_of_them(share: float) -> None:
+    chance = np.random.default_rng(5)
+    seen, coming = (chance.lognormal(2.0, 1.5, 4000) for _ in range(2))
+    bound = wait_within(waits_of(list(seen)), share, 1.0, 0.0)
+    assert share - 0.01 <= float((coming <= bound).mean()) <= share + 0.035
+
+
+def test_the_mean_of_many_waits_is_that_of_the_bounds() -> None:
+    """With tails as of eight known waits the mean of exponential waits is 8/7 of theirs."""
+    seen = np.random.default_rng(6).exponential(10.0, 4000)
+    assert mean_wait(waits_of(list(seen)), 0.1) == pytest.approx(float(seen.mean()) * 8 / 7, rel=0.03)
+
+
+def test_waits_that_have_not_ended_make_the_bound_longer() -> None:
+    ended = [float(s) for s in range(1, 31)]
+    assert wait_within(waits_of(ended, [300.0] * 10), 0.9, 0.1, 0.0) > 3 * wait_within(waits_of(ended), 0.9, 0.1, 0.0)
+
+
+def test_without_waits_the_bound_follows_from_what_is_assumed() -> None:
+    start = 14.7
+    limit, suffering = (wait_within(waits_of([]), 0.5, 1 / assumed_wait(c, start), 0.0) for c in (AT_LIMIT, SUFFERING))
+    assert 0.5 * start < limit < start
+    assert suffering == pytest.approx(10 * limit, rel=0.1)
+
+
+def test_beyond_the_history_what_was_seen_weighs_half() -> None:
+    waits = waits_of([1.0] * 9, history=10)
+    assert waits.all_ended == 9
+    end_wait(waits, 0, 10)
+    assert waits.all_ended == sum(waits.ended) == 5
+    assert waits.all_waited == pytest.approx(4.5)
+
+
+def test_waits_have_one_cause_each() -> None:
+    assert [cause_of_wait(0, 1, over, 0.0) for over in (0, 999, 1000, 2000, 50_000)] == [0, 0, 1, 2, 2]
+    assert [cause_of_wait(ahead, 0, 0, 0.0) for ahead in (1, 3, 9)] == [BEHIND, BEHIND + 1, BEHIND + 2]
+    assert [cause_of_wait(0, 0, 0, harm) for harm in (0.5, 2, 4, 8, 99)] == list(range(SUFFERING, CAUSES))
+    assert {first_alike(cause) for cause in range(CAUSES)} == {(0, BEHIND), (BEHIND, SUFFERING), (SUFFERING, CAUSES)}
 
 
 def test_retention_is_ten_spin_ups_and_longer_where_jobs_are_rare() -> None:
@@ -233,13 +291,3 @@ def test_hybrids_reserve_the_steady_load(steady: float, servers: int) -> None:
     assert reserved_servers(part, 1226, steady, profiled=True) == servers
     assert load_quantile(part) == 0
     assert reserved_servers(load_strategy("OdM").mechanism("reserved"), 900, 600, profiled=True) == 0
-
-
-def test_random_streams_of_waits_stay_ranked() -> None:
-    chance = random.Random(3)
-    waits, kept = table(Waits, 1)[0], deque[float](maxlen=7)
-    for _ in range(500):
-        wait = round(chance.random(), 1)
-        record_wait(waits, 7, wait, 0)
-        kept.append(wait)
-        assert list(waits.ranked[: waits.kept]) == sorted(kept)
