@@ -76,7 +76,7 @@ def _study(plan: Plan, fleet: PlannedFleet, found: tuple[Jobs, PriceBook], confi
     jobs, book = found
     commitment = None if fleet.commitment is None else book.offer(fleet.commitment)
     beside = tuple(Beside(key.instance_type, servers, book.offer(key)) for key, servers in fleet.beside)
-    shop = shop_of(book, book.offer(fleet.on_demand), commitment, jobs, beside)
+    shop = shop_of(book, book.offer(fleet.on_demand), commitment, jobs, fleet.others)
     cloud = load_cloud(config.operation.cloud or f"measured-{fleet.on_demand.provider}")
     scenario = config.workload.scenario
     return Study(jobs, cloud, shop, True, plan.seed, scenario, window_of(jobs), drop_unplaceable=True, beside=beside)
