@@ -127,9 +127,7 @@ def _is_size_of(one: InstanceType, largest: InstanceType) -> bool:
     return one.name == largest.name or (one.vcpus < largest.vcpus and _is_alike(one, largest))
 
 
-def shop_of(
-    book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Jobs, others: Sequence[str] = ()
-) -> Shop:
+def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Jobs, others: Sequence[str] = ()) -> Shop:
     """The shop around one large type: every size up to it of its family, processor and GiB per vCPU (and larger ones
     as far as a job that cannot be split needs them), the same of the ``others``, and the commitment its reserve is
     bought at (its own on-demand price where there is none, for strategies without reserve).

@@ -20,6 +20,7 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.sim.measure import measure
 from hcloud.sim.shop import Beside, shop_of
 from hcloud.store.plan_file import load_plan
+from hcloud.units import HOURS_PER_MONTH, cents
 from hcloud.usecases.plan import without_gpu_jobs
 from hcloud.usecases.progress import Progress
 from hcloud.usecases.simulation import Study, simulate_once, tasks_for
@@ -63,9 +64,14 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
     study = _study(plan, fleet, (workload, book), config)
     if (tasks := len(tasks_for(study, load_strategy(fleet.strategy)))) > most:
         return replace(told, why_not=_too_many(tasks, most))
-    service = measure(simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers)).service
-    wait = service.waiting.p95
-    return replace(told, kept_qos=round(service.kept_qos, 6), wait_p95=None if math.isnan(wait) else round(wait, 6))
+    found = measure(simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers))
+    wait = found.service.waiting.p95
+    return replace(
+        told,
+        kept_qos=round(found.service.kept_qos, 6),
+        wait_p95=None if math.isnan(wait) else round(wait, 6),
+        monthly=cents(found.cost.per_ideal_hour * HOURS_PER_MONTH),
+    )
 
 
 def _too_many(jobs: int, most: int) -> str:
