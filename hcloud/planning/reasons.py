@@ -117,8 +117,8 @@ def _why_nothing_reserved(decision: Decision, candidate: Candidate) -> str:
     busiest = use[0] if len(use) else 0.0
     if busiest > least:
         return (
-            f"by its use alone a commitment would pay: the busiest instance is in use {busiest:.1%} of the time, and one"
-            f" pays above {least:.1%}"
+            f"by its use alone a commitment would pay: the busiest instance is in use {busiest:.1%} of the time, and"
+            f" one pays above {least:.1%}"
         )
     return f"even the busiest instance is in use {busiest:.1%} of the time; no commitment pays below {least:.1%}"
 

@@ -13,7 +13,7 @@ from builders import REGION, book, candidate, demand, key, rented, reserved, sha
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.overlay import Match, OverlayRule, apply_overlay
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.catalog import Payment, Provider, PurchaseOption, QuarantinedPrice
+from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption, QuarantinedPrice
 from hcloud.planning.candidates import Candidate, _excluded, find_candidates
 from hcloud.planning.decide import Given, decide
 from hcloud.planning.evaluate import reserved_for_peak
