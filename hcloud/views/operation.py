@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hcloud.model.operation import Band, OperatingPoint, Operation
 from hcloud.model.plan import Prediction
 from hcloud.planning.choice import landmarks
-from hcloud.units import HOURS_PER_MONTH, format_duration, format_money, machines
+from hcloud.units import HOURS_PER_MONTH, format_duration, format_figure, format_money, machines
 from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.escaped import Markdown, markdown_row, md
 from hcloud.views.tables import Figures, fitted
@@ -86,7 +86,7 @@ def _row(point: OperatingPoint, mark: str) -> list[str]:
     return [
         point.strategy,
         f"{point.reserve:,}",
-        f"{point.monthly:,.0f}{half}",
+        f"{format_figure(point.monthly)}{half}",
         _band(point.kept_qos, 100, 1),
         _mean(point.batch_p5, 100, 0),
         _mean(point.tail_p95, 1, 1),
