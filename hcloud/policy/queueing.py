@@ -62,8 +62,9 @@ def first_alike(cause: int) -> tuple[int, int]:
 
 def assumed_wait(cause: int, start: float) -> float:
     """What is assumed of a mean wait before any was seen, against the ``start`` of a large instance: at the limit and
-    in a queue as long as that, where a tenant has to leave ten times as long."""
-    return 10.0 * start if cause >= SUFFERING else start
+    in a queue as long as that, where a tenant has to leave ten times as long; never shorter than the first band."""
+    usual = max(start, FIRST_BAND)
+    return 10.0 * usual if cause >= SUFFERING else usual
 
 
 def count_wait(waits: Waits, band: int, end: float, span: tuple[float, float]) -> tuple[int, float]:
