@@ -40,8 +40,10 @@ def print_(
     from hcloud.usecases import iam as usecase
 
     loaded = load_config(file)
+    template = None
     if plan is not None:
         changes = load_changes(plan)
+        template = changes.template
         wanted = purposes or list(usecase.purposes_of(changes))
         scope, lineage = changes.base.scope, changes.base.lineage
     elif cloud is None:
@@ -49,7 +51,8 @@ def print_(
     else:
         wanted = purposes or ["read", "launch", "terminate"]
         scope, lineage = Scope(cloud, account, region), "*"
-    grant = usecase.granted(scope, lineage, wanted, usecase.settings_made(loaded, scope.cloud))
+    made = usecase.settings_planned(template, scope) if template else usecase.settings_made(loaded, scope.cloud)
+    grant = usecase.granted(scope, lineage, wanted, made)
     terminal = session(ctx).terminal
     if reasons:
         for name, why in usecase.reasons(grant):

@@ -20,6 +20,7 @@ from hcloud.live.patience import Patience, StoppedError
 from hcloud.live.ready import observe_until_told, wait_until_ready
 from hcloud.live.run import Run
 from hcloud.live.site import Site
+from hcloud.live.still_needed import still_needed
 from hcloud.live.strays import strays
 from hcloud.model.change import Bar, Change, ChangeSet, How, Observed
 from hcloud.model.live import Machine
@@ -223,14 +224,16 @@ def _end_late(run: Run, jobs: Sequence[Job]) -> list[Job]:
 
 
 def _end(run: Run, jobs: Sequence[Job]) -> None:
-    """End what goes: everything shown to go, of what is replaced as many as came, and what nobody wanted."""
+    """End what goes: everything shown to go, of what is replaced as many as came, and what nobody wanted; but nothing
+    in whose place nothing runs."""
     protected = {r.id for r in run.book.state.records if r.protected}
     ids = [i for c in run.found.changes if c.how is How.TERMINATE for i in c.ids]
     for job in jobs:
         ids += job.replaces[: len(job.came)]
     spared = protected.union(run.ended)
     ids = [i for i in ids if i not in spared]
-    ask_to_end(run, ids)
+    needed = still_needed(run, ids)
+    ask_to_end(run, [i for i in ids if i not in needed])
     end_unwanted(run, run.surplus)
     if any(r.ending for r in run.book.state.records):
         confirm_ends(run)

@@ -95,13 +95,13 @@ def in_memory(settings: CloudSettings, plan: str = "", begins: float | None = No
     cloud.world.endpoint = IN_MEMORY
     account = settings.account or there.account
     cloud.world.templating = partial(
-        _rehearsed, replace(settings, account=account if settings.cloud in ACCOUNTS else "")
+        template_without_sdk, replace(settings, account=account if settings.cloud in ACCOUNTS else "")
     )
     return cloud
 
 
-def _rehearsed(settings: CloudSettings, instance_types: Sequence[str]) -> LaunchTemplate:
-    """What a cloud rehearsed in memory launches machines with: as its provider says, without the SDK."""
+def template_without_sdk(settings: CloudSettings, instance_types: Sequence[str]) -> LaunchTemplate:
+    """What machines of these types are launched with under these settings: as the provider says, without its SDK."""
     name = settings.cloud
     translate: Any = importlib.import_module(f"hcloud.providers.{name}.translate")
     own = _own_settings(name, settings.options, settings.region, settings.account)

@@ -7,24 +7,28 @@ from dataclasses import dataclass
 
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.change import ChangeSet
-from hcloud.model.live import TAG_LINEAGE, Scope
+from hcloud.model.live import TAG_LINEAGE, LaunchTemplate, Scope
 from hcloud.readers.config import Loaded
 from hcloud.readers.permissions import PURPOSES, Permission, Purpose, load_permissions
-from hcloud.usecases.connect import settled_fields
+from hcloud.usecases.connect import CloudSettings, settled_fields, template_without_sdk
 from hcloud.usecases.live_ground import place_of
 
 WITH_POLICIES = ("aws", "gcp", "azure")
 ROLE = "hcloud"
+IMAGE_PARAMETER = "image_parameter"
+"""The setting ``image`` where it names a parameter of AWS, as the permissions call it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """The permissions for some purposes in one account, and whose machines may be ended (the state's lineage)."""
+    """The permissions for some purposes in one account, and whose machines may be ended (the state's lineage);
+    ``parameter`` is the parameter that names the image, on AWS."""
 
     scope: Scope
     lineage: str
     purposes: tuple[Purpose, ...]
     permissions: tuple[Permission, ...]
+    parameter: str = ""
 
 
 def purposes_of(changes: ChangeSet) -> tuple[Purpose, ...]:
@@ -37,17 +41,38 @@ def purposes_of(changes: ChangeSet) -> tuple[Purpose, ...]:
     return tuple(needed)
 
 
-def settings_made(loaded: Loaded, cloud: str) -> tuple[str, ...]:
-    """Which of ``live.settings`` are made for a cloud, none where the configuration is of another one; InputError for
+def settings_made(loaded: Loaded, cloud: str) -> Mapping[str, object]:
+    """What of ``live.settings`` is made for a cloud, nothing where the configuration is of another one; InputError for
     what its provider does not take."""
     live = loaded.config.live
     if not live.settings or cloud not in WITH_POLICIES or (live.cloud in WITH_POLICIES and live.cloud != cloud):
-        return ()
+        return {}
     settled_fields(cloud, live.settings, region=place_of(loaded, cloud).region, endpoint=live.endpoint or "")
-    return tuple(name for name, value in live.settings.items() if value)
+    return _made(live.settings)
 
 
-def granted(scope: Scope, lineage: str, purposes: Collection[str], settings: Collection[str] = ()) -> Granted:
+def settings_planned(template: LaunchTemplate, scope: Scope) -> Mapping[str, object]:
+    """What of ``live.settings`` was made when a plan was: the images are one of them unless they are the usual ones."""
+    if scope.cloud not in WITH_POLICIES:
+        return {}
+    types = [name for image in template.images for name in image.instance_types]
+    usual = template_without_sdk(CloudSettings(scope.cloud, scope.region, scope.account), types)
+    images = {image.name for image in template.images}
+    named = {"image": min(images)} if images and images != {i.name for i in usual.images} else {}
+    return _made({**template.settings, **named})
+
+
+def _made(settings: Mapping[str, object]) -> Mapping[str, object]:
+    from hcloud.providers.aws.translate import image_parameter
+
+    found = {name: value for name, value in settings.items() if value}
+    parameter = image_parameter(str(found.get("image", "")))
+    return {**found, IMAGE_PARAMETER: parameter} if parameter else found
+
+
+def granted(
+    scope: Scope, lineage: str, purposes: Collection[str], settings: Mapping[str, object] | None = None
+) -> Granted:
     """The permissions of a cloud for some purposes, with these of ``live.settings`` made.
 
     UsageError for a purpose there is not, or a cloud without any.
@@ -62,7 +87,17 @@ def granted(scope: Scope, lineage: str, purposes: Collection[str], settings: Col
         raise UsageError(f"{scope.cloud} has no permissions to grant", hint=f"clouds: {', '.join(WITH_POLICIES)}")
     chosen = tuple(p for p in PURPOSES if p in purposes)
     table = load_permissions(scope.cloud).permissions
-    return Granted(scope, lineage, chosen, tuple(p for p in table if p.is_needed(chosen, settings)))
+    made = settings or {}
+    found = tuple(p for p in table if p.is_needed(chosen, made))
+    return Granted(scope, lineage, chosen, found, _parameter(scope, str(made.get(IMAGE_PARAMETER, ""))))
+
+
+def _parameter(scope: Scope, name: str) -> str:
+    """The ARN of a parameter that is named as EC2 takes it: a name, with a version or label, or an ARN."""
+    if not name or name.startswith("arn:"):
+        return name
+    owner = "" if name.startswith("/aws/") else scope.account  # Amazon's public ones are of no account
+    return f"arn:aws:ssm:{scope.region}:{owner}:parameter/{name.partition(':')[0].lstrip('/')}"
 
 
 def policy_document(grant: Granted) -> Mapping[str, object]:
@@ -87,7 +122,7 @@ def _statement(permission: Permission, grant: Granted) -> dict[str, object]:
     words = "".join(c for c in permission.name.title() if c.isalnum())
     words += "Profile" if permission.purposes == ("profile",) else ""  # ids of statements have to differ
     scope = grant.scope
-    where = permission.where.replace("{account}", scope.account)
+    where = permission.where.replace("{account}", scope.account).replace("{parameter}", grant.parameter)
     resource = f"arn:aws:ec2:{scope.region}:*:*" if where == "{region}" else where
     statement: dict[str, object] = {"Sid": words, "Effect": "Allow", "Action": permission.name, "Resource": resource}
     conditions: dict[str, str] = dict(permission.when)

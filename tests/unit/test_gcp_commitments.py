@@ -113,7 +113,7 @@ def test_the_printed_permissions_are_enough_for_a_life_and_a_purchase(rig: Googl
     cloud.image(cloud.template([rig.type_name]).images[0].name)
     made = [m.id for m in cloud.launch(order(rig)).machines]
     cloud.machines(LINEAGE)
-    cloud.look(made)
+    cloud.look([*made, rig.unknown_id])  # how one that is not shown ended is asked of its zone
     cloud.examine(made)
     cloud.zones(rig.type_name)
     cloud.quotas(rig.type_name)

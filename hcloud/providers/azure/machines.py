@@ -95,7 +95,8 @@ class Machines:
             return False
         shown = [short_id(text(d, "id")) for d in self._documents() if set_of(d).lower() == home.lower()]
         beside = [i for i in shown if i not in missing] if capacity else []
-        return len([d for d in in_parallel(self._document, beside) if d is not None]) >= capacity
+        known = [d for d in in_parallel(self._document, beside) if d is not None]
+        return sum(state_word(d) != "deleting" for d in known) >= capacity  # what is on its way out counts no more
 
     def examined(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """These machines, each by its name, and the sets of those that show no tag of ours by theirs."""

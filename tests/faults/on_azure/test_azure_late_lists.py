@@ -6,6 +6,8 @@ import pytest
 from contract.rig import LINEAGE, order
 from contract.rigs.azure import AzureRig
 
+from hcloud.model.live import MachineState
+
 LISTS = "VirtualMachine*_List*"
 SECONDS = 120
 
@@ -67,3 +69,16 @@ def test_V3_a_machine_that_somebody_put_into_our_set_is_not_ours(rig: AzureRig) 
     assert sorted(m.id for m in cloud.launch(order(rig, count=2)).machines) == ids
     cloud.terminate(ids)
     assert live(rig) == [theirs]
+
+
+def test_C1_what_lists_do_not_show_yet_has_not_ended_because_others_of_its_set_are_ending(rig: AzureRig) -> None:
+    ids = made(rig, 20)
+    rig.faults({"end_delay": 60})
+    rig.cloud().terminate(ids[6:12])
+    hidden = ids[:6]
+    for resource in rig.fake.resources.values():
+        if resource.short_id in hidden:
+            resource.visible_at = rig.fake.clock.now() + SECONDS
+    looked = {m.id: m.state for m in rig.cloud().look(ids)}
+    assert [i for i in hidden if looked.get(i) is MachineState.ENDED] == []
+    assert set(hidden) <= set(live(rig))
