@@ -25,6 +25,26 @@ def checked_endpoint(url: str, named: str) -> str:
     return url.rstrip("/")
 
 
+_TOKEN_ADDRESSES = ("_token_uri", "_token_url", "_service_account_impersonation_url")
+
+
+def check_google_credentials(credentials: object) -> None:
+    """The rule for the addresses from which credentials of google-auth get their tokens."""
+    for name in _TOKEN_ADDRESSES:
+        if address := getattr(credentials, name, None):
+            checked_endpoint(str(address), "the address for tokens in GOOGLE_APPLICATION_CREDENTIALS")
+
+
+AZURE_AUTHORITY = "AZURE_AUTHORITY_HOST"
+
+
+def check_azure_authority(authority: str) -> None:
+    """The rule for what AZURE_AUTHORITY_HOST names, from which azure-identity gets its tokens; a bare host is one of
+    https."""
+    if authority:
+        checked_endpoint(authority if "://" in authority else f"https://{authority}", AZURE_AUTHORITY)
+
+
 def is_here(url: str) -> bool:
     """Whether an endpoint is on this machine."""
     try:

@@ -25,7 +25,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
     UsageError,
 )
-from hcloud.model.endpoint import checked_endpoint
+from hcloud.model.endpoint import AZURE_AUTHORITY, check_azure_authority, checked_endpoint
 from hcloud.store.objects import ABSENT, ConditionError, Found, LostError, Marked, Writing, shown
 from hcloud.store.private_directory import LARGEST
 
@@ -176,4 +176,5 @@ def _client(account_url: str, container: str) -> Any:
         from hcloud.errors import MissingExtraError
 
         raise MissingExtraError("azure-identity", "azure") from None
+    check_azure_authority(os.environ.get(AZURE_AUTHORITY, ""))
     return ContainerClient(account_url, container, credential=DefaultAzureCredential(), **words)

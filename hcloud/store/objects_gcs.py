@@ -32,7 +32,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
     UsageError,
 )
-from hcloud.model.endpoint import checked_endpoint, is_plain
+from hcloud.model.endpoint import check_google_credentials, checked_endpoint, is_plain
 from hcloud.model.json_text import parsed
 from hcloud.store.objects import (
     ABSENT,
@@ -286,6 +286,7 @@ def _signed() -> requests.Session:
         credentials, _ = google.auth.default(scopes=list(SCOPES), request=impatient)
     except GoogleAuthError as error:
         raise _no_credentials(error) from None
+    check_google_credentials(credentials)
     return _patient(AuthorizedSession(credentials))
 
 

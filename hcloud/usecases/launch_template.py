@@ -67,6 +67,17 @@ def types_coming(found: ChangeSet) -> tuple[str, ...]:
     return tuple(sorted({s.instance_type for slot in found.slots if slot.address in coming for s in slot.shapes}))
 
 
+def with_types(loaded: Loaded, cloud: Cloud, template: LaunchTemplate, instance_types: Iterable[str]) -> LaunchTemplate:
+    """The template with the images of these types, too: one that it names keeps its id, another is looked up."""
+    more = set(instance_types).difference(*(image.instance_types for image in template.images))
+    found = {image.name: image for image in template.images}
+    for image in configured(loaded, cloud, more, "").images if more else ():
+        known = found.get(image.name) or replace(image, id=cloud.image(image.name), instance_types=())
+        types = tuple(sorted({*known.instance_types, *image.instance_types}))
+        found[image.name] = replace(known, instance_types=types)
+    return replace(template, images=tuple(found[name] for name in sorted(found)))
+
+
 def ordered_otherwise(observed: Observed, template: LaunchTemplate | None) -> Iterator[str]:
     """What is to be said of orders that are asked again: they are as they were noted, whatever is set now."""
     for intent, owed in open_launches(observed):

@@ -42,6 +42,7 @@ from hcloud.usecases.launch_template import (
     ordered_otherwise,
     types_coming,
     user_data,
+    with_types,
 )
 from hcloud.usecases.price_age import OLDEST_PRICE_SECONDS, AllowedAge
 from hcloud.usecases.sources import check_regions, open_prices
@@ -149,7 +150,7 @@ class LiveGround:
         found = changes(slots, observed, terms or self.terms())
         stored = self.store.load()
         if found.coming:
-            template = begun.template if begun else self._template(found, stored)
+            template = self._template_of(begun, found) if begun else self._template(found, stored)
             notes = (*found.notes, *ordered_otherwise(observed, template))
             found = replace(found, template=template, notes=notes, warnings=self._warnings(found))
         if stored is None:
@@ -161,6 +162,12 @@ class LiveGround:
         check_project(self.loaded, stored)
         made = configured(self.loaded, self.cloud, types_coming(found), found.base.lineage)
         return looked_up(self.cloud, made)
+
+    def _template_of(self, begun: ChangeSet, found: ChangeSet) -> LaunchTemplate | None:
+        """What the rest of a plan is launched with: as that plan says, also where a machine ended since whose type it
+        did not launch."""
+        template = begun.template
+        return template and with_types(self.loaded, self.cloud, template, types_coming(found))
 
     def check_template(self, planned: ChangeSet) -> None:
         """Refuse a plan that launches machines with other than what the configuration says now."""

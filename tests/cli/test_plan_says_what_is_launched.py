@@ -206,3 +206,38 @@ def test_a_warning_is_in_the_file_and_the_first_thing_that_is_said(capsys: pytes
     assert load_changes(Path("plan.json")).warnings == found.warnings
     show_changes(found, Terminal.open(color=False))
     assert capsys.readouterr().err.startswith("warning: apply will refuse this plan: the price of m5.large is")
+
+
+SECOND = {"aws": "m6g.large", "gcp": "n2-standard-8", "azure": "Standard_D8s_v5"}
+
+
+@REHEARSED
+def test_what_is_left_of_a_plan_says_the_image_of_a_machine_that_ended_since(
+    cloud: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def want(web: int) -> None:
+        live = {"cloud": f"fake:{cloud}", "project": "demo"}
+        fleet = [
+            {"address": "web", "instance_type": TYPES[cloud], "count": web},
+            {"address": "batch", "instance_type": SECOND[cloud], "count": 1},
+        ]
+        document = {"live": live, "markets": [{"provider": cloud}], "fleet": fleet}
+        Path("hcloud.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+
+    want(1)
+    assert run(["apply", "-y"]) == 0
+    [second] = [m["detail"]["image"] for m in machines(cloud) if m["instance_type"] == SECOND[cloud]]
+    want(2)
+    assert run(["plan", "--out", "plan.json"]) == 0
+    Path("sold.yaml").write_text('{format_version: "1.0", rules: [{on: launch, answer: no-capacity}]}')
+    assert run(["apply", "plan.json", "-y", "--cloud", "fake:sold.yaml"]) == 8
+    kept = Path(".hcloud") / FAKE_FILE.format(cloud)
+    world = json.loads(kept.read_bytes())
+    for machine in world["machines"]:
+        if machine["instance_type"] == SECOND[cloud]:
+            machine["asked_to_end"] = machine["ended_at"] = world["now"]
+    kept.write_text(json.dumps(world))
+    capsys.readouterr()
+    assert run(["apply", "--resume", "plan.json", "-y"]) == 0
+    assert second in "".join(said(capsys).split())
+    assert [m["detail"]["image"] for m in machines(cloud) if m["instance_type"] == SECOND[cloud]] == [second] * 2

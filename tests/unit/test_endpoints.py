@@ -21,6 +21,8 @@ from hcloud.providers.azure.settings import AzureSettings
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.wire import Wire
 from hcloud.providers.http import Fetcher
+from hcloud.store.objects_azure import AzureObjects
+from hcloud.store.objects_gcs import GoogleObjects
 
 CANARY = "c4n4ry"
 BAD = [
@@ -56,12 +58,21 @@ def of_aws_configuration(url: str, monkeypatch: pytest.MonkeyPatch, folder: Path
 
 
 def of_google_credentials(url: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    told = {"type": "service_account", "client_email": f"{CANARY}@x", "private_key_id": CANARY, "private_key": _key()}
-    (folder / "google.json").write_text(json.dumps({**told, "token_uri": url}))
-    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(folder / "google.json"))
+    _google_file(url, monkeypatch, folder)
     Wire(GoogleSettings("p", "europe-west3", endpoint="https://compute.invalid"), lambda _: None).client(
         "InstancesClient"
     )
+
+
+def of_google_state(url: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    _google_file(url, monkeypatch, folder)
+    GoogleObjects("bucket")
+
+
+def _google_file(url: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    told = {"type": "service_account", "client_email": f"{CANARY}@x", "private_key_id": CANARY, "private_key": _key()}
+    (folder / "google.json").write_text(json.dumps({**told, "token_uri": url}))
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(folder / "google.json"))
 
 
 @lru_cache
@@ -77,6 +88,13 @@ def of_azure_authority(url: str, monkeypatch: pytest.MonkeyPatch, folder: Path) 
     _ = Arm(AzureSettings("s", "westeurope"))._credential
 
 
+def of_azure_state(url: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    monkeypatch.delenv("AZURE_STORAGE_CONNECTION_STRING", raising=False)
+    monkeypatch.setenv("AZURE_AUTHORITY_HOST", url)
+    monkeypatch.setenv("AZURE_CLIENT_SECRET", CANARY)
+    AzureObjects("https://account.blob.core.windows.net", "container")
+
+
 SOURCES: dict[str, Callable[[str, pytest.MonkeyPatch, Path], object]] = {
     "live.endpoint aws": lambda url, *_: AwsSettings("eu-central-1", endpoint=url),
     "live.endpoint gcp": lambda url, *_: GoogleSettings("p", "europe-west3", endpoint=url),
@@ -87,6 +105,8 @@ SOURCES: dict[str, Callable[[str, pytest.MonkeyPatch, Path], object]] = {
     "endpoint_url": of_aws_configuration,
     "token_uri": of_google_credentials,
     "AZURE_AUTHORITY_HOST": of_azure_authority,
+    "token_uri of a state": of_google_state,
+    "AZURE_AUTHORITY_HOST of a state": of_azure_state,
 }
 
 
@@ -95,7 +115,7 @@ SOURCES: dict[str, Callable[[str, pytest.MonkeyPatch, Path], object]] = {
 def test_any_other_is_refused_and_not_repeated(
     source: str, url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if source == "AZURE_AUTHORITY_HOST" and "://" not in url:
+    if source.startswith("AZURE_AUTHORITY_HOST") and "://" not in url:
         pytest.skip("a bare host is one of https there")
     with pytest.raises(UsageError) as found:
         SOURCES[source](url, monkeypatch, tmp_path)

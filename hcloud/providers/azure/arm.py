@@ -29,7 +29,7 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
-from hcloud.model.endpoint import checked_endpoint
+from hcloud.model.endpoint import AZURE_AUTHORITY, check_azure_authority
 from hcloud.providers.azure.documents import Document, items, text
 from hcloud.providers.azure.errors import Reply, failure, lost, refusal, reply_from
 from hcloud.providers.azure.settings import AzureSettings
@@ -42,7 +42,6 @@ COMPUTE_VERSION = "2024-07-01"
 MOST_PAGES = 10_000  # ours: an endless list is no list
 PRINCIPAL_HEADER = "x-hcloud-principal"
 _TOKEN = "{}/.default"
-AUTHORITY = "AZURE_AUTHORITY_HOST"
 _UNHEARD = logging.NullHandler()
 
 
@@ -92,8 +91,7 @@ class Arm:
             return _NoCredential()
         from azure.identity import DefaultAzureCredential
 
-        if authority := os.environ.get(AUTHORITY, ""):
-            checked_endpoint(authority if "://" in authority else f"https://{authority}", AUTHORITY)
+        check_azure_authority(os.environ.get(AZURE_AUTHORITY, ""))
         return DefaultAzureCredential()
 
     @cached_property

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hcloud.errors import Call, HcloudError, MissingExtraError, NotFoundError, UnknownOutcomeError
-from hcloud.model.endpoint import checked_endpoint, is_plain
+from hcloud.model.endpoint import check_google_credentials, checked_endpoint, is_plain
 from hcloud.providers.gcp.errors import cloud_error
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.translate import Ended, ended, is_done
@@ -19,7 +19,6 @@ MOST_WAITS = 15  # ours: about half an hour
 LONGEST_PAUSE_SECONDS = 30.0  # ours
 MOST_PAGES = 2000  # ours: a million machines; a list that has more is taken for one without an end
 METADATA_SECONDS = 1.0  # ours: how long a machine outside of Google looks for Google's metadata server,
-_TOKEN_ADDRESSES = ("_token_uri", "_token_url", "_service_account_impersonation_url")
 _SCOPES = ("https://www.googleapis.com/auth/compute",)
 
 
@@ -144,9 +143,7 @@ class Wire:
             credentials, _ = google.auth.default(scopes=list(_SCOPES), request=_impatient_request())
         except GoogleAuthError as error:
             raise cloud_error(error, self.call("credentials"), mutating=False) from None
-        for name in _TOKEN_ADDRESSES:
-            if address := getattr(credentials, name, None):
-                checked_endpoint(str(address), "the address for tokens in GOOGLE_APPLICATION_CREDENTIALS")
+        check_google_credentials(credentials)
         return credentials
 
 
