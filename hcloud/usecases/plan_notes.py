@@ -24,6 +24,10 @@ DAY = 86_400
 MEMORY_KEY = "memory_per_core"
 CUT_SHARE = 0.01  # ours: so much of a trace may be left out without a word
 SERIES_KEYS = ("series_value", "series_cores", "cluster_cores", "requests_per_core_second")
+APART_UNKNOWN = (
+    "a series does not say which work takes how many GiB per vCPU: a mix of types holds it only where that differs"
+    " (planning.mix_types)"
+)
 STILL_RISING = 1.5  # ours: the last day's mean demand above this multiple of the first day's is worth a warning
 
 
@@ -144,6 +148,8 @@ def warnings(seen: Seen) -> Iterator[str]:
             yield f"the workload says nothing of memory; assumed: {rule.rule} (workload.options.{rule.key})"
         if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
             yield f"{rule.column} of the workload have {rule.rule}"
+    if not isinstance(seen.workload, Jobs) and len(seen.decision.types) > 1:
+        yield APART_UNKNOWN
     if isinstance(seen.workload, Jobs) and seen.operation is not None:
         yield from _of_jobs(seen.workload, seen.decision)
     yield from _of_forecast(seen)

@@ -52,3 +52,13 @@ def test_the_vcpus_that_a_whole_series_hangs_on_are_warned_of(
     assert told == [f"the workload does not say what its values are; assumed: {said} (--set {key}=...)"]
     assert run([*words, "--set", f"{key}=64"]) == 0
     assert not any(key in warning for warning in load_plan(tmp_path / "plan.json").warnings)
+
+
+def test_a_mix_for_a_series_is_told_to_rest_on_work_that_differs(tmp_path: Path) -> None:
+    (tmp_path / "series.csv").write_text("\n".join([CLUSTER[0], *([CLUSTER[1]] * 600)]) + "\n", encoding="utf-8")
+    words = ["plan", str(tmp_path / "series.csv"), "--out", str(tmp_path / "plan.json"), *NOW, "-q"]
+    for families, told in ((("m5", "c5"), True), (("m5",), False)):
+        assert run([*words, *(word for name in families for word in ("--family", name))]) == 0
+        plan = load_plan(tmp_path / "plan.json")
+        assert (len({line.instance_type.split(".")[0] for line in plan.mix}) > 1) is told
+        assert any("planning.mix_types" in warning for warning in plan.warnings) is told
