@@ -108,7 +108,7 @@ def fake(cloud: str) -> Iterator[dict[str, str]]:
         try:
             yield exported
         finally:
-            process.send_signal(signal.SIGINT)
+            process.terminate()
             process.wait(10)
 
 

@@ -59,13 +59,15 @@ MINUTES = {"azure": BillingRule(1, 1)}
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One of the clouds: its rig, two types of two families, and the commitments it sells: option, payment, count of
-    machines or dollars an hour, and of which of the two types."""
+    """One of the clouds: its rig, two types of two families, the commitments it sells (option, payment, count of
+    machines or dollars an hour, and of which of the two types), and for how many days it may tell when a machine
+    ended."""
 
     rig: str
     provider: Provider
     types: tuple[str, str]
     sold: tuple[tuple[PurchaseOption, Payment, str, int], ...]
+    tells_ends: int = 0
 
 
 KINDS = {
@@ -81,6 +83,7 @@ KINDS = {
     "gcp": Kind(
         "gcp", Provider.GCP, ("n2-standard-4", "e2-standard-4"),
         ((PurchaseOption.COMMITTED_USE, Payment.NONE, "2", 0), (PurchaseOption.COMMITTED_USE, Payment.NONE, "1", 1)),
+        tells_ends=14,
     ),
     "azure": Kind(
         "azure", Provider.AZURE, ("Standard_D4s_v5", "Standard_E4s_v5"),
@@ -101,6 +104,7 @@ KINDS = {
             (PurchaseOption.COMMITTED_USE, Payment.NONE, "2", 0),
             (PurchaseOption.FLEXIBLE_COMMITTED_USE, Payment.NONE, "0.05", 0),
         ),
+        tells_ends=14,
     ),
     "memory_azure": Kind(
         "memory_azure", Provider.AZURE, ("Standard_D2s_v5", "Standard_B2s"),

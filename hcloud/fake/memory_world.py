@@ -18,6 +18,8 @@ from hcloud.model.live import Launch, LaunchTemplate, Machine, MachineState
 START = 1_796_000_000.0
 """When a world begins where nothing is said: a fixed moment, so that runs are the same to the byte."""
 SPOT_NOTICE_SECONDS = 120.0
+OPERATIONS_KEPT = 14 * 86_400.0
+"""How long Google tells of an end by its operations: two weeks at least."""
 USUAL_HOURLY = Decimal("0.10")
 SPOT_SHARE = Decimal("0.35")  # ours: of the on-demand price, where no spot price is told
 
@@ -200,12 +202,12 @@ class World:
         if self.semantics.cloud not in ("gcp", "azure"):
             return {}
         known = [m for i in sorted(ids) if (m := self.ledger.machines.get(i)) is not None and i not in self.hidden]
-        over = [m for m in known if m.ended_at is not None and m.asked_to_end is not None]
-        by_operation = self.semantics.cloud == "gcp"
+        by_operation, now = self.semantics.cloud == "gcp", self.clock.now()
         return {
-            m.id: datetime.fromtimestamp(m.asked_to_end or 0.0, UTC) if by_operation else None
-            for m in over
-            if m.ended_at is not None and self.clock.now() >= m.ended_at
+            m.id: datetime.fromtimestamp(m.asked_to_end, UTC) if by_operation else None
+            for m in known
+            if m.ended_at is not None and m.asked_to_end is not None and now >= m.ended_at
+            if not by_operation or now < m.ended_at + OPERATIONS_KEPT
         }
 
     def machine(self, rented: Rented, tags: dict[str, str], at: float) -> Machine:

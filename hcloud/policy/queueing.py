@@ -22,9 +22,10 @@ _ASSUMED = 2.0
 """Ours: as many seen waits what is assumed of a cause weighs."""
 _WHOLE = 0.3
 """Ours: as many waits that ended in a band the rate of the whole cause weighs there."""
-_ALIKE = 8.0
-"""Ours: waits of one surge resemble each other, so that no more than this many are evidence independent of each
-other."""
+_OF_ONE_SURGE = 16.0
+"""Ours: waits of one surge resemble each other, so that this many are evidence as one that is independent."""
+_KNOWN_OF_MEANS = 8.0
+"""Ours: as many waits a mean takes as known; with fewer the tail alone would decide it."""
 
 AT_LIMIT, BEHIND, SUFFERING, CAUSES = 0, 3, 6, 11
 """The first cause of each kind: the hard limit (by the vCPUs in use above it), a queue (by its length), tenants that
@@ -61,8 +62,9 @@ def first_alike(cause: int) -> tuple[int, int]:
 
 def assumed_wait(cause: int, start: float) -> float:
     """What is assumed of a mean wait before any was seen, against the ``start`` of a large instance: at the limit and
-    in a queue as long as that, where a tenant has to leave ten times as long."""
-    return 10.0 * start if cause >= SUFFERING else start
+    in a queue as long as that, where a tenant has to leave ten times as long; never shorter than the first band."""
+    usual = max(start, FIRST_BAND)
+    return 10.0 * usual if cause >= SUFFERING else usual
 
 
 def count_wait(waits: Waits, band: int, end: float, span: tuple[float, float]) -> tuple[int, float]:
@@ -105,25 +107,25 @@ def wait_within(waits: Waits, share: float, rate: float, age: float) -> float:
     """The seconds more that ``share`` of the jobs wait at most which have waited for ``age``; infinite for all of them.
 
     ``rate`` is what is expected of the cause. Rates are uncertain: with their sum H over a time, (1 + H / n) ** -n of
-    the jobs wait longer than that where n waits are known.
+    the jobs wait longer than that where n independent waits are known.
     """
     if share >= 1.0:
         return math.inf
-    alike = min(waits.all_ended + _ASSUMED, _ALIKE)
+    known = _ASSUMED + waits.all_ended / _OF_ONE_SURGE
     usual = rate_of_ending(waits.all_ended, waits.all_waited, 1.0 / rate)
-    factor = (1.0 - share) ** (-1.0 / alike)
+    factor = (1.0 - share) ** (-1.0 / known)
     begin, end, passed, goal = 0.0, FIRST_BAND, 0.0, -1.0
     for band in range(BANDS - 1):
         here = _rate_in(waits, band, usual)
         if goal < 0.0 and age < end:
-            goal = (alike + passed + here * (age - begin)) * factor - alike
+            goal = (known + passed + here * (age - begin)) * factor - known
         if goal >= 0.0 and passed + here * (end - begin) >= goal:
             return begin + (goal - passed) / here - age
         passed += here * (end - begin)
         begin, end = end, end * GROWTH
     here = _rate_in(waits, BANDS - 1, usual)
     if goal < 0.0:
-        goal = (alike + passed + here * (age - begin)) * factor - alike
+        goal = (known + passed + here * (age - begin)) * factor - known
     return begin + (goal - passed) / here - age
 
 
@@ -134,7 +136,7 @@ def mean_wait(waits: Waits, rate: float) -> float:
     for band in range(BANDS):
         here = _rate_in(waits, band, usual)
         passed += here * (end - begin)
-        later = (1.0 + passed / _ALIKE) ** (1.0 - _ALIKE) if band < BANDS - 1 else 0.0
-        mean += (staying - later) * _ALIKE / ((_ALIKE - 1.0) * here)
+        later = (1.0 + passed / _KNOWN_OF_MEANS) ** (1.0 - _KNOWN_OF_MEANS) if band < BANDS - 1 else 0.0
+        mean += (staying - later) * _KNOWN_OF_MEANS / ((_KNOWN_OF_MEANS - 1.0) * here)
         staying, begin, end = later, end, end * GROWTH
     return mean

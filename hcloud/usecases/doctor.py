@@ -26,8 +26,14 @@ FOREIGN = "hcloud"
 OLDEST_PYTHON = (3, 11)
 EXTRAS = {
     "aws": ("boto3",),
-    "gcp": ("google-cloud-compute",),
-    "azure": ("azure-identity", "azure-mgmt-compute", "azure-mgmt-network", "azure-mgmt-reservations"),
+    "gcp": ("google-cloud-compute", "google-auth", "requests"),
+    "azure": (
+        "azure-identity",
+        "azure-mgmt-compute",
+        "azure-mgmt-network",
+        "azure-mgmt-reservations",
+        "azure-storage-blob",
+    ),
     "fake": ("moto",),
     "dask": ("distributed",),
 }

@@ -8,19 +8,20 @@ import pytest
 from simulating import excerpt, setting_of, tasks_in, world_of
 
 from hcloud.control.controller import arrive, leave, open_pool
-from hcloud.control.queue import append, await_opening, follow, remove
+from hcloud.control.queue import append, await_opening, follow, remove, usual_rate
 from hcloud.control.state import FOLLOWED, Control, Job, Kind, new_control
 from hcloud.policy.compose import compose
+from hcloud.policy.queueing import wait_within
 from hcloud.policy.records import Table, record, table
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.compiled import plain
 
 
-def full_reserve() -> Control:
+def full_reserve(start: float = 15.0) -> Control:
     """Two servers of 16 vCPUs, 13 of each in use by one job (81 %, above the hard limit), and nothing rented good
-    enough for sensitive job 2 of one vCPU."""
+    enough for sensitive job 2 of one vCPU; an instance takes ``start`` seconds to start."""
     kinds, jobs = table(Kind, 1), table(Job, 300)
-    kinds[0].cores, kinds[0].memory, kinds[0].spin_up = 16_000, 60_000, 15.0
+    kinds[0].cores, kinds[0].memory, kinds[0].spin_up = 16_000, 60_000, start
     control = new_control(compose(load_strategy("HF"), 0), kinds, jobs, 400)
     open_pool(control, 0, 2)
     for number in range(300):
@@ -48,6 +49,15 @@ def test_a_job_that_went_elsewhere_is_followed_until_the_reserve_could_take_it()
     leave(control, 0, 1.0, 10.0)
     assert (control.desk.followed, ended(control)) == (0, 1)
     assert control.waits[control.jobs[2].cause].all_waited == control.jobs[2].opened == 8.0
+
+
+def test_waits_are_known_and_promised_where_instances_start_at_once() -> None:
+    control = full_reserve(start=0.0)
+    cause = control.jobs[2].cause
+    promised = wait_within(control.waits[cause], 0.99, usual_rate(control, cause), 0.0)
+    assert 0 < promised < 600
+    leave(control, 0, 1.0, 10.0)
+    assert ended(control) == 1
 
 
 def test_a_departure_that_the_hard_limit_or_a_neighbour_keeps_the_job_from_is_no_opening() -> None:

@@ -118,6 +118,8 @@ def test_the_printed_permissions_are_enough_for_a_life_and_a_purchase(rig: Googl
     cloud.zones(rig.type_name)
     cloud.quotas(rig.type_name)
     cloud.terminate(made)
+    rig.later(3600)
+    assert all(m.ended is not None for m in cloud.look(made)), "told by operations: machines are not shown any more"
     with pytest.raises(DeniedError, match="commitments"):
         cloud.commitments()
     rig.faults(roles("commitments", "buy"))

@@ -53,6 +53,14 @@ def test_a_job_that_cannot_be_split_brings_the_larger_sizes_it_needs() -> None:
     assert shop.types[shop.large].shape == shape("m9.4xlarge")
 
 
+def test_other_types_of_a_fleet_come_with_their_smaller_sizes_and_no_larger_ones() -> None:
+    wide, half, whole = (sold(f"r9.{n}", v, v * 8, str(v * 0.08)) for n, v in (("large", 2), ("xlarge", 4), ("2x", 8)))
+    made = book(LARGE, SMALL, NARROW, TWICE, wide, half, whole)
+    shelves = PriceBook(made.types, made.offers, billing=load_bundled(providers={Provider.AWS}).billing)
+    shop = shop_of(shelves, LARGE.on_demand, LARGE.commitments[0], SMALL_JOBS, ["r9.xlarge", "m9.4xlarge"])
+    assert [t.shape.name for t in shop.types] == ["m9.large", "r9.large", "r9.xlarge", "m9.4xlarge"]
+
+
 def test_without_a_commitment_the_reserve_has_the_on_demand_price() -> None:
     shop = shop_of(shelf(), SMALL.on_demand, None, SMALL_JOBS)
     assert abs(shop.reserved.effective_hourly - Decimal("0.13")) < Decimal("1e-9")
