@@ -70,8 +70,8 @@ def largest_whole(jobs: Jobs) -> Room:
 
 def worth_reserving(types: Sequence[Priced], jobs: Jobs) -> Priced:
     """The type that holds every job which cannot be split and serves the mean demand, in vCPUs or GiB whichever takes
-    more of it, at the least dollars, of one server at the least; of types that cost the same the smallest. Where no type
-    holds all of them, those types count that hold the most work."""
+    more of it, at the least dollars, of one server at the least; of types that cost the same the smallest. Where no
+    type holds all of them, those types count that hold the most work."""
     work, split, mean = jobs.cores * jobs.duration, can_split(jobs), _mean_demand(jobs)
 
     def rank(one: Priced) -> tuple[float, float, float, Decimal, str]:

@@ -67,10 +67,7 @@ def test_no_less_than_a_whole_server_is_worth_reserving() -> None:
     types = [Priced(sixteen, Decimal("1.0")), Priced(half, Decimal("0.8")), Priced(huge, Decimal("7.0"))]
     few, many = (jobs_of([(0.0, 36_000.0, 6.0, 36.0, 0)] * count) for count in (1, 100))
     assert worth_reserving(types, few).shape == half
-    dollars = {
-        t.shape.name: float(t.hourly) * max(600 / float(t.shape.vcpus), 3600 / float(t.shape.memory_gib)) for t in types
-    }
-    assert worth_reserving(types, many).shape.name == min(dollars, key=dollars.__getitem__)
+    assert worth_reserving(types, many).shape == huge
 
 
 def test_without_a_commitment_the_reserve_has_the_on_demand_price() -> None:
