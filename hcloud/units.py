@@ -87,10 +87,14 @@ def plain(amount: Decimal) -> str:
 
 def format_money(amount: Decimal, places: int = 0) -> str:
     """Dollars with thousands separators: ``$1,234`` or, with two places, ``$1,234.50``."""
-    quantum = Decimal(1).scaleb(-places)
-    rounded = amount.quantize(quantum, rounding=ROUND_HALF_UP)
-    sign = "-" if rounded < 0 else ""
-    return f"{sign}${abs(rounded):,.{places}f}"
+    figure = format_figure(amount, places)
+    return f"-${figure[1:]}" if figure.startswith("-") else f"${figure}"
+
+
+def format_figure(amount: Decimal, places: int = 0) -> str:
+    """An amount in a column of dollars, rounded as :func:`format_money` does: half a dollar is one on every line."""
+    rounded = amount.quantize(Decimal(1).scaleb(-places), rounding=ROUND_HALF_UP)
+    return f"{rounded if rounded else abs(rounded):,.{places}f}"
 
 
 def format_age(days: int) -> str:

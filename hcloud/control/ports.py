@@ -51,6 +51,10 @@ class Cloud(Protocol):
     answers are tolerated; an unknown state is not an ended machine.
     """
 
+    @property
+    def launch_seconds(self) -> float:
+        """How long ``launch`` waits at most for what the cloud has accepted; 0 where the answer holds the machines."""
+
     def scope(self) -> Scope:
         """Who and where we are, asked of the cloud itself (one call, then remembered)."""
 

@@ -45,6 +45,8 @@ class MemoryCloud:
     A quota is by the name ``instances`` (all machines) or by that of a type, in machines.
     """
 
+    launch_seconds = 0.0
+
     def __init__(
         self, semantics: str = "aws", plan: FaultPlan | None = None, clock: FakeClock | None = None, principal: str = ""
     ) -> None:

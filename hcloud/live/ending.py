@@ -17,6 +17,7 @@ from hcloud.live.book import Came
 from hcloud.live.run import Run
 from hcloud.live.site import Step
 from hcloud.planning.recall import with_endings
+from hcloud.units import counted
 
 GROWTH = 1.5
 """Ours: by how much the time between two looks grows."""
@@ -80,6 +81,6 @@ def confirm_ends(run: Run) -> None:
             return
         if not waits:
             waits = True
-            run.site.waiting(f"for {len(left)} machines to end", run.site.waits.ended)
+            run.site.waiting(f"for {counted(len(left), 'machine')} to end", run.site.waits.ended)
         run.patience.pause(delay)
         delay = min(delay * GROWTH, run.site.waits.longest_poll)

@@ -199,6 +199,9 @@ def _ask(run: Run, intent: Intent, order: Launch, *, doubt: bool) -> Launched:
     seen: dict[str, Machine] = {}
     run.seen = None
     lost: HcloudError | None = None
+    if (longest := run.cloud.launch_seconds) > 0:
+        what = f"{order.count} x {order.instance_type} in {order.zone} for {order.address}"
+        run.site.waiting(f"for the cloud to launch {what}", longest)
     run.patience.expect(1)
     for _ in range(REISSUES):
         try:

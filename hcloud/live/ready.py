@@ -11,6 +11,7 @@ from hcloud.live.site import Site, Step
 from hcloud.model.change import Observed
 from hcloud.model.live import MachineState
 from hcloud.planning.standing import GRACE, being_ended
+from hcloud.units import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def wait_until_ready(run: Run) -> Late:
 
 def _what(late: Late) -> str:
     told = [(late.pending, "to start"), (late.untold, "to be listed by the cloud")]
-    return " and ".join(f"for {len(ids)} {'machine' if len(ids) == 1 else 'machines'} {to}" for ids, to in told if ids)
+    return " and ".join(f"for {counted(len(ids), 'machine')} {to}" for ids, to in told if ids)
 
 
 def _late(run: Run, seen: Observed) -> Late:

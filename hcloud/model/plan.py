@@ -69,8 +69,9 @@ class Trace:
 @dataclass(frozen=True, slots=True)
 class Prediction:
     """What a plan's own fleet does to jobs, simulated once, with so many servers ``reserved`` by type: the share of
-    jobs that keep 95 % of their performance, and the seconds that all but 5 % wait at most; ``why_not`` says why it was
-    not simulated, and is empty else."""
+    jobs that keep 95 % of their performance, the seconds that all but 5 % wait at most, and the dollars a month with
+    the starts, gaps and idle instances that the plan's arithmetic does not know; ``why_not`` says why it was not
+    simulated, and is empty else."""
 
     strategy: str
     reserved: dict[str, int]
@@ -78,6 +79,7 @@ class Prediction:
     seed: int
     kept_qos: float | None = None
     wait_p95: float | None = None
+    monthly: Decimal | None = None
     why_not: str = ""
 
 

@@ -17,6 +17,7 @@ from hcloud.errors import EvidenceError
 from hcloud.model.catalog import Offer
 from hcloud.model.plan import Refusal
 from hcloud.model.workload import Demand
+from hcloud.planning.apart import Leanest, not_held
 from hcloud.planning.candidates import Candidate, find_candidates
 from hcloud.planning.evaluate import (
     Evaluation,
@@ -39,6 +40,7 @@ from hcloud.units import HOURS_PER_MONTH
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
+APART = 0.01  # ours: types are mixed where their machines hold all but this part of the jobs' vCPUs
 MOST_SPANS = 36  # ours: three years month by month
 SEED_FUTURES = 1  # purpose of the random stream, mixed with the seed so that another stream never moves it
 
@@ -90,10 +92,12 @@ class Decision:
 @dataclass(frozen=True, slots=True)
 class Given:
     """What a decision may be told beside demand and settings: ``running``, the demand's jobs where some of them cannot
-    be split; ``reserve``, so many instances of the cheapest single type to hold, whatever would be optimal."""
+    be split; ``reserve``, so many instances of the cheapest single type to hold, whatever would be optimal;
+    ``leanest``, the GiB per vCPU of the demand's jobs, where it has jobs."""
 
     running: Running | None = None
     reserve: int | None = None
+    leanest: Leanest | None = None
 
 
 def decide(
@@ -108,7 +112,7 @@ def decide(
     Raises EvidenceError where no candidate has a price or a job fits none, InputError where there is no demand.
     """
     given = given or Given()
-    asked = Asked(demand, settings, owned, given.running)
+    asked = Asked(demand, settings, owned, given.running, given.leanest)
     found = [find_candidates(book, m, settings.outlook.horizon_hours) for m in settings.markets]
     candidates = [_paced(c, settings) for kept, _ in found for c in kept]
     if not candidates:
@@ -201,6 +205,8 @@ def _choose(evaluations: Sequence[Evaluation], options: Sequence[Option], plain:
     mix = mixed_reserve(shapes, forecast, fractional.cost, np.array(list(start.values())))
     mixed = serve(forecast, shapes, mix.holdings)
     if float(mixed.cost) >= enough:
+        return single
+    if asked.leanest is not None and not_held(mixed, shapes, forecast, asked.leanest) > APART:
         return single
     gap = max(float(mixed.cost) - mix.bound, 0.0)
     return Chosen(_in_use(shapes, mixed), several, mixed, mix.method, gap, bound)

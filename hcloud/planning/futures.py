@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 DAYS_PER_WEEK = 7
-LEAST_SHARE = 1e-3  # ours: a block of the trace with less than this part of its mean demand counts as having so much
 WIDEST = 3.0  # ours: no future has more than e^3, 20 times, the demand of the trace, or less than a 20th
 NEARLY_NOTHING = 1e-12
 
@@ -68,38 +67,38 @@ def drift_of(pattern: Forecast, outlook: Outlook, risk: RiskSettings) -> Drift:
     The level of the horizon is one more draw from the levels of weeks: known for more weeks, it is no less restless.
     """
     weekly = pattern.pattern * pattern.step_seconds >= 2 * WEEK
-    logs = _log_means(pattern, WEEK if weekly else DAY)
-    weight = 1.0 if weekly else 1 / DAYS_PER_WEEK
-    own = (len(logs) - 1) * weight
+    levels = _levels(pattern, WEEK if weekly else DAY)
+    own = (len(levels) - 1) * (1.0 if weekly else 1 / DAYS_PER_WEEK)
     freedom = risk.level_prior_weeks + own
-    scatter = risk.level_prior_weeks * risk.level_prior**2 + weight * float(((logs - logs.mean()) ** 2).sum())
-    variance = scatter / freedom
+    scattered = float(np.log1p(levels.var(ddof=1))) if len(levels) > 1 else 0.0
+    variance = (risk.level_prior_weeks * risk.level_prior**2 + own * scattered) / freedom
     stated = float(np.log1p(outlook.growth_per_year))
-    growth, deviation = _growth(logs if weekly else logs[:1], variance, stated, risk.growth_prior)
+    growth, deviation = _growth(levels if weekly else levels[:1], variance, stated, risk.growth_prior)
     lead = pattern.pattern * pattern.step_seconds / SECONDS_PER_HOUR / HOURS_PER_YEAR / 2
     return Drift(float(np.sqrt(variance * (1 + 1 / (1 + own)))), freedom, growth, deviation, lead)
 
 
-def _log_means(pattern: Forecast, period: int) -> Floats:
-    """The logarithm of the mean demand of each whole period of the pattern, of all of it where it has less than two."""
+def _levels(pattern: Forecast, period: int) -> Floats:
+    """The mean demand of each whole period of the pattern as a multiple of their mean; one alone where it has less than
+    two. Multiples, not logarithms: an idle week is one with no demand, not one with a thousandth of it."""
     cores = pattern.cores[: pattern.pattern]
     per_period = max(period // pattern.step_seconds, 1)
     count = len(cores) // per_period
     if count < 2:
-        return np.zeros(1)
+        return np.ones(1)
     means = cores[: count * per_period].reshape(count, per_period).mean(axis=1)
-    logs: Floats = np.log(np.maximum(means / cores.mean(), LEAST_SHARE))
-    return logs
+    levels: Floats = means / means.mean()
+    return levels
 
 
-def _growth(logs: Floats, variance: float, stated: float, prior: float) -> tuple[float, float]:
+def _growth(levels: Floats, variance: float, stated: float, prior: float) -> tuple[float, float]:
     """Growth a year: the slope of weekly levels, drawn towards what is stated by a normal prior."""
     if not prior:
         return stated, 0.0
     noise = max(variance, NEARLY_NOTHING)
-    years = (np.arange(len(logs)) - (len(logs) - 1) / 2) * (WEEK / SECONDS_PER_HOUR / HOURS_PER_YEAR)
+    years = (np.arange(len(levels)) - (len(levels) - 1) / 2) * (WEEK / SECONDS_PER_HOUR / HOURS_PER_YEAR)
     precision = 1 / prior**2 + float((years**2).sum()) / noise
-    mean = (stated / prior**2 + float((years * logs).sum()) / noise) / precision
+    mean = (stated / prior**2 + float((years * levels).sum()) / noise) / precision
     return mean, precision**-0.5
 
 

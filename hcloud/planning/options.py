@@ -10,6 +10,7 @@ import numpy as np
 from hcloud.errors import EvidenceError
 from hcloud.model.plan import Refusal
 from hcloud.model.workload import Demand
+from hcloud.planning.apart import Leanest
 from hcloud.planning.candidates import Candidate
 from hcloud.planning.forecast import Forecast, stretch
 from hcloud.planning.owned import Owned, use_first, without_spot
@@ -48,12 +49,13 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The demand that a plan is made for, with its jobs where some of them cannot be split."""
+    """The demand that a plan is made for, with its jobs where some of them cannot be split, and how lean they are."""
 
     demand: Demand
     settings: PlanSettings
     owned: Sequence[Owned]
     running: Running | None = None
+    leanest: Leanest | None = None
     known: dict[Machines, Packed] = field(default_factory=dict)
 
 

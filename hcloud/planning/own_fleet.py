@@ -23,8 +23,8 @@ Lot = tuple[OfferKey, int]
 @dataclass(frozen=True, slots=True)
 class PlannedFleet:
     """``servers`` of the type that ``on_demand`` names are reserved as ``commitment`` (None where nothing is), those
-    ``beside`` them are of no larger types; all run as ``strategy``. ``notes`` say where that is not the plan to the
-    letter."""
+    ``beside`` them are of no larger types; all run as ``strategy``, and what the plan rents is for rent, of the types
+    ``rented`` and smaller sizes. ``notes`` say where that is not the plan to the letter."""
 
     on_demand: OfferKey
     commitment: OfferKey | None
@@ -32,6 +32,13 @@ class PlannedFleet:
     strategy: str
     notes: tuple[str, ...]
     beside: tuple[Lot, ...] = ()
+    rented: tuple[str, ...] = ()
+
+    @property
+    def others(self) -> list[str]:
+        """The types that are reserved or rented beside the one that ``on_demand`` names."""
+        names = (*(key.instance_type for key, _ in self.beside), *self.rented)
+        return [name for name in dict.fromkeys(names) if name != self.on_demand.instance_type]
 
     @property
     def rivals(self) -> list[str]:
@@ -62,7 +69,13 @@ def fleet_of(plan: Plan) -> PlannedFleet:
     chosen = plan.operation.strategy if plan.operation else WITH_RESERVE if lots else WITHOUT_RESERVE
     servers = lots[0][1] if lots else 0
     notes = tuple(_notes(plan, reserved))
-    return PlannedFleet(on_demand, key if lots else None, servers, chosen, notes, tuple(lots[1:]))
+    return PlannedFleet(on_demand, key if lots else None, servers, chosen, notes, tuple(lots[1:]), _rented(plan, key))
+
+
+def _rented(plan: Plan, near: OfferKey) -> tuple[str, ...]:
+    """The types that the plan rents on demand where the key's are."""
+    here = (line for line in plan.mix if (line.provider, line.region) == (near.provider, near.region))
+    return tuple(line.instance_type for line in here if line.option is PurchaseOption.ON_DEMAND)
 
 
 def _lots(reserved: Sequence[MixLine]) -> list[Lot]:
@@ -80,8 +93,10 @@ def _lots(reserved: Sequence[MixLine]) -> list[Lot]:
     return found
 
 
-def _largest_first(line: MixLine) -> tuple[Decimal, str, str]:
-    return -(line.vcpus / line.count if line.count else Decimal(0)), line.instance_type, line.address
+def _largest_first(line: MixLine) -> tuple[Decimal, Decimal, str, str]:
+    """By vCPUs, then by GiB: the first is to hold what any of them holds."""
+    each = line.count or Decimal(1)
+    return -line.vcpus / each, -line.memory_gib / each, line.instance_type, line.address
 
 
 def key_of(line: MixLine) -> OfferKey:

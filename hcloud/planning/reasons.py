@@ -115,18 +115,25 @@ def _why_nothing_reserved(decision: Decision, candidate: Candidate) -> str:
     least = min(float(pays_above(candidate, o, decision.horizon_hours)) for o in candidate.commitments)
     use = _use_of_levels(decision, candidate)
     busiest = use[0] if len(use) else 0.0
+    if busiest > least:
+        return (
+            f"by its use alone a commitment would pay: the busiest instance is in use {busiest:.1%} of the time, and"
+            f" one pays above {least:.1%}"
+        )
     return f"even the busiest instance is in use {busiest:.1%} of the time; no commitment pays below {least:.1%}"
 
 
 def _why_of_equals(decision: Decision) -> Iterator[str]:
     """Of each commitment that costs what another one would have cost, why it is the one bought."""
     hours, by_type = decision.horizon_hours, {c.shape.name: c.commitments for c in decision.types}
+    told: dict[str, None] = {}
     for offer in dict.fromkeys(h.offer for h in decision.fleet.holdings):
         cost = cents(cost_over(offer, hours))
         equal = [o for o in by_type[offer.key.instance_type] if o != offer and cents(cost_over(o, hours)) == cost]
         if equal:
             other = min(equal, key=preference)
-            yield f"{_told_from(offer, other)} at one price: {why_preferred(offer, other)}"
+            told[f"{_told_from(offer, other)} at one price: {why_preferred(offer, other)}"] = None
+    yield from told
 
 
 def _told_from(offer: Offer, other: Offer) -> str:

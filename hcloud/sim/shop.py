@@ -122,26 +122,30 @@ def _is_alike(one: InstanceType, other: InstanceType) -> bool:
     return same and abs(one.memory_gib / one.vcpus - other.memory_gib / other.vcpus) <= _ALIKE
 
 
-def shop_of(
-    book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Jobs, beside: Sequence[Beside] = ()
-) -> Shop:
+def _is_size_of(one: InstanceType, largest: InstanceType) -> bool:
+    """Whether a type is the other one or a smaller size of it."""
+    return one.name == largest.name or (one.vcpus < largest.vcpus and _is_alike(one, largest))
+
+
+def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Jobs, others: Sequence[str] = ()) -> Shop:
     """The shop around one large type: every size up to it of its family, processor and GiB per vCPU (and larger ones
-    as far as a job that cannot be split needs them), the types reserved ``beside`` it, and the commitment its reserve
-    is bought at (its own on-demand price where there is none, for strategies without reserve).
+    as far as a job that cannot be split needs them), the same of the ``others``, and the commitment its reserve is
+    bought at (its own on-demand price where there is none, for strategies without reserve).
     """
     key = on_demand.key
     chosen = book.types[key.provider, key.instance_type]
-    wanted = Wanted(key.provider, key.region, (chosen.family,), MOST_VCPUS, os=key.os)
-    shapes = [t for t in _rentables(book, wanted) if _is_alike(t.shape, chosen)]
-    alike = [t for t in shapes if t.shape.vcpus < chosen.vcpus or t.shape.name == chosen.name]
+    beside = [book.types[key.provider, name] for name in others]
+    families = tuple(dict.fromkeys(t.family for t in (chosen, *beside)))
+    sold = _rentables(book, Wanted(key.provider, key.region, families, MOST_VCPUS, os=key.os))
+    shapes = [t for t in sold if _is_alike(t.shape, chosen)]
+    alike = [t for t in shapes if _is_size_of(t.shape, chosen)]
     need = largest_whole(jobs)
     for larger in (t for t in shapes if t.shape.vcpus > chosen.vcpus and not t.shape.name.endswith(".metal")):
         if need.fits(alike[-1].shape):
             break
         alike.append(larger)
-    names = {b.instance_type for b in beside} - {t.shape.name for t in alike}
-    others = _rentables(book, replace(wanted, patterns=tuple(names))) if names else ()
-    types = _in_order((*alike, *others))
+    rest = (t for t in sold if t not in alike and any(_is_size_of(t.shape, other) for other in beside))
+    types = _in_order((*alike, *rest))
     commitment = reserved or _by_ratio(on_demand, 1.0)
     return Shop(
         types,

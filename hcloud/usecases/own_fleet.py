@@ -20,6 +20,7 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.sim.measure import measure
 from hcloud.sim.shop import Beside, shop_of
 from hcloud.store.plan_file import load_plan
+from hcloud.units import HOURS_PER_MONTH, cents
 from hcloud.usecases.plan import without_gpu_jobs
 from hcloud.usecases.progress import Progress
 from hcloud.usecases.simulation import Study, simulate_once, tasks_for
@@ -63,9 +64,14 @@ def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -
     study = _study(plan, fleet, (workload, book), config)
     if (tasks := len(tasks_for(study, load_strategy(fleet.strategy)))) > most:
         return replace(told, why_not=_too_many(tasks, most))
-    service = measure(simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers)).service
-    wait = service.waiting.p95
-    return replace(told, kept_qos=round(service.kept_qos, 6), wait_p95=None if math.isnan(wait) else round(wait, 6))
+    found = measure(simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers))
+    wait = found.service.waiting.p95
+    return replace(
+        told,
+        kept_qos=round(found.service.kept_qos, 6),
+        wait_p95=None if math.isnan(wait) else round(wait, 6),
+        monthly=cents(found.cost.per_ideal_hour * HOURS_PER_MONTH),
+    )
 
 
 def _too_many(jobs: int, most: int) -> str:
@@ -76,7 +82,7 @@ def _study(plan: Plan, fleet: PlannedFleet, found: tuple[Jobs, PriceBook], confi
     jobs, book = found
     commitment = None if fleet.commitment is None else book.offer(fleet.commitment)
     beside = tuple(Beside(key.instance_type, servers, book.offer(key)) for key, servers in fleet.beside)
-    shop = shop_of(book, book.offer(fleet.on_demand), commitment, jobs, beside)
+    shop = shop_of(book, book.offer(fleet.on_demand), commitment, jobs, fleet.others)
     cloud = load_cloud(config.operation.cloud or f"measured-{fleet.on_demand.provider}")
     scenario = config.workload.scenario
     return Study(jobs, cloud, shop, True, plan.seed, scenario, window_of(jobs), drop_unplaceable=True, beside=beside)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from hcloud.model.operation import Operation
 from hcloud.model.plan import Digests, Plan
 from hcloud.model.workload import Demand, Jobs, Workload
 from hcloud.planning.advice import advice
+from hcloud.planning.apart import Leanest
 from hcloud.planning.decide import Decision, Given, decide
 from hcloud.planning.dividing import SPLITTABLE, can_split
 from hcloud.planning.forecast import choose_step
@@ -34,6 +36,9 @@ from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
 from hcloud.usecases.plan_notes import Seen, assumptions, warnings
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.sources import check_regions, open_prices, open_workload
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
 
 DAY = 86_400
 COUNTED_DIGITS = 4  # a savings plan is bought in rounded dollars: the instances it covers are whole but for that
@@ -64,7 +69,8 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
     running = running_of(workload, settings.divisible, demand)
     settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
     owned = tuple(_owned(section, book, now, settings.speed) for section in loaded.config.owned)
-    decision, operation = decide(book, demand, settings, owned, Given(running=running)), None
+    given = Given(running, leanest=leanest_of(workload, demand))
+    decision, operation = decide(book, demand, settings, owned, given), None
     if simulated:
         from hcloud.usecases.operate import Ground, operate
 
@@ -88,7 +94,7 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
         assumptions=tuple(assumptions(demand, settings, decision)),
         warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date(), operation, book.quarantine))),
         operation=operation,
-        advice=() if simulated else advice(decision, book, demand, Given(running)),
+        advice=() if simulated else advice(decision, book, demand, given),
     )
     plan = state(decision, around)
     from hcloud.usecases.own_fleet import predicted, trace_of
@@ -170,10 +176,25 @@ def running_of(workload: Jobs | Demand, divisible: Divisible, demand: Demand) ->
     """The jobs within the demand's window, where some of them cannot be split."""
     if not isinstance(workload, Jobs):
         return None
+    whole = (_seconds_within(workload, demand) > 0) & ~can_split(workload, divisible)
     begin, end = workload.submit, workload.submit + workload.duration
-    counts = (end > demand.start) & (begin < demand.start + demand.step_seconds * len(demand))
-    whole = counts & ~can_split(workload, divisible)
     return Running(begin, end, workload.cores, workload.memory, whole, workload.name) if whole.any() else None
+
+
+def leanest_of(workload: Jobs | Demand, demand: Demand) -> Leanest | None:
+    """The jobs within the demand's window by their GiB per vCPU; nothing is known of it in a series."""
+    if not isinstance(workload, Jobs):
+        return None
+    seconds = _seconds_within(workload, demand)
+    some = (seconds > 0) & (workload.cores > 0)
+    return Leanest.of(workload.cores[some], workload.memory[some], seconds[some]) if some.any() else None
+
+
+def _seconds_within(jobs: Jobs, demand: Demand) -> Floats:
+    """How long each job runs within the demand's window."""
+    last = demand.start + demand.step_seconds * len(demand)
+    seconds: Floats = np.minimum(jobs.submit + jobs.duration, last) - np.maximum(jobs.submit, demand.start)
+    return np.maximum(seconds, 0.0)
 
 
 def speeds_of(workload: Workload, book: PriceBook) -> Iterator[Speed]:

@@ -23,7 +23,11 @@ from hcloud.units import SECONDS_PER_HOUR, counted, format_duration, format_span
 DAY = 86_400
 MEMORY_KEY = "memory_per_core"
 CUT_SHARE = 0.01  # ours: so much of a trace may be left out without a word
-SERIES_KEYS = ("series_value", "series_cores")
+SERIES_KEYS = ("series_value", "series_cores", "cluster_cores", "requests_per_core_second")
+APART_UNKNOWN = (
+    "a series does not say which work takes how many GiB per vCPU: a mix of types holds it only where that differs"
+    " (planning.mix_types)"
+)
 STILL_RISING = 1.5  # ours: the last day's mean demand above this multiple of the first day's is worth a warning
 
 
@@ -134,16 +138,18 @@ def warnings(seen: Seen) -> Iterator[str]:
     yield from _of_prices(seen)
     origin = seen.demand.provenance
     for reason, count in sorted(origin.left_out.items()):
-        yield f"{count:,} rows of the workload are left out: {reason}"
+        yield f"rows of the workload left out: {count:,} ({reason})"
     for reason, count in sorted(origin.repaired.items()):
-        yield f"{count:,} rows of the workload were repaired: {reason}"
+        yield f"rows of the workload repaired: {count:,} ({reason})"
     if said := odd_times(len(seen.demand) * seen.demand.step_seconds):
         yield said
     for rule in origin.modelled:
         if rule.key == MEMORY_KEY:
-            yield f"the workload says nothing of memory: {rule.rule} is assumed (workload.options.{rule.key})"
+            yield f"the workload says nothing of memory; assumed: {rule.rule} (workload.options.{rule.key})"
         if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
             yield f"{rule.column} of the workload have {rule.rule}"
+    if not isinstance(seen.workload, Jobs) and len(seen.decision.types) > 1:
+        yield APART_UNKNOWN
     if isinstance(seen.workload, Jobs) and seen.operation is not None:
         yield from _of_jobs(seen.workload, seen.decision)
     yield from _of_forecast(seen)
@@ -157,7 +163,7 @@ def _of_guesses(seen: Seen) -> Iterator[str]:
     told = {key.removeprefix("workload.options.").replace("-", "_") for key in workload.options} if workload else set()
     for rule in seen.demand.provenance.modelled:
         if rule.key in SERIES_KEYS and rule.key not in told:
-            yield f"the workload does not say what its values are: {rule.rule} is assumed (--set {rule.key}=...)"
+            yield f"the workload does not say what its values are; assumed: {rule.rule} (--set {rule.key}=...)"
 
 
 def _of_prices(seen: Seen) -> Iterator[str]:
@@ -202,7 +208,7 @@ def _of_jobs(jobs: Jobs, decision: Decision) -> Iterator[str]:
     size, memory = max(float(s.vcpus) for s in shapes), max(float(s.memory_gib) for s in shapes)
     count = int(np.sum((jobs.cores > size) | (jobs.memory > memory)))
     if count:
-        yield f"{count:,} jobs need more than one instance of {size:g} vCPUs and {memory:g} GiB: they count as split up"
+        yield f"jobs larger than an instance of {size:g} vCPUs and {memory:g} GiB: {count:,}, which count as split up"
 
 
 def _cut(seen: Seen) -> Iterator[str]:

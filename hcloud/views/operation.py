@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hcloud.model.operation import Band, OperatingPoint, Operation
 from hcloud.model.plan import Prediction
 from hcloud.planning.choice import landmarks
-from hcloud.units import HOURS_PER_MONTH, format_duration, format_money, machines
+from hcloud.units import HOURS_PER_MONTH, format_duration, format_figure, format_money, machines
 from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.escaped import Markdown, markdown_row, md
 from hcloud.views.tables import Figures, fitted
@@ -86,7 +86,7 @@ def _row(point: OperatingPoint, mark: str) -> list[str]:
     return [
         point.strategy,
         f"{point.reserve:,}",
-        f"{point.monthly:,.0f}{half}",
+        f"{format_figure(point.monthly)}{half}",
         _band(point.kept_qos, 100, 1),
         _mean(point.batch_p5, 100, 0),
         _mean(point.tail_p95, 1, 1),
@@ -130,7 +130,7 @@ def simulated_line(operation: Operation) -> str:
 
 
 def fleet_line(found: Prediction | None) -> Iterator[str]:
-    """What a plan's own fleet does to jobs, or that it was not simulated and what does that."""
+    """What a plan's own fleet does to jobs and costs then, or that it was not simulated and what does that."""
     if found is None:
         return
     if found.kept_qos is None:
@@ -138,7 +138,8 @@ def fleet_line(found: Prediction | None) -> Iterator[str]:
         return
     fleet = f"its fleet ({machines(found.reserved)} reserved)" if found.reserved else "its fleet"
     wait = "" if found.wait_p95 is None else f", wait p95 {found.wait_p95:,.0f} s"
-    yield f"{fleet}, simulated as {found.strategy}: kept {found.kept_qos:.1%} of jobs{wait} (one seed)"
+    cost = "" if found.monthly is None else f", {format_money(found.monthly)}/month with starts and idle instances"
+    yield f"{fleet}, simulated as {found.strategy}: kept {found.kept_qos:.1%} of jobs{wait}{cost} (one seed)"
 
 
 def _numbers(operation: Operation) -> Iterator[str]:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk
-from hcloud.units import HOURS_PER_YEAR, format_age, format_duration, format_money
+from hcloud.units import HOURS_PER_YEAR, format_age, format_duration, format_figure, format_money
 from hcloud.views.change_documents import changes_markdown
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
@@ -114,15 +114,24 @@ def _mix_table(plan: Plan, width: int) -> Shown:
             instances(line.count),
             "" if line.option.is_commitment else f"{line.peak:,}",
             "" if line.break_even is None else f"{float(line.break_even):.1%}",
-            f"{line.hourly:,.2f}",
-            f"{line.monthly:,.0f}",
-            f"{line.upfront:,.0f}" if line.upfront else "",
+            format_figure(line.hourly, 2),
+            format_figure(line.monthly),
+            format_figure(line.upfront) if line.upfront else "",
         )
         for label, line in grouped(plan.mix)
     ]
     upfront = sum((line.upfront for line in plan.mix), Decimal(0))
     after = plan.after
-    total = ("total", "", "", "", "", f"{after.hourly:,.2f}", f"{after.monthly:,.0f}", f"{upfront:,.0f}")
+    total = (
+        "total",
+        "",
+        "",
+        "",
+        "",
+        format_figure(after.hourly, 2),
+        format_figure(after.monthly),
+        format_figure(upfront),
+    )
     rows += [("",) * len(columns), total]
     return fitted(Figures(columns, rows, frozenset(range(2, 8)), bold=frozenset({len(rows) - 1})), width)
 
@@ -190,7 +199,10 @@ def _count(line: MixLine) -> str:
 def _alternatives_table(plan: Plan, width: int) -> Shown:
     names = ("alternatives", "$/h", "$/month", f"$ over {_horizon(plan)}", "against plan")
     options = sorted(plan.alternatives, key=lambda a: (-a.total, a.name))
-    rows = [(o.name, f"{o.hourly:,.2f}", f"{o.monthly:,.0f}", f"{o.total:,.0f}", _against(plan, o)) for o in options]
+    rows = [
+        (o.name, format_figure(o.hourly, 2), format_figure(o.monthly), format_figure(o.total), _against(plan, o))
+        for o in options
+    ]
     own = frozenset(number for number, option in enumerate(options) if option.name == plan.after.name)
     return fitted(Figures(names, rows, frozenset(range(1, 5)), bold=own), width)
 

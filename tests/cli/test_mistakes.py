@@ -218,7 +218,7 @@ def test_a_trace_without_memory_is_planned_and_told(told: Told) -> None:
     columns_changed(lambda row: row[:4] + row[5:])
     code, _, said = told(f"plan other.csv -q {' '.join(NOW)}")
     assert code == 0
-    assert "the workload says nothing of memory: 4 GiB per vCPU is assumed (workload.options.memory_per_core)" in said
+    assert "the workload says nothing of memory; assumed: 4 GiB per vCPU (workload.options.memory_per_core)" in said
 
 
 def test_times_in_milliseconds_are_noticed(told: Told) -> None:

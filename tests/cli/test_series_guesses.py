@@ -28,3 +28,37 @@ def test_guesses_of_a_series_are_warned_of_next_to_short_history_until_they_are_
     plan = load_plan(tmp_path / "plan.json")
     assert not any("series_" in warning for warning in plan.warnings)
     assert "100 % is 64 vCPUs" in str(plan.assumptions)
+
+
+CLUSTER = ("avg_cpu,avg_mem", "0.4,0.3")
+REQUESTS = ("TIMESTAMP,ContextTokens,GeneratedTokens", "2023-11-16 {:02d}:{:02d}:46.6805900,374,44")
+
+
+@pytest.mark.parametrize(
+    ("rows", "key", "said"),
+    [
+        (CLUSTER, "cluster_cores", "the whole cluster has 1000 vCPUs"),
+        (REQUESTS, "requests_per_core_second", "10 requests per core-second"),
+    ],
+)
+def test_the_vcpus_that_a_whole_series_hangs_on_are_warned_of(
+    tmp_path: Path, rows: tuple[str, str], key: str, said: str
+) -> None:
+    lines = [rows[0], *(rows[1].format(i // 60 % 24, i % 60) for i in range(600))]
+    (tmp_path / "series.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    words = ["plan", str(tmp_path / "series.csv"), "--out", str(tmp_path / "plan.json"), *NOW, "-q"]
+    assert run(words) == 0
+    told = [warning for warning in load_plan(tmp_path / "plan.json").warnings if key in warning]
+    assert told == [f"the workload does not say what its values are; assumed: {said} (--set {key}=...)"]
+    assert run([*words, "--set", f"{key}=64"]) == 0
+    assert not any(key in warning for warning in load_plan(tmp_path / "plan.json").warnings)
+
+
+def test_a_mix_for_a_series_is_told_to_rest_on_work_that_differs(tmp_path: Path) -> None:
+    (tmp_path / "series.csv").write_text("\n".join([CLUSTER[0], *([CLUSTER[1]] * 600)]) + "\n", encoding="utf-8")
+    words = ["plan", str(tmp_path / "series.csv"), "--out", str(tmp_path / "plan.json"), *NOW, "-q"]
+    for families, told in ((("m5", "c5"), True), (("m5",), False)):
+        assert run([*words, *(word for name in families for word in ("--family", name))]) == 0
+        plan = load_plan(tmp_path / "plan.json")
+        assert (len({line.instance_type.split(".")[0] for line in plan.mix}) > 1) is told
+        assert any("planning.mix_types" in warning for warning in plan.warnings) is told

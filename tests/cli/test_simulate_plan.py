@@ -41,7 +41,8 @@ def test_the_plans_screen_and_simulate_tell_the_same_of_its_fleet(
     shown = " ".join(capsys.readouterr().out.split())
     said = f"its fleet ({servers} x m6i.4xlarge reserved), simulated as HC: kept {found.kept_qos:.1%} of jobs"
     assert said in shown
-    assert f"wait p95 {found.wait_p95:,.0f} s" in shown
+    assert found.monthly is not None
+    assert f"wait p95 {found.wait_p95:,.0f} s, ${found.monthly:,.0f}/month with starts and idle instances" in shown
     assert run(["simulate", "plan.json", *NOW, "--json"]) == 0
     out, err = capsys.readouterr()
     [simulated] = json.loads(out)["strategies"]
@@ -49,6 +50,8 @@ def test_the_plans_screen_and_simulate_tell_the_same_of_its_fleet(
     assert f"the plan's fleet: {servers} x m6i.4xlarge reserved, the rest rented, on" in err
     [kept] = re.findall(r'"kept_qos": ([0-9.]+)', json.dumps(simulated))
     assert round(float(kept), 6) == found.kept_qos
+    [hourly] = re.findall(r'"cost_per_ideal_hour": "?([0-9.]+)', json.dumps(simulated))
+    assert float(hourly) * 730 == pytest.approx(float(found.monthly), rel=1e-4)
     assert run(["compare", "plan.json", *NOW, "--seeds", "1", "-s", "HF,OdF"]) == 0
     table = capsys.readouterr().out
     [reserved] = [line.split() for line in table.splitlines() if line.startswith("reserved")]

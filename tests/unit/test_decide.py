@@ -13,9 +13,9 @@ from builders import REGION, book, candidate, demand, key, rented, reserved, sha
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.overlay import Match, OverlayRule, apply_overlay
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.catalog import Payment, Provider, PurchaseOption, QuarantinedPrice
+from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption, QuarantinedPrice
 from hcloud.planning.candidates import Candidate, _excluded, find_candidates
-from hcloud.planning.decide import decide
+from hcloud.planning.decide import Given, decide
 from hcloud.planning.evaluate import reserved_for_peak
 from hcloud.planning.owned import Owned
 from hcloud.planning.reasons import reasons, refusals
@@ -133,6 +133,27 @@ def test_a_mix_is_taken_where_it_saves() -> None:
     assert any("cheaper than" in r for r in reasons(decision))
     said = "the last of the reserve's 1600 vCPUs are in use 100.0% of the time, the last of its 8000 GiB 100.0%"
     assert said in reasons(decision)
+
+
+def test_a_preference_that_two_types_share_is_told_once() -> None:
+    def twice(name: str, hourly: str) -> list[Offer]:
+        made = reserved(name, hourly)
+        return [made, replace(made, key=replace(made.key, option=PurchaseOption.INSTANCE_SAVINGS_PLAN))]
+
+    lean = candidate("c9.4xlarge", "0.80", twice("c9.4xlarge", "0.48"), memory=32)
+    fat = candidate("r9.4xlarge", "1.20", twice("r9.4xlarge", "0.72"), memory=128)
+    decision = decide(book(lean, fat), demand([1600.0] * 24, memory_per_core=5.0), SETTINGS)
+    assert len(decision.fleet.holdings) == 2
+    assert len([r for r in reasons(decision) if "at one price" in r]) == 1
+
+
+def test_where_simulation_reserves_nothing_no_use_is_called_too_low() -> None:
+    decision = decide(book(*market_of_two()), demand([160.0] * 24), SETTINGS, given=Given(reserve=0))
+    assert decision.fleet.holdings == ()
+    assert (
+        "by its use alone a commitment would pay: the busiest instance is in use 100.0% of the time, and one pays above"
+        " 60.0%" in reasons(decision)
+    )
 
 
 def test_memory_is_named_where_it_decides_the_reserve() -> None:

@@ -70,6 +70,16 @@ def test_the_traces_own_weeks_say_how_restless_its_level_is() -> None:
     assert restless.level > 0.3
 
 
+@pytest.mark.parametrize("idle", [[4], [3, 4], [0]])
+def test_weeks_of_holidays_widen_a_band_and_do_not_burst_it(idle: list[int]) -> None:
+    hours = [0.0 if week in idle else h for week in range(8) for h in DAY * 7]
+    drift = drift_of(forecast(hours), Outlook(), RiskSettings())
+    low, high = np.quantile(drawn(forecast(hours)).mean_demand(forecast(hours)) / np.mean(hours), (0.1, 0.9))
+    assert 0.3 < drift.level < 0.6
+    assert 0.3 < low < 0.8
+    assert 1.3 < high < 3.0
+
+
 def test_growth_that_long_traces_show_is_drawn_and_that_of_short_ones_is_not() -> None:
     def grown(weeks: int) -> float:
         hours = np.repeat(100 * 1.01 ** np.arange(weeks), 168)

@@ -55,6 +55,20 @@ def test_every_reserved_type_keeps_its_own_servers_beside_the_largest() -> None:
     assert found.reserved == {"m5.4xlarge": 2, "r5.2xlarge": 3, "m5.xlarge": 50}
 
 
+def test_of_types_with_as_many_vcpus_the_one_with_more_memory_is_the_large_one() -> None:
+    narrow = replace(line(RI, "c5a.4xlarge", "3", 16), memory_gib=Decimal(3 * 32))
+    wide = replace(line(RI, "m5a.4xlarge", "6", 16), memory_gib=Decimal(6 * 64))
+    found = fleet_of(plan(narrow, wide))
+    assert found.on_demand.instance_type == "m5a.4xlarge"
+    assert found.reserved == {"m5a.4xlarge": 6, "c5a.4xlarge": 3}
+
+
+def test_all_that_the_plan_rents_is_for_rent_in_its_fleet() -> None:
+    elsewhere = replace(line(PurchaseOption.ON_DEMAND, "r5.large", "1", 2), region="eu-west-1")
+    found = fleet_of(plan(line(RI, "c5a.4xlarge", "3", 16), line(RI, "c5a.large", "1", 2), RENTED, elsewhere))
+    assert found.others == ["c5a.large", "m5.xlarge"]
+
+
 def test_what_is_owned_counts_and_parts_of_servers_of_a_type_add_up() -> None:
     owned = line(SP, "m5.4xlarge", "3.6", 16)
     owned = replace(owned, address=OWNED + owned.address)

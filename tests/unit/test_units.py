@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 
-from hcloud.units import counted, format_age, format_span
+from hcloud.units import counted, format_age, format_figure, format_money, format_span
 
 
 @pytest.mark.parametrize(
@@ -19,3 +21,11 @@ def test_counts() -> None:
     assert [counted(n, "row") for n in (0, 1, 2, 71_616)] == ["0 rows", "1 row", "2 rows", "71,616 rows"]
     assert counted(2, "batch", "batch") == "2 batch"
     assert [format_age(n) for n in (0, 1, 2)] == ["today", "1 day old", "2 days old"]
+
+
+def test_half_a_dollar_is_rounded_alike_in_a_headline_and_in_a_column() -> None:
+    assert [format_figure(Decimal(n)) for n in ("3166.50", "0.50", "1234567.4", "-2.50", "-0.4")] == [
+        "3,167", "1", "1,234,567", "-3", "0",
+    ]  # fmt: skip
+    assert [format_money(Decimal(n)) for n in ("3166.50", "-2.50", "-0.4")] == ["$3,167", "-$3", "$0"]
+    assert format_figure(Decimal("0.125"), 2) == "0.13"

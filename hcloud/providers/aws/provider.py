@@ -34,6 +34,8 @@ MOST_TYPES = 100
 class AwsCloud:
     """Implements hcloud.control.ports.Cloud; may be used from many threads."""
 
+    launch_seconds = 0.0
+
     def __init__(self, settings: AwsSettings) -> None:
         self._settings = settings
         self._caller = Caller(settings)

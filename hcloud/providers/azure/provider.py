@@ -23,10 +23,10 @@ from hcloud.model.live import (
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.console import console_of
 from hcloud.providers.azure.documents import Document, exact, text
-from hcloud.providers.azure.fleets import Fleets
+from hcloud.providers.azure.fleets import VISIBLE_SECONDS, Fleets
 from hcloud.providers.azure.leftovers import Leftovers
 from hcloud.providers.azure.machines import Machines
-from hcloud.providers.azure.operations import Follower
+from hcloud.providers.azure.operations import PATIENCE_SECONDS, Follower
 from hcloud.providers.azure.reservations import Reservations
 from hcloud.providers.azure.settings import AzureSettings
 from hcloud.providers.azure.translate import is_latest, latest_version, template, zones_of
@@ -37,6 +37,8 @@ ALL_CORES = "cores"  # Azure's name of the limit on all cores of a location
 
 class AzureCloud:
     """Implements hcloud.control.ports.Cloud over Azure's SDK clients."""
+
+    launch_seconds = PATIENCE_SECONDS + VISIBLE_SECONDS
 
     def __init__(self, settings: AzureSettings, clock: Clock, credential: object | None = None) -> None:
         self.settings = settings

@@ -40,7 +40,7 @@ from hcloud.providers.gcp.outcome import beyond_quota, check_owned, identities, 
 from hcloud.providers.gcp.purchases import Purchases
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.translate import Ended
-from hcloud.providers.gcp.wire import Wire
+from hcloud.providers.gcp.wire import LONGEST_WAIT_SECONDS, Wire
 
 MOST_REPLAYS = 4  # ours: how many ended deletes of the same machine are stepped over
 ALL_REGIONS = "CPUS_ALL_REGIONS"
@@ -50,6 +50,8 @@ _FROM_FAMILY = "images.getFromFamily"
 
 class GoogleCloud:
     """One project in one region of Google Cloud. ``prices`` says what a commitment costs, since Google does not."""
+
+    launch_seconds = LONGEST_WAIT_SECONDS
 
     def __init__(
         self,

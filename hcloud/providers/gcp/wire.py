@@ -17,6 +17,7 @@ READ_SECONDS, CHANGE_SECONDS = 30.0, 60.0  # ours
 WAIT_SECONDS = 150.0  # ours: a wait of Google's takes up to two minutes
 MOST_WAITS = 15  # ours: about half an hour
 LONGEST_PAUSE_SECONDS = 30.0  # ours
+LONGEST_WAIT_SECONDS = MOST_WAITS * (WAIT_SECONDS + LONGEST_PAUSE_SECONDS)
 MOST_PAGES = 2000  # ours: a million machines; a list that has more is taken for one without an end
 METADATA_SECONDS = 1.0  # ours: how long a machine outside of Google looks for Google's metadata server,
 _SCOPES = ("https://www.googleapis.com/auth/compute",)

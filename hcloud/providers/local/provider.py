@@ -43,6 +43,8 @@ LINGER_SECONDS = 3600.0  # ours: as long as EC2 tells of what has ended
 class LocalCloud:
     """Implements hcloud.control.ports.Cloud and Console; may be used from many threads and processes."""
 
+    launch_seconds = 0.0
+
     def __init__(self, settings: LocalSettings, clock: Clock, host: Host) -> None:
         self._settings = settings
         self._clock, self._host = clock, host

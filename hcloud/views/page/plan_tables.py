@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from hcloud.model.operation import Band, OperatingPoint, Operation
 from hcloud.model.plan import Plan, Refusal
-from hcloud.units import HOURS_PER_MONTH, format_money
+from hcloud.units import HOURS_PER_MONTH, format_figure, format_money
 from hcloud.views.plan import grouped, instances, price_of
 from hcloud.views.tables import Figures
 
@@ -25,9 +25,9 @@ def mix_table(plan: Plan) -> Figures:
             instances(line.count),
             "" if line.option.is_commitment else f"{line.peak:,}",
             "" if line.break_even is None else f"{float(line.break_even):.1%}",
-            f"{line.hourly:,.2f}",
-            f"{line.monthly:,.0f}",
-            f"{line.upfront:,.0f}" if line.upfront else "",
+            format_figure(line.hourly, 2),
+            format_figure(line.monthly),
+            format_figure(line.upfront) if line.upfront else "",
         ]
         for label, line in grouped(plan.mix)
     ]
@@ -39,9 +39,9 @@ def mix_table(plan: Plan) -> Figures:
         "",
         "",
         "",
-        f"{plan.after.hourly:,.2f}",
-        f"{plan.after.monthly:,.0f}",
-        f"{upfront:,.0f}" if upfront else "",
+        format_figure(plan.after.hourly, 2),
+        format_figure(plan.after.monthly),
+        format_figure(upfront) if upfront else "",
     ]
     return Figures(names, [*rows, total], frozenset(range(3, len(names))))
 
@@ -50,7 +50,7 @@ def alternatives_table(plan: Plan) -> Figures:
     """Other ways to serve the same demand."""
     names = ("alternative", "what it is", "$/month", "$ in all", "against this plan")
     rows = [
-        [a.name, a.description, f"{a.monthly:,.0f}", f"{a.total:,.0f}", _against(plan, a.versus_plan)]
+        [a.name, a.description, format_figure(a.monthly), format_figure(a.total), _against(plan, a.versus_plan)]
         for a in sorted(plan.alternatives, key=lambda a: (-a.total, a.name))
     ]
     return Figures(names, rows, frozenset({2, 3, 4}), "Alternatives by arithmetic")
@@ -77,7 +77,7 @@ def _point(point: OperatingPoint) -> list[str]:
     return [
         point.strategy,
         f"{point.reserve:,}",
-        f"{point.monthly:,.0f}{half}",
+        f"{format_figure(point.monthly)}{half}",
         _band(point.kept_qos, 100, 1),
         _band(point.batch_p5, 100, 0),
         _band(point.tail_p95, 1, 1),

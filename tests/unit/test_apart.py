@@ -1,0 +1,63 @@
+"""Types are mixed where their machines hold the jobs, whose vCPUs and GiB stay together; checked by linear programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from builders import book, candidate, demand, forecast, reserved
+from scipy.optimize import linprog
+
+from hcloud.planning.apart import Leanest, not_held
+from hcloud.planning.decide import Decision, Given, decide
+from hcloud.planning.fleet import Fleet, Holding
+from hcloud.planning.settings import Market, PlanSettings
+
+SETTINGS = PlanSettings(markets=(Market(),))
+LEAN = candidate("c9.4xlarge", "0.80", [reserved("c9.4xlarge", "0.48")], memory=32)
+FAT = candidate("r9.4xlarge", "1.20", [reserved("r9.4xlarge", "0.72")], memory=128)
+HELD = 1e-9
+
+
+def planned(*gib_per_vcpu: float) -> Decision:
+    """Of 1,600 vCPUs as many jobs have each of the GiB per vCPU."""
+    cores, ratios = np.full(len(gib_per_vcpu), 1600.0 / len(gib_per_vcpu)), np.array(gib_per_vcpu)
+    leanest = Leanest.of(cores, cores * ratios, np.ones(len(ratios)))
+    series = demand([1600.0] * 24, memory_per_core=float(ratios.mean()))
+    return decide(book(LEAN, FAT), series, SETTINGS, given=Given(leanest=leanest))
+
+
+def held(decision: Decision) -> dict[str, int]:
+    return {h.offer.key.instance_type: h.count for h in decision.fleet.holdings}
+
+
+def test_jobs_that_all_have_the_same_gib_per_vcpu_are_not_put_on_lean_machines_for_the_sum_to_be_right() -> None:
+    assert held(planned(5.0)) == {"r9.4xlarge": 100}
+    assert held(planned(4.5, 5.5)) == {"r9.4xlarge": 100}
+
+
+def test_jobs_of_few_and_of_many_gib_share_two_types() -> None:
+    assert held(planned(2.0, 8.0)) == {"c9.4xlarge": 50, "r9.4xlarge": 50}
+
+
+def fits(cores: np.ndarray, memory: np.ndarray, machines: list[tuple[float, float]]) -> bool:
+    """Whether jobs that may be split are held by so many vCPUs and GiB of several shapes, by a linear program."""
+    jobs, shapes = len(cores), len(machines)
+    each = np.kron(np.eye(jobs), np.ones(shapes))
+    room = np.vstack([np.kron(column, np.eye(shapes)) for column in (cores, memory)])
+    limits = [vcpus for vcpus, _ in machines] + [gib for _, gib in machines]
+    found = linprog(np.zeros(jobs * shapes), room, np.array(limits) + 1e-6, each, np.ones(jobs))
+    return bool(found.status == 0)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_two_shapes_hold_what_a_linear_program_finds_room_for(seed: int) -> None:
+    chance = np.random.default_rng(seed)
+    cores = chance.uniform(1, 20, 6)
+    memory = cores * chance.uniform(0.5, 12, 6)
+    lean, fat = int(chance.integers(0, 5)), int(chance.integers(1, 5))
+    scale = max(cores.sum() / (16 * (lean + fat)), memory.sum() / (32 * lean + 128 * fat))
+    cores, memory = cores / scale, memory / scale
+    fleet = Fleet(tuple(Holding(c.commitments[0], n, 0) for c, n in ((LEAN, lean), (FAT, fat)) if n), ())
+    pattern = forecast([float(cores.sum())] * 24, memory_per_core=float(memory.sum() / cores.sum()))
+    lost = not_held(fleet, (LEAN, FAT), pattern, Leanest.of(cores, memory, np.ones(6)))
+    assert (lost <= HELD) == fits(cores, memory, [(16.0 * lean, 32.0 * lean), (16.0 * fat, 128.0 * fat)])
