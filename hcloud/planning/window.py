@@ -75,7 +75,7 @@ def window_shown(course: Course) -> Window:
         gap = _typical_gap(course)
         end = min(float(course.submit[-1]) + gap, last)
         start = _begin(first, float(course.ends.min()) - gap, end)
-        end = _to_whole_days(start, end, last)
+        end = _to_whole_days(start, end)
         if not _outlasted(course, start, end):
             return Window(start, end, first, last, WindowRule.ARRIVALS)
     return Window(*_standing(course, last), first, last, WindowRule.STANDING)
@@ -177,10 +177,11 @@ def _negligible(span: float) -> float:
     return max(SECONDS_PER_HOUR if span >= DAY else FINE, NEGLIGIBLE * span)
 
 
-def _to_whole_days(begin: float, end: float, last: float) -> float:
-    """The end of the last day where hardly anything is missing to it and something still runs after the window."""
+def _to_whole_days(begin: float, end: float) -> float:
+    """The end of the last day where hardly anything is missing to it, whether or not something still runs: only whole
+    weeks are planned for."""
     whole = begin + math.ceil((end - begin) / DAY) * DAY
-    return whole if end < whole <= end + _negligible(end - begin) and last > end else end
+    return whole if whole <= end + _negligible(end - begin) else end
 
 
 def _outlasted(course: Course, start: float, end: float) -> bool:

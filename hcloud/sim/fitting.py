@@ -70,14 +70,14 @@ def largest_whole(jobs: Jobs) -> Room:
 
 def worth_reserving(types: Sequence[Priced], jobs: Jobs) -> Priced:
     """The type that holds every job which cannot be split and serves the mean demand, in vCPUs or GiB whichever takes
-    more of it, at the least dollars; of types that cost the same the smallest. Where no type holds all of them, those
-    types count that hold the most work."""
+    more of it, at the least dollars, of one server at the least; of types that cost the same the smallest. Where no
+    type holds all of them, those types count that hold the most work."""
     work, split, mean = jobs.cores * jobs.duration, can_split(jobs), _mean_demand(jobs)
 
     def rank(one: Priced) -> tuple[float, float, float, Decimal, str]:
         shape, room = one.shape, Room.of(one.shape)
         large = np.maximum(jobs.cores * 1000 / room.cores, jobs.memory * 1024 / room.memory) > 1 + _EDGE
-        servers = max(mean[0] / float(shape.vcpus), mean[1] / float(shape.memory_gib))
+        servers = max(mean[0] / float(shape.vcpus), mean[1] / float(shape.memory_gib), 1.0)
         dollars = float(f"{float(one.hourly) * servers:.{_SAME}g}")
         return float(work[large & ~split].sum()), dollars, float(shape.vcpus), one.hourly, shape.name
 

@@ -16,7 +16,7 @@ from hcloud.planning.candidates import Candidate
 from hcloud.planning.dividing import can_split, settled
 from hcloud.planning.settings import Divisible
 from hcloud.readers.prices.bundled import load_bundled
-from hcloud.sim.fitting import Room, largest_whole, pieces
+from hcloud.sim.fitting import Priced, Room, largest_whole, pieces, worth_reserving
 from hcloud.sim.shop import Wanted, open_shop, shop_of
 
 
@@ -59,6 +59,15 @@ def test_other_types_of_a_fleet_come_with_their_smaller_sizes_and_no_larger_ones
     shelves = PriceBook(made.types, made.offers, billing=load_bundled(providers={Provider.AWS}).billing)
     shop = shop_of(shelves, LARGE.on_demand, LARGE.commitments[0], SMALL_JOBS, ["r9.xlarge", "m9.4xlarge"])
     assert [t.shape.name for t in shop.types] == ["m9.large", "r9.large", "r9.xlarge", "m9.4xlarge"]
+
+
+def test_no_less_than_a_whole_server_is_worth_reserving() -> None:
+    """Jobs of 6 GiB per vCPU: a machine of 6.75 is cheaper a GiB than one of 8, and no reason to reserve 128 vCPUs."""
+    sixteen, half, huge = shape("n9.16", 16, 128), shape("n9.lean", 16, 64), shape("n9.128", 128, 864)
+    types = [Priced(sixteen, Decimal("1.0")), Priced(half, Decimal("0.8")), Priced(huge, Decimal("7.0"))]
+    few, many = (jobs_of([(0.0, 36_000.0, 6.0, 36.0, 0)] * count) for count in (1, 100))
+    assert worth_reserving(types, few).shape == half
+    assert worth_reserving(types, many).shape == huge
 
 
 def test_without_a_commitment_the_reserve_has_the_on_demand_price() -> None:

@@ -92,6 +92,13 @@ def test_a_last_submission_shortly_before_midnight_ends_a_whole_day() -> None:
     assert window_of(jobs).end == 14 * DAY
 
 
+def test_a_last_evening_without_jobs_costs_no_week() -> None:
+    jobs = jobs_of([(d * DAY + h * HOUR, 1800.0, 1.0) for d in range(28) for h in range(22)])
+    window = window_of(jobs)
+    assert (window.start, window.end, window.last) == (0.0, 28 * DAY, 27 * DAY + 21.5 * HOUR)
+    assert len(demand_within(jobs, 3600, window)) == 28 * 24
+
+
 def test_a_trace_that_states_its_end_counts_up_to_it() -> None:
     from dataclasses import replace
 
