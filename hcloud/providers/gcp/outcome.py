@@ -87,7 +87,7 @@ def _check_same(order: Launch, ended: Ended | None, found: Sequence[Machine], ca
     other = [m for m in found if (m.instance_type, m.zone, m.option) != wanted or m.key not in ("", order.key)]
     if other:
         raise MismatchError(
-            f"{other[0].id} has the key or name of an order for {order.address}, and is of another order", call
+            f"{other[0].id} has the key or name of a machine of {order.address}, of another order", call
         )
     counted = ended.wanted if ended is not None else None
     if len(found) > order.count or counted not in (None, order.count):
