@@ -11,6 +11,7 @@ from hcloud.model.live import Launch, Machine
 from hcloud.model.state import Intent, State
 from hcloud.planning.recall import record_of, with_records
 from hcloud.planning.standing import GRACE
+from hcloud.units import counted
 
 MOST_NAMED = 20  # ours: in a message
 
@@ -21,7 +22,7 @@ class KeyHeldError(HcloudError):
     """
 
     def __init__(self, message: str, machines: Sequence[Machine] = ()) -> None:
-        super().__init__(message, hint="look at what is named, then plan again: the next order has a key of its own")
+        super().__init__(message, hint="look at the machines named, then plan again: the next order gets a new key")
         self.machines = tuple(machines)
 
 
@@ -40,7 +41,8 @@ def conclude_held(run: Run, intent: Intent, order: Launch, error: MismatchError)
     ours = [m for m in found if m.lineage == lineage and m.key == order.key]
     others = [m for m in found if m not in ours]
     if len(found) < order.count and not others and run.site.now() - intent.at < GRACE:
-        raise DoubtError(f"{error}; {len(found)} machines are seen under its key yet", error.call) from error
+        seen = f"{len(found)} of {order.count} machines with this order's idempotency key are listed so far"
+        raise DoubtError(f"{error}; {seen}", error.call) from error
     what = (order.instance_type, order.zone, order.option)
     run.was_answered(bool(ours))
     if ours:
@@ -59,14 +61,17 @@ def _found(run: Run, order: Launch, error: MismatchError) -> list[Machine]:
     except CredentialsError:
         raise
     except CloudError as unseen:
-        raise DoubtError(f"{error}; what stands under its key cannot be seen: {unseen}", error.call) from unseen
+        why = f"the machines with this order's idempotency key cannot be listed: {unseen}"
+        raise DoubtError(f"{error}; {why}", error.call) from unseen
 
 
 def _seen(ours: Sequence[Machine], others: Sequence[Machine], fitting: int) -> str:
-    told = [f"{len(ours)} machines of ours stand under its key, {fitting} of them as ordered"]
+    key = "this order's idempotency key"
+    told = [f"{counted(len(ours), 'machine')} of this state with {key}, {fitting} as ordered"] if ours else []
     if others:
-        told.append(f"not tagged by hcloud, and not touched: {_named(others)}")
-    return "; ".join([*told, "nothing else was ordered"])
+        count = counted(len(others), "machine")
+        told.append(f"{count} with {key}, not tagged by hcloud and left alone: {_named(others)}")
+    return "; ".join([*(told or [f"no machine with {key} is running"]), "nothing else was ordered"])
 
 
 def _named(machines: Sequence[Machine]) -> str:

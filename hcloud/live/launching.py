@@ -141,7 +141,7 @@ def _close(run: Run, job: Job, order: Launch, error: KeyHeldError) -> None:
     job.came += [m.id for m in error.machines[:wanted]]
     run.came(error.machines[:wanted], job.address)
     job.closed, job.capacity = True, False
-    job.tried.append(f"{order.instance_type} in {order.zone}: {error}")
+    job.tried.append(f"{order.instance_type} in {order.zone}: the order's idempotency key is in use")
     run.problem(str(error))
 
 

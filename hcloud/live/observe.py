@@ -87,10 +87,10 @@ def _doubtful(store: StateStore, state: State, ours: Mapping[str, Machine], aske
     overdue = {r.id for r in state.records if is_overdue(r, at) and r.id not in ours}
     live = {m.id for m in ours.values() if m.state.is_live}
     unknown = live - {r.id for r in state.records}
-    return overdue | shown_again(store, unknown) | (live & asked)
+    return overdue | _shown_again(store, unknown) | (live & asked)
 
 
-def shown_again(store: StateStore, unknown: Set[str]) -> Set[str]:
+def _shown_again(store: StateStore, unknown: Set[str]) -> Set[str]:
     """Of machines that no record is about those that have ended by the log of rentals, which forgets nothing. Where it
     cannot be read, it may be any of them."""
     if not unknown:

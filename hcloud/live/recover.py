@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hcloud.control.ports import MendableStore
-from hcloud.errors import HcloudError, StaleError, UsageError
+from hcloud.errors import HcloudError, InputError, StaleError, UsageError
 from hcloud.live.ending import GROWTH
-from hcloud.live.observe import check_scope, examined, shown_again
+from hcloud.live.observe import check_scope, examined
 from hcloud.live.patience import Patience
 from hcloud.live.site import Site, Step
 from hcloud.model.live import TAG_PROJECT, Machine, Scope
@@ -71,10 +71,20 @@ def _told(site: Site, patience: Patience, remains: Remains) -> tuple[Machine, ..
 
 
 def _sure(site: Site, patience: Patience, store: MendableStore, told: Sequence[Machine]) -> list[Machine]:
-    """What a list told, with what has ended by the log of rentals as the cloud says of it by id."""
-    again = shown_again(store, {m.id for m in told if m.state.is_live})
+    """What a list told; each machine that does not run by the log of rentals as the cloud says of it by id. A list that
+    is behind shows what has ended, and where the log is lost nothing else knows."""
+    again = {m.id for m in told if m.state.is_live} - _running(store)
     sure = examined(site, patience, again) if again else {}
     return [*(m for m in told if m.id not in again), *sure.values()]
+
+
+def _running(store: MendableStore) -> set[str]:
+    """Machines that run by the log of rentals; none where it cannot be read."""
+    try:
+        usages = store.rentals().usages()
+    except InputError:
+        return set()
+    return {u.resource for u in usages} - {u.resource for u in usages if u.end is not None}
 
 
 def _state(site: Site, whose: tuple[str, str, Scope], machines: Sequence[Machine], remains: Remains) -> State:

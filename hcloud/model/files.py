@@ -20,11 +20,6 @@ class Sort:
     name: str
     advice: str
 
-    @property
-    def is_workload(self) -> bool:
-        """Whether it says what ran."""
-        return self.name == "a job trace"
-
 
 def _starts(*marks: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.startswith(marks)

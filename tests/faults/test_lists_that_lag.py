@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from contract.conftest import rig_classes
@@ -16,9 +17,11 @@ from hcloud.fake.faults import Kind
 from hcloud.live.collect import orphans
 from hcloud.live.guards import Approval
 from hcloud.live.outcome import Outcome
+from hcloud.live.recover import put_back, rebuild
 from hcloud.live.site import Waits
 from hcloud.model.change import Slot
 from hcloud.model.live import MachineState
+from hcloud.store.state_file import FileStateStore
 
 MEMORY = ("memory", "memory_gcp", "memory_azure")
 WIRED = ("aws", "gcp", "azure")
@@ -157,6 +160,24 @@ def test_C5_no_late_list_makes_an_orphan_of_what_has_ended(stand: Stand) -> None
     r.cloud.clock.advance(30)
     stand.behind(r, seconds=MINUTE)
     assert orphans(r.site()) == ()
+
+
+def test_C5_what_was_ended_is_not_recovered_when_nothing_is_left_that_tells_of_its_end(
+    stand: Stand, tmp_path: Path
+) -> None:
+    r = stand.rehearsal()
+    r.converges(r.slot(6))
+    r.cloud.clock.advance(600)
+    r.apply(r.slot(4))
+    r.cloud.clock.advance(30)
+    stand.behind(r, Kind.SHOWS_ENDED)
+    shown = {m.id for m in r.cloud.as_principal("").machines(LINEAGE) if m.state.is_live}
+    assert ended(r) & shown, "the list is not behind"
+    store = FileStateStore(tmp_path / "lost")
+    site = r.site(store=store)
+    state = put_back(store, rebuild(site, store))
+    assert {record.id for record in state.records} == {m.id for m in ours(r.cloud, LINEAGE)}
+    assert len(state.records) == 4
 
 
 def test_V1_what_was_forgotten_and_lives_all_the_same_is_adopted_again(stand: Stand) -> None:

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Lag, Rule
-from hcloud.fake.gcp.catalog import Place, Shape, region_of
+from hcloud.fake.gcp.catalog import Place, Shape
 from hcloud.fake.gcp.operations import Operation, Operations, about
 from hcloud.fake.gcp.refusals import unknown_resource
 from hcloud.fake.gcp.routes import Route
@@ -223,7 +223,3 @@ class World:
     def hourly(self, instance_type: str, option: PurchaseOption, years: int = 0) -> Decimal:
         """What this cloud asks for a machine now, in dollars an hour."""
         return self.place.hourly(instance_type, option, years) * Decimal(str(self.faults.plan.price_factor))
-
-    def is_in(self, region: str, machine: Rented) -> bool:
-        """Whether a machine stands in a region."""
-        return region_of(machine.zone) == region

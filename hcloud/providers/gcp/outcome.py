@@ -78,9 +78,7 @@ def _with_unseen(order: Launch, shown: tuple[Machine, ...]) -> tuple[Machine, ..
 def check_owned(order: Launch, found: Sequence[Machine], call: Call) -> None:
     """Raise MismatchError where machines that have the order's names bear no label of ours: another made them."""
     if others := [m.id for m in found if m.lineage != order.owner.lineage]:
-        raise MismatchError(
-            f"{', '.join(others)} has the name of a machine of {order.address}, and not its labels", call
-        )
+        raise MismatchError(f"named like machines of {order.address}, without their labels: {', '.join(others)}", call)
 
 
 def _check_same(order: Launch, ended: Ended | None, found: Sequence[Machine], call: Call) -> None:
@@ -88,7 +86,9 @@ def _check_same(order: Launch, ended: Ended | None, found: Sequence[Machine], ca
     wanted = (order.instance_type, order.zone, order.option)
     other = [m for m in found if (m.instance_type, m.zone, m.option) != wanted or m.key not in ("", order.key)]
     if other:
-        raise MismatchError(f"{other[0].id} stands under the key of {order.address} and is another order's", call)
+        raise MismatchError(
+            f"{other[0].id} has the key or name of a machine of {order.address}, of another order", call
+        )
     counted = ended.wanted if ended is not None else None
     if len(found) > order.count or counted not in (None, order.count):
         words = f"the key of {order.address} was used for {counted or len(found)} machines, not {order.count}"

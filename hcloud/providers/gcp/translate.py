@@ -19,7 +19,6 @@ ENDS = ("compute.instances.preempted", "delete")
 NAMES_A_LOOK = 40  # ours: keeps the address of the request under 4 kB
 _NAMESPACE = UUID("9e0b4c57-5f53-4b3c-9a53-2f0d6d3a7c11")  # ours: drawn once, so that our handles are nobody else's
 _SCOPES = ("https://www.googleapis.com/auth/cloud-platform",)
-_NAME = re.compile(r"hc-([0-9a-f]{32})-\d+")
 _FAMILY = re.compile(
     r"(?:https://[^/]+/compute/[^/]+/)?(?:projects/(?P<project>[^/]+)/)?global/images/family/(?P<family>[^/]+)"
 )
@@ -48,12 +47,6 @@ def request_id(*about: str) -> str:
 def names(key: str, count: int) -> tuple[str, ...]:
     """The names of the machines of an order."""
     return tuple(f"hc-{key}-{number:04d}" for number in range(1, count + 1))
-
-
-def key_of_name(name: str) -> str:
-    """The order that a name was made for; empty for a name that is not ours."""
-    found = _NAME.fullmatch(name)
-    return found[1] if found else ""
 
 
 def identity(zone: str, name: str) -> str:
