@@ -114,13 +114,17 @@ def check_header(file: str, names: list[str], known: tuple[Column, ...], *, igno
         if name not in allowed and not ignore_extra:
             hint = did_you_mean(name, [a for a in allowed if a not in names])
             findings.add(f"line 1, column {index}", f"unknown column {shown(name)}", f"{', '.join(allowed)}{hint}")
-    for column in known:
-        if column.required and column.name not in names:
-            hint = did_you_mean(column.name, [n for n in names if n not in allowed])
-            findings.add("line 1", f"column {column.name} is missing", f"it is required{hint}")
+    missing = [column.name for column in known if column.required and column.name not in names]
+    for name in missing:
+        hint = did_you_mean(name, [n for n in names if n not in allowed])
+        findings.add("line 1", f"column {name} is missing", f"it is required{hint}")
     if findings.problems:
         error = findings.error(f"{file}: the header does not fit")
         error.hint = "columns that are not needed are skipped with --set extra_columns=ignore"
+        if missing:
+            error.hint = f"rename the columns that hold {' and '.join(missing)}" + (
+                "; a duration is the seconds from start to end" if "duration" in missing else ""
+            )
         raise error
 
 
