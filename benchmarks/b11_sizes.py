@@ -27,7 +27,7 @@ from hcloud.planning.decide import Decision, Given, decide
 from hcloud.planning.settings import Market, PlanSettings, RiskSettings
 from hcloud.readers.config import load_config
 from hcloud.units import HOURS_PER_MONTH
-from hcloud.usecases.plan import planned_demand, running_of, without_gpu_jobs
+from hcloud.usecases.plan import leanest_of, planned_demand, running_of, without_gpu_jobs
 from hcloud.usecases.sources import Flags, open_prices, open_workload, with_flags
 
 MOST = 1.02
@@ -75,7 +75,7 @@ class Ground:
         settings = replace(self.settings, markets=(market,))
         demand = planned_demand(self.workload, settings)
         running = running_of(self.workload, settings.divisible, demand)
-        return decide(self.book, demand, settings, (), Given(running))
+        return decide(self.book, demand, settings, (), Given(running, leanest=leanest_of(self.workload, demand)))
 
 
 def ground(case: Case, provider: Provider) -> Ground:
