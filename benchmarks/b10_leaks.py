@@ -38,8 +38,8 @@ from benchmarks.processes import CLOUDS, LAUNCH, Fate, Mark, Stage, fresh
 from hcloud.errors import HcloudError, StaleError
 from hcloud.fake.faults import FaultPlan, Faults, Kind, Rule
 from hcloud.fake.server import Running
-from hcloud.live import crash_points
-from hcloud.store.crash import ANY, KILLED_EXIT, POINTS
+from hcloud.live.applying import crash_points
+from hcloud.store.files.crash import ANY, KILLED_EXIT, POINTS
 
 FLEET = {"web": 4, "batch": 2}
 MACHINES = sum(FLEET.values())

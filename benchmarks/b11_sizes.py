@@ -25,10 +25,10 @@ from hcloud.model.catalog import Provider
 from hcloud.model.workload import Demand, Jobs
 from hcloud.planning.decide import Decision, Given, decide
 from hcloud.planning.settings import Market, PlanSettings, RiskSettings
-from hcloud.readers.config import load_config
+from hcloud.readers.configuration.config import load_config
 from hcloud.units import HOURS_PER_MONTH
-from hcloud.usecases.plan import leanest_of, planned_demand, running_of, without_gpu_jobs
-from hcloud.usecases.sources import Flags, open_prices, open_workload, with_flags
+from hcloud.usecases.deciding.plan import leanest_of, planned_demand, running_of, without_gpu_jobs
+from hcloud.usecases.workloads.sources import Flags, open_prices, open_workload, with_flags
 
 MOST = 1.02
 CHEAPEST_FAMILIES = 3

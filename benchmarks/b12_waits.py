@@ -15,17 +15,17 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from hcloud.model.strategy import Strategy
+from hcloud.model.running.strategy import Strategy
 from hcloud.policy.codes import LARGE, QUEUE
 from hcloud.policy.records import Reals, column
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.build import build, usual_capacity
-from hcloud.sim.compiled import compiled
-from hcloud.sim.scenarios import scenario
-from hcloud.sim.shop import Wanted, open_shop
-from hcloud.usecases.pricing import open_book
-from hcloud.usecases.simulation import Study, setting_for, tasks_for
+from hcloud.sim.kernels.compiled import compiled
+from hcloud.sim.setup.build import build, usual_capacity
+from hcloud.sim.setup.scenarios import scenario
+from hcloud.sim.setup.shop import Wanted, open_shop
+from hcloud.usecases.prices.pricing import open_book
+from hcloud.usecases.studies.simulation import Study, setting_for, tasks_for
 
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 SCENARIOS = ("static", "low-variability", "high-variability")
@@ -67,7 +67,7 @@ def promises(study: Study, strategy: Strategy) -> Promised:
     """What one run promised, and what came."""
     setting, tasks = setting_for(study, strategy), tasks_for(study, strategy)
     made, kernels = build(setting, tasks, usual_capacity(len(tasks), setting.pool, journal=False)), compiled()
-    simulate, control = kernels["sim.engine.simulate"], made.control
+    simulate, control = kernels["sim.kernels.engine.simulate"], made.control
     before: list[Any] = []
     for number in range(len(tasks)):
         simulate(made, number)

@@ -28,7 +28,7 @@ from benchmarks.children import FROM_NOWHERE, KEPT, ROOT
 from benchmarks.many_listed import PEERS
 from benchmarks.processes import CLOUDS, PROJECT, TYPES
 from hcloud.errors import HcloudError
-from hcloud.usecases.fake import environment
+from hcloud.usecases.tools.fake import environment
 
 MANY, ADDRESSES = 10_000, 10
 SECONDS = {"apply": 30.0, "status": 3.0, "plan": 3.0, "apply_again": 5.0}

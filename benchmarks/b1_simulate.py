@@ -21,13 +21,13 @@ from benchmarks.queueing import Queue, hcloud_run, w1, w2, with_c, with_python, 
 from hcloud.model.workload import Jobs
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.build import Setting, build, usual_capacity
-from hcloud.sim.compiled import compiled
-from hcloud.sim.fitting import Room
-from hcloud.sim.prepare import tasks_of
-from hcloud.sim.scenarios import SECONDS, scenario
-from hcloud.sim.shop import Wanted, open_shop
-from hcloud.usecases.pricing import open_book
+from hcloud.sim.kernels.compiled import compiled
+from hcloud.sim.setup.build import Setting, build, usual_capacity
+from hcloud.sim.setup.fitting import Room
+from hcloud.sim.setup.prepare import tasks_of
+from hcloud.sim.setup.scenarios import SECONDS, scenario
+from hcloud.sim.setup.shop import Wanted, open_shop
+from hcloud.usecases.prices.pricing import open_book
 
 ROUNDS = 3
 SAME = 1e-9
@@ -73,7 +73,7 @@ def whole_model(jobs: int) -> None:
     """The five strategies over the scenario, interleaved."""
     work, cloud = repeated(jobs), load_cloud("paper")
     shop = open_shop(open_book(), Wanted.paper())
-    simulate = compiled()["sim.engine.simulate"]
+    simulate = compiled()["sim.kernels.engine.simulate"]
     best: dict[str, float] = {}
     for _ in range(ROUNDS):
         for name, pool in POOLS.items():

@@ -19,10 +19,10 @@ import numpy as np
 import simpy
 
 from hcloud.model.workload import Jobs, Kind, Provenance
-from hcloud.readers.config import load_config
-from hcloud.usecases.sources import Flags, with_flags
-from hcloud.usecases.sweep import Prepared, Request, Watch, prepare, run_sweep
-from hcloud.usecases.sweep_engines import Engine, usable_cores
+from hcloud.readers.configuration.config import load_config
+from hcloud.usecases.studies.sweep import Prepared, Request, Watch, prepare, run_sweep
+from hcloud.usecases.studies.sweep_engines import Engine, usable_cores
+from hcloud.usecases.workloads.sources import Flags, with_flags
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 LOADS, SPIN_UPS = "0,0.2,0.4,0.6,0.8", "x0.5,x1,x2,x3,x4"

@@ -25,22 +25,22 @@ import numpy as np
 
 from hcloud.catalog.book import PriceBook
 from hcloud.control.session import Session
-from hcloud.model.decision import Decision
-from hcloud.model.event import Arrival, Event
+from hcloud.model.running.decision import Decision
+from hcloud.model.running.event import Arrival, Event
 from hcloud.readers.clouds import load_cloud
-from hcloud.readers.prices.bundled import load_bundled
+from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.build import Setting
-from hcloud.sim.compiled import compiled
-from hcloud.sim.fitting import Room
-from hcloud.sim.prepare import Tasks, tasks_of
+from hcloud.sim.kernels.compiled import compiled
 from hcloud.sim.run import run
-from hcloud.sim.scenarios import scenario
-from hcloud.sim.shop import Wanted, open_shop
+from hcloud.sim.setup.build import Setting
+from hcloud.sim.setup.fitting import Room
+from hcloud.sim.setup.prepare import Tasks, tasks_of
+from hcloud.sim.setup.scenarios import scenario
+from hcloud.sim.setup.shop import Wanted, open_shop
 from hcloud.store.events import decision_document, event_document, to_line
 from hcloud.store.journal import Journal
-from hcloud.usecases.decide import Stream
-from hcloud.usecases.journal import journal_entries, setup_of_run
+from hcloud.usecases.live.decide import Stream
+from hcloud.usecases.studies.journal import journal_entries, setup_of_run
 
 SEED, POOL = 42, 14
 P99_GOAL, RATE_GOAL = 100.0, 20_000.0

@@ -20,11 +20,11 @@ from typing import NamedTuple
 import numpy as np
 
 from hcloud.classify.classifier import Limits, Options, Trained
-from hcloud.classify.evaluation import Held, Protocol, at_random, held_out_rows, with_error_limit
 from hcloud.classify.factorize import Factors, fit
 from hcloud.classify.matrix import Floats, Ints, Matrix, matrix_of, natural
-from hcloud.model.profile import Aspect
-from hcloud.readers.profiles import load_corpus
+from hcloud.model.measured.profile import Aspect
+from hcloud.readers.applications.profiles import load_corpus
+from hcloud.research.evaluation import Held, Protocol, at_random, held_out_rows, with_error_limit
 
 ROOT = Path(__file__).parents[1]
 DRAWS, ENTRIES = range(10), 2

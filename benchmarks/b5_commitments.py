@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.demand import pool_demand
-from hcloud.planning.reserve import CommitmentKind, optimal_reserve
+from hcloud.planning.reserving.reserve import CommitmentKind, optimal_reserve
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -31,19 +31,19 @@ from pathlib import Path
 import numpy as np
 
 from hcloud.model.catalog import Provider
-from hcloud.model.strategy import Mechanism, Origin, Parameter, Strategy, Value
+from hcloud.model.running.strategy import Mechanism, Origin, Parameter, Strategy, Value
 from hcloud.model.workload import Jobs, Kind, Provenance
-from hcloud.planning.demand import demand_of
+from hcloud.planning.forecasting.demand import demand_of
 from hcloud.policy.records import Reals
 from hcloud.readers.clouds import load_cloud
-from hcloud.readers.prices.bundled import load_bundled
+from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
 from hcloud.readers.workloads import read_workload
-from hcloud.sim.bound import arrived, lower_bound
-from hcloud.sim.measure import measure
-from hcloud.sim.shop import Shop, Wanted, open_shop
+from hcloud.research.bound import arrived, lower_bound
+from hcloud.sim.outcomes.measure import measure
+from hcloud.sim.setup.shop import Shop, Wanted, open_shop
 from hcloud.units import SECONDS_PER_HOUR
-from hcloud.usecases.simulation import Study, simulate_once, tasks_for
+from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for
 
 DAY, DAYS, JOBS_A_DAY = 86_400, 8, 285_000
 SEED = 2026

@@ -12,10 +12,10 @@ import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from hcloud.sim.studies.bench import HIGH, LOW, Bench, Case
-from hcloud.sim.studies.quality import Calibrated, calibrated
-from hcloud.sim.variation import parse_axis, varied_cloud
-from hcloud.usecases.reproduce import open_bench
+from hcloud.research.reproduce import open_bench
+from hcloud.research.studies.bench import HIGH, LOW, Bench, Case
+from hcloud.research.studies.quality import Calibrated, calibrated
+from hcloud.sim.setup.variation import parse_axis, varied_cloud
 
 SLOWER, LOW_TAIL, HIGH_TAIL = 2.2, 24.0, 42.0
 STEPS = 8

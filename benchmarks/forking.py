@@ -32,8 +32,9 @@ SDKS = {
     ),
 }
 VERBS = (
-    "hcloud.cli.main", "hcloud.cli.apply", "hcloud.cli.destroy", "hcloud.cli.plan", "hcloud.cli.recover",
-    "hcloud.usecases.apply", "hcloud.usecases.live_plan", "hcloud.usecases.recover",
+    "hcloud.cli.main", "hcloud.cli.live.apply", "hcloud.cli.live.destroy", "hcloud.cli.deciding.plan",
+    "hcloud.cli.live.recover",
+    "hcloud.usecases.live.apply", "hcloud.usecases.deciding.live_plan", "hcloud.usecases.live.recover",
 )  # fmt: skip
 _numbers: dict[int, int] = {}  # of the children that live, by process id
 LOOPBACK = ("127.", "::1", "localhost")

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from benchmarks.processes import Stage
-from hcloud.model.state import Intent
-from hcloud.planning.recall import unresolved
+from hcloud.model.holdings.state import Intent
+from hcloud.planning.changes.recall import unresolved
 
 
 class Fell(StrEnum):

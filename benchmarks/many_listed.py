@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from hcloud.usecases.fake import ACCOUNTS
+from hcloud.usecases.tools.fake import ACCOUNTS
 
 PEERS = {"aws": "boto3", "gcp": "google-cloud-compute", "azure": "azure-mgmt-compute"}
 

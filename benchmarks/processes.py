@@ -20,10 +20,10 @@ from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Faults, fault_plan
 from hcloud.fake.ledger import Ledger, Rented, Request
 from hcloud.fake.server import Answer, FakeCloud, Received, Running
-from hcloud.model.live import TAG_PROJECT
-from hcloud.model.state import Conclusion, Intent, State
-from hcloud.store.state_file import FileStateStore
-from hcloud.usecases.fake import environment, made
+from hcloud.model.holdings.live import TAG_PROJECT
+from hcloud.model.holdings.state import Conclusion, Intent, State
+from hcloud.store.states.in_directory import FileStateStore
+from hcloud.usecases.tools.fake import environment, made
 
 CLOUDS = ("aws", "gcp", "azure")
 TYPES = {"aws": "m5.large", "gcp": "n2-standard-2", "azure": "Standard_D2s_v5"}

@@ -19,15 +19,15 @@ import numpy as np
 
 from hcloud.catalog.shapes import named_type
 from hcloud.model.catalog import BillingRule, Offer, OfferKey, Origin, Payment, Provider, PurchaseOption
-from hcloud.model.cloud import CloudModel
-from hcloud.model.strategy import Strategy, Value
+from hcloud.model.running.cloud import CloudModel
+from hcloud.model.running.strategy import Strategy, Value
 from hcloud.policy.records import Ints, Reals, column
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.build import Setting, build, usual_capacity
-from hcloud.sim.compiled import compiled
-from hcloud.sim.prepare import Tasks
-from hcloud.sim.shop import Rentable, Shop
+from hcloud.sim.kernels.compiled import compiled
+from hcloud.sim.setup.build import Setting, build, usual_capacity
+from hcloud.sim.setup.prepare import Tasks
+from hcloud.sim.setup.shop import Rentable, Shop
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def hcloud_run(queue: Queue) -> tuple[Callable[[], object], Callable[[], float]]
     tasks = Tasks(queue.submit, queue.submit, queue.duration, none, need, need, memory, vector, vector, zeros, none, {})
     setting = Setting(first_fit_strategy(), quiet_cloud(), _shop(queue), queue.servers, 1, samples=0)
     world = build(setting, tasks, usual_capacity(jobs, queue.servers, journal=False))
-    simulate = compiled()["sim.engine.simulate"]
+    simulate = compiled()["sim.kernels.engine.simulate"]
 
     def waited() -> float:
         return float((column(world.tasks, "began") - queue.submit).sum() / jobs)

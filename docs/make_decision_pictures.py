@@ -11,23 +11,23 @@ from typing import Any
 
 import altair as alt
 
-from hcloud.model.profile import Aspect
+from hcloud.model.measured.profile import Aspect
 from hcloud.policy.codes import LARGE, ON_DEMAND, QUEUE, RESERVED
 from hcloud.policy.compose import compose
 from hcloud.policy.limits import next_soft_limit
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.retention import keep_seconds
 from hcloud.policy.rules import Rules
+from hcloud.readers.applications.profiles import load_profile
 from hcloud.readers.bundle import bundled
-from hcloud.readers.config import Loaded, load_config
-from hcloud.readers.profiles import load_profile
+from hcloud.readers.configuration.config import Loaded, load_config
 from hcloud.readers.strategies import load_strategy
 from hcloud.store.profiles import save_profile
-from hcloud.usecases.classify import Request, classify_apps
-from hcloud.usecases.plan import make_plan
-from hcloud.usecases.sources import Flags, with_flags
+from hcloud.usecases.deciding.plan import make_plan
+from hcloud.usecases.measuring.classify import Request, classify_apps
+from hcloud.usecases.workloads.sources import Flags, with_flags
+from hcloud.views.deciding.plan_page import pictures
 from hcloud.views.page.drawn import standalone
-from hcloud.views.page.plan_page import pictures
 
 TARGET = Path(__file__).parent / "decides"
 TRACE = Path(__file__).parents[1] / "examples" / "own-trace" / "trace.csv"

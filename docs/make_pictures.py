@@ -12,19 +12,19 @@ from typing import Any
 import vl_convert
 from rich.console import Console
 
-from hcloud.model.plan import Plan
-from hcloud.readers.config import load_config
-from hcloud.usecases.plan import make_plan
-from hcloud.usecases.simulate import compare, strategies_named
-from hcloud.usecases.simulation import Asked, open_study
-from hcloud.usecases.sources import Flags, with_flags
+from hcloud.model.plans.plan import Plan
+from hcloud.readers.configuration.config import load_config
+from hcloud.usecases.deciding.plan import make_plan
+from hcloud.usecases.studies.simulate import compare, strategies_named
+from hcloud.usecases.studies.simulation import Asked, open_study
+from hcloud.usecases.workloads.sources import Flags, with_flags
 from hcloud.views.console import Terminal
-from hcloud.views.page.plan_page import plan_page
+from hcloud.views.deciding.plan import show_plan
+from hcloud.views.deciding.plan_charts_costs import front_picture
+from hcloud.views.deciding.plan_page import plan_page
 from hcloud.views.page.render import render
 from hcloud.views.pictures import save_drawn
-from hcloud.views.plan import show_plan
-from hcloud.views.plan_charts_costs import front_picture
-from hcloud.views.simulation_charts import picture_of
+from hcloud.views.studies.simulation_charts import picture_of
 
 HERE = Path(__file__).parent
 SIX_WEEKS = HERE.parent / "examples" / "six-weeks" / "hcloud.yaml"

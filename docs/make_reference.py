@@ -14,9 +14,9 @@ from reference_calls import what_it_touches
 from hcloud import errors
 from hcloud.cli.examples import ENVIRONMENT, EXAMPLES
 from hcloud.cli.main import VERBS, build
-from hcloud.readers.config import Config
-from hcloud.usecases.init import DURATION, KEYS, SECTIONS, KeyText, yaml_value
-from hcloud.usecases.init import EXAMPLES as LISTS
+from hcloud.readers.configuration.config import Config
+from hcloud.usecases.tools.init import DURATION, KEYS, SECTIONS, KeyText, yaml_value
+from hcloud.usecases.tools.init import EXAMPLES as LISTS
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 WRITTEN = "Written by `python docs/make_reference.py`; do not edit."

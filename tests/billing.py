@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
-from hcloud.catalog.billing import Tariff
+from hcloud.catalog.bills.billing import Tariff
 from hcloud.catalog.book import PriceBook
 from hcloud.model.catalog import (
     BillingRule,
@@ -18,7 +18,7 @@ from hcloud.model.catalog import (
     PurchaseOption,
     SustainedUse,
 )
-from hcloud.model.live import Commitment
+from hcloud.model.holdings.live import Commitment
 from hcloud.model.report import Usage
 
 D = Decimal

@@ -12,11 +12,11 @@ from fake_objects import ACCOUNT, BUCKET, FakeAzure, FakeGoogle, FakeStore, Kind
 
 from hcloud.control.ports import Crash
 from hcloud.fake.server import FakeCloud, Running
-from hcloud.store.bucket import Bucket
-from hcloud.store.bucket_address import Address, parse_address
-from hcloud.store.crash import go_on
-from hcloud.store.objects import ABSENT, ConditionError, Found, Marked, Objects, Writing
-from hcloud.store.state_bucket import BucketStateStore
+from hcloud.store.buckets.address import Address, parse_address
+from hcloud.store.buckets.bucket import Bucket
+from hcloud.store.buckets.objects import ABSENT, ConditionError, Found, Marked, Objects, Writing
+from hcloud.store.buckets.state_bucket import BucketStateStore
+from hcloud.store.files.crash import go_on
 
 PREFIX = "team/shop"
 STORES = ("s3", "gs", "azure")
@@ -130,7 +130,7 @@ class Amazon(Rig):
         self.environment = {"AWS_ENDPOINT_URL": url, **keys}
 
     def objects(self, bucket: str = BUCKET) -> Objects:
-        from hcloud.store.objects_s3 import S3Objects
+        from hcloud.store.buckets.s3 import S3Objects
 
         return S3Objects(bucket, self.client)
 
@@ -148,7 +148,7 @@ class Amazon(Rig):
         return [e["Key"] for e in self.client.list_objects_v2(Bucket=BUCKET).get("Contents", ())]
 
     def paged(self, number: int) -> Objects:
-        from hcloud.store.objects_s3 import S3Objects
+        from hcloud.store.buckets.s3 import S3Objects
 
         whole = self.client
 
@@ -203,7 +203,7 @@ class Google(Own):
     def objects(self, bucket: str = BUCKET) -> Objects:
         import requests
 
-        from hcloud.store.objects_gcs import GoogleObjects
+        from hcloud.store.buckets.gcs import GoogleObjects
 
         return GoogleObjects(bucket, requests.Session(), self.environment["STORAGE_EMULATOR_HOST"])
 
@@ -218,7 +218,7 @@ class Azure(Own):
     def objects(self, bucket: str = BUCKET) -> Objects:
         from azure.storage.blob import ContainerClient
 
-        from hcloud.store.objects_azure import AzureObjects
+        from hcloud.store.buckets.azure import AzureObjects
 
         written = self.environment["AZURE_STORAGE_CONNECTION_STRING"]
         made = ContainerClient.from_connection_string(written, bucket, retry_total=0)

@@ -11,8 +11,8 @@ import numpy as np
 from hcloud.catalog.book import PriceBook
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, Provider, PurchaseOption, SustainedUse
 from hcloud.model.workload import Demand, Provenance
-from hcloud.planning.candidates import Candidate
-from hcloud.planning.forecast import Forecast
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.forecasting.forecast import Forecast
 
 DAY = date(2026, 11, 1)
 ORIGIN = Origin("a test", DAY)

@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import Any
 
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.operation import Band, OperatingPoint
-from hcloud.model.plan import WhatIf
-from hcloud.model.plan_figures import NOTHING, DemandFigures, Part, PlanFigures, Stated
+from hcloud.model.plans.figures import NOTHING, DemandFigures, Part, PlanFigures, Stated
+from hcloud.model.plans.operation import Band, OperatingPoint
+from hcloud.model.plans.plan import WhatIf
 
 MADE = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DAY = date(2026, 11, 1)

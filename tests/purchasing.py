@@ -10,16 +10,16 @@ from pathlib import Path
 
 from hcloud.control.ports import Cloud
 from hcloud.fake.faults import FaultPlan, fault_plan
-from hcloud.fake.memory import MemoryCloud
-from hcloud.live.purchase import Gates, Ground, Purchased, execute
+from hcloud.fake.in_memory.memory import MemoryCloud
+from hcloud.live.buying.purchase import Gates, Ground, Purchased, execute
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CommitmentOrder
-from hcloud.model.purchase import Need, PurchasePlan, Wanted
-from hcloud.planning.purchase import Basis, key_of, purchase_plan
-from hcloud.planning.purchase_gates import Approval
-from hcloud.planning.purchase_history import History, history
+from hcloud.model.holdings.live import CommitmentOrder
+from hcloud.model.holdings.purchase import Need, PurchasePlan, Wanted
+from hcloud.planning.purchases.gates import Approval
+from hcloud.planning.purchases.history import History, history
+from hcloud.planning.purchases.purchase import Basis, key_of, purchase_plan
 from hcloud.store.purchase_file import sealed
-from hcloud.store.purchases import PurchaseLedger
+from hcloud.store.records.purchases import PurchaseLedger
 from hcloud.units import cents, plain
 
 OPTIONS = {

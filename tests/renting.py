@@ -15,13 +15,13 @@ from purchasing import OPEN, approved, go_on
 
 from hcloud.catalog.book import PriceBook
 from hcloud.fake.bill import Bill, Tariff, bill
-from hcloud.fake.memory import MemoryCloud
+from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.tariffs import tariff_of
-from hcloud.live.apply import apply, destroy, ends_of_all
-from hcloud.live.guards import Approval
+from hcloud.live.applying.apply import apply, destroy, ends_of_all
+from hcloud.live.applying.guards import Approval
+from hcloud.live.applying.outcome import Outcome
+from hcloud.live.buying.purchase import Ground, execute
 from hcloud.live.observe import observe
-from hcloud.live.outcome import Outcome
-from hcloud.live.purchase import Ground, execute
 from hcloud.live.site import Site
 from hcloud.model.catalog import (
     BillingRule,
@@ -33,24 +33,24 @@ from hcloud.model.catalog import (
     Provider,
     PurchaseOption,
 )
-from hcloud.model.change import Slot
-from hcloud.model.live import CommitmentOrder
-from hcloud.model.purchase import Need, Wanted
+from hcloud.model.holdings.change import Slot
+from hcloud.model.holdings.live import CommitmentOrder
+from hcloud.model.holdings.purchase import Need, Wanted
+from hcloud.model.holdings.state import State
 from hcloud.model.report import Period
-from hcloud.model.state import State
-from hcloud.planning.diff import changes
-from hcloud.planning.purchase import Basis, key_of, purchase_plan
-from hcloud.planning.purchase_history import history
-from hcloud.planning.report import Report
-from hcloud.planning.slots import Place
-from hcloud.readers.config import load_config
+from hcloud.planning.changes.diff import changes
+from hcloud.planning.changes.slots import Place
+from hcloud.planning.purchases.history import history
+from hcloud.planning.purchases.purchase import Basis, key_of, purchase_plan
+from hcloud.planning.reports.report import Report
+from hcloud.readers.configuration.config import load_config
 from hcloud.store.purchase_file import sealed
-from hcloud.store.purchases import PurchaseLedger
-from hcloud.store.state_file import FileStateStore
+from hcloud.store.records.purchases import PurchaseLedger
+from hcloud.store.states.in_directory import FileStateStore
 from hcloud.units import HOURS_PER_YEAR
-from hcloud.usecases.live_ground import FAKE, LiveGround
-from hcloud.usecases.report import Asked, Span
-from hcloud.usecases.report_live import report_of_live
+from hcloud.usecases.live.ground import FAKE, LiveGround
+from hcloud.usecases.reports.of_live import report_of_live
+from hcloud.usecases.reports.report import Asked, Span
 
 ORIGIN = Origin("the fake itself", date(2026, 11, 21))
 LINEAGE = "0123456789abcdef" * 2

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from showing import EVENTS, NOW, Said, laid_out, said, standing_in, steady
 
-from hcloud.fake.memory import MemoryCloud
-from hcloud.fake.memory_file import go_on_from, keep
+from hcloud.fake.in_memory.file import go_on_from, keep
+from hcloud.fake.in_memory.memory import MemoryCloud
 
 AT = ("--now", NOW)
 AS_PLANNED = ("-s", "HF", "--provider", "aws", "--vcpus", "16", "--pool", "3")

@@ -120,7 +120,9 @@ def standing_in(directory: Path, columns: int) -> Iterator[None]:
         patch.setenv("XDG_CONFIG_HOME", str(directory / "config"))
         patch.setenv("COLUMNS", str(columns))
         patch.setenv("TERM", "dumb")
-        patch.setattr("hcloud.sim.compiled.is_first_use", lambda entry: False)  # what the last run left in the cache
+        patch.setattr(
+            "hcloud.sim.kernels.compiled.is_first_use", lambda entry: False
+        )  # what the last run left in the cache
         patch.chdir(directory)
         yield
 

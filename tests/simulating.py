@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from hcloud.model.strategy import Parameter, Strategy, Value
+from hcloud.model.running.strategy import Parameter, Strategy, Value
 from hcloud.model.workload import Jobs, Provenance
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.build import Setting, build, usual_capacity
-from hcloud.sim.fitting import Room
-from hcloud.sim.prepare import Tasks, tasks_of
-from hcloud.sim.scenarios import scenario
-from hcloud.sim.shop import Shop, Wanted, open_shop
-from hcloud.sim.world import World
-from hcloud.usecases.pricing import open_book
+from hcloud.sim.kernels.world import World
+from hcloud.sim.setup.build import Setting, build, usual_capacity
+from hcloud.sim.setup.fitting import Room
+from hcloud.sim.setup.prepare import Tasks, tasks_of
+from hcloud.sim.setup.scenarios import scenario
+from hcloud.sim.setup.shop import Shop, Wanted, open_shop
+from hcloud.usecases.prices.pricing import open_book
 
 Row = tuple[float, float, float, float, int]
 

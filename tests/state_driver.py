@@ -24,10 +24,10 @@ from states import LINEAGE, a_conclusion, a_record, an_end, an_intent
 
 from hcloud.control.ports import Crash, MendableStore
 from hcloud.errors import HcloudError
-from hcloud.model.state import Intent, State
-from hcloud.store.crash import KILLED_EXIT, CrashAt, go_on
-from hcloud.store.intents import open_numbers
-from hcloud.usecases.state import open_store
+from hcloud.model.holdings.state import Intent, State
+from hcloud.store.files.crash import KILLED_EXIT, CrashAt, go_on
+from hcloud.store.records.intents import open_numbers
+from hcloud.usecases.live.state import open_store
 
 NOBODY = 65534
 Tell = Callable[[str, object], None]

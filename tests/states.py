@@ -14,10 +14,10 @@ import pytest
 from hcloud.control.ports import StateStore
 from hcloud.errors import InputError
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CommitmentOrder, CommitmentQuote, Launch, Machine, MachineState, Owner, Scope
-from hcloud.model.state import Conclusion, Deed, Intent, Record, Result, State
-from hcloud.store.disk import Disk
-from hcloud.store.state_file import FileStateStore
+from hcloud.model.holdings.live import CommitmentOrder, CommitmentQuote, Launch, Machine, MachineState, Owner, Scope
+from hcloud.model.holdings.state import Conclusion, Deed, Intent, Record, Result, State
+from hcloud.store.files.disk import Disk
+from hcloud.store.states.in_directory import FileStateStore
 
 LINEAGE = "0123456789abcdef" * 2
 OTHER_LINEAGE = "fedcba9876543210" * 2

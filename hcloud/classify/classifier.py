@@ -15,7 +15,17 @@ from hcloud.classify.factorize import Factors, fit, taught_by
 from hcloud.classify.matrix import Floats, Ints, Matrix
 from hcloud.classify.monotone import rising_along
 from hcloud.classify.probing import Missing, next_probe
-from hcloud.model.profile import Aspect, Estimate, Measured, Neighbour, Predicted, Probe, Profile, Row, ruled_out
+from hcloud.model.measured.profile import (
+    Aspect,
+    Estimate,
+    Measured,
+    Neighbour,
+    Predicted,
+    Probe,
+    Profile,
+    Row,
+    ruled_out,
+)
 
 Fold = Callable[[Factors, Ints, Floats], Floats]
 """Completes a row: ``ridge.fold`` or ``sgd.fold``."""

@@ -11,7 +11,7 @@ import numpy as np
 from hcloud.classify.calibration import OFFSET, HeldOut
 from hcloud.classify.factorize import Factors
 from hcloud.classify.matrix import Floats, Ints, Matrix, Scale, legal, refuse, scale_of
-from hcloud.model.profile import Measured
+from hcloud.model.measured.profile import Measured
 
 _WIDTH = 2 * 1.96
 """Standard deviations in a 95 % interval."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from hcloud.classify.classifier import Trained, train
 from hcloud.classify.matrix import Matrix
-from hcloud.model.profile import Predicted
+from hcloud.model.measured.profile import Predicted
 
 MISCLASSIFIED = 0.20
 """A relative difference that counts as a misclassification (Quasar §4 uses 20 % for stragglers; here ours)."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from hcloud.classify.matrix import natural
 from hcloud.errors import EvidenceError
-from hcloud.model.profile import RESOURCES, Aspect, Estimate, Row
+from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, Row
 
 MOST = 99
 """The largest entry of a vector: two decimal digits, since 100 would carry over in the encoding of quality."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from hcloud.model.profile import RESOURCES, Aspect, Profile
+from hcloud.model.measured.profile import RESOURCES, Aspect, Profile
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]

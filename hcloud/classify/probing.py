@@ -11,7 +11,7 @@ from hcloud.classify import ridge
 from hcloud.classify.evidence import Evidence
 from hcloud.classify.factorize import Factors
 from hcloud.classify.matrix import Floats, Matrix
-from hcloud.model.profile import Probe
+from hcloud.model.measured.profile import Probe
 
 REFERENCE_SHARE = 0.5
 """The reference is asked for first unless it tells less than this share of what the best column tells for its cost

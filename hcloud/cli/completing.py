@@ -78,7 +78,7 @@ def _clouds_named(before: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _priced(which: str) -> Offer:
     def offer(before: Mapping[str, Any], incomplete: str) -> Iterator[str]:
-        from hcloud.readers.prices import names
+        from hcloud.readers.prices.shipped import names
 
         for cloud in _clouds_named(before):
             yield from getattr(names, which)(cloud)
@@ -116,13 +116,13 @@ def _profiled(before: Mapping[str, Any], incomplete: str) -> list[str]:
 
 
 def _resources(before: Mapping[str, Any], incomplete: str) -> tuple[str, ...]:
-    from hcloud.model.profile import RESOURCES
+    from hcloud.model.measured.profile import RESOURCES
 
     return (*RESOURCES, "none")
 
 
 def _aspects(before: Mapping[str, Any], incomplete: str) -> list[str]:
-    from hcloud.model.profile import Aspect
+    from hcloud.model.measured.profile import Aspect
 
     return [aspect.value for aspect in Aspect]
 

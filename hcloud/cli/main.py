@@ -17,7 +17,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from hcloud import __version__
 from hcloud.cli.examples import give_examples, root_epilog
-from hcloud.cli.verb_groups import GROUPS, group_of, name_no_type_of_flags
+from hcloud.cli.verb_groups import GROUPS, group_of, module_of, name_no_type_of_flags
 
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
@@ -101,7 +101,7 @@ class LazyGroup(TyperGroup):
         """The verb's command; a name and a line of help stand in for it while verbs are listed."""
         if self.listing or cmd_name not in VERBS:
             return self.commands.get(cmd_name)
-        module = importlib.import_module(f"hcloud.cli.{cmd_name}")
+        module = importlib.import_module(module_of(cmd_name))
         command = typer.main.get_command(module.app)
         command.params = [p for p in command.params if p.name not in ("install_completion", "show_completion")]
         give_examples(command, cmd_name)

@@ -14,8 +14,8 @@ from hcloud.units import machines
 
 if TYPE_CHECKING:
     from hcloud.model.catalog import Provider
-    from hcloud.usecases.own_fleet import Opened
-    from hcloud.usecases.simulation import Study
+    from hcloud.usecases.deciding.own_fleet import Opened
+    from hcloud.usecases.studies.simulation import Study
     from hcloud.views.console import Terminal
 
 
@@ -50,7 +50,7 @@ def provider_named(name: str) -> Provider:
 def tell_first_use(terminal: Terminal, jobs: int | None = None) -> None:
     """Say beforehand that the simulator is about to be compiled, since it is slow until then; few ``jobs`` do not
     need that."""
-    from hcloud.sim.compiled import ENGINE, PLAIN_JOBS, is_first_use
+    from hcloud.sim.kernels.compiled import ENGINE, PLAIN_JOBS, is_first_use
 
     if (jobs is None or jobs > PLAIN_JOBS) and is_first_use(ENGINE):
         terminal.note("the simulator is compiled in the background, once; until then it runs more slowly")
@@ -58,7 +58,7 @@ def tell_first_use(terminal: Terminal, jobs: int | None = None) -> None:
 
 def tell_study(study: Study, terminal: Terminal, *, named: bool) -> None:
     """Say in which cloud a trace is run where none was ``named``, and whose jobs were fitted to a profile or not."""
-    from hcloud.planning.needs import KEY
+    from hcloud.planning.forecasting.needs import KEY
 
     if not named and study.scenario is None and study.cloud.name == "paper":
         terminal.note("run in the cloud of the HCloud study, at its prices; --provider names one of today's")
@@ -98,8 +98,8 @@ def opened_plan(asked: Simulating, cloud: Sequence[object], seed: int | None, at
     whatever else is not to be said beside a plan."""
     from dataclasses import replace
 
-    from hcloud.readers.config import load_config
-    from hcloud.usecases.own_fleet import open_planned, refuse_beside_a_plan
+    from hcloud.readers.configuration.config import load_config
+    from hcloud.usecases.deciding.own_fleet import open_planned, refuse_beside_a_plan
 
     model, ratio, pool, profiled = cloud
     refuse_beside_a_plan(
@@ -132,9 +132,9 @@ def opened_study(
 ) -> Study:
     """The study that flags and configuration ask for; ``cloud`` is the model, the price ratio, whether jobs are
     profiled, and whether those that fit no type are dropped."""
-    from hcloud.readers.config import load_config
-    from hcloud.usecases.simulation import Asked, open_study
-    from hcloud.usecases.sources import Flags, with_flags
+    from hcloud.readers.configuration.config import load_config
+    from hcloud.usecases.studies.simulation import Asked, open_study
+    from hcloud.usecases.workloads.sources import Flags, with_flags
 
     flags = Flags(
         workload=asked.workload,

@@ -5,15 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+ROOMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "tools": ("Tools", ("demo", "init", "validate", "doctor", "fake", "iam")),
+    "deciding": ("Decide", ("plan", "explain", "page", "diff", "policy")),
+    "studies": ("Study", ("simulate", "compare", "sweep", "strategy")),
+    "live": ("Live", ("decide", "apply", "status", "drift", "destroy", "gc", "recover", "state")),
+    "commitments": ("Commitments", ("commit",)),
+    "reports": ("Reports", ("report",)),
+    "measuring": ("Measure", ("profile", "classify")),
+    "prices": ("Prices and workloads", ("pricing",)),
+    "workloads": ("Prices and workloads", ("workload",)),
+    "research": ("Research", ("reproduce",)),
+}
+"""The packages of this one with the title of their verbs, and the verbs; use cases and views have the same packages."""
+
 GROUPS: Mapping[str, tuple[str, ...]] = {
-    "Begin": ("demo", "init", "validate", "doctor", "fake", "iam"),
-    "Decide": ("plan", "explain", "page", "diff", "policy", "simulate", "compare", "sweep", "decide"),
-    "Run": ("apply", "commit", "destroy", "gc", "recover"),
-    "Look": ("status", "drift", "report", "state"),
-    "Measure": ("profile", "classify", "workload", "pricing"),
-    "Research": ("strategy", "reproduce"),
+    title: tuple(verb for other, verbs in ROOMS.values() if other == title for verb in verbs)
+    for title, _ in ROOMS.values()
 }
 """Every verb is in one group; a test holds that."""
+
+
+def module_of(verb: str) -> str:
+    """The module that has a verb."""
+    return next(f"hcloud.cli.{room}.{verb}" for room, (_, verbs) in ROOMS.items() if verb in verbs)
 
 
 def group_of(verb: str) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hcloud.model.decision import Action, Decision, Declined
+from hcloud.model.running.decision import Action, Decision, Declined
 from hcloud.policy import codes
 from hcloud.policy.mapping import Situation
 from hcloud.policy.quality import SCALE

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from hcloud.model.live import (
+from hcloud.model.holdings.live import (
     Commitment,
     CommitmentOrder,
     CommitmentQuote,
@@ -19,8 +19,8 @@ from hcloud.model.live import (
     Scope,
     Terminated,
 )
+from hcloud.model.holdings.state import Conclusion, Intent, LockInfo, Remains, State
 from hcloud.model.report import Usage
-from hcloud.model.state import Conclusion, Intent, LockInfo, Remains, State
 
 Crash = Callable[[str], None]
 """Called at every point at which a crash would be interesting, with its name (``apply.intent.fsynced``): tests end the

@@ -12,8 +12,8 @@ from typing import Any
 from hcloud.control.decode import Facts, Order, Setup, decide
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, STARTING, UP
 from hcloud.control.tables import Tables, encoded
-from hcloud.model.decision import Decision
-from hcloud.model.event import (
+from hcloud.model.running.decision import Decision
+from hcloud.model.running.event import (
     UNKNOWN,
     Arrival,
     BelowQos,
@@ -34,7 +34,8 @@ LONGEST_GAP = 366 * 86400.0
 """Seconds between two events at most: a slip of the clock's unit would otherwise fire billions of control periods."""
 
 FINISHES, STARTS, TAKEN, EXPIRES, LOOKS, CHECKS, PERIOD, _SAMPLED, ARRIVES, PASSED = range(10)
-"""The order of equal times: the engine's (:mod:`hcloud.sim.world`), and after it what the clock alone brings."""
+"""The order of equal times: the engine's (:mod:`hcloud.sim.kernels.world`), and after it what the clock alone
+brings."""
 _RANKS = {Completion: FINISHES, Ready: STARTS, Interruption: TAKEN, BelowQos: CHECKS, Arrival: ARRIVES, Clock: PASSED}
 _SAMPLE_RANKS = {During.COMPLETION: FINISHES, During.READY: STARTS, During.WATCH: LOOKS, During.ARRIVAL: ARRIVES}
 
@@ -53,7 +54,8 @@ class Instance:
 
 
 class Session:
-    """One controller and its state. ``kernels`` are plain or compiled (``hcloud.sim.compiled``); the answers agree.
+    """One controller and its state. ``kernels`` are plain or compiled (``hcloud.sim.kernels.compiled``); the answers
+    agree.
 
     ``watch`` is called with a job's row and the time when a job has come and nothing is decided about it yet.
     """

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hcloud.control.decode import Setup
 from hcloud.control.state import Command, Desk, Job, Kind, new_control
-from hcloud.model.event import Arrival
+from hcloud.model.running.event import Arrival
 from hcloud.policy.codes import MAP_RESERVED
 from hcloud.policy.records import Table, column, numpy_type, table
 from hcloud.policy.rules import Rules

@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import Any, cast
 
 from hcloud.fake.bill import Tariff, bill
-from hcloud.fake.memory import MemoryCloud
-from hcloud.fake.memory_bill import MemoryTariff
+from hcloud.fake.in_memory.bill import MemoryTariff
+from hcloud.fake.in_memory.memory import MemoryCloud
 
 _TARIFFS = {"aws": "AwsTariff", "gcp": "GoogleTariff", "azure": "AzureTariff"}
 

@@ -15,13 +15,13 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
-from hcloud.live.guards import Approval
+from hcloud.live.applying.guards import Approval
 from hcloud.live.observe import check_scope, examined, observe
 from hcloud.live.site import Site
-from hcloud.model.live import PROTECTED_TAG, TAG_EXPIRES, TAG_PROJECT, Machine, Terminated
-from hcloud.model.state import Conclusion, Deed, Intent, Record, Result, State
-from hcloud.planning.recall import adopted
-from hcloud.planning.standing import GRACE
+from hcloud.model.holdings.live import PROTECTED_TAG, TAG_EXPIRES, TAG_PROJECT, Machine, Terminated
+from hcloud.model.holdings.state import Conclusion, Deed, Intent, Record, Result, State
+from hcloud.planning.changes.recall import adopted
+from hcloud.planning.changes.standing import GRACE
 
 EXPIRY_FORM = "%Y%m%dt%Hz"
 

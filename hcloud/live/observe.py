@@ -10,11 +10,11 @@ from hcloud.control.ports import StateStore
 from hcloud.errors import InputError, StaleError
 from hcloud.live.patience import Patience
 from hcloud.live.site import Site
-from hcloud.model.change import Observed
-from hcloud.model.live import TAG_PROJECT, Machine, Scope
-from hcloud.model.state import Conclusion, Deed, Intent, State
-from hcloud.planning.recall import replayed, unresolved, up_to_date
-from hcloud.planning.standing import GRACE, is_overdue
+from hcloud.model.holdings.change import Observed
+from hcloud.model.holdings.live import TAG_PROJECT, Machine, Scope
+from hcloud.model.holdings.state import Conclusion, Deed, Intent, State
+from hcloud.planning.changes.recall import replayed, unresolved, up_to_date
+from hcloud.planning.changes.standing import GRACE, is_overdue
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from hcloud.control.ports import MendableStore
 from hcloud.errors import HcloudError, InputError, StaleError, UsageError
-from hcloud.live.ending import GROWTH
+from hcloud.live.applying.ending import GROWTH
 from hcloud.live.observe import check_scope, examined
 from hcloud.live.patience import Patience
 from hcloud.live.site import Site, Step
-from hcloud.model.live import TAG_PROJECT, Machine, Scope
-from hcloud.model.state import Remains, State
-from hcloud.planning.recall import adopted, up_to_date, with_records
-from hcloud.planning.standing import GRACE
+from hcloud.model.holdings.live import TAG_PROJECT, Machine, Scope
+from hcloud.model.holdings.state import Remains, State
+from hcloud.planning.changes.recall import adopted, up_to_date, with_records
+from hcloud.planning.changes.standing import GRACE
 
 GENERATIONS_LOST = 1000
 """Ours: so many plans are taken to be forgotten, so that no order of before is ever taken for a new one."""

@@ -11,7 +11,7 @@ from hcloud.control.ports import Clock, Cloud, Crash, StateStore
 from hcloud.errors import HcloudError
 from hcloud.live.patience import Limits, Patience, at_the_latest
 from hcloud.live.sold_out import SoldOut
-from hcloud.model.state import State
+from hcloud.model.holdings.state import State
 
 WORKERS = 4  # ours: orders of different addresses under way at the same time
 

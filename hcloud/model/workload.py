@@ -91,10 +91,10 @@ class Jobs:
     ``submit`` and ``duration`` in seconds (submit from the trace's own origin), ``cores`` in vCPUs, ``memory`` in GiB,
     ``gpus`` in devices, ``kind`` as :class:`Kind`, ``app`` as index into ``apps`` (-1: none), ``qos`` as index into
     ``qos_classes`` (-1: none). ``vectors`` holds the interference vectors that are known, by application: 0..99 for
-    each resource of :data:`hcloud.model.profile.RESOURCES`; ``vector_errors`` the standard deviation of each entry, in
-    points, where one is known. ``performance`` is what is known of it on instance types, by application and type, more
-    is better. ``window`` is the part of the trace that counts where the user states it; ``recorded_until`` the second
-    at which the trace says that its record ends. ``ids`` are the trace's own names of its jobs, as UTF-8;
+    each resource of :data:`hcloud.model.measured.profile.RESOURCES`; ``vector_errors`` the standard deviation of each
+    entry, in points, where one is known. ``performance`` is what is known of it on instance types, by application and
+    type, more is better. ``window`` is the part of the trace that counts where the user states it; ``recorded_until``
+    the second at which the trace says that its record ends. ``ids`` are the trace's own names of its jobs, as UTF-8;
     ``divisible`` says of each whether it may be split over several machines: 1 yes, 0 no, -1 nothing.
     """
 

@@ -15,26 +15,26 @@ import numpy as np
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import Offer
-from hcloud.model.plan import Refusal
+from hcloud.model.plans.plan import Refusal
 from hcloud.model.workload import Demand
-from hcloud.planning.apart import Leanest, not_held
-from hcloud.planning.candidates import Candidate, find_candidates
-from hcloud.planning.evaluate import (
+from hcloud.planning.fleets.apart import Leanest, not_held
+from hcloud.planning.fleets.candidates import Candidate, find_candidates
+from hcloud.planning.fleets.evaluate import (
     Evaluation,
     evaluate,
     fill,
 )
-from hcloud.planning.fleet import Fleet, serve
-from hcloud.planning.forecast import Forecast, repeating
-from hcloud.planning.futures import draw_futures
-from hcloud.planning.mix import lower_bound, mixed_reserve, useful_types
-from hcloud.planning.options import Asked, Option, Parts, divide, find_options, ladders_of, plain_parts, together
-from hcloud.planning.owned import Owned
-from hcloud.planning.packing import Running
-from hcloud.planning.risk import SCALES, Span, Spread, changed, scaled, spread
-from hcloud.planning.rivals import NEAREST, Chosen, Fall, Rival, fall, region_of, rivals, spot_fleet
+from hcloud.planning.fleets.fleet import Fleet, serve
+from hcloud.planning.fleets.mix import lower_bound, mixed_reserve, useful_types
+from hcloud.planning.fleets.options import Asked, Option, Parts, divide, find_options, ladders_of, plain_parts, together
+from hcloud.planning.fleets.owned import Owned
+from hcloud.planning.fleets.sizes import Ladder, stated
+from hcloud.planning.forecasting.forecast import Forecast, repeating
+from hcloud.planning.forecasting.packing import Running
+from hcloud.planning.risks.futures import draw_futures
+from hcloud.planning.risks.risk import SCALES, Span, Spread, changed, scaled, spread
+from hcloud.planning.risks.rivals import NEAREST, Chosen, Fall, Rival, fall, region_of, rivals, spot_fleet
 from hcloud.planning.settings import PlanSettings
-from hcloud.planning.sizes import Ladder, stated
 from hcloud.units import HOURS_PER_MONTH
 
 if TYPE_CHECKING:

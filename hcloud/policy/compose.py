@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_type_hints
 
-from hcloud.model.strategy import RULES, Mechanism, Strategy
+from hcloud.model.running.strategy import RULES, Mechanism, Strategy
 from hcloud.policy.codes import BEST_FIT, FIRST_FIT, LEAST_LOADED
 from hcloud.policy.quality import SCALE
 from hcloud.policy.rules import Rules

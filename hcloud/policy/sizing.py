@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from hcloud.model.strategy import Mechanism
+from hcloud.model.running.strategy import Mechanism
 
 _ROUNDING: dict[str, Callable[[float], int]] = {"up": math.ceil, "down": math.floor, "nearest": round}
 

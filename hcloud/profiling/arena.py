@@ -7,14 +7,14 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hcloud.model.app import Shape
+from hcloud.model.measured.app import Shape
 from hcloud.profiling import cage as cages
 from hcloud.profiling.bench import Stand
 from hcloud.profiling.cage import GIB, Cage, Hierarchy
 from hcloud.profiling.guard import Guard
 from hcloud.profiling.injectors import Ground, Injector, Stressor
-from hcloud.profiling.orphans import PREFIX
 from hcloud.profiling.place import Layout, Place, TrialError, layout, start
+from hcloud.profiling.programs.orphans import PREFIX
 
 NETWORK_RATE = "2gbit"  # ours: slow enough that one core's flows fill it
 _NETWORK = (

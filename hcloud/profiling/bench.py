@@ -15,13 +15,13 @@ from urllib.error import HTTPError, URLError
 from urllib.request import ProxyHandler, build_opener
 
 from hcloud.errors import UsageError
-from hcloud.model.app import App, Completion, HttpLoad, LoadCommand, Printed, Ready
 from hcloud.model.json_text import parsed
-from hcloud.model.profile import Metric
+from hcloud.model.measured.app import App, Completion, HttpLoad, LoadCommand, Printed, Ready
+from hcloud.model.measured.profile import Metric
 from hcloud.model.workload import Kind
-from hcloud.profiling import load, orphans
 from hcloud.profiling.guard import Guard
 from hcloud.profiling.place import Place, Running, TooSlowError, TrialError, start
+from hcloud.profiling.programs import load, orphans
 
 _LOOK_EVERY = 0.002
 _READY_EVERY = 0.02

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hcloud.profiling import orphans
+from hcloud.profiling.programs import orphans
 
 PERIOD_US = 20_000  # ours: shorter than the kernel's 100 ms, so that a throttled stressor does not come in long bursts
 LEAST_QUOTA_US = 1_000  # the kernel takes no less

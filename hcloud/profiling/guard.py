@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from hcloud.profiling import orphans
+from hcloud.profiling.programs import orphans
 
 _WATCHER_PATIENCE = 3 * orphans.PATIENCE
 

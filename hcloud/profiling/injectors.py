@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from hcloud.profiling import kernels
 from hcloud.profiling.cage import Cage
 from hcloud.profiling.guard import Guard
 from hcloud.profiling.place import Place, Running, TrialError, start
+from hcloud.profiling.programs import kernels
 
 BUILT_IN = "built-in"
 STRESS_NG = "stress-ng"

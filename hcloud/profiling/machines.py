@@ -15,10 +15,10 @@ from pathlib import Path
 import hcloud
 from hcloud.control.ports import Size
 from hcloud.errors import HcloudError
-from hcloud.profiling import orphans
 from hcloud.profiling.cage import GIB, Cage, Hierarchy, this_machine
 from hcloud.profiling.guard import Guard
 from hcloud.profiling.place import memory_gib, own_cores
+from hcloud.profiling.programs import orphans
 
 MARK = "HYC_MACHINE"
 GROUP = "hyc-machine-"

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from hcloud import __version__
 from hcloud.errors import HcloudError, UsageError
 from hcloud.installation import pinned_source, requirement
-from hcloud.model.app import App, Completion, HttpLoad, Printed
 from hcloud.model.json_text import parsed
-from hcloud.model.profile import Metric
+from hcloud.model.measured.app import App, Completion, HttpLoad, Printed
+from hcloud.model.measured.profile import Metric
 from hcloud.model.workload import Kind
 
 LARGEST_SCRIPT = 16_384

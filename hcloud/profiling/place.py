@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import IO
 
 from hcloud.errors import HcloudError
-from hcloud.profiling import launcher
 from hcloud.profiling.cage import GIB, Cage, own_limit
 from hcloud.profiling.guard import Guard
+from hcloud.profiling.programs import launcher
 
 _END_PATIENCE = 5.0
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from hcloud.errors import UsageError
-from hcloud.model.app import App, Shape
-from hcloud.model.profile import OUT_OF_MEMORY, RESOURCES, Aspect, Failed, Measured, Profile
+from hcloud.model.measured.app import App, Shape
+from hcloud.model.measured.profile import OUT_OF_MEMORY, RESOURCES, Aspect, Failed, Measured, Profile
 from hcloud.model.workload import Kind
 from hcloud.profiling import place, selfcheck
 from hcloud.profiling.arena import Arena

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from hcloud.model.profile import Metric
+from hcloud.model.measured.profile import Metric
 from hcloud.profiling.bench import Bench, Reading
 from hcloud.profiling.injectors import Injector, Work
 from hcloud.profiling.noise import drift, spread

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from hcloud.model.live import Launch, LaunchImage, LaunchTemplate, Setting
+from hcloud.model.holdings.live import Launch, LaunchImage, LaunchTemplate, Setting
 
 Settings = TypeVar("Settings", bound=Any)
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from hcloud.errors import Problem
-from hcloud.model.cloud import CLOUD_KEYS, CloudModel, Quantiles, SizeModel
+from hcloud.model.running.cloud import CLOUD_KEYS, CloudModel, Quantiles, SizeModel
 from hcloud.readers.bundle import bundled
 from hcloud.readers.stated import Stated, find_file, read_document
 

@@ -7,10 +7,10 @@ from datetime import timedelta
 from decimal import Decimal
 
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import CLOUDS
-from hcloud.model.purchase import ExitTerms, Refund
+from hcloud.model.holdings.live import CLOUDS
+from hcloud.model.holdings.purchase import ExitTerms, Refund
 from hcloud.readers.bundle import bundled
-from hcloud.readers.prices.bundled_tables import Row, Tables
+from hcloud.readers.prices.shipped.tables import Row, Tables
 
 TABLE = "exits.csv"
 _COLUMNS = (

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, WithJs
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.gate import Check, Level, Rule
+from hcloud.model.plans.gate import Check, Level, Rule
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section, problem_of
 from hcloud.units import counted, parse_duration

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hcloud.errors import InputError, Problem, UsageError
 from hcloud.model.files import HEAD, check_sort, kind_of
-from hcloud.model.strategy import FORMAT_VERSION, Key, Origin, Parameter, Value
+from hcloud.model.running.strategy import FORMAT_VERSION, Key, Origin, Parameter, Value
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.units import counted
 

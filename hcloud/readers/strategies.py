@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from hcloud.errors import Problem
-from hcloud.model.strategy import RULES, Key, Mechanism, Parameter, Strategy
+from hcloud.model.running.strategy import RULES, Key, Mechanism, Parameter, Strategy
 from hcloud.readers.bundle import bundled
 from hcloud.readers.stated import Stated, find_file, read_document
 

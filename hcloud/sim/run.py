@@ -13,11 +13,11 @@ from hcloud.control.state import INTERRUPTIBLE
 from hcloud.errors import HcloudError
 from hcloud.model.catalog import Offer
 from hcloud.policy.records import Ints, Reals, column
-from hcloud.sim import compiled
-from hcloud.sim.build import Setting, build, usual_capacity
-from hcloud.sim.objects import as_objects, write_back
-from hcloud.sim.prepare import Tasks
-from hcloud.sim.world import Capacity, World
+from hcloud.sim.kernels import compiled
+from hcloud.sim.kernels.objects import as_objects, write_back
+from hcloud.sim.kernels.world import Capacity, World
+from hcloud.sim.setup.build import Setting, build, usual_capacity
+from hcloud.sim.setup.prepare import Tasks
 from hcloud.units import SECONDS_PER_HOUR
 
 _STEPS = 20
@@ -28,7 +28,7 @@ _MOST_DOUBLINGS = 8
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a run did: its setting, its jobs, and the tables the engine wrote (see :mod:`hcloud.sim.world`)."""
+    """What a run did: its setting, its jobs, and the tables the engine wrote (see :mod:`hcloud.sim.kernels.world`)."""
 
     setting: Setting
     tasks: Tasks

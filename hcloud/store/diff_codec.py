@@ -7,9 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from hcloud import __version__
-from hcloud.model.gate import FORMAT_VERSION as VERDICT_VERSION
-from hcloud.model.gate import Finding, Verdict
-from hcloud.model.plan_difference import FORMAT_VERSION, PlanDifference
+from hcloud.model.plans.difference import FORMAT_VERSION, PlanDifference
+from hcloud.model.plans.gate import FORMAT_VERSION as VERDICT_VERSION
+from hcloud.model.plans.gate import Finding, Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,8 +10,9 @@ from difflib import get_close_matches
 from hashlib import blake2b
 from typing import Any
 
-from hcloud.model.decision import Action, Decision
-from hcloud.model.event import (
+from hcloud.model.json_text import said
+from hcloud.model.running.decision import Action, Decision
+from hcloud.model.running.event import (
     ENTRIES,
     UNKNOWN,
     Arrival,
@@ -25,7 +26,6 @@ from hcloud.model.event import (
     Ready,
     Sample,
 )
-from hcloud.model.json_text import said
 
 UNBOUNDED = "unbounded"
 """A margin without end: JSON knows no infinity."""

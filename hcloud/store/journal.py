@@ -11,12 +11,12 @@ from typing import Any, cast
 from hcloud import __version__
 from hcloud.control.decode import Setup, TypeFacts
 from hcloud.errors import InputError
-from hcloud.model.decision import Decision
-from hcloud.model.event import Event, EventError
+from hcloud.model.running.decision import Decision
+from hcloud.model.running.event import Event, EventError
 from hcloud.policy.rules import Rules
 from hcloud.store.events import decision_document, event_document, from_line, parse_decision, parse_event, to_line
-from hcloud.store.looked_at import check_file, check_place
-from hcloud.store.whole import write_whole
+from hcloud.store.files.looked_at import check_file, check_place
+from hcloud.store.files.whole import write_whole
 
 FORMAT_VERSION = "1.0"
 _TYPE = ("name", "cores", "memory", "spin_up", "prior")

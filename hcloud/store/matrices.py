@@ -14,9 +14,9 @@ from hcloud import __version__
 from hcloud.classify.matrix import Matrix
 from hcloud.errors import UsageError
 from hcloud.model.json_text import written
-from hcloud.model.profile import Aspect
-from hcloud.store.looked_at import check_place
-from hcloud.store.whole import write_whole
+from hcloud.model.measured.profile import Aspect
+from hcloud.store.files.looked_at import check_place
+from hcloud.store.files.whole import write_whole
 
 FORMAT_VERSION = "1.0"
 

@@ -11,11 +11,11 @@ from pydantic import TypeAdapter, ValidationError
 
 from hcloud import __version__
 from hcloud.errors import InputError, Problem
-from hcloud.model.change import ChangeSet
+from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.json_text import parsed, written
-from hcloud.model.plan import FORMAT_VERSION, Plan
-from hcloud.store.looked_at import check_file, check_place
-from hcloud.store.whole import write_whole
+from hcloud.model.plans.plan import FORMAT_VERSION, Plan
+from hcloud.store.files.looked_at import check_file, check_place
+from hcloud.store.files.whole import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

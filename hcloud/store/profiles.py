@@ -13,9 +13,9 @@ from pathlib import Path
 import yaml
 
 from hcloud.errors import InputError
-from hcloud.model.profile import RESOURCES, Aspect, Measured, Profile
-from hcloud.store.looked_at import check_place
-from hcloud.store.whole import write_whole
+from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Profile
+from hcloud.store.files.looked_at import check_place
+from hcloud.store.files.whole import write_whole
 
 FORMAT_VERSION = "1.0"
 _MARK = b"format_version"

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from hcloud.errors import InputError, Problem
+from hcloud.model.holdings.purchase import FORMAT_VERSION, PurchasePlan
 from hcloud.model.json_text import parsed, written
-from hcloud.model.purchase import FORMAT_VERSION, PurchasePlan
-from hcloud.planning.purchase_gates import check_items
-from hcloud.store.looked_at import check_file, check_place
-from hcloud.store.whole import write_whole
+from hcloud.planning.purchases.gates import check_items
+from hcloud.store.files.looked_at import check_file, check_place
+from hcloud.store.files.whole import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from hcloud.errors import HcloudError, InputError, UsageError, writing
 from hcloud.model.json_text import parsed, written
-from hcloud.store.looked_at import check_place
+from hcloud.store.files.looked_at import check_place
 
 FORMAT_VERSION = "1.0"
 ROWS = "rows.jsonl"

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hcloud.errors import UsageError
-from hcloud.store.looked_at import check_place
-from hcloud.store.whole import write_shown
+from hcloud.store.files.looked_at import check_place
+from hcloud.store.files.whole import write_shown
 from hcloud.views.escaped import in_xml
 
 if TYPE_CHECKING:

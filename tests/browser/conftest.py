@@ -13,9 +13,9 @@ import pytest
 
 from browser.fetch_axe import TARGET as AXE
 from hcloud.cli.main import run
-from hcloud.model.plan import Plan
+from hcloud.model.plans.plan import Plan
 from hcloud.store.plan_file import load_plan
-from hcloud.views.page.plan_page import plan_page
+from hcloud.views.deciding.plan_page import plan_page
 from hcloud.views.page.render import render
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ import pytest
 
 from hcloud.catalog.book import PriceBook
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
-from hcloud.readers.prices.bundled import load_bundled
+from hcloud.readers.prices.shipped.bundled import load_bundled
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "price-checks"
 D = Decimal

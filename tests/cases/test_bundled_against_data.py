@@ -19,7 +19,7 @@ import yaml
 
 from hcloud.catalog.book import PriceBook
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
-from hcloud.readers.prices.bundled import load_bundled
+from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "prices"

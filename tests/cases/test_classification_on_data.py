@@ -17,7 +17,10 @@ import numpy as np
 import pytest
 
 from hcloud.classify.classifier import Limits, Options, Trained, complete, train
-from hcloud.classify.evaluation import (
+from hcloud.classify.evidence import Asked
+from hcloud.classify.matrix import Floats, Matrix, natural
+from hcloud.model.measured.profile import Aspect, Row
+from hcloud.research.evaluation import (
     Accuracy,
     Choice,
     Held,
@@ -31,9 +34,6 @@ from hcloud.classify.evaluation import (
     held_out_rows,
     with_error_limit,
 )
-from hcloud.classify.evidence import Asked
-from hcloud.classify.matrix import Floats, Matrix, natural
-from hcloud.model.profile import Aspect, Row
 
 DRAWS = range(10)
 CLEARLY = 0.75

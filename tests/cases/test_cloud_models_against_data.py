@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from hcloud.model.cloud import Quantiles, SizeModel
+from hcloud.model.running.cloud import Quantiles, SizeModel
 from hcloud.readers.clouds import load_cloud
 
 GRID = (0.0, 0.05, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1.0)

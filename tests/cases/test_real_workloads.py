@@ -9,7 +9,7 @@ import pytest
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Demand, Jobs, Kind
-from hcloud.planning.demand import demand_of, mean_cores, peak_cores
+from hcloud.planning.forecasting.demand import demand_of, mean_cores, peak_cores
 from hcloud.readers.workloads import WorkloadOptions, read_workload, with_keys
 
 

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from hcloud.planning.demand import mean_cores, peak_cores
+from hcloud.planning.forecasting.demand import mean_cores, peak_cores
 from hcloud.readers.workloads import FORMATS, WorkloadOptions, read_workload, with_keys
 
 FOLDER = Path(__file__).parent / "workloads"

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from hcloud.cli.main import run
-from hcloud.model.profile import RESOURCES, Aspect, Measured, Metric, Profile
+from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Metric, Profile
 from hcloud.model.workload import Kind
 from hcloud.store.profiles import save_profile
 

@@ -12,7 +12,7 @@ import yaml
 
 from hcloud.cli.main import run
 from hcloud.model.catalog import PurchaseOption
-from hcloud.readers.config import load_config
+from hcloud.readers.configuration.config import load_config
 from hcloud.store.plan_file import load_plan
 from hcloud.store.purchase_file import load_purchase_plan
 

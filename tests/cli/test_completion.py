@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from hcloud.model.catalog import Provider
-from hcloud.readers.prices import names
-from hcloud.readers.prices.bundled import load_bundled
+from hcloud.readers.prices.shipped import names
+from hcloud.readers.prices.shipped.bundled import load_bundled
 
 ROOT = Path(__file__).parents[2]
 

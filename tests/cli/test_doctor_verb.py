@@ -14,7 +14,7 @@ from hcloud import __version__
 from hcloud.cli.main import run
 from hcloud.errors import MissingExtraError
 from hcloud.installation import install_command
-from hcloud.usecases.doctor import EXTRAS, require
+from hcloud.usecases.extras import EXTRAS, require
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = ("--now", "2026-11-20T12:00:00Z")

@@ -13,12 +13,12 @@ import pytest
 from purchasing import Shop, wanted
 
 from hcloud.cli.main import run
-from hcloud.model.operation import Operation
-from hcloud.planning.choice import Target, choose
-from hcloud.planning.flips_of_target import higher_target, lower_budget, lower_target
+from hcloud.model.plans.operation import Operation
+from hcloud.planning.strategies.choice import Target, choose
+from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target
 from hcloud.store.plan_file import load_plan
 from hcloud.store.purchase_file import save_purchase_plan
-from hcloud.usecases.schemas import answer_schema
+from hcloud.usecases.published.schemas import answer_schema
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples" / "high-variability" / "hcloud.yaml")
 NOW = ("--now", "2026-11-20T12:00:00Z")

@@ -138,8 +138,8 @@ def test_old_prices_stop_an_apply_on_a_real_cloud(
     from datetime import UTC, datetime
 
     from hcloud.errors import EvidenceError
-    from hcloud.readers.config import load_config
-    from hcloud.usecases.live_ground import Where, opened
+    from hcloud.readers.configuration.config import load_config
+    from hcloud.usecases.live.ground import Where, opened
 
     monkeypatch.chdir(tmp_path)
     Path("hcloud.yaml").write_text(CONFIG, encoding="utf-8")

@@ -17,13 +17,13 @@ import yaml
 
 from hcloud.cli.main import run
 from hcloud.fake.bill import Bill, bill
-from hcloud.fake.memory import MemoryCloud
-from hcloud.fake.memory_bill import MemoryTariff
+from hcloud.fake.in_memory.bill import MemoryTariff
+from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CommitmentOrder
-from hcloud.readers.config import load_config
+from hcloud.model.holdings.live import CommitmentOrder
+from hcloud.readers.configuration.config import load_config
 from hcloud.units import cents
-from hcloud.usecases.live_ground import Where, opened
+from hcloud.usecases.live.ground import Where, opened
 
 KEPT = Path(".hcloud") / "fake-aws.json"
 FLEET = [

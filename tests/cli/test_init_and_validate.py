@@ -10,11 +10,11 @@ import jsonschema
 import pytest
 
 from hcloud.cli.main import run
-from hcloud.readers.config import Config, OwnedSection, parse_config
+from hcloud.readers.configuration.config import Config, OwnedSection, parse_config
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.store.plan_file import plan_schema
-from hcloud.usecases.init import EXAMPLES, KEYS, SECTIONS, config_text, yaml_value
-from hcloud.usecases.schemas import DIRECTORY, config_schema, documents
+from hcloud.usecases.published.schemas import DIRECTORY, config_schema, documents
+from hcloud.usecases.tools.init import EXAMPLES, KEYS, SECTIONS, config_text, yaml_value
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 TRACE = "submit,duration,cores\n0,3600,4\n1800,3600,8\n3600,7200,2\n"
@@ -229,7 +229,7 @@ def test_both_or_no_configuration(home: Path, capsys: pytest.CaptureFixture[str]
 
 def test_published_schemas_are_what_the_code_generates() -> None:
     for name, text in documents().items():
-        assert (DIRECTORY / name).read_text(encoding="utf-8") == text, "run python -m hcloud.usecases.schemas"
+        assert (DIRECTORY / name).read_text(encoding="utf-8") == text, "run python -m hcloud.usecases.published.schemas"
     jsonschema.Draft202012Validator.check_schema(dict(config_schema()))
     jsonschema.Draft202012Validator.check_schema(dict(plan_schema()))
 

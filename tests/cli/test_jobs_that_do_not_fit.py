@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
-from hcloud.readers.config import load_config
-from hcloud.sim.fitting import Room
-from hcloud.usecases.simulation import Asked, Study, open_study
-from hcloud.usecases.sources import Flags, with_flags
+from hcloud.readers.configuration.config import load_config
+from hcloud.sim.setup.fitting import Room
+from hcloud.usecases.studies.simulation import Asked, Study, open_study
+from hcloud.usecases.workloads.sources import Flags, with_flags
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 TWO = "id,submit,duration,cores,memory,kind\nweb-1,0,172800,16,64,service\netl-7,36000,7200,8,32,batch\n"

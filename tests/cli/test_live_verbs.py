@@ -12,11 +12,11 @@ import pytest
 import yaml
 
 from hcloud.cli.main import run
-from hcloud.fake.memory import MemoryCloud
-from hcloud.fake.memory_file import go_on_from, keep
-from hcloud.readers.config import load_config
-from hcloud.usecases.live_ground import FAKE_FILE
-from hcloud.usecases.live_ground import place_of as usual_place
+from hcloud.fake.in_memory.file import go_on_from, keep
+from hcloud.fake.in_memory.memory import MemoryCloud
+from hcloud.readers.configuration.config import load_config
+from hcloud.usecases.live.ground import FAKE_FILE
+from hcloud.usecases.live.ground import place_of as usual_place
 
 FLEET = [
     {"address": "web", "instance_type": "m5.large", "count": 4},
@@ -358,8 +358,8 @@ def test_gc_looks_again_before_it_ends_anything_and_leaves_others_alone(
     from datetime import UTC, datetime
 
     from hcloud.errors import StaleError
-    from hcloud.usecases.gc import end, find
-    from hcloud.usecases.live_ground import Where, opened
+    from hcloud.usecases.live.gc import end, find
+    from hcloud.usecases.live.ground import Where, opened
 
     assert run(["apply", "-y"]) == 0
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli import main
-from hcloud.profiling import orphans
 from hcloud.profiling.machines import ProcessHost
+from hcloud.profiling.programs import orphans
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
 FLEET = """

@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 
 from hcloud.cli.main import run
 from hcloud.installation import install_command
-from hcloud.usecases.fake import Up, exports
+from hcloud.usecases.tools.fake import Up, exports
 
 ROOT = Path(__file__).resolve().parents[2]
 TRACE = ROOT / "examples" / "own-trace" / "trace.csv"

@@ -12,8 +12,9 @@ import pytest
 from hcloud.cli.main import run
 from hcloud.errors import InputError
 from hcloud.model.json_text import TOO_DEEP, TOO_LONG
-from hcloud.store import journal, lock, plan_file, profiles, purchase_file
-from hcloud.store.strict_json import load_strict
+from hcloud.store import journal, plan_file, profiles, purchase_file
+from hcloud.store.files import lock
+from hcloud.store.files.strict_json import load_strict
 
 DEEP, DIGITS = "[" * 100_000 + "]" * 100_000, "9" * 20_000
 HEADS = {

@@ -15,13 +15,13 @@ import yaml
 
 from hcloud.cli.main import run
 from hcloud.errors import EvidenceError
-from hcloud.model.live import LaunchImage, LaunchTemplate
-from hcloud.readers.config import load_config
+from hcloud.model.holdings.live import LaunchImage, LaunchTemplate
+from hcloud.readers.configuration.config import load_config
 from hcloud.store.plan_file import load_changes
-from hcloud.usecases.live_ground import FAKE_FILE, Where, opened, place_of
-from hcloud.usecases.live_plan import plan_live
+from hcloud.usecases.deciding.live_plan import plan_live
+from hcloud.usecases.live.ground import FAKE_FILE, Where, opened, place_of
 from hcloud.views.console import Terminal
-from hcloud.views.launched_with import as_lines, launched_with
+from hcloud.views.live.launched_with import as_lines, launched_with
 
 TYPES = {"aws": "m5.large", "gcp": "n2-standard-4", "azure": "Standard_D4s_v5", "local": "small"}
 SETTINGS: dict[str, dict[str, Any]] = {
@@ -195,7 +195,7 @@ def test_prices_that_apply_refuses_are_said_when_the_plan_is_made(
 
 def test_a_warning_is_in_the_file_and_the_first_thing_that_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     from hcloud.store.plan_file import save_changes
-    from hcloud.views.change import show_changes
+    from hcloud.views.live.change import show_changes
 
     configured("aws")
     at = datetime(2030, 1, 1, tzinfo=UTC)

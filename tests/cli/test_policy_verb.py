@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from plan_figures import MADE
 
 from hcloud.cli.main import run
-from hcloud.model.gate import Check, Finding, Level, Rule, Status, Verdict
+from hcloud.model.plans.gate import Check, Finding, Level, Rule, Status, Verdict
 from hcloud.readers.rules import rules_schema
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.store.diff_codec import verdict_schema
 from hcloud.units import harmless
-from hcloud.views.gate import junit_report, markdown_verdict
+from hcloud.views.deciding.gate import junit_report, markdown_verdict
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 NOW = ("--now", "2026-11-20T12:00:00Z")

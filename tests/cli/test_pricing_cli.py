@@ -261,7 +261,7 @@ def test_import_keeps_the_named_provider_and_region_only(capsys: Capture) -> Non
 
 
 def test_help_names_every_format() -> None:
-    from hcloud.cli.pricing import FORMAT_NAMES
+    from hcloud.cli.prices.pricing import FORMAT_NAMES
     from hcloud.readers.prices.recognise import FORMATS
 
     assert ", ".join(f.name for f in FORMATS) == FORMAT_NAMES

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli import main
-from hcloud.model.profile import RESOURCES, Aspect, Measured, Metric, Profile
+from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Metric, Profile
 from hcloud.model.workload import Kind
 from hcloud.store.profiles import save_profile
-from hcloud.views.profile import bar
+from hcloud.views.measuring.profile import bar
 
 WHY = "a victim of {} pressure lost no more than 1% on another core (noise 2%), 3% beyond a plain CPU load (noise 9%)"
 AT = datetime(2026, 11, 21, 5, tzinfo=UTC)

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli import main
-from hcloud.model.profile import Aspect
-from hcloud.profiling import orphans
+from hcloud.model.measured.profile import Aspect
 from hcloud.profiling.cage import this_machine
-from hcloud.readers.profiles import load_profile
+from hcloud.profiling.programs import orphans
+from hcloud.readers.applications.profiles import load_profile
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")
 ROOT = Path(__file__).resolve().parents[2]

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from hcloud.cli import live
+from hcloud.cli import acting as live
 from hcloud.live.patience import Limits, Patience
 from hcloud.live.site import Step
 from hcloud.views.console import SOON_SECONDS, Terminal

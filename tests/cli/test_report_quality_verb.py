@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from hcloud.cli.main import run
-from hcloud.usecases.report_quality_schema import accuracy_schema, quality_schema
+from hcloud.usecases.published.report_quality import accuracy_schema, quality_schema
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 

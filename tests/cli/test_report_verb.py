@@ -14,11 +14,11 @@ import pytest
 from focus_rules import problems
 
 from hcloud.cli.main import run
-from hcloud.readers.config import load_config
+from hcloud.readers.configuration.config import load_config
 from hcloud.store.plan_file import load_plan
-from hcloud.usecases.live_ground import Where, opened
-from hcloud.usecases.report_schema import report_schema
-from hcloud.usecases.schemas import DIRECTORY
+from hcloud.usecases.live.ground import Where, opened
+from hcloud.usecases.published.report import report_schema
+from hcloud.usecases.published.schemas import DIRECTORY
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 KINDS = ("cost", "savings", "commitments")

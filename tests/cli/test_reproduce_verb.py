@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
-from hcloud.sim.studies import judge
-from hcloud.sim.studies.bench import Case, recipe
-from hcloud.sim.studies.catalogue import STUDIES
-from hcloud.sim.studies.report import Interval, Mark, Picture, Verdict, written
-from hcloud.usecases.reproduce import open_bench
-from hcloud.views.reproduction import sections, seeds_of
-from hcloud.views.reproduction_charts import renumbered, save_pictures, slim
+from hcloud.research.charts import renumbered, save_pictures, slim
+from hcloud.research.page import sections, seeds_of
+from hcloud.research.reproduce import open_bench
+from hcloud.research.studies import judge
+from hcloud.research.studies.bench import Case, recipe
+from hcloud.research.studies.catalogue import STUDIES
+from hcloud.research.studies.report import Interval, Mark, Picture, Verdict, written
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = "reproduction.md"
@@ -82,7 +82,7 @@ def test_a_page_is_written_with_its_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = {key: STUDIES[key] for key in ("calibration", "price-ratio", "mapping")}
-    monkeypatch.setattr("hcloud.usecases.reproduce.STUDIES", kept)
+    monkeypatch.setattr("hcloud.research.reproduce.STUDIES", kept)
     out = tmp_path / "new" / "docs"
     texts = set()
     for _ in range(2):

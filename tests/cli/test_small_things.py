@@ -14,7 +14,7 @@ from hcloud.cli.main import VERBS, run
 from hcloud.cli.verb_groups import GROUPS
 from hcloud.errors import MissingExtraError
 from hcloud.readers.bundle import bundled
-from hcloud.usecases import connect
+from hcloud.usecases.live import connect
 
 
 def test_every_verb_is_in_one_group_of_the_help() -> None:

@@ -14,12 +14,12 @@ import pytest
 from states import LINEAGE, OTHER_LINEAGE, a_record, a_state, an_intent
 
 from hcloud.cli.main import run
-from hcloud.model.state import State
-from hcloud.store.state_codec import decode_state, state_schema
-from hcloud.store.state_file import FileStateStore
-from hcloud.store.state_rows import encode_state
-from hcloud.usecases.schemas import state_screen_schema
-from hcloud.usecases.state import state_place
+from hcloud.model.holdings.state import State
+from hcloud.store.states.codec import decode_state, state_schema
+from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.rows import encode_state
+from hcloud.usecases.live.state import state_place
+from hcloud.usecases.published.schemas import state_screen_schema
 
 NOW = ("--now", "2026-11-21T12:00:00Z")
 

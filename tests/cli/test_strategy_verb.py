@@ -13,11 +13,11 @@ import yaml
 
 from hcloud.cli.main import run
 from hcloud.errors import InputError
-from hcloud.model.strategy import RULES, Mechanism, Origin, Parameter
+from hcloud.model.running.strategy import RULES, Mechanism, Origin, Parameter
 from hcloud.readers.bundle import bundled
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.strategies import NAMES, load_strategy, parse_strategy, read_strategy, strategy_names
-from hcloud.usecases.strategy import list_strategies
+from hcloud.usecases.studies.strategy import list_strategies
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 

@@ -17,11 +17,11 @@ import pytest
 from hcloud.cli.main import run
 from hcloud.errors import HcloudError, InputError
 from hcloud.installation import install_command
-from hcloud.sim.interval import Interval
-from hcloud.sim.measure import Measures, measure
+from hcloud.sim.outcomes.interval import Interval
+from hcloud.sim.outcomes.measure import Measures, measure
 from hcloud.sim.run import Outcome
 from hcloud.store.sweep_rows import ROWS, open_rows
-from hcloud.usecases import doctor
+from hcloud.usecases import extras
 
 JOBS = 60
 NOW = "2026-11-20T12:00:00Z"
@@ -86,7 +86,7 @@ def test_a_dask_cluster_gives_the_same_bytes(trace: Path, tmp_path: Path, capsys
 def test_without_dask_its_install_command_is_named(
     trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(doctor, "_installed", lambda name: None)
+    monkeypatch.setattr(extras, "version_of", lambda name: None)
     assert run(swept(trace, *VARY, "--engine", "dask")) == 1
     assert install_command("dask") in " ".join(capsys.readouterr().err.split())
 
@@ -221,7 +221,7 @@ def test_strategies_without_the_rule_are_left_out_with_a_note(trace: Path, capsy
 def test_prices_are_looked_at_without_another_run(
     trace: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from hcloud.usecases import sweep_bench
+    from hcloud.usecases.studies import sweep_bench
 
     runs = list[Measures]()
 

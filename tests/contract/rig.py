@@ -12,7 +12,7 @@ from hcloud.control.ports import Cloud
 from hcloud.fake.faults import Faults, fault_plan
 from hcloud.fake.ledger import Rented, Request
 from hcloud.fake.server import FakeCloud
-from hcloud.model.live import CommitmentOrder, Launch, Owner
+from hcloud.model.holdings.live import CommitmentOrder, Launch, Owner
 
 LINEAGE = "5e1f" * 8
 KEY = "a1" * 16

@@ -13,7 +13,7 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
-from hcloud.model.live import TAG_LINEAGE, Machine, MachineState, Terminated
+from hcloud.model.holdings.live import TAG_LINEAGE, Machine, MachineState, Terminated
 
 
 def launch(rig: Rig, key: str = "a1" * 16, count: int = 3) -> list[str]:

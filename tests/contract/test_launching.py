@@ -22,7 +22,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import LaunchTemplate, MachineState
+from hcloud.model.holdings.live import LaunchTemplate, MachineState
 
 
 def ids(rig: Rig) -> list[str]:

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
-from hcloud.usecases.demo import Demo
-from hcloud.usecases.demo_files import STAND_IN, is_measured
-from hcloud.usecases.demo_ledger import DemoError
-from hcloud.usecases.demo_steps import Step, steps
+from hcloud.usecases.tools.demo import Demo
+from hcloud.usecases.tools.demo_files import STAND_IN, is_measured
+from hcloud.usecases.tools.demo_ledger import DemoError
+from hcloud.usecases.tools.demo_steps import Step, steps
 from hcloud.usecases.progress import unheard
 
 KILLED = 137

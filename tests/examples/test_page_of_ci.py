@@ -6,7 +6,7 @@ import importlib.util
 import re
 from pathlib import Path
 
-from hcloud.model.gate import Check
+from hcloud.model.plans.gate import Check
 
 DOCS = Path(__file__).parents[2] / "docs"
 

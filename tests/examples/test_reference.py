@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import VERBS
-from hcloud.readers.config import Config
+from hcloud.readers.configuration.config import Config
 from hcloud.readers.permissions import load_permissions
 
 DOCS = Path(__file__).parents[2] / "docs"

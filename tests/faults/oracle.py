@@ -12,15 +12,15 @@ from decimal import Decimal
 from typing import Protocol
 
 from hcloud.fake.clock import FakeClock
+from hcloud.fake.in_memory.memory import MemoryCloud
+from hcloud.fake.in_memory.store import Disk
 from hcloud.fake.ledger import Ledger, Purchase, Rented
-from hcloud.fake.memory import MemoryCloud
-from hcloud.fake.memory_store import Disk
-from hcloud.live.outcome import Outcome, Result
-from hcloud.model.change import Slot
-from hcloud.model.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, CommitmentOrder, CommitmentQuote
-from hcloud.model.purchase import committed
-from hcloud.model.state import Conclusion, Deed, Intent
-from hcloud.planning.recall import unresolved
+from hcloud.live.applying.outcome import Outcome, Result
+from hcloud.model.holdings.change import Slot
+from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, CommitmentOrder, CommitmentQuote
+from hcloud.model.holdings.purchase import committed
+from hcloud.model.holdings.state import Conclusion, Deed, Intent
+from hcloud.planning.changes.recall import unresolved
 
 SPARE_CALLS = 45
 """The constant of V8: calls that a run may make beyond three times the fault-free count."""

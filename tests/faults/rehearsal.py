@@ -11,16 +11,16 @@ import oracle
 
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Kind, Rule
-from hcloud.fake.memory import MemoryCloud
-from hcloud.fake.memory_store import Disk, MemoryStore
-from hcloud.live.apply import apply, destroy, ends_of_all
-from hcloud.live.guards import Approval
+from hcloud.fake.in_memory.memory import MemoryCloud
+from hcloud.fake.in_memory.store import Disk, MemoryStore
+from hcloud.live.applying.apply import apply, destroy, ends_of_all
+from hcloud.live.applying.guards import Approval
+from hcloud.live.applying.outcome import Outcome
 from hcloud.live.observe import observe
-from hcloud.live.outcome import Outcome
 from hcloud.live.site import Site, Waits
-from hcloud.model.change import ChangeSet, Observed, Shape, Slot
-from hcloud.model.state import State
-from hcloud.planning.diff import Terms, changes
+from hcloud.model.holdings.change import ChangeSet, Observed, Shape, Slot
+from hcloud.model.holdings.state import State
+from hcloud.planning.changes.diff import Terms, changes
 
 CLOUDS = ("aws", "gcp", "azure")
 LINEAGE = "0123456789abcdef" * 2

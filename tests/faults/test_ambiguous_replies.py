@@ -10,8 +10,8 @@ from rehearsal import CLOUDS, LINEAGE, Crasher, Rehearsal, crashing, rule
 
 from hcloud.fake.faults import Kind
 from hcloud.live.site import order_key
-from hcloud.model.live import Launch, Owner
-from hcloud.model.state import Intent
+from hcloud.model.holdings.live import Launch, Owner
+from hcloud.model.holdings.state import Intent
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 SEEDS = range(20)

@@ -10,10 +10,10 @@ import pytest
 from purchasing import CrashAt, Died, Shop, go_on, wanted
 
 from hcloud.errors import ConfirmationError, DeniedByGuardError, DeniedError, PartialError, UsageError
-from hcloud.live.purchase_cancel import Cancelling, cancel
-from hcloud.model.live import Commitment
-from hcloud.model.purchase import Outcome
-from hcloud.planning.purchase_exit import WayOut
+from hcloud.live.buying.cancelling import Cancelling, cancel
+from hcloud.model.holdings.live import Commitment
+from hcloud.model.holdings.purchase import Outcome
+from hcloud.planning.purchases.leaving import WayOut
 from hcloud.readers.exit_terms import exit_terms
 
 

@@ -140,7 +140,7 @@ def test_E7_an_operation_that_fails_later_leaves_nothing_remembered_as_live(clou
 def test_E1_a_fallback_beyond_the_budget_is_not_taken(cloud: str) -> None:
     from decimal import Decimal
 
-    from hcloud.live.guards import Approval
+    from hcloud.live.applying.guards import Approval
 
     r = Rehearsal(cloud)
     slot = r.slot(3, fallbacks=[r.types[1]])

@@ -8,9 +8,9 @@ import pytest
 from rehearsal import CLOUDS, Rehearsal
 
 from hcloud.errors import LockedError, StaleError
-from hcloud.fake.memory_store import MemoryStore
+from hcloud.fake.in_memory.store import MemoryStore
 from hcloud.live.observe import observe
-from hcloud.model.change import Bar
+from hcloud.model.holdings.change import Bar
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 

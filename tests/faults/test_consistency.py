@@ -8,9 +8,9 @@ from rehearsal import CLOUDS, LINEAGE, Crasher, Rehearsal, crashing, rule
 
 from hcloud.errors import PartialError, UnavailableError
 from hcloud.fake.faults import Kind
-from hcloud.live.guards import Approval
+from hcloud.live.applying.guards import Approval
 from hcloud.live.site import Waits
-from hcloud.model.change import Bar
+from hcloud.model.holdings.change import Bar
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 DELAYS = (0.5, 5.0, 60.0, 250.0)

@@ -8,17 +8,17 @@ import pytest
 from oracle import ours
 from rehearsal import LINEAGE, Crasher, crashing
 
-from hcloud.fake.memory import MemoryCloud
-from hcloud.live.apply import apply, destroy, ends_of_all
-from hcloud.live.crash_points import NAMES
-from hcloud.live.guards import Approval
+from hcloud.fake.in_memory.memory import MemoryCloud
+from hcloud.live.applying.apply import apply, destroy, ends_of_all
+from hcloud.live.applying.crash_points import NAMES
+from hcloud.live.applying.guards import Approval
+from hcloud.live.applying.outcome import Outcome
 from hcloud.live.observe import observe
-from hcloud.live.outcome import Outcome
 from hcloud.live.site import Site
-from hcloud.model.change import Slot
-from hcloud.model.state import State
-from hcloud.planning.diff import changes
-from hcloud.store.state_file import FileStateStore
+from hcloud.model.holdings.change import Slot
+from hcloud.model.holdings.state import State
+from hcloud.planning.changes.diff import changes
+from hcloud.store.states.in_directory import FileStateStore
 
 MOST_POINTS = 400
 

@@ -17,7 +17,7 @@ from benchmarks.children import Child, Forker, Job
 from benchmarks.processes import Fate, Front, Mark
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.server import Answer, Received
-from hcloud.usecases.fake import made
+from hcloud.usecases.tools.fake import made
 
 BUSY = "import time\nwhile time.process_time() < {seconds}: pass"
 OWN_SECONDS = 1.2

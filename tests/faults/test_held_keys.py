@@ -19,8 +19,8 @@ from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION
 from hcloud.fake.faults import Kind
 from hcloud.fake.server import Received
 from hcloud.live.site import order_key
-from hcloud.model.change import Slot
-from hcloud.model.live import Launch, Owner
+from hcloud.model.holdings.change import Slot
+from hcloud.model.holdings.live import Launch, Owner
 
 GROUP = f"/subscriptions/{FIRST_SUBSCRIPTION}/resourceGroups/hcloud"
 

@@ -8,7 +8,7 @@ from rehearsal import CLOUDS, LINEAGE, Crasher, Rehearsal, crashing, rule
 
 from hcloud.errors import CredentialsError, DeniedError, StaleError
 from hcloud.fake.faults import Kind
-from hcloud.fake.memory import OTHER_ACCOUNT
+from hcloud.fake.in_memory.memory import OTHER_ACCOUNT
 from hcloud.live.site import order_key
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)

@@ -25,9 +25,9 @@ from states import (
 )
 
 from hcloud.errors import HcloudError, InputError
-from hcloud.model.state import Conclusion, Intent, Result
-from hcloud.store.intent_codec import Head, entry_content, sealed, written
-from hcloud.store.state_file import FileStateStore
+from hcloud.model.holdings.state import Conclusion, Intent, Result
+from hcloud.store.records.intent_codec import Head, entry_content, sealed, written
+from hcloud.store.states.in_directory import FileStateStore
 
 
 @pytest.fixture

@@ -21,13 +21,13 @@ from rehearsal import rule as fault
 
 from hcloud.errors import HcloudError, LockedError, StaleError
 from hcloud.fake.faults import Kind
-from hcloud.live.purchase import execute, settle
-from hcloud.model.change import ChangeSet, Slot
-from hcloud.model.live import CommitmentQuote
-from hcloud.model.purchase import PurchasePlan
-from hcloud.planning.purchase_gates import Approval
-from hcloud.planning.recall import unresolved
-from hcloud.planning.unknown_purchase import GRACE
+from hcloud.live.buying.purchase import execute, settle
+from hcloud.model.holdings.change import ChangeSet, Slot
+from hcloud.model.holdings.live import CommitmentQuote
+from hcloud.model.holdings.purchase import PurchasePlan
+from hcloud.planning.changes.recall import unresolved
+from hcloud.planning.purchases.gates import Approval
+from hcloud.planning.purchases.unknown import GRACE
 
 MOST_CALLS = 400
 """Of one process: twenty calls where all goes well, polls of ten minutes, and three times that."""

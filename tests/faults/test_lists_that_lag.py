@@ -14,14 +14,14 @@ from test_over_the_wire import OverTheWire
 
 from hcloud.errors import StaleError
 from hcloud.fake.faults import Kind
+from hcloud.live.applying.guards import Approval
+from hcloud.live.applying.outcome import Outcome
 from hcloud.live.collect import orphans
-from hcloud.live.guards import Approval
-from hcloud.live.outcome import Outcome
 from hcloud.live.recover import put_back, rebuild
 from hcloud.live.site import Waits
-from hcloud.model.change import Slot
-from hcloud.model.live import MachineState
-from hcloud.store.state_file import FileStateStore
+from hcloud.model.holdings.change import Slot
+from hcloud.model.holdings.live import MachineState
+from hcloud.store.states.in_directory import FileStateStore
 
 MEMORY = ("memory", "memory_gcp", "memory_azure")
 WIRED = ("aws", "gcp", "azure")

@@ -15,9 +15,9 @@ from hcloud.errors import HcloudError
 from hcloud.fake.faults import Kind
 
 ROOT = Path(__file__).resolve().parents[2] / "hcloud"
-BUYER = "hcloud.live.purchase"
+BUYER = "hcloud.live.buying.purchase"
 MAY_BUY = {BUYER}
-COMMIT = ("hcloud.cli.commit", "hcloud.usecases.commit_", "hcloud.live.purchase")
+COMMIT = ("hcloud.cli.commitments.commit", "hcloud.usecases.commitments.", "hcloud.live.buying.")
 SELLERS = ("hcloud.providers.", "hcloud.fake.")
 """Where ``buy`` is defined; inside of these it may be handed on by functions that are called ``buy`` themselves."""
 
@@ -98,12 +98,12 @@ def roots() -> list[str]:
 
 def test_no_other_verb_leads_to_the_module_that_buys() -> None:
     assert [root for root in roots() if BUYER in reachable(root)] == []
-    assert {"hcloud.live.apply", "hcloud.cli.plan", "hcloud.usecases.plan"} <= set(roots())
+    assert {"hcloud.live.applying.apply", "hcloud.cli.deciding.plan", "hcloud.usecases.deciding.plan"} <= set(roots())
 
 
 def test_the_graph_sees_what_it_should() -> None:
-    assert BUYER in reachable("hcloud.cli.commit")
-    assert "hcloud.store.plan_file" in reachable("hcloud.cli.plan")
+    assert BUYER in reachable("hcloud.cli.commitments.commit")
+    assert "hcloud.store.plan_file" in reachable("hcloud.cli.deciding.plan")
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)

@@ -14,9 +14,9 @@ from oracle import foreign, v3_foreign_is_untouched
 from rehearsal import LINEAGE, Crasher, Rehearsal, crashing, rule
 
 from hcloud.fake.faults import FaultPlan, Faults, Kind
+from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.ledger import Ledger
-from hcloud.fake.memory import MemoryCloud
-from hcloud.model.live import TAG_KEY
+from hcloud.model.holdings.live import TAG_KEY
 
 WIRED = tuple(name for name in ("aws", "gcp", "azure") if name in rig_classes())
 MOST_POINTS = 60

@@ -9,11 +9,11 @@ import pytest
 from rehearsal import CLOUDS, Rehearsal
 
 from hcloud.errors import DeniedByGuardError, EvidenceError, HcloudError, InputError, StaleError
-from hcloud.fake.memory_store import Disk
-from hcloud.live.guards import Approval
-from hcloud.model.change import Bar
-from hcloud.model.state import State
-from hcloud.planning.diff import Terms
+from hcloud.fake.in_memory.store import Disk
+from hcloud.live.applying.guards import Approval
+from hcloud.model.holdings.change import Bar
+from hcloud.model.holdings.state import State
+from hcloud.planning.changes.diff import Terms
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 
@@ -25,9 +25,9 @@ def test_H1_a_lost_state_beside_tagged_machines_is_never_n_to_add(cloud: str) ->
     r.converges(slot)
     r.disk = Disk()
     beginning = State("f" * 32, project="rehearsal")
-    from hcloud.live.apply import apply
+    from hcloud.live.applying.apply import apply
     from hcloud.live.observe import observe
-    from hcloud.planning.diff import changes
+    from hcloud.planning.changes.diff import changes
 
     site = r.site(beginning=beginning)
     shown = changes([slot], observe(site))

@@ -13,10 +13,10 @@ from verdict import by_address, converges, destroy, exact, judge, planned
 
 from benchmarks.children import ROOT, Child
 from benchmarks.processes import CLOUDS, TYPES, Fate, Mark, Stage
-from hcloud.live.crash_points import POINTS, RUN_BEGUN
-from hcloud.model.state import Deed
-from hcloud.planning.recall import unresolved
-from hcloud.store.crash import KILLED_EXIT
+from hcloud.live.applying.crash_points import POINTS, RUN_BEGUN
+from hcloud.model.holdings.state import Deed
+from hcloud.planning.changes.recall import unresolved
+from hcloud.store.files.crash import KILLED_EXIT
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 POLL_SECONDS = 0.02

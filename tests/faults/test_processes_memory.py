@@ -11,7 +11,7 @@ from verdict import converges, exact, judge
 
 from benchmarks.children import Child
 from benchmarks.processes import CLOUDS, LAUNCH
-from hcloud.model.state import Intent
+from hcloud.model.holdings.state import Intent
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 MIB = 1 << 20

@@ -27,14 +27,15 @@ from hcloud.errors import (
     StaleError,
     ThrottledError,
 )
-from hcloud.fake.memory import MemoryCloud
-from hcloud.live import purchase, purchase_cancel
-from hcloud.live.purchase import execute
+from hcloud.fake.in_memory.memory import MemoryCloud
+from hcloud.live.buying import cancelling as purchase_cancel
+from hcloud.live.buying import purchase
+from hcloud.live.buying.purchase import execute
 from hcloud.model.catalog import Payment
-from hcloud.model.live import CommitmentOrder, CommitmentQuote
-from hcloud.model.purchase import Outcome, PurchasePlan
-from hcloud.planning.purchase_gates import Approval
-from hcloud.planning.unknown_purchase import GRACE
+from hcloud.model.holdings.live import CommitmentOrder, CommitmentQuote
+from hcloud.model.holdings.purchase import Outcome, PurchasePlan
+from hcloud.planning.purchases.gates import Approval
+from hcloud.planning.purchases.unknown import GRACE
 
 A_WHILE = GRACE.total_seconds() + 60
 LOST = ("dropped-after", "dropped-before", "nonsense", "nonsense-before", "server-error", "unavailable")

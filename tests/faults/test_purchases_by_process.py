@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from contract.rigs.aws import AwsRig
 
-from hcloud.model.purchase import PurchaseItem, PurchasePlan, snapshot
-from hcloud.store.crash import KILLED_EXIT
+from hcloud.model.holdings.purchase import PurchaseItem, PurchasePlan, snapshot
+from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.store.purchase_file import save_purchase_plan, sealed
-from hcloud.store.purchases import PurchaseLedger
+from hcloud.store.records.purchases import PurchaseLedger
 from hcloud.units import cents, plain
 
 KEY = "fedcba9876543210" * 2

@@ -15,12 +15,12 @@ from purchasing import OPEN, CrashAt, Died, approved, go_on
 
 from hcloud.control.ports import Cloud
 from hcloud.errors import PartialError
-from hcloud.live.purchase import Ground, Purchased, execute
-from hcloud.model.purchase import Outcome, PurchaseItem, PurchasePlan, snapshot
-from hcloud.planning.purchase_history import history
-from hcloud.planning.unknown_purchase import GRACE
+from hcloud.live.buying.purchase import Ground, Purchased, execute
+from hcloud.model.holdings.purchase import Outcome, PurchaseItem, PurchasePlan, snapshot
+from hcloud.planning.purchases.history import history
+from hcloud.planning.purchases.unknown import GRACE
 from hcloud.store.purchase_file import sealed
-from hcloud.store.purchases import PurchaseLedger
+from hcloud.store.records.purchases import PurchaseLedger
 
 A_WHILE = GRACE.total_seconds() + 60
 KEY = "0123456789abcdef" * 2

@@ -13,19 +13,19 @@ from rehearsal import CLOUDS, LINEAGE, Crashed, crashing
 
 from hcloud.errors import InputError
 from hcloud.fake.faults import FaultPlan
-from hcloud.fake.memory import MemoryCloud
-from hcloud.live.apply import apply
-from hcloud.live.crash_points import POINTS
+from hcloud.fake.in_memory.memory import MemoryCloud
+from hcloud.live.applying.apply import apply
+from hcloud.live.applying.crash_points import POINTS
+from hcloud.live.applying.outcome import Outcome
 from hcloud.live.observe import observe
-from hcloud.live.outcome import Outcome
 from hcloud.live.recover import put_back, rebuild
 from hcloud.live.site import Site
-from hcloud.model.change import Slot
-from hcloud.model.state import Deed, State
-from hcloud.planning.diff import changes
-from hcloud.planning.recall import unresolved
-from hcloud.store.place import JOURNAL, JOURNAL_ASIDE, PREVIOUS, STATE
-from hcloud.store.state_file import FileStateStore
+from hcloud.model.holdings.change import Slot
+from hcloud.model.holdings.state import Deed, State
+from hcloud.planning.changes.diff import changes
+from hcloud.planning.changes.recall import unresolved
+from hcloud.store.files.place import JOURNAL, JOURNAL_ASIDE, PREVIOUS, STATE
+from hcloud.store.states.in_directory import FileStateStore
 
 LATE_SECONDS = 200
 FLEET = {"first": 1, "second": 2, "third": 1}

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from rehearsal import CLOUDS, Crasher, Rehearsal, crashing
 
+from hcloud.live.applying.guards import Approval
 from hcloud.live.collect import collect, orphans
-from hcloud.live.guards import Approval
 from hcloud.model.report import Usage
 
 PAUSE = 100.0

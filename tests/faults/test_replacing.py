@@ -10,11 +10,11 @@ from rehearsal import Crashed, Rehearsal, crashing
 from test_lists_that_lag import MEMORY, WIRED, Stand
 
 from hcloud.fake.ledger import Rented
-from hcloud.live.apply import apply
-from hcloud.live.guards import Approval
+from hcloud.live.applying.apply import apply
+from hcloud.live.applying.guards import Approval
 from hcloud.live.site import Waits
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.change import Slot
+from hcloud.model.holdings.change import Slot
 
 SLOW = 400.0
 

@@ -17,9 +17,9 @@ from states import AT, LINEAGE, BrokenDisk, a_conclusion, a_state, an_end, an_in
 
 import hcloud.store
 from hcloud.errors import HcloudError, UsageError
-from hcloud.model.state import Intent, Result, State
-from hcloud.store.crash import KILLED_EXIT, POINTS, CrashAt, crash_from, go_on
-from hcloud.store.state_file import FileStateStore
+from hcloud.model.holdings.state import Intent, Result, State
+from hcloud.store.files.crash import KILLED_EXIT, POINTS, CrashAt, crash_from, go_on
+from hcloud.store.states.in_directory import FileStateStore
 
 IN_A_BUCKET = {"store.object.put", "store.object.deleted"}
 

@@ -20,10 +20,10 @@ from states import (
 )
 
 from hcloud.errors import HcloudError, InputError
-from hcloud.model.state import State
-from hcloud.store.state_codec import checksum, decode_state
-from hcloud.store.state_file import FileStateStore
-from hcloud.store.state_rows import encode_state
+from hcloud.model.holdings.state import State
+from hcloud.store.states.codec import checksum, decode_state
+from hcloud.store.states.in_directory import FileStateStore
+from hcloud.store.states.rows import encode_state
 
 CASES = Path(__file__).parent.parent / "cases" / "states"
 

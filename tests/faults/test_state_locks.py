@@ -13,8 +13,8 @@ from driving import driven
 from states import LINEAGE, a_conclusion, a_record, a_state, an_end, an_intent
 
 from hcloud.errors import HcloudError, LockedError, StaleError, UsageError
-from hcloud.model.state import State
-from hcloud.store.state_file import FileStateStore
+from hcloud.model.holdings.state import State
+from hcloud.store.states.in_directory import FileStateStore
 
 OUTSIDE = {"store.directory.made", "store.lock.released"}
 

@@ -13,9 +13,9 @@ from staging import Staging
 
 from benchmarks.children import Child
 from benchmarks.processes import CLOUDS, LAUNCH, PROJECT, TYPES, Stage
+from hcloud.fake.aws.ec2.references import PUBLIC_IMAGE
 from hcloud.fake.aws.network import DEFAULT_GROUP, subnet_in
-from hcloud.fake.aws.references import PUBLIC_IMAGE
-from hcloud.model.live import TAG_PROJECT
+from hcloud.model.holdings.live import TAG_PROJECT
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 FLEET = {"web": 2}

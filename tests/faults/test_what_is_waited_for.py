@@ -13,12 +13,12 @@ from test_lists_that_lag import MEMORY, WIRED, Stand
 from benchmarks.processes import LAUNCH as LAUNCHES
 from hcloud.errors import HcloudError
 from hcloud.fake.faults import Kind
-from hcloud.live.apply import apply
-from hcloud.live.guards import Approval
-from hcloud.live.outcome import Outcome
+from hcloud.live.applying.apply import apply
+from hcloud.live.applying.guards import Approval
+from hcloud.live.applying.outcome import Outcome
 from hcloud.live.site import Step
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.change import Slot
+from hcloud.model.holdings.change import Slot
 
 
 @pytest.fixture(scope="module", params=[*MEMORY, *WIRED])

@@ -11,9 +11,9 @@ import oracle
 
 from benchmarks.children import Child
 from benchmarks.processes import Stage
-from hcloud.fake.memory_store import Disk
-from hcloud.model.live import TAG_ADDRESS
-from hcloud.planning.recall import unresolved
+from hcloud.fake.in_memory.store import Disk
+from hcloud.model.holdings.live import TAG_ADDRESS
+from hcloud.planning.changes.recall import unresolved
 
 FAULT_FREE_CALLS = 14
 """Requests of an apply of two addresses where nothing goes wrong, of the cloud that needs most."""

@@ -15,9 +15,9 @@ from renting import KINDS, Renting, opened, spot_notice
 
 from hcloud.fake.server import Received, control
 from hcloud.model.report import Charge, ChargeCategory, CommitmentStatus
-from hcloud.planning.report import Report
+from hcloud.planning.reports.report import Report
 from hcloud.units import cents
-from hcloud.usecases.report import Span
+from hcloud.usecases.reports.report import Span
 
 BEGIN = datetime(2026, 11, 29, 10, 11, 12, 700_000, tzinfo=UTC)
 END = datetime(2027, 1, 3, tzinfo=UTC)

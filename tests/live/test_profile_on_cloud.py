@@ -22,23 +22,23 @@ from hcloud.errors import DeniedByGuardError, DeniedError, EvidenceError, Hcloud
 from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.execute import Executor
 from hcloud.fake.faults import FaultPlan, fault_plan
-from hcloud.fake.memory import MemoryCloud
+from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.server import Running
 from hcloud.live.patience import StoppedError
-from hcloud.model.live import TAG_EXPIRES, Launch, Owner
-from hcloud.model.profile import Aspect
-from hcloud.planning.slots import Place
+from hcloud.model.holdings.live import TAG_EXPIRES, Launch, Owner
+from hcloud.model.measured.profile import Aspect
+from hcloud.planning.changes.slots import Place
 from hcloud.profiling.machines import passing_host
 from hcloud.profiling.parcel import ParcelError
-from hcloud.readers.app import load_app
-from hcloud.readers.config import load_config
-from hcloud.readers.profiles import load_profile
-from hcloud.usecases import gc
-from hcloud.usecases.fake import environment, size_of
-from hcloud.usecases.live_ground import LiveGround
-from hcloud.usecases.profile_cloud import Errand, NoMachineError, profile_on_cloud
-from hcloud.usecases.profile_run import Probing
-from hcloud.usecases.state import open_store
+from hcloud.readers.applications.app import load_app
+from hcloud.readers.applications.profiles import load_profile
+from hcloud.readers.configuration.config import load_config
+from hcloud.usecases.live import gc
+from hcloud.usecases.live.ground import LiveGround
+from hcloud.usecases.live.profile_cloud import Errand, NoMachineError, profile_on_cloud
+from hcloud.usecases.live.state import open_store
+from hcloud.usecases.measuring.profile_run import Probing
+from hcloud.usecases.tools.fake import environment, size_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")
 QUICK = ("--resources", "none", "--time-cap", "20s")

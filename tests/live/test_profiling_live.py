@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli import main
-from hcloud.model.app import Shape
-from hcloud.model.profile import Aspect, Measured, Profile
+from hcloud.model.measured.app import Shape
+from hcloud.model.measured.profile import Aspect, Measured, Profile
 from hcloud.profiling import place, selfcheck
 from hcloud.profiling.arena import Arena
 from hcloud.profiling.cage import this_machine
 from hcloud.profiling.guard import Guard
 from hcloud.profiling.injectors import Stressor, stressors
-from hcloud.readers.profiles import load_profile
+from hcloud.readers.applications.profiles import load_profile
 
 pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")]
 

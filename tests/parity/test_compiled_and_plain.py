@@ -7,13 +7,13 @@ import pytest
 from simulating import changed, excerpt, setting_of, tasks_in, with_spot, world_of
 
 from hcloud.control.session import Session
-from hcloud.model.decision import Decision
+from hcloud.model.running.decision import Decision
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.compiled import ENTRIES, SIMULATE, compiled, plain
-from hcloud.sim.objects import as_objects, write_back
+from hcloud.sim.kernels.compiled import ENTRIES, SIMULATE, compiled, plain
+from hcloud.sim.kernels.objects import as_objects, write_back
+from hcloud.sim.kernels.world import World
 from hcloud.sim.run import run
-from hcloud.sim.world import World
-from hcloud.usecases.journal import Reading, setup_of_run
+from hcloud.usecases.studies.journal import Reading, setup_of_run
 
 STRATEGIES = {
     "SR": (load_strategy("SR"), 15),

@@ -14,27 +14,27 @@ import pytest
 
 from hcloud.control.session import Session
 from hcloud.errors import InputError
-from hcloud.model.cloud import CloudModel
-from hcloud.model.decision import Action, Decision
-from hcloud.model.event import Arrival, Clock, Completion, During, EventError, Interruption, Ready, Sample
-from hcloud.model.strategy import Strategy
+from hcloud.model.running.cloud import CloudModel
+from hcloud.model.running.decision import Action, Decision
+from hcloud.model.running.event import Arrival, Clock, Completion, During, EventError, Interruption, Ready, Sample
+from hcloud.model.running.strategy import Strategy
 from hcloud.policy.quality import encode
 from hcloud.readers.bundle import bundled
 from hcloud.readers.clouds import load_cloud, parse_cloud
-from hcloud.readers.prices.bundled import load_bundled
+from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.strategies import NAMES, load_strategy, parse_strategy
-from hcloud.sim.build import Setting
-from hcloud.sim.compiled import compiled, plain
-from hcloud.sim.fitting import Room
-from hcloud.sim.prepare import Tasks, tasks_of
+from hcloud.sim.kernels.compiled import compiled, plain
 from hcloud.sim.run import Outcome, run
-from hcloud.sim.scenarios import scenario
-from hcloud.sim.shop import Wanted, open_shop
+from hcloud.sim.setup.build import Setting
+from hcloud.sim.setup.fitting import Room
+from hcloud.sim.setup.prepare import Tasks, tasks_of
+from hcloud.sim.setup.scenarios import scenario
+from hcloud.sim.setup.shop import Wanted, open_shop
 from hcloud.store.events import decision_document, event_document, parse_decision, parse_event
 from hcloud.store.journal import entry_line, header_line, read_journal
-from hcloud.usecases.decide import open_stream, replay
-from hcloud.usecases.journal import setup_of_run, write_journal
+from hcloud.usecases.live.decide import open_stream, replay
+from hcloud.usecases.studies.journal import setup_of_run, write_journal
 
 SEED = 42
 FEW, MANY = 250, 1500

@@ -11,23 +11,23 @@ import numpy as np
 import pytest
 from simulating import with_spot
 
-from hcloud.catalog.billing import Tariff
-from hcloud.catalog.billing import charges as charged
+from hcloud.catalog.bills.billing import Tariff
+from hcloud.catalog.bills.billing import charges as charged
 from hcloud.model.catalog import PurchaseOption
-from hcloud.planning.report import total
-from hcloud.planning.slots import RESERVED
+from hcloud.planning.changes.slots import RESERVED
+from hcloud.planning.reports.report import total
 from hcloud.readers.clouds import load_cloud
-from hcloud.readers.prices.bundled import load_bundled
+from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.build import Setting
-from hcloud.sim.fitting import Room
-from hcloud.sim.prepare import Tasks, tasks_of
 from hcloud.sim.run import Outcome, charges, run
-from hcloud.sim.scenarios import scenario
-from hcloud.sim.shop import Wanted, open_shop
+from hcloud.sim.setup.build import Setting
+from hcloud.sim.setup.fitting import Room
+from hcloud.sim.setup.prepare import Tasks, tasks_of
+from hcloud.sim.setup.scenarios import scenario
+from hcloud.sim.setup.shop import Wanted, open_shop
 from hcloud.store.journal import read_journal
-from hcloud.usecases.journal import write_journal
-from hcloud.usecases.report_rented import rented_in
+from hcloud.usecases.reports.rented import rented_in
+from hcloud.usecases.studies.journal import write_journal
 
 SEED, JOBS = 42, 200
 WANTED = Wanted.paper()

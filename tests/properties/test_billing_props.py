@@ -9,12 +9,12 @@ from billing import BOOK, DAY, HOUR, MONTH, commitment, machine, tariff
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcloud.catalog.billing import charges
+from hcloud.catalog.bills.billing import charges
 from hcloud.model.catalog import Provider, PurchaseOption
-from hcloud.model.live import Commitment
+from hcloud.model.holdings.live import Commitment
 from hcloud.model.report import Costs, Period, Usage
-from hcloud.planning.report import Dimension, grouped, shown, to_cents, total
-from hcloud.planning.report_savings import coverage, savings
+from hcloud.planning.reports.report import Dimension, grouped, shown, to_cents, total
+from hcloud.planning.reports.savings import coverage, savings
 from hcloud.units import cents
 
 D = Decimal

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 
 from hcloud.classify import calibration, ridge, sgd
 from hcloud.classify.classifier import Limits, Options, Trained, complete, train
-from hcloud.classify.evaluation import Accuracy, Protocol, accuracy, at_random, new_rows, stated
 from hcloud.classify.evidence import Asked
 from hcloud.classify.factorize import Factors, fit
 from hcloud.classify.judgement import sensitivity
 from hcloud.classify.matrix import Floats, Matrix
-from hcloud.model.profile import Aspect, Estimate, Predicted, Row
+from hcloud.model.measured.profile import Aspect, Estimate, Predicted, Row
 from hcloud.policy.quality import HALF, encode
+from hcloud.research.evaluation import Accuracy, Protocol, accuracy, at_random, new_rows, stated
 
 SEEDS = range(5)
 ANSWER = Options(limits=Limits(float("inf"), float("inf"), 2, 1, 1))

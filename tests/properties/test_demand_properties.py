@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hcloud.errors import UsageError
 from hcloud.model.workload import Demand, Jobs, Provenance
-from hcloud.planning.demand import coarser, demand_of, mean_cores, peak_cores
+from hcloud.planning.forecasting.demand import coarser, demand_of, mean_cores, peak_cores
 
 Row = tuple[float, float, float, float, int]
 ROWS = st.lists(

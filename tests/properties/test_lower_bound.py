@@ -11,16 +11,16 @@ from test_simulation import ROWS, simulated, spread, strategies
 
 from hcloud.catalog.quote import amortised_cost
 from hcloud.model.catalog import Provider
-from hcloud.model.strategy import Strategy
-from hcloud.planning.program import Column, Loads, solve
-from hcloud.planning.reserve import CommitmentKind, optimal_reserve
+from hcloud.model.running.strategy import Strategy
+from hcloud.planning.reserving.program import Column, Loads, solve
+from hcloud.planning.reserving.reserve import CommitmentKind, optimal_reserve
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.bound import Load, arrived, lower_bound, worked
-from hcloud.sim.measure import measure
+from hcloud.research.bound import Load, arrived, lower_bound, worked
+from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import run
-from hcloud.sim.shop import Shop, Wanted, open_shop
+from hcloud.sim.setup.shop import Shop, Wanted, open_shop
 from hcloud.units import SECONDS_PER_HOUR
-from hcloud.usecases.pricing import open_book
+from hcloud.usecases.prices.pricing import open_book
 
 LOADS = st.lists(
     st.tuples(st.integers(0, 5000), st.integers(60, 5000), st.integers(100, 40_000), st.integers(100, 200_000)),

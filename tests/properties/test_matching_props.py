@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.matching import bill, bill_hour, whole_offer
-from hcloud.catalog.matching_sustained import paper_sustained_cost, sustained_cost
+from hcloud.catalog.cover.matching import bill, bill_hour, whole_offer
+from hcloud.catalog.cover.sustained import paper_sustained_cost, sustained_cost
 from hcloud.catalog.quote import (
     amortised_cost,
     billed_seconds,

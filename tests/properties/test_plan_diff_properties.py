@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plan_figures import committed, plan, rented
 
-from hcloud.model.plan_difference import PlanDifference
-from hcloud.model.plan_figures import Part, PlanFigures
-from hcloud.planning.plan_diff import difference_of
+from hcloud.model.plans.difference import PlanDifference
+from hcloud.model.plans.figures import Part, PlanFigures
+from hcloud.planning.explanations.plan_diff import difference_of
 
 amounts = st.decimals(min_value=0, max_value=10_000, places=6)
 prices = st.decimals(min_value="0.0001", max_value=500, places=4)

@@ -10,12 +10,12 @@ from builders import REGION, book, candidate, demand, reserved
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcloud.catalog.matching import bill
+from hcloud.catalog.cover.matching import bill
 from hcloud.model.catalog import Provider
 from hcloud.model.usage import Commitment, Usage
-from hcloud.planning.candidates import Candidate
 from hcloud.planning.decide import Decision, decide
-from hcloud.planning.fleet import instances_needed
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.fleets.fleet import instances_needed
 from hcloud.planning.settings import Market, Outlook, PlanSettings
 
 SETTINGS = PlanSettings(markets=(Market(Provider.AWS, (REGION,)),), outlook=Outlook(horizon_hours=240))

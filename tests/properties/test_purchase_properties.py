@@ -15,11 +15,11 @@ from purchasing import OPEN, OPTIONS, Shop, wanted
 
 from hcloud.errors import DeniedByGuardError, HcloudError, InputError
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
-from hcloud.model.purchase import Outcome, PurchaseConclusion, PurchaseIntent, committed, snapshot
-from hcloud.planning.purchase_gates import check_ceiling, checked_count, checked_dollars, typed_amount
-from hcloud.planning.purchase_history import history
-from hcloud.planning.unknown_purchase import GRACE, Verdict, judge
+from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
+from hcloud.model.holdings.purchase import Outcome, PurchaseConclusion, PurchaseIntent, committed, snapshot
+from hcloud.planning.purchases.gates import check_ceiling, checked_count, checked_dollars, typed_amount
+from hcloud.planning.purchases.history import history
+from hcloud.planning.purchases.unknown import GRACE, Verdict, judge
 from hcloud.units import cents
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)

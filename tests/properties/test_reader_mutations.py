@@ -11,7 +11,7 @@ import pytest
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Workload
-from hcloud.planning.demand import demand_of
+from hcloud.planning.forecasting.demand import demand_of
 from hcloud.readers.workloads import FORMATS, read_workload
 
 CASES = Path(__file__).parent.parent / "cases" / "workloads"

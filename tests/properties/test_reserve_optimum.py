@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.b6_cost_gap import STEP, online_rule
-from hcloud.planning.bands import Pool, settle, solve_pool
-from hcloud.planning.compiled import compiled, plain
-from hcloud.planning.flow import Grid
-from hcloud.planning.reserve import CommitmentKind, ReserveSolution, optimal_reserve
+from hcloud.planning.reserving.bands import Pool, settle, solve_pool
+from hcloud.planning.reserving.compiled import compiled, plain
+from hcloud.planning.reserving.flow import Grid
+from hcloud.planning.reserving.reserve import CommitmentKind, ReserveSolution, optimal_reserve
 from hcloud.units import SECONDS_PER_HOUR
 
 Ints = npt.NDArray[np.int64]

@@ -15,14 +15,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from simulating import Row, changed, excerpt, jobs_of, setting_of, tasks_in, with_spot
 
-from hcloud.model.strategy import Parameter, Strategy
+from hcloud.model.running.strategy import Parameter, Strategy
 from hcloud.policy.records import Ints, column
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.build import Setting
-from hcloud.sim.measure import batch_performance, measure
+from hcloud.sim.outcomes.measure import batch_performance, measure
 from hcloud.sim.run import Outcome, run
-from hcloud.sim.streams import stream
+from hcloud.sim.setup.build import Setting
+from hcloud.sim.setup.streams import stream
 
 ROWS: st.SearchStrategy[list[Row]] = st.lists(
     st.tuples(

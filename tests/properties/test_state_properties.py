@@ -9,11 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CLOUDS, CommitmentOrder, CommitmentQuote, Launch, Machine, MachineState, Owner, Scope
-from hcloud.model.state import Conclusion, Deed, Intent, Record, Result, State
-from hcloud.store.intent_codec import Entry, Head, read_lines, written
-from hcloud.store.state_codec import decode_state
-from hcloud.store.state_rows import encode_state
+from hcloud.model.holdings.live import (
+    CLOUDS,
+    CommitmentOrder,
+    CommitmentQuote,
+    Launch,
+    Machine,
+    MachineState,
+    Owner,
+    Scope,
+)
+from hcloud.model.holdings.state import Conclusion, Deed, Intent, Record, Result, State
+from hcloud.store.records.intent_codec import Entry, Head, read_lines, written
+from hcloud.store.states.codec import decode_state
+from hcloud.store.states.rows import encode_state
 
 letters = st.characters(exclude_categories=("Cc", "Cs"))
 texts = st.text(letters, max_size=40)

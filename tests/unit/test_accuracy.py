@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcloud.planning.accuracy import Compared, Effects, Item, effects
+from hcloud.planning.reports.accuracy import Compared, Effects, Item, effects
 
 KINDS = [("m5.large", "on-demand"), ("m5.large", "reserved-instance"), ("m6i.4xlarge", "on-demand"), ("", "savings")]
 AMOUNTS = st.decimals(0, 10_000, places=6, allow_nan=False)

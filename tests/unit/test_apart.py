@@ -7,9 +7,9 @@ import pytest
 from builders import book, candidate, demand, forecast, reserved
 from scipy.optimize import linprog
 
-from hcloud.planning.apart import Leanest, not_held
 from hcloud.planning.decide import Decision, Given, decide
-from hcloud.planning.fleet import Fleet, Holding
+from hcloud.planning.fleets.apart import Leanest, not_held
+from hcloud.planning.fleets.fleet import Fleet, Holding
 from hcloud.planning.settings import Market, PlanSettings
 
 SETTINGS = PlanSettings(markets=(Market(),))

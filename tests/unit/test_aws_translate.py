@@ -23,7 +23,7 @@ from hcloud.errors import (
     UsageError,
 )
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CommitmentOrder, CommitmentQuote, Launch, MachineState, Owner
+from hcloud.model.holdings.live import CommitmentOrder, CommitmentQuote, Launch, MachineState, Owner
 from hcloud.providers.aws import commitments as words
 from hcloud.providers.aws import translate
 from hcloud.providers.aws.errors import understood

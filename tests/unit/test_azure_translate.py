@@ -30,7 +30,7 @@ from hcloud.errors import (
     UsageError,
 )
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CommitmentOrder, Launch, MachineState, Owner
+from hcloud.model.holdings.live import CommitmentOrder, Launch, MachineState, Owner
 from hcloud.providers.azure.documents import branch, exact, items, moment, text, whole
 from hcloud.providers.azure.errors import Reply, failure, refusal, reply_from
 from hcloud.providers.azure.reservations import body_of, commitment_from, order_id

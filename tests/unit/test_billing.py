@@ -8,8 +8,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from billing import BOOK, DAY, HOUR, MONTH, D, commitment, machine, tariff
 
-from hcloud.catalog.billing import charges
-from hcloud.catalog.billing_terms import why_not
+from hcloud.catalog.bills.billing import charges
+from hcloud.catalog.bills.terms import why_not
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import BillingRule, Provider, PurchaseOption
 from hcloud.model.report import (
@@ -21,7 +21,7 @@ from hcloud.model.report import (
     Period,
     PricingCategory,
 )
-from hcloud.planning.report import total
+from hcloud.planning.reports.report import total
 from hcloud.units import cents
 
 NOVEMBER = Period(MONTH, MONTH + 30 * DAY)

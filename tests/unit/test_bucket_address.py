@@ -7,8 +7,8 @@ import pytest
 from hcloud.cli.main import run
 from hcloud.errors import CredentialsError, HcloudError, UsageError
 from hcloud.model.endpoint import checked_endpoint
-from hcloud.store.bucket_address import bucket_store, parse_address
-from hcloud.store.objects import Writing, shown
+from hcloud.store.buckets.address import bucket_store, parse_address
+from hcloud.store.buckets.objects import Writing, shown
 
 SECRET = "canary+5ecret"
 VARIABLES = ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "STORAGE_EMULATOR_HOST", "AZURE_STORAGE_CONNECTION_STRING")

@@ -12,13 +12,13 @@ from state_driver import work
 from states import LINEAGE, a_state, an_intent
 
 from hcloud.errors import UnavailableError
-from hcloud.model.state import State
-from hcloud.store.bucket import Bucket
-from hcloud.store.crash import POINTS
-from hcloud.store.objects import Objects
-from hcloud.store.place import ChangedError
-from hcloud.store.state_bucket import BucketStateStore
-from hcloud.usecases.state import open_store
+from hcloud.model.holdings.state import State
+from hcloud.store.buckets.bucket import Bucket
+from hcloud.store.buckets.objects import Objects
+from hcloud.store.buckets.state_bucket import BucketStateStore
+from hcloud.store.files.crash import POINTS
+from hcloud.store.files.place import ChangedError
+from hcloud.usecases.live.state import open_store
 
 rigs = opened
 rig = emptied

@@ -18,9 +18,9 @@ from hcloud.catalog.shapes import UNSTEADY, category_of
 from hcloud.errors import InputError
 from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
 from hcloud.readers.bundle import bundled
-from hcloud.readers.prices.bundled import load_bundled
-from hcloud.readers.prices.bundled_aws import size_units
-from hcloud.readers.prices.manifest import MANIFEST, manifest_text, write_manifest
+from hcloud.readers.prices.shipped.aws import size_units
+from hcloud.readers.prices.shipped.bundled import load_bundled
+from hcloud.readers.prices.shipped.manifest import MANIFEST, manifest_text, write_manifest
 from hcloud.units import HOURS_PER_YEAR
 
 AWS_FAMILIES = (
@@ -335,7 +335,7 @@ def _work(provider: Provider | None = None, region: str = "") -> float:
 def test_the_manifest_lists_every_table_with_its_checksum() -> None:
     root = bundled("pricing")
     assert (root / MANIFEST).read_text(encoding="utf-8") == manifest_text(root), (
-        "rewrite it with: python -m hcloud.readers.prices.manifest"
+        "rewrite it with: python -m hcloud.readers.prices.shipped.manifest"
     )
 
 

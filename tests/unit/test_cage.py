@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from hcloud.profiling import orphans, place
+from hcloud.profiling import place
 from hcloud.profiling.cage import PERIOD_US, Cage, Hierarchy, find_hierarchy, remove_strays
+from hcloud.profiling.programs import orphans
 
 
 def version_2(folder: Path, controllers: str = "cpuset cpu io memory pids") -> Hierarchy:

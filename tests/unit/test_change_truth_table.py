@@ -11,8 +11,8 @@ from decimal import Decimal
 import pytest
 
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.change import Observed, Shape, Slot
-from hcloud.model.live import (
+from hcloud.model.holdings.change import Observed, Shape, Slot
+from hcloud.model.holdings.live import (
     TAG_ADDRESS,
     TAG_KEY,
     TAG_LINEAGE,
@@ -23,10 +23,10 @@ from hcloud.model.live import (
     Owner,
     Scope,
 )
-from hcloud.model.state import Deed, Intent, Record, State
-from hcloud.planning import diff
-from hcloud.planning.diff import Terms, changes
-from hcloud.planning.recall import up_to_date
+from hcloud.model.holdings.state import Deed, Intent, Record, State
+from hcloud.planning.changes import diff
+from hcloud.planning.changes.diff import Terms, changes
+from hcloud.planning.changes.recall import up_to_date
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
 OLD = NOW - timedelta(hours=1)

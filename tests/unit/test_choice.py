@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcloud.model.operation import Band, OperatingPoint
-from hcloud.planning.choice import Target, choose, in_doubt, is_kept, landmarks, meets, with_front
-from hcloud.planning.choice_reasons import how_sure, judged, why
-from hcloud.planning.paired import difference, mean_of, student
-from hcloud.sim.interval import Interval
+from hcloud.model.plans.operation import Band, OperatingPoint
+from hcloud.planning.strategies.choice import Target, choose, in_doubt, is_kept, landmarks, meets, with_front
+from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
+from hcloud.planning.strategies.paired import difference, mean_of, student
+from hcloud.sim.outcomes.interval import Interval
 
 QOS = Target(0.9, None)
 

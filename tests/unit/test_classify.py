@@ -10,14 +10,14 @@ from applications import performance, profile_of, scores
 
 from hcloud.classify import ridge, sgd
 from hcloud.classify.classifier import Limits, Options, Trained, classify, complete, train
-from hcloud.classify.evaluation import stated
 from hcloud.classify.evidence import Asked, evidence_of
 from hcloud.classify.factorize import fit
 from hcloud.classify.feedback import Observation, misclassified, refitted, with_observation
 from hcloud.classify.matrix import Matrix, matrix_of
 from hcloud.classify.monotone import rising_along
 from hcloud.classify.probing import gains
-from hcloud.model.profile import Aspect, Measured, Predicted, Probe, Row
+from hcloud.model.measured.profile import Aspect, Measured, Predicted, Probe, Row
+from hcloud.research.evaluation import stated
 
 NEW = Asked("new", rising=True)
 INF = float("inf")

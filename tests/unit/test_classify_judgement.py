@@ -9,7 +9,10 @@ import pytest
 from applications import performance, scores
 
 from hcloud.classify.classifier import Limits, Options, train
-from hcloud.classify.evaluation import (
+from hcloud.classify.judgement import Target, caused, ranking, sensitivity, size_for, tolerated
+from hcloud.errors import EvidenceError
+from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, Predicted, Row
+from hcloud.research.evaluation import (
     Held,
     Protocol,
     accuracy,
@@ -21,9 +24,6 @@ from hcloud.classify.evaluation import (
     new_rows,
     with_error_limit,
 )
-from hcloud.classify.judgement import Target, caused, ranking, sensitivity, size_for, tolerated
-from hcloud.errors import EvidenceError
-from hcloud.model.profile import RESOURCES, Aspect, Estimate, Predicted, Row
 
 ANSWER = with_error_limit(Options(), float("inf"), float("inf"))
 

@@ -9,7 +9,7 @@ import pytest
 from applications import profile_of
 
 from hcloud.classify.matrix import Matrix, matrix_of, natural
-from hcloud.model.profile import RESOURCES, Aspect
+from hcloud.model.measured.profile import RESOURCES, Aspect
 
 
 def test_rows_go_by_name_and_columns_by_number() -> None:

@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from hcloud.errors import InputError, UsageError
-from hcloud.model.cloud import CLOUD_KEYS, Quantiles, SizeModel
-from hcloud.model.strategy import Origin
+from hcloud.model.running.cloud import CLOUD_KEYS, Quantiles, SizeModel
+from hcloud.model.running.strategy import Origin
 from hcloud.readers.bundle import bundled
 from hcloud.readers.clouds import cloud_names, load_cloud, parse_cloud, read_cloud
 from hcloud.readers.safe_yaml import load_yaml

@@ -16,12 +16,12 @@ from states import a_state, an_intent
 
 from hcloud.cli.main import run
 from hcloud.errors import LockedError, UsageError
-from hcloud.store.bucket import Bucket
-from hcloud.store.condition_probe import NOTE, found_fault
-from hcloud.store.objects import ABSENT, Found, Objects, Writing
-from hcloud.store.place import ChangedError
-from hcloud.store.state_rows import encode_state
-from hcloud.usecases.state import open_store
+from hcloud.store.buckets.bucket import Bucket
+from hcloud.store.buckets.condition_probe import NOTE, found_fault
+from hcloud.store.buckets.objects import ABSENT, Found, Objects, Writing
+from hcloud.store.files.place import ChangedError
+from hcloud.store.states.rows import encode_state
+from hcloud.usecases.live.state import open_store
 
 rigs = opened
 

@@ -8,8 +8,8 @@ import pytest
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import Payment, Provider
-from hcloud.readers.config import load_config
-from hcloud.usecases.sources import Flags, with_flags
+from hcloud.readers.configuration.config import load_config
+from hcloud.usecases.workloads.sources import Flags, with_flags
 
 
 def write(tmp_path: Path, text: str) -> Path:

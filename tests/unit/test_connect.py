@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from hcloud.errors import InputError, UsageError
-from hcloud.fake.memory import MemoryCloud
+from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.model.catalog import Offer, OfferKey, Origin, Payment, Provider, PurchaseOption
-from hcloud.model.live import CommitmentOrder
+from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.providers.azure.provider import AzureCloud
 from hcloud.providers.gcp.provider import GoogleCloud
-from hcloud.usecases.connect import CloudSettings, _price, connect
+from hcloud.usecases.live.connect import CloudSettings, _price, connect
 
 LOCAL = "http://127.0.0.1:9"
 

@@ -14,11 +14,11 @@ from hcloud.catalog.book import PriceBook
 from hcloud.catalog.overlay import Match, OverlayRule, apply_overlay
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption, QuarantinedPrice
-from hcloud.planning.candidates import Candidate, _excluded, find_candidates
 from hcloud.planning.decide import Given, decide
-from hcloud.planning.evaluate import reserved_for_peak
-from hcloud.planning.owned import Owned
-from hcloud.planning.reasons import reasons, refusals
+from hcloud.planning.explanations.reasons import reasons, refusals
+from hcloud.planning.fleets.candidates import Candidate, _excluded, find_candidates
+from hcloud.planning.fleets.evaluate import reserved_for_peak
+from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
 
 MARKET = Market(Provider.AWS, (REGION,))

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from hcloud.cli.main import run
-from hcloud.planning.statement import in_spans
-from hcloud.views.plan import BLOCKS, sparkline
+from hcloud.planning.explanations.statement import in_spans
+from hcloud.views.deciding.plan import BLOCKS, sparkline
 
 
 @pytest.mark.slow

@@ -21,8 +21,8 @@ from hcloud.providers.azure.settings import AzureSettings
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.wire import Wire
 from hcloud.providers.http import Fetcher
-from hcloud.store.objects_azure import AzureObjects
-from hcloud.store.objects_gcs import GoogleObjects
+from hcloud.store.buckets.azure import AzureObjects
+from hcloud.store.buckets.gcs import GoogleObjects
 
 CANARY = "c4n4ry"
 BAD = [

@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from simulating import paper_shop
 
-from hcloud.model.cloud import CLOUD_KEYS, CloudModel, Quantiles
-from hcloud.model.strategy import RULES, Strategy
+from hcloud.model.running.cloud import CLOUD_KEYS, CloudModel, Quantiles
+from hcloud.model.running.strategy import RULES, Strategy
 from hcloud.model.workload import Jobs, Kind
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.measure import measure
+from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import run
-from hcloud.sim.scenarios import scenario
-from hcloud.sim.shop import Shop
-from hcloud.sim.variation import parse_axis, varied_cloud, varied_strategy
-from hcloud.usecases.simulation import Study, setting_for, tasks_for
+from hcloud.sim.setup.scenarios import scenario
+from hcloud.sim.setup.shop import Shop
+from hcloud.sim.setup.variation import parse_axis, varied_cloud, varied_strategy
+from hcloud.usecases.studies.simulation import Study, setting_for, tasks_for
 
 COUNT = 300
 

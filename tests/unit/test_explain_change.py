@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from hcloud.model.plan import Flip, Lever
-from hcloud.views.explain_plan import change
+from hcloud.model.plans.plan import Flip, Lever
+from hcloud.views.explanations.plan import change
 
 
 @pytest.mark.parametrize(

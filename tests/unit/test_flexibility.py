@@ -12,7 +12,7 @@ import pytest
 from hcloud.catalog.flexibility import COVERS, preference, why_preferred
 from hcloud.model.catalog import Offer, Payment, PurchaseOption
 from hcloud.planning.decide import decide
-from hcloud.planning.reasons import reasons
+from hcloud.planning.explanations.reasons import reasons
 from hcloud.planning.settings import Market, PlanSettings
 
 YEAR = Decimal(8760)

@@ -12,13 +12,13 @@ from builders import REGION, book, candidate, demand, rented, reserved
 
 from hcloud.catalog.book import PriceBook
 from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption, SustainedUse
-from hcloud.model.plan import Flip, Lever
+from hcloud.model.plans.plan import Flip, Lever
 from hcloud.model.workload import Demand
-from hcloud.planning.candidates import Candidate
 from hcloud.planning.decide import Decision, Given, decide
-from hcloud.planning.fleet import serve
-from hcloud.planning.flips import plan_flips, sizings
-from hcloud.planning.reasons import refusals
+from hcloud.planning.explanations.flips import plan_flips, sizings
+from hcloud.planning.explanations.reasons import refusals
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.fleets.fleet import serve
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
 
 SETTINGS = PlanSettings(markets=(Market(Provider.AWS, (REGION,)),))

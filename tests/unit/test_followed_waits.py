@@ -14,7 +14,7 @@ from hcloud.policy.compose import compose
 from hcloud.policy.queueing import wait_within
 from hcloud.policy.records import Table, record, table
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.compiled import plain
+from hcloud.sim.kernels.compiled import plain
 
 
 def full_reserve(start: float = 15.0) -> Control:
@@ -108,7 +108,7 @@ def test_every_wait_of_a_run_is_one_of_a_job_that_met_a_full_reserve() -> None:
     setting = setting_of("HM", 1)
     tasks = tasks_in(setting, excerpt(120))
     world = world_of(setting, tasks)
-    plain()["sim.engine.simulate"](world, len(tasks) + 1)
+    plain()["sim.kernels.engine.simulate"](world, len(tasks) + 1)
     control = world.control
     opened = [float(job.opened) for job in rows(control.jobs) if job.opened >= 0]
     assert 0 < len(opened) == ended(control)

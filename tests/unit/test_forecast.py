@@ -6,7 +6,7 @@ import pytest
 from builders import demand
 
 from hcloud.errors import InputError
-from hcloud.planning.forecast import choose_step, stretch, whole_periods
+from hcloud.planning.forecasting.forecast import choose_step, stretch, whole_periods
 from hcloud.planning.settings import Outlook, fitting_vcpus
 
 

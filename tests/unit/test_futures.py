@@ -10,10 +10,10 @@ from builders import REGION, book, candidate, demand, forecast, reserved
 
 from hcloud.model.catalog import Provider
 from hcloud.planning.decide import Decision, decide
-from hcloud.planning.fleet import serve
-from hcloud.planning.forecast import Forecast
-from hcloud.planning.futures import Futures, draw_futures, drift_of
-from hcloud.planning.risk import SCALES, Span, changed, spread
+from hcloud.planning.fleets.fleet import serve
+from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.planning.risks.futures import Futures, draw_futures, drift_of
+from hcloud.planning.risks.risk import SCALES, Span, changed, spread
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
 
 RISK = RiskSettings()

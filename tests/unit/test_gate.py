@@ -12,9 +12,9 @@ from plan_figures import committed, fallen, plan, predicted, rented
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.gate import Check, Finding, Level, Rule, Status, Verdict
-from hcloud.model.plan_figures import PlanFigures
-from hcloud.planning.gate import Around, check_plan
+from hcloud.model.plans.figures import PlanFigures
+from hcloud.model.plans.gate import Check, Finding, Level, Rule, Status, Verdict
+from hcloud.planning.gates.gate import Around, check_plan
 from hcloud.readers.rules import load_rules, parse_rules
 
 TODAY = date(2026, 11, 21)

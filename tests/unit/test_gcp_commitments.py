@@ -16,7 +16,7 @@ from hcloud.errors import DeniedError, NotFoundError
 from hcloud.fake.gcp.refusals import permission_of
 from hcloud.fake.gcp.routes import OPERATIONS
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CommitmentOrder, CommitmentQuote
+from hcloud.model.holdings.live import CommitmentOrder, CommitmentQuote
 from hcloud.providers.gcp import commitments as committed
 from hcloud.providers.gcp.provider import GoogleCloud
 from hcloud.providers.gcp.settings import GoogleSettings

@@ -24,7 +24,7 @@ from hcloud.errors import (
     UsageError,
 )
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import Launch, Machine, MachineState, Owner
+from hcloud.model.holdings.live import Launch, Machine, MachineState, Owner
 from hcloud.providers.gcp import translate
 from hcloud.providers.gcp.outcome import judge
 from hcloud.providers.gcp.settings import GoogleSettings

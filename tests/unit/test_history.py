@@ -9,8 +9,8 @@ import pytest
 from builders import reserved
 
 from hcloud.cli.main import run
-from hcloud.planning.fleet import Holding
-from hcloud.planning.history import history_of, said_of_history
+from hcloud.planning.fleets.fleet import Holding
+from hcloud.planning.fleets.history import history_of, said_of_history
 from hcloud.planning.settings import HistorySettings
 
 NOW = ("--now", "2026-11-20T12:00:00Z")

@@ -11,7 +11,7 @@ import pytest
 
 from hcloud import installation
 from hcloud.profiling.parcel import start_up
-from hcloud.readers.app import load_app
+from hcloud.readers.applications.app import load_app
 
 ROOT = Path(__file__).parents[2]
 SOURCE = {"url": "https://git.example/team/hcloud", "vcs_info": {"vcs": "git", "commit_id": "0a1b2c3d"}}

@@ -13,9 +13,9 @@ from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
 from hcloud.readers.workloads import read_workload
 from hcloud.readers.workloads.columns import MOST_NAMED, Sink
-from hcloud.usecases.explain_job import explain_job
-from hcloud.usecases.journal import write_journal
-from hcloud.usecases.simulation import Study, simulate_once
+from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.studies.journal import write_journal
+from hcloud.usecases.studies.simulation import Study, simulate_once
 
 CASES = Path(__file__).parent.parent / "cases" / "workloads"
 

@@ -10,9 +10,9 @@ from types import FunctionType, ModuleType
 import pytest
 
 from hcloud import kernel_cache
-from hcloud.planning import compiled as planning_compiled
-from hcloud.sim import compiled
-from hcloud.sim.compiled import PLAIN_JOBS, PLAIN_MOST, plain
+from hcloud.planning.reserving import compiled as planning_compiled
+from hcloud.sim.kernels import compiled
+from hcloud.sim.kernels.compiled import PLAIN_JOBS, PLAIN_MOST, plain
 
 LIMIT = 3
 

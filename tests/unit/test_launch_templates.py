@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from hcloud.errors import UsageError
-from hcloud.model.live import Launch, LaunchImage, LaunchTemplate, Owner, Setting
-from hcloud.planning.launched_with import departures, written
+from hcloud.model.holdings.live import Launch, LaunchImage, LaunchTemplate, Owner, Setting
+from hcloud.planning.changes.launched_with import departures, written
 from hcloud.providers.aws import settings as aws
 from hcloud.providers.aws.translate import launch_request
 from hcloud.providers.aws.translate import template as aws_template

@@ -22,10 +22,10 @@ from hcloud.errors import (
 )
 from hcloud.fake.clock import FakeClock
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CommitmentOrder, Launch, MachineState, Owner
-from hcloud.profiling import orphans
+from hcloud.model.holdings.live import CommitmentOrder, Launch, MachineState, Owner
 from hcloud.profiling.cage import this_machine
 from hcloud.profiling.machines import GROUP, ProcessHost, passing_host
+from hcloud.profiling.programs import orphans
 from hcloud.providers.local.provider import LINGER_SECONDS, LocalCloud
 from hcloud.providers.local.registry import Note, Registry
 from hcloud.providers.local.settings import LocalSettings

@@ -14,9 +14,9 @@ from markdown_it import MarkdownIt
 from verbs import every_leaf
 
 from hcloud.cli.main import build, run
-from hcloud.views import report_text
 from hcloud.views.escaped import BREAK, in_markdown
 from hcloud.views.page.parts import Section
+from hcloud.views.reports import markdown as report_text
 from hcloud.views.tables import Figures
 
 PLAN = Path(__file__).parents[1] / "cases" / "plans"
@@ -96,7 +96,7 @@ def test_plans_hold_names_as_text(verb: str, plan: Path, capsys: pytest.CaptureF
 
 def test_the_plan_itself_holds_names_as_text(plan: Path) -> None:
     from hcloud.store.plan_file import load_plan
-    from hcloud.views.plan import markdown
+    from hcloud.views.deciding.plan import markdown
 
     evil = plan.parent / "evil-plan.json"
     evil.write_text(json.dumps(hostile(json.loads(plan.read_text(encoding="utf-8")))), encoding="utf-8")
@@ -104,10 +104,10 @@ def test_the_plan_itself_holds_names_as_text(plan: Path) -> None:
 
 
 def test_no_other_module_escapes_in_its_own_way() -> None:
-    """Cells are joined where they were escaped; the page of the reproduction has names of bundled files only."""
+    """Cells are joined where they were escaped."""
     views = Path(__file__).parents[2] / "hcloud" / "views"
     own = {p.name for p in views.rglob("*.py") if "' | '.join(" in p.read_text(encoding="utf-8")}
-    assert own == {"escaped.py", "reproduction.py"}
+    assert own == {"escaped.py"}
 
 
 def test_money_stays_readable_and_other_dollars_do_nothing() -> None:

@@ -9,8 +9,8 @@ from decimal import Decimal
 import pytest
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.matching import bill, bill_hour, whole_offer
-from hcloud.catalog.matching_google import unit_prices
+from hcloud.catalog.cover.google import unit_prices
+from hcloud.catalog.cover.matching import bill, bill_hour, whole_offer
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import (
     InstanceType,

@@ -22,9 +22,9 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.fake.faults import FaultPlan, Kind, Rule
-from hcloud.fake.memory import MemoryCloud
+from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CommitmentOrder, Launch, MachineState, Owner
+from hcloud.model.holdings.live import CommitmentOrder, Launch, MachineState, Owner
 
 CLOUDS = ("aws", "gcp", "azure", "local")
 LINEAGE = "c" * 32

@@ -12,9 +12,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulating import jobs_of
 
-from hcloud.model.profile import RESOURCES, UNKNOWN_SCORE, Aspect, Estimate, Measured, Metric, Predicted, Profile, Row
+from hcloud.model.measured.profile import (
+    RESOURCES,
+    UNKNOWN_SCORE,
+    Aspect,
+    Estimate,
+    Measured,
+    Metric,
+    Predicted,
+    Profile,
+    Row,
+)
 from hcloud.model.workload import Jobs, Kind
-from hcloud.planning.needs import KEPT, Need, SizePoint, fit_jobs, need_of, size_needed
+from hcloud.planning.forecasting.needs import KEPT, Need, SizePoint, fit_jobs, need_of, size_needed
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 

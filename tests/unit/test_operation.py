@@ -8,9 +8,9 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcloud.model.operation import Band, OperatingPoint
-from hcloud.planning.choice import Target, choose, is_affordable, meets, with_front
-from hcloud.planning.choice_reasons import judged, why
+from hcloud.model.plans.operation import Band, OperatingPoint
+from hcloud.planning.strategies.choice import Target, choose, is_affordable, meets, with_front
+from hcloud.planning.strategies.choice_reasons import judged, why
 
 
 def point(name: str, monthly: int, kept: float, half: float | None = 0.0) -> OperatingPoint:

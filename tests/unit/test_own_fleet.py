@@ -12,8 +12,8 @@ import pytest
 
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
-from hcloud.model.plan import OWNED, MixLine, Plan
-from hcloud.planning.own_fleet import fleet_of, key_of
+from hcloud.model.plans.plan import OWNED, MixLine, Plan
+from hcloud.planning.strategies.own_fleet import fleet_of, key_of
 
 
 def line(option: PurchaseOption, name: str, count: str, vcpus: int, **more: Any) -> MixLine:

@@ -23,7 +23,7 @@ from hcloud.profiling.parcel import (
     shown,
     start_up,
 )
-from hcloud.readers.app import load_app
+from hcloud.readers.applications.app import load_app
 
 NONCE = "0123456789abcdef"
 SAID = {"exit": 0, "error": "", "profile": "format_version: '1.0'\n"}

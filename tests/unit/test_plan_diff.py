@@ -8,9 +8,9 @@ from decimal import Decimal
 import pytest
 from plan_figures import committed, plan, predicted, rented
 
-from hcloud.model.plan_difference import Mark, PlanDifference
-from hcloud.model.plan_figures import PlanFigures, Stated
-from hcloud.planning.plan_diff import difference_of
+from hcloud.model.plans.difference import Mark, PlanDifference
+from hcloud.model.plans.figures import PlanFigures, Stated
+from hcloud.planning.explanations.plan_diff import difference_of
 
 
 def effects(found: PlanDifference) -> tuple[str, str, str]:

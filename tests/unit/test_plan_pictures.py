@@ -11,18 +11,18 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
-from hcloud.model.operation import Band, OperatingPoint, Operation
-from hcloud.model.plan import Plan, WhatIf
+from hcloud.model.plans.operation import Band, OperatingPoint, Operation
+from hcloud.model.plans.plan import Plan, WhatIf
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH
+from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, reserved_vcpus, use_picture
+from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
+from hcloud.views.deciding.plan_page import pictures, plan_page
 from hcloud.views.page.axes import Axis, framed, round_ticks
 from hcloud.views.page.bars import Bar, Bars, bars
 from hcloud.views.page.drawn import Drawn, palettes, standalone
-from hcloud.views.page.plan_page import pictures, plan_page
 from hcloud.views.page.svg import NARROW, WIDE, Canvas
 from hcloud.views.pictures import save_drawn
-from hcloud.views.plan_charts import demand_picture, falls_picture, reserved_vcpus, use_picture
-from hcloud.views.plan_charts_costs import cost_picture, front_picture, quality_pictures
 
 SVG = "{http://www.w3.org/2000/svg}"
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -188,7 +188,7 @@ def test_strategies_are_drawn_by_falling_cost_with_their_intervals() -> None:
 
 def cost_picture_of(run_as: Operation) -> Drawn:
     """The picture of simulated costs alone."""
-    from hcloud.views.plan_charts_costs import strategies_picture
+    from hcloud.views.deciding.plan_charts_costs import strategies_picture
 
     return strategies_picture(run_as)
 

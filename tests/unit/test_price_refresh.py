@@ -19,7 +19,7 @@ from hcloud.errors import HcloudError, UnreachableError, UsageError
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.providers.http import Fetcher, Limits
 from hcloud.store.prices import PriceStore
-from hcloud.usecases.pricing_intake import Intake, Target, refresh
+from hcloud.usecases.prices.intake import Intake, Target, refresh
 
 CASES = Path(__file__).parents[1] / "cases" / "prices"
 NOW = datetime(2026, 7, 3, tzinfo=UTC)
@@ -142,7 +142,7 @@ def test_azure_follows_its_pages() -> None:
 
 
 def test_google_sends_its_key_in_a_header_and_follows_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
-    from hcloud.readers.prices.bundled import load_bundled
+    from hcloud.readers.prices.shipped.bundled import load_bundled
 
     series = next(m for m in load_bundled(providers=[Provider.GCP]).types.values() if m.name == "n2-standard-4")
     skus = json.loads((CASES / "gcp_skus.json").read_text(encoding="utf-8").replace("Q2 ", "N2 "))["skus"]

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcloud.errors import InputError, UsageError
-from hcloud.model.profile import RESOURCES, Aspect, Measured, Metric, Profile
+from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Metric, Profile
 from hcloud.model.workload import Kind
-from hcloud.readers.profiles import load_corpus, load_profile
+from hcloud.readers.applications.profiles import load_corpus, load_profile
 from hcloud.store.profiles import check_target, profile_text, save_profile
 
 AT = datetime(2026, 11, 21, 5, tzinfo=UTC)

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli import main
-from hcloud.model.profile import Aspect
-from hcloud.readers.profiles import load_profile
+from hcloud.model.measured.profile import Aspect
+from hcloud.readers.applications.profiles import load_profile
 
 STAMPS = [1_700_000_000 + 60 * i for i in range(100)]
 CORES = [1.5] * 95 + [3.5] * 5  # the 95th percentile fits in 2, the maximum needs 4

@@ -12,16 +12,16 @@ import pytest
 from hcloud.classify.classifier import classify, train
 from hcloud.classify.matrix import matrix_of
 from hcloud.errors import InputError, UsageError
-from hcloud.model.app import Shape
-from hcloud.model.profile import Aspect, Failed, Measured, Metric, Profile, ruled_out
-from hcloud.model.profile_merge import merged
+from hcloud.model.measured.app import Shape
+from hcloud.model.measured.merge import merged
+from hcloud.model.measured.profile import Aspect, Failed, Measured, Metric, Profile, ruled_out
 from hcloud.model.workload import Kind
-from hcloud.planning.needs import need_of, size_needed
+from hcloud.planning.forecasting.needs import need_of, size_needed
 from hcloud.profiling.session import size_name
-from hcloud.readers.profiles import load_profile
+from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import save_profile
-from hcloud.usecases.classify import parse_observed
-from hcloud.usecases.profile_run import earlier
+from hcloud.usecases.measuring.classify import parse_observed
+from hcloud.usecases.measuring.profile_run import earlier
 
 MAY, JUNE = datetime(2026, 5, 1, tzinfo=UTC), datetime(2026, 6, 1, tzinfo=UTC)
 OLD = "Xeon, 2 cores, 24 GiB, Linux 6"

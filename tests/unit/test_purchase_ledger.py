@@ -12,9 +12,9 @@ import pytest
 from purchasing import OPEN, Shop, approved, wanted
 
 from hcloud.errors import HcloudError, InputError, StaleError
-from hcloud.live.purchase import execute
-from hcloud.store.disk import Disk
-from hcloud.store.purchases import FILE_NAME, PurchaseLedger
+from hcloud.live.buying.purchase import execute
+from hcloud.store.files.disk import Disk
+from hcloud.store.records.purchases import FILE_NAME, PurchaseLedger
 
 
 @pytest.fixture

@@ -14,16 +14,16 @@ from purchasing import Shop, wanted
 
 from hcloud.errors import EvidenceError, InputError
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
-from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
-from hcloud.model.plan import OWNED, MixLine, Plan
-from hcloud.model.purchase import Need, PurchaseConclusion, Refund
-from hcloud.planning.purchase import expiring, held_quantity, still_to_buy, unplanned, wanted_of
-from hcloud.planning.purchase_exit import way_out
-from hcloud.planning.purchase_gates import check_against_plan
-from hcloud.planning.purchase_history import History, history
-from hcloud.planning.purchase_reconciled import reconciled, sentences
+from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
+from hcloud.model.holdings.purchase import Need, PurchaseConclusion, Refund
+from hcloud.model.plans.plan import OWNED, MixLine, Plan
+from hcloud.planning.purchases.gates import check_against_plan
+from hcloud.planning.purchases.history import History, history
+from hcloud.planning.purchases.leaving import way_out
+from hcloud.planning.purchases.purchase import expiring, held_quantity, still_to_buy, unplanned, wanted_of
+from hcloud.planning.purchases.reconciled import reconciled, sentences
 from hcloud.readers.exit_terms import exit_terms
-from hcloud.usecases.held import owned_sections
+from hcloud.usecases.live.held import owned_sections
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
 NOTHING = History((), ())

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from simulating import excerpt, setting_of, tasks_in, with_spot
 
-from hcloud.model.decision import Action, Decision
-from hcloud.model.event import UNKNOWN, Arrival, BelowQos, Completion, Event, Interruption, Ready
-from hcloud.planning.quality_report import SERVICE, Follower, Journey, journeys_of, qualities, quality_of, span_of
+from hcloud.model.running.decision import Action, Decision
+from hcloud.model.running.event import UNKNOWN, Arrival, BelowQos, Completion, Event, Interruption, Ready
+from hcloud.planning.reports.quality import SERVICE, Follower, Journey, journeys_of, qualities, quality_of, span_of
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.measure import measure
+from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import Outcome, run
-from hcloud.usecases.journal import journal_entries, setup_of_run
+from hcloud.usecases.studies.journal import journal_entries, setup_of_run
 
 POOLS = {"SR": 6, "OdM": 0, "HM": 2}
 

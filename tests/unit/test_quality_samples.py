@@ -13,8 +13,8 @@ from hcloud.policy.compose import compose
 from hcloud.policy.quality import leading
 from hcloud.policy.records import table
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.compiled import plain
-from hcloud.sim.world import QUALITY, READY
+from hcloud.sim.kernels.compiled import plain
+from hcloud.sim.kernels.world import QUALITY, READY
 
 
 def test_an_instance_that_is_kept_and_measured_again_does_not_vote_for_its_type_again() -> None:
@@ -37,7 +37,7 @@ def test_a_simulated_type_has_one_sample_from_each_instance_when_it_was_ready() 
     setting = setting_of("OdM", 0)
     tasks = tasks_in(setting, excerpt(200))
     world = world_of(setting, tasks)
-    plain()["sim.engine.simulate"](world, len(tasks) + 1)
+    plain()["sim.kernels.engine.simulate"](world, len(tasks) + 1)
     lines = np.asarray(world.lines)[: world.tally.lines]
     looks = lines[lines["code"] == QUALITY]
     started = lines[lines["code"] == READY]

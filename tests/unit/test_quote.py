@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from hcloud.catalog.matching_sustained import charged_unit_hours, paper_sustained_cost, sustained_cost
+from hcloud.catalog.cover.sustained import charged_unit_hours, paper_sustained_cost, sustained_cost
 from hcloud.catalog.quote import (
     amortised_cost,
     billed_seconds,

@@ -13,16 +13,16 @@ from billing import BOOK, MONTH, D
 from hcloud.cli.main import run
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption
-from hcloud.model.plan import OWNED, MixLine, Plan
+from hcloud.model.plans.plan import OWNED, MixLine, Plan
 from hcloud.model.report import ChargeFrequency, CommitmentStatus
-from hcloud.planning.report import total
-from hcloud.planning.report_plan import (
+from hcloud.planning.reports.of_plan import (
     month_of_plan,
     planned_charges,
     planned_counterfactuals,
     planned_holdings,
     planned_notes,
 )
+from hcloud.planning.reports.report import total
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_YEAR, cents
 

@@ -6,11 +6,11 @@ import pytest
 
 from hcloud.control.decode import Setup, TypeFacts
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.decision import Action, Decision
-from hcloud.model.event import Clock, Ready
 from hcloud.model.report import Period, Usage
+from hcloud.model.running.decision import Action, Decision
+from hcloud.model.running.event import Clock, Ready
 from hcloud.policy.rules import Rules
-from hcloud.usecases.report_rented import app_of, is_dated, rented_in
+from hcloud.usecases.reports.rented import app_of, is_dated, rented_in
 
 RULES = Rules._make([0] * len(Rules._fields))
 TYPES = (TypeFacts("m5.large", 2000, 8192, 30.0, 9000),)

@@ -14,21 +14,20 @@ from billing import DAY, MONTH, D, commitment, machine, tariff
 from focus_rules import problems
 from rich.console import Console
 
-from hcloud.catalog.billing import charges
+from hcloud.catalog.bills.billing import charges
 from hcloud.model.catalog import Provider, PurchaseOption
-from hcloud.model.live import Commitment
+from hcloud.model.holdings.live import Commitment
 from hcloud.model.report import Period, Usage
-from hcloud.planning.report import COMMITMENTS, Dimension, Report, Source, grouped, to_cents
-from hcloud.planning.report_reserved import all_reserved, peak_counts
-from hcloud.planning.report_savings import coverage, savings, uses
+from hcloud.planning.reports.report import COMMITMENTS, Dimension, Report, Source, grouped, to_cents
+from hcloud.planning.reports.reserved import all_reserved, peak_counts
+from hcloud.planning.reports.savings import coverage, savings, uses
 from hcloud.units import harmless
-from hcloud.usecases.report import counterfactuals, holding_of
-from hcloud.usecases.report_schema import report_schema
+from hcloud.usecases.published.report import report_schema
+from hcloud.usecases.reports.report import counterfactuals, holding_of
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import neutral
 from hcloud.views.page.render import render
-from hcloud.views.report import commitments_sections, cost_sections, savings_sections, show_sections
-from hcloud.views.report_documents import (
+from hcloud.views.reports.documents import (
     commitments_csv,
     commitments_document,
     cost_csv,
@@ -36,9 +35,10 @@ from hcloud.views.report_documents import (
     savings_csv,
     savings_document,
 )
-from hcloud.views.report_focus import COLUMNS, focus_csv
-from hcloud.views.report_page import report_page
-from hcloud.views.report_text import markdown
+from hcloud.views.reports.focus import COLUMNS, focus_csv
+from hcloud.views.reports.markdown import markdown
+from hcloud.views.reports.page import report_page
+from hcloud.views.reports.report import commitments_sections, cost_sections, savings_sections, show_sections
 
 AT = datetime(2026, 11, 21, tzinfo=UTC)
 PERIOD = Period(MONTH, MONTH + 3 * DAY)

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from hcloud.planning import flow, reserve
-from hcloud.planning.bands import Pool, nothing_yet, solve_pool
-from hcloud.planning.compiled import compiled, plain
-from hcloud.planning.reserve import CommitmentKind, ProofError, optimal_reserve
+from hcloud.planning.reserving import flow, reserve
+from hcloud.planning.reserving.bands import Pool, nothing_yet, solve_pool
+from hcloud.planning.reserving.compiled import compiled, plain
+from hcloud.planning.reserving.reserve import CommitmentKind, ProofError, optimal_reserve
 
 
 def demand_of(hours: int, seed: int, top: int = 40) -> npt.NDArray[np.int64]:
@@ -151,7 +151,7 @@ def test_prices_above_the_cost_of_a_commitment_are_reported() -> None:
 
 def test_numba_is_not_imported_for_the_closed_form() -> None:
     code = (
-        "import sys; from hcloud.planning.reserve import *;"
+        "import sys; from hcloud.planning.reserving.reserve import *;"
         "optimal_reserve([1, 2], 1.0, [CommitmentKind('k', 5, 1.0)]);"
         "optimal_reserve([1, 2, 3], 1.0, [CommitmentKind('k', 2, 1.0)]);"
         "print('numba' in sys.modules)"

@@ -12,15 +12,15 @@ from simulating import Row, jobs_of, setting_of, tasks_in
 
 from hcloud.cli.main import run as command
 from hcloud.model.catalog import Provider
-from hcloud.model.event import EventError
+from hcloud.model.running.event import EventError
 from hcloud.model.workload import Jobs
 from hcloud.readers.clouds import load_cloud
-from hcloud.readers.prices.bundled import load_bundled
+from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.build import Setting
-from hcloud.sim.measure import measure
+from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import run
-from hcloud.sim.shop import Wanted, open_shop
+from hcloud.sim.setup.build import Setting
+from hcloud.sim.setup.shop import Wanted, open_shop
 from hcloud.store.events import from_line
 
 NOW = ("--now", "2026-11-21T00:00:00Z")

@@ -7,8 +7,8 @@ import pytest
 
 from hcloud.errors import UsageError
 from hcloud.model.workload import Kind
-from hcloud.planning.demand import demand_of
-from hcloud.sim.scenarios import RECIPES, SECONDS, demand_curve, scenario, self_check
+from hcloud.planning.forecasting.demand import demand_of
+from hcloud.sim.setup.scenarios import RECIPES, SECONDS, demand_curve, scenario, self_check
 
 
 @pytest.mark.slow

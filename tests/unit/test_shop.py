@@ -12,12 +12,12 @@ from simulating import jobs_of
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, Provider
-from hcloud.planning.candidates import Candidate
-from hcloud.planning.dividing import can_split, settled
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.forecasting.dividing import can_split, settled
 from hcloud.planning.settings import Divisible
-from hcloud.readers.prices.bundled import load_bundled
-from hcloud.sim.fitting import Priced, Room, largest_whole, pieces, worth_reserving
-from hcloud.sim.shop import Wanted, open_shop, shop_of
+from hcloud.readers.prices.shipped.bundled import load_bundled
+from hcloud.sim.setup.fitting import Priced, Room, largest_whole, pieces, worth_reserving
+from hcloud.sim.setup.shop import Wanted, open_shop, shop_of
 
 
 def sold(name: str, vcpus: int, memory: int, hourly: str, *commitments: Offer) -> Candidate:

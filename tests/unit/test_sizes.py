@@ -11,22 +11,22 @@ import numpy as np
 import pytest
 from builders import REGION, book, candidate, demand, rented, reserved, shape
 
-from hcloud.catalog.matching import bill
+from hcloud.catalog.cover.matching import bill
 from hcloud.cli.main import run
 from hcloud.model.catalog import Offer, Provider, SustainedUse
 from hcloud.model.usage import Commitment, Usage
 from hcloud.model.workload import Jobs
-from hcloud.planning.advice import advice
-from hcloud.planning.candidates import Candidate
 from hcloud.planning.decide import Decision, Given, decide
-from hcloud.planning.demand import demand_of
-from hcloud.planning.fleet import instances_needed
-from hcloud.planning.packing import Machines, Running, packed
+from hcloud.planning.explanations.advice import advice
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.fleets.fleet import instances_needed
+from hcloud.planning.fleets.sizes import units_of
+from hcloud.planning.forecasting.demand import demand_of
+from hcloud.planning.forecasting.packing import Machines, Running, packed
 from hcloud.planning.settings import Divisible, Market, Outlook, PlanSettings
-from hcloud.planning.sizes import units_of
 from hcloud.readers.workloads import read_workload
 from hcloud.store.plan_file import load_plan
-from hcloud.usecases.plan import running_of
+from hcloud.usecases.deciding.plan import running_of
 
 SHOP = Path(__file__).parents[2] / "examples" / "own-trace" / "trace.csv"
 MARKET = Market(Provider.AWS, (REGION,))

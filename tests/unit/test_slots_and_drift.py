@@ -9,12 +9,12 @@ from decimal import Decimal
 import pytest
 
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
-from hcloud.model.change import Observed
-from hcloud.model.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, Machine, MachineState, Scope
-from hcloud.model.plan import MixLine, Plan
-from hcloud.model.state import Record, State
-from hcloud.planning.drift import drift
-from hcloud.planning.slots import Place, in_zones, left_out, slots_of, slug
+from hcloud.model.holdings.change import Observed
+from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, Machine, MachineState, Scope
+from hcloud.model.holdings.state import Record, State
+from hcloud.model.plans.plan import MixLine, Plan
+from hcloud.planning.changes.drift import drift
+from hcloud.planning.changes.slots import Place, in_zones, left_out, slots_of, slug
 
 HERE = Place(Provider.AWS, "us-east-1")
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

@@ -14,9 +14,9 @@ from test_decide import DAYS, SETTINGS, market_of_two
 
 from hcloud.model.catalog import Provider
 from hcloud.planning.decide import decide
-from hcloud.planning.owned import Owned
+from hcloud.planning.fleets.owned import Owned
+from hcloud.planning.forecasting.speeds import family_speeds, fleet_speeds
 from hcloud.planning.settings import Speed
-from hcloud.planning.speeds import family_speeds, fleet_speeds
 
 SHAPES = {name: shape(name, vcpus) for name, vcpus in (("a.large", 2), ("a.xlarge", 4), ("b.large", 2), ("c.large", 2))}
 

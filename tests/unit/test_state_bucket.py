@@ -26,10 +26,10 @@ from hcloud.errors import (
     UnknownOutcomeError,
     UsageError,
 )
-from hcloud.model.state import State
-from hcloud.store.place import ChangedError
-from hcloud.store.state_bucket import BucketStateStore
-from hcloud.store.state_codec import decode_state
+from hcloud.model.holdings.state import State
+from hcloud.store.buckets.state_bucket import BucketStateStore
+from hcloud.store.files.place import ChangedError
+from hcloud.store.states.codec import decode_state
 
 rigs = opened
 rig = emptied

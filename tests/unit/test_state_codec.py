@@ -14,10 +14,10 @@ import pytest
 from states import AT, LINEAGE, SCOPE, a_record, a_state, several
 
 from hcloud.errors import InputError
-from hcloud.model.state import State
-from hcloud.store.intent_codec import NO_SUM, Head, entry_content, read_lines, sealed, written
-from hcloud.store.state_codec import checksum, decode_state, state_schema
-from hcloud.store.state_rows import StateEncoder, encode_state
+from hcloud.model.holdings.state import State
+from hcloud.store.records.intent_codec import NO_SUM, Head, entry_content, read_lines, sealed, written
+from hcloud.store.states.codec import checksum, decode_state, state_schema
+from hcloud.store.states.rows import StateEncoder, encode_state
 
 SECRET = re.compile("secret|token|passw|credential|private|session|signature|access", re.IGNORECASE)
 

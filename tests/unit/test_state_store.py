@@ -11,9 +11,9 @@ from states import LINEAGE, OTHER_LINEAGE, a_conclusion, a_record, a_state, an_i
 
 from hcloud.control.ports import MendableStore
 from hcloud.errors import HcloudError, InputError
-from hcloud.model.state import Intent, State
-from hcloud.store.state_codec import decode_state
-from hcloud.store.state_file import FileStateStore
+from hcloud.model.holdings.state import Intent, State
+from hcloud.store.states.codec import decode_state
+from hcloud.store.states.in_directory import FileStateStore
 
 
 def test_the_version_before_is_kept(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from hcloud.model.app import COMPLETION
+from hcloud.model.measured.app import COMPLETION
 from hcloud.profiling.bench import Reading
 from hcloud.profiling.cage import Cage, Hierarchy
 from hcloud.profiling.injectors import Ground, Injector, Stressor, Work

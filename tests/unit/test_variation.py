@@ -12,12 +12,12 @@ from hcloud.errors import UsageError
 from hcloud.model.catalog import BillingRule, Offer, SustainedUse
 from hcloud.readers.clouds import load_cloud, misfits
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.measure import Cost
-from hcloud.sim.pricing_models import bill
+from hcloud.sim.outcomes.measure import Cost
+from hcloud.sim.outcomes.pricing_models import bill
 from hcloud.sim.run import Charge
-from hcloud.sim.shop import Rentable, Shop
-from hcloud.sim.variation import MAPPINGS, known_keys, parse_axis, varied_cloud, varied_strategy
-from hcloud.usecases.sweep_grid import parse_grid
+from hcloud.sim.setup.shop import Rentable, Shop
+from hcloud.sim.setup.variation import MAPPINGS, known_keys, parse_axis, varied_cloud, varied_strategy
+from hcloud.usecases.studies.sweep_grid import parse_grid
 
 HM, PAPER = load_strategy("HM"), load_cloud("paper")
 

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from simulating import changed, excerpt, setting_of, tasks_in
 
-from hcloud.model.event import Arrival
-from hcloud.model.profile import UNKNOWN_SCORE
-from hcloud.model.strategy import Strategy
+from hcloud.model.measured.profile import UNKNOWN_SCORE
+from hcloud.model.running.event import Arrival
+from hcloud.model.running.strategy import Strategy
 from hcloud.policy.records import Ints
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.build import Setting
-from hcloud.sim.prepare import Tasks
 from hcloud.sim.run import Outcome, run
+from hcloud.sim.setup.build import Setting
+from hcloud.sim.setup.prepare import Tasks
 from hcloud.store.events import event_document, parse_event
-from hcloud.usecases.journal import journal_entries, setup_of_run
-from hcloud.usecases.simulation import Study, strategy_for
+from hcloud.usecases.studies.journal import journal_entries, setup_of_run
+from hcloud.usecases.studies.simulation import Study, strategy_for
 
 JOBS = excerpt(60)
 

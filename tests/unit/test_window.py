@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from hcloud.errors import UsageError
 from hcloud.model.workload import Demand, Jobs, Provenance, WindowRule
-from hcloud.planning.demand import demand_of
-from hcloud.planning.forecast import stretch
+from hcloud.planning.forecasting.demand import demand_of
+from hcloud.planning.forecasting.forecast import stretch
+from hcloud.planning.forecasting.window import RAN_IN, AskedWindow, demand_within, restricted, window_of
 from hcloud.planning.settings import Outlook
-from hcloud.planning.window import RAN_IN, AskedWindow, demand_within, restricted, window_of
-from hcloud.readers.window import check_clock, parse_window
-from hcloud.views.window import window_line
+from hcloud.readers.configuration.window import check_clock, parse_window
+from hcloud.views.workloads.window import window_line
 
 HOUR, DAY = 3600.0, 86_400.0
 Row = tuple[float, float, float]

@@ -9,11 +9,11 @@ import pytest
 from simulating import jobs_of, paper_shop
 
 from hcloud.model.workload import Jobs
-from hcloud.planning.window import window_of
+from hcloud.planning.forecasting.window import window_of
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.measure import Measures, measure
-from hcloud.usecases.simulation import Study, pool_for, simulate_once
+from hcloud.sim.outcomes.measure import Measures, measure
+from hcloud.usecases.studies.simulation import Study, pool_for, simulate_once
 
 HOUR, DAY = 3600.0, 86_400.0
 DRAINED = [(0.0, 4 * DAY, 1.0, 1.0, 0), *((h * HOUR, HOUR, 10.0, 10.0, 0) for h in range(24))]

@@ -14,7 +14,8 @@ from pyarrow import parquet
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs, Kind
-from hcloud.readers.workloads import WorkloadOptions, limits, own_csv, read_workload, with_keys
+from hcloud.readers.workloads import WorkloadOptions, limits, read_workload, with_keys
+from hcloud.readers.workloads.formats import own_csv
 from hcloud.readers.workloads.source import open_source
 
 HEADER = "id,submit,duration,cores,memory,kind,app,qos,gpus\n"

@@ -75,7 +75,7 @@ def test_validate_names_what_is_modelled(capsys: pytest.CaptureFixture[str]) -> 
 
 
 def test_help_names_every_format_and_key(capsys: pytest.CaptureFixture[str]) -> None:
-    from hcloud.cli.workload import FORMATS, KEYS
+    from hcloud.cli.workloads.workload import FORMATS, KEYS
     from hcloud.readers.workloads import WorkloadOptions
 
     assert ", ".join(field.name for field in fields(WorkloadOptions)) == KEYS

@@ -6,12 +6,13 @@ import gzip
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from hcloud.fake.aws import attributes, capacity, catalogue, instances, launching, quotas, references, reserved, savings
-from hcloud.fake.aws import parameters as public_parameters
+from hcloud.fake.aws import catalogue, reserved, savings
 from hcloud.fake.aws.behind import ask_moto, forget
 from hcloud.fake.aws.denial import DenialError, denial_of
-from hcloud.fake.aws.edits import edited
-from hcloud.fake.aws.machines import settle_spot
+from hcloud.fake.aws.ec2 import attributes, capacity, instances, launching, quotas, references
+from hcloud.fake.aws.ec2 import parameters as public_parameters
+from hcloud.fake.aws.ec2.edits import edited
+from hcloud.fake.aws.ec2.machines import settle_spot
 from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.shop import Shop
 from hcloud.fake.aws.wire import Asking, parameters, refuse, understand, write

@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 from hcloud.errors import NotFoundError, RefusedError
-from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote
+from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote
 from hcloud.providers.aws import commitments as words
 from hcloud.providers.aws.caller import Caller, Document
 from hcloud.providers.aws.errors import without_answer

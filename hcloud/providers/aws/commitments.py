@@ -8,7 +8,7 @@ from decimal import ROUND_UP, Decimal
 from typing import Any
 
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import TAG_KEY, Commitment, CommitmentOrder, CommitmentQuote
+from hcloud.model.holdings.live import TAG_KEY, Commitment, CommitmentOrder, CommitmentQuote
 from hcloud.providers.aws.translate import exact
 from hcloud.units import CENT, HOURS_PER_YEAR
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from hcloud.errors import NotFoundError, RefusedError
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import (
+from hcloud.model.holdings.live import (
     Commitment,
     CommitmentOrder,
     CommitmentQuote,

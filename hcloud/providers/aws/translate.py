@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState
+from hcloud.model.holdings.live import TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState
 from hcloud.providers.aws.settings import DISK, LAUNCHED_WITH, AwsSettings
 from hcloud.providers.templates import as_planned, by_image, template_of
 

@@ -9,7 +9,7 @@ from azure.core import MatchConditions
 
 from hcloud.control.ports import Clock
 from hcloud.errors import MismatchError, NoCapacityError, NotFoundError, UnknownOutcomeError
-from hcloud.model.live import Launch, Launched, Machine
+from hcloud.model.holdings.live import Launch, Launched, Machine
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, items, tags_of, text
 from hcloud.providers.azure.errors import Reply, failure

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hcloud.errors import NotFoundError, UnknownOutcomeError
-from hcloud.model.live import TAG_LINEAGE
+from hcloud.model.holdings.live import TAG_LINEAGE
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, branch, items, tags_of, text
 from hcloud.providers.azure.errors import Reply

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from hcloud.errors import NotFoundError, RefusedError
-from hcloud.model.live import TAG_LINEAGE, Machine, Terminated, over
+from hcloud.model.holdings.live import TAG_LINEAGE, Machine, Terminated, over
 from hcloud.providers.at_once import in_parallel
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, date_of, tags_of, text

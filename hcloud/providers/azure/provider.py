@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from hcloud.control.ports import Clock
 from hcloud.errors import NotFoundError
-from hcloud.model.live import (
+from hcloud.model.holdings.live import (
     Commitment,
     CommitmentOrder,
     CommitmentQuote,

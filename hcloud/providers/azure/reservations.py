@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from hcloud.errors import CloudError, MismatchError, NotFoundError, RefusedError, UnknownOutcomeError
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote
+from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, branch, exact, moment, text, whole
 from hcloud.providers.azure.errors import failure

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import TAG_KEY, TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState
+from hcloud.model.holdings.live import TAG_KEY, TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState
 from hcloud.providers.azure.documents import Document, branch, items, moment, tags_of, text, words
 from hcloud.providers.azure.settings import DISK, LAUNCHED_WITH, AzureSettings
 from hcloud.providers.templates import as_planned, by_image, template_of

@@ -9,7 +9,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote
+from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote
 from hcloud.providers.gcp.translate import moment
 
 PLANS = {1: "TWELVE_MONTH", 3: "THIRTY_SIX_MONTH"}

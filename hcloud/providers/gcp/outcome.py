@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hcloud.errors import Call, MismatchError, NoCapacityError, QuotaError, UnknownOutcomeError
-from hcloud.model.live import Launch, Launched, Machine
+from hcloud.model.holdings.live import Launch, Launched, Machine
 from hcloud.providers.gcp.errors import EXISTS, operation_error
 from hcloud.providers.gcp.translate import Ended, identity, names, unseen
 

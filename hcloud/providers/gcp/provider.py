@@ -18,7 +18,7 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
-from hcloud.model.live import (
+from hcloud.model.holdings.live import (
     Commitment,
     CommitmentOrder,
     CommitmentQuote,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from hcloud.errors import CloudError, MismatchError, NotFoundError, RefusedError, UnknownOutcomeError
-from hcloud.model.live import Commitment, CommitmentOrder, CommitmentQuote
+from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote
 from hcloud.providers.gcp import commitments as committed
 from hcloud.providers.gcp import translate
 from hcloud.providers.gcp.errors import EXISTS, operation_error

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import TAG_KEY, TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState
+from hcloud.model.holdings.live import TAG_KEY, TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState
 from hcloud.providers.gcp.settings import DISK, LAUNCHED_WITH, GoogleSettings
 from hcloud.providers.templates import as_planned, by_image, template_of
 

@@ -21,7 +21,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import (
+from hcloud.model.holdings.live import (
     Commitment,
     CommitmentOrder,
     CommitmentQuote,

@@ -25,7 +25,7 @@ FORMATS = {
     "openb": "openb",
     "bitbrains": "bitbrains",
 }
-"""Format names and the module of this package that reads each."""
+"""Format names and the module of ``formats`` that reads each."""
 DEFAULTS = WorkloadOptions()
 
 
@@ -47,5 +47,5 @@ def read_workload(
         )
     source = open_source(path)
     name = recognise(source) if fmt == "auto" else fmt
-    module = importlib.import_module(f"hcloud.readers.workloads.{FORMATS[name]}")
+    module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name]}")
     return cast("Reader", module).read(source, options, progress)

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from hcloud.fake.aws.cloud import FakeAws
-from hcloud.fake.aws.references import PUBLIC_IMAGE
+from hcloud.fake.aws.ec2.references import PUBLIC_IMAGE
 from hcloud.fake.server import Running
-from hcloud.usecases.fake import environment
+from hcloud.usecases.tools.fake import environment
 
 Aws = Callable[..., Any]
 TYPED = Path(__file__).with_name("typed_commands.py")

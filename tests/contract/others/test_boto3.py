@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from hcloud.fake.aws.cloud import FakeAws
-from hcloud.fake.aws.references import PUBLIC_IMAGE
+from hcloud.fake.aws.ec2.references import PUBLIC_IMAGE
 from hcloud.fake.faults import ClockPlan, FaultPlan
 from hcloud.fake.server import Running
 

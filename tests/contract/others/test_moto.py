@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from hcloud.cli.main import run
-from hcloud.fake.aws.references import PUBLIC_IMAGE
+from hcloud.fake.aws.ec2.references import PUBLIC_IMAGE
 
 REGION = "eu-central-1"
 CONFIGURATION = {

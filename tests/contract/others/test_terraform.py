@@ -16,7 +16,7 @@ import pytest
 from conftest import NO_TERRAFORM
 
 from hcloud.fake.aws.cloud import FakeAws
-from hcloud.fake.aws.references import PUBLIC_IMAGE
+from hcloud.fake.aws.ec2.references import PUBLIC_IMAGE
 from hcloud.fake.server import Running
 
 NAMED = "HYC_BENCH_TERRAFORM_PLUGINS"

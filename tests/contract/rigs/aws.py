@@ -11,7 +11,7 @@ from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.faults import ClockPlan, FaultPlan
 from hcloud.fake.server import Running
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CommitmentOrder
+from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.providers.aws.provider import AwsCloud
 from hcloud.providers.aws.settings import AwsSettings
 

@@ -7,7 +7,7 @@ from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION, FakeAzure
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.server import Running
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CommitmentOrder
+from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.providers.azure.provider import AzureCloud
 from hcloud.providers.azure.settings import AzureSettings
 

@@ -8,7 +8,7 @@ from hcloud.fake.faults import ClockPlan, FaultPlan
 from hcloud.fake.gcp.cloud import FakeGoogle
 from hcloud.fake.server import Running
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CommitmentOrder
+from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.providers.gcp.commitments import CommitmentPrice
 from hcloud.providers.gcp.provider import GoogleCloud
 from hcloud.providers.gcp.settings import GoogleSettings

@@ -9,10 +9,10 @@ from typing import ClassVar, cast
 from contract.rig import EVERYTHING, Ability, Rig, Words
 from hcloud.control.ports import Cloud
 from hcloud.fake.faults import ClockPlan, FaultPlan, fault_plan
-from hcloud.fake.memory import MemoryCloud
+from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.server import FakeCloud
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CommitmentOrder
+from hcloud.model.holdings.live import CommitmentOrder
 
 
 class MemoryRig(Rig):

@@ -15,7 +15,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.live import CommitmentOrder
+from hcloud.model.holdings.live import CommitmentOrder
 
 
 def reserved(payment: Payment = Payment.PARTIAL, **changes: object) -> CommitmentOrder:

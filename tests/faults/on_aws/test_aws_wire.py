@@ -18,7 +18,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.live import MachineState
+from hcloud.model.holdings.live import MachineState
 from hcloud.providers.aws.provider import AwsCloud
 from hcloud.providers.aws.settings import AwsSettings
 

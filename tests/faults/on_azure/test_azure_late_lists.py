@@ -6,7 +6,7 @@ import pytest
 from contract.rig import LINEAGE, order
 from contract.rigs.azure import AzureRig
 
-from hcloud.model.live import MachineState
+from hcloud.model.holdings.live import MachineState
 
 LISTS = "VirtualMachine*_List*"
 SECONDS = 120

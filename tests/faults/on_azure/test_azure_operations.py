@@ -14,7 +14,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.fake.azure.operations import Style
-from hcloud.model.live import TAG_LINEAGE
+from hcloud.model.holdings.live import TAG_LINEAGE
 from hcloud.providers.azure.provider import AzureCloud
 from on_azure.life import LAUNCH, POLL, DeadlyClock, Killed, ids, launched, nothing_is_left
 

@@ -1,0 +1,1 @@
+"""Bills: what usage and commitments are charged, day by day."""

@@ -1,0 +1,1 @@
+"""Which commitment covers which usage, hour by hour, as each provider settles it."""

@@ -1,0 +1,150 @@
+"""What the verbs that act on a cloud share: their flags, one answer to Ctrl-C, and one way to ask for a yes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.main import Session
+from hcloud.errors import ConfirmationError, HcloudError
+from hcloud.units import harmless
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from hcloud.live.site import Progress, Step
+    from hcloud.usecases.live.ground import LiveGround
+    from hcloud.views.console import Terminal
+
+WhichCloud = Annotated[
+    str | None, typer.Option("--cloud", help="aws, gcp, azure, local; to rehearse fake, fake:aws or fake:FAULTS.yaml.")
+]
+StatePlace = Annotated[
+    str | None, typer.Option("--state", help="A directory, s3://, gs:// or Azure's https://: the state.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; within budgets and limits. Never buys.")]
+Ends = Annotated[int | None, typer.Option("--ends", min=0, help="How many machines may end, said on purpose.")]
+TERMINATED_EXIT = 143
+INTERRUPTED_EXIT = 130
+SILENT_SECONDS = 10.0  # ours: after so long without a word a pipe is told what is waited for
+
+
+@dataclass(slots=True)
+class Stop:
+    """Whether somebody asked for an end, by which signal."""
+
+    signal: int = 0
+
+    def __call__(self) -> bool:
+        """Whether to begin nothing new."""
+        return self.signal != 0
+
+    @property
+    def exit_code(self) -> int:
+        """What the process ends with then."""
+        return 128 + self.signal
+
+
+@contextmanager
+def stopping(terminal: Terminal) -> Iterator[Stop]:
+    """Ctrl-C (or SIGTERM) once ends cleanly: what is under way is waited for and noted. Twice ends at once; what was
+    intended is in the journal, and the next run looks after it. A signal that the caller ignores stays ignored: a shell
+    does so with Ctrl-C for what a script starts in its background."""
+    stop = Stop()
+
+    def heard(number: int, frame: FrameType | None) -> None:
+        if stop.signal:
+            sys.stderr.write("\nstopped at once; what was asked for and not answered is in the journal\n")
+            sys.stderr.flush()
+            os._exit(128 + number)
+        stop.signal = number
+        terminal.note("stopping: what is under way is waited for; once more stops at once")
+
+    listened = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) is not signal.SIG_IGN]
+    before = {number: signal.signal(number, heard) for number in listened}
+    try:
+        yield stop
+    except HcloudError as error:
+        if stop.signal and error.exit_code == INTERRUPTED_EXIT:
+            for line in error.lines():
+                terminal.note(line)
+            raise typer.Exit(stop.exit_code) from error
+        raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def beside(terminal: Terminal, *, quiet: bool) -> Terminal:
+    """Where people are shown what they are asked about: stderr where stdout is for a document."""
+    from dataclasses import replace
+
+    return replace(terminal, out=terminal.err) if quiet else terminal
+
+
+def confirm(session: Session, question: str, *, yes: bool) -> None:
+    """Ask for a yes, No being what Enter means; ConfirmationError where nobody can be asked."""
+    if yes:
+        return
+    if _nobody(session):
+        raise ConfirmationError("a yes is needed and there is nobody to ask", hint="--yes says it beforehand")
+    typer.confirm(harmless(question), default=False, abort=True, err=True)
+
+
+def _nobody(session: Session) -> bool:
+    return "no_input" in session.flags or bool(os.environ.get("CI")) or not sys.stdin.isatty()
+
+
+def ask_number(session: Session, going: int, ends: int | None, *, yes: bool) -> int | None:
+    """How many machines may end: as the flag says, else typed where somebody can be asked."""
+    if yes or ends is not None or _nobody(session):
+        confirm(session, f"end {going} machines?", yes=yes)
+        return ends
+    found: int = typer.prompt(f"{going} machines would end; type that number", type=int, err=True)
+    return found
+
+
+@contextmanager
+def ground(file: Path | None, cloud: str | None, state: str | None, at: datetime) -> Iterator[LiveGround]:
+    """The cloud that flags and configuration name, opened."""
+    from hcloud.readers.configuration.config import load_config
+    from hcloud.usecases.live.ground import Where, opened
+
+    with opened(load_config(file), Where(cloud, state), at) as found:
+        yield found
+
+
+@contextmanager
+def told(
+    terminal: Terminal, title: str, total: int, passed: Callable[[], float] = time.monotonic
+) -> Iterator[Progress]:
+    """A progress bar for steps that are told; in a pipe a line now and then, so that a long wait does not look dead."""
+    spoken = passed()
+    with terminal.progress(title, max(total, 1)) as advance:
+
+        def tell(step: Step) -> None:
+            nonlocal spoken
+            if step.at_once:
+                spoken = passed()
+                terminal.note(step.text)
+                return
+            if step.of:
+                advance(min(step.done, total))
+            if not terminal.err.is_terminal and passed() - spoken >= SILENT_SECONDS:
+                spoken = passed()
+                terminal.note(f"{title}: {step.text}" + (f", {step.done} of {step.of}" if step.of else ""))
+
+        yield tell
+
+
+Stopped = Callable[[], bool]

@@ -1,0 +1,250 @@
+"""``hcloud commit``: recommend, plan, apply, list, cancel and resolve commitments."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.acting import StatePlace, WhichCloud, Yes, confirm
+from hcloud.cli.flags import AsJson, Configuration, Now
+from hcloud.cli.main import session
+from hcloud.cli.options import Output, moment
+from hcloud.errors import ConfirmationError, UsageError
+
+if TYPE_CHECKING:
+    from hcloud.live.buying.purchase import Approve
+    from hcloud.model.holdings.live import Commitment
+    from hcloud.model.holdings.purchase import PurchasePlan
+    from hcloud.planning.purchases.gates import Approval
+    from hcloud.planning.purchases.leaving import WayOut
+    from hcloud.readers.configuration.config import Loaded
+    from hcloud.usecases.commitments.cancel import Agree
+    from hcloud.usecases.commitments.ground import Where
+
+app = typer.Typer(
+    help="Reserved instances, savings plans and committed use: what to buy and why, bought once",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+PlanFile = Annotated[Path | None, typer.Argument(help="A plan of 'hcloud plan --out'; else one is made now.")]
+Region = Annotated[str | None, typer.Option(help="The region, where a plan has several.")]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
+
+
+@app.command()
+def recommend(
+    ctx: typer.Context,
+    plan: PlanFile = None,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    region: Region = None,
+    output: OutputOption = Output.TABLE,
+    json_: AsJson = False,
+    now: Now = None,
+) -> None:
+    """What to commit to and why; with --cloud less what is held there already. Buys nothing."""
+    from hcloud.usecases.commitments.recommend import recommend as find
+    from hcloud.views.commitments.commit import show_recommendation
+    from hcloud.views.commitments.documents import recommendation_document
+
+    terminal, at = session(ctx).terminal, moment(now)
+    with terminal.busy("working out what to commit to"):
+        found = find(_loaded(file), plan, _where(cloud, region, None), at)
+    if json_ or output is Output.JSON:
+        terminal.write_json(recommendation_document(found, at))
+    else:
+        show_recommendation(found, terminal)
+
+
+@app.command("plan")
+def plan_(
+    ctx: typer.Context,
+    out: Annotated[Path, typer.Option(help="Write the purchase plan to this file.")],
+    plan: PlanFile = None,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    region: Region = None,
+    state: StatePlace = None,
+    later: Annotated[bool, typer.Option("--later", help="Also queue what begins later.")] = False,
+    max_plan_age: Annotated[str | None, typer.Option(help="Accept older plans, for example 14d.")] = None,
+    max_price_age: Annotated[str | None, typer.Option(help="Accept older prices, for example 90d.")] = None,
+    output: OutputOption = Output.TABLE,
+    json_: AsJson = False,
+    now: Now = None,
+) -> None:
+    """Ask the cloud what is held and what the rest costs now, and write a purchase plan. Buys nothing."""
+    from hcloud.store.purchase_file import purchase_document
+    from hcloud.usecases.commitments.plan import Asked, plan_purchases
+    from hcloud.views.commitments.commit import show_planned
+
+    terminal = session(ctx).terminal
+    loaded = _allowing(_loaded(file), {"max_plan_age": max_plan_age, "max_price_age": max_price_age})
+    with terminal.busy("asking what is held and what the rest costs"):
+        found = plan_purchases(loaded, Asked(plan, out, later), _where(cloud, region, state), moment(now))
+    if (json_ or output is Output.JSON) and found.purchases is not None:
+        terminal.write_json(purchase_document(found.purchases))
+    else:
+        show_planned(found, str(out), terminal)
+
+
+@app.command("apply")
+def apply_(
+    ctx: typer.Context,
+    plan: Annotated[Path, typer.Argument(help="A purchase plan of 'hcloud commit plan'.")],
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    state: StatePlace = None,
+    approve_commit: Annotated[str | None, typer.Option(help="The digest of the purchase plan, without asking.")] = None,
+    amount: Annotated[str | None, typer.Option(help="The dollars it commits, without asking.")] = None,
+    output: OutputOption = Output.TABLE,
+    json_: AsJson = False,
+) -> None:
+    """Buy a purchase plan, once: needs commitments.enabled, HYC_ALLOW_PURCHASE=1 and the amount typed by a person."""
+    from hcloud.usecases.commitments.apply import apply_purchases
+    from hcloud.views.commitments.commit import show_applied
+    from hcloud.views.commitments.documents import applied_document
+
+    terminal = session(ctx).terminal
+    approve = _approval(ctx, approve_commit, amount)
+    at = moment(None)
+    found = apply_purchases(_loaded(file), plan, _where(cloud, None, state), approve, at)
+    if json_ or output is Output.JSON:
+        terminal.write_json(applied_document(found, at))
+    else:
+        show_applied(found, terminal)
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    region: Region = None,
+    state: StatePlace = None,
+    output: OutputOption = Output.TABLE,
+    json_: AsJson = False,
+    now: Now = None,
+) -> None:
+    """The ledger of purchases and, with --cloud, what the cloud holds, side by side."""
+    from hcloud.usecases.commitments.held import list_commitments
+    from hcloud.views.commitments.commit import show_holdings
+    from hcloud.views.commitments.documents import holdings_document
+
+    terminal, at = session(ctx).terminal, moment(now)
+    with terminal.busy("reading ledger and cloud"):
+        found = list_commitments(_loaded(file), _where(cloud, region, state), at)
+    if json_ or output is Output.JSON:
+        terminal.write_json(holdings_document(found, at))
+    else:
+        show_holdings(found, terminal)
+
+
+@app.command()
+def cancel(
+    ctx: typer.Context,
+    commitment: Annotated[str, typer.Argument(help="The commitment's id, as 'hcloud commit list' shows it.")],
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    region: Region = None,
+    state: StatePlace = None,
+    yes: Yes = False,
+) -> None:
+    """Give a commitment back, or dequeue one that has not begun, where the published terms allow it."""
+    from hcloud.usecases.commitments.cancel import cancel_commitment
+
+    terminal = session(ctx).terminal
+    where = _where(cloud, region, state)
+    found = cancel_commitment(_loaded(file), commitment, where, _agreement(ctx, yes=yes), moment(None))
+    terminal.show(f"given back: {found.id}")
+
+
+@app.command()
+def resolve(
+    ctx: typer.Context,
+    key: Annotated[str | None, typer.Argument(help="The key of a purchase; all that are unknown without it.")] = None,
+    bought: Annotated[str | None, typer.Option(help="The id of the commitment that came of it.")] = None,
+    not_bought: Annotated[bool, typer.Option("--not-bought", help="Nothing came of it.")] = False,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    state: StatePlace = None,
+) -> None:
+    """Settle purchases whose outcome is unknown: look again, or note what you found out."""
+    from hcloud.usecases.commitments.apply import Word
+    from hcloud.usecases.commitments.apply import resolve as settle
+    from hcloud.views.commitments.commit import show_resolved
+
+    if (bought is not None and not_bought) or (key is None) != (bought is None and not not_bought):
+        raise UsageError("a KEY goes with either --bought ID or --not-bought; without all three hcloud looks itself")
+    word = Word(key, bought) if key is not None else None
+    show_resolved(settle(_loaded(file), _where(cloud, None, state), word, moment(None)), session(ctx).terminal)
+
+
+def _loaded(file: Path | None) -> Loaded:
+    from hcloud.readers.configuration.config import load_config
+
+    return load_config(file)
+
+
+def _where(cloud: str | None, region: str | None, state: str | None) -> Where:
+    from hcloud.usecases.commitments.ground import Where
+
+    return Where(cloud, region, state)
+
+
+def _allowing(loaded: Loaded, ages: dict[str, str | None]) -> Loaded:
+    """The configuration with the ages that flags allow."""
+    from dataclasses import replace
+
+    from hcloud.units import parse_duration
+
+    try:
+        given = {name: parse_duration(text) for name, text in ages.items() if text is not None}
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    section = loaded.config.commitments.model_copy(update=given)
+    return replace(loaded, config=loaded.config.model_copy(update={"commitments": section}))
+
+
+def _approval(ctx: typer.Context, digest: str | None, amount: str | None) -> Approve:
+    """Ask a person to type the amount; take it from the command line where it says both what and how much."""
+
+    def approve(plan: PurchasePlan) -> Approval:
+        from hcloud.planning.purchases.gates import Approval
+        from hcloud.units import cents, plain
+        from hcloud.views.commitments.commit import show_approval
+
+        terminal = session(ctx).terminal
+        show_approval(plan, terminal)
+        if digest is not None and amount is not None:
+            return Approval(digest, amount)
+        if digest is not None or amount is not None or not _somebody_there(ctx):
+            raise ConfirmationError(
+                "a purchase needs its amount typed by a person, and there is nobody to ask; nothing was bought",
+                hint=f"--approve-commit {plan.digest} --amount {plain(cents(plan.amount))} approves exactly this",
+            )
+        typed = typer.prompt(
+            "type the amount over the term in dollars to buy", default="", show_default=False, err=True
+        )
+        return Approval(plan.digest, typed)
+
+    return approve
+
+
+def _agreement(ctx: typer.Context, *, yes: bool) -> Agree:
+    from hcloud.views.commitments.commit import show_cancellable
+
+    def agree(found: Commitment, way: WayOut) -> None:
+        show_cancellable(found, way, session(ctx).terminal)
+        confirm(session(ctx), "give it back?", yes=yes)
+
+    return agree
+
+
+def _somebody_there(ctx: typer.Context) -> bool:
+    return sys.stdin.isatty() and "no_input" not in session(ctx).flags and not os.environ.get("CI")

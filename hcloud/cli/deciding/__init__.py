@@ -1,0 +1,1 @@
+"""The verbs that make, explain, show, compare and check plans."""

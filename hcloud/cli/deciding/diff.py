@@ -1,0 +1,76 @@
+"""``hcloud diff``: what changes from one plan to the next, and why."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hcloud.cli.flags import AsJson, Now
+from hcloud.cli.main import session
+from hcloud.cli.options import moment
+
+CHANGES = 2
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+class DiffFormat(StrEnum):
+    """How a difference is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    MD = "md"
+    HTML = "html"
+
+
+@app.command()
+def diff(
+    ctx: typer.Context,
+    base: Annotated[Path, typer.Argument(help="The plan file before; - where there is none yet.")],
+    head: Annotated[Path, typer.Argument(help="The plan file after.")],
+    output: Annotated[DiffFormat, typer.Option("--output", "-o", help="What to print.")] = DiffFormat.TABLE,
+    json_: AsJson = False,
+    name: Annotated[
+        str, typer.Option(help="Name in the marker of the Markdown, by which a comment is updated in place.")
+    ] = "plan",
+    base_missing_ok: Annotated[
+        bool, typer.Option("--base-missing-ok", help="Take a file that is not there for no plan at all.")
+    ] = False,
+    now: Now = None,
+    detailed_exitcode: Annotated[bool, typer.Option("--detailed-exitcode", help="Exit 2 where they differ.")] = False,
+) -> None:
+    """What changes from one plan to the next: dollars, what is bought, prices, demand, quality, settings.
+
+    As Markdown it is the comment for a pull request.
+    """
+    from hcloud.usecases.deciding.diff import compare
+
+    terminal, at = session(ctx).terminal, moment(now)
+    wanted = DiffFormat.JSON if json_ else output
+    if wanted is DiffFormat.MD:
+        from hcloud.views.deciding.diff_markdown import marker
+
+        marker(name)  # a name that cannot be is said before files are read
+    found = compare(base, head, base_may_be_missing=base_missing_ok)
+    if wanted is DiffFormat.JSON:
+        from hcloud.store.diff_codec import difference_document
+
+        terminal.write_json(difference_document(found, at))
+    elif wanted is DiffFormat.MD:
+        from hcloud.views.deciding.diff_markdown import markdown_difference
+
+        terminal.write(markdown_difference(found, name))
+    elif wanted is DiffFormat.HTML:
+        from hcloud.views.deciding.diff_page import difference_page
+        from hcloud.views.page.render import render
+
+        terminal.write(render(difference_page(found)))
+    else:
+        from hcloud.views.deciding.diff import show_difference
+
+        show_difference(found, terminal)
+    if detailed_exitcode and not found.is_empty:
+        raise typer.Exit(CHANGES)

@@ -1,0 +1,241 @@
+"""``hcloud plan``: parse, decide, show."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.acting import StatePlace, WhichCloud
+from hcloud.cli.flags import AsJson, CloudModel, Configuration, Now, Profiles, TraceFormat, TraceKeys, TraceWindow
+from hcloud.cli.interruptible import interruptible
+from hcloud.cli.main import session
+from hcloud.cli.options import moment, provider_named, tell_first_use
+from hcloud.errors import DeniedByGuardError, UsageError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from hcloud.model.holdings.change import ChangeSet
+    from hcloud.model.plans.plan import Plan
+    from hcloud.readers.configuration.config import Loaded
+    from hcloud.views.console import Advance, Terminal
+
+CHANGES = 2
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+class PlanFormat(StrEnum):
+    """How a plan is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    MD = "md"
+    HTML = "html"
+    CSV = "csv"
+
+
+class Splitting(StrEnum):
+    """Which jobs may be split over several machines."""
+
+    ALL = "all"
+    SERVICES = "services"
+    NONE = "none"
+
+
+@app.command()
+def plan(
+    ctx: typer.Context,
+    workload: Annotated[
+        str | None, typer.Argument(help="A trace or history, or scenario:NAME; else what hcloud.yaml names.")
+    ] = None,
+    file: Configuration = None,
+    out: Annotated[Path | None, typer.Option(help="Also write the plan to this file.")] = None,
+    output: Annotated[PlanFormat, typer.Option("--output", "-o", help="What to print.")] = PlanFormat.TABLE,
+    json_: AsJson = False,
+    workload_format: TraceFormat = None,
+    keys: TraceKeys = None,
+    window: TraceWindow = None,
+    provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
+    region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
+    family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
+    vcpus: Annotated[int | None, typer.Option(min=1, help="vCPUs of every instance, else all sizes.")] = None,
+    divisible: Annotated[
+        Splitting | None, typer.Option(help="Jobs that may run on several machines: all, services, none.")
+    ] = None,
+    horizon: Annotated[str | None, typer.Option(help="How far to plan, for example 1y or 3y.")] = None,
+    regret_quantile: Annotated[float | None, typer.Option(help="Size the reserve by regret, for example 0.9.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of scenarios and futures.")] = None,
+    profiles: Profiles = None,
+    strategy: Annotated[
+        str | None, typer.Option("--strategy", "-s", help="Simulate: auto, SR, OdF, OdM, HF, HM, HC, or a file.")
+    ] = None,
+    qos: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Share of jobs to keep 95% of their performance [0.9].")
+    ] = None,
+    budget: Annotated[float | None, typer.Option(help="Most dollars a month.")] = None,
+    seeds: Annotated[int | None, typer.Option(min=1, max=1000, help="Fewest seeds of each point [3].")] = None,
+    cloud_model: CloudModel = None,
+    frontier: Annotated[bool, typer.Option("--frontier", help="Show every point that was simulated.")] = False,
+    picture: Annotated[Path | None, typer.Option(help="Draw dollars against quality to FILE.png, .svg, .html.")] = None,
+    max_price_age: Annotated[str | None, typer.Option(help="Refuse older prices, for example 30d.")] = None,
+    cloud: WhichCloud = None,
+    state: StatePlace = None,
+    now: Now = None,
+    detailed_exitcode: Annotated[
+        bool, typer.Option("--detailed-exitcode", help="Exit 2 when it would change or buy something.")
+    ] = False,
+) -> None:
+    """How much to reserve, where and for which term, and what stays on demand.
+
+    With --cloud it is compared with what stands there, and the changes are shown that 'hcloud apply' would make.
+    """
+    from hcloud.readers.configuration.config import load_config
+    from hcloud.usecases.workloads.sources import Flags, with_flags
+
+    operation = {"strategy": strategy, "qos": qos, "budget": budget, "seeds": seeds, "cloud": cloud_model}
+    flags = Flags(
+        workload=workload,
+        format=workload_format,
+        options=tuple(keys or ()),
+        window=window,
+        providers=tuple(map(provider_named, provider or ())),
+        regions=tuple(region or ()),
+        families=tuple(family or ()),
+        vcpus=vcpus,
+        divisible=None if divisible is None else divisible.value,
+        horizon=horizon,
+        regret_quantile=regret_quantile,
+        seed=seed,
+        max_price_age=max_price_age,
+        profiles=profiles,
+        operation={key: value for key, value in operation.items() if value is not None},
+    )
+    terminal = session(ctx).terminal
+    loaded, at = with_flags(load_config(file), flags), moment(now)
+    if loaded.config.operation.strategy is None:
+        _refuse({**flags.operation, "frontier": frontier or None, "picture": picture})
+    _check_targets(out, picture)
+    if loaded.config.operation.strategy is not None:
+        tell_first_use(terminal)
+    with terminal.progress("planning", 1.0) as advance:
+        made, changes = interruptible(lambda: _planned(loaded, (cloud, state), at, advance))
+    if made is None:
+        assert changes is not None
+        _tell_changes(changes, out, PlanFormat.JSON if json_ else output, terminal)
+    else:
+        if "verbose" in session(ctx).flags:
+            for assumption in made.assumptions:
+                terminal.note(f"{assumption.key} = {assumption.value}: {assumption.why}")
+        _save(made, out, picture, terminal)
+        _print(made, PlanFormat.JSON if json_ else output, terminal, frontier=frontier)
+    if made is not None and made.operation is not None and made.operation.is_missed:
+        raise typer.Exit(DeniedByGuardError.exit_code)
+    if detailed_exitcode and ((made and made.purchases) or (changes and not changes.is_settled)):
+        raise typer.Exit(CHANGES)
+
+
+def _planned(
+    loaded: Loaded, where: tuple[str | None, str | None], at: datetime, advance: Advance
+) -> tuple[Plan | None, ChangeSet | None]:
+    """The plan, and where a cloud is named the changes in it; no plan where the fleet is the configuration's own."""
+    cloud, state = where
+    if cloud is None and loaded.config.live.cloud is None:
+        from hcloud.usecases.deciding.plan import make_plan
+
+        return make_plan(loaded, at, advance).plan, None
+    from hcloud.usecases.deciding.live_plan import plan_live
+    from hcloud.usecases.live.ground import Where, opened
+
+    with opened(loaded, Where(cloud, state), at) as here:
+        planned = plan_live(here, at, advance)
+        return planned.plan, planned.changes
+
+
+def _tell_changes(changes: ChangeSet, out: Path | None, output: PlanFormat, terminal: Terminal) -> None:
+    from hcloud.store.plan_file import changes_document, save_changes
+    from hcloud.views.live.change import show_changes
+
+    if out is not None:
+        save_changes(changes, out)
+        terminal.note(f"changes written to {out}")
+    if output is PlanFormat.JSON:
+        terminal.write_json(changes_document(changes))
+    elif output is PlanFormat.MD:
+        from hcloud.views.escaped import markdown_document
+        from hcloud.views.live.change_documents import changes_markdown
+
+        terminal.write(markdown_document(changes_markdown(changes)))
+    elif output is PlanFormat.HTML:
+        from hcloud.cli.deciding.page import html_of
+
+        terminal.write(html_of(changes))
+    else:
+        show_changes(changes, terminal)
+
+
+def _refuse(given: Mapping[str, object]) -> None:
+    """UsageError where something is asked about strategies and none is to be simulated."""
+    for flag, value in given.items():
+        if value is not None:
+            raise UsageError(
+                f"--{flag} is about simulated strategies, and none is named",
+                hint="add --strategy auto, or operation.strategy in hcloud.yaml",
+            )
+
+
+def _check_targets(out: Path | None, picture: Path | None) -> None:
+    """Ask before long work whether its results can be written."""
+    if out is not None:
+        from hcloud.store.plan_file import check_target
+
+        check_target(out)
+    if picture is not None:
+        from hcloud.views.pictures import check_picture
+
+        check_picture(picture)
+
+
+def _save(made: Plan, out: Path | None, picture: Path | None, terminal: Terminal) -> None:
+    if out is not None:
+        from hcloud.store.plan_file import save_plan
+
+        save_plan(made, out)
+        terminal.note(f"plan written to {out}")
+    if picture is not None:
+        from hcloud.views.deciding.plan_charts_costs import front_picture
+        from hcloud.views.pictures import save_drawn
+
+        assert made.operation is not None, "asked about before"
+        save_drawn(front_picture(made.operation), picture, f"{made.workload.name}: dollars and quality")
+        terminal.note(f"drawn to {picture}")
+
+
+def _print(made: Plan, output: PlanFormat, terminal: Terminal, *, frontier: bool) -> None:
+    from hcloud.store.plan_file import plan_document
+    from hcloud.views.deciding.plan import markdown, show_plan
+    from hcloud.views.live.change import show_changes
+
+    if output is PlanFormat.JSON:
+        terminal.write_json(plan_document(made))
+    elif output is PlanFormat.MD:
+        terminal.write(markdown(made))
+    elif output is PlanFormat.CSV:
+        from hcloud.views.deciding.plan_csv import mix_csv
+
+        terminal.write(mix_csv(made))
+        for warning in made.warnings:
+            terminal.warn(warning)
+    elif output is PlanFormat.HTML:
+        from hcloud.cli.deciding.page import html_of
+
+        terminal.write(html_of(made))
+    else:
+        show_plan(made, terminal, frontier=frontier)
+        if made.changes is not None:
+            show_changes(replace(made.changes, warnings=()), terminal)

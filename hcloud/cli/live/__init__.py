@@ -1,0 +1,1 @@
+"""The verbs that look at a cloud or change it."""

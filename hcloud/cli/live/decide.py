@@ -1,0 +1,75 @@
+"""``hcloud decide``: events as lines on stdin, decisions as lines on stdout."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, cast
+
+import typer
+
+from hcloud.cli.main import session
+from hcloud.cli.options import provider_named
+from hcloud.errors import UsageError
+
+if TYPE_CHECKING:
+    from io import BufferedIOBase
+
+EPILOG = (
+    'Events: {"at": 0, "event": "arrival", "job": "a", "cores": 2, "memory_gib": 4} (and vector, restartable, coin, '
+    "submitted, true_vector), completion (job, performance, tail) and below-qos (job, performance), ready and "
+    "interruption (instance), sample (instance, contention: ten numbers 0..99), clock. Times are seconds and never "
+    "fall; a clock event fires what is due."
+)
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command(epilog=EPILOG)
+def decide(
+    ctx: typer.Context,
+    strategy: Annotated[
+        str | None, typer.Option(help="SR, OdF, OdM, HF, HM or the path of a file; else what the journal has.")
+    ] = None,
+    pool: Annotated[int, typer.Option(min=0, max=1_000_000, help="Reserved servers.")] = 0,
+    provider: Annotated[str | None, typer.Option(help="aws, gcp or azure; else the types of the thesis.")] = None,
+    region: Annotated[str | None, typer.Option(help="The provider's region.")] = None,
+    family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
+    cloud: Annotated[
+        str | None, typer.Option("--cloud-model", help="Cloud model for expected starts and quality.")
+    ] = None,
+    types: Annotated[Path | None, typer.Option(help="A file of your own instance types instead.")] = None,
+    start: Annotated[
+        float | None, typer.Option(min=0, help="When control periods begin to count; else with the first event.")
+    ] = None,
+    journal: Annotated[Path | None, typer.Option(help="Keep the state here, and go on from it.")] = None,
+    retell: Annotated[
+        int, typer.Option(min=0, help="Going on, tell the decisions of the last N events again: a crash may hide them.")
+    ] = 0,
+    durable: Annotated[bool, typer.Option("--durable", help="Wait for the disk after every line.")] = False,
+    compiled: Annotated[
+        bool, typer.Option("--compiled/--plain", help="Plain starts faster and decides slower.")
+    ] = True,
+) -> None:
+    """Decide on a live stream of events where each job goes, and say why."""
+    from hcloud.sim.kernels.compiled import SESSION, is_first_use, plain
+    from hcloud.sim.kernels.compiled import compiled as load_compiled
+    from hcloud.usecases.live.decide import Market, make_setup, open_stream
+    from hcloud.views.live.decision import show_opened, tell_lines
+
+    if types is not None and (provider or region or family or cloud):
+        raise UsageError("--types stands instead of --provider, --region, --family and --cloud-model")
+    terminal = session(ctx).terminal
+    market = Market(provider_named(provider) if provider else None, region, tuple(family or ()), cloud, types)
+    setup = make_setup(strategy, pool, market, start) if strategy is not None else None
+    if compiled and is_first_use(SESSION):
+        terminal.note("the controller is compiled when it is first used: some seconds, once")
+    kernels = load_compiled(SESSION) if compiled else plain()
+    opened = open_stream(setup, kernels, journal, durable=durable, retell=retell)
+    try:
+        show_opened(opened, terminal)
+        wrong = tell_lines(cast("BufferedIOBase", sys.stdin.buffer), opened.stream, terminal)
+    finally:
+        opened.stream.close()
+    if wrong:
+        raise typer.Exit(1)

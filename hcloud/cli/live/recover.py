@@ -1,0 +1,43 @@
+"""``hcloud recover``: rebuild a state."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from hcloud.cli.acting import StatePlace, WhichCloud, Yes, confirm, ground, told
+from hcloud.cli.flags import Configuration, Now
+from hcloud.cli.main import session
+from hcloud.cli.options import moment
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+@app.command()
+def recover(
+    ctx: typer.Context,
+    file: Configuration = None,
+    cloud: WhichCloud = None,
+    state: StatePlace = None,
+    lineage: Annotated[str | None, typer.Option(help="Whose machines: where several states are possible.")] = None,
+    yes: Yes = False,
+    now: Now = None,
+) -> None:
+    """Rebuild a lost or damaged state from the tags of the machines and from what can still be read of it.
+
+    Where a part of the journal cannot be read, five minutes pass first: a machine that was asked for may not be listed
+    yet. The damaged file is kept beside.
+    """
+    from hcloud.planning.changes.standing import GRACE
+    from hcloud.usecases.live import recover as usecase
+    from hcloud.views.live.standing import show_found
+
+    terminal = session(ctx).terminal
+    with ground(file, cloud, state, moment(now)) as here:
+        with told(terminal, "looking for what lists show late", int(GRACE.total_seconds())) as progress:
+            found = usecase.look(here, lineage, progress)
+        show_found(found, terminal)
+        confirm(session(ctx), "write this state?", yes=yes)
+        written = usecase.write(here, found)
+    terminal.note(f"state {written.lineage[:8]} written with serial {written.serial}; hcloud plan shows what is left")

@@ -1,0 +1,97 @@
+"""``hcloud classify``: from few measurements to what an application needs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hcloud.cli.flags import AsJson, Now
+from hcloud.cli.main import session
+from hcloud.cli.options import Output, moment
+from hcloud.errors import UsageError, did_you_mean
+
+ABSTAINED = 9
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+class SolverName(StrEnum):
+    """How a row is completed."""
+
+    RIDGE = "ridge"
+    SGD = "sgd"
+
+
+@app.command()
+def classify(
+    ctx: typer.Context,
+    apps: Annotated[
+        list[str] | None, typer.Argument(metavar="[APP...]", help="Names or profile files; else all.")
+    ] = None,
+    profiles: Annotated[Path | None, typer.Option(help="The folder that names are looked up in.")] = None,
+    corpus: Annotated[
+        str, typer.Option(help="Applications seen before: a folder or a .json or .npz file.")
+    ] = "bundled",
+    solver: Annotated[SolverName, typer.Option(help="Closed form, or the published iteration.")] = SolverName.RIDGE,
+    aspect: Annotated[
+        list[str] | None, typer.Option(help="scale_up, scale_out, types, tolerated or caused; may be repeated.")
+    ] = None,
+    target: Annotated[float | None, typer.Option(help="Performance to reach, in the metric's unit.")] = None,
+    largest_error: Annotated[
+        float | None, typer.Option(min=0, max=1, help="Abstain above this expected error [0.25, scores 0.15].")
+    ] = None,
+    observed: Annotated[
+        list[str] | None, typer.Option(help="Seen since, ASPECT.COLUMN=NUMBER, or =failed; replaces the profile's.")
+    ] = None,
+    reference: Annotated[
+        list[str] | None, typer.Option(help="Compare performance to this ASPECT.COLUMN, measured first.")
+    ] = None,
+    save_matrices: Annotated[Path | None, typer.Option(help="Also write the corpus to FILE.json or .npz.")] = None,
+    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
+    json_: AsJson = False,
+    now: Now = None,
+) -> None:
+    """What size, type and neighbours applications need, from few measurements; exit 9 where too little is known."""
+    from hcloud.model.measured.profile import Aspect
+    from hcloud.usecases.measuring.classify import (
+        Request,
+        Solver,
+        classify_apps,
+        open_corpus,
+        parse_observed,
+        parse_reference,
+    )
+    from hcloud.views.measuring.classify import answers_document, show_answers
+
+    known = [a.value for a in Aspect]
+    for name in aspect or ():
+        if name not in known:
+            raise UsageError(f"--aspect {name}: must be one of {', '.join(known)}{did_you_mean(name, known)}")
+    terminal, at = session(ctx).terminal, moment(now)
+    request = Request(
+        apps=tuple(apps or ()),
+        folder=profiles,
+        corpus=corpus,
+        solver=Solver(solver),
+        aspects=tuple(map(Aspect, aspect or known)),
+        largest_error=largest_error,
+        target=target,
+        observed=tuple(map(parse_observed, observed or ())),
+        references=dict(map(parse_reference, reference or ())),
+    )
+    if save_matrices is not None:
+        from hcloud.store.matrices import save_matrices as save
+
+        save(open_corpus(corpus), save_matrices)
+        terminal.note(f"matrices written to {save_matrices}")
+    with terminal.busy("comparing with what was seen before"):
+        answers = classify_apps(request, at)
+    if json_ or output is Output.JSON:
+        terminal.write_json(answers_document(answers, at))
+    else:
+        show_answers(answers, terminal)
+    if any(answer.estimate.probes for answer in answers):
+        raise typer.Exit(ABSTAINED)

@@ -1,0 +1,226 @@
+"""``hcloud profile``: measure what an application needs, bears and causes; show, list and compare profiles."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.acting import WhichCloud
+from hcloud.cli.flags import Now
+from hcloud.cli.main import INTERRUPTED_EXIT, session
+from hcloud.cli.options import Output, moment
+from hcloud.errors import UsageError
+
+if TYPE_CHECKING:
+    from hcloud.model.measured.app import App
+    from hcloud.usecases.measuring.profile_run import Outcome, Probing
+    from hcloud.views.console import Terminal
+
+app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
+
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
+
+
+@app.callback()
+def profile() -> None:
+    """What an application needs, bears and causes: measure it here, show, list, compare, import."""
+
+
+@app.command()
+def run(
+    ctx: typer.Context,
+    command: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...", help="What is measured.")] = None,
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help="app.yaml, or a folder of them; flags override.")
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="The application's name, else its program's.")] = None,
+    kind: Annotated[str | None, typer.Option(help="batch (ends by itself) or service.")] = None,
+    vcpus: Annotated[float | None, typer.Option(help="Cores of the shape it is measured in.")] = None,
+    memory_gib: Annotated[float | None, typer.Option(help="Memory of the shape it is measured in.")] = None,
+    printed: Annotated[str | None, typer.Option(help="Metric: a number it prints; regular expression.")] = None,
+    url: Annotated[str | None, typer.Option(help="Metric: p99 of HTTP load on this URL.")] = None,
+    load: Annotated[str | None, typer.Option(help="Metric: printed by this command, which puts load on it.")] = None,
+    pattern: Annotated[str | None, typer.Option(help="Where --load prints the number; regular expression.")] = None,
+    metric_name: Annotated[str, typer.Option(help="What --printed or --load count.")] = "figure",
+    unit: Annotated[str, typer.Option(help="The unit of --printed or --load.")] = "units",
+    better: Annotated[str, typer.Option(help="Which is better of --printed or --load: higher or lower.")] = "higher",
+    ready_port: Annotated[int | None, typer.Option(help="A service is ready when this port accepts.")] = None,
+    ready_line: Annotated[str | None, typer.Option(help="A service is ready when it prints this.")] = None,
+    warm_up: Annotated[str | None, typer.Option(help="Load before a service is measured, for example 5s.")] = None,
+    time_cap: Annotated[str | None, typer.Option(help="At most so long in all, for example 10min.")] = None,
+    run_cap: Annotated[str | None, typer.Option(help="At most so long for one run.")] = None,
+    budget: Annotated[float | None, typer.Option(help="At most so many dollars, at --price.")] = None,
+    price: Annotated[float | None, typer.Option(help="Dollars an hour of this machine.")] = None,
+    resources: Annotated[list[str] | None, typer.Option(help="Only these, for example membw,llc; or none.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the order of the resources.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="The profile's file, else NAME.profile.yaml; a folder for several.")
+    ] = None,
+    cloud: WhichCloud = None,
+    instance_type: Annotated[str | None, typer.Option(help="With --cloud: on which type, else a small one.")] = None,
+    max_dollars: Annotated[float | None, typer.Option(help="With --cloud: at most so many (1); a yes, too.")] = None,
+    config: Annotated[Path | None, typer.Option("--config", "-c", help="With --cloud: the configuration.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="With --cloud: do not ask.")] = False,
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+) -> None:
+    """Measure an application on this machine: its speed by shape, and by resource the pressure it bears and causes.
+
+    Nothing that is started survives, whatever way the run ends. Ctrl-C keeps what was measured. With --cloud it is
+    measured on a machine that is launched for it and ended in any case; Ctrl-C ends that and keeps nothing.
+    """
+    from hcloud.cli.measuring.profile_cloud import CloudFlags, measure_on_cloud
+    from hcloud.readers.applications.app import load_app
+    from hcloud.usecases.measuring.profile_run import Probing, app_files, resources_named, targets_of
+    from hcloud.views.measuring import profile as view
+
+    chosen = resources_named(resources or [])
+    budgeted = {k: v for k, v in (("dollars", budget), ("dollars_per_hour", price)) if v is not None}
+    shape = {k: v for k, v in (("vcpus", vcpus), ("memory_gib", memory_gib)) if v is not None}
+    ready = {k: v for k, v in (("port", ready_port), ("line", ready_line)) if v is not None}
+    stated = {"printed": printed, "url": url, "load": shlex.split(load) if load else None, "pattern": pattern}
+    metric: dict[str, object] = {k: v for k, v in stated.items() if v is not None}
+    if metric and url is None:
+        metric |= {"name": metric_name, "unit": unit, "better": better}
+    words: dict[str, object] = {
+        "command": list(command or []),
+        "name": name,
+        "kind": kind,
+        "shape": shape,
+        "metric": metric,
+    }
+    words |= {"ready": ready, "warm_up": warm_up, "time_cap": time_cap, "run_cap": run_cap, "budget": budgeted}
+    if file is None and not command:
+        raise UsageError("nothing to measure", hint="hcloud profile run -- COMMAND..., or -f app.yaml")
+    overriding = {k: v for k, v in words.items() if v}
+    described = [load_app(path, overriding) for path in (app_files(file) if file else (None,))]
+    targets = targets_of(described, out)
+    terminal, probing = session(ctx).terminal, Probing(chosen, seed)
+    errands = zip(described, targets, strict=True)
+    if cloud is not None:
+        flags = CloudFlags(cloud, instance_type, max_dollars, config, yes)
+        outcomes = measure_on_cloud(session(ctx), flags, errands, probing)
+    elif instance_type is not None or max_dollars is not None or config is not None or yes:
+        raise UsageError("--instance-type, --max-dollars, --config and --yes go with --cloud")
+    else:
+        outcomes = _measure_here(terminal, errands, probing, alone=len(described) == 1)
+    for outcome in outcomes:
+        if json_ or output is Output.JSON:
+            terminal.write_json(view.profile_document(outcome.profile, moment(None)))
+        else:
+            view.show_profile(outcome.profile, terminal)
+        terminal.note(f"profile written to {outcome.path}")
+        if outcome.interrupted:
+            raise typer.Exit(INTERRUPTED_EXIT)
+
+
+def _measure_here(
+    terminal: Terminal, errands: Iterable[tuple[App, Path]], probing: Probing, *, alone: bool
+) -> Iterator[Outcome]:
+    """Measure one after the other on this machine."""
+    from hcloud.usecases.measuring.profile_run import look_at_machine, run_profile
+
+    wanted = list(errands)
+    if not alone:
+        with terminal.progress("looking at this machine", 1.0) as advance:
+            look_at_machine(probing, [one for one, _ in wanted], advance)
+    for one, target in wanted:
+        with terminal.progress(f"measuring {one.name}", 1.0) as advance:
+            outcome = run_profile(one, probing, target, advance)
+        yield outcome
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(help="A profile, or the name of an application.")],
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+    now: Now = None,
+) -> None:
+    """Show a profile: ten resources with what is tolerated and caused, and the speed by shape."""
+    from hcloud.usecases.measuring.profile_show import show_profile
+    from hcloud.views.measuring import profile as view
+
+    found, terminal = show_profile(file), session(ctx).terminal
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.profile_document(found, moment(now)))
+    else:
+        view.show_profile(found, terminal)
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    folder: Annotated[Path, typer.Argument(help="A folder of profiles.")] = Path(),
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+    now: Now = None,
+) -> None:
+    """List the profiles of a folder."""
+    from hcloud.usecases.measuring.profile_list import list_profiles
+    from hcloud.views.measuring import profile as view
+
+    found, terminal = list_profiles(folder), session(ctx).terminal
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.list_document(found, moment(now)))
+    else:
+        view.show_list(found, terminal)
+
+
+@app.command()
+def compare(
+    ctx: typer.Context,
+    left: Annotated[Path, typer.Argument(help="A profile.")],
+    right: Annotated[Path, typer.Argument(help="Another one.")],
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+    now: Now = None,
+) -> None:
+    """Compare two profiles number by number, and say where their intervals are apart."""
+    from hcloud.usecases.measuring.profile_compare import compare_profiles
+    from hcloud.views.measuring import profile as view
+
+    found, terminal = compare_profiles(left, right), session(ctx).terminal
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.comparison_document(found, moment(now)))
+    else:
+        view.show_comparison(found, terminal)
+
+
+@app.command("import")
+def import_(
+    ctx: typer.Context,
+    file: Annotated[Path, typer.Argument(help="Recorded CPU and memory use.")],
+    name: Annotated[str, typer.Option("--app", help="The application's name.")],
+    format_: Annotated[str, typer.Option("--format", help="csv, json, prometheus or cloudwatch.")],
+    kind: Annotated[str, typer.Option(help="batch or service.")] = "service",
+    vcpus: Annotated[float | None, typer.Option(min=0.01, help="Cores that CPU percentages are of.")] = None,
+    memory_gib: Annotated[float | None, typer.Option(min=0.01, help="Memory that percentages are of.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The profile's file, else NAME.profile.yaml.")] = None,
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+    now: Now = None,
+) -> None:
+    """Make a profile of recorded use: the size that holds it, marked as imported; no scores."""
+    from hcloud.model.workload import Kind
+    from hcloud.readers.applications.utilisation import Machine
+    from hcloud.usecases.measuring.profile_import import import_profile
+    from hcloud.usecases.measuring.profile_run import file_name
+    from hcloud.views.measuring import profile as view
+
+    if kind.upper() not in Kind.__members__ or not name.strip():
+        raise UsageError(f"--kind {kind} --app {name!r}: batch or service, and a name")
+    target = out or Path(file_name(name))
+    found = import_profile((file, format_), Machine(vcpus, memory_gib), (name.strip(), Kind[kind.upper()]), target)
+    terminal = session(ctx).terminal
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.profile_document(found, moment(now)))
+    else:
+        view.show_profile(found, terminal)
+    terminal.note(f"profile written to {target}")

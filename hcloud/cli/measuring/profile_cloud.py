@@ -1,0 +1,53 @@
+"""``hcloud profile run --cloud``: what it may cost, a yes where that was not said, and one way to end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hcloud.cli.acting import confirm, ground, stopping
+from hcloud.cli.main import Session
+from hcloud.errors import UsageError
+
+if TYPE_CHECKING:
+    from hcloud.model.measured.app import App
+    from hcloud.usecases.measuring.profile_run import Outcome, Probing
+
+
+@dataclass(frozen=True, slots=True)
+class CloudFlags:
+    """What the command line says of the cloud."""
+
+    cloud: str
+    instance_type: str | None = None
+    max_dollars: float | None = None
+    config: Path | None = None
+    yes: bool = False
+
+
+def measure_on_cloud(
+    session: Session, flags: CloudFlags, wanted: Iterable[tuple[App, Path]], probing: Probing
+) -> Iterator[Outcome]:
+    """Measure one after the other, each on a machine of its own."""
+    from hcloud.usecases.live.profile_cloud import MAX_DOLLARS, Errand, fare_of, profile_on_cloud
+
+    if flags.max_dollars is not None and not 0 < flags.max_dollars < float("inf"):
+        raise UsageError("--max-dollars has to be a number above 0")
+    most = MAX_DOLLARS if flags.max_dollars is None else Decimal(str(flags.max_dollars))
+    terminal = session.terminal
+    for app, target in wanted:
+        errand = Errand(app, probing, target, flags.instance_type, most)
+        with ground(flags.config, flags.cloud, None, datetime.now(UTC)) as here:
+            fare = fare_of(here, errand)
+            what = f"1 x {fare.instance_type} on {flags.cloud} at ${fare.hourly}/h, ${fare.most:.4f} at most"
+            if here.is_local or flags.cloud.startswith("fake") or flags.max_dollars is not None:
+                terminal.note(what)
+            else:
+                confirm(session, f"launch {what}, and end it?", yes=flags.yes)
+            with stopping(terminal) as stop, terminal.progress(f"measuring {app.name} there", 1.0) as advance:
+                outcome = profile_on_cloud(here, errand, advance, stop)
+        yield outcome

@@ -1,0 +1,243 @@
+"""``hcloud pricing``: list, show, diff, verify, import and refresh prices."""
+
+from __future__ import annotations
+
+from datetime import date
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.main import session
+from hcloud.cli.options import moment
+from hcloud.errors import UsageError
+
+if TYPE_CHECKING:
+    from hcloud.model.catalog import Provider
+    from hcloud.usecases.prices.intake import Intake
+
+QUARANTINED = 9
+SHOWN_ROWS = 200
+# Named here because help must not import the readers; a test holds the list against theirs
+FORMAT_NAMES = (
+    "own-csv, two-columns, skypilot, labelled-text, aws-offer, azure-retail, gcp-skus, ec2instances, annual-cost, "
+    "spot-average, cyclenerd"
+)
+
+app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
+
+
+class Output(StrEnum):
+    """How a result is printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
+NowOption = Annotated[str | None, typer.Option(help="The time to answer at (ISO 8601), for reproducible output.")]
+LimitOption = Annotated[int, typer.Option(min=1, help="At most so many rows in the table.")]
+ProviderOption = Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")]
+RegionOption = Annotated[list[str] | None, typer.Option(help="Region; may be repeated.")]
+SystemOption = Annotated[list[str] | None, typer.Option("--os", help="Operating system; may be repeated.")]
+
+
+@app.callback()
+def pricing() -> None:
+    """Offers and their prices: where they come from, what they say, and how to bring your own"""
+
+
+@app.command("list")
+def list_(
+    ctx: typer.Context,
+    provider: ProviderOption = None,
+    region: RegionOption = None,
+    family: Annotated[list[str] | None, typer.Option(help="Family pattern such as 'm6*'; may be repeated.")] = None,
+    option: Annotated[list[str] | None, typer.Option(help="on-demand, spot, reserved-instance, ...")] = None,
+    os: SystemOption = None,
+    limit: LimitOption = SHOWN_ROWS,
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+    now: NowOption = None,
+) -> None:
+    """List offers with hourly, upfront and effective price, discount against on-demand, and age."""
+    from hcloud.usecases.prices.pricing import list_prices, parse_filter
+    from hcloud.views.prices import pricing as view
+
+    words = {"provider": provider, "region": region, "family": family, "option": option, "os": os}
+    at = moment(now)
+    terminal = session(ctx).terminal
+    with terminal.busy("reading prices"):
+        lines = list_prices(parse_filter({k: v or [] for k, v in words.items()}), at.date())
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.listing_document(lines, at))
+    elif output is Output.CSV:
+        terminal.write(view.listing_csv(lines))
+    else:
+        view.show_listing(lines, terminal, limit)
+
+
+@app.command()
+def show(
+    ctx: typer.Context,
+    instance_type: Annotated[str, typer.Argument(metavar="TYPE", help="Such as m6i.large.")],
+    provider: ProviderOption = None,
+    region: RegionOption = None,
+    os: SystemOption = None,
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+    now: NowOption = None,
+) -> None:
+    """Show every purchase option of one type, and how much it must run for a commitment to pay."""
+    from hcloud.usecases.prices.pricing import parse_filter, show_type
+    from hcloud.views.prices import pricing as view
+
+    words = {"provider": provider, "region": region, "os": os or ["linux"]}
+    at = moment(now)
+    terminal = session(ctx).terminal
+    with terminal.busy("reading prices"):
+        screen = show_type(instance_type, parse_filter({k: v or [] for k, v in words.items()}), at.date())
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.type_document(screen, at))
+    elif output is Output.CSV:
+        terminal.write(view.listing_csv(screen.lines))
+    else:
+        view.show_type_screen(screen, terminal)
+    if others := screen.elsewhere:
+        terminal.note(f"also sold in {', '.join(others[:8])}{' ...' if len(others) > 8 else ''} (--region)")
+
+
+@app.command()
+def diff(
+    ctx: typer.Context,
+    old: Annotated[str, typer.Argument(help="A price file, 'bundled' or 'user'.")],
+    new: Annotated[str, typer.Argument(help="A price file, 'bundled' or 'user'.")],
+    limit: LimitOption = SHOWN_ROWS,
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+    now: NowOption = None,
+) -> None:
+    """Compare two price books: what was added, removed and changed, in percent.
+
+    'bundled' is what ships with hcloud, 'user' what you imported laid over it, as in hcloud.yaml. Of a book that is
+    compared with a file, only what the file covers is looked at.
+    """
+    from hcloud.usecases.prices.intake import compare_named
+    from hcloud.views.prices import pricing as view
+
+    terminal = session(ctx).terminal
+    with terminal.busy("comparing prices"):
+        comparison = compare_named(old, new)
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.comparison_document(comparison, moment(now)))
+    elif output is Output.CSV:
+        terminal.write(view.comparison_csv(comparison))
+    else:
+        view.show_comparison(comparison, terminal, limit)
+
+
+@app.command()
+def verify(
+    ctx: typer.Context, json_: JsonOption = False, output: OutputOption = Output.TABLE, now: NowOption = None
+) -> None:
+    """Check the bundled files against their checksums and every price for plausibility; exit 9 on a finding."""
+    from hcloud.usecases.prices.pricing import verify as verified
+    from hcloud.views.prices import pricing as view
+
+    as_json = _as_json(output, json_)
+    terminal = session(ctx).terminal
+    with terminal.progress("checking prices", 1) as advance:
+        result = verified(advance)
+    if as_json:
+        terminal.write_json(view.verification_document(result, moment(now)))
+    else:
+        view.show_verification(result, terminal)
+    if result.damaged or result.quarantined:
+        raise typer.Exit(QUARANTINED)
+
+
+@app.command("import")
+def import_(
+    ctx: typer.Context,
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Price files; gzip is unpacked.")],
+    format_: Annotated[
+        str | None, typer.Option("--format", help=f"Else recognised by content: {FORMAT_NAMES}.")
+    ] = None,
+    provider: Annotated[str | None, typer.Option(help="The cloud the file is for; only it is kept.")] = None,
+    region: Annotated[str | None, typer.Option(help="The region the file is for; only it is kept.")] = None,
+    day: Annotated[str | None, typer.Option("--date", help="The day of the prices, else in the file's name.")] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit 9 and store nothing when a row is quarantined.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check, store nothing.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Forget the prices stored before.")] = False,
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+    now: NowOption = None,
+) -> None:
+    """Take prices from files; good rows are kept, the others are counted and shown."""
+    from hcloud.usecases.prices.intake import Hints, Mode, import_files
+
+    as_json = _as_json(output, json_)
+    hints = Hints(format_, _provider(provider), region or "", _day(day))
+    terminal = session(ctx).terminal
+    with terminal.progress("reading prices", 1) as advance:
+        intake = import_files(files, hints, advance, Mode(dry_run, strict, replace))
+    _show_intake(ctx, intake, as_json, now)
+    if strict and intake.refused:
+        raise typer.Exit(QUARANTINED)
+
+
+@app.command()
+def refresh(
+    ctx: typer.Context,
+    provider: Annotated[str, typer.Option(help="aws, gcp or azure.")],
+    region: Annotated[str, typer.Option(help="The region to fetch.")],
+    endpoint: Annotated[str | None, typer.Option(help="Another address than the provider's public one.")] = None,
+    output: OutputOption = Output.TABLE,
+    json_: JsonOption = False,
+    now: NowOption = None,
+) -> None:
+    """Fetch a region's published prices from its provider; on any failure the stored ones stay."""
+    from hcloud.usecases.prices.intake import Target
+    from hcloud.usecases.prices.intake import refresh as refreshed
+
+    as_json = _as_json(output, json_)
+    cloud = _provider(provider)
+    if cloud is None:
+        raise UsageError("--provider is needed")
+    with session(ctx).terminal.progress(f"fetching {provider} {region}", 1) as advance:
+        intake = refreshed(Target(cloud, region, endpoint), moment(now), advance)
+    _show_intake(ctx, intake, as_json, now)
+
+
+def _as_json(output: Output, json_: bool) -> bool:
+    if output is Output.CSV:
+        raise UsageError("this verb has no csv form", hint="-o table or -o json")
+    return json_ or output is Output.JSON
+
+
+def _show_intake(ctx: typer.Context, intake: Intake, as_json: bool, now: str | None) -> None:
+    from hcloud.views.prices import pricing as view
+
+    terminal = session(ctx).terminal
+    if as_json:
+        terminal.write_json(view.intake_document(intake, moment(now)))
+    else:
+        view.show_intake(intake, terminal)
+
+
+def _provider(word: str | None) -> Provider | None:
+    from hcloud.usecases.prices.pricing import parse_filter
+
+    return None if word is None else parse_filter({"provider": [word]}).providers[0]
+
+
+def _day(text: str | None) -> date | None:
+    try:
+        return None if text is None else date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"--date {text}: not a day, for example 2026-07-30") from None

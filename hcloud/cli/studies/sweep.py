@@ -1,0 +1,120 @@
+"""``hcloud sweep``: what comes out when numbers of a strategy, the cloud or the prices are others."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.flags import AsJson, CloudModel, Configuration, DropUnplaceable, FirstSeed, Now, Picture
+from hcloud.cli.interruptible import interruptible
+from hcloud.cli.main import session
+from hcloud.cli.options import Output, moment, provider_named, tell_first_use
+from hcloud.errors import UsageError
+from hcloud.units import counted
+
+if TYPE_CHECKING:
+    from hcloud.readers.configuration.config import Loaded
+    from hcloud.usecases.studies.sweep import Sweep
+    from hcloud.usecases.workloads.sources import Flags
+
+EPILOG = (
+    "Keys: MECHANISM.KEY and MECHANISM.rule of a strategy, mapping=P1..P8, cloud.SECTION.KEY, cloud.spin_up=x2, "
+    "sensitive_share, pool, strategy, seed, price_ratio, pricing=aws|gce|azure, duration_weeks. "
+    "A rule takes its numbers along: mapping.rule=static-limit,limit=0.5."
+)
+
+app = typer.Typer(pretty_exceptions_enable=False)
+
+
+class EngineName(StrEnum):
+    """Where runs happen."""
+
+    LOCAL = "local"
+    DASK = "dask"
+
+
+@app.command(epilog=EPILOG)
+def sweep(
+    ctx: typer.Context,
+    workload: Annotated[
+        str | None, typer.Argument(help="A trace, or scenario:NAME; else what hcloud.yaml names.")
+    ] = None,
+    vary: Annotated[
+        list[str] | None, typer.Option(help="KEY=VALUE,VALUE...; repeated for every combination of several keys.")
+    ] = None,
+    strategy: Annotated[str | None, typer.Option(help="Names or files, separated by commas; else all five.")] = None,
+    file: Configuration = None,
+    provider: Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")] = None,
+    region: Annotated[list[str] | None, typer.Option(help="Allowed region; may be repeated.")] = None,
+    family: Annotated[list[str] | None, typer.Option(help="Family pattern; may be repeated.")] = None,
+    cloud: CloudModel = None,
+    drop_unplaceable: DropUnplaceable = False,
+    seeds: Annotated[int, typer.Option(min=1, max=1000, help="So many seeds each, for intervals.")] = 1,
+    seed: FirstSeed = None,
+    out: Annotated[Path | None, typer.Option(help="Keep finished rows in this directory, and resume there.")] = None,
+    csv: Annotated[Path | None, typer.Option(help="Also write all figures to this CSV file.")] = None,
+    picture: Picture = None,
+    workers: Annotated[int, typer.Option(min=0, max=1024, help="Processes; 0 is one for each core.")] = 0,
+    engine: Annotated[EngineName, typer.Option(help="Where runs happen.")] = EngineName.LOCAL,
+    scheduler: Annotated[str, typer.Option(help="Address of a Dask scheduler, for --engine dask.")] = "",
+    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
+    json_: AsJson = False,
+    now: Now = None,
+) -> None:
+    """What comes out when numbers of a strategy, the cloud or the prices are others."""
+    from hcloud.readers.configuration.config import load_config
+    from hcloud.store.files.looked_at import check_place
+    from hcloud.store.files.whole import write_shown
+    from hcloud.usecases.studies.simulation import Asked
+    from hcloud.usecases.studies.sweep import Request, Watch, prepare, run_sweep
+    from hcloud.usecases.studies.sweep_engines import Engine
+    from hcloud.usecases.workloads.sources import Flags
+    from hcloud.views.studies import sweep as view
+
+    terminal, at = session(ctx).terminal, moment(now)
+    if scheduler and engine is not EngineName.DASK:
+        raise UsageError("--scheduler goes with --engine dask")
+    if picture is not None:
+        view.check_picture(picture)
+    if csv is not None:
+        check_place(csv, "a table", UsageError)
+    if csv is not None and not csv.absolute().parent.is_dir():
+        raise UsageError(f"--csv {csv}: there is no folder {csv.parent}")
+    sold_by = tuple(map(provider_named, provider or ()))
+    flags = Flags(workload, providers=sold_by, regions=tuple(region or ()), families=tuple(family or ()), seed=seed)
+    names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())
+    request = Request(tuple(vary or ()), names, seeds, Asked(cloud, drop_unplaceable=drop_unplaceable))
+    prepared = prepare(_with_flags(load_config(file), flags), at, request)
+    where = Engine(engine, workers, scheduler).fitted(prepared.grid.runs)
+    tell_first_use(terminal)
+    with terminal.progress("sweeping", len(prepared.grid)) as advance:
+        watch = Watch(lambda rows: terminal.note(f"{counted(rows, 'row')} found in {out}"), advance)
+
+        def work() -> Sweep:
+            return run_sweep(prepared, where, out, watch)
+
+        # Worker processes are ended by the main thread, which Ctrl-C reaches; compiled code must not run in it
+        done = interruptible(work) if where.here else work()
+    if csv is not None:
+        write_shown(csv, view.sweep_csv(done))
+    if picture is not None:
+        with terminal.busy("drawing"):
+            view.save_sweep(done, picture)
+        terminal.note(f"drawn to {picture}")
+    view.print_sweep(done, terminal, at if json_ or output is Output.JSON else None)
+
+
+def _with_flags(loaded: Loaded, flags: Flags) -> Loaded:
+    """The configuration under the flags; no market is named unless one of them does so."""
+    from hcloud.readers.configuration.config import parse_config
+    from hcloud.usecases.workloads.sources import with_flags
+
+    changed = with_flags(loaded, flags)
+    if "markets" in loaded.config.model_fields_set or flags.providers or flags.regions or flags.families:
+        return changed
+    document = changed.config.model_dump(mode="json", exclude_unset=True, exclude={"markets"})
+    return replace(changed, config=parse_config(document, "command line"))

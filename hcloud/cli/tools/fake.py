@@ -1,0 +1,77 @@
+"""``hcloud fake``: clouds to rehearse against."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hcloud.cli.acting import StatePlace, ground
+from hcloud.cli.flags import Configuration, Now
+from hcloud.cli.main import session
+from hcloud.cli.options import moment
+
+app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
+
+
+@app.callback()
+def fake() -> None:
+    """Clouds on this machine to rehearse against: stateful, with a ledger of their own and with faults on demand."""
+
+
+@app.command()
+def up(
+    ctx: typer.Context,
+    clouds: Annotated[list[str] | None, typer.Argument(help="aws, gcp, azure; all without any.")] = None,
+    port: Annotated[list[int] | None, typer.Option(help="Port of each, in order; any without.")] = None,
+    faults: Annotated[Path | None, typer.Option(help="A fault plan (docs/rehearsing.md).")] = None,
+    execute: Annotated[
+        bool, typer.Option("--execute", help="Run start-up scripts here, with your rights; off otherwise.")
+    ] = False,
+) -> None:
+    """Listen on 127.0.0.1 until Ctrl-C; prints what to export, one assignment a line.
+
+    hcloud works on one cloud at a time: of several the first is exported, and what to say for another is a comment.
+    """
+    from hcloud.usecases.tools import fake as usecase
+
+    terminal = session(ctx).terminal
+    names = clouds or list(usecase.CLASSES)
+    with usecase.up(names, port or [], faults, execute=execute) as found:
+        for one in found:
+            terminal.note(f"{one.cloud} at {one.url} (ledger: {one.url}/_hcloud/ledger)")
+        for line in usecase.exports(found):
+            terminal.say(line)
+        if len(found) > 1:
+            terminal.note(f"hcloud is sent to {found[0].cloud}; for another export the line of its comment")
+        terminal.out.file.flush()
+        while True:
+            time.sleep(3600)
+
+
+@app.command()
+def wait(
+    ctx: typer.Context,
+    duration: Annotated[str, typer.Argument(help="How long: 12h, 30d, 4w.")],
+    file: Configuration = None,
+    cloud: Annotated[
+        str, typer.Option("--cloud", help="fake, fake:aws, fake:gcp, fake:azure, fake:FAULTS.yaml.")
+    ] = "fake",
+    state: StatePlace = None,
+    now: Now = None,
+) -> None:
+    """Let time pass on --cloud fake: what stands there is rented on, so that there is a month to report on."""
+    from hcloud.errors import UsageError
+    from hcloud.units import parse_duration
+    from hcloud.usecases.tools.fake_wait import wait as pass_time
+
+    try:
+        seconds = parse_duration(duration)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    with ground(file, cloud, state, moment(now)) as here:
+        found = pass_time(here, seconds)
+    before, after = (f"{at:%Y-%m-%d %H:%M:%S} UTC" for at in (found.before, found.after))
+    session(ctx).terminal.say(f"{found.cloud}: {duration} later: {after} (was {before})")

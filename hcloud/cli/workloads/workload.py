@@ -1,0 +1,160 @@
+"""``hcloud workload``: show a trace, check traces, write them in our own schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from hcloud.cli.main import session
+from hcloud.cli.options import Output, moment
+from hcloud.errors import UsageError
+from hcloud.units import counted, parse_duration
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Workload
+    from hcloud.usecases.workloads.workload import Request
+    from hcloud.views.console import Terminal
+
+# Named here because help must not import the readers; tests hold both lists against theirs
+FORMATS = "jobs-csv, jobs-parquet, swf, swim, azure-vm, openb, series, cluster, requests, bitbrains"
+KEYS = (
+    "default_cores, memory_per_core, default_kind, extra_columns, max_rows, series_value, series_cores, cluster_cores, "
+    "requests_per_core_second, step_seconds, request_step_seconds, max_gap_seconds, batch_share, swim_split_bytes, "
+    "swim_rate_bytes, swim_max_cores, swim_overhead_seconds, azure_flavours, azure_lifetimes, azure_flavour_map, "
+    "azure_interval_map, azure_lifetime, azure_censored, azure_zero_lifetime, azure_service_after, gpu, memory_unit"
+)
+WHERE = "docs/formats.md says what each format carries and which keys steer it."
+EPILOG = f"Keys for --set: 'hcloud workload --help'. {WHERE}"
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    help="Traces and utilisation histories: show, validate, convert",
+    epilog=f"Formats (recognised by content, else --format): {FORMATS}.\n\n"
+    f"Keys (--set KEY=VALUE, or workload.options in hcloud.yaml): {KEYS}.\n\n{WHERE}",
+)
+
+Format = Annotated[str, typer.Option("--format", help=f"The format, where it is not recognised: {FORMATS}.")]
+Keys = Annotated[
+    list[str] | None, typer.Option("--set", help="A key of the format's reader, KEY=VALUE; may be repeated.")
+]
+Window = Annotated[
+    str | None,
+    typer.Option("--window", help="What of it counts: START..END in seconds or ISO times, or 14d; else its jobs say."),
+]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of a scenario.")]
+Now = Annotated[str | None, typer.Option(help="The time in the document (ISO 8601), for reproducible output.")]
+Json = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
+
+
+@app.command(epilog=EPILOG)
+def show(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
+    workload_format: Format = "auto",
+    keys: Keys = None,
+    window: Window = None,
+    seed: Seed = 42,
+    step: Annotated[str | None, typer.Option(help="Step of the demand, for example 5min; else chosen.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Also draw the demand to FILE.png, .svg or .html.")] = None,
+    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
+    json_: Json = False,
+    now: Now = None,
+) -> None:
+    """What a workload asks for: rows read, repaired and left out, what is modelled, and demand over time."""
+    from hcloud.usecases.workloads.workload import summarise
+    from hcloud.views.charts import save_chart
+    from hcloud.views.workloads import workload as view
+
+    terminal = session(ctx).terminal
+    at = moment(now)
+    workload, every = _opened(_request(name, workload_format, keys, seed, window), terminal), _step(step)
+    with terminal.busy("adding up the demand"):
+        summary = summarise(workload, every)
+        if out is not None:
+            save_chart(view.chart_of(summary), out)
+    if out is not None:
+        terminal.note(f"drawn to {out}")
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.summary_document(summary, at))
+    else:
+        view.show_summary(summary, terminal)
+
+
+@app.command(epilog=EPILOG)
+def validate(
+    ctx: typer.Context,
+    names: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files to check.")],
+    workload_format: Format = "auto",
+    keys: Keys = None,
+    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
+    json_: Json = False,
+    now: Now = None,
+) -> None:
+    """Check that files can be used; every problem with its line and column, exit 1 when there is one."""
+    from hcloud.usecases.workloads.workload import validate as check
+    from hcloud.views.workloads import workload as view
+
+    terminal = session(ctx).terminal
+    at = moment(now)
+    request = _request("", workload_format, keys, 42)
+    with terminal.progress("checking files", len(names)) as advance:
+        verdicts = check(names, request, advance)
+    if json_ or output is Output.JSON:
+        terminal.write_json(view.verdicts_document(verdicts, at))
+    else:
+        view.show_verdicts(verdicts, terminal)
+    if any(verdict.workload is None for verdict in verdicts):
+        raise typer.Exit(1)
+
+
+@app.command(epilog=EPILOG)
+def convert(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
+    to: Annotated[Path, typer.Option("--to", "--out", help="The file to write: .csv, or .parquet for jobs.")],
+    workload_format: Format = "auto",
+    keys: Keys = None,
+    window: Window = None,
+    seed: Seed = 42,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite the file.")] = False,
+) -> None:
+    """Write a workload in our own schema, with every modelled column filled in."""
+    from hcloud.usecases.workloads.workload import convert as write
+
+    terminal = session(ctx).terminal
+    workload = _opened(_request(name, workload_format, keys, seed, window), terminal)
+    with terminal.busy(f"writing {to}"):
+        rows = write(workload, to, force=force)
+    terminal.note(f"{counted(rows, 'row')} written to {to}")
+
+
+def _request(name: str, workload_format: str, keys: list[str] | None, seed: int, window: str | None = None) -> Request:
+    from hcloud.usecases.workloads.workload import Request
+
+    pairs = dict[str, str]()
+    for text in keys or ():
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UsageError(f"--set {text}: write KEY=VALUE")
+        pairs[key] = value
+    return Request(name, workload_format, pairs, seed, window)
+
+
+def _opened(request: Request, terminal: Terminal) -> Workload:
+    from hcloud.usecases.workloads.workload import open_request
+
+    with terminal.progress(f"reading {request.name}", 1.0) as advance:
+        return open_request(request, advance)
+
+
+def _step(text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise UsageError(f"--step: {error}") from error

@@ -1,0 +1,1 @@
+"""The operations of the fake EC2: launches, machines and what they refer to."""

@@ -1,0 +1,143 @@
+"""The EC2 operations on machines that are there: describe, terminate, tag."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hcloud.fake.aws.denial import DenialError
+from hcloud.fake.aws.ec2.launching import MOST_TAGS, checked_tags
+from hcloud.fake.aws.ec2.machines import (
+    CODES,
+    by_user,
+    end,
+    is_listed,
+    matching,
+    of_ids,
+    reservations,
+    seen_state,
+    seen_tags,
+    spot_request,
+    state_of,
+)
+from hcloud.fake.aws.models import Wire
+from hcloud.fake.aws.world import Ask, moment, region_of
+from hcloud.fake.faults import Kind, Lag
+from hcloud.fake.ledger import Rented
+
+MOST_IDS = 1000
+LARGEST_PAGE = 1000
+CONSOLE_BYTES = 64 << 10
+
+
+def describe_instances(ask: Ask) -> Wire:
+    """Machines by id or by filters, in pages."""
+    ids = [str(i) for i in ask.wire.get("InstanceIds", [])]
+    most = ask.wire.get("MaxResults")
+    if most is not None and ids:
+        raise DenialError("InvalidParameterCombination", "InstanceIds and MaxResults cannot be used together")
+    if most is not None and not 5 <= int(most) <= LARGEST_PAGE:
+        raise DenialError("InvalidParameterValue", "MaxResults must be between 5 and 1000")
+    if ask.struck(Kind.EMPTY):
+        return {"Reservations": []}
+    ask = ask if ids else replace(ask, behind=Lag.of(ask.rule))
+    found = of_ids(ask, ids) if ids else _listed(ask)
+    page, token = ask.page(matching(ask, found), LARGEST_PAGE)
+    return {"Reservations": reservations(ask, page), "NextToken": token}
+
+
+def _listed(ask: Ask) -> list[Rented]:
+    machines = [m for _, m in sorted(ask.world.ledger.machines.items())]
+    return [m for m in machines if region_of(m) == ask.region and is_listed(ask, m)]
+
+
+def describe_instance_status(ask: Ask) -> Wire:
+    """States of machines; only running ones unless all are asked for."""
+    ids = [str(i) for i in ask.wire.get("InstanceIds", [])]
+    found = of_ids(ask, ids) if ids else _listed(ask)
+    states = [(m, seen_state(ask, m)) for m in found]
+    shown = [(m, s) for m, s in states if ask.wire.get("IncludeAllInstances") or s == "running"]
+    page, token = ask.page(shown, LARGEST_PAGE)
+    told = [
+        {"InstanceId": m.id, "AvailabilityZone": m.zone, "InstanceState": {"Code": CODES[s], "Name": s}}
+        for m, s in page
+    ]
+    return {"InstanceStatuses": told, "NextToken": token}
+
+
+def describe_tags(ask: Ask) -> Wire:
+    """Tags of all machines."""
+    rows: list[Wire] = [
+        {"ResourceId": m.id, "ResourceType": "instance", "Key": k, "Value": v}
+        for m in _listed(ask)
+        for k, v in sorted(seen_tags(ask, m).items())
+    ]
+    for each in ask.wire.get("Filters", []):
+        column = {"resource-id": "ResourceId", "key": "Key", "value": "Value", "resource-type": "ResourceType"}
+        wanted = column.get(str(each.get("Name")))
+        if wanted is None:
+            raise DenialError("InvalidParameterValue", f"The filter '{each.get('Name')}' is invalid")
+        rows = [r for r in rows if r[wanted] in each.get("Values", [])]
+    page, token = ask.page([] if ask.struck(Kind.EMPTY) else rows, LARGEST_PAGE)
+    return {"Tags": page, "NextToken": token}
+
+
+def terminate_instances(ask: Ask) -> Wire:
+    """End machines: all of them, or none where one id is not known."""
+    ids = [str(i) for i in ask.wire.get("InstanceIds", [])]
+    if not ids or len(ids) > MOST_IDS:
+        raise DenialError("InvalidParameterValue", "Between 1 and 1000 instance IDs may be given")
+    found = of_ids(ask, list(dict.fromkeys(ids)))
+    if ask.wire.get("DryRun"):
+        raise DenialError("DryRunOperation", "Request would have succeeded, but DryRun flag is set.", 412)
+    if any(m.detail.get("kept") for m in found):
+        raise DenialError("OperationNotPermitted", "An instance may not be terminated: disableApiTermination is set.")
+    told = []
+    for machine in found:
+        before = state_of(machine, ask.now)
+        end(ask.world, machine, ask.now, by_user(ask.now))
+        after = state_of(machine, ask.now)
+        told.append(
+            {
+                "InstanceId": machine.id,
+                "PreviousState": {"Code": CODES[before], "Name": before},
+                "CurrentState": {"Code": CODES[after], "Name": after},
+            }
+        )
+    return {"TerminatingInstances": told}
+
+
+def create_tags(ask: Ask) -> Wire:
+    """Put tags on machines."""
+    added = checked_tags(ask.wire.get("Tags", []))
+    for machine in of_ids(ask, [str(i) for i in ask.wire.get("Resources", [])]):
+        if len({**machine.tags, **added}) > MOST_TAGS:
+            raise DenialError("TagLimitExceeded", "The maximum number of tags for a resource is 50")
+        machine.tags.update(added)
+    return {}
+
+
+def delete_tags(ask: Ask) -> Wire:
+    """Take tags off machines."""
+    for machine in of_ids(ask, [str(i) for i in ask.wire.get("Resources", [])]):
+        for each in ask.wire.get("Tags", []):
+            if "Value" not in each or machine.tags.get(each["Key"]) == each["Value"]:
+                machine.tags.pop(each["Key"], None)
+    return {}
+
+
+def describe_spot_instance_requests(ask: Ask) -> Wire:
+    """The requests behind spot machines; one that got notice says so."""
+    found = [spot_request(m) for m in _listed(ask) if m.spot]
+    wanted = ask.wire.get("SpotInstanceRequestIds")
+    page, token = ask.page([r for r in found if not wanted or r["SpotInstanceRequestId"] in wanted], LARGEST_PAGE)
+    return {"SpotInstanceRequests": page, "NextToken": token}
+
+
+def get_console_output(ask: Ask) -> Wire:
+    """What a machine has written, the last 64 KiB of it; nothing unless start-up scripts are executed."""
+    from base64 import b64encode
+
+    [machine] = of_ids(ask, [str(ask.wire["InstanceId"])])
+    written = str(machine.detail.get("console", "")).encode()[-CONSOLE_BYTES:]
+    told = "" if ask.struck(Kind.EMPTY) else b64encode(written).decode()
+    return {"InstanceId": machine.id, "Timestamp": moment(ask.now), "Output": told}

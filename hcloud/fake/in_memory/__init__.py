@@ -1,0 +1,1 @@
+"""A cloud in memory: the port of a provider without a wire."""

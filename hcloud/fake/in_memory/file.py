@@ -1,0 +1,156 @@
+"""A cloud in memory that outlasts a process: one file with all that happened, so that a rehearsal can go on."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cache, partial
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from hcloud.errors import HcloudError, InputError, Problem
+from hcloud.fake.in_memory.world import Remembered, World
+from hcloud.fake.ledger import Purchase, Rented, Request
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.holdings.live import CommitmentOrder
+
+FORMAT_VERSION = "1.0"
+HINT = "remove it to begin a new rehearsal (and the state beside it), or put a copy back"
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of a world; ``now`` is its time when it was written and ``started`` when its faults began to count,
+    in seconds since 1970."""
+
+    format_version: str
+    cloud: str
+    region: str
+    now: float
+    machines: tuple[Rented, ...]
+    purchases: tuple[Purchase, ...]
+    requests: tuple[Request, ...]
+    orders: tuple[Remembered, ...]
+    started: float | None = None
+
+
+@cache
+def _adapter() -> TypeAdapter[Kept]:
+    return TypeAdapter(Kept)
+
+
+@cache
+def _orders() -> TypeAdapter[CommitmentOrder]:
+    return TypeAdapter(CommitmentOrder)
+
+
+def keep(ground: World, path: Path) -> None:
+    """Write a world, whole or not at all; a rehearsal is not worth an fsync. HcloudError where it cannot be written."""
+    ledger, there = ground.ledger, ground.semantics
+    with ledger.held():
+        kept = Kept(
+            FORMAT_VERSION,
+            there.cloud,
+            there.region,
+            ground.clock.now(),
+            tuple(m for _, m in sorted(ledger.machines.items())),
+            tuple(p for _, p in sorted(ledger.purchases.items())),
+            tuple(ledger.requests),
+            tuple(o for _, o in sorted(ground.orders.items())),
+            ground.faults.started,
+        )
+        fresh = path.with_name(f".{path.name}.{os.getpid()}.new")
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            fresh.write_bytes(_adapter().dump_json(kept, indent=1))
+            fresh.replace(path)
+        except OSError as error:
+            raise HcloudError(
+                f"{path}: the rehearsal cannot be kept: {error.strerror}", hint="see to the disk"
+            ) from None
+
+
+def keep_always(ground: World, path: Path) -> None:
+    """From now on write the world whenever something was changed in it, before that is answered: a process that is
+    killed leaves a cloud that has what it was asked for."""
+    ground.keep = partial(keep, ground, path)
+
+
+def go_on_from(ground: World, path: Path) -> None:
+    """Put what was kept into a new world of the same cloud; InputError for a file that is none, or of another cloud."""
+    if not path.exists():
+        return
+    try:
+        kept = _adapter().validate_json(path.read_bytes())
+    except (ValidationError, json.JSONDecodeError, OSError) as error:
+        raise InputError(
+            f"{path}: is no rehearsal that can be gone on with", _problems(path, error), hint=HINT
+        ) from None
+    there = ground.semantics
+    if (kept.format_version, kept.cloud, kept.region) != (FORMAT_VERSION, there.cloud, there.region):
+        raise InputError(
+            f"{path}: is a rehearsal on {kept.cloud} {kept.region}, not on {there.cloud} {there.region}",
+            hint="remove it, or rehearse there",
+        )
+    purchases = tuple(_purchases(kept, path))
+    _check(kept, path)
+    ground.ledger.machines.update({m.id: m for m in kept.machines})
+    ground.ledger.purchases.update({p.id: p for p in purchases})
+    ground.ledger.requests.extend(kept.requests)
+    ground.orders.update({o.order.key: o for o in kept.orders})
+    for _ in range(len(kept.machines) + len(kept.purchases)):
+        ground.ledger.next_number()
+    ground.clock.advance(max(kept.now - ground.clock.now(), 0.0))
+    if kept.started is not None:
+        ground.faults.started = kept.started
+
+
+def _check(kept: Kept, path: Path) -> None:
+    """InputError for what no rehearsal writes: times that are none, orders of machines that there are not."""
+    known = {m.id for m in kept.machines}
+    problems = [
+        Problem(str(path), f"orders.{number}.ids", repr(identity)[:60], "a machine of this file")
+        for number, order in enumerate(kept.orders)
+        for identity in order.ids
+        if identity not in known
+    ]
+    for number, machine in enumerate(kept.machines):
+        times = (machine.made_at, machine.visible_at, machine.tagged_at, machine.asked_to_end, machine.ended_at)
+        if not all(at is None or math.isfinite(at) for at in times):
+            problems.append(Problem(str(path), f"machines.{number}", repr(machine.id)[:60], "times that are numbers"))
+    if not math.isfinite(kept.now) or not math.isfinite(kept.started or 0.0):
+        problems.append(Problem(str(path), "now", repr(kept.now), "seconds since 1970"))
+    if problems:
+        raise InputError(f"{path}: is no rehearsal that can be gone on with", problems, hint=HINT)
+
+
+def _purchases(kept: Kept, path: Path) -> Iterator[Purchase]:
+    """Purchases with their orders as values again; details are kept as plain JSON."""
+    for number, purchase in enumerate(kept.purchases):
+        where = f"purchases.{number}"
+        try:
+            PurchaseOption(purchase.option)
+            order = _orders().validate_python(purchase.detail.get("order"))
+        except ValidationError as error:
+            problems = _problems(path, error, f"{where}.detail.order.")
+        except ValueError:
+            problems = [Problem(str(path), f"{where}.option", repr(purchase.option)[:60], "a kind of commitment")]
+        else:
+            yield replace(purchase, detail={**purchase.detail, "order": order})
+            continue
+        raise InputError(f"{path}: is no rehearsal that can be gone on with", problems, hint=HINT)
+
+
+def _problems(path: Path, error: Exception, before: str = "") -> list[Problem]:
+    if not isinstance(error, ValidationError):
+        return [Problem(str(path), before or "top", "", str(error))]
+    return [
+        Problem(
+            str(path), f"{before}{'.'.join(map(str, e['loc']))}".strip(".") or "top", repr(e["input"])[:60], e["msg"]
+        )
+        for e in error.errors(include_url=False)[:5]
+    ]

@@ -1,0 +1,296 @@
+"""Applying: exactly what was shown, every step noted before it is asked for, and told as it came out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import datetime
+
+from hcloud.errors import CredentialsError, HcloudError, ThrottledError, UnavailableError
+from hcloud.live.applying.book import Book, Came
+from hcloud.live.applying.crash_points import RUN_BEGUN, RUN_ENDED
+from hcloud.live.applying.ending import ask_to_end, confirm_ends, end_unwanted
+from hcloud.live.applying.guards import Approval, Purse, check_base, check_guards, check_known, check_true
+from hcloud.live.applying.launching import Job, work_off
+from hcloud.live.applying.outcome import Outcome, Result, Shortfall
+from hcloud.live.applying.ready import observe_until_told, wait_until_ready
+from hcloud.live.applying.run import Run
+from hcloud.live.applying.still_needed import still_needed
+from hcloud.live.applying.strays import strays
+from hcloud.live.observe import observe
+from hcloud.live.patience import Patience, StoppedError
+from hcloud.live.site import Site
+from hcloud.model.holdings.change import Bar, Change, ChangeSet, How, Observed
+from hcloud.model.holdings.live import Machine
+from hcloud.model.holdings.state import Deed, Intent, State
+from hcloud.planning.changes.diff import Terms, changes
+from hcloud.planning.changes.digest import wanted_digest
+from hcloud.planning.changes.recall import adopted, record_of, unresolved, with_endings, with_records
+from hcloud.planning.changes.standing import being_ended
+
+
+def apply(site: Site, found: ChangeSet, approval: Approval | None = None, terms: Terms | None = None) -> Outcome:
+    """Carry out changes, after looking again whether everything they were made from still holds.
+
+    Raises, with nothing done, InputError (altered), StaleError (not what is there any more), DeniedByGuardError,
+    PartialError or HcloudError (too little known), LockedError, and what the cloud says to a first look. Everything
+    later is told by the outcome; what is already done is never taken back by an error.
+    """
+    return _carry_out(site, found, (approval or Approval(), terms or Terms()), "apply")
+
+
+def ends_of_all(site: Site, terms: Terms | None = None) -> ChangeSet:
+    """What destroy would do: end everything that this state holds.
+
+    Machines that were ordered so short a while ago that the cloud does not tell of them yet are waited for.
+    """
+    return changes((), observe_until_told(site), terms)
+
+
+def destroy(site: Site, found: ChangeSet, approval: Approval | None = None, terms: Terms | None = None) -> Outcome:
+    """Carry out the end of everything; ``approval.ends`` is the number of machines, typed on purpose."""
+    return _carry_out(site, found, (approval or Approval(), terms or Terms()), "destroy")
+
+
+def _carry_out(site: Site, found: ChangeSet, agreed: tuple[Approval, Terms], purpose: str) -> Outcome:
+    approval, terms = agreed
+    check_true(found)
+    with site.store.locked(purpose):
+        patience = site.patience()
+        observed = observe(site, patience)
+        check_base(found, observed, approval)
+        if found.blocking:
+            _remember_missed(site, observed)
+        check_known(found)
+        check_guards(found, approval)
+        stored, lost = site.remembered(), strays(site, observed)
+        observed = replace(observed, state=replace(observed.state, departed=(*observed.state.departed, *lost)))
+        if not (found.to_do or observed.open or observed.state.records or stored.records or lost):
+            return Outcome(Result.CONVERGED, left=found, calls=patience.calls, serial=stored.serial)
+        run = _begun(site, patience, (found, approval, terms), observed)
+        _work(run, observed)
+        return _told(run)
+
+
+def _remember_missed(site: Site, observed: Observed) -> None:
+    """Note since when machines are not told of: only what was missed before may be forgotten one day."""
+    stored = site.store.load()
+    if stored is not None and observed.told_none:
+        site.store.save(replace(observed.state, serial=stored.serial))
+
+
+def _begun(site: Site, patience: Patience, given: tuple[ChangeSet, Approval, Terms], observed: Observed) -> Run:
+    """Remember what was seen, adopt what is ours, and count this plan: its orders have keys of their own."""
+    found, approval, terms = given
+    stored = site.remembered()
+    state = replace(_adopting(found, observed), operating=found.operating or stored.operating)
+    state = replace(state, plan=wanted_digest(found.slots)) if found.to_do else state
+    moved = bool(found.to_do or observed.open) or state != stored
+    book = Book(site, replace(state, serial=stored.serial), found.digest[:12])
+    if moved:
+        book.save(lambda s: replace(s, generation=s.generation + 1), RUN_BEGUN)
+        book.trim()
+    run = Run(site, patience, book, Purse(found, approval), found, terms, observed.scope)
+    run.seen = run.first = observed
+    return run
+
+
+def _adopting(found: ChangeSet, observed: Observed) -> State:
+    """The state with every machine that is ours by its tags and came from an order or is to be adopted."""
+    told = {m.id: m for m in observed.machines}
+    known = {r.id for r in observed.state.records}
+    orders = {i.order.key: i for i in observed.open if i.order is not None}
+    from_orders = [record_of(m, orders[m.key]) for m in _live(observed) if m.key in orders and m.id not in known]
+    ids = [i for c in found.changes if c.how is How.ADOPT for i in c.ids if i not in known]
+    by_tags = [adopted(told[i], observed.state, observed.at) for i in ids if told[i].key not in orders]
+    return with_records(observed.state, [*from_orders, *by_tags])
+
+
+def _live(observed: Observed) -> list[Machine]:
+    return [m for m in observed.machines if m.state.is_live and m.lineage == observed.state.lineage]
+
+
+def _conclude_seen(run: Run, observed: Observed) -> None:
+    """Conclude what the look has answered: orders all of whose machines are seen, and ends.
+
+    The end of a machine that is not told of is asked for again: only the answer to that says that it is gone. Of one
+    that is told of as if nobody had asked, this plan decides.
+    """
+    counts = Counter(m.key for m in observed.machines)
+    live, absent = {m.id for m in observed.machines if m.state.is_live}, being_ended(observed)
+    for intent in observed.open:
+        order = intent.order
+        if intent.deed is Deed.LAUNCH and order is not None and counts[order.key] >= order.count:
+            machines = tuple(m for m in _live(observed) if m.key == order.key)
+            run.book.done(intent, Came(machines=machines), lambda s: s)
+        elif intent.deed is Deed.TERMINATE:
+            gone = tuple(i for i in intent.ids if i in absent)
+            told = _ended_again(run, gone) if gone else {}
+            ended = Came(ids=tuple(i for i in intent.ids if i not in live), ended=told)
+            run.book.done(intent, ended, _with_ends(ended, observed.at))
+
+
+def _ended_again(run: Run, ids: tuple[str, ...]) -> dict[str, datetime]:
+    """Ask for ends again that nobody knows the outcome of; gives the times that the cloud tells of them."""
+    run.seen = None
+    run.patience.expect(1)
+    return run.patience.ask(lambda: run.cloud.terminate(ids), again=True).ended
+
+
+def _with_ends(ended: Came, at: datetime) -> Callable[[State], State]:
+    return lambda state: with_endings(state, ended.ids, at, ended.ended)
+
+
+def _work(run: Run, observed: Observed) -> None:
+    """Resolve, launch, wait, end, confirm. What goes wrong ends it early and is told; what was done is noted."""
+    jobs = _jobs(run.found, observed)
+    try:
+        _conclude_seen(run, observed)
+        _launch(run, jobs)
+        if run.halted is None:
+            _make_ready(run, jobs)
+        if run.halted is None:
+            _end(run, jobs)
+    except HcloudError as error:
+        run.halt(error)
+    except MemoryError:
+        run.halt(HcloudError("the memory that hcloud may use ran out", hint="apply again: it goes on from there"))
+
+
+def _jobs(found: ChangeSet, observed: Observed) -> list[Job]:
+    slots = {slot.address: slot for slot in found.slots}
+    intents = {i.number: i for i in observed.open}
+    by_address: dict[str, list[Change]] = {}
+    for change in found.to_do:
+        if change.how in (How.LAUNCH, How.REPLACE, How.RESOLVE):
+            by_address.setdefault(change.address, []).append(change)
+    return [
+        Job(
+            address=address,
+            slot=slots.get(address),
+            count=sum(c.count for c in mine),
+            replaces=tuple(i for c in mine if c.how is How.REPLACE for i in c.ids),
+            orders=tuple(intents[c.intent] for c in mine if c.how is How.RESOLVE),
+        )
+        for address, mine in sorted(by_address.items())
+    ]
+
+
+def _launch(run: Run, jobs: Sequence[Job]) -> None:
+    if run.site.workers <= 1 or len(jobs) <= 1:
+        for job in jobs:
+            work_off(run, job)
+        return
+    with ThreadPoolExecutor(max_workers=run.site.workers) as pool:
+        for future in [pool.submit(work_off, run, job) for job in jobs]:
+            future.result()
+
+
+def _make_ready(run: Run, jobs: Sequence[Job]) -> None:
+    """Wait for what came; what stays pending is ended and replaced, once."""
+    if run.site.waits.ready <= 0:
+        return
+    replacements = _end_late(run, jobs)
+    if not replacements:
+        return
+    _launch(run, replacements)
+    if run.halted is not None:
+        return
+    for job in _end_late(run, replacements):
+        run.fall_short(Shortfall(job.address, job.count, ("pending again after one replacement",), False))
+    by_address = {job.address: job for job in jobs}
+    for replacement in replacements:
+        by_address[replacement.address].came += replacement.came
+
+
+def _end_late(run: Run, jobs: Sequence[Job]) -> list[Job]:
+    """End what is still pending when the time is up; returns what it would take to replace it."""
+    late = wait_until_ready(run).pending
+    if not late:
+        return []
+    run.problem(f"pending for more than {run.site.waits.ready:.0f} s, ended: {', '.join(sorted(late))}")
+    ask_to_end(run, tuple(late))
+    found = []
+    for job in jobs:
+        lost = [i for i in job.came if i in late]
+        job.came = [i for i in job.came if i not in late]
+        if lost and job.slot is not None:
+            found.append(Job(job.address, job.slot, len(lost)))
+    for i in late:
+        run.launched.pop(i, None)
+    return found
+
+
+def _end(run: Run, jobs: Sequence[Job]) -> None:
+    """End what goes: everything shown to go, of what is replaced as many as came, and what nobody wanted; but nothing
+    in whose place nothing runs."""
+    protected = {r.id for r in run.book.state.records if r.protected}
+    ids = [i for c in run.found.changes if c.how is How.TERMINATE for i in c.ids]
+    for job in jobs:
+        ids += job.replaces[: len(job.came)]
+    spared = protected.union(run.ended)
+    ids = [i for i in ids if i not in spared]
+    needed = still_needed(run, ids)
+    ask_to_end(run, [i for i in ids if i not in needed])
+    end_unwanted(run, run.surplus)
+    if any(r.ending for r in run.book.state.records):
+        confirm_ends(run)
+
+
+def _told(run: Run) -> Outcome:
+    """How it came out, judged by the same comparison that made the plan."""
+    blind = isinstance(run.halted, (StoppedError, CredentialsError, UnavailableError))  # asked for long enough
+    left = None if blind else _what_is_left(run)
+    result = _judge(run, left)
+    if isinstance(run.halted, ThrottledError):
+        run.problem(f"throttled, {len(run.launched)} of {run.found.coming} launched")
+    return Outcome(
+        result=result,
+        launched=tuple(sorted(run.launched)),
+        ended=tuple(sorted(set(run.ended))),
+        wanted=run.found.coming,
+        shortfalls=tuple(run.shortfalls),
+        problems=tuple(run.problems),
+        error=run.halted,
+        open=tuple(_in_words(i) for i in unresolved(run.book.entries())),
+        left=left,
+        acted=run.acted,
+        calls=run.patience.calls,
+        serial=run.book.state.serial,
+    )
+
+
+def _in_words(intent: Intent) -> str:
+    order = intent.order
+    if order is None:
+        return f"the end of {', '.join(intent.ids)}"
+    return f"{order.address}: {order.count} x {order.instance_type} in {order.zone}"
+
+
+def _what_is_left(run: Run) -> ChangeSet | None:
+    """What a plan would show now; None where the cloud cannot be looked at any more."""
+    try:
+        fresh = run.seen is not None and run.seen.serial == run.book.state.serial
+        seen = run.seen if fresh and run.seen is not None else run.as_answered() or run.look()
+        if replace(seen.state, serial=0) != replace(run.book.state, serial=0):
+            run.book.save(lambda _: seen.state, RUN_ENDED)
+        now = replace(seen, serial=run.book.state.serial)
+        return changes(run.found.slots, now, run.terms)
+    except HcloudError as error:
+        run.halt(error)
+        return None
+
+
+def _judge(run: Run, left: ChangeSet | None) -> Result:
+    if left is None:
+        unsure = bool(run.launched or run.ended or unresolved(run.book.entries()))
+        return Result.UNKNOWN if unsure else Result.PARTIAL
+    unsure = any(i.deed in (Deed.LAUNCH, Deed.TERMINATE) for i in unresolved(run.book.entries()))
+    unseen = any(r.bar is Bar.UNSEEN for r in left.refusals)
+    ending = run.seen is not None and any(r.ending for r in run.seen.state.records)
+    if unseen or unsure or ending:
+        return Result.UNKNOWN
+    done = left.is_settled and run.halted is None
+    return Result.CONVERGED if done else Result.PARTIAL

@@ -1,0 +1,86 @@
+"""Ends: noted, asked for, and believed only when the cloud has said so."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hcloud.errors import (
+    DeniedError,
+    NotFoundError,
+    PartialError,
+    RefusedError,
+    ThrottledError,
+    UnavailableError,
+    UnknownOutcomeError,
+)
+from hcloud.live.applying.book import Came
+from hcloud.live.applying.run import Run
+from hcloud.live.site import Step
+from hcloud.planning.changes.recall import with_endings
+from hcloud.units import counted
+
+GROWTH = 1.5
+"""Ours: by how much the time between two looks grows."""
+
+
+def ask_to_end(run: Run, ids: Sequence[str]) -> None:
+    """Ask for the end of machines that the cloud has told of: one that it does not know now has ended."""
+    wanted = tuple(sorted(ids))
+    if not wanted:
+        return
+    intent = run.book.ending(wanted)
+    run.patience.expect(1)
+    run.seen = None
+    run.acted = True
+    try:
+        answer = run.patience.ask(lambda: run.cloud.terminate(wanted), again=True)
+    except (NotFoundError, RefusedError, DeniedError) as error:
+        run.book.refused(intent, str(error))
+        raise
+    except (ThrottledError, UnavailableError, UnknownOutcomeError) as error:
+        run.book.unknown(intent, str(error))
+        raise
+    at = run.site.now()
+    came = Came(ids=wanted, ended=answer.ended)
+    run.book.done(intent, came, lambda state: with_endings(state, wanted, at, answer.ended))
+    run.ended += wanted
+    run.site.progress(Step("ending", len(run.ended), len(run.found.going)))
+
+
+def end_unwanted(run: Run, ids: Sequence[str]) -> None:
+    """End machines that came just now and are not wanted, as soon as the cloud knows them by id.
+
+    Before that neither an end nor its absence would mean anything. PartialError where it never does.
+    """
+    delay = run.site.waits.first_poll
+    until = run.site.clock.passed() + run.site.waits.ended
+    while ids:
+        run.patience.expect(1)
+        told = {m.id for m in run.patience.ask(lambda: run.cloud.examine(ids))}
+        if told >= set(ids):
+            ask_to_end(run, ids)
+            return
+        if run.site.clock.passed() >= until:
+            raise PartialError(f"the cloud does not know what it has just made: {', '.join(ids)}; end them by hand")
+        run.patience.pause(delay)
+        delay = min(delay * GROWTH, run.site.waits.longest_poll)
+
+
+def confirm_ends(run: Run) -> None:
+    """Look until the cloud has said of everything that was asked to end that it is gone, or time is up."""
+    delay = run.site.waits.first_poll
+    until = run.site.clock.passed() + run.site.waits.ended
+    waits = False
+    while True:
+        seen = run.look()
+        left = [r.id for r in seen.state.records if r.ending]
+        if not left:
+            return
+        if run.site.clock.passed() >= until:
+            run.problem(f"asked to end, and not gone yet: {', '.join(left)}")
+            return
+        if not waits:
+            waits = True
+            run.site.waiting(f"for {counted(len(left), 'machine')} to end", run.site.waits.ended)
+        run.patience.pause(delay)
+        delay = min(delay * GROWTH, run.site.waits.longest_poll)

@@ -1,0 +1,106 @@
+"""What plans are compared and checked by: the parts of a plan, each one offer, with dollars, counts and evidence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+
+from hcloud.model.catalog import Payment, PurchaseOption
+from hcloud.model.plans.operation import OperatingPoint
+from hcloud.model.plans.plan import WhatIf
+
+NOTHING = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One offer of a plan, or one address of a fleet, in dollars an hour averaged over the horizon.
+
+    ``count`` is instances (the mean of those running where nothing is committed), ``peak`` the most of them at once,
+    ``price`` dollars an hour of one. ``bought`` says that somebody would have to buy it; ``term_total`` is what all of
+    it costs over its whole term then. ``others`` are types that may run in place of its own; ``tags`` are those its
+    machines would bear, None where the plan does not say.
+    """
+
+    address: str
+    provider: str
+    region: str
+    instance_type: str
+    option: PurchaseOption
+    count: Decimal
+    peak: int
+    hourly: Decimal
+    term_years: int = 0
+    payment: Payment = Payment.NONE
+    starts_hour: int = 0
+    vcpus: Decimal | None = None
+    upfront: Decimal = NOTHING
+    term_total: Decimal = NOTHING
+    bought: bool = False
+    price_day: date | None = None
+    others: tuple[str, ...] = ()
+    tags: tuple[str, ...] | None = None
+
+    @property
+    def is_owned(self) -> bool:
+        """Whether it was bought before: no plan can do anything about it."""
+        return self.option.is_commitment and not self.bought
+
+    @property
+    def price(self) -> Decimal | None:
+        """Dollars an hour of one instance; None where there are none."""
+        return self.hourly / self.count if self.count else None
+
+
+@dataclass(frozen=True, slots=True)
+class DemandFigures:
+    """The demand a plan was made for, in vCPUs over the trace."""
+
+    mean_cores: Decimal
+    peak_cores: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What a plan says of what it was made from: a key with its value, both as text."""
+
+    key: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanFigures:
+    """All of a plan that is compared and checked. ``hourly`` and ``monthly`` are its own headline in dollars; what the
+    parts come to may differ from it by rounding. ``demand``, ``quality``, ``what_if``, ``price_day`` and
+    ``history_hours`` (the length of the trace that counts) are None or empty where the plan does not say. ``operated``
+    is what a simulated strategy would rent beside the parts, where the arithmetic rents nothing: it has no figures,
+    only names."""
+
+    name: str
+    made: datetime
+    currency: str
+    hourly: Decimal
+    monthly: Decimal
+    horizon_hours: int
+    parts: tuple[Part, ...]
+    inputs: tuple[Stated, ...]
+    settings: tuple[Stated, ...] = ()
+    warnings: tuple[str, ...] = ()
+    demand: DemandFigures | None = None
+    quality: OperatingPoint | None = None
+    what_if: tuple[WhatIf, ...] = ()
+    price_day: date | None = None
+    unpriced: tuple[str, ...] = ()
+    operated: tuple[Part, ...] = ()
+    history_hours: Decimal | None = None
+
+    @property
+    def upfront(self) -> Decimal:
+        """Cash due when what is to be bought is bought."""
+        return sum((p.upfront for p in self.parts), NOTHING)
+
+    @property
+    def longest_term_years(self) -> int:
+        """The longest commitment somebody would have to buy, 0 without one."""
+        return max((p.term_years for p in self.parts if p.bought), default=0)

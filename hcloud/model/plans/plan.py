@@ -1,0 +1,295 @@
+"""A plan: what to reserve, what stays on demand, what it costs beside the alternatives, and what was refused."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+
+from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.holdings.change import ChangeSet
+from hcloud.model.plans.operation import Operation
+from hcloud.model.workload import Window
+
+FORMAT_VERSION = "1.0"
+OWNED = "owned/"
+"""How the address of a line begins that is owned already."""
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """sha256 of what the plan was made from: the offers it quoted, the settings it obeyed, the workload it read."""
+
+    prices: str
+    policy: str
+    workload: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadSummary:
+    """The demand planned for: vCPUs and GiB over the trace, and what was repaired, left out or modelled in it.
+
+    ``profile`` is the mean of the vCPUs in equal parts of the trace, ``peaks`` the most in each of them, ``quantiles``
+    the vCPUs that demand stays at or below 0 %, 1 %, ... 100 % of the time, ``window`` the part of the trace that all
+    this is of; plans of earlier versions lack the latter three.
+    """
+
+    name: str
+    format: str
+    rows: int
+    hours: float
+    step_seconds: int
+    mean_cores: float
+    peak_cores: float
+    mean_memory_gib: float
+    peak_memory_gib: float
+    repaired: dict[str, int]
+    left_out: dict[str, int]
+    profile: tuple[float, ...]
+    peaks: tuple[float, ...] = ()
+    quantiles: tuple[float, ...] = ()
+    window: Window | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """Where a plan's workload was read: the path as it was given, or the generated scenario, each empty where it is the
+    other one; format, options, window and profiles as they were asked for."""
+
+    path: str
+    scenario: str
+    format: str
+    options: dict[str, str | float | bool]
+    window: str
+    profiles: str
+    corpus: str
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a plan's own fleet does to jobs, simulated once, with so many servers ``reserved`` by type: the share of
+    jobs that keep 95 % of their performance, the seconds that all but 5 % wait at most, and the dollars a month with
+    the starts, gaps and idle instances that the plan's arithmetic does not know; ``why_not`` says why it was not
+    simulated, and is empty else."""
+
+    strategy: str
+    reserved: dict[str, int]
+    cloud: str
+    seed: int
+    kept_qos: float | None = None
+    wait_p95: float | None = None
+    monthly: Decimal | None = None
+    why_not: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MixLine:
+    """One part of the mix. ``count`` is instances (the mean of those running for on-demand and spot), ``hourly`` the
+    effective dollars an hour of all of them averaged over the horizon, ``upfront`` the cash due when it is bought."""
+
+    address: str
+    provider: Provider
+    region: str
+    instance_type: str
+    option: PurchaseOption
+    term_years: int
+    payment: Payment
+    count: Decimal
+    peak: int
+    vcpus: Decimal
+    memory_gib: Decimal
+    hourly: Decimal
+    monthly: Decimal
+    upfront: Decimal
+    total: Decimal
+    break_even: Decimal | None
+    starts_hour: int
+    price_day: date
+    derived: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    """Another way to serve the same demand, in dollars; ``versus_plan`` is its total less the plan's."""
+
+    name: str
+    description: str
+    hourly: Decimal
+    monthly: Decimal
+    total: Decimal
+    versus_plan: Decimal
+
+
+class Lever(StrEnum):
+    """What would have to change: the effective price an hour of one offer, all prices of a type (told by its on-demand
+    price), the prices of all commitments of a type (told by that of the one bought), its on-demand price, or demand
+    (1 is the forecast)."""
+
+    OFFER = "offer-price"
+    TYPE = "type-prices"
+    COMMITMENTS = "commitment-prices"
+    ON_DEMAND = "on-demand-price"
+    DEMAND = "demand"
+
+
+@dataclass(frozen=True, slots=True)
+class Flip:
+    """Where a decision turns round: beyond ``at`` it comes out otherwise, all else as it is ``now``. Unless ``exact``
+    it turns there at the latest."""
+
+    lever: Lever
+    now: Decimal
+    at: Decimal
+    then: str
+    exact: bool = True
+
+    @property
+    def change(self) -> Decimal:
+        """By what fraction it would have to change; negative is a fall."""
+        return self.at / self.now - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """An option that was not taken: the reason, what the whole plan would cost with it and by how much that is more.
+
+    ``total`` and ``margin`` are None where the option was excluded by a rule rather than by its cost. ``pays_above`` is
+    the share of the horizon above which a commitment undercuts on-demand use.
+    """
+
+    address: str
+    reason: str
+    total: Decimal | None = None
+    margin: Decimal | None = None
+    flips_if: str = ""
+    pays_above: Decimal | None = None
+    flip: Flip | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """Why a commitment is bought in this number: the share of the horizon that its last instance and the next one,
+    which is not bought, are in use (by the on-demand dollars they save), beside that above which it pays; and the
+    dollars that both gain over the horizon. ``bought_as`` are the lines of the mix where it is counted in a smaller
+    size than it is bought in."""
+
+    address: str
+    count: int
+    last_use: Decimal
+    next_use: Decimal
+    pays_above: Decimal
+    last_gain: Decimal
+    next_gain: Decimal
+    flips: tuple[Flip, ...] = ()
+    bought_as: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The proof: the optimum's cost, the bound no plan can beat, and the gap between them, in dollars of the horizon.
+
+    ``bound`` belongs to whole instances of the chosen type (duality); ``lower_bound`` allows fractions of instances of
+    any mix of the allowed types with perfect foresight.
+    """
+
+    method: str
+    optimum: Decimal
+    bound: Decimal
+    gap: Decimal
+    lower_bound: Decimal
+    lower_bound_method: str
+
+
+@dataclass(frozen=True, slots=True)
+class WhatIf:
+    """What the plan's commitments cost if demand turns out lower (or higher) than the forecast."""
+
+    change: Decimal
+    planned: Decimal
+    all_on_demand: Decimal
+    best_in_hindsight: Decimal
+    unused_commitment: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """The spread over futures that draw days, level and growth of the demand: cost quantiles of the plan, the regret it
+    was sized at, and quantiles of the mean demand as multiples of the forecast's (None in earlier plans)."""
+
+    futures: int
+    cost_p10: Decimal
+    cost_p50: Decimal
+    cost_p90: Decimal
+    regret_p90: Decimal
+    sized_at: float | None
+    demand_p10: Decimal | None = None
+    demand_p90: Decimal | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The hours of trace that count, beside the least that the longest term to buy deserves; ``upfront`` and
+    ``committed`` are the dollars of the terms that deserve more than there is, zero where there is enough."""
+
+    hours: float
+    term_years: int
+    least_hours: int
+    is_enough: bool
+    upfront: Decimal
+    committed: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Assumption:
+    """A stated rule or default the plan rests on, with the key that changes it."""
+
+    key: str
+    value: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Everything ``hcloud plan`` decides, with what it was decided from; ``operation`` only where strategies were
+    simulated, ``changes`` only where it was made for a cloud, ``history`` only where a commitment is to be bought.
+    ``flips`` are of the plan as a whole."""
+
+    format_version: str
+    tool_version: str
+    generated_at: datetime
+    currency: str
+    digests: Digests
+    price_day: date
+    price_age_days: int
+    seed: int
+    horizon_hours: int
+    step_seconds: int
+    workload: WorkloadSummary
+    mix: tuple[MixLine, ...]
+    now: Alternative
+    after: Alternative
+    alternatives: tuple[Alternative, ...]
+    certificate: Certificate
+    what_if: tuple[WhatIf, ...]
+    risk: Risk | None
+    reasons: tuple[str, ...]
+    refusals: tuple[Refusal, ...]
+    assumptions: tuple[Assumption, ...]
+    warnings: tuple[str, ...]
+    operation: Operation | None = None
+    changes: ChangeSet | None = None
+    trace: Trace | None = None
+    prediction: Prediction | None = None
+    sizing: tuple[Sizing, ...] = ()
+    flips: tuple[Flip, ...] = ()
+    history: History | None = None
+
+    def sizing_of(self, line: MixLine) -> Sizing | None:
+        """Why a commitment is bought in its number; None where nothing is said of it."""
+        return next((s for s in self.sizing if line.address in (s.address, *s.bought_as)), None)
+
+    @property
+    def purchases(self) -> tuple[MixLine, ...]:
+        """The commitments among the mix: what somebody would have to buy."""
+        return tuple(line for line in self.mix if line.option.is_commitment and not line.address.startswith(OWNED))

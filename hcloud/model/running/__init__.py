@@ -1,0 +1,1 @@
+"""What runs as values: events and decisions, the strategy that decides, and the cloud that it decides for."""

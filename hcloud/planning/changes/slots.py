@@ -1,0 +1,98 @@
+"""What should stand in a cloud for a plan: the reserved pool and the on-demand machines that are always needed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import ROUND_FLOOR, Decimal
+
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.holdings.change import Slot
+from hcloud.model.plans.plan import MixLine, Plan
+from hcloud.units import counted
+
+RESERVED, STANDING = "reserved", "standing"
+_OTHERS = re.compile(r"[^a-z0-9]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The cloud (a provider, or ``local``) and region that slots are for; what a plan wants elsewhere is left out."""
+
+    provider: str
+    region: str
+
+
+def slots_of(plan: Plan, place: Place) -> tuple[Slot, ...]:
+    """The slots of a plan in one region, by address, without zones: where a type is offered only the cloud knows.
+
+    What is committed (owned already, or to be bought) runs as whole machines at its amortised price; where it is
+    dollars an hour, as many as these cover. Of what is rented on demand the whole machines of the mean stand (ours:
+    what comes and goes with demand is the controller's). Spot machines do not stand.
+    """
+    return tuple(sorted((*_reserved(plan, place), *_standing(plan, place)), key=lambda slot: slot.address))
+
+
+def left_out(plan: Plan, place: Place) -> tuple[MixLine, ...]:
+    """Lines of the mix that are for another cloud or region."""
+    return tuple(line for line in plan.mix if not _is_here(line, place))
+
+
+def left_to_others(plan: Plan, place: Place) -> Iterator[str]:
+    """How many of a plan's machines are started by applying it, and who starts the others."""
+    here = [line for line in plan.mix if _is_here(line, place)]
+    started = sum(slot.count for slot in slots_of(plan, place))
+    now = [line for line in here if not line.starts_hour]
+    rented = sum(line.peak - _always(line) for line in now if not line.option.is_commitment)
+    if not rented:
+        yield f"apply keeps all {counted(started, 'machine')} of the plan running"
+    else:
+        yield (
+            f"apply keeps {counted(started, 'machine')} running; the plan rents up to {rented:,} more as demand comes:"
+            " 'hcloud decide' or your own scheduler starts and ends those"
+        )
+    if later := sum(line.peak for line in here if line.starts_hour):
+        yield f"{counted(later, 'reserved machine')} of the plan begin later: plan again then"
+    for there in sorted({f"{line.provider} {line.region}" for line in left_out(plan, place)}):
+        yield f"the plan also has machines in {there}: apply them there, with a state of their own"
+
+
+def _always(line: MixLine) -> int:
+    """How many machines of a rented line are started by applying the plan."""
+    return int(line.count.to_integral_value(ROUND_FLOOR)) if line.option is PurchaseOption.ON_DEMAND else 0
+
+
+def _is_here(line: MixLine, place: Place) -> bool:
+    return (line.provider, line.region) == (place.provider, place.region)
+
+
+def _reserved(plan: Plan, place: Place) -> Iterator[Slot]:
+    by_type: dict[str, list[MixLine]] = {}
+    for line in plan.mix:
+        if line.option.is_commitment and _is_here(line, place) and not line.starts_hour:
+            by_type.setdefault(line.instance_type, []).append(line)
+    for instance_type, lines in sorted(by_type.items()):
+        held = sum((line.count for line in lines), Decimal(0))
+        count = int(held.to_integral_value(ROUND_FLOOR))
+        if count:
+            hourly = sum((line.hourly for line in lines), Decimal(0)) / held
+            yield Slot(f"{RESERVED}-{slug(instance_type)}", instance_type, (), count, hourly)
+
+
+def _standing(plan: Plan, place: Place) -> Iterator[Slot]:
+    for line in plan.mix:
+        if line.option is PurchaseOption.ON_DEMAND and _is_here(line, place) and (count := _always(line)):
+            address = f"{STANDING}-{slug(line.instance_type)}"
+            hourly = line.hourly / line.count
+            yield Slot(address, line.instance_type, (), count, hourly)
+
+
+def slug(name: str) -> str:
+    """A name as tags and labels take it."""
+    return _OTHERS.sub("-", name.lower()).strip("-")
+
+
+def in_zones(slots: Sequence[Slot], zones: Mapping[str, Sequence[str]]) -> tuple[Slot, ...]:
+    """The slots with the zones of their type, in order of preference, where they name none themselves."""
+    return tuple(slot if slot.zones else replace(slot, zones=tuple(zones[slot.instance_type])) for slot in slots)

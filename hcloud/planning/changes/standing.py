@@ -1,0 +1,140 @@
+"""The machines that count: what is remembered and what the cloud told of, brought together by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.holdings.change import Observed, Slot
+from hcloud.model.holdings.live import PROTECTED_TAG, Machine, MachineState
+from hcloud.model.holdings.state import Deed, Intent, Record
+
+GRACE = timedelta(minutes=5)
+"""How long a machine that the cloud does not tell of is still believed to be there. EC2's documentation names five
+minutes as the longest that its lists may lag behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A machine of ours that counts. ``machine`` is how the cloud told it, None while it does not (yet, or any more);
+    ``record`` how it is remembered, None where it is not; ``remembered`` is one by its record, or by an order that is
+    open."""
+
+    id: str
+    address: str
+    instance_type: str
+    zone: str
+    option: PurchaseOption
+    since: datetime
+    protected: bool
+    tagged: bool
+    record: Record | None
+    machine: Machine | None
+    remembered: bool
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether the cloud tells of it."""
+        return self.machine is not None
+
+    def fits(self, slot: Slot) -> bool:
+        """Whether it is what a slot asks for: an allowed type in an allowed zone, rented as it should be."""
+        types = {shape.instance_type for shape in slot.shapes}
+        return self.instance_type in types and self.zone in slot.zones and self.option is slot.option
+
+    def waits_too_long(self, at: datetime, limit: timedelta) -> bool:
+        """Whether it has been about to start for longer than that."""
+        pending = self.machine is not None and self.machine.state is MachineState.PENDING
+        return pending and at - self.since > limit
+
+
+def is_overdue(record: Record, at: datetime) -> bool:
+    """Whether a machine that is not told of now was missed before, and so long ago that it may be forgotten."""
+    missed = record.missed_since
+    return missed is not None and at - missed >= GRACE and at - record.intended >= GRACE
+
+
+def being_ended(observed: Observed) -> set[str]:
+    """Machines not told of whose end was noted with an unknown outcome: it is asked for again before anything else."""
+    told = {m.id for m in observed.machines}
+    ends = (i for i in observed.open if i.deed is Deed.TERMINATE)
+    return {i for intent in ends for i in intent.ids if i not in told}
+
+
+def standing(observed: Observed) -> tuple[Standing, ...]:
+    """All machines of ours that count, by id: those told of that are not on their way out, and those not told of that
+    may not be forgotten yet."""
+    told = {m.id: m for m in observed.machines}
+    recorded = {r.id for r in observed.state.records}
+    over = being_ended(observed)
+    kept = [r for r in observed.state.records if r.id not in over]
+    found = [s for r in kept if (s := _of_record(r, told.get(r.id), observed)) is not None]
+    ordered = {i.order.key for i in observed.open if i.order is not None}
+    found += [
+        _of_machine(m, observed.at, remembered=m.key in ordered)
+        for m in observed.machines
+        if m.id not in recorded and m.lineage == observed.state.lineage and m.state.is_live
+    ]
+    return tuple(sorted(found, key=lambda s: s.id))
+
+
+def still_there(observed: Observed) -> tuple[Record, ...]:
+    """Records of machines that were asked to end and are told of as if nobody had."""
+    live = {m.id for m in observed.machines if m.state.is_live}
+    return tuple(r for r in observed.state.records if r.ending and r.id in live)
+
+
+def _of_record(record: Record, machine: Machine | None, observed: Observed) -> Standing | None:
+    if record.ending or (machine is not None and not machine.state.is_live):
+        return None
+    shape = machine or record
+    return Standing(
+        id=record.id,
+        address=record.address,
+        instance_type=shape.instance_type,
+        zone=shape.zone,
+        option=shape.option,
+        since=record.intended,
+        protected=record.protected or _is_protected(machine),
+        tagged=machine is not None and machine.lineage == observed.state.lineage,
+        record=record,
+        machine=machine,
+        remembered=True,
+    )
+
+
+def _of_machine(machine: Machine, at: datetime, *, remembered: bool) -> Standing:
+    return Standing(
+        id=machine.id,
+        address=machine.address,
+        instance_type=machine.instance_type,
+        zone=machine.zone,
+        option=machine.option,
+        since=machine.launched or at,
+        protected=_is_protected(machine),
+        tagged=True,
+        record=None,
+        machine=machine,
+        remembered=remembered,
+    )
+
+
+def _is_protected(machine: Machine | None) -> bool:
+    return machine is not None and PROTECTED_TAG in machine.tags
+
+
+def open_launches(observed: Observed) -> Iterator[tuple[Intent, int]]:
+    """Orders whose outcome is not known, each with how many of its machines are not seen."""
+    seen: Mapping[str, int] = _count_by_key(observed) if observed.open else {}
+    for intent in observed.open:
+        if intent.deed is Deed.LAUNCH and intent.order is not None:
+            yield intent, max(intent.order.count - seen.get(intent.order.key, 0), 0)
+
+
+def _count_by_key(observed: Observed) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for machine in observed.machines:
+        counts[machine.key] = counts.get(machine.key, 0) + 1
+    return counts

@@ -1,0 +1,212 @@
+"""Where a decision turns round: the prices and the demand beyond which it would come out otherwise, all else equal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import partial
+
+from hcloud.model.catalog import Offer
+from hcloud.model.plans.plan import Flip, Lever, Sizing
+from hcloud.planning.decide import Decision, shape_of
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.fleets.evaluate import (
+    all_on_demand,
+    cost_over,
+    evaluate,
+    held_instances,
+    level_costs,
+    pays_above,
+    renewed,
+)
+from hcloud.planning.fleets.fleet import Holding, instances_needed, serve
+from hcloud.planning.fleets.options import divide
+from hcloud.planning.risks.risk import changed
+from hcloud.units import cents, rate
+
+MOST_DEMAND = 4.0  # ours: no more than this multiple of the forecast is looked at
+HALVINGS = 20  # ours: a demand is found to a millionth of the forecast
+NOTHING_RESERVED = "nothing is reserved"
+FEWER, MORE = "fewer are reserved", "more are reserved"
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """A decision for one type that comes apart by level: each instance is bought where it pays, at the cheapest offer
+    (``bought``, None where nothing pays). ``levels`` is what each would cost on demand, the busiest first."""
+
+    candidate: Candidate
+    bought: Offer | None
+    count: int
+    levels: tuple[Decimal, ...]
+    hours: int
+
+    @property
+    def price(self) -> Decimal:
+        """Dollars over the horizon of one instance under the offer; where nothing is bought, of the busiest one on
+        demand: an offer must undercut that to be taken."""
+        return self.level(1) if self.bought is None else cost_over(self.bought, self.hours)
+
+    def level(self, number: int) -> Decimal:
+        """What the instance of this number (1 is the busiest) would cost on demand over the horizon."""
+        return self.levels[number - 1] if 0 < number <= len(self.levels) else Decimal(0)
+
+
+def pool_of(decision: Decision) -> Pool | None:
+    """The decision by level; None where it is none: several types, terms inside the horizon, offers that run out, or a
+    reserve that is not the forecast's optimum."""
+    if len(decision.types) != 1 or not decision.fleet.cost or decision.fleet.cost != decision.optimum_cost:
+        return None
+    candidate, hours = decision.types[0], decision.horizon_hours
+    if any(o.remaining is not None or o.term_hours < hours for o in candidate.commitments):
+        return None
+    held = decision.fleet.holdings
+    if len(held) > 1:
+        return None
+    units = instances_needed(decision.forecast.cores, decision.forecast.memory, candidate)
+    levels = tuple(Decimal(repr(float(c))) for c in level_costs(candidate, units, decision.forecast))
+    return Pool(candidate, held[0].offer if held else None, held[0].count if held else 0, levels, hours)
+
+
+def offer_flip(pool: Pool, offer: Offer) -> Flip | None:
+    """The effective price an hour below which an offer that was refused is bought."""
+    share = pool.price / cost_over(offer, pool.hours)
+    if not share:
+        return None
+    then = "it is bought" if pool.bought is None else "it is bought instead"
+    return Flip(Lever.OFFER, rate(offer.effective_hourly), rate(offer.effective_hourly * min(share, Decimal(1))), then)
+
+
+def type_flip(decision: Decision, candidate: Candidate, cost: Decimal) -> Flip | None:
+    """The on-demand price of a type below which (its other prices falling alike) it is chosen; ``cost`` is that of its
+    own best plan. A type of another shape may come into a mix before that."""
+    if not cost:
+        return None
+    alone = len(decision.types) == 1 and (
+        not decision.settings.mix_types or shape_of(candidate) == shape_of(decision.types[0])
+    )
+    now = candidate.on_demand.hourly
+    at = now * min(decision.optimum_cost / cost, Decimal(1))
+    return Flip(Lever.TYPE, rate(now), rate(at), "it is chosen", alone)
+
+
+def sizings(decision: Decision, *, simulated: bool = False) -> tuple[Sizing, ...]:
+    """Why each commitment of a steady reserve is bought in its number; nothing turns it round where the number was
+    chosen by simulation or by regret."""
+    held = held_instances(decision.fleet.holdings, decision.forecast)
+    if not held.any() or int(held.min()) != int(held.max()):
+        return ()
+    pool = None if simulated else pool_of(decision)
+    first = {h.offer.key: h for h in decision.fleet.holdings if h.start_hour == 0}
+    known = {c.shape.name: c for c in decision.types}
+    return tuple(_sizing(decision, known[h.offer.key.instance_type], h, pool) for h in first.values())
+
+
+def _sizing(decision: Decision, candidate: Candidate, holding: Holding, pool: Pool | None) -> Sizing:
+    hours = decision.horizon_hours
+    full = candidate.on_demand.hourly * hours
+    last, following = (_saved_by(decision, holding.offer, step) for step in (-1, 1))
+    price = cost_over(holding.offer, hours)
+    return Sizing(
+        str(holding.offer.key),
+        holding.count,
+        rate(last / full),
+        rate(following / full),
+        rate(pays_above(candidate, holding.offer, hours)),
+        cents(last - price),
+        cents(following - price),
+        () if pool is None else tuple(_of_prices(decision, pool)) + tuple(_of_demand(decision, pool)),
+        _bought_as(decision, candidate, holding.offer),
+    )
+
+
+def _bought_as(decision: Decision, candidate: Candidate, offer: Offer) -> tuple[str, ...]:
+    """The offers of larger sizes that an offer is bought as; none where it is bought as it is counted."""
+    sizes = {c.shape.name for c in decision.ladders[candidate.address]}
+    keys = {h.offer.key for h in decision.machines.holdings if h.offer.key.instance_type in sizes}
+    same = {k for k in keys if replace(k, instance_type=offer.key.instance_type) == offer.key}
+    return () if same == {offer.key} else tuple(sorted(map(str, same)))
+
+
+def _saved_by(decision: Decision, offer: Offer, step: int) -> Decimal:
+    """On-demand dollars that the last instance of an offer saves (``step`` -1), or one more would (1)."""
+    before = list(decision.fleet.holdings)
+    if step > 0:
+        changed_to = [*before, *renewed([Holding(offer, 1)], decision.horizon_hours)]
+    else:
+        changed_to = [Holding(h.offer, h.count - (h.offer.key == offer.key), h.start_hour) for h in before]
+    after = serve(decision.forecast, decision.types, changed_to).rentals_cost
+    return abs(after - decision.fleet.rentals_cost)
+
+
+def _of_prices(decision: Decision, pool: Pool) -> Iterator[Flip]:
+    """How far the prices of the type's commitments may move before another number, or another type, is cheapest."""
+    if pool.bought is None:
+        return
+    now, fewer, then = pool.bought.effective_hourly, pool.level(pool.count) / pool.price, FEWER
+    if len(decision.evaluations) > 1:
+        second = decision.evaluations[1]
+        dearer = (second.cost - decision.fleet.rentals_cost) / decision.fleet.commitments_cost
+        if dearer < fewer:
+            fewer, then = dearer, f"{second.candidate.address} is chosen"
+    exact = _is_alone(decision)
+    yield Flip(Lever.COMMITMENTS, rate(now), rate(now * max(fewer, Decimal(1))), then, exact)
+    if following := pool.level(pool.count + 1):
+        yield Flip(Lever.COMMITMENTS, rate(now), rate(now * min(following / pool.price, Decimal(1))), MORE, exact)
+
+
+def _is_alone(decision: Decision) -> bool:
+    """Whether no mix of types can come in between."""
+    shapes = {shape_of(e.candidate) for e in decision.evaluations}
+    return not decision.settings.mix_types or len(shapes) == 1
+
+
+def _of_demand(decision: Decision, pool: Pool) -> Iterator[Flip]:
+    """By what demand another number of instances of the type would be reserved."""
+    number = partial(_reserved_at, decision, pool.candidate)
+    fewer = _turn(lambda scale: number(scale) >= pool.count, 0.0, 1.0)
+    yield Flip(Lever.DEMAND, Decimal(1), rate(Decimal(repr(fewer))), FEWER, exact=False)
+    if number(MOST_DEMAND) > pool.count:
+        more = _turn(lambda scale: number(scale) > pool.count, 1.0, MOST_DEMAND)
+        yield Flip(Lever.DEMAND, Decimal(1), rate(Decimal(repr(more))), MORE, exact=False)
+
+
+def _reserved_at(decision: Decision, candidate: Candidate, scale: float) -> int:
+    demand = divide(changed(decision.demanded, scale - 1.0), decision.settings, decision.owned).planned
+    return sum(h.count for h in evaluate(candidate, demand).fleet.holdings if h.start_hour == 0)
+
+
+def _turn(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """Where a condition that does not hold at ``low`` and does at ``high`` begins to hold."""
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return (low + high) / 2
+
+
+def plan_flips(decision: Decision, *, simulated: bool = False) -> tuple[Flip, ...]:
+    """What turns the whole plan round: demand so low that all on demand would have been cheaper, and an on-demand price
+    so low that nothing would be reserved."""
+    pool = None if simulated else pool_of(decision)
+    found = list(_of_commitments(decision))
+    if pool is not None and pool.bought is not None:
+        now = pool.candidate.on_demand.hourly
+        at = now * pool.price / pool.level(1)
+        found.append(Flip(Lever.ON_DEMAND, rate(now), rate(at), NOTHING_RESERVED, _is_alone(decision)))
+    return tuple(found)
+
+
+def _of_commitments(decision: Decision) -> Iterator[Flip]:
+    """The demand below which these commitments, bought as they are, cost more than all on demand."""
+    if not decision.fleet.holdings or decision.spot.rentals:
+        return
+
+    def pays(scale: float) -> bool:
+        less = divide(changed(decision.demanded, scale - 1.0), decision.settings, decision.owned)
+        rented = min(all_on_demand(c, less.whole).cost for c in decision.types)
+        return serve(less.planned, decision.types, decision.fleet.holdings).cost < rented
+
+    if pays(1.0):
+        at = rate(Decimal(repr(_turn(pays, 0.0, 1.0))))
+        yield Flip(Lever.DEMAND, Decimal(1), at, "all on demand would have been cheaper")

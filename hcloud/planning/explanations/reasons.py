@@ -1,0 +1,294 @@
+"""Why a decision came out as it did, in sentences with numbers, and every refused option with its margin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.catalog.flexibility import preference, why_preferred
+from hcloud.model.catalog import Offer
+from hcloud.model.plans.plan import Flip, Lever, Refusal
+from hcloud.planning.decide import Decision
+from hcloud.planning.explanations.flips import offer_flip, pool_of, type_flip
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.fleets.evaluate import cost_over, evaluate, held_instances, pays_above, renewed
+from hcloud.planning.fleets.fleet import SLACK, Holding, instances_needed, serve, steps_at_or_above
+from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, format_money, rate
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
+TELLING = 0.01  # ours: memory is named as the reason where it adds this share of the time
+
+
+def reasons(decision: Decision) -> tuple[str, ...]:
+    """The few sentences that carry the plan: the types, the level of the reserve and the option, the sizing."""
+    return (
+        *_why_these_types(decision),
+        *_why_this_reserve(decision),
+        *_why_of_equals(decision),
+        *_why_sized(decision),
+        *_what_whole_jobs_cost(decision),
+    )
+
+
+def _why_these_types(decision: Decision) -> Iterator[str]:
+    best = decision.evaluations[0]
+    if not decision.fleet.cost:
+        yield "what is owned or left to spot serves all of the demand: there is nothing left to buy or rent"
+        return
+    names = " + ".join(c.shape.name for c in decision.types)
+    if len(decision.types) > 1:
+        saved = float(1 - decision.optimum_cost / best.cost)
+        yield f"{names}: together {saved:.1%} cheaper than {best.candidate.shape.name} alone"
+        return
+    others = decision.evaluations[1:]
+    if not others:
+        is_of_many_sizes = len(decision.ladders[best.candidate.address]) > 1
+        what = f"{best.candidate.shape.family} is the only family" if is_of_many_sizes else f"{names} is the only type"
+        yield f"{what} allowed"
+        return
+    several = len({e.candidate.on_demand.key.region for e in decision.evaluations}) > 1
+    choices = f"{len(decision.evaluations)} " + ("types and regions" if several else "types")
+    first, second = (e.candidate.address if several else e.candidate.shape.name for e in decision.evaluations[:2])
+    margin = float(others[0].cost / best.cost - 1)
+    yield f"{first} is the cheapest of {choices}; {second} comes next, dearer by {margin:.1%}"
+
+
+def _why_this_reserve(decision: Decision) -> Iterator[str]:
+    if not decision.fleet.cost:
+        return
+    if len(decision.types) != 1:
+        yield from _why_this_mix(decision)
+        return
+    candidate, holdings = decision.types[0], decision.fleet.holdings
+    if not holdings:
+        yield _why_nothing_reserved(decision, candidate)
+        return
+    held = held_instances(holdings, decision.forecast)
+    if int(held.min()) != int(held.max()):
+        yield "purchases are spread over time: the reserve follows the demand"
+        return
+    count, use = int(held.max()), _use_of_levels(decision, candidate)
+    last = use[count - 1] if count <= len(use) else 0.0
+    following = use[count] if count < len(use) else 0.0
+    dearest = max((h.offer for h in holdings), key=lambda o: pays_above(candidate, o, decision.horizon_hours))
+    share = float(pays_above(candidate, dearest, decision.horizon_hours))
+    unit = "" if len(decision.ladders[candidate.address]) == 1 else f"counted in {candidate.shape.name}, "
+    yield (
+        f"{unit}instance {count} of the reserve is in use {last:.1%} of the time and the next one would be "
+        f"{following:.1%}; {_option(dearest)} pays above {share:.1%}"
+    )
+    by_vcpus = _share_above(decision.forecast.cores, (count - 1) * float(candidate.capacity[0]))
+    if last - by_vcpus > TELLING:
+        yield f"memory decides: by vCPUs alone instance {count} would be in use {by_vcpus:.1%} of the time"
+
+
+def _why_this_mix(decision: Decision) -> Iterator[str]:
+    """What the last machine of a reserve of several types is needed for."""
+    forecast, by_type = decision.forecast, {c.shape.name: c for c in decision.types}
+    held = [(h.count, *map(float, by_type[h.offer.key.instance_type].capacity)) for h in decision.fleet.holdings]
+    if not held or {h.start_hour for h in decision.fleet.holdings} != {0}:
+        return
+    vcpus, gib = (sum(count * each[at] for count, *each in held) for at in (0, 1))
+    last_vcpu, last_gib = (min(each[at] for _, *each in held) for at in (0, 1))
+    of_vcpus = _share_above(forecast.cores, vcpus - last_vcpu)
+    of_gib = _share_above(forecast.memory, gib - last_gib)
+    yield (
+        f"the last of the reserve's {vcpus:g} vCPUs are in use {of_vcpus:.1%} of the time, the last of its {gib:g} GiB "
+        f"{of_gib:.1%}"
+    )
+
+
+def _share_above(demand: Floats, level: float) -> float:
+    """The share of the steps in which demand is above a level."""
+    return float(np.mean(demand > level * (1 + SLACK)))
+
+
+def _why_nothing_reserved(decision: Decision, candidate: Candidate) -> str:
+    if not candidate.commitments:
+        return f"{candidate.address} has no commitment among the allowed options, so everything stays on demand"
+    least = min(float(pays_above(candidate, o, decision.horizon_hours)) for o in candidate.commitments)
+    use = _use_of_levels(decision, candidate)
+    busiest = use[0] if len(use) else 0.0
+    if busiest > least:
+        return (
+            f"by its use alone a commitment would pay: the busiest instance is in use {busiest:.1%} of the time, and"
+            f" one pays above {least:.1%}"
+        )
+    return f"even the busiest instance is in use {busiest:.1%} of the time; no commitment pays below {least:.1%}"
+
+
+def _why_of_equals(decision: Decision) -> Iterator[str]:
+    """Of each commitment that costs what another one would have cost, why it is the one bought."""
+    hours, by_type = decision.horizon_hours, {c.shape.name: c.commitments for c in decision.types}
+    told: dict[str, None] = {}
+    for offer in dict.fromkeys(h.offer for h in decision.fleet.holdings):
+        cost = cents(cost_over(offer, hours))
+        equal = [o for o in by_type[offer.key.instance_type] if o != offer and cents(cost_over(o, hours)) == cost]
+        if equal:
+            other = min(equal, key=preference)
+            told[f"{_told_from(offer, other)} at one price: {why_preferred(offer, other)}"] = None
+    yield from told
+
+
+def _told_from(offer: Offer, other: Offer) -> str:
+    """The two by what they differ in: ``ec2-instance-savings-plan over reserved-instance``."""
+    one, two = offer.key, other.key
+    if one.option != two.option:
+        return f"{one.option} over {two.option}"
+    return f"{one.payment} over {two.payment}" if one.payment != two.payment else f"{one} over {two}"
+
+
+def _why_sized(decision: Decision) -> Iterator[str]:
+    if decision.sized_at is None or decision.spread is None:
+        return
+    size = "the forecast's optimum" if decision.scale == 1.0 else f"{decision.scale:.0%} of the forecast's optimum"
+    futures = len(decision.spread.costs)
+    yield f"a reserve of {size} has the least regret at the {decision.sized_at:.0%} quantile of {futures} futures"
+
+
+def _what_whole_jobs_cost(decision: Decision) -> Iterator[str]:
+    """What is paid for jobs that cannot be split, if anything: the gaps they leave in machines."""
+    if decision.divisible_cost is None or not decision.fleet.cost:
+        return
+    monthly = (decision.optimum_cost - decision.divisible_cost) / decision.horizon_hours * HOURS_PER_MONTH
+    share = float(1 - decision.divisible_cost / decision.optimum_cost)
+    if cents(monthly) > 0:
+        dollars = f"{format_money(monthly)} a month ({share:.1%})"
+        yield f"whole jobs leave gaps in machines: {dollars} that splitting would save"
+
+
+def _use_of_levels(decision: Decision, candidate: Candidate) -> list[float]:
+    """The share of the horizon each concurrent instance is in use, busiest first."""
+    units = instances_needed(decision.forecast.cores, decision.forecast.memory, candidate)
+    return [float(n) / len(units) for n in steps_at_or_above(units)]
+
+
+def _option(offer: Offer) -> str:
+    return f"a {offer.key.term_years}-year {offer.key.payment} {offer.key.option}"
+
+
+def refusals(decision: Decision) -> tuple[Refusal, ...]:
+    """Other types with the margin of their own best plan, other commitments of the chosen types, and rules.
+
+    Margins are against the forecast's optimum, so that sizing by regret does not turn them round.
+    """
+    found = [*_other_types(decision), *_other_options(decision), *decision.refusals]
+    return tuple(sorted(found, key=lambda r: (r.margin is None, r.margin or Decimal(0), r.address)))
+
+
+def _other_types(decision: Decision) -> Iterator[Refusal]:
+    chosen = {c.address for c in decision.types}
+    for evaluation in decision.evaluations:
+        if evaluation.candidate.address in chosen:
+            continue
+        margin = evaluation.cost - decision.optimum_cost
+        yield Refusal(
+            evaluation.candidate.address,
+            "its own cheapest plan costs more for the same demand",
+            cents(evaluation.cost),
+            cents(margin),
+            f"its prices fall by {float(margin / evaluation.cost):.1%}" if evaluation.cost else "",
+            flip=type_flip(decision, evaluation.candidate, evaluation.cost),
+        )
+
+
+def _other_options(decision: Decision) -> Iterator[Refusal]:
+    """Of a plan with one type each option by its own best plan; of a mix each in place of what was bought."""
+    bought = {h.offer.key for h in decision.fleet.holdings}
+    for candidate in decision.types:
+        mine = [h for h in decision.fleet.holdings if h.offer.key.instance_type == candidate.shape.name]
+        others = [o for o in candidate.commitments if o.key not in bought]
+        if len(decision.types) == 1:
+            yield from (_alone(decision, candidate, offer) for offer in others)
+        elif mine:
+            yield from (_instead(decision, candidate, offer, mine) for offer in others)
+        elif others:
+            avoided = _avoided_by_one_more(decision, others[0])
+            yield from (_in_addition(decision, candidate, offer, avoided) for offer in others)
+
+
+def _alone(decision: Decision, candidate: Candidate, offer: Offer) -> Refusal:
+    """The cheapest plan of the same type that buys nothing but this offer."""
+    rival = evaluate(candidate, decision.forecast, [offer])
+    margin = rival.cost - decision.optimum_cost
+    pays = pays_above(candidate, offer, decision.horizon_hours)
+    if not rival.fleet.holdings:
+        reason = f"never worth buying here: it pays above {float(pays):.1%}"
+        if offer.term_hours > decision.horizon_hours:
+            reason = _outlasts(decision, candidate, offer, 1)
+        found = Refusal(str(offer.key), reason, cents(rival.cost), cents(margin), "")
+    else:
+        count = max(h.count for h in rival.fleet.holdings)
+        reason = f"its own best plan buys {count} at ${rate(offer.effective_hourly)}/h"
+        found = _dearer(offer, reason, rival.cost, margin, rival.fleet.commitments_cost)
+    return _turned(decision, candidate, offer, found)
+
+
+def _instead(decision: Decision, candidate: Candidate, offer: Offer, mine: list[Holding]) -> Refusal:
+    """The same number of instances over the horizon under this offer in place of what was bought."""
+    hours = decision.horizon_hours
+    count = sum(h.count for h in mine if h.start_hour == 0)
+    wanted = cost_over(offer, hours) * count
+    margin = wanted - sum((h.cost for h in mine), Decimal(0))
+    bought = min((h.offer for h in mine), key=lambda o: o.effective_hourly)
+    reason = f"${rate(offer.effective_hourly)}/h effective against ${rate(bought.effective_hourly)}/h"
+    if offer.term_hours > hours:
+        reason = _outlasts(decision, candidate, offer, count)
+    return _turned(decision, candidate, offer, _dearer(offer, reason, decision.fleet.cost + margin, margin, wanted))
+
+
+def _turned(decision: Decision, candidate: Candidate, offer: Offer, found: Refusal) -> Refusal:
+    """The refusal of an offer with what it takes to pay, and what would turn it round: exactly where the decision comes
+    apart by level, else at the latest by the margin."""
+    pays, pool = rate(pays_above(candidate, offer, decision.horizon_hours)), pool_of(decision)
+    if pool is not None:
+        flip = offer_flip(pool, offer)
+        fall = -float(flip.change) if flip else 0.0
+        text = f"its price falls by {fall:.1%}" if flip and fall > 0 else ""
+        return replace(found, pays_above=pays, flip=flip, flips_if=text)
+    return replace(found, pays_above=pays)
+
+
+def _avoided_by_one_more(decision: Decision, offer: Offer) -> Decimal:
+    """On-demand dollars that one more instance of the offer's type would save."""
+    more = renewed([Holding(offer, 1)], decision.horizon_hours)
+    return (
+        decision.fleet.rentals_cost
+        - serve(decision.forecast, decision.types, (*decision.fleet.holdings, *more)).rentals_cost
+    )
+
+
+def _in_addition(decision: Decision, candidate: Candidate, offer: Offer, avoided: Decimal) -> Refusal:
+    """One instance under this offer beside what was bought."""
+    wanted = cost_over(offer, decision.horizon_hours)
+    used = float(avoided / (candidate.on_demand.hourly * decision.horizon_hours))
+    pays = float(pays_above(candidate, offer, decision.horizon_hours))
+    reason = f"one more instance would save what {used:.1%} of on-demand use costs, it pays above {pays:.1%}"
+    margin = wanted - avoided
+    return _turned(decision, candidate, offer, _dearer(offer, reason, decision.fleet.cost + margin, margin, wanted))
+
+
+def _dearer(offer: Offer, reason: str, total: Decimal, margin: Decimal, committed: Decimal) -> Refusal:
+    share = margin / committed
+    flips = f"its price falls by {float(share):.1%}" if cents(margin) > 0 and share < 1 else ""
+    now = offer.effective_hourly
+    latest = Flip(Lever.OFFER, rate(now), rate(now * (1 - share)), "it is bought", exact=False) if flips else None
+    return Refusal(str(offer.key), reason, cents(total), cents(margin), flips, flip=latest)
+
+
+def _outlasts(decision: Decision, candidate: Candidate, offer: Offer, count: int) -> str:
+    """How long the demand would have to last for a term beyond the horizon."""
+    use = float(np.mean(_use_of_levels(decision, candidate)[:count] or [0.0]))
+    monthly = float(candidate.on_demand.hourly) * HOURS_PER_MONTH * use
+    months = float(offer.term_cost) / monthly if monthly else float("inf")
+    horizon = decision.horizon_hours / HOURS_PER_YEAR
+    return (
+        f"outlasts the horizon of {horizon:g} y and is charged in full; beats on-demand if the demand lasts "
+        f"{months:.0f} months (planning.horizon)"
+    )

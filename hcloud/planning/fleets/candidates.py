@@ -1,0 +1,197 @@
+"""Which instance types a plan may use, with their offers, and which are refused before any cost is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from hcloud.catalog.book import PriceBook
+from hcloud.catalog.flexibility import Preference, preference
+from hcloud.catalog.shapes import SHARED_CORE, UNSTEADY
+from hcloud.errors import EvidenceError, UsageError
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, PurchaseOption, SustainedUse
+from hcloud.model.plans.plan import Refusal
+from hcloud.planning.settings import Market
+
+UNPRICED = "not used: "
+USUAL_VCPUS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One instance type in one region with every offer the plan may use for it; ``speed`` is how much work one of its
+    vCPUs does, where 1 is what demand was counted in."""
+
+    shape: InstanceType
+    on_demand: Offer
+    commitments: tuple[Offer, ...]
+    spot: Offer | None
+    sustained: SustainedUse | None
+    speed: Decimal = Decimal(1)
+
+    @property
+    def capacity(self) -> tuple[Decimal, Decimal]:
+        """The vCPUs of demand and the GiB that one instance serves."""
+        return self.shape.vcpus * self.speed, self.shape.memory_gib
+
+    @property
+    def address(self) -> str:
+        """Provider, region and type: how refusals and explanations name it."""
+        key = self.on_demand.key
+        return f"{key.provider}/{key.region}/{key.instance_type}"
+
+
+def find_candidates(
+    book: PriceBook, market: Market, horizon_hours: int
+) -> tuple[tuple[Candidate, ...], tuple[Refusal, ...]]:
+    """The candidates of a market at its instance size, or at all of them, and the types a rule keeps out (of a family
+    with many sizes the one nearest to 16 vCPUs).
+
+    Raises UsageError where the market names something the book does not know, EvidenceError where a family that was
+    named explicitly has no usable price at any size.
+    """
+    _check_names(book, market)
+    kept: list[Candidate] = []
+    refused: list[Refusal] = []
+    missing: dict[tuple[str, str], EvidenceError] = {}
+    for region in market.regions:
+        shapes = list(_shapes(book, market))
+        refused += _by_rule(shapes, market, region)
+        for shape in (s for s in shapes if not _excluded(s, market)):
+            try:
+                kept.append(_candidate(book, market, shape, region, horizon_hours))
+            except EvidenceError as error:
+                missing.setdefault((region, shape.family), error)
+                refused.append(Refusal(f"{market.provider}/{region}/{shape.name}", f"{UNPRICED}{error}"))
+    priced = {(c.on_demand.key.region, c.shape.family) for c in kept}
+    for place, first in missing.items():
+        if market.families and place not in priced:
+            raise first
+    return tuple(kept), tuple(refused)
+
+
+def _by_rule(shapes: Sequence[InstanceType], market: Market, region: str) -> Iterator[Refusal]:
+    """A refusal for each family and rule."""
+    found: dict[tuple[str, str], InstanceType] = {}
+    for shape in sorted(shapes, key=lambda s: (abs(s.vcpus - USUAL_VCPUS), s.name)):
+        if reason := _excluded(shape, market):
+            found.setdefault((shape.family, reason), shape)
+    for (_, reason), shape in sorted(found.items(), key=lambda x: x[1].name):
+        yield Refusal(f"{market.provider}/{region}/{shape.name}", reason)
+
+
+def _check_names(book: PriceBook, market: Market) -> None:
+    priced = {k.region for k in book.offers if k.provider == market.provider}
+    for region in market.regions:
+        if region not in priced:
+            raise UsageError(
+                f"{market.provider}: the price book has no prices for region {region!r} and {market.os}",
+                hint=f"'hcloud pricing list --provider {market.provider}' shows the regions it knows",
+            )
+    sold = {k.option for k in book.offers if k.provider == market.provider}
+    for option in market.options:
+        if option not in sold:
+            listed = ", ".join(sorted(o for o in sold if o.is_commitment))
+            raise UsageError(f"{market.provider}: sells no {option}; markets.options may name {listed}")
+    known = {t.family for (p, _), t in book.types.items() if p == market.provider}
+    for pattern in market.families:
+        if not any(fnmatchcase(family, pattern) for family in known):
+            close = get_close_matches(pattern.split(".")[0], known, n=1)
+            hint = f"did you mean {close[0]}? the size goes into markets.vcpus" if close else ""
+            raise UsageError(f"{market.provider}: no family matches {pattern!r}", hint=hint or ", ".join(sorted(known)))
+    sizes = {t.vcpus for (p, _), t in book.types.items() if p == market.provider}
+    if market.vcpus and market.vcpus not in sizes:
+        listed = ", ".join(f"{size:f}" for size in sorted(s for s in sizes if s == int(s)))
+        hint = f"sizes: {listed}" if listed else "the price book knows none of its types: import a price file"
+        raise UsageError(f"{market.provider}: no type has {market.vcpus} vCPUs", hint=hint)
+
+
+def _shapes(book: PriceBook, market: Market) -> Iterator[InstanceType]:
+    for (provider, _), shape in sorted(book.types.items()):
+        if provider != market.provider or ".metal" in shape.name:
+            continue
+        if market.vcpus and shape.vcpus != market.vcpus:
+            continue
+        if market.families:
+            if any(fnmatchcase(shape.family, pattern) for pattern in market.families):
+                yield shape
+        elif shape.current:
+            yield shape
+
+
+def _excluded(shape: InstanceType, market: Market) -> str:
+    """Why a rule keeps the shape out, empty where none does; a family that was named explicitly may be unsteady."""
+    if shape.gpus:
+        return "has GPUs, and the demand asks for none"
+    if shape.arch not in market.architectures:
+        return f"architecture {shape.arch} is not allowed (markets.architectures)"
+    if shape.category in UNSTEADY and not market.families:
+        return f"{UNSTEADY[shape.category]} (name it in markets.families to allow it)"
+    if shape.category == SHARED_CORE and not market.vcpus:
+        return f"{UNSTEADY[SHARED_CORE]} (name its size in markets.vcpus to allow it: the family has steady ones)"
+    return ""
+
+
+def _candidate(book: PriceBook, market: Market, shape: InstanceType, region: str, horizon_hours: int) -> Candidate:
+    def key(option: PurchaseOption) -> OfferKey:
+        return OfferKey(market.provider, region, shape.name, option, os=market.os, tenancy=market.tenancy)
+
+    on_demand = _unlimited(book.offer(key(PurchaseOption.ON_DEMAND)))
+    _refuse_quarantined(book, market, on_demand.key)
+    allowed = [o for o in book.commitments(on_demand.key) if _allowed(o, market)]
+    single = _one_a_pool(allowed, horizon_hours)
+    commitments = tuple(sorted(single, key=preference))  # of equal prices the first is taken
+    spot = book.offers.get(key(PurchaseOption.SPOT))
+    return Candidate(
+        shape,
+        on_demand,
+        commitments,
+        _unlimited(spot) if spot else None,
+        book.sustained.get((market.provider, shape.family)),
+    )
+
+
+def _one_a_pool(offers: list[Offer], horizon_hours: int) -> list[Offer]:
+    """Of offers that share what remains of a pool only the cheapest over the horizon: it would use the pool up."""
+
+    def cost(offer: Offer) -> tuple[Decimal, Preference]:
+        return offer.term_cost * -(-horizon_hours // offer.term_hours), preference(offer)
+
+    best: dict[str, Offer] = {}
+    for offer in offers:
+        if offer.pool and (offer.pool not in best or cost(offer) < cost(best[offer.pool])):
+            best[offer.pool] = offer
+    return [o for o in offers if not o.pool or o is best[o.pool]]
+
+
+def _unlimited(offer: Offer) -> Offer:
+    """The last tier of a pay-as-you-go offer: a price for the first few instances is not counted on."""
+    return offer.tiers[-1]
+
+
+def _allowed(offer: Offer, market: Market) -> bool:
+    key = offer.key
+    return (
+        key.term_years in market.terms
+        and key.payment in market.payments
+        and (not market.options or key.option in market.options)
+        and offer.remaining != 0
+    )
+
+
+def _refuse_quarantined(book: PriceBook, market: Market, on_demand: OfferKey) -> None:
+    """Raise EvidenceError where a commitment the plan would have to compare has a quarantined price."""
+    for row in book.quarantine:
+        key = row.key
+        if key is None or key.term_years not in market.terms or key.payment not in market.payments:
+            continue
+        same = (key.provider, key.region, key.instance_type, key.os, key.tenancy)
+        wanted = (on_demand.provider, on_demand.region, on_demand.instance_type, on_demand.os, on_demand.tenancy)
+        if same == wanted and (not market.options or key.option in market.options):
+            raise EvidenceError(
+                f"{key}: its price is quarantined: {row.reason}",
+                hint="import a good price for it, or leave the option out with markets.options",
+            )

@@ -1,0 +1,207 @@
+"""The cheapest fleet of one instance type for a forecast, with its bound: closed form, network flow or by level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.catalog.flexibility import preference
+from hcloud.catalog.quote import break_even, sustained_factor
+from hcloud.model.catalog import Offer
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.fleets.fleet import Fleet, Holding, Rental, instances_needed, rent, steps_at_or_above
+from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.planning.reserving.reserve import PROOF_TOLERANCE, CommitmentKind, optimal_reserve
+from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+    from hcloud.planning.fleets.fleet import Counts
+
+BY_LEVEL = "level by level"
+WORTH_A_COMMITMENT = 1e-9  # a level must save more than rounding noise to be worth a commitment
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The best fleet of one candidate. ``bound`` is what no plan of whole instances of this type can undercut; it is
+    below the cost only where ``method`` says so."""
+
+    candidate: Candidate
+    fleet: Fleet
+    cost: Decimal
+    bound: Decimal
+    method: str
+
+
+def evaluate(candidate: Candidate, forecast: Forecast, offers: Sequence[Offer] | None = None) -> Evaluation:
+    """The cheapest fleet of ``candidate`` for ``forecast`` using ``offers`` (its own commitments unless given).
+
+    Separable by level where every term covers the horizon: then sustained-use tiers and limited offers are exact too.
+    """
+    usable = candidate.commitments if offers is None else tuple(offers)
+    units = instances_needed(forecast.cores, forecast.memory, candidate)
+    special = candidate.sustained is not None or any(o.remaining is not None for o in usable)
+    if not special:
+        return _proven(candidate, forecast, units, usable)
+    holdings = _by_level(level_costs(candidate, units, forecast), usable, forecast.hours)
+    fleet = _with_holdings(candidate, forecast, units, holdings)
+    if all(o.term_hours >= forecast.hours for o in usable):
+        return Evaluation(candidate, fleet, fleet.cost, fleet.cost, BY_LEVEL)
+    bound = min(fleet.cost, _relaxed_bound(candidate, forecast, units, usable))
+    return Evaluation(candidate, fleet, fleet.cost, bound, f"{BY_LEVEL}, renewed at expiry (see the gap)")
+
+
+def _proven(candidate: Candidate, forecast: Forecast, units: Counts, offers: Sequence[Offer]) -> Evaluation:
+    kinds = [_kind(o, forecast) for o in offers]
+    price = float(candidate.on_demand.hourly) * forecast.step_hours
+    solution = optimal_reserve(units, price, kinds)
+    holdings = tuple(
+        Holding(offers[kind], count, start * forecast.step_seconds // SECONDS_PER_HOUR)
+        for kind, start, count in solution.purchases
+    )
+    fleet = Fleet(holdings, _rented(candidate, solution.on_demand, forecast))
+    gap = Decimal(repr(max(solution.gap, 0.0)))
+    return Evaluation(candidate, fleet, fleet.cost, fleet.cost - gap, solution.method)
+
+
+def _kind(offer: Offer, forecast: Forecast) -> CommitmentKind:
+    return CommitmentKind(
+        str(offer.key), offer.term_hours * SECONDS_PER_HOUR // forecast.step_seconds, float(offer.term_cost)
+    )
+
+
+def level_costs(candidate: Candidate, units: Counts, forecast: Forecast) -> Floats:
+    """On-demand dollars over the horizon of each concurrent level k = 1 .. peak, sustained use included."""
+    price = float(candidate.on_demand.hourly)
+    if candidate.sustained is None:
+        return np.multiply(steps_at_or_above(units), price * forecast.step_hours, dtype=np.float64)
+    rule, months = candidate.sustained, forecast.months
+    ends = np.linspace(0, 1, 65)
+    factors = np.array([float(sustained_factor(rule, Decimal(repr(float(u))))) for u in ends])
+    costs = np.zeros(int(units.max(initial=0)))
+    for month in range(int(months[-1]) + 1):
+        inside = units[months == month]
+        used = steps_at_or_above(inside)
+        # the tiers are linear between quarters of the month, and the grid holds every quarter: no rounding here
+        share = used * (forecast.step_hours / HOURS_PER_MONTH)
+        costs[: len(used)] += np.interp(share, ends, factors) * (HOURS_PER_MONTH * price)
+    return costs
+
+
+def _by_level(costs: Floats, offers: Sequence[Offer], horizon_hours: int) -> tuple[Holding, ...]:
+    """Cover levels from the busiest down with the cheapest offer left, as long as it undercuts the level on demand."""
+    worth = 0
+    for offer in ladder(offers, horizon_hours):
+        price = float(cost_over(offer, horizon_hours)) + WORTH_A_COMMITMENT
+        end = len(costs) if offer.remaining is None else min(worth + offer.remaining, len(costs))
+        worth += int(np.sum(costs[worth:end] > price))  # costs fall from level to level
+        if worth < end:
+            break
+    return fill(offers, worth, horizon_hours)
+
+
+def cost_over(offer: Offer, horizon_hours: int) -> Decimal:
+    """Dollars for one instance over the horizon, renewed at expiry and charged in full."""
+    return offer.term_cost * -(-horizon_hours // offer.term_hours)
+
+
+def pays_above(candidate: Candidate, offer: Offer, horizon_hours: int) -> Decimal:
+    """The share of the horizon an instance must be in use for the offer to pay, renewed and charged in full."""
+    on_demand = candidate.on_demand.hourly * horizon_hours
+    return break_even(cost_over(offer, horizon_hours), on_demand, candidate.sustained)
+
+
+def ladder(offers: Sequence[Offer], horizon_hours: int) -> tuple[Offer, ...]:
+    """The offers worth having, cheapest over the horizon first, up to the first that never runs out."""
+    order = sorted(offers, key=lambda o: (cost_over(o, horizon_hours), preference(o)))
+    endless = next((i for i, o in enumerate(order) if o.remaining is None), len(order) - 1)
+    return tuple(order[: endless + 1])
+
+
+def fill(offers: Sequence[Offer], count: int, horizon_hours: int) -> tuple[Holding, ...]:
+    """``count`` instances from the cheapest offers on, each as far as it lasts, renewed at expiry; fewer where all run
+    out."""
+    held: list[Holding] = []
+    for offer in ladder(offers, horizon_hours):
+        taken = count if offer.remaining is None else min(count, offer.remaining)
+        count -= taken
+        if taken:
+            held.append(Holding(offer, taken))
+    return renewed(held, horizon_hours)
+
+
+def renewed(holdings: Sequence[Holding], horizon_hours: int) -> tuple[Holding, ...]:
+    """The holdings bought again at each expiry until the horizon is covered."""
+    return tuple(
+        Holding(h.offer, h.count, start) for h in holdings for start in range(0, horizon_hours, h.offer.term_hours)
+    )
+
+
+def _relaxed_bound(candidate: Candidate, forecast: Forecast, units: Counts, offers: Sequence[Offer]) -> Decimal:
+    """A bound with on-demand at its full-month price and no limits on offers: both only make plans cheaper."""
+    factor = 1.0 if candidate.sustained is None else float(candidate.sustained.full_month_factor)
+    price = float(candidate.on_demand.hourly) * forecast.step_hours * factor
+    return Decimal(repr(optimal_reserve(units, price, [_kind(o, forecast) for o in offers]).dual_bound))
+
+
+def _with_holdings(candidate: Candidate, forecast: Forecast, units: Counts, holdings: Sequence[Holding]) -> Fleet:
+    left = np.maximum(units - held_instances(holdings, forecast), 0)
+    return Fleet(tuple(holdings), _rented(candidate, left, forecast))
+
+
+def held_instances(holdings: Sequence[Holding], forecast: Forecast) -> Counts:
+    """Instances under commitment at every step."""
+    held = np.zeros(len(forecast), dtype=np.int64)
+    for holding in holdings:
+        held[holding.steps(forecast)] += holding.count
+    return held
+
+
+def _rented(candidate: Candidate, counts: Counts, forecast: Forecast) -> tuple[Rental, ...]:
+    return (rent(candidate, counts, forecast),) if counts.any() else ()
+
+
+def all_on_demand(candidate: Candidate, forecast: Forecast) -> Fleet:
+    """Everything rented as it is needed."""
+    return _with_holdings(candidate, forecast, instances_needed(forecast.cores, forecast.memory, candidate), ())
+
+
+def cheapest_on_demand(choices: Sequence[tuple[Candidate, Forecast]]) -> Fleet:
+    """Of several types, each with the demand as it sees it, the one that is rented for least."""
+
+    def least(choice: tuple[Candidate, Forecast]) -> float:
+        candidate, forecast = choice
+        rule = candidate.sustained
+        factor = 1.0 if rule is None else float(rule.full_month_factor)
+        hours = int(instances_needed(forecast.cores, forecast.memory, candidate).sum()) * forecast.step_hours
+        return hours * float(candidate.on_demand.hourly) * factor
+
+    best: Fleet | None = None
+    for bound, at in sorted((least(choice), at) for at, choice in enumerate(choices)):
+        if best is not None and bound > float(best.cost) * (1 + PROOF_TOLERANCE):
+            break
+        fleet = all_on_demand(*choices[at])
+        best = fleet if best is None or fleet.cost < best.cost else best
+    assert best is not None
+    return best
+
+
+def reserved_for_peak(candidate: Candidate, forecast: Forecast, overprovision: float) -> Fleet | None:
+    """The peak plus a margin under the cheapest commitments, renewed at expiry (strategy SR); None without offers."""
+    if not candidate.commitments:
+        return None
+    units = instances_needed(forecast.cores, forecast.memory, candidate)
+    count = int(np.ceil(int(units.max()) * (1 + overprovision) - 1e-9))
+    return _with_holdings(candidate, forecast, units, fill(candidate.commitments, count, forecast.hours))
+
+
+def static_hybrid(candidate: Candidate, forecast: Forecast) -> Fleet:
+    """One constant reserve from the break-even quantile of demand, renewed at expiry (the closed form)."""
+    units = instances_needed(forecast.cores, forecast.memory, candidate)
+    holdings = _by_level(level_costs(candidate, units, forecast), candidate.commitments, forecast.hours)
+    return _with_holdings(candidate, forecast, units, holdings)

@@ -1,0 +1,179 @@
+"""A fleet over the horizon: what is held under commitment, what is rented on demand, and what both cost."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.catalog.cover.sustained import charged_unit_hours
+from hcloud.catalog.quote import usage_cost
+from hcloud.model.catalog import Offer, SustainedUse
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.units import SECONDS_PER_HOUR
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Floats
+
+    Counts = NDArray[np.int64]
+
+SLACK = 1e-9  # a demand this little above a whole instance is rounding noise, not a reason for another instance
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """``count`` instances of a commitment, bought at ``start_hour`` of the horizon and paid for its whole term."""
+
+    offer: Offer
+    count: int
+    start_hour: int = 0
+
+    @property
+    def cost(self) -> Decimal:
+        """Dollars for the whole term of all instances: an unexpired term is charged in full."""
+        return self.offer.term_cost * self.count
+
+    def steps(self, forecast: Forecast) -> slice:
+        """The steps of the forecast that it covers."""
+        first = self.start_hour * SECONDS_PER_HOUR // forecast.step_seconds
+        return slice(first, first + self.offer.term_hours * SECONDS_PER_HOUR // forecast.step_seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class Rental:
+    """Pay-as-you-go use of one offer: instance-hours used, instance-hours charged (fewer under a sustained-use
+    discount), and the most instances at once."""
+
+    offer: Offer
+    hours: Decimal
+    charged_hours: Decimal
+    peak: int
+
+    @property
+    def cost(self) -> Decimal:
+        """Dollars for all of it."""
+        return usage_cost(self.offer, self.charged_hours)
+
+
+@dataclass(frozen=True, slots=True)
+class Fleet:
+    """A way to serve the whole forecast; ``cost`` is exact, in dollars of the horizon."""
+
+    holdings: tuple[Holding, ...]
+    rentals: tuple[Rental, ...]
+
+    @property
+    def commitments_cost(self) -> Decimal:
+        """Dollars of all commitments, each for its whole term."""
+        return sum((h.cost for h in self.holdings), Decimal(0))
+
+    @property
+    def rentals_cost(self) -> Decimal:
+        """Dollars of all pay-as-you-go use."""
+        return sum((r.cost for r in self.rentals), Decimal(0))
+
+    @property
+    def cost(self) -> Decimal:
+        """Commitments in full plus usage."""
+        return self.commitments_cost + self.rentals_cost
+
+
+def instances_needed(cores: Floats, memory: Floats, candidate: Candidate) -> Counts:
+    """Whole instances of one type that cover vCPUs and GiB at every step."""
+    vcpus, gib = map(float, candidate.capacity)
+    load = np.maximum(cores / vcpus, memory / gib)
+    return np.ceil(np.maximum(load, 0.0) - SLACK).astype(np.int64)
+
+
+def cover(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> list[Counts]:
+    """Whole instances of each type that cover every step at least on-demand cost, mixing at most two types a step.
+
+    Two types suffice for the fractional optimum (a basic solution of two constraints); of each pair the fractional
+    count of the first is rounded both ways and the second fills up.
+    """
+    best_cost = np.full(len(cores), np.inf)
+    best = [np.zeros(len(cores), dtype=np.int64) for _ in candidates]
+    for counts in _choices(cores, memory, candidates):
+        cost = sum((n * float(candidates[i].on_demand.hourly) for i, n in counts.items()), np.zeros(len(cores)))
+        better = cost < best_cost - SLACK
+        best_cost = np.where(better, cost, best_cost)
+        for i, n in enumerate(best):
+            best[i] = np.where(better, counts.get(i, np.int64(0)), n)
+    return best
+
+
+def _choices(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> list[dict[int, Counts]]:
+    """Every single type, then every pair with the first type's fractional share rounded down and up."""
+    choices = [{i: instances_needed(cores, memory, c)} for i, c in enumerate(candidates)]
+    for i, j in itertools.combinations(range(len(candidates)), 2):
+        (a, a_gib), (b, b_gib) = candidates[i].capacity, candidates[j].capacity
+        determinant = float(a * b_gib - b * a_gib)
+        if determinant == 0:
+            continue
+        share = (cores * float(b_gib) - memory * float(b)) / determinant
+        for first in (np.floor(share), np.ceil(share)):
+            n = np.maximum(first, 0).astype(np.int64)
+            left_cores, left_memory = cores - n * float(a), memory - n * float(a_gib)
+            choices.append({i: n, j: instances_needed(left_cores, left_memory, candidates[j])})
+    return choices
+
+
+def rent(candidate: Candidate, counts: Counts, forecast: Forecast) -> Rental:
+    """The on-demand use of ``counts`` instances step by step."""
+    hours = _hours(int(counts.sum()), forecast)
+    charged = hours if candidate.sustained is None else _sustained_hours(counts, forecast, candidate.sustained)
+    return Rental(candidate.on_demand, hours, charged, int(counts.max(initial=0)))
+
+
+def _hours(instance_steps: int, forecast: Forecast) -> Decimal:
+    return Decimal(instance_steps) * forecast.step_seconds / SECONDS_PER_HOUR
+
+
+def _sustained_hours(counts: Counts, forecast: Forecast, rule: SustainedUse) -> Decimal:
+    """List-price hours under sustained use, month by month; types of one series are not pooled, which Google would."""
+    charged = Decimal(0)
+    months = forecast.months
+    for month in range(int(months[-1]) + 1):
+        values, steps = np.unique(counts[months == month], return_counts=True)
+        levels = {Decimal(int(v)): _hours(int(n), forecast) for v, n in zip(values, steps, strict=True)}
+        charged += charged_unit_hours(levels, rule)
+    return charged
+
+
+def steps_at_or_above(counts: Counts) -> Counts:
+    """Entry k-1 is the number of steps with at least k instances, for k = 1 .. peak."""
+    histogram = np.bincount(counts)
+    return np.asarray(histogram[::-1].cumsum()[::-1][1:], dtype=np.int64)
+
+
+def serve(forecast: Forecast, candidates: Sequence[Candidate], holdings: Sequence[Holding]) -> Fleet:
+    """The fleet that runs the holdings' instances first and rents the rest on demand, step by step.
+
+    A holding counts for the candidate of its own instance type; a holding of another type is an error (KeyError).
+    """
+    counts = rented_counts(forecast, candidates, holdings)
+    rentals = tuple(rent(c, n, forecast) for c, n in zip(candidates, counts, strict=True) if n.any())
+    return Fleet(tuple(holdings), rentals)
+
+
+def rented_counts(forecast: Forecast, candidates: Sequence[Candidate], holdings: Sequence[Holding]) -> list[Counts]:
+    """Instances of each candidate on demand at every step, beside those that are held."""
+    held = {c.on_demand.key.instance_type: np.zeros(len(forecast), dtype=np.int64) for c in candidates}
+    for holding in holdings:
+        held[holding.offer.key.instance_type][holding.steps(forecast)] += holding.count
+    if len(candidates) == 1:
+        needed = instances_needed(forecast.cores, forecast.memory, candidates[0])
+        return [np.maximum(needed - held[candidates[0].shape.name], 0)]
+    cores, memory = forecast.cores.copy(), forecast.memory.copy()
+    for candidate in candidates:
+        vcpus, gib = candidate.capacity
+        cores -= held[candidate.shape.name] * float(vcpus)
+        memory -= held[candidate.shape.name] * float(gib)
+    return cover(np.maximum(cores, 0.0), np.maximum(memory, 0.0), candidates)

@@ -1,0 +1,45 @@
+"""How much history a term deserves before it is bought, and what a plan that rests on less says first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+from hcloud.model.plans.plan import History
+from hcloud.planning.fleets.fleet import Holding
+from hcloud.planning.settings import HistorySettings
+from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, cents, counted, format_duration, format_money, format_span
+
+
+def history_of(hours: float, holdings: Sequence[Holding], rule: HistorySettings) -> History | None:
+    """The hours of the trace beside what the longest term among the holdings deserves; None where nothing is bought.
+
+    The dollars are those of the terms that deserve more than there is.
+    """
+    if not holdings:
+        return None
+    years = max(h.offer.term_hours for h in holdings) // HOURS_PER_YEAR
+    short = [h for h in holdings if hours < rule.least_hours(h.offer.term_hours // HOURS_PER_YEAR)]
+    upfront = sum((h.offer.upfront * h.count for h in short), Decimal(0))
+    total = sum((h.cost for h in short), Decimal(0))
+    return History(round(hours, 3), years, rule.least_hours(years), not short, cents(upfront), cents(total))
+
+
+def said_of_history(history: History | None) -> tuple[str, ...]:
+    """The warning about too short a history, or nothing."""
+    if history is None or history.is_enough:
+        return ()
+    years = counted(history.term_years, "year")
+    key = "planning.history_1y" if history.term_years == 1 else "planning.history_3y"
+    return (
+        f"{format_span(history.hours * SECONDS_PER_HOUR)} of history is too little to commit "
+        f"{format_money(history.committed)} for {years} ({_due(history)}): measure at least "
+        f"{format_duration(history.least_hours * SECONDS_PER_HOUR)} before you buy ({key})",
+    )
+
+
+def _due(history: History) -> str:
+    """What of it is due upfront."""
+    if history.upfront == history.committed:
+        return "all of it upfront"
+    return f"{format_money(history.upfront)} upfront" if history.upfront else "nothing upfront"

@@ -1,0 +1,135 @@
+"""What a plan may count in, each with the demand as its machines see it: less what is owned, with the gaps of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from hcloud.errors import EvidenceError
+from hcloud.model.plans.plan import Refusal
+from hcloud.model.workload import Demand
+from hcloud.planning.fleets.apart import Leanest
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.fleets.owned import Owned, use_first, without_spot
+from hcloud.planning.fleets.sizes import LARGEST, Ladder, Unit, units_of
+from hcloud.planning.forecasting.forecast import Forecast, stretch
+from hcloud.planning.forecasting.packing import Machines, Packed, Running, misfit, packed, with_gaps
+from hcloud.planning.settings import PlanSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Demand that nothing owned serves (``whole``), divided into what is planned for and what spot takes."""
+
+    whole: Forecast
+    planned: Forecast
+    spot: Forecast
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A type to count in with its larger sizes, and the demand for such machines, before and after it is divided."""
+
+    unit: Unit
+    demanded: Forecast
+    parts: Parts
+
+    @property
+    def candidate(self) -> Candidate:
+        """The type."""
+        return self.unit.candidate
+
+    @property
+    def ladder(self) -> Ladder:
+        """The type and its larger sizes."""
+        return self.unit.ladder
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The demand that a plan is made for, with its jobs where some of them cannot be split, and how lean they are."""
+
+    demand: Demand
+    settings: PlanSettings
+    owned: Sequence[Owned]
+    running: Running | None = None
+    leanest: Leanest | None = None
+    known: dict[Machines, Packed] = field(default_factory=dict)
+
+
+def divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> Parts:
+    """Demand less what is owned, and that in two."""
+    whole = use_first(demanded, owned)
+    return Parts(whole, *without_spot(whole, settings.spot_share_of_batch))
+
+
+def find_options(candidates: Sequence[Candidate], asked: Asked) -> tuple[tuple[Option, ...], tuple[Refusal, ...]]:
+    """The types worth counting in, and those too small for a job that cannot be split.
+
+    Raises EvidenceError where a job fits no machine that is allowed.
+    """
+    plain = stretch(asked.demand, asked.settings.outlook)
+    options: list[Option] = []
+    refused: list[Refusal] = []
+    too_large = 0
+    for unit in units_of(candidates, asked.settings.size_waste * float(np.mean(plain.cores))):
+        machines = _machines(unit)
+        row = None if asked.running is None else misfit(asked.running, machines)
+        if row is None:
+            machines = machines if asked.running is None else machines.for_jobs(asked.running)
+            options.append(_option(unit, machines, asked, plain))
+        else:
+            too_large = row
+            refused.append(Refusal(unit.candidate.address, f"no size of it holds {_named(asked, row)}"))
+    if not options and asked.running is not None:
+        raise EvidenceError(
+            f"{_named(asked, too_large)} fits no machine that is allowed, and it cannot be split",
+            hint="allow larger types (markets.vcpus, families), or say that jobs can be split: --divisible all",
+        )
+    return tuple(options), tuple(refused)
+
+
+def _machines(unit: Unit) -> Machines:
+    sizes = tuple(float(c.capacity[0]) for c in unit.ladder)
+    vcpus, gib = map(float, unit.candidate.capacity)
+    return Machines(sizes, gib / vcpus, LARGEST * sizes[0] / float(unit.candidate.shape.vcpus))
+
+
+def _option(unit: Unit, machines: Machines, asked: Asked, plain: Forecast) -> Option:
+    demanded, largest = plain, machines.enough
+    if asked.running is not None:
+        gaps = asked.known.get(machines) or packed(asked.running, asked.demand, machines)
+        asked.known[machines], largest = gaps, gaps.largest
+        if gaps.extra.any():
+            demanded = stretch(with_gaps(asked.demand, gaps, machines.gib_per_vcpu), asked.settings.outlook)
+    ladder = (unit.candidate, *(c for c in unit.ladder[1:] if float(c.capacity[0]) <= largest))
+    return Option(replace(unit, ladder=ladder), demanded, divide(demanded, asked.settings, asked.owned))
+
+
+def _named(asked: Asked, row: int) -> str:
+    running = asked.running
+    assert running is not None
+    return f"job {running.name(row)} ({running.cores[row]:g} vCPU, {running.memory[row]:g} GiB)"
+
+
+def together(options: Sequence[Option], asked: Asked) -> Option:
+    """The demand for machines of several types: as the type with the larger gaps sees it, at each step."""
+    first = options[0]
+    demanded = replace(
+        first.demanded,
+        cores=np.maximum.reduce([o.demanded.cores for o in options]),
+        memory=np.maximum.reduce([o.demanded.memory for o in options]),
+    )
+    return Option(first.unit, demanded, divide(demanded, asked.settings, asked.owned))
+
+
+def plain_parts(asked: Asked) -> Parts:
+    """The demand as it would be if every job could be split."""
+    return divide(stretch(asked.demand, asked.settings.outlook), asked.settings, asked.owned)
+
+
+def ladders_of(options: Sequence[Option]) -> Mapping[str, Ladder]:
+    """The sizes of each type by its address."""
+    return {o.candidate.address: o.ladder for o in options}

@@ -1,0 +1,174 @@
+"""Sizes of a family: which one a plan counts in, and the machines that so many of them are bought and rented as."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from hcloud.catalog.flexibility import covers_all_sizes
+from hcloud.model.catalog import Offer
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.fleets.fleet import Fleet, Holding, Rental, rent, rented_counts
+from hcloud.planning.forecasting.forecast import Forecast
+
+if TYPE_CHECKING:
+    from hcloud.planning.fleets.fleet import Counts
+
+ROUNDING = 0.002  # ours: prices of sizes differ by no more where upfront payments are rounded to dollars
+LARGEST = 16  # ours, from HCloud section 8.3.1: servers of 16 vCPUs, larger ones only where a job needs them
+
+Ladder = tuple[Candidate, ...]
+"""A type and the larger sizes of it whose price is proportional, smallest first: so many of the first cost, and serve,
+what fewer of the others do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A type that a plan counts in, its ladder, and by what fraction at most a size it stands for is priced lower."""
+
+    ladder: Ladder
+    excess: float = 0.0
+
+    @property
+    def candidate(self) -> Candidate:
+        """The type itself."""
+        return self.ladder[0]
+
+
+def units_of(candidates: Sequence[Candidate], waste_vcpus: float) -> tuple[Unit, ...]:
+    """The types worth counting in: of each family and GiB per vCPU in a region the smallest size, and others only where
+    it is not as cheap.
+
+    Instances are whole, which wastes half of one in the mean: sizes are no smaller than it takes to waste
+    ``waste_vcpus`` (so that a large fleet is not counted in small machines), nor larger than ``LARGEST`` by that rule.
+    """
+    found: list[Unit] = []
+    for sizes in _lines(candidates):
+        fine = [c for c in sizes if c.shape.vcpus <= min(2 * waste_vcpus, LARGEST)]
+        priced = [_Priced.of(c) for c in sizes[max(len(fine) - 1, 0) :]]
+        excesses = [_replaced_by(p, priced[:at]) for at, p in enumerate(priced)]
+        kept = [p.candidate for p, excess in zip(priced, excesses, strict=True) if excess is None]
+        most = max((x for x in excesses if x is not None), default=0.0)
+        found += [Unit(_ladder(c, [p.candidate for p in priced]), max(most, 0.0)) for c in kept]
+    return tuple(found)
+
+
+def _lines(candidates: Sequence[Candidate]) -> list[list[Candidate]]:
+    """The candidates of one family, region and GiB per vCPU, smallest first."""
+
+    def line(c: Candidate) -> tuple[str, str, str, float]:
+        key, shape = c.on_demand.key, c.shape
+        return key.provider, key.region, shape.family, round(float(shape.memory_gib / shape.vcpus), 2)
+
+    ordered = sorted(candidates, key=lambda c: (line(c), c.shape.vcpus, c.on_demand.hourly, c.address))
+    return [list(group) for _, group in itertools.groupby(ordered, key=line)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Priced:
+    """A candidate with its cheapest price by term in hours (0: on demand), and those that do not run out."""
+
+    candidate: Candidate
+    cheapest: Mapping[int, float]
+    unlimited: Mapping[int, float]
+
+    @classmethod
+    def of(cls, candidate: Candidate) -> _Priced:
+        terms = [(o.term_hours, float(o.term_cost), o.remaining) for o in candidate.commitments]
+        rented = {0: float(candidate.on_demand.hourly)}
+        dearest_first = sorted(terms, key=lambda t: -t[1])
+        return cls(
+            candidate,
+            rented | {hours: cost for hours, cost, _ in dearest_first},
+            rented | {hours: cost for hours, cost, left in dearest_first if left is None},
+        )
+
+
+def _replaced_by(size: _Priced, smaller: Sequence[_Priced]) -> float | None:
+    """By what fraction some smaller size costs more for the same capacity at most, where that is no more than rounding;
+    None where no size replaces this one."""
+    excesses = (_excess(small, size) for small in smaller)
+    return min((x for x in excesses if x <= ROUNDING), default=None)
+
+
+def _excess(small: _Priced, large: _Priced) -> float:
+    """By what fraction at most the small size is dearer for what the large one serves, on demand or committed."""
+    pairs = zip(large.candidate.capacity, small.candidate.capacity, strict=True)
+    count = math.ceil(max(mine / its for mine, its in pairs))
+    costs = [(small.unlimited.get(term, math.inf) * count, cost) for term, cost in large.cheapest.items()]
+    return max(mine / its if its else math.inf for mine, its in costs) - 1
+
+
+def _ladder(unit: Candidate, sizes: Sequence[Candidate]) -> Ladder:
+    return (unit, *(c for c in sizes if c.shape.vcpus > unit.shape.vcpus and _is_proportional(unit, c)))
+
+
+def _is_proportional(unit: Candidate, size: Candidate) -> bool:
+    """Whether the size is so many units in vCPUs, in GiB and, but for rounding, in every price the unit has, and is
+    covered by every commitment to the unit."""
+    count = size.shape.vcpus / unit.shape.vcpus
+    if count != int(count) or size.shape.memory_gib != unit.shape.memory_gib * count:
+        return False
+    pairs = [(unit.on_demand.hourly, size.on_demand.hourly)]
+    for offer in unit.commitments:
+        if not covers_all_sizes(offer.key, unit.shape.family):
+            return False
+        same = _same_offer(offer, size)
+        if same is None or same.remaining is not None or offer.remaining is not None:
+            return False
+        pairs.append((offer.term_cost, same.term_cost))
+    return all(abs(float(its - mine * count)) <= float(mine * count) * ROUNDING for mine, its in pairs)
+
+
+def _same_offer(offer: Offer, size: Candidate) -> Offer | None:
+    key = replace(offer.key, instance_type=size.shape.name)
+    return next((o for o in size.commitments if o.key == key), None)
+
+
+def stated(fleet: Fleet, types: Sequence[Candidate], ladders: Mapping[str, Ladder], forecast: Forecast) -> Fleet:
+    """The fleet in as few machines as there can be: every purchase, and what is rented at each step, in the largest
+    sizes of its ladder that fit into it."""
+    if all(len(ladders[c.address]) == 1 for c in types):
+        return fleet
+    known = {c.shape.name: ladders[c.address] for c in types}
+    holdings = [part for h in fleet.holdings for part in _bought(h, known[h.offer.key.instance_type])]
+    rented = {r.offer.key: r for r in fleet.rentals}
+    counted = zip(types, rented_counts(forecast, types, fleet.holdings), strict=True)
+    rentals = [
+        _charged_alike(rent(size, number, forecast), rented[c.on_demand.key])
+        for c, counts in counted
+        for size, number in _split(counts, ladders[c.address])
+        if number.any()
+    ]
+    return Fleet(tuple(holdings), tuple(rentals))
+
+
+def _bought(holding: Holding, ladder: Ladder) -> Iterator[Holding]:
+    left = holding.count
+    for size, of in _steps(ladder):
+        number, left = divmod(left, of)
+        offer = holding.offer if of == 1 else _same_offer(holding.offer, size)
+        if number and offer:
+            yield Holding(offer, number, holding.start_hour)
+
+
+def _steps(ladder: Ladder) -> Iterator[tuple[Candidate, int]]:
+    """The sizes, largest first, each with the units it is."""
+    return ((size, int(size.shape.vcpus / ladder[0].shape.vcpus)) for size in reversed(ladder))
+
+
+def _split(counts: Counts, ladder: Ladder) -> Iterator[tuple[Candidate, Counts]]:
+    for size, of in _steps(ladder):
+        number = counts // of
+        counts = counts - number * of
+        yield size, number
+
+
+def _charged_alike(rental: Rental, whole: Rental) -> Rental:
+    """A part of what is rented with the sustained-use discount of all of it: a series earns that whatever its sizes."""
+    if whole.charged_hours == whole.hours:
+        return replace(rental, charged_hours=rental.hours)
+    return replace(rental, charged_hours=rental.hours * whole.charged_hours / whole.hours)

@@ -1,0 +1,183 @@
+"""What jobs need by their application's estimate, instead of what is asked for them: size and interference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hcloud.model.measured.profile import RESOURCES, UNKNOWN_SCORE, Aspect, Estimate, Predicted, Profile, size_of
+from hcloud.model.workload import Jobs, Modelled
+from hcloud.policy.quality import SCALE, encode, leading
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from hcloud.model.workload import Floats
+
+KEPT = 0.95
+"""Share of the performance at the size asked for that a smaller one must keep (the thesis' quality of service)."""
+HIGHEST = 99
+UNKNOWN_ERROR = HIGHEST / math.sqrt(12)
+"""Standard deviation in points of a score that nothing is known about: any is as likely as any other."""
+_SIGMAS = 1.96
+"""Half of a 95 % interval in standard deviations."""
+KEY, NO_PROFILE = "profiles.folder", "no profile, so as asked for"
+
+
+class SizePoint(NamedTuple):
+    """A size (vCPUs, GiB; 0 GiB: memory was not limited) with the performance predicted there (more is better) and the
+    least that is certain."""
+
+    vcpus: float
+    gib: float
+    performance: float
+    certain: float
+    measured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one application's jobs need: its sizes by rising vCPUs, its interference vector (0..99 in the order of
+    RESOURCES; None where nothing is known) with the standard deviation of each entry in points, its performance by
+    instance type (more is better), and what each rests on, for people."""
+
+    app: str
+    sizes: tuple[SizePoint, ...]
+    vector: tuple[int, ...] | None
+    types: Mapping[str, float]
+    because: str
+    errors: tuple[float, ...] = ()
+
+    @property
+    def quality(self) -> int | None:
+        """Q_T, the quality of resources it needs, by its two leading digits (0..9999; thesis §8.3.3)."""
+        return None if self.vector is None else leading(encode(np.array(self.vector))[0])
+
+
+def need_of(profile: Profile, estimate: Estimate) -> Need:
+    """What follows from a profile and its estimate; of an aspect the estimate abstains from only what was measured
+    counts."""
+    known = {aspect: _known(profile, estimate, aspect) for aspect in Aspect}
+    sizes = _sizes(known[Aspect.SCALE_UP], rising=profile.metric.rising)
+    scores = _scores(known[Aspect.TOLERATED], known[Aspect.CAUSED])
+    types = {c: _performance(p, rising=profile.metric.rising)[0] for c, p in known[Aspect.TYPES].items()}
+    vector = tuple(score for score, _ in scores) or None
+    return Need(profile.app, sizes, vector, types, _because(profile), tuple(error for _, error in scores))
+
+
+def _known(profile: Profile, estimate: Estimate, aspect: Aspect) -> Mapping[str, Predicted]:
+    """The columns of an aspect: what is predicted, and over it what was measured."""
+    row = estimate.rows.get(aspect)
+    measured = {c: Predicted(m.value, m.low, m.high, True) for c, m in profile.entries.get(aspect, {}).items()}
+    return {**(row.columns if row else {}), **measured}
+
+
+def _sizes(columns: Mapping[str, Predicted], *, rising: bool) -> tuple[SizePoint, ...]:
+    points = []
+    for name, predicted in columns.items():
+        if (size := size_of(name)) is not None:
+            best, least = _performance(predicted, rising=rising)
+            points.append(SizePoint(size[0], size[1] or 0.0, best, least, predicted.measured))
+    return tuple(sorted(points))
+
+
+def _performance(predicted: Predicted, *, rising: bool) -> tuple[float, float]:
+    """The value and the worse end of its interval, as more is better; a measurement is taken at its word."""
+    worse = predicted.value if predicted.measured else predicted.low if rising else predicted.high
+    return (predicted.value, worse) if rising else (1 / predicted.value, 1 / worse)
+
+
+def _scores(tolerated: Mapping[str, Predicted], caused: Mapping[str, Predicted]) -> list[tuple[int, float]]:
+    """What it bears badly or presses on, whichever is more, with its standard deviation: the vector stands for both
+    (thesis §8.3.3)."""
+    if not tolerated and not caused:
+        return []
+    scores = []
+    for resource in RESOURCES:
+        known = [(100 - tolerated[resource].value, tolerated[resource])] if resource in tolerated else []
+        known += [(caused[resource].value, caused[resource])] if resource in caused else []
+        score, of = max(known, key=itemgetter(0)) if known else (UNKNOWN_SCORE, None)
+        error = (of.high - of.low) / (2 * _SIGMAS) if of else UNKNOWN_ERROR
+        scores.append((min(max(round(score), 0), HIGHEST), min(error, UNKNOWN_ERROR)))
+    return scores
+
+
+def _because(profile: Profile) -> str:
+    """The measurements that an estimate of this application rests on."""
+    parts = [
+        f"{aspect} {', '.join(columns)}"
+        for aspect, columns in ((a, profile.entries.get(a, {})) for a in Aspect)
+        if columns
+    ]
+    days = [m.at.date() for columns in profile.entries.values() for m in columns.values()]
+    when = f", measured until {max(days)}" if days else ""
+    return "; ".join(parts) + when
+
+
+def size_needed(need: Need, cores: float, gib: float) -> SizePoint | None:
+    """The smallest known size that keeps 95 % of the performance at the size asked for; None to leave the request.
+
+    Only sizes within the request are taken. A request above every known size is only cut where the curve has become
+    flat before: how it goes on is not known. Where memory was not limited it stays as asked for.
+    """
+    within = [p for p in need.sizes if p.vcpus <= cores and p.gib <= gib]
+    if not within:
+        return None
+    best = max(p.performance for p in within)
+    enough = [p for p in within if p.certain >= KEPT * best]
+    most = max(p.gib for p in need.sizes)
+    exceeds = cores > max(p.vcpus for p in need.sizes) or (most > 0 and gib > most)
+    largest = max(p.vcpus for p in within)
+    if not enough or (exceeds and all(p.vcpus == largest for p in enough)):
+        return None
+    smallest = min(enough, key=lambda p: (p.vcpus, p.gib))
+    return None if (smallest.vcpus, smallest.gib or gib) == (cores, gib) else smallest
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Jobs at the size they need; how many are of a known application, and the applications that are not known."""
+
+    jobs: Jobs
+    profiled: int
+    unprofiled: tuple[str, ...]
+
+
+def fit_jobs(jobs: Jobs, needs: Sequence[Need]) -> Fitted:
+    """Every job of a known application at the size it needs and with its vector; the others stay at their request."""
+    by_name = {need.app: need for need in needs}
+    cores, memory = jobs.cores.copy(), jobs.memory.copy()
+    modelled = []
+    for code, name in enumerate(jobs.apps):
+        if name in by_name:
+            rows = np.flatnonzero(jobs.app == code)
+            changes = list(_resized(by_name[name], jobs, rows, (cores, memory)))
+            said = ", ".join(changes) if changes else "sizes as asked for"
+            if (quality := by_name[name].quality) is not None:
+                said += f", Q_T {quality / SCALE:.2f}"
+            modelled.append(Modelled(name, f"{said}; from {by_name[name].because}", KEY))
+    known = np.isin(jobs.app, [c for c, n in enumerate(jobs.apps) if n in by_name])
+    vectors = {n.app: n.vector for n in needs if n.vector is not None and n.app in jobs.apps}
+    errors = {n.app: n.errors for n in needs if n.app in vectors}
+    origin = replace(jobs.provenance, modelled=(*jobs.provenance.modelled, *modelled))
+    types = {n.app: n.types for n in needs if n.types and n.app in jobs.apps}
+    fitted = replace(jobs, cores=cores, memory=memory, vectors=vectors, vector_errors=errors)
+    fitted = replace(fitted, performance=types, provenance=origin)
+    return Fitted(fitted, int(known.sum()), tuple(n for n in jobs.apps if n not in by_name))
+
+
+def _resized(need: Need, jobs: Jobs, rows: NDArray[np.intp], target: tuple[Floats, Floats]) -> Iterator[str]:
+    """Write the sizes that some rows need into ``target``; what was changed, for people."""
+    asked = np.column_stack((jobs.cores[rows], jobs.memory[rows]))
+    for cores, gib in np.unique(asked, axis=0).tolist():
+        point = size_needed(need, cores, gib)
+        if point is not None:
+            chosen = rows[(asked == (cores, gib)).all(axis=1)]
+            target[0][chosen], target[1][chosen] = point.vcpus, point.gib or gib
+            how = "measured" if point.measured else "predicted"
+            yield f"{len(chosen):,} from {cores:g} to {point.vcpus:g} vCPU ({how})"

@@ -1,0 +1,208 @@
+"""Which part of a trace is evidence of demand: filling at its beginning and draining at its end are not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from hcloud.errors import UsageError
+from hcloud.model.workload import Demand, Jobs, Window, WindowRule, Workload
+from hcloud.planning.forecasting.demand import demand_of
+from hcloud.units import SECONDS_PER_HOUR, format_span
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
+DAY = 86_400
+FINE = 300
+TURNED_OVER = 0.5  # ours: jobs come and go where more than half of the vCPUs do so within the trace
+MAJOR = 0.5  # ours: what runs on outside a window is a major part where it is half of the window's mean demand
+STILL_RUNNING = 0.1  # ours: standing jobs count for as long as this share of them runs,
+LEAST_PART = 0.5  # ours: and for all of the trace where that is less than half of it
+NEGLIGIBLE = 0.01  # ours: less of a trace than this, or an hour, is neither cut off nor missing to a whole day
+OUTSIDE = "outside the window"
+RAN_IN = "began before the window: counted from its start"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedWindow:
+    """What the user says: from ``start`` to ``end`` (None: as the trace has it), or the ``last`` seconds of it."""
+
+    text: str
+    start: float | None = None
+    end: float | None = None
+    last: float | None = None
+
+
+def window_of(workload: Workload) -> Window:
+    """The part of a workload that counts: what is stated, else what its jobs show.
+
+    Before the first job ends the trace only fills, after the last one is submitted it only drains: neither says what is
+    in use. So the window begins a typical gap between submissions before the first end, and ends that gap after the
+    last submission, within the trace. Where most jobs outlast the submissions, or what runs on outside is a major part
+    of the demand for longer than the window, the jobs are a list of what stands: then all of the trace counts but for
+    ends in which less than a tenth of it runs.
+    """
+    if workload.window is not None:
+        return workload.window
+    if isinstance(workload, Demand):
+        end = workload.start + workload.step_seconds * len(workload)
+        return Window(workload.start, end, workload.start, end, WindowRule.WHOLE)
+    if not len(workload):
+        return Window(0.0, 0.0, 0.0, 0.0, WindowRule.WHOLE)
+    window = window_shown(Course(workload.submit, workload.submit + workload.duration, workload.cores))
+    recorded = workload.recorded_until
+    if recorded is None or recorded <= window.start:
+        return window
+    return replace(window, end=recorded, rule=WindowRule.TRACE)
+
+
+class Course(NamedTuple):
+    """When jobs came (in this order) and ended, in seconds, and the vCPUs that each took; one job at the least."""
+
+    submit: Floats
+    ends: Floats
+    cores: Floats
+
+
+def window_shown(course: Course) -> Window:
+    """From when to when jobs show what is in use, as :func:`window_of` says."""
+    first, last = float(course.submit[0]), float(course.ends.max())
+    if _turns_over(course):
+        gap = _typical_gap(course)
+        end = min(float(course.submit[-1]) + gap, last)
+        start = _begin(first, float(course.ends.min()) - gap, end)
+        end = _to_whole_days(start, end)
+        if not _outlasted(course, start, end):
+            return Window(start, end, first, last, WindowRule.ARRIVALS)
+    return Window(*_standing(course, last), first, last, WindowRule.STANDING)
+
+
+def demand_within(workload: Workload, step_seconds: int, window: Window) -> Demand:
+    """The demand of the window's steps: those that lie at least half in it, or any part of it where these hold nothing;
+    a step outside the trace counts as no demand."""
+    demand = demand_of(workload, step_seconds)
+    begin, end = ((at - demand.start) / step_seconds for at in (window.start, window.end))
+    first, last = round(begin), round(end)
+    if last <= first or not demand.cores[max(first, 0) : max(last, 0)].any():
+        first, last = math.floor(begin), max(math.ceil(end), math.floor(begin) + 1)
+    ahead, behind = max(-first, 0), max(last - len(demand), 0)
+
+    def part(column: Floats) -> Floats:
+        inside = column[max(first, 0) : max(last, 0)]
+        return np.pad(inside, (ahead, behind)) if ahead or behind else inside
+
+    return replace(
+        demand,
+        start=demand.start + first * step_seconds,
+        cores=part(demand.cores),
+        memory=part(demand.memory),
+        batch_cores=part(demand.batch_cores),
+        window=window,
+    )
+
+
+def restricted(workload: Workload, asked: AskedWindow) -> Workload:
+    """The workload as it is in the window that is asked for; what began before it counts from its start on.
+
+    Raises UsageError where the trace has nothing in it.
+    """
+    known = window_of(workload)
+    end = known.end if asked.end is None else asked.end
+    start = known.start if asked.start is None else asked.start
+    if asked.last is not None:
+        start = max(end - asked.last, known.first)
+    window = Window(start, end, known.first, known.last, WindowRule.ASKED)
+    if not (start < end and start < known.last and end > known.first):
+        raise UsageError(
+            f"the window {asked.text} is empty: the trace runs from {known.first:.0f} s to {known.last:.0f} s, over"
+            f" {format_span(known.last - known.first)}",
+            hint="write START..END in the trace's seconds or as ISO 8601 times, or a duration, for example 14d",
+        )
+    if isinstance(workload, Jobs):
+        return _jobs_within(workload, window)
+    return demand_within(workload, workload.step_seconds, window)
+
+
+def _jobs_within(jobs: Jobs, window: Window) -> Jobs:
+    ends = jobs.submit + jobs.duration
+    kept = np.flatnonzero((jobs.submit < window.end) & (ends > window.start))
+    if not len(kept):
+        raise UsageError(f"no job runs in the window from {window.start:.0f} s to {window.end:.0f} s")
+    chosen = jobs.at(kept)
+    submit = np.maximum(chosen.submit, window.start)
+    ran_in = int(np.count_nonzero(chosen.submit < window.start))
+    gone = len(jobs) - len(kept)
+    origin = jobs.provenance
+    return replace(
+        chosen,
+        submit=submit,
+        duration=np.where(chosen.submit < window.start, ends[kept] - window.start, chosen.duration),
+        provenance=replace(
+            origin,
+            left_out={**origin.left_out, OUTSIDE: gone} if gone else origin.left_out,
+            repaired={**origin.repaired, RAN_IN: ran_in} if ran_in else origin.repaired,
+        ),
+        window=window,
+    )
+
+
+def _turns_over(course: Course) -> bool:
+    """Whether jobs come and go within the trace: most vCPUs are free again at the last submission, and most are asked
+    for after the first end."""
+    submit, ends, cores = course
+    freed, came = float(cores[ends <= submit[-1]].sum()), float(cores[submit >= ends.min()].sum())
+    return min(freed, came) > TURNED_OVER * float(cores.sum())
+
+
+def _typical_gap(course: Course) -> float:
+    """The time between submissions that a random moment lies in: half of the time from the first end to the last
+    submission is in longer gaps. Jobs that come by the hour in bursts have an hour, not the seconds within a burst; a
+    day at the most."""
+    later = course.submit[course.submit >= course.ends.min()]
+    gaps = np.sort(np.diff(later if len(later) > 1 else course.submit))
+    past = np.cumsum(gaps)
+    return min(float(gaps[int(np.searchsorted(past, past[-1] / 2))]), float(DAY)) if len(gaps) else 0.0
+
+
+def _begin(first: float, filled: float, end: float) -> float:
+    """When the trace is filled, or its first submission where hardly anything lies between."""
+    return filled if filled - first > _negligible(end - first) else first
+
+
+def _negligible(span: float) -> float:
+    return max(SECONDS_PER_HOUR if span >= DAY else FINE, NEGLIGIBLE * span)
+
+
+def _to_whole_days(begin: float, end: float) -> float:
+    """The end of the last day where hardly anything is missing to it, whether or not something still runs: only whole
+    weeks are planned for."""
+    whole = begin + math.ceil((end - begin) / DAY) * DAY
+    return whole if whole <= end + _negligible(end - begin) else end
+
+
+def _outlasted(course: Course, start: float, end: float) -> bool:
+    """Whether a major part of the window's demand runs on after it, or ran before it, for longer than it lasts."""
+    submit, ends, cores = course
+    inside = np.clip(np.minimum(ends, end) - np.maximum(submit, start), 0.0, None)
+    least, longest = MAJOR * float(np.dot(inside, cores)) / (end - start), end - start
+    later = float(cores[(ends > end + longest) & (submit <= end)].sum())
+    earlier = float(cores[(submit <= start - longest) & (ends > start)].sum())
+    return max(later, earlier) >= least
+
+
+def _standing(course: Course, last: float) -> tuple[float, float]:
+    """From when and until when at least a tenth of the jobs run that run together: before the first end, and at the
+    last submission; from the first submission to the last end where that is too little of the trace."""
+    submit, ends, cores = course
+    begun = np.cumsum(cores[submit < ends.min()])
+    start = float(submit[int(np.argmax(begun >= STILL_RUNNING * begun[-1]))])
+    running = np.flatnonzero(ends > submit[-1])
+    order = running[np.argsort(ends[running], kind="stable")]
+    left = np.cumsum(cores[order][::-1])[::-1]
+    end = float(ends[order[int(np.flatnonzero(left >= STILL_RUNNING * left[0])[-1])]])
+    first = float(submit[0])
+    return (start, end) if end - start >= LEAST_PART * (last - first) else (first, last)

@@ -1,0 +1,1 @@
+"""Rules that a plan has to keep, checked one by one."""

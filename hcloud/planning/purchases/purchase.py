@@ -1,0 +1,189 @@
+"""From a plan and what is held already to what is still to be bought; existing commitments are used up first."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from decimal import Decimal
+
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
+from hcloud.model.holdings.purchase import Need, PurchaseItem, PurchasePlan, Wanted, snapshot
+from hcloud.model.plans.plan import OWNED, MixLine, Plan
+from hcloud.planning.purchases.gates import checked_count, checked_dollars
+from hcloud.units import HOURS_PER_YEAR, plain, rate
+
+EXPIRING = timedelta(days=30)  # ours: what ends within a month is shown
+SOON_HOURS = 24  # ours: what a plan wants within its first day is bought now
+KEY_DIGITS = 32
+_STANDING = ("pending", "queued", "active", "unknown")
+
+Pool = tuple[str, str]
+
+
+def wanted_of(plan: Plan) -> tuple[Wanted, ...]:
+    """The commitments that a plan asks for, in its order, with those that begin later bearing their day.
+
+    Raises InputError for a quantity that cannot be bought.
+    """
+    return tuple(_wanted(line, plan.generated_at) for line in plan.purchases)
+
+
+def _wanted(line: MixLine, begins: datetime) -> Wanted:
+    spends = line.option.is_spend_based
+    dollars = line.total / (line.term_years * HOURS_PER_YEAR) if spends and line.term_years else None
+    return Wanted(
+        address=line.address,
+        cloud=str(line.provider),
+        region=line.region,
+        instance_type=line.instance_type,
+        option=line.option,
+        term_years=line.term_years,
+        payment=line.payment,
+        count=0 if spends else checked_count(line.count, line.address),
+        dollars_per_hour=checked_dollars(rate(dollars), line.address) if dollars is not None else None,
+        total=line.total,
+        upfront=line.upfront,
+        break_even=line.break_even,
+        starts=begins + timedelta(hours=line.starts_hour) if line.starts_hour >= SOON_HOURS else None,
+        derived=line.derived,
+    )
+
+
+def is_standing(commitment: Commitment, at: datetime) -> bool:
+    """Whether it covers use now or soon; of an unknown state is not ended."""
+    return commitment.state in _STANDING and (commitment.ends is None or commitment.ends > at)
+
+
+def held_quantity(commitment: Commitment) -> Decimal:
+    """Instances, or the dollars an hour that a spend-based one commits to."""
+    if not commitment.option.is_spend_based:
+        return Decimal(commitment.count)
+    hours = commitment.term_years * HOURS_PER_YEAR
+    return commitment.hourly + (commitment.upfront / hours if hours else Decimal(0))
+
+
+def pool_of(option: PurchaseOption, instance_type: str) -> Pool:
+    """What stands in for what: instances of a type under any instance-based option, dollars of the same kind of
+    savings plan (of the same family where it is bound to one)."""
+    if not option.is_spend_based:
+        return ("instances", instance_type)
+    family = instance_type.partition(".")[0] if option is PurchaseOption.INSTANCE_SAVINGS_PLAN else ""
+    return (str(option), family)
+
+
+def still_to_buy(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[Need, ...]:
+    """Every wanted commitment with what of it is held already.
+
+    What the plan counted as owned was used up by the plan itself; all else that stands in the cloud is used up here,
+    in the plan's order, whatever its term: nothing is bought beside it.
+    """
+    pools: dict[Pool, Decimal] = {}
+    for commitment in held:
+        if is_standing(commitment, at):
+            pool = pool_of(commitment.option, commitment.instance_type)
+            pools[pool] = pools.get(pool, Decimal(0)) + held_quantity(commitment)
+    for pool, quantity in owned_in(plan):
+        pools[pool] = max(pools.get(pool, Decimal(0)) - quantity, Decimal(0))
+    return tuple(_use_up(wanted_of(plan), pools))
+
+
+def _use_up(wanted: Sequence[Wanted], pools: dict[Pool, Decimal]) -> Iterator[Need]:
+    # What begins later renews or adds to what begins now: only the latter is covered by what is held now
+    for one in wanted:
+        pool = pool_of(one.option, one.instance_type)
+        used = min(pools.get(pool, Decimal(0)), one.quantity) if one.starts is None else Decimal(0)
+        pools[pool] = pools.get(pool, Decimal(0)) - used
+        yield Need(one, used)
+
+
+def owned_in(plan: Plan) -> Iterator[tuple[Pool, Decimal]]:
+    """What the plan counted as owned, by what it stands in for."""
+    for line in plan.mix:
+        if line.address.startswith(OWNED):
+            yield pool_of(line.option, line.instance_type), line.hourly if line.option.is_spend_based else line.count
+
+
+def unplanned(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]:
+    """Commitments that stand and that the plan neither counted as owned nor asks for: made again with them as
+    ``owned``, it might ask for less."""
+    known = {pool for pool, _ in owned_in(plan)} | {pool_of(w.option, w.instance_type) for w in wanted_of(plan)}
+    return tuple(c for c in held if is_standing(c, at) and pool_of(c.option, c.instance_type) not in known)
+
+
+def expiring(held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]:
+    """Commitments that end within a month, the first to end first."""
+    ending = [(c.ends, c.id, c) for c in held if is_standing(c, at) and c.ends is not None and c.ends - at <= EXPIRING]
+    return tuple(c for *_, c in sorted(ending, key=lambda e: e[:2]))
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What a purchase plan rests on: whose ledger, which cloud, the digest of the plan, and what there was then."""
+
+    lineage: str
+    scope: Scope
+    plan: str
+    at: datetime
+    valid_for: timedelta
+    recorded: int
+    tool_version: str = ""
+
+
+def key_of(basis: Basis, wanted: Wanted) -> str:
+    """The key of a purchase: the same plan, the same place in it and the same past give the same key, whatever the time
+    and the number that is wanted, so that a second purchase for the same need is a contradiction and not an order."""
+    starts = wanted.starts.isoformat() if wanted.starts else ""
+    parts = (basis.lineage, basis.plan, wanted.address, starts, str(basis.recorded))
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:KEY_DIGITS]
+
+
+def orders(needs: Iterable[Need], basis: Basis) -> tuple[tuple[Need, CommitmentOrder], ...]:
+    """An order for each need that is not met, with the need."""
+    return tuple((need, _order(need, key_of(basis, need.wanted))) for need in needs if need.missing > 0)
+
+
+def _order(need: Need, key: str) -> CommitmentOrder:
+    wanted = need.wanted
+    spends = wanted.dollars_per_hour is not None
+    return CommitmentOrder(
+        key=key,
+        option=wanted.option,
+        instance_type=wanted.instance_type,
+        term_years=wanted.term_years,
+        payment=wanted.payment,
+        count=0 if spends else checked_count(need.missing, wanted.address),
+        dollars_per_hour=checked_dollars(need.missing, wanted.address) if spends else None,
+        starts=wanted.starts,
+    )
+
+
+def purchase_plan(
+    quoted: Iterable[tuple[Need, CommitmentQuote]], held: tuple[Commitment, ...], basis: Basis
+) -> PurchasePlan:
+    """The purchases at their quotes, without its digest (that is over the file's text)."""
+    items = tuple(PurchaseItem(need.wanted.address, quote) for need, quote in quoted)
+    return PurchasePlan(
+        lineage=basis.lineage,
+        scope=basis.scope,
+        plan=basis.plan,
+        prices=price_digest(item.quote for item in items),
+        generated_at=basis.at,
+        expires=basis.at + basis.valid_for,
+        held=snapshot(held),
+        recorded=basis.recorded,
+        items=items,
+        tool_version=basis.tool_version,
+    )
+
+
+def price_digest(quotes: Iterable[CommitmentQuote]) -> str:
+    """sha256 over what is sold at which price."""
+    rows = (
+        f"{q.offering}|{q.order.option}|{q.order.term_years}|{q.order.payment}|{plain(q.upfront)}|{plain(q.hourly)}"
+        f"|{q.currency}"
+        for q in quotes
+    )
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()

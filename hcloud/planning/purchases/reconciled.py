@@ -1,0 +1,77 @@
+"""From the dollars that a plan commits to those of a purchase plan: every difference by its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hcloud.model.holdings.purchase import Need, PurchaseItem
+from hcloud.model.plans.plan import Plan
+from hcloud.units import cents, format_money
+
+NOTHING = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """Dollars over the terms: what the plan commits, less what is held already, begins later or is in another place,
+    more by what the cloud's quotes are dearer: ``amount`` is what the purchase plan buys. ``monthly`` is what the plan
+    shows a month for all of it."""
+
+    planned: Decimal
+    monthly: Decimal
+    held: Decimal
+    later: Decimal
+    elsewhere: Decimal
+    quoted: Decimal
+
+    @property
+    def amount(self) -> Decimal:
+        """What is bought."""
+        return self.planned - self.held - self.later - self.elsewhere + self.quoted
+
+
+def reconciled(plan: Plan, chosen: Sequence[Need], later: Sequence[Need], items: Iterable[PurchaseItem]) -> Reconciled:
+    """The way from a plan to the purchases made for its ``chosen`` needs; ``later`` are needs of the same place that
+    are not bought yet. All other commitments of the plan are in other places."""
+    planned = sum((line.total for line in plan.purchases), NOTHING)
+    wanted, left = _total(chosen), _total(later)
+    expected = sum((need.expected for need in chosen), NOTHING)
+    return Reconciled(
+        planned=planned,
+        monthly=sum((line.monthly for line in plan.purchases), NOTHING),
+        held=wanted - expected,
+        later=left,
+        elsewhere=planned - wanted - left,
+        quoted=sum((item.amount for item in items), NOTHING) - expected,
+    )
+
+
+def _total(needs: Iterable[Need]) -> Decimal:
+    return sum((need.wanted.total for need in needs), NOTHING)
+
+
+def sentences(found: Reconciled) -> Iterator[str]:
+    """That the plan and the purchases agree, or why they do not."""
+    shown = f"the plan shows {format_money(found.monthly)}/month for it: the price of the terms spread over its horizon"
+    differences = [
+        (-found.held, "held already"),
+        (-found.later, "begins later (--later)"),
+        (-found.elsewhere, "in other places (--region)"),
+        (found.quoted, "by which the cloud's quotes differ from the plan's prices"),
+    ]
+    told = [f"{_signed(dollars)} {why}" for dollars, why in differences if cents(dollars)]
+    planned, amount = _money(found.planned), _money(found.amount)
+    if not told:
+        yield f"agrees with the plan, which commits {planned} over the terms; {shown}"
+    else:
+        yield f"the plan commits {planned} over the terms; {', '.join(told)} = {amount} to buy; {shown}"
+
+
+def _signed(amount: Decimal) -> str:
+    return f"{'+' if amount > 0 else '-'} {_money(abs(amount))}"
+
+
+def _money(amount: Decimal) -> str:
+    return format_money(cents(amount), 2)

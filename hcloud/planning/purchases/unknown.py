@@ -1,0 +1,102 @@
+"""Whether a purchase whose answer was lost took place: decided from what was held before and what is held now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from hcloud.model.holdings.live import Commitment
+from hcloud.model.holdings.purchase import PurchaseIntent, committed, takes_key
+from hcloud.planning.purchases.gates import CLOCK_SKEW
+from hcloud.units import HOURS_PER_YEAR, cents
+
+GRACE = timedelta(minutes=15)  # ours: how long a cloud may take to list what was bought
+RESEND_WITHIN = timedelta(minutes=30)  # ours: how long after a purchase its key is surely still known
+
+
+class Verdict(StrEnum):
+    """What can be said of a purchase that was asked for."""
+
+    BOUGHT = "bought"
+    NOT_BOUGHT = "not bought"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A verdict with the commitment it rests on, and why nothing more can be said."""
+
+    verdict: Verdict
+    commitment: Commitment | None = None
+    why: str = ""
+
+
+def judge(intent: PurchaseIntent, held: Sequence[Commitment], known: frozenset[str], at: datetime) -> Judgement:
+    """What the commitments held now say about an intent; ``known`` are ids that other purchases account for.
+
+    A commitment that bears the intent's key decides at once. Otherwise it is the only new one since the snapshot, with
+    the same offering, quantity and price, begun no earlier than it was asked for. That there is none counts only when
+    the cloud has had time to list it and still lists all it listed before. Everything else cannot be told.
+    """
+    keyed = [c for c in held if c.key and c.key == intent.key]
+    if len(keyed) == 1 and keyed[0].state != "ended":
+        return Judgement(Verdict.BOUGHT, keyed[0])
+    if keyed:
+        return _cannot(
+            f"{', '.join(sorted(c.id for c in keyed))}: bears its key, and it has ended or there are several"
+        )
+    before = {h.id for h in intent.before} | known
+    new = [c for c in held if c.id not in before]
+    alike = [c for c in new if is_like(intent, c)]
+    if len(alike) == 1 and not alike[0].key and _begun_since(alike[0], intent):
+        return Judgement(Verdict.BOUGHT, alike[0])
+    if alike:
+        ids = ", ".join(sorted(c.id for c in alike))
+        return _cannot(f"{ids}: like it, and it cannot be said which of them came of it")
+    if doubtful := sorted(c.id for c in new if c.instance_type == intent.quote.order.instance_type):
+        return _cannot(f"{', '.join(doubtful)}: new since, of the same type, and not what was ordered")
+    return _absent(intent, held, at)
+
+
+def _absent(intent: PurchaseIntent, held: Sequence[Commitment], at: datetime) -> Judgement:
+    listed = {c.id for c in held}
+    standing = (h for h in intent.before if h.state != "ended" and (h.ends is None or h.ends > at))
+    gone = sorted(h.id for h in standing if h.id not in listed)
+    if gone:
+        return _cannot(f"the cloud does not list {', '.join(gone[:3])} either, which was held before")
+    if not intent.at + GRACE <= at:
+        return _cannot(f"the cloud does not list it, and may not do so before {intent.at + GRACE:%H:%M:%S} UTC")
+    return Judgement(Verdict.NOT_BOUGHT)
+
+
+def _cannot(why: str) -> Judgement:
+    return Judgement(Verdict.CANNOT_TELL, None, why)
+
+
+def is_like(intent: PurchaseIntent, commitment: Commitment) -> bool:
+    """Whether a commitment is what was ordered: the same offering (where the cloud tells which one it came from), the
+    same terms, the same number or dollars, and the same price to the cent."""
+    quote, order = intent.quote, intent.quote.order
+    hours = order.term_years * HOURS_PER_YEAR
+    price = cents(commitment.upfront + commitment.hourly * hours)
+    terms = (commitment.option, commitment.term_years, commitment.payment)
+    stated = [
+        commitment.offering in ("", quote.offering),
+        terms == (order.option, order.term_years, order.payment),
+        order.option.is_spend_based
+        or (commitment.instance_type, commitment.count) == (order.instance_type, order.count),
+        price == cents(committed(quote)),
+    ]
+    return all(stated)
+
+
+def _begun_since(commitment: Commitment, intent: PurchaseIntent) -> bool:
+    """Begun at or after the intent; a queued one begins later anyway."""
+    return commitment.starts is not None and commitment.starts >= intent.at - CLOCK_SKEW
+
+
+def may_resend(intent: PurchaseIntent, at: datetime) -> bool:
+    """Whether the cloud takes a key and surely still knows this one: sending the order again cannot buy twice."""
+    return takes_key(intent.quote.order.option) and timedelta(0) <= at - intent.at <= RESEND_WITHIN

@@ -1,0 +1,206 @@
+"""The charges of one month of a plan, as it is planned: what is committed runs all month, the rest at its mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+from hcloud.catalog.bills.days import days, exact_dollars, exact_hours, within
+from hcloud.catalog.quote import usage_cost
+from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
+from hcloud.model.plans.plan import OWNED, MixLine, Plan
+from hcloud.model.report import (
+    Charge,
+    ChargeCategory,
+    ChargeFrequency,
+    CommitmentStatus,
+    Costs,
+    Period,
+    PricingCategory,
+)
+from hcloud.planning.changes.slots import RESERVED, STANDING, slug
+from hcloud.planning.explanations.statement import BOUND_NAME, PLAN_NAME
+from hcloud.planning.reports.report import Counterfactual, Holding
+from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, counted
+
+MONTH_SECONDS = HOURS_PER_MONTH * SECONDS_PER_HOUR
+SPOT = "spot"
+ROUNDING = Decimal("0.0001")  # ours: dollars a day and machine below which prices are the same
+
+Offers = Callable[[OfferKey], Offer]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of the mix in the month: from when, and its dollars for all of the month (730 h); ``end`` is when an owned
+    commitment expires."""
+
+    line: MixLine
+    id: str
+    start: int
+    listed: Offer
+    monthly: Decimal
+    upfront: Decimal
+    recurring: Decimal
+    end: int | None = None
+
+
+def month_of_plan(start: int) -> Period:
+    """The month that is planned for: 730 hours."""
+    return Period(start, start + MONTH_SECONDS)
+
+
+def planned_charges(plan: Plan, offers: Offers, period: Period) -> tuple[Charge, ...]:
+    """The charges of a plan's month. ``offers`` gives the list prices that the plan does not state; EvidenceError
+    where one is missing."""
+    return tuple(c for line in _lines(plan, offers, period) for c in _charges(line, period))
+
+
+def planned_holdings(plan: Plan, offers: Offers, period: Period) -> tuple[Holding, ...]:
+    """The commitments among them: owned ones do not say when they end."""
+    return tuple(_holding(one) for one in _lines(plan, offers, period) if one.line.option.is_commitment)
+
+
+def planned_counterfactuals(plan: Plan) -> tuple[Counterfactual, ...]:
+    """The other ways to serve the demand, by the month, as the plan compared them."""
+    rivals = (a for a in plan.alternatives if a.name not in (PLAN_NAME, BOUND_NAME))
+    return tuple(Counterfactual(a.name, a.description, a.monthly) for a in rivals)
+
+
+def planned_notes(plan: Plan, period: Period) -> Iterator[str]:
+    """What a reader has to know of such a month."""
+    later = [line for line in plan.mix if period.start + line.starts_hour * SECONDS_PER_HOUR >= period.end]
+    if any(line.option.is_commitment for line in plan.mix):
+        yield "as planned: what is committed runs all month, so it is used in full; the rest runs at its mean"
+    if later:
+        yield f"{counted(len(later), 'purchase')} of the plan begin after this month and are not in it"
+
+
+def _lines(plan: Plan, offers: Offers, period: Period) -> Iterator[_Line]:
+    for line in plan.mix:
+        start = period.start + line.starts_hour * SECONDS_PER_HOUR
+        if start >= period.end:
+            continue
+        place = (line.provider, line.region, line.instance_type)
+        listed = offers(OfferKey(*place, PurchaseOption.ON_DEMAND))
+        name = f"{line.address}, hour {line.starts_hour}" if line.starts_hour else line.address
+        if line.address.startswith(OWNED):
+            yield _owned(line, offers(_owned_key(line)), (name, start, listed))
+        else:
+            yield _planned(plan, line, (name, start, listed))
+
+
+def _owned_key(line: MixLine) -> OfferKey:
+    return OfferKey(line.provider, line.region, line.instance_type, line.option, line.term_years, line.payment)
+
+
+def _owned(line: MixLine, offer: Offer, at: tuple[str, int, Offer]) -> _Line:
+    """Paid for before: no upfront payment falls on the month. The plan counts it until it expires, and that tells when:
+    its dollars are so many hours of its price."""
+    month, each = HOURS_PER_MONTH * line.count, offer.effective_hourly * line.count
+    hours = round(line.total / each) if each else HOURS_PER_MONTH
+    end = at[1] + hours * SECONDS_PER_HOUR if hours < HOURS_PER_MONTH else None
+    return _Line(line, *at, offer.effective_hourly * month, Decimal(0), offer.hourly * month, end)
+
+
+def _planned(plan: Plan, line: MixLine, at: tuple[str, int, Offer]) -> _Line:
+    if not line.option.is_commitment:
+        return _Line(line, *at, line.monthly, Decimal(0), Decimal(0))
+    term = line.term_years * HOURS_PER_YEAR
+    # The plan spreads a term over its horizon; a month's own share is that of the term
+    monthly = line.monthly if term == plan.horizon_hours else line.total * HOURS_PER_MONTH / term
+    return _Line(line, *at, monthly, line.upfront, (line.total - line.upfront) * HOURS_PER_MONTH / term)
+
+
+def _holding(one: _Line) -> Holding:
+    line, starts = one.line, datetime.fromtimestamp(one.start, UTC)
+    owned = line.address.startswith(OWNED)
+    return Holding(
+        id=one.id,
+        option=line.option,
+        instance_type=line.instance_type,
+        region=line.region,
+        count=line.count,
+        dollars_per_hour=one.monthly / HOURS_PER_MONTH if line.option.is_spend_based else None,
+        starts=None if owned else starts,
+        ends=None if owned else starts + timedelta(hours=line.term_years * HOURS_PER_YEAR),
+    )
+
+
+def _charges(one: _Line, period: Period) -> Iterator[Charge]:
+    last = period.end if one.end is None else min(period.end, one.end)
+    for whole in days(period):
+        if not within(whole, one.start, last):
+            continue
+        day = Period(whole.start, min(whole.end, last))
+        done, by = (exact_hours(max(at - one.start, 0)) for at in (day.start, day.end))
+
+        def share(monthly: Decimal, done: Decimal = done, by: Decimal = by) -> Decimal:
+            """The day's part; the parts of all days of the month are the month's amount exactly."""
+            return exact_dollars(monthly * by / HOURS_PER_MONTH) - exact_dollars(monthly * done / HOURS_PER_MONTH)
+
+        hours = (by - done) * one.line.count
+        yield _use(one, day, hours, share(one.monthly))
+        if one.line.option.is_commitment:
+            if one.upfront and day.start <= one.start:
+                yield _purchase(one, day, ChargeFrequency.ONE_TIME, one.upfront)
+            if one.recurring:
+                yield _purchase(one, day, ChargeFrequency.RECURRING, share(one.recurring))
+
+
+def _use(one: _Line, day: Period, hours: Decimal, effective: Decimal) -> Charge:
+    listed = exact_dollars(usage_cost(one.listed, hours))
+    if one.line.option.is_commitment:
+        kind = (ChargeCategory.USAGE, ChargeFrequency.USAGE_BASED, PricingCategory.COMMITTED)
+        return _charge(one, day, kind, (hours, Costs(listed, listed, effective)))
+    # A count told to a millionth makes a difference of rounding, which is no discount
+    listed = effective if abs(listed - effective) < ROUNDING * max(one.line.count, Decimal(1)) else listed
+    pricing = PricingCategory.DYNAMIC if one.line.option is PurchaseOption.SPOT else PricingCategory.STANDARD
+    kind = (ChargeCategory.USAGE, ChargeFrequency.USAGE_BASED, pricing)
+    return _charge(one, day, kind, (hours, Costs(listed, effective, effective, effective)))
+
+
+def _purchase(one: _Line, day: Period, frequency: ChargeFrequency, billed: Decimal) -> Charge:
+    once = frequency is ChargeFrequency.ONE_TIME
+    hours = Decimal(one.line.term_years * HOURS_PER_YEAR) if once else exact_hours(day.end - max(day.start, one.start))
+    kind = (ChargeCategory.PURCHASE, frequency, PricingCategory.STANDARD)
+    return _charge(one, day, kind, (hours, Costs(billed=billed)))
+
+
+Kind = tuple[ChargeCategory, ChargeFrequency, PricingCategory]
+
+
+def _charge(one: _Line, day: Period, kind: Kind, amount: tuple[Decimal, Costs]) -> Charge:
+    line, (hours, costs) = one.line, amount
+    category, frequency, pricing = kind
+    bought = category is ChargeCategory.PURCHASE
+    address = "" if bought else _address(line)
+    return Charge(
+        start=max(day.start, one.start),
+        end=day.end,
+        category=category,
+        frequency=frequency,
+        pricing=pricing,
+        provider=str(line.provider),
+        account="",
+        region=line.region,
+        zone="",
+        resource=address,
+        address=address,
+        instance_type=line.instance_type,
+        option=line.option,
+        hours=hours,
+        list_price=exact_dollars(costs.billed / hours) if bought else one.listed.hourly,
+        costs=costs,
+        commitment=one.id if line.option.is_commitment else "",
+        status=CommitmentStatus.USED if pricing is PricingCategory.COMMITTED else None,
+    )
+
+
+def _address(line: MixLine) -> str:
+    """Where apply would put the machines of a line."""
+    if line.option.is_commitment:
+        return f"{RESERVED}-{slug(line.instance_type)}"
+    return f"{SPOT if line.option is PurchaseOption.SPOT else STANDING}-{slug(line.instance_type)}"

@@ -1,0 +1,150 @@
+"""What commitments did: how much of the use they covered, how much of them was used, and what that saved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.report import Charge, ChargeFrequency, CommitmentStatus, Costs
+from hcloud.planning.reports.report import Counterfactual, Holding, Report, is_purchase, total
+
+ZERO = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
+class CommitmentUse:
+    """What one commitment cost and did in a period, in dollars. ``covered`` is what it covered, at the price before
+    commitments; ``used`` and ``unused`` are the two parts of its amortised cost."""
+
+    holding: Holding
+    covered: Decimal
+    used: Decimal
+    unused: Decimal
+    upfront: Decimal
+    recurring: Decimal
+
+    @property
+    def amortised(self) -> Decimal:
+        """Its cost for the period."""
+        return self.used + self.unused
+
+    @property
+    def utilisation(self) -> Decimal | None:
+        """The share of it that was used; None where none of its term lay in the period."""
+        return self.used / self.amortised if self.amortised else None
+
+    @property
+    def saved(self) -> Decimal:
+        """Dollars it saved; below 0 where it cost more than it covered."""
+        return self.covered - self.amortised
+
+    def days_left(self, at: datetime) -> int | None:
+        """Whole days until it ends; None where that is not told, 0 where it is over."""
+        return None if self.holding.ends is None else max((self.holding.ends - at).days, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Savings:
+    """Where the difference between list price and effective cost comes from, in dollars of the period. ``sustained``
+    is discounts by use and negotiation, ``spot`` what interruptible machines cost less, ``commitments`` what these
+    saved, their unused part taken off."""
+
+    costs: Costs
+    sustained: Decimal
+    spot: Decimal
+    commitments: Decimal
+    unused: Decimal
+
+    @property
+    def saved(self) -> Decimal:
+        """All of it."""
+        return self.costs.list - self.costs.effective
+
+    @property
+    def rate(self) -> Decimal | None:
+        """The effective savings rate: what was saved of the list price; None without use."""
+        return self.saved / self.costs.list if self.costs.list else None
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """All commitments together: what could be covered and was, what they cost and how much of that was used."""
+
+    coverable: Decimal
+    covered: Decimal
+    used: Decimal
+    unused: Decimal
+
+    @property
+    def coverage(self) -> Decimal | None:
+        """The share of the dollars that commitments could cover which they did; None without such use."""
+        return self.covered / self.coverable if self.coverable else None
+
+    @property
+    def utilisation(self) -> Decimal | None:
+        """The share of their dollars that was used; None without commitments."""
+        whole = self.used + self.unused
+        return self.used / whole if whole else None
+
+
+def savings(charges: Sequence[Charge]) -> Savings:
+    """Where the savings of some charges come from."""
+    spot = total(c for c in charges if c.option is PurchaseOption.SPOT and not c.commitment)
+    plain = total(c for c in charges if c.option is not PurchaseOption.SPOT and not c.commitment)
+    bound = total(c for c in charges if c.commitment and not is_purchase(c))
+    unused = sum((c.costs.effective for c in charges if c.status is CommitmentStatus.UNUSED), ZERO)
+    return Savings(
+        costs=total(charges),
+        sustained=plain.list - plain.effective + bound.list - bound.contracted,
+        spot=spot.list - spot.effective,
+        commitments=bound.contracted - bound.effective,
+        unused=unused,
+    )
+
+
+def coverage(charges: Iterable[Charge]) -> Coverage:
+    """How much of what could be covered was: at list price, spot machines left out."""
+    coverable, covered, used, unused = ZERO, ZERO, ZERO, ZERO
+    for charge in charges:
+        if charge.resource and charge.option is not PurchaseOption.SPOT:
+            coverable += charge.costs.list
+        if charge.status is CommitmentStatus.USED:
+            covered += charge.costs.list
+            used += charge.costs.effective
+        elif charge.status is CommitmentStatus.UNUSED:
+            unused += charge.costs.effective
+    return Coverage(coverable, covered, used, unused)
+
+
+def as_of(report: Report, at: datetime) -> datetime:
+    """From when days are counted until a commitment ends: now, or the end of the report where that is later."""
+    return max(at, datetime.fromtimestamp(report.period.end, UTC))
+
+
+def uses(report: Report) -> tuple[CommitmentUse, ...]:
+    """Each commitment of a report, the first to end first."""
+    by_id: dict[str, list[Charge]] = {}
+    for charge in report.charges:
+        if charge.commitment:
+            by_id.setdefault(charge.commitment, []).append(charge)
+    found = [_use(holding, by_id.get(holding.id, [])) for holding in report.holdings]
+    far = datetime.max.replace(tzinfo=None)
+    return tuple(sorted(found, key=lambda u: ((u.holding.ends or far).replace(tzinfo=None), u.holding.id)))
+
+
+def _use(holding: Holding, charges: Sequence[Charge]) -> CommitmentUse:
+    used = total(c for c in charges if c.status is CommitmentStatus.USED)
+    unused = total(c for c in charges if c.status is CommitmentStatus.UNUSED)
+    paid = [c for c in charges if is_purchase(c)]
+    once = total(c for c in paid if c.frequency is ChargeFrequency.ONE_TIME)
+    again = total(c for c in paid if c.frequency is ChargeFrequency.RECURRING)
+    return CommitmentUse(holding, used.contracted, used.effective, unused.effective, once.billed, again.billed)
+
+
+def against(report: Report) -> tuple[tuple[Counterfactual, Decimal], ...]:
+    """Each counterfactual with how much more (or, below 0, less) it would have cost than what is reported."""
+    effective = report.costs.effective
+    return tuple((one, one.dollars - effective) for one in report.counterfactuals)

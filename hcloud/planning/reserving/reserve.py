@@ -1,0 +1,213 @@
+"""The cheapest mix of commitments and on-demand for one pool of known demand, with a proof that it is the cheapest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from hcloud.errors import HcloudError
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+CLOSED_FORM = "closed form"
+FLOW = "network flow"
+ALL_ON_DEMAND = "on demand only"
+PROOF_TOLERANCE = 1e-9  # relative; floats over a few years of hours lose about 1e-12
+MAX_UNITS = 1 << 40  # total unit-hours stay far inside 64 bits
+
+
+class ProofError(HcloudError):
+    """A commitment plan could not be proven optimal; it is withheld rather than shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommitmentKind:
+    """One offer: ``cost`` dollars buy one unit for ``term_hours`` hours, paid in full whatever is used."""
+
+    name: str
+    term_hours: int
+    cost: float
+
+    def __post_init__(self) -> None:
+        if self.term_hours < 1:
+            raise ValueError(f"commitment {self.name!r}: a term of {self.term_hours} h is not positive")
+        if not (math.isfinite(self.cost) and self.cost >= 0):
+            raise ValueError(f"commitment {self.name!r}: a cost of {self.cost} is not a finite amount of at least 0")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReserveSolution:
+    """The cheapest plan and its proof.
+
+    ``cost`` and ``dual_bound`` are in the currency of the prices, ``on_demand`` and ``reserved`` in units per hour,
+    ``purchases`` are (index of the kind, first hour, units), ``prices`` is the value of one more unit in each hour.
+    No plan costs less than ``dual_bound``; ``gap`` is what ``cost`` lies above it.
+    """
+
+    cost: float
+    on_demand: Ints
+    purchases: tuple[tuple[int, int, int], ...]
+    reserved: Ints
+    dual_bound: float
+    gap: float
+    method: str
+    prices: Floats
+
+
+class _Offer(NamedTuple):
+    """A kind that can pay off: its index, the hours it covers at most inside the horizon, and its cost."""
+
+    kind: int
+    term: int
+    cost: float
+
+
+class _Plan(NamedTuple):
+    """What a method proposes: purchases, hour prices (not yet trusted), and its name."""
+
+    purchases: tuple[tuple[int, int, int], ...]
+    prices: Floats
+    method: str
+
+
+def optimal_reserve(demand: npt.ArrayLike, on_demand_price: float, kinds: Sequence[CommitmentKind]) -> ReserveSolution:
+    """The cheapest way to serve ``demand`` (units per hour) at ``on_demand_price`` per unit-hour.
+
+    Terms that run past the last hour are charged in full (no salvage). Of equally cheap plans the one with fewer
+    commitments is taken, and every purchase starts as early as it can for the same money. Raises ValueError for
+    demand that is not whole and nonnegative or a price that is not, ProofError when optimality cannot be shown.
+
+    The covering matrix has consecutive ones, so the linear program has whole-number optima (Veinott and Wagner 1962).
+    """
+    units = _whole_units(demand)
+    price = float(on_demand_price)
+    if not (math.isfinite(price) and price >= 0):
+        raise ValueError(f"an on-demand price of {on_demand_price} is not a finite amount of at least 0")
+    offers = _worthwhile(kinds, price, len(units))
+    if not offers or not units.any():
+        plan = _Plan((), np.where(units > 0, price, 0.0), ALL_ON_DEMAND)
+    elif len(offers) == 1 and offers[0].term == len(units):
+        plan = _static_plan(units, price, offers[0])
+    else:
+        plan = _flow_plan(units, price, offers)
+    return _proven(units, price, kinds, plan)
+
+
+def _whole_units(demand: npt.ArrayLike) -> Ints:
+    """The demand as 64-bit integers; ValueError unless it is a row of whole numbers in 0..MAX_UNITS."""
+    given = np.asarray(demand)
+    if given.ndim != 1:
+        raise ValueError(f"demand is one row of hours, not an array of {given.ndim} dimensions")
+    if not len(given):
+        return np.zeros(0, np.int64)
+    if given.dtype.kind not in "iuf":
+        raise ValueError(f"demand is whole units per hour, not {given.dtype}")
+    low, high = given.min(), given.max()  # NaN shows in both
+    if not (low >= 0 and high <= MAX_UNITS):
+        raise ValueError(f"demand is between 0 and {MAX_UNITS} units per hour; this ranges from {low} to {high}")
+    units = given.astype(np.int64)
+    if given.dtype.kind == "f" and (units != given).any():
+        hour = int(np.flatnonzero(units != given)[0])
+        raise ValueError(f"demand is whole units per hour; hour {hour} has {given[hour]}")
+    return units
+
+
+def _worthwhile(kinds: Sequence[CommitmentKind], price: float, hours: int) -> list[_Offer]:
+    """The kinds an optimum may use, by growing term and cost.
+
+    A kind is left out when a full term saves nothing, or when another covers as long for no more money.
+    """
+    offers = [_Offer(i, min(k.term_hours, hours), k.cost) for i, k in enumerate(kinds)]
+    offers.sort(key=lambda offer: (-offer.term, offer.cost, offer.kind))
+    kept: list[_Offer] = []
+    cheapest = math.inf
+    for offer in offers:
+        if offer.cost < cheapest and offer.cost < price * offer.term:
+            kept.append(offer)
+        cheapest = min(cheapest, offer.cost)
+    return kept[::-1]
+
+
+def _static_plan(units: Ints, price: float, offer: _Offer) -> _Plan:
+    """One purchase at hour 0 of a term that covers the horizon: level k pays off iff #{t: d_t >= k} p > F.
+
+    The price p of the ``paid`` busiest hours, and the rest of F on the next busiest, prove it.
+    """
+    hours = len(units)
+    paid = min(int(offer.cost // price), hours - 1)
+    while paid * price > offer.cost:  # the quotient of floats may round up
+        paid -= 1
+    while (paid + 1) * price <= offer.cost and paid + 1 < hours:
+        paid += 1
+    level = int(np.partition(units, hours - 1 - paid)[hours - 1 - paid])
+    prices = np.where(units > level, price, 0.0)
+    rest = max(0.0, offer.cost - price * np.count_nonzero(prices))
+    at_level = np.flatnonzero(units == level)
+    prices[at_level] = min(price, rest / len(at_level))
+    return _Plan(((offer.kind, 0, level),) if level else (), prices, CLOSED_FORM)
+
+
+def _flow_plan(units: Ints, price: float, offers: list[_Offer]) -> _Plan:
+    """The minimum-cost flow over the hours, on costs scaled to integers.
+
+    A tree path has at most T arcs of at most max(p, F), which sets the largest scale that cannot overflow. Rounding
+    every F up, past its own value, is what prefers fewer commitments among equals.
+    """
+    from hcloud.planning.reserving.bands import Pool, solve_pool
+    from hcloud.planning.reserving.compiled import kernels
+
+    hours = len(units)
+    dearest = max(1.0, max(offer.cost for offer in offers) / price)
+    scale = 2.0 ** min(50, 60 - math.ceil(math.log2((hours + 1) * (dearest + 1))))
+    terms = np.array([offer.term for offer in offers], np.int64)
+    costs = np.array([math.floor(offer.cost / price * scale) + 1 for offer in offers], np.int64)
+    ledger, potential = solve_pool(Pool(units, int(scale), terms, costs), kernels(hours))
+    bought = zip(*np.nonzero(ledger), strict=True)
+    purchases = tuple((offers[k].kind, int(t), int(ledger[k, t])) for k, t in bought)
+    return _Plan(purchases, np.diff(potential) * (price / scale), FLOW)
+
+
+def _proven(units: Ints, price: float, kinds: Sequence[CommitmentKind], plan: _Plan) -> ReserveSolution:
+    """The plan with its cost and bound, both computed anew from the input; ProofError unless they meet."""
+    hours = len(units)
+    change = np.zeros(hours + 1, np.int64)
+    fees = []
+    for kind, start, count in plan.purchases:
+        change[start] += count
+        change[min(start + kinds[kind].term_hours, hours)] -= count
+        fees.append(kinds[kind].cost * count)
+    reserved = np.cumsum(change[:-1])
+    on_demand = np.maximum(units - reserved, 0)
+    cost = math.fsum([*fees, price * int(on_demand.sum())])
+    prices = _feasible(plan.prices, price, kinds)
+    bound = min(float(prices @ units), cost)
+    if not cost - bound <= PROOF_TOLERANCE * cost:
+        raise ProofError(
+            f"the plan costs {cost} but the proof only reaches {bound} ({plan.method}, {hours} h)",
+            hint="report this with the demand and the offers; no plan was shown",
+        )
+    return ReserveSolution(cost, on_demand, plan.purchases, reserved, bound, cost - bound, plan.method, prices)
+
+
+def _feasible(prices: Floats, price: float, kinds: Sequence[CommitmentKind]) -> Floats:
+    """The hour prices shrunk until 0 <= y_t <= p and no term of any kind collects more than its cost.
+
+    Every y within these limits bounds every plan from below by y.d (weak duality), so shrinking keeps the bound true
+    whoever proposed y. O(hours x kinds).
+    """
+    limited = np.clip(prices, 0.0, price)
+    total = np.concatenate(([0.0], np.cumsum(limited)))
+    hours = len(limited)
+    share = 1.0
+    for kind in kinds:
+        term = min(kind.term_hours, hours)
+        collected = float((total[term:] - total[: hours + 1 - term]).max()) if hours else 0.0
+        if collected > kind.cost:
+            share = min(share, kind.cost / collected)
+    return limited * share

@@ -1,0 +1,1 @@
+"""Futures and risk: how fleets fare when demand turns out otherwise."""

@@ -1,0 +1,126 @@
+"""Other fleets for the same demand, each as cheap as its kind can be, and what becomes of a plan when demand falls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from hcloud.errors import EvidenceError
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.fleets.evaluate import (
+    Evaluation,
+    all_on_demand,
+    cheapest_on_demand,
+    evaluate,
+    reserved_for_peak,
+    static_hybrid,
+)
+from hcloud.planning.fleets.fleet import Fleet, serve
+from hcloud.planning.fleets.options import Asked, Option, Parts, divide
+from hcloud.planning.forecasting.forecast import Forecast
+from hcloud.planning.risks.risk import changed, unused_share
+from hcloud.planning.settings import PlanSettings
+
+NEAREST = 3  # ours: so many types are planned for anew where the question is what would have been best
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """Another fleet for the same demand, with the name and the sentence that explains it."""
+
+    name: str
+    description: str
+    fleet: Fleet
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """What happens to the plan when demand changes: its own fleet and spot part, and the fleets chosen in hindsight."""
+
+    change: float
+    planned: Fleet
+    spot: Fleet
+    on_demand: Fleet
+    hindsight: Fleet
+    unused_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The types in use with the demand as they see it, the fleet, how it was found, its gap to the bound on such
+    fleets, the bound on any."""
+
+    types: tuple[Candidate, ...]
+    option: Option
+    fleet: Fleet
+    method: str
+    gap: float
+    lower_bound: float
+
+
+def region_of(candidate: Candidate) -> tuple[str, str]:
+    """Provider and region of a type."""
+    return candidate.on_demand.key.provider, candidate.on_demand.key.region
+
+
+def spot_fleet(options: Sequence[Option], near: Candidate, part: Forecast) -> Fleet:
+    """Spot instances of the cheapest type of the plan's region for the batch work that may be interrupted."""
+    if not part.cores.any():
+        return Fleet((), ())
+    local = [o.candidate for o in options if region_of(o.candidate) == region_of(near)]
+    offered = [replace(c, on_demand=c.spot, sustained=None) for c in local if c.spot]
+    if not offered:
+        raise EvidenceError(
+            f"{near.address}: no spot price in this region", hint="set planning.spot_share_of_batch to 0 or import one"
+        )
+    return min((all_on_demand(c, part) for c in offered), key=lambda f: f.cost)
+
+
+def rivals(options: Sequence[Option], chosen: Chosen, settings: PlanSettings) -> tuple[Rival, ...]:
+    """All on demand, reserved for the peak, and the static hybrid, each with the types that make it cheapest."""
+    margin = settings.peak_overprovision
+    each = [(o.candidate, o.parts.whole) for o in options]
+    peaks = [reserved_for_peak(c, forecast, margin) for c, forecast in each]
+    named = [
+        (
+            "all on demand",
+            "rent every instance when it is needed",
+            [cheapest_on_demand(each), serve(chosen.option.parts.whole, chosen.types, ())],
+        ),
+        (
+            f"reserved for the peak + {margin:.0%}",
+            "commit to the highest demand and a margin (SR)",
+            [p for p in peaks if p is not None],
+        ),
+        (
+            "static hybrid",
+            "one constant reserve at the break-even quantile of demand",
+            [static_hybrid(c, forecast) for c, forecast in each],
+        ),
+    ]
+    return tuple(Rival(name, text, min(fleets, key=lambda f: f.cost)) for name, text, fleets in named if fleets)
+
+
+def fall(
+    chosen: Chosen, evaluations: Sequence[Evaluation], options: Sequence[Option], asked: Asked, change: float
+) -> Fall:
+    """The plan's commitments under changed demand, beside the cheapest all on demand then and the best in hindsight
+    (of the plan's types and the ``NEAREST`` that come next)."""
+
+    def less(option: Option) -> Parts:
+        return divide(changed(option.demanded, change), asked.settings, asked.owned)
+
+    own = less(chosen.option)
+    planned = serve(own.planned, chosen.types, chosen.fleet.holdings)
+    parts = {o.candidate.address: less(o) for o in options}
+    rented = cheapest_on_demand([(o.candidate, parts[o.candidate.address].whole) for o in options])
+    near = dict.fromkeys((*chosen.types, *(e.candidate for e in evaluations[:NEAREST])))
+    best = [evaluate(c, parts[c.address].planned).fleet for c in near]
+    return Fall(
+        change,
+        planned,
+        spot_fleet(options, chosen.types[0], own.spot),
+        min((rented, serve(own.whole, chosen.types, ())), key=lambda f: f.cost),
+        min((planned, *best), key=lambda f: f.cost),
+        unused_share(chosen.fleet, chosen.types, own.planned),
+    )

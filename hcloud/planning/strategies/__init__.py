@@ -1,0 +1,1 @@
+"""Which strategy operates a plan: the points worth simulating, and the choice among simulated ones."""

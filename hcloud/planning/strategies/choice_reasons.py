@@ -1,0 +1,109 @@
+"""Why a simulated point was chosen and each other one was not, in sentences with numbers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from decimal import Decimal
+
+from hcloud.model.plans.operation import OperatingPoint
+from hcloud.planning.strategies.choice import Target, choose, in_doubt, is_affordable, meets, model_of, quality_gap
+from hcloud.planning.strategies.paired import Paired
+from hcloud.units import format_money
+
+SHOWN = 3
+
+
+def judged(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target) -> tuple[OperatingPoint, ...]:
+    """Every point but the chosen one with the reason why it was not, and the margin."""
+    return tuple(p if p is chosen else replace(p, verdict=_verdict(p, chosen, target)) for p in points)
+
+
+def _verdict(point: OperatingPoint, chosen: OperatingPoint, target: Target) -> str:
+    if target.budget is not None and point.monthly > target.budget:
+        return f"{format_money(point.monthly - target.budget)}/month above the budget"
+    dearer = point.monthly - chosen.monthly
+    better = quality_gap(point, chosen, target)
+    if dearer > 0 and not meets(chosen, target) and better.mean > 0 >= better.low and better.count > 1:
+        return f"{format_money(dearer)}/month dearer, and not told to be better: {_points(better)}"
+    if not meets(point, target):
+        return f"{point.kept_qos.mean:.1%} of jobs keep their performance, {target.qos:.1%} are asked for"
+    return f"{format_money(dearer)}/month dearer" if dearer else "no cheaper"
+
+
+def _points(gap: Paired) -> str:
+    """A difference of shares: ``+0.1 ±11.0 points of jobs``."""
+    return f"{100 * gap.mean:+.1f} ±{100 * gap.half:.1f} points of jobs"
+
+
+def why(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target) -> Iterator[str]:
+    """The sentences that carry the choice: what it meets, what the cheaper and the better ones would do instead."""
+    yield _main(points, chosen, target)
+    if meets(chosen, target) and chosen.kept_qos.low < target.qos:
+        yield f"its interval reaches down to {chosen.kept_qos.low:.1%}: more runs (operation.runs) would tell"
+    yield from _others(points, chosen, target)
+
+
+def _main(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target) -> str:
+    who, kept = f"{named(chosen)} reserved", f"{chosen.kept_qos.mean:.1%} of jobs"
+    within = " within the budget" if target.budget is not None else ""
+    affordable = [p for p in points if is_affordable(p, target)]
+    if not affordable:
+        over = chosen.monthly - (target.budget or Decimal(0))
+        return f"{who} is the cheapest, and still {format_money(over)}/month over the budget"
+    model, good = model_of(affordable, target), [p for p in affordable if meets(p, target)]
+    if chosen != model:
+        return _told_from(chosen, model, target, f"none of {len(points)}{within} keeps the target" if not good else "")
+    if good:
+        which = f"cheapest of the {len(good)} of {len(points)} that keep" if len(good) > 1 else "only one that keeps"
+        return f"{who} is the {which} the target{within}: {kept}, {target.qos:.1%} asked for"
+    return f"none of {len(points)}{within} keeps the target of {target.qos:.1%}; {who} comes closest: {kept}"
+
+
+def _told_from(chosen: OperatingPoint, model: OperatingPoint, target: Target, missed: str) -> str:
+    """That the chosen point is cheaper than the one it is held to, and by how little it is worse, if it is."""
+    less, gap = format_money(model.monthly - chosen.monthly), quality_gap(chosen, model, target)
+    role = "comes closest to" if missed else "keeps"
+    said = (
+        f"{named(chosen)} reserved is {less}/month cheaper than {named(model)}, which {role} the target of"
+        f" {target.qos:.1%}, and cannot be told from it at {target.confidence:.0%} confidence: {_points(gap)}"
+    )
+    return f"{missed}; {said}" if missed else said
+
+
+def _others(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target) -> Iterator[str]:
+    """What a lower target would take, and what keeps more jobs for more money."""
+    cheaper = [p for p in points if p.on_front and p.hourly < chosen.hourly]
+    if cheaper:
+        wish = math.floor(1000 * max(p.kept_qos.mean for p in cheaper)) / 1000
+        best = choose(points, replace(target, qos=min(wish, target.qos)))
+        saved = format_money(chosen.monthly - best.monthly)
+        if best.hourly < chosen.hourly:
+            yield (
+                f"{named(best)} would save {saved}/month and keep {best.kept_qos.mean:.1%}: "
+                f"--qos {wish:.3f} or less takes it"
+            )
+    better = [p for p in points if p.on_front and p.kept_qos.mean > chosen.kept_qos.mean]
+    if better:
+        best = min(better, key=lambda p: p.hourly)
+        more = format_money(best.monthly - chosen.monthly)
+        yield f"{named(best)} would keep {best.kept_qos.mean:.1%} for {more}/month more"
+
+
+def how_sure(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target, runs: int) -> str:
+    """Whether the choice is settled, and what is open where it is not."""
+    sure = f"{target.confidence:.0%} confidence"
+    doubtful = in_doubt(points, target)
+    if not doubtful:
+        return f"settled at {sure} by {runs} runs, every pair of points compared at the same seeds"
+    rivals = [p for p in doubtful if p != chosen]
+    if not rivals:
+        return f"not settled at {sure} after {runs} runs (operation.runs): it is open whether it keeps the target"
+    listed = ", ".join(map(named, rivals[:SHOWN])) + (f" and {len(rivals) - SHOWN} more" if len(rivals) > SHOWN else "")
+    return f"not settled at {sure} after {runs} runs (operation.runs): more runs may turn to {listed}"
+
+
+def named(point: OperatingPoint) -> str:
+    """A simulated point by its strategy and reserve."""
+    return f"{point.strategy} with {point.reserve}"

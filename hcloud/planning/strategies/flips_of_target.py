@@ -1,0 +1,67 @@
+"""What other wishes would choose among simulated points: another target of quality, another budget."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from hcloud.model.plans.operation import OperatingPoint, Operation
+from hcloud.planning.strategies.choice import Target, choose, is_affordable
+from hcloud.units import CENT
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """A target or a budget from which on another point is chosen, and that point."""
+
+    qos: float
+    budget: Decimal | None
+    chosen: OperatingPoint
+
+
+def target_of(operation: Operation) -> Target:
+    """What was wished for."""
+    return Target(operation.qos_target, operation.budget, operation.confidence, operation.alike)
+
+
+def next_best(operation: Operation) -> OperatingPoint | None:
+    """What would be chosen if the chosen point were not there."""
+    others = [p for p in operation.points if p is not operation.chosen]
+    return choose(others, target_of(operation)) if others else None
+
+
+def lower_target(operation: Operation) -> Wish | None:
+    """The highest target below the present one at which something cheaper is chosen; None where nothing cheaper is
+    affordable, or nothing keeps the present one."""
+    levels = sorted({kept for kept in _kept(operation) if kept < operation.qos_target}, reverse=True)
+    found = (_at(operation, level, operation.budget) for level in levels if operation.meets_target)
+    return next((wish for wish in found if wish.chosen.hourly < operation.chosen.hourly), None)
+
+
+def higher_target(operation: Operation) -> Wish | None:
+    """The target above which the chosen point no longer is, and what would be chosen then; None where it stays."""
+    for level in sorted({kept for kept in _kept(operation) if kept >= operation.qos_target}):
+        found = _at(operation, math.nextafter(level, math.inf), operation.budget)
+        if found.chosen is not operation.chosen:
+            return Wish(level, operation.budget, found.chosen)
+    return None
+
+
+def lower_budget(operation: Operation) -> Wish | None:
+    """The budget under which another point is chosen, and which; None where the chosen one stays."""
+    levels = sorted({p.monthly for p in operation.points if is_affordable(p, target_of(operation))}, reverse=True)
+    for level in levels if operation.within_budget else ():
+        found = _at(operation, operation.qos_target, level - CENT)
+        if found.chosen is not operation.chosen:
+            return Wish(operation.qos_target, level, found.chosen)
+    return None
+
+
+def _kept(operation: Operation) -> list[float]:
+    """The shares of jobs that what is affordable keeps: only there a target turns a choice."""
+    return [p.kept_qos.mean for p in operation.points if is_affordable(p, target_of(operation))]
+
+
+def _at(operation: Operation, qos: float, budget: Decimal | None) -> Wish:
+    return Wish(qos, budget, choose(operation.points, replace(target_of(operation), qos=qos, budget=budget)))

@@ -1,0 +1,57 @@
+"""Which strategies with which reserves are worth simulating."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from hcloud.model.catalog import Offer
+from hcloud.model.plans.operation import OperatingPoint
+from hcloud.planning.decide import Decision
+from hcloud.planning.fleets.candidates import Candidate
+from hcloud.planning.fleets.evaluate import held_instances, ladder, static_hybrid
+from hcloud.planning.fleets.fleet import instances_needed
+from hcloud.planning.strategies.choice import Target, choose
+
+OWN_RULE, PLANNED, STATIC, REFINED = "its own rule", "the plan's optimum", "the static hybrid's", "beside the best"
+BASELINE = "what to compare with"
+SHARES_OF_PEAK = (0.25, 0.5, 0.75, 1.0)
+"""Ours: a hybrid is also tried with these parts of the highest demand: arithmetic packs demand perfectly, and where
+jobs leave gaps a larger reserve pays than it says."""
+
+
+def main_commitment(decision: Decision) -> Offer | None:
+    """The offer that most of the reserve is bought at; where nothing is reserved the cheapest one allowed."""
+    held = [h for h in decision.fleet.holdings if h.start_hour == 0]
+    if held:
+        return max(held, key=lambda h: h.count).offer
+    usable = ladder(decision.types[0].commitments, decision.horizon_hours)
+    return usable[0] if usable else None
+
+
+def planned_reserve(decision: Decision) -> int:
+    """Instances the decision holds from the first hour on."""
+    return sum(h.count for h in decision.fleet.holdings if h.start_hour == 0)
+
+
+def reserves_to_try(candidate: Candidate, decision: Decision, own: int) -> Mapping[int, str]:
+    """Reserves of a hybrid worth simulating, rising, each with where it comes from; ``own`` is by its own rule."""
+    forecast = decision.forecast
+    static = static_hybrid(candidate, forecast)
+    steady = int(held_instances(static.holdings, forecast).max(initial=0))
+    peak = int(instances_needed(forecast.cores, forecast.memory, candidate).max(initial=0))
+    tried = {round(peak * share): f"{share:.0%} of the peak" for share in SHARES_OF_PEAK}
+    tried |= {steady: STATIC, own: OWN_RULE, planned_reserve(decision): PLANNED}
+    return {count: tried[count] for count in sorted(tried) if count > 0} or {1: "the least there is"}
+
+
+def refined(points: Sequence[OperatingPoint], target: Target) -> Mapping[str, tuple[int, ...]]:
+    """Of every strategy tried with several reserves those halfway between its best one and the next ones."""
+    found: dict[str, tuple[int, ...]] = {}
+    for name in dict.fromkeys(p.strategy for p in points):
+        mine = sorted((p for p in points if p.strategy == name), key=lambda p: p.reserve)
+        best = mine.index(choose(mine, target))
+        beside = [p.reserve for p in mine[max(best - 1, 0) : best + 2]]
+        halfway = {(low + high) // 2 for low, high in pairwise(beside)}
+        found[name] = tuple(sorted(halfway - {p.reserve for p in mine}))
+    return found

@@ -1,0 +1,122 @@
+"""A plan's own fleet as the simulator takes it: so many servers of each type are reserved, the rest is rented."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_FLOOR, Decimal
+from itertools import groupby
+
+from hcloud.errors import InputError
+from hcloud.model.catalog import OfferKey, Payment, PurchaseOption
+from hcloud.model.plans.plan import OWNED, MixLine, Plan
+
+WITH_RESERVE, WITHOUT_RESERVE = "HC", "OdF"
+"""Ours: how a plan that names no strategy is run: at the least cost beside its reserve, else on whole servers."""
+TENANCIES = frozenset({"shared", "dedicated", "host"})
+
+
+Lot = tuple[OfferKey, int]
+"""A commitment, and the servers reserved as it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedFleet:
+    """``servers`` of the type that ``on_demand`` names are reserved as ``commitment`` (None where nothing is), those
+    ``beside`` them are of no larger types; all run as ``strategy``, and what the plan rents is for rent, of the types
+    ``rented`` and smaller sizes. ``notes`` say where that is not the plan to the letter."""
+
+    on_demand: OfferKey
+    commitment: OfferKey | None
+    servers: int
+    strategy: str
+    notes: tuple[str, ...]
+    beside: tuple[Lot, ...] = ()
+    rented: tuple[str, ...] = ()
+
+    @property
+    def others(self) -> list[str]:
+        """The types that are reserved or rented beside the one that ``on_demand`` names."""
+        names = (*(key.instance_type for key, _ in self.beside), *self.rented)
+        return [name for name in dict.fromkeys(names) if name != self.on_demand.instance_type]
+
+    @property
+    def rivals(self) -> list[str]:
+        """The strategies that can run this fleet, for comparison: without a reserve only those that need none."""
+        return ["all", self.strategy] if self.servers else ["OdF", "OdM", self.strategy]
+
+    @property
+    def reserved(self) -> dict[str, int]:
+        """Servers reserved by type, the largest type first."""
+        lots = [(self.on_demand, self.servers), *self.beside] if self.servers else []
+        return {
+            name: sum(servers for key, servers in lots if key.instance_type == name)
+            for name in dict.fromkeys(key.instance_type for key, _ in lots)
+        }
+
+
+def fleet_of(plan: Plan) -> PlannedFleet:
+    """The fleet of a plan; InputError where it has none (what is owned does not count as none)."""
+    reserved = [line for line in plan.mix if line.option.is_commitment and not line.starts_hour]
+    lines = reserved or [line for line in plan.mix if line.option is PurchaseOption.ON_DEMAND]
+    if not lines:
+        raise InputError("the plan has no machines to simulate")
+    lots = _lots(reserved)
+    key = lots[0][0] if lots else key_of(max(lines, key=lambda line: (line.vcpus, line.address)))
+    on_demand = OfferKey(
+        key.provider, key.region, key.instance_type, PurchaseOption.ON_DEMAND, os=key.os, tenancy=key.tenancy
+    )
+    chosen = plan.operation.strategy if plan.operation else WITH_RESERVE if lots else WITHOUT_RESERVE
+    servers = lots[0][1] if lots else 0
+    notes = tuple(_notes(plan, reserved))
+    return PlannedFleet(on_demand, key if lots else None, servers, chosen, notes, tuple(lots[1:]), _rented(plan, key))
+
+
+def _rented(plan: Plan, near: OfferKey) -> tuple[str, ...]:
+    """The types that the plan rents on demand where the key's are."""
+    here = (line for line in plan.mix if (line.provider, line.region) == (near.provider, near.region))
+    return tuple(line.instance_type for line in here if line.option is PurchaseOption.ON_DEMAND)
+
+
+def _lots(reserved: Sequence[MixLine]) -> list[Lot]:
+    """Whole servers of every line, the largest type first; parts of servers of one type (what a savings plan pays for)
+    add up."""
+    found: list[Lot] = []
+    for _, of_type in groupby(sorted(reserved, key=_largest_first), key=lambda line: line.instance_type):
+        exact, whole = Decimal(0), 0
+        for line in of_type:
+            exact += line.count
+            upto = int(round(exact, 3).to_integral_value(ROUND_FLOOR))
+            if upto > whole:
+                found.append((key_of(line), upto - whole))
+            whole = upto
+    return found
+
+
+def _largest_first(line: MixLine) -> tuple[Decimal, Decimal, str, str]:
+    """By vCPUs, then by GiB: the first is to hold what any of them holds."""
+    each = line.count or Decimal(1)
+    return -line.vcpus / each, -line.memory_gib / each, line.instance_type, line.address
+
+
+def key_of(line: MixLine) -> OfferKey:
+    """The key of the offer that a line is of: its fields, and what its address says of system and tenancy."""
+    special = line.address.removeprefix(OWNED).split("/")[4:]
+    tenancy = next((s for s in special if s in TENANCIES), "shared")
+    system = next((s for s in special if s not in TENANCIES), "linux")
+    payment = line.payment if line.term_years else Payment.NONE
+    place = (line.provider, line.region, line.instance_type)
+    return OfferKey(*place, line.option, line.term_years, payment, system, tenancy)
+
+
+def _notes(plan: Plan, reserved: Sequence[MixLine]) -> Iterator[str]:
+    counts: dict[str, Decimal] = {}
+    for line in reserved:
+        counts[line.instance_type] = counts.get(line.instance_type, Decimal(0)) + line.count
+    for name, count in counts.items():
+        if part := round(count, 3) % 1:
+            yield f"of {count.normalize():f} x {name} that are paid for, {part.normalize():f} are rented here"
+    if any(line.starts_hour for line in plan.mix):
+        yield "what the plan reserves on later days is not simulated"
+    if any(line.option is PurchaseOption.SPOT for line in plan.mix):
+        yield "what the plan gives to spot is rented on demand here"

@@ -1,0 +1,1 @@
+"""Programs that run in processes of their own, by path; they import nothing of hcloud."""

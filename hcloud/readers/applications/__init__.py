@@ -1,0 +1,1 @@
+"""Files about applications: how to measure them, and what was measured."""

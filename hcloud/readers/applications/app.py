@@ -1,0 +1,231 @@
+"""``app.yaml``: an application to be measured, read strictly, with every problem of the file shown at once."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from pathlib import Path, PurePath
+from urllib.parse import urlsplit
+
+from hcloud.errors import UsageError
+from hcloud.model.measured.app import (
+    COMPLETION,
+    TAIL,
+    THROUGHPUT,
+    App,
+    Completion,
+    HttpLoad,
+    Limits,
+    LoadCommand,
+    Measure,
+    Printed,
+    Ready,
+    Shape,
+)
+from hcloud.model.measured.profile import Metric
+from hcloud.model.workload import Kind
+from hcloud.readers.stated import Stated, read_document
+from hcloud.units import parse_duration
+
+TOP = (
+    "format_version",
+    "name",
+    "kind",
+    "command",
+    "shape",
+    "metric",
+    "ready",
+    "warm_up",
+    "time_cap",
+    "run_cap",
+    "budget",
+)
+_NEEDED = ("name", "command")
+_METRIC = ("printed", "load", "url", "connections", "seconds", "pattern", "name", "unit", "better", "of")
+_FEWEST_VCPUS, _MOST_VCPUS, _MOST_GIB = 0.1, 1024.0, 65536.0
+_DIRECTIONS = {"higher": True, "lower": False}
+_HTTP = {"p99": TAIL, "throughput": THROUGHPUT}
+
+
+def load_app(path: Path | None, flags: Mapping[str, object]) -> App:
+    """The application in a file, its keys overridden by those of ``flags``; raises InputError with everything that is
+    wrong with it."""
+    if path is not None and not path.is_file():
+        raise UsageError(f"{path}: no such file", hint="describe the application there, or name its command after --")
+    stated = Stated("command line" if path is None else str(path))
+    content = {} if path is None else read_document(path, "application")
+    if isinstance(content, dict):
+        content = _named({**content, **flags})
+    head = stated.head(content, TOP, tuple(k for k in TOP if k not in _NEEDED))
+    plain = App(name="", kind=Kind.BATCH, command=())
+    app = App(
+        name=stated.text(head, "name"),
+        kind=_kind(stated, head),
+        command=_command(stated, head.get("command"), "command"),
+        measure=_measure(stated, head.get("metric")),
+        shape=_shape(stated, head.get("shape", {})),
+        ready=_ready(stated, head["ready"]) if "ready" in head else None,
+        warm_up=_seconds(stated, head, "warm_up", plain.warm_up),
+        limits=_limits(stated, head),
+    )
+    check_app(stated, app)
+    stated.refuse("application")
+    return app
+
+
+def _named(content: dict[str, object]) -> dict[str, object]:
+    """An application without a name is called as its program."""
+    command = content.get("command")
+    if "name" in content or not (isinstance(command, list) and command):
+        return content
+    return {**content, "name": PurePath(str(command[0])).name or "command"}
+
+
+def check_app(stated: Stated, app: App) -> None:
+    """Notes what cannot be measured of an application as it is described."""
+    serves = isinstance(app.measure, HttpLoad | LoadCommand)
+    if app.kind is Kind.SERVICE and not serves:
+        stated.note("metric", "missing", "a service needs load: url, or load and pattern")
+    if app.kind is Kind.BATCH and serves:
+        stated.note("kind", "batch", "load is put on a service; say kind: service")
+    if app.kind is Kind.SERVICE and app.ready is None and not isinstance(app.measure, HttpLoad):
+        stated.note("ready", "missing", "a service says when it serves: port, url or line")
+    if app.limits.dollars is not None and app.limits.dollars_per_hour is None:
+        stated.note("budget", "dollars without a price", "dollars_per_hour of this machine has to be stated, too")
+
+
+def _kind(stated: Stated, head: Mapping[str, object]) -> Kind:
+    known = {k.name.lower(): k for k in Kind}
+    given = str(head.get("kind", "batch"))
+    if given not in known:
+        stated.note("kind", repr(given)[:60], " or ".join(known))
+    return known.get(given, Kind.BATCH)
+
+
+def _command(stated: Stated, content: object, where: str) -> tuple[str, ...]:
+    words = content if isinstance(content, list) else []
+    if words and all(isinstance(w, str) and "\0" not in w for w in words) and words[0].strip():
+        return tuple(words)
+    if content is not None:
+        stated.note(where, repr(content)[:60], 'a list of texts, a word each, for example [sort, "-n", big.txt]')
+    return ("-",)
+
+
+def _measure(stated: Stated, content: object) -> Measure:
+    if content is None or content == "completion time":
+        return Completion(COMPLETION)
+    given = stated.mapping(content, "metric", _METRIC, _METRIC)
+    kinds = [k for k in ("printed", "load", "url") if k in given]
+    if len(kinds) != 1:
+        stated.note("metric", ", ".join(kinds) or "none", "one of printed, load (with pattern) or url")
+        return Completion(COMPLETION)
+    if kinds == ["printed"]:
+        _only(stated, given, ("printed", "name", "unit", "better"))
+        return Printed(_pattern(stated, given, "printed"), _metric(stated, given))
+    if kinds == ["load"]:
+        _only(stated, given, ("load", "pattern", "name", "unit", "better"))
+        command = _command(stated, given["load"], "metric.load")
+        return LoadCommand(command, _pattern(stated, given, "pattern"), _metric(stated, given))
+    return _http(stated, given)
+
+
+def _http(stated: Stated, given: Mapping[str, object]) -> HttpLoad:
+    _only(stated, given, ("url", "connections", "seconds", "of"))
+    of = str(given.get("of", "p99"))
+    if of not in _HTTP:
+        stated.note("metric.of", repr(of)[:60], " or ".join(_HTTP))
+    connections = _number(stated, given, "metric.connections", (4.0, 1.0, 1000.0))
+    if connections != int(connections):
+        stated.note("metric.connections", repr(connections), "a whole number")
+    seconds = _number(stated, given, "metric.seconds", (2.0, 0.2, 600.0))
+    return HttpLoad(_url(stated, given["url"], "metric.url"), int(connections), seconds, _HTTP.get(of, TAIL))
+
+
+def _only(stated: Stated, given: Mapping[str, object], allowed: tuple[str, ...]) -> None:
+    for key in given:
+        if key not in allowed:
+            stated.note(f"metric.{key}", "does not go with the rest", f"here: {', '.join(allowed)}")
+
+
+def _pattern(stated: Stated, given: Mapping[str, object], key: str) -> str:
+    text = stated.text({key: given.get(key)}, key, "metric")
+    try:
+        groups = re.compile(text).groups
+    except re.error as error:
+        stated.note(f"metric.{key}", repr(text)[:60], f"a regular expression: {error}")
+        return "(.)"
+    if text and groups != 1:
+        stated.note(f"metric.{key}", repr(text)[:60], "exactly one group, around the number")
+    return text
+
+
+def _metric(stated: Stated, given: Mapping[str, object]) -> Metric:
+    better = str(given.get("better", "not stated"))
+    if better not in _DIRECTIONS:
+        stated.note("metric.better", better[:60], " or ".join(_DIRECTIONS))
+    name, unit = (stated.text({k: given.get(k)}, k, "metric") for k in ("name", "unit"))
+    return Metric(name, unit, _DIRECTIONS.get(better, True))
+
+
+def _shape(stated: Stated, content: object) -> Shape:
+    given = stated.mapping(content, "shape", ("vcpus", "memory_gib"), ("vcpus", "memory_gib"))
+    vcpus = _number(stated, given, "shape.vcpus", (1.0, _FEWEST_VCPUS, _MOST_VCPUS))
+    memory = _number(stated, given, "shape.memory_gib", (1.0, 0.01, _MOST_GIB)) if "memory_gib" in given else None
+    return Shape(vcpus, memory)
+
+
+def _ready(stated: Stated, content: object) -> Ready:
+    given = stated.mapping(content, "ready", ("port", "url", "line"), ("port", "url", "line"))
+    if len(given) != 1:
+        stated.note("ready", ", ".join(given) or "none", "one of port, url or line")
+    if "port" in given:
+        return Ready(port=int(_number(stated, given, "ready.port", (1.0, 1.0, 65535.0))))
+    if "url" in given:
+        return Ready(url=_url(stated, given["url"], "ready.url"))
+    return Ready(line=stated.text({"line": given.get("line")}, "line", "ready"))
+
+
+def _url(stated: Stated, content: object, where: str) -> str:
+    try:
+        parts = urlsplit(str(content))
+        if parts.scheme == "http" and parts.hostname and (parts.port is None or parts.port):
+            return str(content)
+    except ValueError:
+        pass
+    stated.note(where, repr(content)[:60], "an http:// URL of this machine")
+    return "http://127.0.0.1/"
+
+
+def _limits(stated: Stated, head: Mapping[str, object]) -> Limits:
+    keys = ("dollars", "dollars_per_hour")
+    given = stated.mapping(head.get("budget", {}), "budget", keys, keys)
+    dollars, price = (_number(stated, given, f"budget.{k}", (1.0, 1e-6, 1e9)) if k in given else None for k in keys)
+    plain = Limits()
+    return Limits(
+        _seconds(stated, head, "time_cap", plain.seconds),
+        _seconds(stated, head, "run_cap", plain.run_seconds),
+        dollars,
+        price,
+    )
+
+
+def _seconds(stated: Stated, head: Mapping[str, object], key: str, default: float) -> float:
+    if key not in head:
+        return default
+    try:
+        return float(parse_duration(str(head[key])))
+    except (ValueError, ArithmeticError) as error:
+        stated.note(key, repr(head[key])[:60], str(error)[:100])
+        return default
+
+
+def _number(stated: Stated, given: Mapping[str, object], where: str, bounds: tuple[float, float, float]) -> float:
+    """A number by the last part of its path; ``bounds`` are the default, the least and the most."""
+    default, least, most = bounds
+    value = given.get(where.rpartition(".")[2], default)
+    usable = isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(value, int | float) and usable and least <= value <= most and math.isfinite(value):
+        return float(value)
+    stated.note(where, repr(value)[:60], f"a number from {least:g} to {most:g}")
+    return default

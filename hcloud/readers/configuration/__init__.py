@@ -1,0 +1,1 @@
+"""hcloud.yaml as settings."""

@@ -1,0 +1,1 @@
+"""The price tables that ship with hcloud, as a book."""

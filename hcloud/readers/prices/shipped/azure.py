@@ -1,0 +1,158 @@
+"""The bundled Azure tables: one pay-as-you-go price a family and region, commitments as fractions of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from functools import partial
+from typing import NamedTuple
+
+from hcloud.model.catalog import InstanceType, Offer, Origin, Provider, PurchaseOption
+from hcloud.readers.prices.shipped.offers import Block, Maker, Part, Term, committed_offer, plain_offer
+from hcloud.readers.prices.shipped.tables import (
+    Surcharge,
+    Surcharges,
+    Tables,
+    Wanted,
+    because,
+    join_origins,
+    read_surcharges,
+)
+
+_FAMILIES = (
+    "family", "name", "arch", "category", "gib_per_vcpu", "vcpus", "ratio_per_vcpu", "current", "source", "date",
+)  # fmt: skip
+_SIZES = ("size", "family", "vcpus", "memory_gib", "source", "date")
+_PRICES = ("family", "region", "size", "usd_per_hour", "source", "date", "derived")
+_TERMS = ("family", "option", "years", "fraction", "measured_in", "source", "date", "derived")
+_SPOT = ("family", "share", "source", "date", "derived")
+_SURCHARGES = ("os", "family", "per", "usd_per_hour", "source", "date", "derived")
+
+_OPTIONS = {"reservation": PurchaseOption.RESERVATION, "savings-plan": PurchaseOption.SAVINGS_PLAN}
+
+
+class _Price(NamedTuple):
+    """Dollars an hour for one vCPU of a family in a region."""
+
+    per_vcpu: Decimal
+    origin: Origin
+
+
+class _Fraction(NamedTuple):
+    """What an option costs as a fraction of pay-as-you-go, and the region where that was seen."""
+
+    option: PurchaseOption
+    years: int
+    fraction: Decimal
+    measured_in: str
+    origin: Origin
+
+
+class _Azure(NamedTuple):
+    """Everything read."""
+
+    types: dict[str, dict[str, InstanceType]]
+    prices: dict[tuple[str, str], _Price]
+    fractions: dict[str, list[_Fraction]]
+    surcharges: Surcharges
+
+
+def read_azure(tables: Tables, wanted: Wanted) -> Part:
+    """Instance types and offer makers of the ``azure`` tables under the root."""
+    types = _types(tables, wanted)
+    surcharges = read_surcharges(tables, "azure/surcharges.csv", _SURCHARGES)
+    read = _Azure(types, _prices(tables, wanted, types), _fractions(tables, wanted), surcharges)
+    offered = {t.name: t for name, _ in read.prices for t in types[name].values()}
+    return Part(list(offered.values()), dict(_makers(read, wanted)))
+
+
+def _types(tables: Tables, wanted: Wanted) -> dict[str, dict[str, InstanceType]]:
+    special = {
+        row.text("size"): (row.positive("vcpus"), row.positive("memory_gib"))
+        for row in tables.rows("azure/sizes.csv", _SIZES, ("size",))
+    }
+    found: dict[str, dict[str, InstanceType]] = {}
+    for row in tables.rows("azure/families.csv", _FAMILIES, ("family",)):
+        family = row.text("family")
+        if not wanted.family(family):
+            continue
+        pattern, per_vcpu, ratio = row.text("name"), row.positive("gib_per_vcpu"), row.positive("ratio_per_vcpu")
+        rest = row.text("arch", ("x86_64", "arm64")), row.text("category"), 0, row.flag("current")
+        types = found.setdefault(family, {})
+        for count in row.numbers("vcpus"):
+            name = pattern.replace("{n}", str(count))
+            vcpus, memory = special.get(name, (count, count * per_vcpu))
+            types[name] = InstanceType(Provider.AZURE, name, family, vcpus, memory, vcpus * ratio, *rest)
+    return found
+
+
+def _prices(tables: Tables, wanted: Wanted, types: dict[str, dict[str, InstanceType]]) -> dict[tuple[str, str], _Price]:
+    found = {}
+    for row in tables.rows("azure/pay_as_you_go.csv", _PRICES, ("family", "region")):
+        family, region = row.text("family"), row.text("region")
+        if not (wanted.family(family) and wanted.region(region)):
+            continue
+        shape = types.get(family, {}).get(row.text("size"))
+        if shape is None:
+            row.refuse("size", row.cells["size"], "a size of a family in families.csv")
+            continue
+        found[family, region] = _Price(row.positive("usd_per_hour") / shape.vcpus, row.origin())
+    return found
+
+
+def _fractions(tables: Tables, wanted: Wanted) -> dict[str, list[_Fraction]]:
+    found: dict[str, list[_Fraction]] = {}
+    for row in tables.rows("azure/discounts.csv", _TERMS, ("family", "option", "years")):
+        family = row.text("family")
+        if wanted.family(family):
+            option = _OPTIONS.get(row.text("option", _OPTIONS), PurchaseOption.RESERVATION)
+            seen = row.share("fraction"), row.text("measured_in"), row.origin()
+            found.setdefault(family, []).append(_Fraction(option, row.years("years"), *seen))
+    for row in tables.rows("azure/spot.csv", _SPOT, ("family",)):
+        family = row.text("family")
+        if wanted.family(family):
+            share = _Fraction(PurchaseOption.SPOT, 0, row.share("share"), "", row.origin())
+            found.setdefault(family, []).append(share)
+    return found
+
+
+def _makers(read: _Azure, wanted: Wanted) -> Iterator[tuple[Block, Maker]]:
+    for (family, region), price in read.prices.items():
+        for shape in read.types[family].values():
+            for system in ("linux", *read.surcharges.systems()):
+                if not wanted.system(system) or (system == "windows" and shape.arch == "arm64"):
+                    continue
+                surcharge = None if system == "linux" else read.surcharges.find(system, family)
+                block = Block(Provider.AZURE, region, shape.name, system)
+                listed = _Listed(price.per_vcpu * shape.vcpus, price.origin, surcharge, shape.vcpus)
+                yield block, partial(_offers, block, listed, read.fractions.get(family, []))
+
+
+class _Listed(NamedTuple):
+    """The pay-as-you-go price of a size on Linux, and what its operating system adds."""
+
+    hourly: Decimal
+    origin: Origin
+    surcharge: Surcharge | None
+    vcpus: Decimal
+
+    def part(self, fraction: Decimal, origin: Origin) -> tuple[Decimal, Origin]:
+        """A fraction of the Linux price, the operating system at its full price on top."""
+        hourly = self.hourly * fraction
+        if self.surcharge is None:
+            return hourly, origin
+        reason = "Linux price plus the list price of the licence"
+        return hourly + self.surcharge.for_instance(self.vcpus), join_origins(origin, self.surcharge.origin, reason)
+
+
+def _offers(block: Block, listed: _Listed, fractions: list[_Fraction]) -> Iterator[Offer]:
+    yield plain_offer(block, PurchaseOption.ON_DEMAND, *listed.part(Decimal(1), listed.origin))
+    for seen in fractions:
+        origin = join_origins(listed.origin, seen.origin)
+        if seen.measured_in and seen.measured_in != block.region:
+            origin = because(origin, f"fraction as in {seen.measured_in}")
+        hourly, origin = listed.part(seen.fraction, origin)
+        if seen.years:
+            yield committed_offer(block, Term(seen.option, seen.years), hourly, origin)
+        else:
+            yield plain_offer(block, seen.option, hourly, origin)

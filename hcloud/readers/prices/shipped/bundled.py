@@ -1,0 +1,56 @@
+"""The price book that ships with hcloud: published facts of AWS, Google and Azure, so that planning works offline."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+
+from hcloud.catalog.book import PriceBook
+from hcloud.model.catalog import BillingRule, Provider
+from hcloud.readers.bundle import bundled
+from hcloud.readers.prices.shipped.aws import read_aws
+from hcloud.readers.prices.shipped.azure import read_azure
+from hcloud.readers.prices.shipped.gcp import read_gcp, read_sustained
+from hcloud.readers.prices.shipped.offers import Block, LazyOffers, Maker
+from hcloud.readers.prices.shipped.tables import Tables, Wanted
+
+_BILLING = ("provider", "step_seconds", "minimum_seconds", "source", "date", "derived")
+_READERS = {Provider.AWS: read_aws, Provider.GCP: read_gcp, Provider.AZURE: read_azure}
+
+
+def load_bundled(
+    root: Path | None = None,
+    providers: Collection[Provider] | None = None,
+    regions: Collection[str] | None = None,
+    families: Collection[str] | None = None,
+    systems: Collection[str] | None = None,
+) -> PriceBook:
+    """The bundled prices, all of them or only those asked for.
+
+    ``root`` is a directory laid out like ``pricing/``. A family is an EC2 family (``m6i``), a Google series (``n2``)
+    or an Azure series (``Dsv5``); ``systems`` are operating systems (``linux``, ``windows``). The tables are read and
+    checked here, offers are made when they are looked up. Raises InputError naming file, line and value of every
+    cell that cannot be used.
+    """
+    tables = Tables(root if root is not None else bundled("pricing"))
+    wanted = Wanted(regions, families, systems)
+    asked = [p for p in Provider if providers is None or p in providers]
+    parts = [_READERS[p](tables, wanted) for p in asked]
+    billing = _billing(tables, asked)
+    sustained = read_sustained(tables, wanted) if Provider.GCP in asked else {}
+    tables.check()
+    makers: dict[Block, Maker] = {}
+    for part in parts:
+        makers |= part.makers
+    types = {(t.provider, t.name): t for part in parts for t in part.types}
+    return PriceBook(types, LazyOffers(makers), billing, sustained)
+
+
+def _billing(tables: Tables, asked: Collection[Provider]) -> dict[Provider, BillingRule]:
+    found = {}
+    for row in tables.rows("billing.csv", _BILLING, ("provider",)):
+        row.origin()
+        name = row.text("provider", [p.value for p in Provider])
+        if name in asked:
+            found[Provider(name)] = BillingRule(int(row.positive("step_seconds")), int(row.positive("minimum_seconds")))
+    return found

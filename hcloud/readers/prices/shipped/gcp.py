@@ -1,0 +1,180 @@
+"""The bundled Google tables: prices of a vCPU and of a GiB, from which every machine type is put together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from functools import partial
+from typing import NamedTuple
+
+from hcloud.catalog.shapes import SHARED_CORE
+from hcloud.model.catalog import InstanceType, Offer, Origin, Provider, PurchaseOption, SustainedUse
+from hcloud.readers.prices.shipped.offers import Block, Maker, Part, Term, committed_offer, plain_offer
+from hcloud.readers.prices.shipped.tables import (
+    Row,
+    Surcharge,
+    Surcharges,
+    Tables,
+    Wanted,
+    join_origins,
+    read_surcharges,
+)
+
+_SERIES = ("series", "arch", "category", "flexible_1y", "flexible_3y", "current", "source", "date", "derived")
+_SHAPES = ("series", "shape", "gib_per_vcpu", "vcpus", "source", "date")
+_SIZES = ("machine_type", "series", "vcpus", "memory_gib", "shared_core", "source", "date")
+_PRICES = ("series", "region", "option", "usd_per_vcpu_hour", "usd_per_gib_hour", "source", "date", "derived")
+_SURCHARGES = ("os", "series", "per", "usd_per_hour", "source", "date", "derived")
+_SUSTAINED = ("series", "tiers", "source", "date")
+
+_FLEXIBLE = {"flexible_1y": 1, "flexible_3y": 3}
+_OPTIONS = {
+    "on-demand": (PurchaseOption.ON_DEMAND, 0),
+    "spot": (PurchaseOption.SPOT, 0),
+    "1y": (PurchaseOption.COMMITTED_USE, 1),
+    "3y": (PurchaseOption.COMMITTED_USE, 3),
+}
+
+
+class _Series(NamedTuple):
+    """A machine series: its types, which of them share a core, and its flexible commitments by years."""
+
+    types: dict[str, InstanceType]
+    shared_core: set[str]
+    flexible: dict[int, tuple[Decimal, Origin]]
+
+
+class _Rate(NamedTuple):
+    """Dollars an hour for a vCPU and for a GiB under one option."""
+
+    option: PurchaseOption
+    years: int
+    per_vcpu: Decimal
+    per_gib: Decimal
+    origin: Origin
+
+    def price(self, shape: InstanceType) -> Decimal:
+        return self.per_vcpu * shape.vcpus + self.per_gib * shape.memory_gib
+
+
+class _Gcp(NamedTuple):
+    """Everything read."""
+
+    series: dict[str, _Series]
+    rates: dict[tuple[str, str], list[_Rate]]
+    surcharges: Surcharges
+
+
+def read_gcp(tables: Tables, wanted: Wanted) -> Part:
+    """Machine types and offer makers of the ``gcp`` tables under the root."""
+    series = _series(tables, wanted)
+    surcharges = read_surcharges(tables, "gcp/surcharges.csv", _SURCHARGES)
+    read = _Gcp(series, _rates(tables, wanted, series), surcharges)
+    types = {t.name: t for name, _ in read.rates for t in series[name].types.values()}
+    return Part(list(types.values()), dict(_makers(read, wanted)))
+
+
+def read_sustained(tables: Tables, wanted: Wanted) -> dict[tuple[Provider, str], SustainedUse]:
+    """Sustained-use tiers by series; a series that is not listed has none."""
+    return {
+        (Provider.GCP, row.text("series")): SustainedUse(row.text("series"), row.numbers("tiers"))
+        for row in tables.rows("gcp/sustained.csv", _SUSTAINED, ("series",))
+        if wanted.family(row.text("series"))
+    }
+
+
+def _series(tables: Tables, wanted: Wanted) -> dict[str, _Series]:
+    found: dict[str, _Series] = {}
+    patterns: dict[str, InstanceType] = {}
+    for row in tables.rows("gcp/series.csv", _SERIES, ("series",)):
+        name, one = row.text("series"), Decimal(1)
+        if not wanted.family(name):
+            continue
+        arch, category = row.text("arch", ("x86_64", "arm64")), row.text("category")
+        patterns[name] = InstanceType(Provider.GCP, name, name, one, one, one, arch, category, 0, row.flag("current"))
+        origin = row.origin()
+        flexible = {years: (row.share(c), origin) for c, years in _FLEXIBLE.items() if row.cells[c]}
+        found[name] = _Series({}, set(), flexible)
+    for row in tables.rows("gcp/shapes.csv", _SHAPES, ("series", "shape")):
+        name = row.text("series")
+        if name in found:
+            _add_shape(found[name], patterns[name], row)
+    for row in tables.rows("gcp/sizes.csv", _SIZES, ("machine_type",)):
+        name, machine = row.text("series"), row.text("machine_type")
+        if name in found:
+            shape = _shaped(patterns[name], machine, row.positive("vcpus"), row.positive("memory_gib"))
+            shared = row.flag("shared_core")
+            found[name].types[machine] = replace(shape, category=SHARED_CORE) if shared else shape
+            if shared:
+                found[name].shared_core.add(machine)
+    return found
+
+
+def _add_shape(series: _Series, pattern: InstanceType, row: Row) -> None:
+    per_vcpu, shape = row.positive("gib_per_vcpu"), row.text("shape")
+    for vcpus in row.numbers("vcpus"):
+        machine = f"{pattern.family}-{shape}-{vcpus}"
+        series.types[machine] = _shaped(pattern, machine, vcpus, vcpus * per_vcpu)
+
+
+def _shaped(pattern: InstanceType, name: str, vcpus: Decimal, memory_gib: Decimal) -> InstanceType:
+    rest = pattern.arch, pattern.category, pattern.gpus, pattern.current
+    return InstanceType(Provider.GCP, name, pattern.family, vcpus, memory_gib, vcpus, *rest)
+
+
+def _rates(tables: Tables, wanted: Wanted, series: dict[str, _Series]) -> dict[tuple[str, str], list[_Rate]]:
+    found: dict[tuple[str, str], list[_Rate]] = {}
+    for row in tables.rows("gcp/prices.csv", _PRICES, ("series", "region", "option")):
+        name, region = row.text("series"), row.text("region")
+        if not (wanted.family(name) and wanted.region(region)):
+            continue
+        if name not in series:
+            row.refuse("series", name, "a series of series.csv")
+            continue
+        option, years = _OPTIONS.get(row.text("option", _OPTIONS), _OPTIONS["on-demand"])
+        rate = _Rate(option, years, row.positive("usd_per_vcpu_hour"), row.positive("usd_per_gib_hour"), row.origin())
+        found.setdefault((name, region), []).append(rate)
+    return found
+
+
+def _makers(read: _Gcp, wanted: Wanted) -> Iterator[tuple[Block, Maker]]:
+    for (name, region), rates in read.rates.items():
+        for shape in read.series[name].types.values():
+            for system in ("linux", *read.surcharges.systems()):
+                if not wanted.system(system) or (system == "windows" and shape.arch == "arm64"):
+                    continue
+                surcharge = None if system == "linux" else read.surcharges.find(system, name)
+                block = Block(Provider.GCP, region, shape.name, system)
+                yield block, partial(_offers, block, shape, surcharge, _with_flexible(read.series[name], shape, rates))
+
+
+def _with_flexible(series: _Series, shape: InstanceType, rates: list[_Rate]) -> list[_Rate]:
+    """The rates of a machine type, its flexible commitments included; shared cores cannot have them."""
+    if shape.name in series.shared_core:
+        return rates
+    flexible = [
+        _Rate(
+            PurchaseOption.FLEXIBLE_COMMITTED_USE,
+            years,
+            rate.per_vcpu * fraction,
+            rate.per_gib * fraction,
+            join_origins(rate.origin, origin),
+        )
+        for rate in rates
+        if rate.option is PurchaseOption.ON_DEMAND
+        for years, (fraction, origin) in series.flexible.items()
+    ]
+    return rates + flexible
+
+
+def _offers(block: Block, shape: InstanceType, surcharge: Surcharge | None, rates: list[_Rate]) -> Iterator[Offer]:
+    for rate in rates:
+        hourly, origin = rate.price(shape), rate.origin
+        if surcharge is not None:
+            hourly += surcharge.for_instance(shape.vcpus)
+            origin = join_origins(origin, surcharge.origin, "Linux price plus the list price of the licence")
+        if rate.years:
+            yield committed_offer(block, Term(rate.option, rate.years), hourly, origin)
+        else:
+            yield plain_offer(block, rate.option, hourly, origin)

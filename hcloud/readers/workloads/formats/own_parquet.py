@@ -1,0 +1,153 @@
+"""Our own schema of jobs as Parquet: the same columns, checks and rules as the CSV, in typed columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from hcloud.errors import InputError
+from hcloud.model.workload import Jobs
+from hcloud.readers.workloads.columns import Column, Sink, SuspectError
+from hcloud.readers.workloads.delimited import Progress, check_header
+from hcloud.readers.workloads.findings import Findings, shown
+from hcloud.readers.workloads.formats.jobs_table import SCHEMA, Draft, from_sink
+from hcloud.readers.workloads.identity import Hashes, identity_hashes, suspicious
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import Source
+
+FORMAT = "jobs-parquet"
+_ROWS = 65_536
+_WIDEST_GROUP = 1 << 30
+"""Bytes a row group may expand to: readers hold one at a time."""
+
+
+def read(source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
+    """Jobs of a Parquet file."""
+    with opened(source) as file:
+        names = file.schema_arrow.names
+        check_header(source.name, names, SCHEMA, ignore_extra=options.extra_columns == "ignore")
+        columns = tuple(c for c in SCHEMA if c.name in names)
+        sink = read_columns(source, file, columns, options, progress)
+    _refuse_duplicates(source, sink)
+    draft = Draft(
+        source.name, FORMAT, source.digest(), sink.numbers("submit"), sink.numbers("duration"), rows=sink.rows
+    )
+    return from_sink(sink, draft, options)
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[parquet.ParquetFile]:
+    """The Parquet file; damage met anywhere while it is read is an InputError."""
+    try:
+        with parquet.ParquetFile(source.path) as file:
+            groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+            widest = max((group.total_byte_size for group in groups), default=0)
+            if widest > _WIDEST_GROUP:
+                raise InputError(f"{source.name}: a row group expands to more than {_WIDEST_GROUP:,} bytes")
+            yield file
+    except (pa.ArrowException, OSError) as error:
+        raise InputError(f"{source.name}: damaged Parquet file: {str(error).splitlines()[0]}") from error
+
+
+def read_columns(
+    source: Source,
+    file: parquet.ParquetFile,
+    columns: tuple[Column, ...],
+    options: WorkloadOptions,
+    progress: Progress | None = None,
+) -> Sink:
+    """The checked columns of the file; InputError with row and column for all that is wrong."""
+    total = file.metadata.num_rows
+    if total == 0:
+        raise InputError(f"{source.name}: no rows")
+    types = {c.name: _target(source, c, file.schema_arrow.field(c.name).type) for c in columns}
+    settled = tuple(replace(c, sort="number") if types[c.name] == pa.float64() else c for c in columns)
+    sink = Sink(settled, options.max_rows, source.name)
+    sink.reserve(total)
+    for batch in file.iter_batches(_ROWS, columns=[c.name for c in columns], use_threads=False):
+        first = sink.rows
+        typed = pa.record_batch(
+            [_cast(batch.column(c.name), types[c.name]) for c in columns], [c.name for c in columns]
+        )
+        try:
+            sink.take(typed)
+        except SuspectError as error:
+            raise _located(source, settled, typed, first) from error
+        if progress is not None:
+            progress(sink.rows / total)
+    return sink
+
+
+def _target(source: Source, column: Column, stored: pa.DataType) -> pa.DataType:
+    """The type a stored column is read as; InputError when it cannot hold what the column means."""
+    if isinstance(stored, pa.DictionaryType):
+        stored = stored.value_type
+    text = pa.types.is_string(stored) or pa.types.is_large_string(stored)
+    number = pa.types.is_floating(stored) or pa.types.is_integer(stored)
+    if column.sort == "time" and pa.types.is_timestamp(stored):
+        return pa.timestamp("ns", stored.tz)
+    if column.sort in ("number", "time") and number:
+        return pa.float64()
+    if column.sort == "label" and text:
+        return pa.dictionary(pa.int32(), pa.string())
+    if column.sort == "identity" and (text or pa.types.is_integer(stored)):
+        return pa.string()
+    raise InputError(f"{source.name}: column {column.name} holds {stored}; it must hold {column.allowed}")
+
+
+def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    if isinstance(kind, pa.DictionaryType):
+        plain = values.cast(pa.string()) if not isinstance(values, pa.DictionaryArray) else values.cast(kind)
+        return plain if isinstance(plain, pa.DictionaryArray) else plain.dictionary_encode()
+    return values.cast(kind, safe=not pa.types.is_floating(kind))
+
+
+def _located(source: Source, columns: tuple[Column, ...], batch: pa.RecordBatch, first: int) -> InputError:
+    findings = Findings(source.name)
+    for column, values in zip(columns, batch.columns, strict=True):
+        for row, value in enumerate(values.to_pylist()):
+            if findings.full:
+                break
+            if not _fits(column, value):
+                allowed = column.allowed if value is not None else f"must not be empty: {column.allowed}"
+                findings.add(f"row {first + row + 1}, column {column.name}", shown(str(value)), allowed)
+    return findings.error()
+
+
+def _fits(column: Column, value: object) -> bool:
+    if value is None:
+        return not column.filled
+    if isinstance(value, float):
+        return column.holds(np.array([value]))
+    if column.sort == "label" and column.choices:
+        return value in column.choices
+    return column.sort != "time" or 1970 <= getattr(value, "year", 0) <= 2261
+
+
+def _refuse_duplicates(source: Source, sink: Sink) -> None:
+    if not sink.has("id"):
+        return
+    twice = suspicious(sink.take_hashes("id"))
+    if len(twice):
+        _report_duplicates(source, twice)
+
+
+def _report_duplicates(source: Source, twice: Hashes) -> None:
+    findings, first, seen = Findings(source.name), 0, dict[str, int]()
+    with opened(source) as file:
+        for batch in file.iter_batches(_ROWS, columns=["id"], use_threads=False):
+            names = batch.column("id").cast(pa.string())
+            for row in np.flatnonzero(np.isin(identity_hashes(names), twice)).tolist():
+                name = names[row].as_py()
+                if name in seen:
+                    where = f"row {first + row + 1}, column id"
+                    findings.add(where, shown(name), f"stands in row {seen[name]} too; each must be unique")
+                seen.setdefault(name, first + row + 1)
+            first += batch.num_rows
+    if findings.problems:
+        raise findings.error()

@@ -1,0 +1,46 @@
+"""``hcloud reproduce``: runs the published studies once with the frozen model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from hcloud.errors import UsageError, did_you_mean
+from hcloud.readers.clouds import load_cloud
+from hcloud.readers.prices.shipped.bundled import load_bundled
+from hcloud.readers.strategies import load_strategy
+from hcloud.research.studies.bench import STRATEGIES, Bench
+from hcloud.research.studies.catalogue import STUDIES
+from hcloud.research.studies.report import Report
+from hcloud.sim.setup.shop import Wanted, open_shop
+
+SYSTEMS = ("hcloud",)
+SEEDS = 7
+
+
+def open_bench(seeds: int, advance: Callable[[int], None] = lambda runs: None) -> Bench:
+    """The study's cloud, prices and strategies, as they are shipped, at seeds 1 and up."""
+    wanted = Wanted.paper()
+    book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
+    strategies = {name: load_strategy(name) for name in STRATEGIES}
+    return Bench(strategies, load_cloud("paper"), open_shop(book, wanted), tuple(range(1, seeds + 1)), advance)
+
+
+def chosen_studies(system: str, wanted: Sequence[str]) -> tuple[str, ...]:
+    """Keys of the studies to run, in the order of the page; UsageError for an unknown system or study."""
+    if system not in SYSTEMS:
+        raise UsageError(f"{system!r}: nothing to reproduce", hint=f"systems: {', '.join(SYSTEMS)}")
+    if unknown := [key for key in wanted if key not in STUDIES]:
+        raise UsageError(
+            f"--study {unknown[0]}: there is no such study{did_you_mean(unknown[0], STUDIES)}",
+            hint=f"studies: {', '.join(STUDIES)}",
+        )
+    return tuple(key for key in STUDIES if key in wanted or not wanted)
+
+
+def reproduce(bench: Bench, keys: Sequence[str], advance: Callable[[float], None]) -> tuple[Report, ...]:
+    """The reports of the studies; runs that several of them look at happen once."""
+    made = []
+    for at, key in enumerate(keys):
+        made.append(STUDIES[key](bench))
+        advance((at + 1) / len(keys))
+    return tuple(made)

@@ -1,0 +1,186 @@
+"""Runs the cases of the studies once for every seed, each case only once, and keeps their figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from hcloud.control.state import OWN
+from hcloud.model.running.cloud import CloudModel
+from hcloud.model.running.strategy import Strategy
+from hcloud.model.workload import Jobs, Kind
+from hcloud.policy.records import Ints
+from hcloud.policy.sizing import reserved_servers
+from hcloud.research.studies.report import Interval
+from hcloud.sim.outcomes.measure import Measures, measure
+from hcloud.sim.run import Outcome, run
+from hcloud.sim.setup.build import Setting
+from hcloud.sim.setup.fitting import Room
+from hcloud.sim.setup.prepare import tasks_of
+from hcloud.sim.setup.scenarios import RECIPES, Recipe, generated
+from hcloud.sim.setup.shop import Shop, shop_for
+from hcloud.sim.setup.streams import stream
+from hcloud.sim.setup.variation import Change, parse_axis, varied_cloud, varied_strategy
+
+STATIC, LOW, HIGH = "static", "low-variability", "high-variability"
+SCENARIOS = (STATIC, LOW, HIGH)
+STRATEGIES = ("SR", "OdF", "OdM", "HF", "HM")
+HYBRIDS = ("HF", "HM")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is run: a scenario under a strategy with changes by key path; without profiling information where
+    ``profiled`` is false; the demand curve and its peaks scaled; ``sensitive`` replaces the kinds of jobs: that share
+    of them are services, the others tolerant batch jobs."""
+
+    scenario: str
+    strategy: str
+    changes: tuple[str, ...] = ()
+    profiled: bool = True
+    mean: float = 1.0
+    peak: float = 1.0
+    sensitive: float | None = None
+
+    @property
+    def parsed(self) -> tuple[Change, ...]:
+        """The changes as keys with values."""
+        told = () if self.profiled else ("information.rule=requested",)
+        tolerant = () if self.sensitive is None else ("sensitive_share=0",)
+        return tuple(parse_axis(text)[0] for text in (*self.changes, *told, *tolerant))
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The jobs that ended on one kind of capacity: how many, mean performance of batch jobs, mean tail of services."""
+
+    jobs: int
+    batch: float
+    tail: float
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run in figures; ``completion`` is the mean over batch jobs of real over isolated completion time, ``served``
+    the mean over services of one over the tail."""
+
+    measures: Measures
+    completion: float
+    served: float
+    own: Part
+    rented: Part
+
+
+Figure = Callable[[Run], float]
+
+
+@dataclass(slots=True)
+class Bench:
+    """The frozen model, the strategies and the shop, and what was run on them."""
+
+    strategies: Mapping[str, Strategy]
+    cloud: CloudModel
+    shop: Shop
+    seeds: tuple[int, ...]
+    advance: Callable[[int], None] = lambda runs: None
+    _runs: dict[Case, tuple[Run, ...]] = field(default_factory=dict)
+    _jobs: dict[tuple[str, float, float, int], Jobs] = field(default_factory=dict)
+
+    def runs(self, case: Case) -> tuple[Run, ...]:
+        """The case at every seed."""
+        if case not in self._runs:
+            self._runs[case] = tuple(_figures(self.outcome(case, seed)) for seed in self.seeds)
+            self.advance(len(self.seeds))
+        return self._runs[case]
+
+    def values(self, case: Case, figure: Figure) -> list[float]:
+        """A figure at every seed."""
+        return [figure(made) for made in self.runs(case)]
+
+    def interval(self, case: Case, figure: Figure) -> Interval:
+        """A figure over the seeds."""
+        return Interval.of(self.values(case, figure))
+
+    def pool(self, case: Case) -> int:
+        """What the strategy reserves for the load that the scenario states."""
+        mechanism, (_, least, most) = self.strategies[case.strategy].mechanism("reserved"), recipe(case).stated
+        return reserved_servers(mechanism, most, least, profiled=case.profiled)
+
+    def outcome(self, case: Case, seed: int) -> Outcome:
+        """One run with all its tables."""
+        strategy = varied_strategy(self.strategies[case.strategy], case.parsed)
+        cloud = varied_cloud(self.cloud, case.parsed)
+        jobs = self.jobs(case, seed)
+        largest = Room.of(self.shop.types[self.shop.large].shape)
+        setting = Setting(strategy, cloud, shop_for(self.shop, strategy), self.pool(case), seed)
+        return run(setting, tasks_of(jobs, cloud, strategy, largest, seed))
+
+    def jobs(self, case: Case, seed: int) -> Jobs:
+        """The scenario's jobs at a seed."""
+        key = (case.scenario, case.mean, case.peak, seed)
+        if key not in self._jobs:
+            self._jobs[key] = generated(recipe(case), seed)
+        jobs = self._jobs[key]
+        if case.sensitive is None:
+            return jobs
+        chosen = stream(seed, "kinds of jobs").random(len(jobs)) < case.sensitive
+        return replace(jobs, kind=np.where(chosen, Kind.SERVICE, Kind.BATCH).astype(jobs.kind.dtype))
+
+
+def recipe(case: Case) -> Recipe:
+    """The scenario with its demand curve scaled; where peaks are, what lies above the mean is stretched so that the
+    highest step is scaled by that factor."""
+    made = RECIPES[case.scenario]
+    if case.mean == case.peak == 1.0:
+        return made
+    mean, least, most = (figure * case.mean for figure in made.stated)
+    stretch = (most * case.peak - mean) / (most - mean)
+    minutes, cores = made.curve
+    scaled = (c * case.mean for c in cores)
+    curve = tuple(mean + (c - mean) * stretch if c > mean else c for c in scaled)
+    return replace(made, curve=(minutes, curve), stated=(mean, least, most * case.peak))
+
+
+def _figures(outcome: Outcome) -> Run:
+    judged = Judged(outcome)
+    own = outcome.of_tasks("paid") == OWN
+    ended = outcome.of_tasks("ended") >= 0
+    batch = judged.completion[ended & (outcome.tasks.service == 0)]
+    served = 1 / np.maximum(judged.tails[ended & (outcome.tasks.service == 1)], 1.0)
+    slower, kept = (float(values.mean()) if len(values) else float("nan") for values in (batch, served))
+    return Run(measure(outcome), slower, kept, judged.part(own & ended), judged.part(~own & ended))
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Completion times and tails of all jobs of a run, for parts of them."""
+
+    outcome: Outcome
+
+    @cached_property
+    def completion(self) -> np.typing.NDArray[np.float64]:
+        """Real over isolated completion time."""
+        tasks = self.outcome.tasks
+        taken = (np.asarray(self.outcome.of_tasks("ended")) - tasks.submit) / tasks.work
+        return np.asarray(taken, np.float64)
+
+    @cached_property
+    def tails(self) -> np.typing.NDArray[np.float64]:
+        """Tail latency relative to isolation, waiting included (as
+        :func:`hcloud.sim.outcomes.measure.service_tails`)."""
+        ran, tail = self.outcome.of_tasks("ran"), self.outcome.of_tasks("tail")
+        waited = np.asarray(self.outcome.of_tasks("ended")) - self.outcome.tasks.decide - ran
+        waiting = self.outcome.setting.cloud.number("service", "waiting_tail")
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.asarray((tail + waited * waiting) / (ran + waited), np.float64)
+
+    def part(self, chosen: np.typing.NDArray[np.bool_] | Ints) -> Part:
+        """The chosen jobs in figures."""
+        service = self.outcome.tasks.service == 1
+        batch, tails = 1 / self.completion[chosen & ~service], self.tails[chosen & service]
+        nothing = float("nan")
+        means = [float(values.mean()) if len(values) else nothing for values in (batch, tails)]
+        return Part(int(chosen.sum()), *means)

@@ -1,0 +1,1 @@
+"""The event engine: kernels over tables, as plain Python and compiled."""

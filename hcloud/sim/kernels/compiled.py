@@ -1,0 +1,176 @@
+"""Compiles the policies, the controller and the engine with numba, on first use only; they also run as plain Python."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from hcloud import kernel_cache
+from hcloud.kernel_cache import cached_in, own_functions
+
+KERNELS = (
+    "policy.quality",
+    "policy.limits",
+    "policy.retention",
+    "policy.repair",
+    "policy.queueing",
+    "policy.placement",
+    "policy.mapping",
+    "control.shelves",
+    "control.servers",
+    "control.search",
+    "control.queue",
+    "control.controller",
+    "sim.kernels.heap",
+    "sim.kernels.interference",
+    "sim.kernels.progress",
+    "sim.kernels.engine",
+)
+"""Modules whose functions are kernels, each after those it calls."""
+
+OUT_OF_LINE = frozenset(
+    {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "_obey", "_map", "_rent"}
+    | {"_start_queued", "reserved_for"}
+)
+"""Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
+
+ENGINE, SESSION = "engine", "session"
+SIMULATE = "sim.kernels.engine.simulate"
+ENTRIES = {
+    ENGINE: (SIMULATE,),
+    SESSION: (
+        *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
+        *(f"control.controller.{name}" for name in ("tick", "suffer", "interrupt")),
+        *("control.search.reserved_for", "control.queue.cause_of", "control.queue.wait_of", "policy.quality.quantile"),
+    ),
+}
+"""The kernels that plain Python calls, by what they are called for. Each is kept on disk with all that it calls."""
+
+PLAIN_DECISIONS = 250
+"""A controller in plain Python decides on as many jobs while numba is imported and loads what it compiled before."""
+PLAIN_JOBS = 2_000
+"""Plain Python simulates as many jobs in less time than numba takes to import and load what it compiled before."""
+PLAIN_MOST = 50_000
+"""Plain Python simulates as many jobs, a quarter of a millisecond each, while another process compiles the engine."""
+
+
+class _Spent:
+    """The jobs given to plain Python so far: many short runs are worth the compiled kernels, too."""
+
+    jobs = 0
+
+
+def kernels(jobs: int) -> dict[str, Any]:
+    """The kernels by ``module.name``: plain Python while a process asks for little, compiled from then on; the answers
+    agree."""
+    _Spent.jobs += jobs
+    return plain() if _Spent.jobs <= PLAIN_DECISIONS else compiled(SESSION)
+
+
+def begins_plainly(jobs: int) -> bool:
+    """Whether plain Python begins a run of so many jobs: while a process asks for little, and while the engine is being
+    compiled, unless the run is so long that plain Python would not get far."""
+    _Spent.jobs += jobs
+    return _Spent.jobs <= PLAIN_JOBS or (not is_made(ENGINE) and jobs <= PLAIN_MOST)
+
+
+def goes_on_plainly(left: int) -> bool:
+    """Whether plain Python also simulates the jobs that are left: those are few, or the engine is not compiled yet."""
+    return left <= PLAIN_JOBS or not is_made(ENGINE)
+
+
+@cache
+def plain() -> dict[str, Any]:
+    """Every kernel as it stands in its module."""
+    return {f"{m}.{name}": function for m in KERNELS for name, function in own_functions(_module(m)).items()}
+
+
+def compiled(*groups: str) -> dict[str, Any]:
+    """Every kernel compiled; waits for those of the groups (else all) that another process is still compiling.
+
+    A kernel that is no entry of the groups is compiled when it is first called.
+    """
+    done: dict[str, Any] = {}
+    wanted = groups or tuple(ENTRIES)
+    for group in wanted:
+        is_made(group)  # begins it: groups are compiled side by side
+    for group in wanted:
+        made(group)
+        ours = _loaded(group)
+        done.update({name: ours[name] for name in ENTRIES[group]} if done else ours)
+    return done
+
+
+@cache
+def _loaded(group: str) -> dict[str, Any]:
+    """The kernels in numba's hands, who loads an entry with all that it calls from disk when it is first called.
+
+    Where the other process failed, the disk is left alone. Kernels allocate nothing, so they do without numba's
+    reference counts, which would take nine tenths of the time.
+    """
+    from numba import njit
+
+    options: Any = {"_nrt": False}
+    kept = ENTRIES[group] if _mark(group).exists() else ()
+
+    def compile_one(name: str, twin: FunctionType) -> Any:
+        inline = name.rsplit(".", 1)[1] not in OUT_OF_LINE
+        return njit(cache=name in kept, forceinline=inline, **options)(twin)
+
+    with cached_in(cache_folder()):
+        return twins(compile_one)
+
+
+def twins(compile_one: Callable[[str, FunctionType], Any]) -> dict[str, Any]:
+    """The kernels by ``module.name``, each rebuilt and compiled by ``compile_one``; see :mod:`kernel_cache`."""
+    return kernel_cache.twins(((name, _module(name)) for name in KERNELS), cache_folder(), compile_one)
+
+
+_makers: dict[str, subprocess.Popen[bytes]] = {}
+
+
+def is_made(group: str) -> bool:
+    """Whether a group of kernels is compiled; begins to compile them, in another process, where nobody did.
+
+    Also true where that process failed: the kernels are then compiled when they are called.
+    """
+    if _mark(group).exists():
+        return True
+    if group not in _makers:
+        command = [sys.executable, "-P", "-m", "hcloud.sim.kernels.compiling", group, str(_mark(group))]
+        quiet = subprocess.DEVNULL
+        _makers[group] = subprocess.Popen(  # in a session of its own: Ctrl-C shall not waste what is nearly done
+            command, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
+        )
+    return _makers[group].poll() is not None
+
+
+def made(group: str) -> None:
+    """Wait until a group of kernels is compiled."""
+    if not is_made(group):
+        _makers[group].wait()
+
+
+def _mark(group: str) -> Path:
+    return cache_folder() / f"{group}.made"
+
+
+def is_first_use(group: str) -> bool:
+    """Whether a group of kernels is still to be compiled on this machine."""
+    return not _mark(group).exists()
+
+
+@cache
+def cache_folder() -> Path:
+    """Where the compiled kernels are kept: as long as kernels and compilers are the same, whatever else is new."""
+    return kernel_cache.folder(kernel_cache.digest(plain().values()))
+
+
+def _module(name: str) -> ModuleType:
+    return importlib.import_module(f"hcloud.{name}")

@@ -1,0 +1,127 @@
+"""What neighbours truly do to a job, whatever was estimated, and what quality an instance has left (thesis §8.2.2; the
+formulas are ours)."""
+
+from __future__ import annotations
+
+import math
+
+from hcloud.policy.placement import RESOURCES, UNTOUCHED, bears_least, room_of
+from hcloud.policy.quality import complement, encode
+from hcloud.policy.records import Reals
+from hcloud.sim.kernels.world import Cloud, Host, World
+
+_TURN = 2.0 * math.pi
+
+
+def neighbours(w: World, host: Host, now: float) -> float:
+    """The load of the other slices of the host, this instance's own factor included: a slow wave around the mean."""
+    level = w.cloud.mean_load
+    if w.behaviours[host.kind].varies:
+        level += w.cloud.amplitude * math.sin(_TURN * (now / w.cloud.period + host.phase))
+    return level * host.spread
+
+
+def at_quantile(values: Reals, share: float) -> float:
+    """The value of a quantile function given at even steps of probability, linear in between."""
+    place = share * (len(values) - 1)
+    low = min(int(place), len(values) - 2)
+    value: float = values[low] + (values[low + 1] - values[low]) * (place - low)
+    return value
+
+
+def join(w: World, number: int, place: int) -> None:
+    """A job is on a server from now on: the others feel it, whatever was thought of it."""
+    host, task, cores = w.hosts[place], w.tasks[number], w.control.jobs[number].cores
+    capacity = w.control.kinds[host.kind].cores
+    pressure, room, vector = host.pressure, host.room, task.vector
+    task.cores = cores
+    for i in range(RESOURCES):
+        pressure[i] += vector[i] * cores
+        room[i] = min(room[i], room_of(vector[i], cores, capacity, 0))
+
+
+def part(w: World, number: int, place: int) -> None:
+    """A job is on a server no more."""
+    host, task = w.hosts[place], w.tasks[number]
+    pressure, vector = host.pressure, task.vector
+    for i in range(RESOURCES):
+        pressure[i] -= vector[i] * task.cores
+    if bears_least(vector, host.room, task.cores, (w.control.kinds[host.kind].cores, 0)):
+        host.stale = 1
+
+
+def _measure_room(w: World, place: int) -> None:
+    """What the tenants of a server bear, anew."""
+    host = w.hosts[place]
+    room, capacity = host.room, w.control.kinds[host.kind].cores
+    host.stale = 0
+    for i in range(RESOURCES):
+        room[i] = UNTOUCHED
+    tenant = w.control.servers[place].first
+    while tenant >= 0:
+        job, vector = w.control.jobs[tenant], w.tasks[tenant].vector
+        for i in range(RESOURCES):
+            room[i] = min(room[i], room_of(vector[i], job.cores, capacity, 0))
+        tenant = job.next
+
+
+def is_calm(w: World, place: int, load: float) -> bool:
+    """Whether no tenant of a server suffers at this load of the neighbours."""
+    if _has_room(w, place, load):
+        return True
+    if w.hosts[place].stale == 0:
+        return False
+    _measure_room(w, place)
+    return _has_room(w, place, load)
+
+
+def _has_room(w: World, place: int, load: float) -> bool:
+    host = w.hosts[place]
+    capacity, external = w.control.kinds[host.kind].cores, w.behaviours[host.kind].external
+    pressure, room = host.pressure, host.room
+    for i in range(RESOURCES):  # noqa: SIM110  (compiled kernels know no generators)
+        if pressure[i] + load * external[i] * capacity > room[i]:
+            return False
+    return True
+
+
+def suffered(w: World, number: int, place: int, load: float) -> float:
+    """Points of pressure beyond what a job tolerates on its server, summed over the resources."""
+    host, cores = w.hosts[place], w.control.jobs[number].cores
+    capacity, external = w.control.kinds[host.kind].cores, w.behaviours[host.kind].external
+    pressure, vector = host.pressure, w.tasks[number].vector
+    total = 0.0
+    for i in range(RESOURCES):
+        others = (pressure[i] - vector[i] * cores) / capacity
+        total += max(0.0, others + load * external[i] - (99 - vector[i]))
+    return total
+
+
+def batch_rate(cloud: Cloud, excess: float, slowness: float, share: float) -> float:
+    """Work done a second, in seconds of isolation, at ``share`` times the vCPUs needed; at most 1."""
+    slowdown = min(1.0 + cloud.batch_sensitivity * excess / 100.0, cloud.worst_slowdown) * slowness
+    return min(1.0, share / slowdown)
+
+
+def service_tail(cloud: Cloud, excess: float, slowness: float, share: float) -> float:
+    """Tail latency relative to isolation: a queue whose utilisation rises with interference; at least 1."""
+    busy = cloud.service_load * (1.0 + cloud.service_sensitivity * excess / 100.0) * slowness / share
+    if busy >= 1.0:
+        return cloud.worst_tail
+    return min(max((1.0 - cloud.service_load) / (1.0 - busy), 1.0), cloud.worst_tail)
+
+
+def quality_of(w: World, number: int, now: float) -> tuple[int, int]:
+    """The quality a probe measures: one minus the encoded contention of neighbours and tenants (Tarcil eq. 7.4).
+
+    Before its first job begins an instance has neighbours only, whoever waits for it to start.
+    """
+    server = w.control.servers[number]
+    shared = server.tenants > 1 and w.hosts[number].uses > 0
+    capacity, load = w.control.kinds[server.kind].cores, neighbours(w, w.hosts[number], now)
+    felt, pressure, external = w.tally.scratch, w.hosts[number].pressure, w.behaviours[server.kind].external
+    for i in range(RESOURCES):
+        tenants = pressure[i] / capacity if shared else 0.0
+        felt[i] = int(tenants + load * external[i])
+    high, low = encode(felt)
+    return complement(high, low)

@@ -1,0 +1,104 @@
+"""How running jobs get on: work done since the last look, the rate from now on, and when each will end."""
+
+from __future__ import annotations
+
+import math
+
+from hcloud.policy.rules import Rules
+from hcloud.sim.kernels.heap import push
+from hcloud.sim.kernels.interference import batch_rate, is_calm, neighbours, service_tail, suffered
+from hcloud.sim.kernels.world import CHECK, FINISH, Task, World
+
+DONE = 1e-9
+"""Seconds of work that count as none."""
+
+
+def settle(task: Task, now: float) -> None:
+    """Book what a running job did since the last look."""
+    passed = now - task.since
+    task.since = now
+    task.ran += passed
+    task.usage += passed * task.cores
+    if task.service:
+        task.left -= passed
+        task.tail += passed * task.rate
+    else:
+        task.left -= passed * task.rate
+
+
+def begin(w: World, number: int, place: int, now: float) -> None:
+    """A job starts (or goes on) on a server that is up; its neighbours feel it."""
+    task = w.tasks[number]
+    task.running, task.since, task.suspect, task.rate = 1, now, 0, -1.0
+    task.version += 1
+    w.tally.running += 1
+    w.hosts[place].uses += 1
+    if task.began < 0.0:
+        task.began = now
+    review(w, place, now, number)
+
+
+def halt(w: World, number: int, now: float) -> None:
+    """A job stops running where it is."""
+    task = w.tasks[number]
+    settle(task, now)
+    task.running, task.due = 0, -1.0
+    task.version += 1
+    w.tally.running -= 1
+
+
+def review(w: World, place: int, now: float, only: int) -> None:
+    """Rate the tenants of a server anew; where it was and stays calm, ``only`` the one that changed (-1: nobody)."""
+    host = w.hosts[place]
+    load = neighbours(w, host, now)
+    calm, was_calm = is_calm(w, place, load), host.calm == 1
+    host.calm = 1 if calm else 0
+    if calm and was_calm:
+        if only >= 0:
+            _rate(w, only, now, 0.0, host.slowness)
+        return
+    number = w.control.servers[place].first
+    while number >= 0:
+        if w.tasks[number].running:
+            _rate(w, number, now, 0.0 if calm else suffered(w, number, place, load), host.slowness)
+        number = w.control.jobs[number].next
+
+
+def _rate(w: World, number: int, now: float, excess: float, slowness: float) -> None:
+    task, before = w.tasks[number], w.tasks[number].rate
+    settle(task, now)
+    task.cores = w.control.jobs[number].cores
+    share = task.cores / task.need
+    if task.service:
+        task.rate = service_tail(w.cloud, excess, slowness, share)
+        if before < 0.0:
+            task.due = now + task.left
+            push(w, task.due, FINISH, number, 0)
+    else:
+        task.rate = batch_rate(w.cloud, excess, slowness, share)
+        if task.rate > before:  # a job that got slower is looked at when its old end comes
+            task.due = now + task.left / task.rate
+            push(w, task.due, FINISH, number, 0)
+    rules = w.control.rules
+    if rules.monitor and task.suspect == 0 and performance_now(task) < rules.monitor_level:
+        task.suspect = 1
+        push(w, next_sample(rules, now + rules.patience), CHECK, number, task.version)
+
+
+def next_sample(rules: Rules, time: float) -> float:
+    """When the monitor first looks at jobs from a time on: at every period since the start of the run."""
+    return max(math.ceil(time / rules.monitor_period) * rules.monitor_period, time)
+
+
+def performance_now(task: Task) -> float:
+    """The share of its performance in isolation that a running job has at this moment."""
+    return 1.0 / task.rate if task.service else task.rate
+
+
+def performance_so_far(task: Task) -> float:
+    """The share of its performance in isolation that a job had while it ran; 1 for one that has hardly run."""
+    if task.ran <= 0.0:
+        return 1.0
+    if task.service:
+        return task.ran / max(task.tail, task.ran)
+    return min((task.work - task.left) / task.ran, 1.0)

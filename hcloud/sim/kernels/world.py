@@ -1,0 +1,244 @@
+"""The simulated world as tables: the cloud's behaviour, what chance holds in store, the jobs, the clock, the record."""
+
+from __future__ import annotations
+
+from typing import Annotated, NamedTuple
+
+import numpy as np
+
+from hcloud.control.state import Control
+from hcloud.policy.placement import RESOURCES
+from hcloud.policy.records import Ints, Reals, Table, table
+
+FINISH, READY, INTERRUPT, EXPIRE, LOOK, CHECK, CONTROL, SAMPLE, ARRIVAL, QUALITY = range(10)
+"""Events in the order in which equal times are handled: a job ends, an instance has started, spot capacity is taken
+back, a retention ends, neighbours are looked at anew, a suffering job is looked after, a control period passes, the
+record is sampled, a job arrives; equal kinds go by job or serial number. A quality sample is in the journal only."""
+
+COMMAND = 16
+"""What is added to a command's code in a journal."""
+
+RANK = 1 << 40
+"""Events of one time are ordered by kind times this, plus the job's or the instance's number."""
+
+STEPS = 2001
+"""Even steps of probability that quantile functions are tabulated at."""
+
+
+class Cloud(NamedTuple):
+    """How the cloud behaves: the keys of :data:`hcloud.model.running.cloud.CLOUD_KEYS`, interruptions a second."""
+
+    mean_load: float
+    amplitude: float
+    period: float
+    resample: float
+    batch_sensitivity: float
+    worst_slowdown: float
+    service_load: float
+    service_sensitivity: float
+    worst_tail: float
+    waiting_tail: float
+    interruptions: float
+    lost_share: float
+
+
+class Behaviour:
+    """How instances of one type behave: ``external`` pressure in points at full load of the neighbours, whether that
+    load is felt as it fluctuates, and quantile functions of spin-up (s), of the neighbours' spread and of the
+    instance's own slowness (factors) at even steps of probability."""
+
+    varies: int
+    external: Annotated[Reals, RESOURCES]
+    spin_up: Annotated[Reals, STEPS]
+    spread: Annotated[Reals, STEPS]
+    slowness: Annotated[Reals, STEPS]
+
+
+class Draw:
+    """Chance for one instance by its serial number, uniform in 0..1, each from a stream of its own."""
+
+    spin_up: float
+    spread: float
+    slowness: float
+    phase: float
+    interruption: float
+
+
+class Task:
+    """A job as the cloud sees it.
+
+    Given: when it came and is decided on, seconds of ``work`` in isolation, 1 for a service, thousandths of a vCPU
+    needed, its true interference ``vector`` (the controller knows an estimate). Run: work left, when it is ``due`` at
+    its present ``rate`` (work a second; for a service its tail latency relative to isolation), since when, seconds ran,
+    tail latency x seconds, vCPU-milliseconds used, when it began and ended (-1: not), seconds in the queue of the
+    reserve (-1: never there), and the first decision about it with the instance it ended on."""
+
+    submit: float
+    decide: float
+    work: float
+    service: int
+    need: int
+    left: float
+    due: float
+    rate: float
+    since: float
+    ran: float
+    tail: float
+    usage: float
+    began: float
+    ended: float
+    queued: float
+    cores: int
+    running: int
+    version: int
+    suspect: int
+    action: int
+    reason: int
+    paid: int
+    kind: int
+    serial: int
+    margin: float
+    vector: Annotated[Ints, RESOURCES]
+
+
+class Host:
+    """The record of a server slot: the instance in it now (``paid`` -1: none), when it was launched and ready, how many
+    jobs it began, whether nobody suffers on it, when it was last probed and is looked at next, what chance gave it: how
+    hard its neighbours press, how slow it is by itself, where their slow wave begins; and how its tenants truly press
+    and the least of what they truly bear (units of :mod:`hcloud.policy.placement`). ``stale`` says that one has left
+    since, so that those who stay may bear more."""
+
+    launched: float
+    ready: float
+    probed: float
+    look: float
+    spread: float
+    slowness: float
+    phase: float
+    serial: int
+    kind: int
+    paid: int
+    uses: int
+    calm: int
+    stale: int
+    pressure: Annotated[Ints, RESOURCES]
+    room: Annotated[Ints, RESOURCES]
+
+
+class Event:
+    """A coming event; ``tag`` tells a stale one."""
+
+    time: float
+    rank: int
+    tag: int
+
+
+class Rental:
+    """An instance that was had: type, how paid, why released, number, jobs it began, and its times."""
+
+    kind: int
+    paid: int
+    reason: int
+    serial: int
+    uses: int
+    launched: float
+    ready: float
+    released: float
+
+
+class Line:
+    """A line of the journal: an event with its job or server and what was measured, or a command."""
+
+    code: int
+    a: int
+    b: int
+    c: int
+    d: int
+    time: float
+    value: float
+
+
+class Tally:
+    """Counters of a run: seconds of simulated time, pool vCPU-ms integrated over it from ``since`` to ``until`` (the
+    window that counts) and queue jobs over all of it, the last finish,
+    the last control period; jobs running and come; rows written; whether a table was too short; how often things
+    happened (``at_once`` of the ``emptied`` instances were released, jobs ``reused`` an instance)."""
+
+    now: float
+    since: float
+    until: float
+    used_seconds: float
+    queue_seconds: float
+    last_finish: float
+    last_control: float
+    running: int
+    next_job: int
+    rentals: int
+    lines: int
+    samples: int
+    events: int
+    full: int
+    at_once: int
+    emptied: int
+    enlarged: int
+    moved: int
+    reused: int
+    refused: int
+    stopped: int
+    scratch: Annotated[Ints, RESOURCES]
+
+
+class World(NamedTuple):
+    """Everything a run needs; ``series`` rows are [time, reserved vCPUs in use, queue, soft limit, instances by payment
+    and type], ``heat`` [sample, reserved server] is the share of a server in use, ``active`` [payment, type]."""
+
+    control: Control
+    cloud: Cloud
+    behaviours: Table[Behaviour]
+    draws: Table[Draw]
+    tasks: Table[Task]
+    hosts: Table[Host]
+    events: Table[Event]
+    rentals: Table[Rental]
+    lines: Table[Line]
+    tally: Tally
+    active: Ints
+    series: Reals
+    heat: Reals
+
+
+class Capacity(NamedTuple):
+    """How much a run has room for: servers at a time, coming events, rentals, lines of journal, commands an event."""
+
+    servers: int
+    events: int
+    rentals: int
+    lines: int
+    commands: int
+
+    def doubled(self) -> Capacity:
+        """Twice the room."""
+        return Capacity(*(2 * room for room in self))
+
+
+class Record(NamedTuple):
+    """The empty tables that a run writes."""
+
+    hosts: Table[Host]
+    events: Table[Event]
+    rentals: Table[Rental]
+    lines: Table[Line]
+    tally: Tally
+    active: Ints
+
+
+def new_record(capacity: Capacity, kinds: int) -> Record:
+    """The tables a run writes, empty."""
+    return Record(
+        table(Host, capacity.servers),
+        table(Event, capacity.events),
+        table(Rental, capacity.rentals),
+        table(Line, capacity.lines),
+        table(Tally, 1)[0],
+        np.zeros((3, kinds), np.int64),
+    )

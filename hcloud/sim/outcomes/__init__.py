@@ -1,0 +1,1 @@
+"""What runs mean: measured, compared over seeds and priced otherwise."""

@@ -1,0 +1,119 @@
+"""Strategies compared over one workload: what is kept of their runs, intervals over seeds, and the front."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from hcloud.model.workload import Window
+from hcloud.planning.strategies.choice import unbeaten
+from hcloud.policy.records import Reals
+from hcloud.sim.outcomes.interval import Interval
+from hcloud.sim.outcomes.measure import Measures
+from hcloud.sim.setup.scenarios import Check
+from hcloud.sim.setup.shop import Shop
+
+WEEKS = (1, 4, 13, 26, 52, 53, 104)
+"""Spans that cumulative costs are told for; a term of the reserve is 52 weeks."""
+RESERVED = "reserved"
+MOST_REFUSED = 0.01  # ours: a strategy that leaves out more of the work than this is not compared
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """Jobs that were left out before any run, since no type holds them, and the part of all work that they are."""
+
+    jobs: int = 0
+    work: float = 0.0
+
+
+NOTHING_DROPPED = Dropped()
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """What was in use at even times (s): servers reserved; instances rented by type, with the ``vcpus`` of one of each;
+    vCPUs of the pool in use; the queue; the soft limit; ``heat`` [time, reserved server] is the share of each server
+    in use."""
+
+    times: Reals
+    reserved: int
+    rented: dict[str, Reals]
+    vcpus: dict[str, float]
+    pool_cores: Reals
+    queue: Reals
+    soft: Reals
+    heat: Reals
+
+
+@dataclass(frozen=True, slots=True)
+class Simulated:
+    """One run in figures, with what pictures need."""
+
+    measures: Measures
+    timeline: Timeline
+    batch: Reals
+    tails: Reals
+    left_out: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A strategy over all seeds; ``first`` is its run at the first of them. ``on_front`` says that no other strategy is
+    both cheaper and better in the mean."""
+
+    name: str
+    runs: tuple[Measures, ...]
+    first: Simulated
+    on_front: bool = False
+    dropped: Dropped = NOTHING_DROPPED
+
+    @property
+    def refused_work(self) -> float:
+        """The largest part of the work that it left out in any run or that was dropped before, as no type holds it."""
+        left = 1 - self.dropped.work
+        return self.dropped.work + left * max(run.use.refused_work for run in self.runs)
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether it did (nearly) all of the work, so that its dollars can be compared."""
+        return self.refused_work <= MOST_REFUSED
+
+    def interval(self, figure: Callable[[Measures], float]) -> Interval:
+        """A figure over the seeds."""
+        return Interval.of([figure(run) for run in self.runs])
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Strategies over the same workload and seeds, what the scenario states about itself, and the types that are
+    reserved ``beside`` the large one."""
+
+    workload: str
+    jobs: int
+    cloud: str
+    shop: Shop
+    profiled: bool
+    seeds: tuple[int, ...]
+    strategies: tuple[Compared, ...]
+    checks: tuple[Check, ...]
+    window: Window | None = None
+    beside: tuple[str, ...] = ()
+
+
+def dollars_per_hour(run: Measures) -> float:
+    """Dollars an ideal hour, as a real number for intervals and pictures."""
+    return float(run.cost.per_ideal_hour)
+
+
+def kept_qos(run: Measures) -> float:
+    """The share of jobs that kept 95 % of their performance."""
+    return run.service.kept_qos
+
+
+def with_front(made: Sequence[Compared]) -> list[Compared]:
+    """The strategies, each told whether no other one that did the work is both cheaper and better in the mean."""
+    able = [c for c in made if c.is_compared]
+    front = unbeaten([(c.interval(dollars_per_hour).mean, c.interval(kept_qos).mean) for c in able])
+    best = {c.name for c, told in zip(able, front, strict=True) if told}
+    return [replace(c, on_front=c.name in best) for c in made]

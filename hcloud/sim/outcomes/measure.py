@@ -1,0 +1,237 @@
+"""What a run means: performance relative to isolation, waiting, use of capacity, and dollars."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from hcloud.control.state import OWN
+from hcloud.policy.records import Reals
+from hcloud.sim.run import Charge, Outcome, charges, reserved_cost
+from hcloud.sim.setup.build import unplaceable
+from hcloud.sim.setup.fitting import work_share
+from hcloud.units import SECONDS_PER_HOUR
+
+QOS = 0.95
+"""Share of the performance in isolation that counts as quality of service kept (thesis §3.5.1)."""
+WEEK_HOURS = 168
+WEEKS_A_TERM = 52
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A distribution over jobs; all NaN where there is none."""
+
+    count: int
+    mean: float
+    p5: float
+    p25: float
+    p50: float
+    p75: float
+    p95: float
+    p99: float
+
+    @classmethod
+    def of(cls, values: Reals) -> Spread:
+        """Mean and percentiles of some values."""
+        if not len(values):
+            return cls(0, *[float("nan")] * 7)
+        levels = np.quantile(values, (0.05, 0.25, 0.5, 0.75, 0.95, 0.99)).tolist()
+        return cls(len(values), float(values.mean()), *levels)
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Quality: performance of batch jobs (isolated over real completion time, waiting included), tail latency of
+    services relative to isolation (seconds of waiting count as the model's ``waiting_tail``), completion seconds of
+    batch jobs, seconds that jobs waited before they began, of all jobs and of those that were queued on the reserve;
+    the share of jobs that kept 95 % of their performance."""
+
+    batch: Spread
+    tail: Spread
+    completion: Spread
+    waiting: Spread
+    queued: Spread
+    kept_qos: float
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """Capacity: mean utilisation of the reserved pool over the run; instances launched and reused; instances released
+    as soon as they were empty, per use and per instance ever obtained; moves and enlargements of jobs; jobs refused,
+    interrupted, and not finished; mappings that had no quality sample; the part of the work (vCPU-seconds) of jobs that
+    no type holds."""
+
+    utilisation: float
+    spin_ups: int
+    reuses: int
+    at_once_per_use: float
+    at_once_per_instance: float
+    reschedules: int
+    enlargements: int
+    refused: int
+    interrupted: int
+    unfinished: int
+    cold_starts: int
+    refused_work: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Dollars of a run. The reserve is amortised over the ``ideal_hours`` that the jobs would have taken without
+    waiting, or over the window of the trace that counts, as what is rented is; ``hours`` are those and what the run
+    took longer. ``unused`` is the part of the reserve that no job used, ``upfront`` what it costs for a whole term."""
+
+    hours: float
+    ideal_hours: float
+    reserved: Decimal
+    unused: Decimal
+    rented: Decimal
+    upfront: Decimal
+    charges: tuple[Charge, ...]
+
+    @property
+    def total(self) -> Decimal:
+        """All dollars of the run."""
+        return self.reserved + self.rented
+
+    @property
+    def per_ideal_hour(self) -> Decimal:
+        """Dollars an hour of work: a slow strategy is not rewarded for spreading its cost."""
+        return self.total / exact(self.ideal_hours) if self.ideal_hours else Decimal(0)
+
+    @property
+    def per_hour(self) -> Decimal:
+        """Dollars an hour of the strategy's own run: the reserve is paid for as long as it lasted."""
+        if not self.hours:
+            return Decimal(0)
+        hours, ideal = exact(self.hours), exact(self.ideal_hours)
+        reserved = self.reserved * hours / ideal if ideal else Decimal(0)
+        return (reserved + self.rented) / hours
+
+    def over_weeks(self, weeks: int) -> Decimal:
+        """Dollars when the run is repeated for so many weeks: terms are prepaid and begin anew after 52 weeks."""
+        terms = -(-weeks // WEEKS_A_TERM)
+        hourly = self.rented / exact(self.ideal_hours) if self.ideal_hours else Decimal(0)
+        return self.upfront * terms + hourly * WEEK_HOURS * weeks
+
+
+@dataclass(frozen=True, slots=True)
+class Measures:
+    """A run in figures."""
+
+    strategy: str
+    seed: int
+    jobs: int
+    pool: int
+    service: Service
+    use: Use
+    cost: Cost
+
+
+def exact(value: float) -> Decimal:
+    """The shortest decimal that reads as this real number."""
+    return Decimal(repr(float(value)))
+
+
+def measure(outcome: Outcome) -> Measures:
+    """The figures of a run."""
+    setting = outcome.setting
+    return Measures(
+        setting.strategy.name,
+        setting.seed,
+        len(outcome.tasks),
+        setting.servers,
+        _service(outcome),
+        _use(outcome),
+        _cost(outcome),
+    )
+
+
+def batch_performance(outcome: Outcome) -> Reals:
+    """Of each finished batch job: seconds in isolation over seconds from submission to end."""
+    chosen = (outcome.of_tasks("ended") >= 0) & (outcome.tasks.service == 0)
+    taken: Reals = outcome.of_tasks("ended")[chosen] - outcome.tasks.submit[chosen]
+    performance: Reals = outcome.tasks.work[chosen] / taken
+    return performance
+
+
+def service_tails(outcome: Outcome) -> Reals:
+    """Of each finished service: its tail latency relative to isolation; seconds it waited for a server or in the queue
+    since it was decided on count as the cloud model's ``waiting_tail``."""
+    chosen = (outcome.of_tasks("ended") >= 0) & (outcome.tasks.service == 1)
+    tails: Reals = tails_by_task(outcome)[chosen]
+    return tails
+
+
+def tails_by_task(outcome: Outcome) -> Reals:
+    """The same of every task in its row; NaN where it is no service, or none that ended."""
+    chosen = (outcome.of_tasks("ended") >= 0) & (outcome.tasks.service == 1)
+    ran, tail = outcome.of_tasks("ran")[chosen], outcome.of_tasks("tail")[chosen]
+    waited = outcome.of_tasks("ended")[chosen] - outcome.tasks.decide[chosen] - ran
+    waiting = outcome.setting.cloud.number("service", "waiting_tail")
+    tails = np.full(len(outcome.tasks), np.nan)
+    tails[chosen] = (tail + waited * waiting) / (ran + waited)
+    return tails
+
+
+def _service(outcome: Outcome) -> Service:
+    ended, began = outcome.of_tasks("ended"), outcome.of_tasks("began")
+    batch, tails = batch_performance(outcome), service_tails(outcome)
+    waits = (began - outcome.tasks.submit)[began >= 0]
+    done = (ended >= 0) & (outcome.tasks.service == 0)
+    queued = (outcome.of_tasks("queued") >= 0) & (began >= 0)
+    kept = int((batch >= QOS).sum()) + int((tails <= 1 / QOS).sum())
+    return Service(
+        Spread.of(batch),
+        Spread.of(tails),
+        Spread.of((ended - outcome.tasks.submit)[done]),
+        Spread.of(waits),
+        Spread.of(np.asarray(outcome.of_tasks("queued")[queued], np.float64)),
+        kept / max(len(outcome.tasks), 1),
+    )
+
+
+def _use(outcome: Outcome) -> Use:
+    world = outcome.world
+    tally, desk, tasks = world.tally, world.control.desk, outcome.tasks
+    launched = int((outcome.of_rentals("paid") != OWN).sum())
+    since, until = outcome.setting.window or (0.0, float(tally.now))
+    capacity = desk.pool * (until - since)
+    return Use(
+        utilisation=float(tally.used_seconds / capacity) if capacity else float("nan"),
+        spin_ups=launched,
+        reuses=int(tally.reused),
+        at_once_per_use=float(tally.at_once / tally.emptied) if tally.emptied else 0.0,
+        at_once_per_instance=float(tally.at_once / launched) if launched else 0.0,
+        reschedules=int(tally.moved),
+        enlargements=int(tally.enlarged),
+        refused=int(tally.refused),
+        interrupted=int(tally.stopped),
+        unfinished=int((outcome.of_tasks("ended") < 0).sum()) - int(tally.refused),
+        cold_starts=int(desk.cold_starts),
+        refused_work=work_share(tasks.need, tasks.work, unplaceable(outcome.setting, tasks)),
+    )
+
+
+def _cost(outcome: Outcome) -> Cost:
+    tasks = outcome.tasks
+    last = float((tasks.submit + tasks.work).max(initial=0.0))
+    since, until = outcome.setting.window or (0.0, last)
+    ideal = until - since
+    rented = charges(outcome)
+    reserved = reserved_cost(outcome, ideal)
+    pool = outcome.world.control.desk.pool / 1000 * ideal / SECONDS_PER_HOUR
+    used = outcome.world.tally.used_seconds / 1000 / SECONDS_PER_HOUR
+    idle = max(1 - used / pool, 0.0) if pool else 0.0
+    return Cost(
+        (ideal + outcome.seconds - last) / SECONDS_PER_HOUR,
+        ideal / SECONDS_PER_HOUR,
+        reserved,
+        reserved * exact(idle),
+        sum((c.dollars for c in rented), Decimal(0)),
+        sum((lot.offer.term_cost * lot.servers for lot in outcome.setting.lots), Decimal(0)),
+        rented,
+    )

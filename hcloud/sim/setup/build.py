@@ -1,0 +1,240 @@
+"""Builds the tables of a run from what people write: strategy, cloud model, shop and workload."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hcloud.control.controller import open_pool
+from hcloud.control.state import COMMANDS, Job, Kind, new_control
+from hcloud.model.catalog import Offer
+from hcloud.model.measured.profile import RESOURCES
+from hcloud.model.running.cloud import CloudModel, Quantiles, SizeModel
+from hcloud.model.running.strategy import Strategy
+from hcloud.policy.compose import compose
+from hcloud.policy.quality import HALF, SCALE, complement, encode, leading
+from hcloud.policy.records import Ints, Reals, Table, column, record, table
+from hcloud.sim.kernels import world
+from hcloud.sim.kernels.engine import open_host
+from hcloud.sim.setup.prepare import Tasks
+from hcloud.sim.setup.shop import Beside, Shop
+from hcloud.sim.setup.streams import stream
+
+_SPARE = 1024
+_MOST_DRAWS = 1 << 18
+
+
+class Lot(NamedTuple):
+    """Reserved servers of one type of the shop, and the commitment they are bought as."""
+
+    kind: int
+    servers: int
+    offer: Offer
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """All of a run but its jobs: the strategy, the cloud, what it sells, the reserved servers of the large type, the
+    seed, how many samples of the record are taken, from when to when (s from the first submission) use and dollars
+    count, None for all, and the reserved servers of other types."""
+
+    strategy: Strategy
+    cloud: CloudModel
+    shop: Shop
+    pool: int
+    seed: int
+    samples: int = 240
+    window: tuple[float, float] | None = None
+    beside: tuple[Beside, ...] = ()
+
+    @property
+    def lots(self) -> tuple[Lot, ...]:
+        """All that is reserved, the large type first."""
+        kinds = {t.shape.name: at for at, t in enumerate(self.shop.types)}
+        others = (Lot(kinds[b.instance_type], b.servers, b.reserved) for b in self.beside)
+        return (Lot(self.shop.large, self.pool, self.shop.reserved), *others)
+
+    @property
+    def servers(self) -> int:
+        """How many servers are reserved."""
+        return sum(lot.servers for lot in self.lots)
+
+
+def usual_capacity(tasks: int, pool: int, *, journal: bool) -> world.Capacity:
+    """Room that is nearly always enough."""
+    lines = 24 * tasks + _SPARE if journal else 0
+    return world.Capacity(pool + tasks + _SPARE, 4 * (tasks + _SPARE), 2 * tasks + _SPARE, lines, COMMANDS)
+
+
+def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.World:
+    """The world of a run before its first event."""
+    kinds = rental_kinds(setting)
+    jobs = job_table(setting, tasks, kinds)
+    rules = compose(setting.strategy, setting.shop.large, (column(jobs, "high") // (HALF // SCALE)).tolist())
+    control = new_control(rules, kinds, jobs, capacity.servers, capacity.commands)
+    for lot in setting.lots:
+        open_pool(control, lot.kind, lot.servers)
+    series = np.zeros((setting.samples, 4 + 3 * len(kinds)))
+    series[:, 0] = sample_times(tasks, setting.samples)
+    made = world.World(
+        control,
+        record(cloud_numbers(setting.cloud)),
+        behaviours(setting.cloud, kinds),
+        draws(setting, len(tasks)),
+        task_table(tasks),
+        *world.new_record(capacity, len(kinds)),
+        series,
+        np.zeros((setting.samples, setting.servers)),
+    )
+    made.tally.since, made.tally.until = setting.window or (0.0, math.inf)
+    for place in range(setting.servers):
+        open_host(made, place, 0.0)
+    return made
+
+
+def sample_times(tasks: Tasks, samples: int) -> Reals:
+    """When the record is sampled: evenly over the time that the jobs would take without waiting."""
+    end = float((tasks.submit + tasks.work).max()) if len(tasks) else 0.0
+    steps = np.arange(samples, dtype=np.float64) + 0.5
+    return steps * (end / max(samples, 1))
+
+
+def rental_kinds(setting: Setting) -> Table[Kind]:
+    """The types of the shop as the controller sees them, with the quality the cloud model leads one to expect."""
+    kinds = table(Kind, len(setting.shop.types))
+    for at, rentable in enumerate(setting.shop.types):
+        kind = kinds[at]
+        kind.cores, kind.memory = int(rentable.shape.vcpus * 1000), int(rentable.shape.memory_gib * 1024)
+        kind.spin_up = mean_of(size_model(setting.cloud, kind.cores).spin_up)
+        load = setting.cloud.number("neighbours", "mean_load")
+        felt = (external_pressure(setting.cloud, kind.cores) * load).astype(np.int64)
+        kind.prior = leading(complement(*encode(felt))[0])
+    return kinds
+
+
+def size_model(model: CloudModel, cores: int) -> SizeModel:
+    """The model of the largest size that is not above the type's (the smallest for a type below all)."""
+    return next((s for s in reversed(model.sizes) if s.vcpus * 1000 <= cores), model.sizes[0])
+
+
+def mean_of(quantiles: Quantiles) -> float:
+    """The mean of a distribution given by its quantiles."""
+    return float(np.trapezoid(quantiles.values, quantiles.probabilities))
+
+
+def external_pressure(model: CloudModel, cores: int) -> Reals:
+    """Points of pressure by resource at full load of the neighbours: the less of a server a type is, the more of it
+    belongs to others; a whole server still shares its network."""
+    weights = np.array([model.number("neighbours", f"weight_{r}") for r in RESOURCES])
+    exposure = np.full(len(RESOURCES), max(1 - cores / (model.number("neighbours", "server_vcpus") * 1000), 0.0))
+    network = RESOURCES.index("network")
+    exposure[network] = max(exposure[network], model.number("neighbours", "network_floor"))
+    pressure: Reals = exposure * weights * 100
+    return pressure
+
+
+def cloud_numbers(model: CloudModel) -> world.Cloud:
+    """The numbers of a cloud model that do not depend on the type."""
+    keys = {
+        "neighbours": ("mean_load", "amplitude", "period_seconds", "resample_seconds"),
+        "batch": ("sensitivity", "worst_slowdown"),
+        "service": ("load", "sensitivity", "worst_tail", "waiting_tail"),
+    }
+    numbers = [float(model.number(section, key)) for section, names in keys.items() for key in names]
+    interruptions = float(model.number("spot", "interruptions_per_hour")) / 3600
+    return world.Cloud._make([*numbers, interruptions, float(model.number("spot", "lost_share"))])
+
+
+def behaviours(model: CloudModel, kinds: Table[Kind]) -> Table[world.Behaviour]:
+    """How each type behaves in a cloud."""
+    made, steps = table(world.Behaviour, len(kinds)), np.linspace(0, 1, world.STEPS)
+    for at in range(len(kinds)):
+        cores, one = kinds[at].cores, made[at]
+        size = size_model(model, cores)
+        one.varies = int(cores < model.number("neighbours", "server_vcpus") * 1000)
+        one.external[:] = external_pressure(model, cores)
+        for field in ("spin_up", "spread", "slowness"):
+            quantiles: Quantiles = getattr(size, field)
+            getattr(one, field)[:] = np.interp(steps, quantiles.probabilities, quantiles.values)
+    return made
+
+
+def draws(setting: Setting, tasks: int) -> Table[world.Draw]:
+    """Chance for every instance that may be launched; a very long run uses the same numbers again."""
+    made = table(world.Draw, min(setting.servers + tasks + _SPARE, _MOST_DRAWS))
+    purposes = ("spin_up", "spread", "slowness", "phase", "interruption")
+    for purpose in purposes:
+        column(made, purpose)[:] = stream(setting.seed, f"instance {purpose}").random(len(made))
+    return made
+
+
+def task_table(tasks: Tasks) -> Table[world.Task]:
+    """The jobs as the cloud sees them, none of them begun."""
+    made = table(world.Task, len(tasks))
+    for field in ("submit", "decide", "work", "service", "need"):
+        column(made, field)[:] = getattr(tasks, field)
+    column(made, "vector")[:] = tasks.truth
+    for field in ("began", "ended", "queued", "action"):
+        column(made, field)[:] = -1
+    return made
+
+
+def job_table(setting: Setting, tasks: Tasks, kinds: Table[Kind]) -> Table[Job]:
+    """What the controller is told about the jobs."""
+    made = table(Job, len(tasks))
+    size = smallest_fitting(tasks, kinds)
+    column(made, "high")[:], column(made, "low")[:] = encoded(tasks.vector)
+    column(made, "kind")[:] = _rented_as(setting, tasks, kinds, size)
+    if setting.strategy.mechanism("spot").rule != "none":
+        column(made, "restartable")[:] = 1 - tasks.service
+    for field in ("ask", "memory", "vector", "coin"):
+        column(made, field)[:] = getattr(tasks, field)
+    for field in ("server", "next", "before", "behind"):
+        column(made, field)[:] = -1
+    return made
+
+
+def encoded(vector: Ints) -> tuple[Ints, Ints]:
+    """The two halves of the encodings of many vectors, as :func:`hcloud.policy.quality.encode` gives them for one."""
+    digits = -np.sort(-np.clip(vector, 0, 99), axis=1)
+    weights = 100 ** np.arange(4, -1, -1, dtype=np.int64)
+    return digits[:, :5] @ weights, digits[:, 5:] @ weights
+
+
+def unplaceable(setting: Setting, tasks: Tasks) -> NDArray[np.bool_]:
+    """Which tasks no server holds that the strategy may use: reserved ones, or any type where it rents on demand."""
+    kinds = rental_kinds(setting)
+    held = _reservable(setting, tasks, kinds)
+    if setting.strategy.mechanism("on_demand").rule != "none":
+        held |= smallest_fitting(tasks, kinds) >= 0
+    return ~held
+
+
+def _rented_as(setting: Setting, tasks: Tasks, kinds: Table[Kind], size: Ints) -> Ints:
+    """The type that each task is rented: the large one where servers are rented whole, else the smallest; where nothing
+    is rented the large one stands for the reserve. -1 where none holds it."""
+    rule, large = setting.strategy.mechanism("on_demand").rule, setting.shop.large
+    if rule == "none":
+        return np.where(_reservable(setting, tasks, kinds), large, -1)
+    in_large = (tasks.ask <= kinds[large].cores) & (tasks.memory <= kinds[large].memory)
+    return np.where(in_large, large, size) if rule == "full-servers" else size
+
+
+def _reservable(setting: Setting, tasks: Tasks, kinds: Table[Kind]) -> NDArray[np.bool_]:
+    """Which tasks an empty server of a reserved type holds."""
+    held = np.zeros(len(tasks), np.bool_)
+    for lot in setting.lots:
+        held |= (tasks.ask <= kinds[lot.kind].cores) & (tasks.memory <= kinds[lot.kind].memory)
+    return held
+
+
+def smallest_fitting(tasks: Tasks, kinds: Table[Kind]) -> Ints:
+    """The first type (they stand by size, then price) that holds each task; -1 where none does."""
+    size = np.full(len(tasks), -1, np.int64)
+    for kind in range(len(kinds) - 1, -1, -1):
+        size[(tasks.ask <= kinds[kind].cores) & (tasks.memory <= kinds[kind].memory)] = kind
+    return size

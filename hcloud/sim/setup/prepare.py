@@ -1,0 +1,128 @@
+"""From a workload to the jobs of a run: what they need and what is asked for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from hcloud.model import workload
+from hcloud.model.running import cloud, strategy
+from hcloud.policy.records import Ints, Reals
+from hcloud.sim.setup.fitting import Room, pieces
+from hcloud.sim.setup.streams import stream
+from hcloud.sim.setup.vectors import drawn, estimated, put_profiled
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """The jobs in the order of their decisions, those that may be split and fit no type in pieces.
+
+    Times in seconds from the first submission, ``need`` and ``ask`` in thousandths of a vCPU, ``memory`` in MiB,
+    interference vectors [task, resource] 0..99 as they are known (``vector``, what is decided on) and as they are
+    (``truth``, what acts), ``job`` the row of the workload and ``ids`` the trace's own name of it; ``left_out`` counts
+    jobs by reason.
+    """
+
+    submit: Reals
+    decide: Reals
+    work: Reals
+    service: Ints
+    need: Ints
+    ask: Ints
+    memory: Ints
+    vector: Ints
+    truth: Ints
+    coin: Reals
+    job: Ints
+    left_out: dict[str, int]
+    ids: workload.Ids | None = None
+
+    def name(self, task: int) -> str:
+        """The trace's own name of a task's job, or its row where it has none."""
+        return workload.job_name(None if self.ids is None else self.ids[task], int(self.job[task]))
+
+    def __len__(self) -> int:
+        return len(self.submit)
+
+
+def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strategy, largest: Room, seed: int) -> Tasks:
+    """The tasks of a workload under a strategy's information rule; ``largest`` is the room of the largest type.
+
+    Jobs with GPUs are left out and counted. Rows that come at the same time are put in an order of their own content,
+    so that the order of the file does not matter.
+    """
+    keep, left_out = _usable(jobs)
+    rank = _ranks(jobs)
+    ordered = keep[_canonical(jobs, keep, rank)]
+    copies = pieces(jobs, ordered, largest)
+    rows, copies = np.repeat(ordered, copies), np.repeat(copies, copies)
+    need = np.maximum(np.rint(jobs.cores[rows] * 1000 / copies), 1).astype(np.int64)
+    memory = np.ceil(jobs.memory[rows] * 1024 / copies - 1e-9).astype(np.int64)
+    service = (jobs.kind[rows] == workload.Kind.SERVICE).astype(np.int64)
+    submit, work = jobs.submit[rows] - (jobs.submit[rows].min() if len(rows) else 0.0), jobs.duration[rows]
+    information = plan.mechanism("information")
+    decide = submit + _delays(jobs, rows, information)
+    order = np.lexsort((rank[rows], memory, need, service, work, submit, decide))
+    chosen = rows[order]
+    truth = drawn(service[order], model, seed)
+    vector = estimated(truth, information, seed)
+    put_profiled((truth, vector), jobs, chosen, seed, informed=information.rule != "requested")
+    if information.rule == "requested":
+        ask = requested(need[order], information, largest.cores, stream(seed, "user requests"))
+    else:
+        ask = need[order]
+    coin = stream(seed, "coin").random(len(chosen))
+    return Tasks(
+        submit[order], decide[order], work[order], service[order], need[order], ask, memory[order],
+        vector, truth, coin, chosen.astype(np.int64), left_out, None if jobs.ids is None else jobs.ids[chosen],
+    )  # fmt: skip
+
+
+def origin(jobs: workload.Jobs) -> float:
+    """The second of the trace that tasks count from: the first submission of a job that is run."""
+    keep, _ = _usable(jobs)
+    return float(jobs.submit[keep].min()) if len(keep) else 0.0
+
+
+def _usable(jobs: workload.Jobs) -> tuple[Ints, dict[str, int]]:
+    gpus, empty = jobs.gpus > 0, (jobs.duration <= 0) | (jobs.cores <= 0)
+    counts = {"asks for GPUs": int(gpus.sum()), "no duration or no vCPUs": int((empty & ~gpus).sum())}
+    return np.flatnonzero(~gpus & ~empty), {reason: n for reason, n in counts.items() if n}
+
+
+def _ranks(jobs: workload.Jobs) -> Ints:
+    """Each job's application as its place by name (-1: none): codes follow the file, names do not."""
+    places = np.argsort(np.argsort(np.array(jobs.apps, np.str_), kind="stable"), kind="stable")
+    return np.where(jobs.app >= 0, np.append(places, -1)[jobs.app], -1)
+
+
+def _canonical(jobs: workload.Jobs, keep: Ints, rank: Ints) -> Ints:
+    """The order of rows by their own content, so that the first of an application is the same in any file."""
+    columns = (rank, jobs.memory, jobs.cores, jobs.kind, jobs.duration, jobs.submit)
+    return np.lexsort(tuple(c[keep] for c in columns))
+
+
+def _delays(jobs: workload.Jobs, rows: Ints, information: strategy.Mechanism) -> Reals:
+    """Seconds between submission and decision: profiling once an application, classification and decision always."""
+    always = information.number("decision_seconds")
+    if information.rule == "requested":
+        return np.full(len(rows), always)
+    delays = np.full(len(rows), always + information.number("classification_seconds"))
+    by_time = np.argsort(jobs.submit[rows], kind="stable")
+    apps = jobs.app[rows][by_time]
+    known, first = np.unique(apps, return_index=True)
+    delays[by_time[first[known >= 0]]] += information.number("profiling_seconds")
+    return delays
+
+
+def requested(need: Ints, information: strategy.Mechanism, largest: int, chance: np.random.Generator) -> Ints:
+    """What users ask for instead of what they need: most too much, some too little, factors spread evenly by ratio.
+
+    Shares and largest factors: Quasar (ASPLOS 2014) §1; the spread below the largest factor is ours.
+    """
+    draw, spread = chance.random(len(need)), chance.random(len(need))
+    over, under = information.number("oversized_share"), information.number("undersized_share")
+    up, down = information.number("oversized_factor"), information.number("undersized_factor")
+    factor = np.where(draw < over, up**spread, np.where(draw < over + under, down**-spread, 1.0))
+    return np.clip(np.rint(need * factor), 1, largest).astype(np.int64)

@@ -1,0 +1,259 @@
+"""The three reference scenarios (static, low and high variability) as seeded jobs that follow a stated demand curve."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.errors import UsageError, did_you_mean
+from hcloud.model.workload import Jobs, Kind, Modelled, Provenance
+from hcloud.planning.forecasting.demand import demand_of
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
+SECONDS = 7200
+MEMORY_PER_CORE = 3.75
+BATCH_APPS = ("hadoop-recommender", "hadoop-svm", "hadoop-factorisation", "hadoop-regression", "spark-learning")
+SERVICE_APPS = ("memcached-read", "memcached-mixed", "memcached-write")
+_SIZES = (1, 2, 4, 8, 16)
+_WAVES = (5200, 2300, 1300)
+"""Periods in seconds of the slow noise on a static demand."""
+_SHORTEST = 20.0
+"""Seconds a job lives at least."""
+_AHEAD = 60.0
+"""Seconds the curve is looked ahead when the size of an arriving job is chosen."""
+_LOOKS = 6
+"""Running jobs looked at when one is to end: more of them make lives more alike."""
+_USUAL_SHARES = {
+    Kind.BATCH: (0.996, 0.0, 0.0025, 0.001, 0.0005),
+    Kind.SERVICE: (0.72, 0.24, 0.02, 0.01, 0.01),
+}
+"""How often a job of each size arrives where the curve asks for nothing else: a thin tail of 4, 8 and 16 vCPUs."""
+_USUAL_MEAN = {kind: sum(map(operator.mul, _SIZES, shares)) for kind, shares in _USUAL_SHARES.items()}
+_ENDING = 360.0
+"""Seconds after the last arrival within which what still runs ends."""
+_HIGH_MINUTES = (0, 6, 14, 22, 28, 31, 33, 37, 44, 52, 57, 59, 61, 65, 73, 82, 90, 98, 106, 113, 120)
+_HIGH_CORES = (
+    210, 560, 640, 480, 760, 1226, 1226, 760, 420, 640, 900, 1226, 1226, 820, 480, 640, 360, 600, 420, 300, 210,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """What a scenario states, and the two choices that are ours.
+
+    ``follow`` is the part of the demand above its floor that batch jobs follow (the rest is services, which may come
+    in large pieces); ``minutes`` is the stated mean duration, or 0 where only "several to tens of minutes" is stated.
+    """
+
+    name: str
+    curve: tuple[tuple[float, ...], tuple[float, ...]]
+    wobble: float
+    batch_per_service_jobs: float
+    batch_per_service_cores: float
+    follow: float
+    minutes: float
+    stated: tuple[float, float, float]
+    """Mean, least and most cores."""
+
+
+RECIPES = {
+    "static": Recipe("static", ((0, 120), (854, 854)), 0.05, 4.2, 1.4, 1.0, 0.0, (854, 811, 897)),
+    "low-variability": Recipe(
+        "low-variability", ((0, 35, 50, 75, 90, 120), (605, 605, 900, 900, 605, 605)),
+        0.0, 3.6, 1.4, 0.25, 0.0, (703, 605, 900),
+    ),
+    "high-variability": Recipe(
+        "high-variability", (_HIGH_MINUTES, _HIGH_CORES), 0.0, 4.1, 1.5, 0.75, 8.1, (601, 210, 1226)
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One stated figure of a scenario beside what the generated jobs give."""
+
+    figure: str
+    stated: float
+    got: float
+    tolerance: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the figure is within its relative tolerance."""
+        return abs(self.got - self.stated) <= self.tolerance * abs(self.stated)
+
+
+def scenario(name: str, seed: int = 42) -> Jobs:
+    """The jobs of a scenario; the same name and seed give the same bits."""
+    if name not in RECIPES:
+        raise UsageError(
+            f"{name!r} is not a scenario{did_you_mean(name, RECIPES)}", hint=f"scenarios: {', '.join(RECIPES)}"
+        )
+    return generated(RECIPES[name], seed)
+
+
+def generated(recipe: Recipe, seed: int) -> Jobs:
+    """The jobs of a scenario's recipe, or of one that differs from it in numbers only; the same gives the same bits."""
+    chance = np.random.default_rng([seed, list(RECIPES).index(recipe.name)])
+    total = demand_curve(recipe, chance)
+    batch = _batch_curve(recipe, total)
+    times = np.cumsum(chance.exponential(1.0, int(SECONDS * 1.2)))
+    return _jobs(recipe, seed, _Generator(recipe, chance, batch, total - batch).run(times[times < SECONDS].tolist()))
+
+
+def demand_curve(recipe: Recipe, chance: np.random.Generator) -> Floats:
+    """The cores the scenario asks for in each second."""
+    seconds = np.arange(SECONDS + 1, dtype=np.float64)
+    minutes, cores = recipe.curve
+    curve: Floats = np.interp(seconds, np.array(minutes) * 60.0, np.array(cores))
+    if recipe.wobble:
+        phases = chance.uniform(0, 2 * np.pi, 3)
+        waves = sum(np.sin(2 * np.pi * seconds / period + phase) for period, phase in zip(_WAVES, phases, strict=True))
+        waves = (waves - waves.min()) / np.ptp(waves) * 2 - 1
+        curve = curve * (1 + recipe.wobble * (waves - waves.mean()) / np.abs(waves - waves.mean()).max())
+    return curve
+
+
+def _batch_curve(recipe: Recipe, total: Floats) -> Floats:
+    """The batch part: it follows the demand less than fully and cannot rise faster than single-core jobs arrive."""
+    wanted = recipe.batch_per_service_cores / (1 + recipe.batch_per_service_cores) * total.sum()
+    floor = total.min()
+    shape = floor + recipe.follow * (total - floor)
+    rise = 0.7 * recipe.batch_per_service_jobs / (1 + recipe.batch_per_service_jobs)
+    low, high = 0.1, 1.5
+    for _ in range(40):
+        share = (low + high) / 2
+        low, high = (share, high) if _limited(share * shape, total, rise).sum() < wanted else (low, share)
+    return _limited(low * shape, total, rise)
+
+
+def _limited(curve: Floats, total: Floats, rise: float) -> Floats:
+    capped = np.minimum(curve, 0.9 * total)
+    slope = rise * np.arange(len(capped))
+    limited: Floats = np.minimum.accumulate(capped - slope) + slope
+    return limited
+
+
+@dataclass(slots=True)
+class _Generator:
+    """Lets jobs in as they arrive and ends running ones so that the cores in use follow each kind's curve."""
+
+    recipe: Recipe
+    chance: np.random.Generator
+    batch: Floats
+    service: Floats
+    rows: list[list[float]] = field(default_factory=list)
+    running: tuple[list[int], list[int]] = field(default_factory=lambda: ([], []))
+    turn: list[int | None] = field(default_factory=lambda: [None, None])
+    used: list[float] = field(default_factory=lambda: [0.0, 0.0])
+
+    def run(self, times: list[float]) -> list[list[float]]:
+        """Rows of submit, end, cores, kind."""
+        for kind in (Kind.BATCH, Kind.SERVICE):
+            while self.used[kind] < self._target(kind, 0.0):
+                self._start(0.0, kind, self._usual_size(kind))
+        part = self.recipe.batch_per_service_jobs / (1 + self.recipe.batch_per_service_jobs)
+        for time, draw in zip(times, self.chance.random(len(times)).tolist(), strict=True):
+            kind = Kind.BATCH if draw < part else Kind.SERVICE
+            self._start(time, kind, self._size(kind, time))
+            self._end_surplus(time)
+        for kind in (Kind.BATCH, Kind.SERVICE):
+            for row in self.running[kind]:
+                self.rows[row][1] = SECONDS + 1.0 + _ENDING * self.chance.random()
+        return self.rows
+
+    def _target(self, kind: Kind, time: float) -> float:
+        curve = self.batch if kind is Kind.BATCH else self.service
+        return float(curve[min(int(time), SECONDS)])
+
+    def _start(self, time: float, kind: Kind, cores: int) -> None:
+        self.running[kind].append(len(self.rows))
+        self.rows.append([time, 0.0, float(cores), float(kind)])
+        self.used[kind] += cores
+
+    def _usual_size(self, kind: Kind) -> int:
+        return int(self.chance.choice(_SIZES, p=_USUAL_SHARES[kind]))
+
+    def _size(self, kind: Kind, time: float) -> int:
+        """The usual size, or a larger one while the curve rises faster than usual jobs can follow."""
+        part = self.recipe.batch_per_service_jobs / (1 + self.recipe.batch_per_service_jobs)
+        arrivals = _AHEAD * (part if kind is Kind.BATCH else 1 - part)
+        needed = (self._target(kind, time + _AHEAD) - self.used[kind]) / arrivals
+        if needed <= _USUAL_MEAN[kind]:
+            return self._usual_size(kind)
+        return next((size for size in _SIZES if size >= needed), _SIZES[-1])
+
+    def _end_surplus(self, time: float) -> None:
+        for kind in (Kind.BATCH, Kind.SERVICE):
+            while self._end_one(kind, time):
+                pass
+
+    def _end_one(self, kind: Kind, time: float) -> bool:
+        """End the job whose turn it is once the surplus of cores is at least half its size."""
+        running = self.running[kind]
+        if not running:
+            return False
+        if self.turn[kind] is None:
+            places = self.chance.integers(0, len(running), _LOOKS).tolist()
+            self.turn[kind] = min(places, key=lambda place: self.rows[running[place]][0])
+        place = self.turn[kind] or 0
+        row = self.rows[running[place]]
+        surplus = self.used[kind] - self._target(kind, time)
+        if surplus < row[2] / 2 or time - row[0] < _SHORTEST:
+            return False
+        row[1] = time
+        self.used[kind] -= row[2]
+        running[place] = running[-1]
+        running.pop()
+        self.turn[kind] = None
+        return True
+
+
+def _jobs(recipe: Recipe, seed: int, rows: list[list[float]]) -> Jobs:
+    table = np.array(rows)
+    submit, end, cores = (np.ascontiguousarray(table[:, i]) for i in range(3))
+    kind = table[:, 3].astype(np.int8)
+    chance = np.random.default_rng([seed, len(rows)])
+    batch = chance.integers(0, len(BATCH_APPS), len(rows))
+    service = len(BATCH_APPS) + chance.integers(0, len(SERVICE_APPS), len(rows))
+    rules = (Modelled("memory", f"{MEMORY_PER_CORE:g} GiB per vCPU", "fixed"),)
+    return Jobs(
+        submit, end - submit, cores, cores * MEMORY_PER_CORE, np.zeros(len(rows)), kind,
+        np.where(kind == Kind.BATCH, batch, service).astype(np.int32), BATCH_APPS + SERVICE_APPS,
+        np.full(len(rows), -1, np.int32), (),
+        Provenance(f"scenario:{recipe.name}", "scenario", f"seed {seed}", len(rows), modelled=rules),
+    )  # fmt: skip
+
+
+def self_check(name: str, jobs: Jobs) -> tuple[Check, ...]:
+    """What the scenario states beside what the jobs give, over its 120 minutes at 1-minute steps.
+
+    Where the figures cannot all hold, the mean duration yields: at one arrival a second and at least one core a job,
+    the thin tail and the pieces of the surges leave fewer core-seconds to the rest, which ends some 7 % earlier.
+    """
+    recipe = RECIPES[name]
+    minutes = demand_of(jobs, 60).cores[: SECONDS // 60]
+    is_batch = jobs.kind == Kind.BATCH
+    work = jobs.duration * jobs.cores
+    arrived = jobs.submit[jobs.submit > 0]
+    checks = [
+        Check("mean cores", recipe.stated[0], float(minutes.mean()), 0.03),
+        Check("least cores", recipe.stated[1], float(minutes.min()), 0.06),
+        Check("most cores", recipe.stated[2], float(minutes.max()), 0.03),
+        Check("batch : service jobs", recipe.batch_per_service_jobs, is_batch.sum() / (~is_batch).sum(), 0.1),
+        Check("batch : service core-seconds", recipe.batch_per_service_cores, _ratio(work, is_batch), 0.1),
+        Check("mean inter-arrival seconds", 1.0, float(np.diff(arrived).mean()), 0.05),
+        Check("completion hours", 2.0, float((jobs.submit + jobs.duration).max()) / 3600, 0.06),
+    ]
+    if recipe.minutes:
+        checks.append(Check("mean duration minutes", recipe.minutes, float(jobs.duration.mean()) / 60, 0.12))
+    return tuple(checks)
+
+
+def _ratio(work: Floats, is_batch: np.typing.NDArray[np.bool_]) -> float:
+    return float(work[is_batch].sum() / work[~is_batch].sum())

@@ -1,0 +1,239 @@
+"""What a simulated run can rent: instance types with their on-demand, spot and reserved offers, from the price book."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import EvidenceError, UsageError
+from hcloud.model.catalog import (
+    BillingRule,
+    InstanceType,
+    Offer,
+    OfferKey,
+    Origin,
+    Payment,
+    Provider,
+    PurchaseOption,
+    SustainedUse,
+)
+from hcloud.model.running.strategy import Strategy
+from hcloud.model.workload import Jobs
+from hcloud.sim.setup.fitting import Priced, held_by_some, largest_whole, worth_reserving
+from hcloud.units import HOURS_PER_YEAR
+
+_ALIKE = Decimal("0.01")
+"""GiB per vCPU by which types of one shape may differ."""
+LEAST_RATIO, MOST_RATIO = 1e-6, 1e6
+MOST_VCPUS = 1 << 16
+COMMITMENTS = (PurchaseOption.RESERVED, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION)
+
+
+@dataclass(frozen=True, slots=True)
+class Rentable:
+    """One instance type with the offers a run may use; ``spot`` is None where none is priced."""
+
+    shape: InstanceType
+    on_demand: Offer
+    spot: Offer | None
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Servers that are reserved beside those of the large type, of a type with no more vCPUs, and as what."""
+
+    instance_type: str
+    servers: int
+    reserved: Offer
+
+
+@dataclass(frozen=True, slots=True)
+class Shop:
+    """Rentable types by rising size and price; ``large`` is the index of the type that is reserved, ``reserved`` its
+    commitment; ``sustained`` is the provider's discount on the family, if it has one."""
+
+    types: tuple[Rentable, ...]
+    large: int
+    reserved: Offer
+    billing: BillingRule
+    sustained: SustainedUse | None
+
+    @property
+    def offers(self) -> tuple[Offer, ...]:
+        """Every offer a run may be charged for."""
+        spot = tuple(t.spot for t in self.types if t.spot)
+        return (self.reserved, *(t.on_demand for t in self.types), *spot)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Where to shop: family patterns (``n1-standard*``), vCPUs of the large type, and the price of on-demand over
+    reserved where it is stated instead of taken from the book."""
+
+    provider: Provider
+    region: str
+    patterns: tuple[str, ...]
+    large_vcpus: int = 16
+    price_ratio: float | None = None
+    os: str = "linux"
+
+    @classmethod
+    def paper(cls) -> Wanted:
+        """What the study rented: Google's first series, reserved at its ratio of prices (thesis §8.2.2, §8.5.1)."""
+        return cls(Provider.GCP, "us-central1", ("n1-standard*",), 16, 2.74)
+
+
+def fitting_shop(book: PriceBook, wanted: Wanted, jobs: Jobs, *, one_shape: bool, exact: bool) -> Shop:
+    """The shop whose large type is the one worth reserving for these jobs: of ``wanted.large_vcpus`` where that is
+    ``exact``, else at least so large. With ``one_shape`` only its own family, processor and GiB per vCPU are rented,
+    else all the families that were named, in sizes up to its own.
+
+    Raises UsageError where no type matches, EvidenceError where none that does has a commitment.
+    """
+    sold = [t for t in _rentables(book, replace(wanted, large_vcpus=MOST_VCPUS)) if not t.shape.name.endswith(".metal")]
+    if exact:
+        fitting = [t for t in sold if t.shape.vcpus == wanted.large_vcpus]
+    else:
+        fitting = [t for t in sold if t.shape.vcpus >= wanted.large_vcpus] or sold[-1:]
+    if not fitting:
+        raise _unknown(wanted)
+    offers = {t.shape.name: _reserved(book, t.on_demand, wanted.price_ratio) for t in fitting}
+    priced = [Priced(t.shape, o.effective_hourly) for t in fitting if (o := offers[t.shape.name]) is not None]
+    if not priced:
+        raise _no_commitment(fitting[0].on_demand)
+    held = np.flatnonzero(held_by_some((t.shape for t in sold), jobs))
+    large = worth_reserving(priced, jobs.at(held) if len(held) else jobs).shape
+    kept = tuple(t for t in sold if t.shape.vcpus <= large.vcpus and (not one_shape or _is_alike(t.shape, large)))
+    place = next(at for at, t in enumerate(kept) if t.shape.name == large.name)
+    reserved = offers[large.name]
+    assert reserved is not None
+    sustained = book.sustained.get((wanted.provider, large.family))
+    return Shop(kept, place, reserved, book.billing[wanted.provider], sustained)
+
+
+def _is_alike(one: InstanceType, other: InstanceType) -> bool:
+    """Whether two types are sizes of one shape: family, processor, and GiB per vCPU."""
+    same = (one.family, one.arch, one.category) == (other.family, other.arch, other.category)
+    return same and abs(one.memory_gib / one.vcpus - other.memory_gib / other.vcpus) <= _ALIKE
+
+
+def _is_size_of(one: InstanceType, largest: InstanceType) -> bool:
+    """Whether a type is the other one or a smaller size of it."""
+    return one.name == largest.name or (one.vcpus < largest.vcpus and _is_alike(one, largest))
+
+
+def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Jobs, others: Sequence[str] = ()) -> Shop:
+    """The shop around one large type: every size up to it of its family, processor and GiB per vCPU (and larger ones
+    as far as a job that cannot be split needs them), the same of the ``others``, and the commitment its reserve is
+    bought at (its own on-demand price where there is none, for strategies without reserve).
+    """
+    key = on_demand.key
+    chosen = book.types[key.provider, key.instance_type]
+    beside = [book.types[key.provider, name] for name in others]
+    families = tuple(dict.fromkeys(t.family for t in (chosen, *beside)))
+    sold = _rentables(book, Wanted(key.provider, key.region, families, MOST_VCPUS, os=key.os))
+    shapes = [t for t in sold if _is_alike(t.shape, chosen)]
+    alike = [t for t in shapes if _is_size_of(t.shape, chosen)]
+    need = largest_whole(jobs)
+    for larger in (t for t in shapes if t.shape.vcpus > chosen.vcpus and not t.shape.name.endswith(".metal")):
+        if need.fits(alike[-1].shape):
+            break
+        alike.append(larger)
+    rest = (t for t in sold if t not in alike and any(_is_size_of(t.shape, other) for other in beside))
+    types = _in_order((*alike, *rest))
+    commitment = reserved or _by_ratio(on_demand, 1.0)
+    return Shop(
+        types,
+        next(at for at, t in enumerate(types) if t.shape.name == chosen.name),
+        commitment,
+        book.billing[key.provider],
+        book.sustained.get((key.provider, chosen.family)),
+    )
+
+
+def shop_for(shop: Shop, strategy: Strategy, beside: Sequence[Beside] = ()) -> Shop:
+    """What a strategy rents of what is sold: of the sizes up to its largest only those it names, all above, and always
+    the types that are reserved."""
+    rents = strategy.mechanism("on_demand")
+    if rents.rule != "smallest-fitting":
+        return shop
+    sizes, reserved = rents.numbers("sizes_vcpus"), shop.types[shop.large]
+    held = {reserved.shape.name, *(b.instance_type for b in beside)}
+    kept = tuple(t for t in shop.types if t.shape.name in held or t.shape.vcpus in sizes or t.shape.vcpus > max(sizes))
+    return replace(shop, types=kept, large=kept.index(reserved))
+
+
+def open_shop(book: PriceBook, wanted: Wanted) -> Shop:
+    """The shop of a provider's families in a region.
+
+    Raises UsageError where no type or no large type matches, EvidenceError where the large one has no commitment.
+    """
+    types = _rentables(book, wanted)
+    large = next((i for i, t in enumerate(types) if t.shape.vcpus == wanted.large_vcpus), None)
+    if large is None:
+        raise _unknown(wanted)
+    cheapest = types[large]
+    reserved = _reserved(book, cheapest.on_demand, wanted.price_ratio)
+    if reserved is None:
+        raise _no_commitment(cheapest.on_demand)
+    series = cheapest.shape.family
+    return Shop(types, large, reserved, book.billing[wanted.provider], book.sustained.get((wanted.provider, series)))
+
+
+def _unknown(wanted: Wanted) -> UsageError:
+    return UsageError(
+        f"{wanted.provider} {wanted.region}: no priced type of {wanted.large_vcpus} vCPUs matches"
+        f" {', '.join(wanted.patterns)}",
+        hint=f"see 'hcloud pricing list --provider {wanted.provider} --region {wanted.region}'",
+    )
+
+
+def _no_commitment(on_demand: Offer) -> EvidenceError:
+    return EvidenceError(
+        f"{on_demand.key}: the price book has no one-year commitment for it",
+        hint="import its price, or state --price-ratio",
+    )
+
+
+def _rentables(book: PriceBook, wanted: Wanted) -> tuple[Rentable, ...]:
+    found = []
+    for (provider, name), shape in sorted(book.types.items()):
+        if provider != wanted.provider or not 1 <= shape.vcpus <= wanted.large_vcpus or shape.gpus:
+            continue
+        if not any(fnmatchcase(name, p) or fnmatchcase(shape.family, p) for p in wanted.patterns):
+            continue
+        key = OfferKey(provider, wanted.region, name, PurchaseOption.ON_DEMAND, os=wanted.os)
+        if key in book.offers:
+            spot = book.offers.get(replace(key, option=PurchaseOption.SPOT))
+            found.append(Rentable(shape, book.offers[key], spot))
+    return _in_order(found)
+
+
+def _in_order(found: Iterable[Rentable]) -> tuple[Rentable, ...]:
+    return tuple(sorted(found, key=lambda r: (r.shape.vcpus, r.on_demand.hourly, r.shape.name)))
+
+
+def _by_ratio(on_demand: Offer, ratio: float) -> Offer:
+    """A one-year commitment paid upfront at the on-demand price divided by a ratio (thesis §8.5.1: 2.74)."""
+    if not LEAST_RATIO <= ratio <= MOST_RATIO:
+        raise UsageError(
+            f"a price ratio of {ratio:g} is not possible; write one from {LEAST_RATIO:g} to {MOST_RATIO:g}"
+        )
+    upfront = on_demand.hourly * HOURS_PER_YEAR / Decimal(repr(ratio))
+    key = replace(on_demand.key, option=PurchaseOption.RESERVED, term_years=1, payment=Payment.ALL)
+    note = f"on-demand price over {ratio:g}"
+    return Offer(key, Decimal(0), upfront, Origin(on_demand.origin.source, on_demand.origin.day, note))
+
+
+def _reserved(book: PriceBook, on_demand: Offer, ratio: float | None) -> Offer | None:
+    """The commitment of a type at a stated ratio of prices, else the provider's own for a year, all upfront where that
+    is sold; None where there is none."""
+    if ratio is not None:
+        return _by_ratio(on_demand, ratio)
+    usable = [o for o in book.commitments(on_demand.key) if o.key.option in COMMITMENTS and o.key.term_years == 1]
+    return min(usable, key=lambda o: (o.key.payment != Payment.ALL, o.term_cost), default=None)

@@ -1,0 +1,68 @@
+"""Interference vectors of the jobs of a run: the true ones act, decisions rest on what is known of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hcloud.model.measured.profile import UNKNOWN_SCORE
+from hcloud.model.running.cloud import CloudModel
+from hcloud.model.running.strategy import Mechanism
+from hcloud.model.workload import Jobs
+from hcloud.policy.quality import DIGITS
+from hcloud.policy.records import Ints, Reals
+from hcloud.sim.setup.streams import stream
+
+MOST = 99
+
+
+def drawn(service: Ints, model: CloudModel, seed: int) -> Ints:
+    """True vectors of jobs, 0..99 [job, resource]: how large the largest entry is depends on the kind."""
+    count, chance = len(service), stream(seed, "job sensitivity")
+    tolerant = chance.random(count) < model.number("jobs", "batch_tolerant_share")
+    place = chance.random(count)
+    bounds = {k: model.numbers("jobs", k) for k in ("batch_tolerant", "batch_sensitive", "service_sensitive")}
+    largest = np.where(
+        service == 1,
+        _between(bounds["service_sensitive"], place),
+        np.where(tolerant, _between(bounds["batch_tolerant"], place), _between(bounds["batch_sensitive"], place)),
+    )
+    low, high = model.numbers("jobs", "other_entries")
+    shares = chance.uniform(low, high, (count, DIGITS))
+    shares[np.arange(count), chance.integers(0, DIGITS, count)] = 1.0
+    return _scores(shares * largest[:, None])
+
+
+def _between(bounds: tuple[float, ...], place: Reals) -> Reals:
+    return bounds[0] + (bounds[1] - bounds[0]) * place
+
+
+def _scores(values: Reals) -> Ints:
+    return np.clip(np.rint(values), 0, MOST).astype(np.int64)
+
+
+def estimated(truth: Ints, information: Mechanism, seed: int) -> Ints:
+    """What is known of true vectors: where jobs are profiled, ``injected_sources`` entries of each were measured and
+    are exact, the others err by a normal error of ``vector_error`` points; else nothing is known of any entry."""
+    if information.rule == "requested":
+        return np.full_like(truth, UNKNOWN_SCORE)
+    chance = stream(seed, "classification error")
+    error = chance.normal(0.0, information.number("vector_error"), truth.shape)
+    measured = min(int(information.number("injected_sources")), DIGITS)
+    if measured:
+        order = chance.random(truth.shape)
+        error[order <= np.sort(order, axis=1)[:, measured - 1 : measured]] = 0.0
+    return _scores(truth + error)
+
+
+def put_profiled(vectors: tuple[Ints, Ints], jobs: Jobs, rows: Ints, seed: int, *, informed: bool) -> None:
+    """The vectors of profiled applications in place of drawn ones: the profile is what is known, and the truth, one for
+    all jobs of an application, lies around it as far as the profile's own intervals say."""
+    truth, known = vectors
+    chance = stream(seed, "truth of applications")
+    for code, name in enumerate(jobs.apps):
+        if name in jobs.vectors:
+            chosen, told = jobs.app[rows] == code, np.array(jobs.vectors[name], np.float64)
+            errors = np.array(jobs.vector_errors.get(name, (0.0,) * DIGITS))
+            truth[chosen] = _scores(told + errors * chance.standard_normal(DIGITS))
+            if informed:
+                known[chosen] = told.astype(np.int64)

@@ -1,0 +1,149 @@
+"""The state in a bucket, guarded by conditional writes and a lock object, whoever's the bucket is.
+
+The journal is one object that each entry writes anew on the condition that nobody else did, rather than one object an
+entry: it is as long as one apply, a single request reads it or trims it (whole or not at all), and no listing has to be
+trusted to be complete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from hcloud.control.ports import Crash
+from hcloud.errors import HcloudError
+from hcloud.model.holdings.state import LockInfo
+from hcloud.model.json_text import parsed
+from hcloud.store.buckets.bucket import Bucket
+from hcloud.store.buckets.condition_probe import check_conditions
+from hcloud.store.files.crash import go_on
+from hcloud.store.files.lock import NOBODY_KNOWN, drawn, locked_error, lost_error, note_of, noted, other_id_error
+from hcloud.store.files.place import LOCK, ChangedError
+from hcloud.store.states.remembered import PlacedStore
+
+TRIES = 3
+_RELEASED = "released"
+
+
+class BucketStateStore(PlacedStore):
+    """The MendableStore port on a bucket. ``unsafe`` takes one that ignores conditions, with a warning each time."""
+
+    def __init__(self, bucket: Bucket, crash: Crash = go_on, *, unsafe: bool = False) -> None:
+        super().__init__(bucket, ObjectLock(bucket, crash, unsafe=unsafe), crash)
+
+
+class ObjectLock:
+    """The lock of a state in a bucket: an object that is written on the condition that it is what was read.
+
+    It is given back by writing over it, not by removing it: fewer stores honour conditions of a removal.
+    """
+
+    def __init__(self, bucket: Bucket, crash: Crash = go_on, *, unsafe: bool = False) -> None:
+        self._bucket = bucket
+        self._crash = crash
+        self._unsafe = unsafe
+        self._info: LockInfo | None = None
+
+    @contextmanager
+    def hold(self, purpose: str) -> Iterator[LockInfo]:
+        """Hold it until the block ends; a holder of this machine that died is replaced. Before anything is written
+        it is known that the store honours conditions."""
+        check_conditions(self._bucket, unsafe=self._unsafe)
+        info = drawn(purpose)
+        self._take(info)
+        self._crash("store.lock.taken")
+        self._info = info
+        try:
+            yield info
+        finally:
+            self._info = None
+            with suppress(HcloudError):  # whoever comes next is told who left it, and that it can be taken away
+                if self._is_ours(info):
+                    self._give_back(info)
+            self._crash("store.lock.released")
+
+    @property
+    def held(self) -> bool:
+        """Whether this object holds it."""
+        return self._info is not None
+
+    def check(self) -> None:
+        """Raise LockedError where another holds it by now, or nobody does."""
+        if self._info is not None and not self._is_ours(self._info):
+            raise lost_error(str(self._bucket))
+
+    def holder(self) -> LockInfo | None:
+        """Who holds it."""
+        return _holder(self._bucket.read(LOCK))
+
+    def force(self, lock: str) -> LockInfo:
+        """Give it back for the holder with this id."""
+        info = self.holder()
+        if info is None or info.id != lock:
+            raise other_id_error(str(self._bucket), lock, info)
+        self._give_back(info)
+        return info
+
+    def _take(self, info: LockInfo) -> None:
+        note = json.dumps({**note_of(info), "machine": _machine()}).encode()
+        for _ in range(TRIES):
+            found = self._bucket.read(LOCK)
+            theirs = _holder(found)
+            if found is not None and theirs is not None and not _is_dead_here(found, theirs):
+                raise locked_error(str(self._bucket), theirs)
+            with suppress(ChangedError):  # another was faster
+                self._bucket.exchange(LOCK, note)
+                return
+        raise locked_error(str(self._bucket), None)
+
+    def _give_back(self, info: LockInfo) -> None:
+        self._bucket.exchange(LOCK, json.dumps({_RELEASED: info.id}).encode())
+
+    def _is_ours(self, info: LockInfo) -> bool:
+        found = self.holder()
+        return found is not None and found.id == info.id
+
+
+def _holder(data: bytes | None) -> LockInfo | None:
+    """Who a lock object tells of; somebody unknown where it cannot be read."""
+    if data is None:
+        return None
+    info = noted(data)
+    return None if info is None and _is_released(data) else info or NOBODY_KNOWN
+
+
+def _is_released(data: bytes) -> bool:
+    try:
+        found: Any = parsed(data)
+    except ValueError:
+        return False
+    return isinstance(found, dict) and set(found) == {_RELEASED}
+
+
+def _is_dead_here(note: bytes, info: LockInfo) -> bool:
+    """Whether a holder is known to be dead: it ran where we run, and there is no such process any more."""
+    machine = _machine()
+    if info.pid <= 0 or not machine or parsed(note).get("machine") != machine:
+        return False
+    try:
+        os.kill(info.pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:  # another user's
+        return False
+    return False
+
+
+def _machine() -> str:
+    """This start of this machine, and the processes we can see of it: a name of a host says less, since containers may
+    share one. Empty where the system does not tell."""
+    try:
+        start = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return hashlib.sha256(f"{start} {Path('/proc/self/ns/pid').readlink()}".encode()).hexdigest()[:32]
+    except OSError:
+        return ""

@@ -1,0 +1,331 @@
+"""A journal's lines: a JSON object each, with a checksum that also covers all lines before it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from hcloud.errors import InputError
+from hcloud.model.holdings.live import CommitmentQuote, Launch
+from hcloud.model.holdings.state import Conclusion, Deed, Intent
+from hcloud.store.files.strict_json import load_strict
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+FORMAT_VERSION = "1.0"
+LONGEST_LINE = 4 << 20  # ours
+MOST_MACHINES = 100_000  # ours: of one order
+MOST = 999_999_999
+NO_SUM = "0" * 32
+_OPENING = re.compile(rb'\{"sum":"([0-9a-f]{32})",')
+_BEGINNING = b'{"sum":"'
+
+Entry = Intent | Conclusion
+Stated = TypeVar("Stated")
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The first line: whose journal it is (empty where no state was written yet), the serial of the state that was
+    stored when it was begun or trimmed, and the first number that no intent ever had."""
+
+    lineage: str
+    serial: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """What a journal holds: ``whole`` bytes of complete lines out of ``size``, and the checksum of the last one."""
+
+    head: Head
+    entries: tuple[Entry, ...]
+    whole: int
+    size: int
+    sum: str
+
+    @property
+    def torn(self) -> bool:
+        """Whether a last line was begun and not ended, as a crash leaves it."""
+        return self.whole < self.size
+
+
+def sealed(before: str, content: Mapping[str, object]) -> tuple[bytes, str]:
+    """A line and its checksum, which follows from the one before it: no line can be changed, left out or moved."""
+    body = json.dumps(content, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
+    digest = _digest(before, body)
+    return b'{"sum":"' + digest.encode() + b'",' + body[1:] + b"\n", digest
+
+
+def head_content(head: Head) -> Mapping[str, object]:
+    """What the first line says."""
+    told = {"lineage": head.lineage, "serial": head.serial, "number": head.number}
+    return {"journal": {"format_version": FORMAT_VERSION, **told}}
+
+
+def entry_content(entry: Entry) -> Mapping[str, object]:
+    """What the line of an entry says; InputError for an entry that could not be read back."""
+    name = "intent" if isinstance(entry, Intent) else "conclusion"
+    where = f"the {name} {entry.number}"
+    try:
+        document = _document(name, entry)
+        read = _entry(name, document)
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{where}: cannot be written: {_said(error)}") from None
+    if read != entry:
+        raise InputError(f"{where}: cannot be written: it would be read back as another")
+    return {name: document}
+
+
+def written(head: Head, entries: tuple[Entry, ...]) -> bytes:
+    """A whole journal."""
+    line, digest = sealed(NO_SUM, head_content(head))
+    lines = [line]
+    for entry in entries:
+        line, digest = sealed(digest, entry_content(entry))
+        lines.append(line)
+    return b"".join(lines)
+
+
+def read_lines(data: bytes, where: str, hint: str) -> Lines:
+    """Read a journal. A torn last line is left out; InputError, with the line, for any other damage."""
+    lines, damage = _read_on(data, where, hint)
+    if damage is not None or lines is None:
+        raise damage or InputError(f"{where}: is empty, and a journal never is", hint=hint)
+    return lines
+
+
+def readable_lines(data: bytes) -> Lines | None:
+    """What stands before the first damage; None where that is the first line. No line is trusted behind one that cannot
+    be read, since its checksum follows from it."""
+    return _read_on(data, "", "")[0]
+
+
+def _read_on(data: bytes, where: str, hint: str) -> tuple[Lines | None, InputError | None]:
+    """What can be read, and what kept from reading on."""
+    head, entries, before, whole, seen = None, list[Entry](), NO_SUM, 0, set[int]()
+    damage: InputError | None = None
+    for number, line in _lines(data):
+        at = (f"{where}: line {number}", hint)
+        if not line.endswith(b"\n"):
+            damage = None if head is not None and _may_be_torn(line) else _damaged(at, "neither ends nor begins")
+            break
+        try:
+            name, content, digest = _opened(line, before, at)
+            if head is None:
+                head = _stated(at, _head, name, content)
+            else:
+                entries.append(_numbered(at, _stated(at, _entry, name, content), seen))
+        except InputError as error:
+            damage = error
+            break
+        before, whole = digest, whole + len(line)
+    found = None if head is None else Lines(head, tuple(entries), whole, len(data), before)
+    return found, damage
+
+
+def _damaged(at: tuple[str, str], how: str) -> InputError:
+    return InputError(f"{at[0]}: is damaged: it {how} as a line does", hint=at[1])
+
+
+def _stated(at: tuple[str, str], read: Callable[[str, object], Stated], name: str, content: object) -> Stated:
+    """What a line says; InputError where no hcloud says such a thing."""
+    try:
+        return read(name, content)
+    except ValueError as error:
+        raise InputError(f"{at[0]}: {_said(error)}", hint=at[1]) from None
+
+
+def read_head(data: bytes, where: str, hint: str) -> Head:
+    """The first line alone; InputError where it is damaged."""
+    first, end, _ = data.partition(b"\n")
+    return read_lines(first + end, where, hint).head
+
+
+def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Numbered lines with their line feeds; no other byte ends a line."""
+    start, number = 0, 0
+    while start < len(data):
+        end = data.find(b"\n", start) + 1 or len(data)
+        number += 1
+        yield number, data[start:end]
+        start = end
+
+
+def _may_be_torn(line: bytes) -> bool:
+    """Whether a write that was cut short can have left this: the beginning of a line, then nothing or NULs, which a
+    file system fills in where the length of a file lasted and its content did not."""
+    left = line.rstrip(b"\0")
+    begins = left.startswith(_BEGINNING) or _BEGINNING.startswith(left)
+    return begins and len(left) <= LONGEST_LINE and all(0x20 <= byte < 0x7F for byte in left) and not _is_closed(left)
+
+
+def _is_closed(line: bytes) -> bool:
+    """Whether the object that a line begins is over before the line is: then something else took the line feed."""
+    try:
+        _, end = json.JSONDecoder().raw_decode(line.decode("ascii"))
+    except RecursionError:  # no line of ours begins like that
+        return True
+    except ValueError:
+        return False
+    return end < len(line)
+
+
+def _opened(line: bytes, before: str, where: tuple[str, str]) -> tuple[str, object, str]:
+    """The name and content of a line whose checksum fits."""
+    at, hint = where
+    found = _OPENING.match(line)
+    if found is None or len(line) > LONGEST_LINE:
+        raise InputError(f"{at}: is damaged: not a line of a journal", hint=hint)
+    body = b"{" + line[found.end() : -1]
+    digest = _digest(before, body)
+    if digest.encode() != found[1]:
+        raise InputError(f"{at}: is damaged, or a line before it is missing: its checksum does not fit", hint=hint)
+    document = load_strict(body, at, hint)
+    if len(document) != 1:
+        raise InputError(f"{at}: is damaged: it says more than one thing", hint=hint)
+    name, content = next(iter(document.items()))
+    return name, content, digest
+
+
+def _digest(before: str, body: bytes) -> str:
+    return hashlib.sha256(before.encode() + body).hexdigest()[:32]
+
+
+def _head(name: str, content: object) -> Head:
+    if name != "journal" or not isinstance(content, dict):
+        raise ValueError("is not the first line of a journal")
+    version = str(content.get("format_version"))
+    if version != FORMAT_VERSION:
+        raise ValueError(f"format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
+    if set(content) != {"format_version", "lineage", "serial", "number"}:
+        raise ValueError("is not the first line of a journal of this version")
+    lineage, serial, number = content["lineage"], content["serial"], content["number"]
+    if not isinstance(lineage, str) or not re.fullmatch("([0-9a-f]{32})?", lineage):
+        raise ValueError(f"lineage: {str(lineage)[:40]!r} is none")
+    _check_whole("serial", serial, 0, MOST)
+    _check_whole("number", number, 1, MOST)
+    return Head(lineage, serial, number)
+
+
+def _document(name: str, entry: Entry) -> object:
+    """An entry as JSON; what was added later is left out where there is none of it, as in journals of before."""
+    document = _adapter(name).dump_python(entry, mode="json")
+    if isinstance(entry, Conclusion):
+        for told in (document, *document["machines"]):
+            if not told["ended"]:
+                del told["ended"]
+    elif entry.order is not None and entry.order.template is None:
+        del document["order"]["template"]
+    return document
+
+
+@cache
+def _adapter(name: str) -> TypeAdapter[Any]:
+    return TypeAdapter(Intent) if name == "intent" else TypeAdapter(Conclusion)
+
+
+def _entry(name: str, content: object) -> Entry:
+    """The entry that a line's content is; ValueError for what no hcloud wrote."""
+    if name not in ("intent", "conclusion"):
+        raise ValueError(f"{name[:40]!r} is neither an intent nor a conclusion")
+    adapter = _adapter(name)
+    entry: Entry = adapter.validate_json(json.dumps(content), strict=True)
+    if _document(name, entry) != content:
+        raise ValueError(f"is not an {name} as hcloud writes it: unknown keys, or values in another form")
+    _check(entry)
+    return entry
+
+
+def _check(entry: Entry) -> None:
+    """ValueError for numbers out of range, times of no zone, and what an entry of its kind does not have."""
+    _check_whole("number", entry.number, 1, MOST)
+    for at in _times(entry):
+        if at is not None and at.tzinfo is None:
+            raise ValueError("a time without its zone")
+    if isinstance(entry, Conclusion):
+        _check_whole("missing", entry.missing, 0, MOST_MACHINES)
+        return
+    _check_whole("generation", entry.generation, 0, MOST)
+    _ABOUT[entry.deed](entry)
+
+
+def _times(entry: Entry) -> Iterator[datetime | None]:
+    yield entry.at
+    if isinstance(entry, Conclusion):
+        yield from (m.launched for m in entry.machines)
+        yield from (m.ended for m in entry.machines)
+        yield from entry.ended.values()
+    elif entry.quote is not None:
+        yield entry.quote.order.starts
+
+
+def _check_launch(intent: Intent) -> None:
+    order: Launch | None = intent.order
+    if order is None or intent.quote is not None or intent.ids:
+        raise ValueError("a launch has an order, and nothing else")
+    _check_whole("order.count", order.count, 1, MOST_MACHINES)
+    if not re.fullmatch("[0-9a-f]{32}", order.key):
+        raise ValueError(f"order.key: {order.key[:40]!r} is not 32 hex digits")
+
+
+def _check_ids(intent: Intent) -> None:
+    if not intent.ids or intent.order is not None or intent.quote is not None:
+        raise ValueError(f"an intent to {intent.deed} has ids, and nothing else")
+    if len(intent.ids) > MOST_MACHINES or len(set(intent.ids)) < len(intent.ids) or not all(intent.ids):
+        raise ValueError("ids: too many, empty, or one twice")
+
+
+def _check_quote(intent: Intent) -> None:
+    quote: CommitmentQuote | None = intent.quote
+    if quote is None or intent.order is not None or intent.ids:
+        raise ValueError("a purchase has a quote, and nothing else")
+    _check_whole("quote.order.count", quote.order.count, 0, MOST_MACHINES)
+    _check_whole("quote.order.term_years", quote.order.term_years, 1, 5)
+    for name, amount in (
+        ("upfront", quote.upfront),
+        ("hourly", quote.hourly),
+        ("order.dollars_per_hour", quote.order.dollars_per_hour or Decimal(0)),
+    ):
+        if not amount.is_finite() or amount < 0:
+            raise ValueError(f"quote.{name}: {amount} is not an amount to pay")
+
+
+_ABOUT: Mapping[Deed, Callable[[Intent], None]] = {
+    Deed.LAUNCH: _check_launch,
+    Deed.TERMINATE: _check_ids,
+    Deed.BUY: _check_quote,
+    Deed.CANCEL: _check_ids,
+}
+
+
+def _check_whole(name: str, value: object, least: int, most: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+        raise ValueError(f"{name}: {str(value)[:40]} is not a whole number from {least} to {most}")
+
+
+def _numbered(at: tuple[str, str], entry: Entry, seen: set[int]) -> Entry:
+    """The entry; InputError where two intents have one number, or a conclusion has none's."""
+    if isinstance(entry, Intent) == (entry.number in seen):
+        said = "an intent has a number" if isinstance(entry, Intent) else "a conclusion has a number"
+        said += " that another has" if isinstance(entry, Intent) else " that no intent has"
+        raise InputError(f"{at[0]}: {said}: {entry.number}", hint=at[1])
+    seen.add(entry.number)
+    return entry
+
+
+def _said(error: Exception) -> str:
+    if isinstance(error, ValidationError):
+        first: ErrorDetails = error.errors(include_url=False, include_input=False)[0]
+        return f"{'.'.join(map(str, first['loc'])) or 'top'}: {first['msg']}"
+    return str(error)

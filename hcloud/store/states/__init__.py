@@ -1,0 +1,1 @@
+"""States: what is remembered of a cloud, on any place."""

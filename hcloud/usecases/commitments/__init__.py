@@ -1,0 +1,1 @@
+"""Commitments: recommended, planned, bought once, listed and given back."""

@@ -1,0 +1,85 @@
+"""``hcloud commit apply`` and ``resolve``: buy a purchase plan once, and settle what is unknown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from hcloud.errors import UsageError
+from hcloud.live.buying.purchase import Approve, Purchased, check_open, execute, settle
+from hcloud.model.holdings.live import Scope
+from hcloud.model.holdings.purchase import Outcome, PurchaseConclusion, PurchasePlan
+from hcloud.planning.changes.slots import Place
+from hcloud.planning.purchases.history import Recorded, history
+from hcloud.readers.configuration.config import Loaded
+from hcloud.store.files.lock import drawn
+from hcloud.store.purchase_file import load_purchase_plan
+from hcloud.usecases.commitments.ground import CommitGround, Where, at_scope, gates_of, ledger_of, opened
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A purchase plan with what came of each of its items."""
+
+    plan: PurchasePlan
+    purchased: tuple[Purchased, ...]
+
+
+def apply_purchases(loaded: Loaded, file: Path, where: Where, approve: Approve, at: datetime) -> Applied:
+    """Buy what a purchase plan says; see :func:`hcloud.live.buying.purchase.execute` for what it raises."""
+    gates = gates_of(loaded)
+    check_open(gates)
+    plan = load_purchase_plan(file)
+    there, place = _place(loaded, plan.scope, where)
+    with opened(there, where, place, at) as ground:
+        return Applied(plan, execute(plan, gates, approve, ground.live))
+
+
+def _place(loaded: Loaded, scope: Scope, where: Where) -> tuple[Loaded, Place | None]:
+    """Where something was planned; a rehearsal has accounts of its own."""
+    there, place = at_scope(loaded, scope)
+    return (loaded, place) if (where.cloud_in(loaded) or "").startswith("fake") else (there, place)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """What a person found out about a purchase: the commitment's id, or none where nothing was bought."""
+
+    key: str
+    bought: str | None
+
+
+def resolve(loaded: Loaded, where: Where, word: Word | None, at: datetime) -> tuple[Recorded, ...]:
+    """Settle what is unknown, by looking or (``word``) by what a person found; returns the purchases that it was about.
+
+    Raises PartialError where looking cannot tell, UsageError for a word about a purchase that is not open.
+    """
+    pending = history(ledger_of(loaded, where).entries()).open
+    chosen = next((p for p in pending if word and p.intent.key == word.key), None)
+    if word is not None and chosen is None:
+        raise UsageError(f"{word.key}: is not the key of a purchase of which the outcome is unknown")
+    if not pending:
+        return ()
+    there, place = _place(loaded, (chosen or pending[0]).intent.scope, where)
+    with opened(there, where, place, at) as ground, ground.ledger.held("commit resolve"):
+        if word is None or chosen is None:
+            settle(ground.live)
+        else:
+            _note(chosen, word, ground)
+        keys = {p.intent.key for p in pending}
+        return tuple(p for p in ground.live.history().purchases if p.intent.key in keys)
+
+
+def _note(chosen: Recorded, word: Word, ground: CommitGround) -> None:
+    """Note a person's word; a commitment that they name has to be one that the cloud lists."""
+    outcome, ends = Outcome.NOT_BOUGHT, None
+    if word.bought is not None:
+        held = {c.id: c for c in ground.cloud.commitments()}
+        if word.bought not in held:
+            raise UsageError(f"--bought {word.bought}: the cloud lists no such commitment")
+        outcome, ends = Outcome.FOUND, held[word.bought].ends
+    why = f"as {drawn('commit resolve').user} says"
+    ground.ledger.conclude(
+        PurchaseConclusion(chosen.intent.number, ground.live.now(), outcome, word.bought or "", ends, why)
+    )

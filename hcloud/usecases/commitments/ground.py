@@ -1,0 +1,120 @@
+"""What all verbs of ``hcloud commit`` stand on: the configuration, the cloud that sells, the ledger and a clock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hcloud.errors import UsageError
+from hcloud.live.buying.purchase import VARIABLE, Gates, Ground
+from hcloud.model.catalog import Provider
+from hcloud.model.holdings.live import Scope
+from hcloud.model.plans.plan import Plan
+from hcloud.planning.changes.slots import Place
+from hcloud.readers.configuration.config import Loaded, MarketSection
+from hcloud.store.files.crash import crash_from, go_on
+from hcloud.store.records.purchases import PurchaseLedger
+from hcloud.usecases.live import ground as live_ground
+
+if TYPE_CHECKING:
+    from hcloud.control.ports import Cloud, Crash
+
+BESIDE = ".hcloud"
+"""Where the ledger is kept of a state that is in a bucket."""
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What the command line says: which cloud, region and place of the state."""
+
+    cloud: str | None = None
+    region: str | None = None
+    state: str | None = None
+
+    def cloud_in(self, loaded: Loaded) -> str | None:
+        """The cloud that is to be asked; None where neither the command line nor the configuration names one."""
+        return self.cloud or loaded.config.live.cloud
+
+
+@dataclass(frozen=True, slots=True)
+class CommitGround:
+    """Configuration, cloud, ledger and crash points, opened."""
+
+    loaded: Loaded
+    here: live_ground.LiveGround
+    ledger: PurchaseLedger
+    crash: Crash
+
+    @property
+    def cloud(self) -> Cloud:
+        """The cloud that sells."""
+        return self.here.cloud
+
+    @property
+    def live(self) -> Ground:
+        """What the executors need of it."""
+        return Ground(self.cloud, self.ledger, self.here.clock, self.crash)
+
+
+def gates_of(loaded: Loaded, environment: Mapping[str, str] = os.environ) -> Gates:
+    """What the configuration and the environment have opened."""
+    section = loaded.config.commitments
+    return Gates(section.enabled, environment.get(VARIABLE) == "1", section.ceiling, section.price_tolerance)
+
+
+def ledger_of(loaded: Loaded, where: Where, crash: Crash = go_on) -> PurchaseLedger:
+    """The ledger beside the state; beside the configuration where the state is in a bucket."""
+    named = Path(where.state) if where.state else loaded.base / loaded.config.live.state
+    directory = loaded.base / BESIDE if "://" in (where.state or loaded.config.live.state) else named
+    return PurchaseLedger(directory, crash)
+
+
+@contextmanager
+def opened(loaded: Loaded, where: Where, place: Place | None, at: datetime) -> Iterator[CommitGround]:
+    """Open the cloud that is named, in the place that is meant (else the configuration's)."""
+    selection = where.cloud_in(loaded) or (str(place.provider) if place else None)
+    there = loaded if place is None else _only(loaded, place)
+    if where.region:
+        there = _in_region(there, where.region)
+    with live_ground.opened(there, live_ground.Where(selection, where.state), at) as found:
+        crash = crash_from()
+        yield CommitGround(loaded, found, ledger_of(loaded, where, crash), crash)
+
+
+def place_in(plan: Plan, loaded: Loaded, where: Where) -> Place | None:
+    """Where a plan buys, of what the command line allows; None where it buys nothing there. UsageError where these are
+    several places."""
+    named = where.cloud_in(loaded) if where.cloud_in(loaded) in list(Provider) else None
+    wanted = {(m.provider, m.region) for m in plan.purchases}
+    places = sorted(p for p in wanted if named in (None, p[0]) and where.region in (None, p[1]))
+    if len(places) > 1:
+        several = ", ".join(f"{c} {r}" for c, r in places)
+        raise UsageError(f"the plan buys in {several}; one purchase plan is for one of them", hint="name it: --region")
+    return Place(*places[0]) if places else None
+
+
+def at_scope(loaded: Loaded, scope: Scope) -> tuple[Loaded, Place | None]:
+    """The configuration with the account and endpoint that something was planned for, where it names none itself."""
+    place = Place(Provider(scope.cloud), scope.region) if scope.cloud in list(Provider) else None
+    live = loaded.config.live
+    said = {"account": live.account or scope.account, "endpoint": live.endpoint or scope.endpoint or None}
+    return _with(loaded, live=live.model_copy(update=said)), place
+
+
+def _only(loaded: Loaded, place: Place) -> Loaded:
+    market = next((m for m in loaded.config.markets if m.provider == place.provider), MarketSection())
+    only = market.model_copy(update={"provider": place.provider, "regions": (place.region,)})
+    return _in_region(_with(loaded, markets=(only,)), place.region)
+
+
+def _in_region(loaded: Loaded, region: str) -> Loaded:
+    return _with(loaded, live=loaded.config.live.model_copy(update={"region": region}))
+
+
+def _with(loaded: Loaded, **sections: object) -> Loaded:
+    return replace(loaded, config=loaded.config.model_copy(update=sections))

@@ -1,0 +1,141 @@
+"""``hcloud commit plan``: from what a plan wants to a purchase plan at the cloud's own quotes; buys nothing."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from hcloud import __version__
+from hcloud.errors import EvidenceError, PartialError, StaleError
+from hcloud.model.holdings.live import Commitment, CommitmentQuote, Scope
+from hcloud.model.holdings.purchase import Need, PurchasePlan
+from hcloud.model.plans.plan import Plan
+from hcloud.planning.fleets.history import said_of_history
+from hcloud.planning.purchases.gates import CLOCK_SKEW, check_against_plan
+from hcloud.planning.purchases.purchase import Basis, expiring, orders, purchase_plan, still_to_buy, unplanned
+from hcloud.planning.purchases.reconciled import Reconciled, reconciled
+from hcloud.readers.configuration.config import CommitmentsSection, Loaded
+from hcloud.store.plan_file import plan_document
+from hcloud.store.purchase_file import check_target, save_purchase_plan, sealed
+from hcloud.units import counted, format_span
+from hcloud.usecases.commitments.ground import CommitGround, Where, opened, place_in
+from hcloud.usecases.commitments.recommend import plan_of
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Where the plan is and where the purchase plan goes; ``later`` says that purchases that begin later are queued
+    now."""
+
+    plan: Path | None
+    out: Path
+    later: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A purchase plan (None where nothing is left to buy) with the needs it meets, and what was left out and why."""
+
+    purchases: PurchasePlan | None
+    needs: tuple[Need, ...]
+    later: tuple[Need, ...]
+    elsewhere: tuple[str, ...]
+    expiring: tuple[Commitment, ...]
+    unplanned: tuple[Commitment, ...]
+    reconciled: Reconciled
+    warnings: tuple[str, ...] = ()
+
+
+def plan_purchases(loaded: Loaded, asked: Asked, where: Where, at: datetime) -> Planned:
+    """Ask the cloud what is held and what the rest costs, and write a purchase plan of it.
+
+    Raises StaleError for an old plan, EvidenceError for old or unbelievable prices, PartialError while it is unknown
+    whether something was bought before.
+    """
+    check_target(asked.out)
+    plan = plan_of(loaded, asked.plan, where, at)
+    check_age(plan, loaded.config.commitments, at)
+    with opened(loaded, where, place_in(plan, loaded, where), at) as ground:
+        return _planned(plan, asked, ground, at)
+
+
+def _planned(plan: Plan, asked: Asked, ground: CommitGround, at: datetime) -> Planned:
+    _check_settled(ground)
+    scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
+    needs = still_to_buy(plan, held, at)
+    here = tuple(n for n in needs if _is_in(n, scope))
+    elsewhere = tuple(sorted({f"{n.wanted.cloud} {n.wanted.region}" for n in needs if not _is_in(n, scope)}))
+    chosen = tuple(n for n in here if asked.later or n.wanted.starts is None)
+    found = None
+    if any(n.missing for n in chosen):
+        basis = _basis(plan, ground, scope, at)
+        found = sealed(purchase_plan(quoted(chosen, basis, ground), held, basis))
+        save_purchase_plan(found, asked.out)
+    later = tuple(n for n in here if n not in chosen)
+    warned = said_of_history(plan.history) if found is not None else ()
+    way = reconciled(plan, chosen, later, () if found is None else found.items)
+    return Planned(found, chosen, later, elsewhere, expiring(held, at), unplanned(plan, held, at), way, warned)
+
+
+def plan_digest(plan: Plan) -> str:
+    """sha256 over a plan's document: what purchases were made for."""
+    return hashlib.sha256(json.dumps(plan_document(plan), sort_keys=True).encode()).hexdigest()
+
+
+def check_age(plan: Plan, section: CommitmentsSection, at: datetime) -> None:
+    """Refuse a plan that is too old (or from the future), or was made with prices that are."""
+    age = at - plan.generated_at
+    if not -CLOCK_SKEW <= age <= timedelta(seconds=section.max_plan_age):
+        raise StaleError(
+            f"the plan was made at {plan.generated_at:%Y-%m-%d %H:%M} UTC; commitments.max_plan_age allows"
+            f" {format_span(section.max_plan_age)}",
+            hint="make a new one with 'hcloud plan --out FILE', or allow it with --max-plan-age",
+        )
+    days = (at.date() - plan.price_day).days
+    if days * 86_400 > section.max_price_age:
+        raise EvidenceError(
+            f"the oldest price that the plan needs is {counted(days, 'day')} old; commitments.max_price_age allows"
+            f" {counted(section.max_price_age // 86_400, 'day')}",
+            hint="refresh it with 'hcloud pricing refresh' and plan again, or allow it with --max-price-age",
+        )
+
+
+def _check_settled(ground: CommitGround) -> None:
+    if unknown := ground.live.history().open:
+        keys = ", ".join(p.intent.key for p in unknown)
+        raise PartialError(
+            f"it is unknown whether {keys} was bought: nothing is planned on top of it",
+            hint="'hcloud commit resolve' looks it up",
+        )
+
+
+def _is_in(need: Need, scope: Scope) -> bool:
+    return (need.wanted.cloud, need.wanted.region) == (scope.cloud, scope.region)
+
+
+def _basis(plan: Plan, ground: CommitGround, scope: Scope, at: datetime) -> Basis:
+    with ground.ledger.held("commit plan"):
+        lineage = ground.ledger.begin()
+    return Basis(
+        lineage=lineage,
+        scope=scope,
+        plan=plan_digest(plan),
+        at=at,
+        valid_for=timedelta(seconds=ground.loaded.config.commitments.valid_for),
+        recorded=ground.live.history().recorded_beside(""),
+        tool_version=__version__,
+    )
+
+
+def quoted(needs: tuple[Need, ...], basis: Basis, ground: CommitGround) -> list[tuple[Need, CommitmentQuote]]:
+    """Each need that is not met with the cloud's quote for it; EvidenceError for one that is not to be believed."""
+    found = []
+    for need, order in orders(needs, basis):
+        quote = ground.live.ask(partial(ground.cloud.quote, order))
+        check_against_plan(need, quote)
+        found.append((need, quote))
+    return found

@@ -1,0 +1,1 @@
+"""Plans: made, explained, compared and held to rules."""

@@ -1,0 +1,90 @@
+"""``hcloud plan`` against what stands: the decision, and what it would change in the cloud."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+from decimal import Decimal
+
+from hcloud.errors import UsageError
+from hcloud.model.holdings.change import ChangeSet
+from hcloud.model.holdings.live import CommitmentOrder
+from hcloud.model.holdings.state import Operating
+from hcloud.model.plans.plan import Plan
+from hcloud.planning.changes.slots import Place, left_out, left_to_others
+from hcloud.usecases.deciding.plan import make_plan
+from hcloud.usecases.live.ground import LiveGround, local_types
+from hcloud.usecases.live.held import with_held
+from hcloud.usecases.progress import Progress, unheard
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What has to change, and the plan behind it (None where the configuration names the fleet itself)."""
+
+    plan: Plan | None
+    changes: ChangeSet
+
+
+def plan_live(ground: LiveGround, at: datetime, progress: Progress = unheard) -> Planned:
+    """Decide, where a workload is named, and compare with what stands; reads only. Commitments that are held are used
+    up first.
+
+    A fleet in the configuration stands instead of what would be decided; then no workload is needed.
+    """
+    config = ground.loaded.config
+    named = config.workload.path is not None or config.workload.scenario is not None
+    plan = _decided(ground, at, progress) if named or not config.fleet else None
+    terms = ground.terms()
+    if plan is not None:
+        terms = replace(terms, operating=operating_of(plan), wanted=tuple(missing_of(plan, ground.place)))
+        if not config.fleet:
+            check_startable(plan, ground)
+            terms = replace(terms, said=tuple(left_to_others(plan, ground.place)))
+    found = ground.changes(ground.slots(plan), terms)
+    if plan is None:
+        return Planned(None, found)
+    return Planned(replace(plan, changes=found, warnings=(*found.warnings, *plan.warnings)), found)
+
+
+def check_startable(plan: Plan, ground: LiveGround) -> None:
+    """Refuse a plan with UsageError whose machines the named cloud cannot run: none of them is sold there."""
+    if len(left_out(plan, ground.place)) < len(plan.mix) or not plan.mix:
+        return
+    types = ", ".join(sorted({line.instance_type for line in plan.mix}))
+    if ground.is_local:
+        raise UsageError(
+            f"the plan needs {types}; --cloud local runs {', '.join(local_types())} machines of this computer only",
+            hint="name such machines in section fleet of hcloud.yaml, or rehearse the plan with --cloud fake",
+        )
+    places = ", ".join(sorted({f"{line.provider} {line.region}" for line in plan.mix}))
+    raise UsageError(
+        f"the plan is for {places} ({types}); --cloud {ground.selection} acts in {ground.place.provider}"
+        f" {ground.place.region}",
+        hint=f"hcloud plan --provider {ground.place.provider} --region {ground.place.region} plans for it",
+    )
+
+
+def _decided(ground: LiveGround, at: datetime, progress: Progress) -> Plan:
+    loaded, said = with_held(ground, at)
+    plan = make_plan(loaded, at, progress).plan
+    return replace(plan, warnings=(*plan.warnings, *said))
+
+
+def missing_of(plan: Plan, place: Place) -> Iterator[CommitmentOrder]:
+    """The commitments that the plan would buy here; what is held already it has used up before."""
+    for line in plan.purchases:
+        if (line.provider, line.region) == (place.provider, place.region) and not line.starts_hour:
+            count, spent = (0, line.hourly) if line.option.is_spend_based else (int(line.count), None)
+            yield CommitmentOrder("", line.option, line.instance_type, line.term_years, line.payment, count, spent)
+
+
+def operating_of(plan: Plan) -> Operating | None:
+    """What of a simulated strategy the state remembers; None where none was simulated."""
+    how = plan.operation
+    if how is None:
+        return None
+    numbers = (how.soft_limit, how.hard_limit, how.retention_factor, how.retention_seconds)
+    soft, hard, factor, seconds = (None if n is None else Decimal(str(n)) for n in numbers)
+    return Operating(how.strategy, soft, hard, factor, seconds, how.on_demand_types)

@@ -1,0 +1,279 @@
+"""``hcloud plan --strategy``: the plan's candidates run on the trace, and the one that keeps the target chosen."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import UsageError
+from hcloud.model.plans.operation import Band, OperatingPoint, Operation
+from hcloud.model.running.strategy import Mechanism, Strategy
+from hcloud.model.workload import Jobs, Workload
+from hcloud.planning.decide import Decision
+from hcloud.planning.fleets.owned import Owned
+from hcloud.planning.forecasting.dividing import settled
+from hcloud.planning.forecasting.window import window_of
+from hcloud.planning.strategies.choice import Target, choose, in_doubt, is_affordable, is_kept, with_front
+from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
+from hcloud.planning.strategies.operation import (
+    BASELINE,
+    OWN_RULE,
+    REFINED,
+    main_commitment,
+    refined,
+    reserves_to_try,
+)
+from hcloud.policy.compose import compose
+from hcloud.policy.retention import keep_seconds
+from hcloud.readers.clouds import load_cloud
+from hcloud.readers.configuration.config import Config, OperationSection
+from hcloud.readers.strategies import load_strategy, strategy_names
+from hcloud.sim.outcomes.comparison import dollars_per_hour, kept_qos
+from hcloud.sim.outcomes.interval import Interval
+from hcloud.sim.outcomes.measure import Measures, measure
+from hcloud.sim.setup.build import mean_of, size_model
+from hcloud.sim.setup.shop import Shop, shop_for, shop_of
+from hcloud.units import HOURS_PER_MONTH, cents, rate
+from hcloud.usecases.progress import Progress, part_of, unheard
+from hcloud.usecases.studies.simulate import strategies_named
+from hcloud.usecases.studies.simulation import Study, able_strategies, pool_for, simulate_once, strategy_for, with_seed
+
+AUTO = "auto"
+ADDING = 0.7  # ours: the part of the progress bar that is over when seeds begin to be added
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a plan was decided from and what came out."""
+
+    config: Config
+    workload: Workload
+    book: PriceBook
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Servers of the large type's size that are owned already, and what all that is owned costs an hour."""
+
+    servers: int
+    hourly: Decimal
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A strategy with a reserve (servers in all, owned ones included) and where that number comes from."""
+
+    strategy: Strategy
+    reserve: int
+    rule: str
+
+
+def operate(ground: Ground, advance: Progress) -> Operation:
+    """Simulate every candidate at the same seeds, add seeds for those that the choice is open between, and choose.
+
+    Raises UsageError for a demand series, which has no jobs, and where no strategy can be run at all.
+    """
+    wish, decision = ground.config.operation, ground.decision
+    strategies = strategies_named(strategy_names() if wish.strategy == AUTO else [str(wish.strategy)])
+    study = _study(ground)
+    runs = _Runs(study, _held(decision.owned, study), {})
+    target = Target(wish.qos, wish.budget, wish.confidence, wish.alike)
+    candidates = _candidates(study, strategies, decision, runs.held)
+    _predict(runs, candidates, wish, target, advance)
+    points = with_front(runs.points())
+    chosen = choose(points, target)
+    count = runs.count
+    baseline = runs.baseline(chosen)
+    strategy = strategy_for(study, next(s for s in strategies if s.name == chosen.strategy))
+    commitment = main_commitment(decision)
+    return Operation(
+        strategy=chosen.strategy,
+        reserve=chosen.reserve,
+        reserved_type=study.shop.types[study.shop.large].shape.name,
+        commitment=str(commitment.key) if commitment and chosen.reserve else "",
+        cloud=study.cloud.name,
+        seeds=tuple(range(study.seed, study.seed + max(len(p.kept_by_seed) for p in points))),
+        qos_target=wish.qos,
+        budget=wish.budget,
+        meets_target=is_kept(points, target),
+        within_budget=is_affordable(chosen, target),
+        **_limits(strategy.mechanism("limits")),
+        **_retention(study, strategy),
+        on_demand_types=_on_demand_types(shop_for(study.shop, strategy), strategy),
+        points=judged(points, chosen, target),
+        baseline=baseline,
+        reasons=(*why(points, chosen, target), how_sure(points, chosen, target, count)),
+        confidence=wish.confidence,
+        alike=wish.alike,
+        runs=count,
+        settled=not in_doubt(points, target),
+    )
+
+
+def _predict(
+    runs: _Runs, candidates: list[Candidate], wish: OperationSection, target: Target, advance: Progress
+) -> None:
+    """Every candidate at the first seed, then with the reserves beside the best ones at all of ``wish.seeds``, then
+    those that the choice is open between at one more seed after the other, as long as ``wish.runs`` lasts."""
+    first, last = runs.study.seed, runs.study.seed + wish.seeds
+    runs.add(candidates, range(first, first + 1), part_of(advance, 0.0, 1 / (1 + wish.seeds)))
+    more, strategies = refined(runs.points(), target), {c.strategy.name: c.strategy for c in candidates}
+    candidates += [Candidate(s, n, REFINED) for s in strategies.values() for n in more.get(s.name, ())]
+    runs.add(candidates, range(first, last), part_of(advance, 1 / (1 + wish.seeds), ADDING))
+    by_name = {(c.strategy.name, c.reserve): c for c in candidates}
+    while doubtful := [by_name[p.strategy, p.reserve] for p in in_doubt(runs.points(), target)]:
+        if runs.count + len(doubtful) > wish.runs:
+            break
+        last += 1
+        runs.add(doubtful, range(first, last), unheard)
+        advance(ADDING + (1 - ADDING) * min(runs.count / wish.runs, 1.0))
+
+
+def _study(ground: Ground) -> Study:
+    """The trace in the plan's own market: its type with the smaller sizes of the family, and its commitment."""
+    if not isinstance(ground.workload, Jobs):
+        raise UsageError(
+            "a demand series cannot be simulated: it holds no jobs",
+            hint="plan without --strategy, or give a job table (submit, duration, cores)",
+        )
+    jobs = settled(ground.workload, ground.config.planning.divisible)
+    on_demand = ground.decision.evaluations[0].candidate.on_demand
+    shop = shop_of(ground.book, on_demand, main_commitment(ground.decision), jobs)
+    cloud = load_cloud(ground.config.operation.cloud or f"measured-{on_demand.key.provider}")
+    section = ground.config
+    window, scenario = window_of(jobs), section.workload.scenario
+    return Study(jobs, cloud, shop, True, section.planning.seed, scenario, window, drop_unplaceable=True)
+
+
+def _held(owned: Sequence[Owned], study: Study) -> Held:
+    large = study.shop.types[study.shop.large].shape
+    usable = [o for o in owned if o.hours_left]
+    vcpus = sum((o.shape.vcpus * o.count for o in usable), Decimal(0))
+    hourly = sum((o.offer.effective_hourly * o.count for o in usable), Decimal(0))
+    return Held(int(vcpus / large.vcpus), hourly)
+
+
+def _baseline(held: Held) -> Candidate:
+    """What to compare with: whole servers rented for everything, or for what the owned ones do not hold."""
+    return Candidate(load_strategy("HF" if held.servers else "OdF"), held.servers, BASELINE)
+
+
+def _candidates(study: Study, strategies: Sequence[Strategy], decision: Decision, held: Held) -> list[Candidate]:
+    able = able_strategies(study, strategies)
+    made = [c for s in able for c in _of_strategy(study, s, decision, held)]
+    if not made:
+        raise UsageError(
+            f"{study.shop.types[study.shop.large].shape.name} has no commitment among the allowed options, and every"
+            " strategy that was named reserves",
+            hint="allow more with markets.options and markets.terms, or name OdF or OdM",
+        )
+    return made
+
+
+def _of_strategy(study: Study, strategy: Strategy, decision: Decision, held: Held) -> Iterator[Candidate]:
+    rule = strategy.mechanism("reserved").rule
+    if rule == "none":
+        yield Candidate(strategy, 0, OWN_RULE)
+        return
+    if main_commitment(decision) is None and not held.servers:
+        return
+    own = pool_for(study, strategy)
+    tried: Mapping[int, str] = {own: OWN_RULE}
+    if rule == "steady-minimum":
+        tried = reserves_to_try(decision.evaluations[0].candidate, decision, max(own - held.servers, 0))
+        tried = {count + held.servers: words for count, words in tried.items()}
+    yield from (Candidate(strategy, max(count, held.servers), words) for count, words in tried.items())
+
+
+@dataclass(frozen=True, slots=True)
+class _Runs:
+    """What candidates did at the seeds they were run with so far."""
+
+    study: Study
+    held: Held
+    made: dict[Candidate, dict[int, Measures]]
+
+    @property
+    def count(self) -> int:
+        """How many simulations there were."""
+        return sum(map(len, self.made.values()))
+
+    def add(self, candidates: Sequence[Candidate], seeds: Sequence[int], advance: Progress) -> None:
+        """Run every candidate at every seed it was not run with yet."""
+        for at, seed in enumerate(seeds):
+            seeded = self.study if seed == self.study.seed else with_seed(self.study, seed)
+            for place, candidate in enumerate(candidates):
+                runs = self.made.setdefault(candidate, {})
+                if seed not in runs:
+                    runs[seed] = measure(simulate_once(seeded, candidate.strategy, pool=candidate.reserve))
+                advance((at * len(candidates) + place + 1) / (len(seeds) * len(candidates)))
+
+    def points(self) -> list[OperatingPoint]:
+        """Every candidate with its figures over the seeds."""
+        return [self._point(c) for c in self.made]
+
+    def baseline(self, chosen: OperatingPoint) -> OperatingPoint:
+        """What a chosen point is compared with: as it was simulated among the points, else at the seeds of that one."""
+        wanted = _baseline(self.held)
+        alike = (c for c in self.made if (c.strategy.name, c.reserve) == (wanted.strategy.name, wanted.reserve))
+        if (found := next(alike, None)) is None:
+            self.add([wanted], range(self.study.seed, self.study.seed + len(chosen.kept_by_seed)), unheard)
+        return replace(self._point(found or wanted), reserve_rule=BASELINE)
+
+    def _point(self, candidate: Candidate) -> OperatingPoint:
+        return _point(self.study, candidate, tuple(self.made[candidate].values()), self.held)
+
+
+def _point(study: Study, candidate: Candidate, runs: Sequence[Measures], held: Held) -> OperatingPoint:
+    cost = Interval.of([dollars_per_hour(run) for run in runs])
+    paid = min(candidate.reserve, held.servers) * study.shop.reserved.effective_hourly
+    hourly = Decimal(repr(cost.mean)) - paid + held.hourly
+    return OperatingPoint(
+        strategy=candidate.strategy.name,
+        reserve=candidate.reserve,
+        reserve_rule=candidate.rule,
+        hourly=rate(hourly),
+        hourly_half=None if math.isnan(cost.half) else rate(Decimal(repr(cost.half))),
+        monthly=cents(hourly * HOURS_PER_MONTH),
+        kept_qos=_band(runs, kept_qos) or Band(0.0, None),
+        batch_p5=_band(runs, lambda m: m.service.batch.p5),
+        tail_p95=_band(runs, lambda m: m.service.tail.p95),
+        wait_p95=_band(runs, lambda m: m.service.waiting.p95),
+        utilisation=_band(runs, lambda m: m.use.utilisation),
+        hourly_by_seed=tuple(rate(Decimal(repr(dollars_per_hour(run))) - paid + held.hourly) for run in runs),
+        kept_by_seed=tuple(round(kept_qos(run), 6) for run in runs),
+    )
+
+
+def _band(runs: Sequence[Measures], figure: Callable[[Measures], float]) -> Band | None:
+    found = Interval.of([figure(run) for run in runs])
+    if math.isnan(found.mean):
+        return None
+    return Band(round(found.mean, 6), None if math.isnan(found.half) else round(found.half, 6))
+
+
+def _limits(part: Mechanism) -> dict[str, float | None]:
+    if part.rule == "none":
+        return {"soft_limit": None, "hard_limit": None}
+    soft = part.number("soft" if part.rule == "fixed" else "soft_start")
+    return {"soft_limit": soft, "hard_limit": part.number("hard")}
+
+
+def _retention(study: Study, strategy: Strategy) -> dict[str, float | None]:
+    if strategy.mechanism("retention").rule == "none":
+        return {"retention_factor": None, "retention_seconds": None}
+    large = study.shop.types[study.shop.large].shape
+    rules = compose(strategy, study.shop.large, (0,))
+    start = mean_of(size_model(study.cloud, int(large.vcpus * 1000)).spin_up)
+    return {"retention_factor": rules.factor, "retention_seconds": round(keep_seconds(rules, start, 0.0), 1)}
+
+
+def _on_demand_types(shop: Shop, strategy: Strategy) -> tuple[str, ...]:
+    rule, names = strategy.mechanism("on_demand").rule, tuple(t.shape.name for t in shop.types)
+    if rule == "none":
+        return ()
+    return (names[shop.large],) if rule == "full-servers" else names

@@ -1,0 +1,159 @@
+"""A plan's own fleet simulated: what it does to jobs for the plan's screen, and ``hcloud simulate plan.json``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from pathlib import Path
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import InputError, StaleError, UsageError
+from hcloud.model.plans.plan import Plan, Prediction, Trace
+from hcloud.model.workload import Jobs, Workload
+from hcloud.planning.forecasting.window import window_of
+from hcloud.planning.strategies.own_fleet import PlannedFleet, fleet_of
+from hcloud.readers.clouds import load_cloud
+from hcloud.readers.configuration.config import Config, Loaded, ProfilesSection, WorkloadSection
+from hcloud.readers.strategies import load_strategy
+from hcloud.sim.outcomes.measure import measure
+from hcloud.sim.setup.shop import Beside, shop_of
+from hcloud.store.plan_file import load_plan
+from hcloud.units import HOURS_PER_MONTH, cents
+from hcloud.usecases.deciding.plan import without_gpu_jobs
+from hcloud.usecases.progress import Progress
+from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for
+from hcloud.usecases.workloads.sources import open_prices, open_workload
+
+COMMAND = "'hcloud simulate PLAN' does it"
+
+
+def trace_of(loaded: Loaded) -> Trace:
+    """Where the configuration's workload is read, for the plan made of it."""
+    workload, profiles = loaded.config.workload, loaded.config.profiles
+    return Trace(
+        path=_from_here(loaded.resolve(workload.path)) if workload.path is not None else "",
+        scenario=workload.scenario or "",
+        format=workload.format,
+        options=dict(workload.options),
+        window=workload.window or "",
+        profiles=_from_here(loaded.resolve(profiles.folder)) if profiles.folder is not None else "",
+        corpus=profiles.corpus,
+    )
+
+
+def _from_here(path: Path) -> str:
+    """A path below the working directory relative to it, so that a plan and its trace may move together."""
+    whole, here = path.resolve(), Path.cwd()
+    return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(path)
+
+
+def predicted(plan: Plan, workload: Workload, book: PriceBook, config: Config) -> Prediction | None:
+    """What the plan's own fleet does to the jobs, where there are few enough of them; None where strategies were
+    simulated for the plan, or it has no machines."""
+    if plan.operation is not None or not plan.mix:
+        return None
+    fleet, cloud = fleet_of(plan), config.operation.cloud or f"measured-{plan.mix[0].provider}"
+    told = Prediction(fleet.strategy, fleet.reserved, cloud, plan.seed)
+    most = config.operation.own_fleet_jobs
+    if not isinstance(workload, Jobs):
+        return replace(told, why_not="a demand series holds no jobs")
+    if len(workload) > most:
+        return replace(told, why_not=_too_many(len(workload), most))
+    study = _study(plan, fleet, (workload, book), config)
+    if (tasks := len(tasks_for(study, load_strategy(fleet.strategy)))) > most:
+        return replace(told, why_not=_too_many(tasks, most))
+    found = measure(simulate_once(study, load_strategy(fleet.strategy), pool=fleet.servers))
+    wait = found.service.waiting.p95
+    return replace(
+        told,
+        kept_qos=round(found.service.kept_qos, 6),
+        wait_p95=None if math.isnan(wait) else round(wait, 6),
+        monthly=cents(found.cost.per_ideal_hour * HOURS_PER_MONTH),
+    )
+
+
+def _too_many(jobs: int, most: int) -> str:
+    return f"{jobs:,} jobs, over {most:,}; {COMMAND}"
+
+
+def _study(plan: Plan, fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Config) -> Study:
+    jobs, book = found
+    commitment = None if fleet.commitment is None else book.offer(fleet.commitment)
+    beside = tuple(Beside(key.instance_type, servers, book.offer(key)) for key, servers in fleet.beside)
+    shop = shop_of(book, book.offer(fleet.on_demand), commitment, jobs, fleet.others)
+    cloud = load_cloud(config.operation.cloud or f"measured-{fleet.on_demand.provider}")
+    scenario = config.workload.scenario
+    return Study(jobs, cloud, shop, True, plan.seed, scenario, window_of(jobs), drop_unplaceable=True, beside=beside)
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A plan read back with its workload: what is simulated, and its fleet."""
+
+    study: Study
+    fleet: PlannedFleet
+
+
+def open_planned(path: Path, loaded: Loaded, at: date, progress: Progress | None = None) -> Opened:
+    """The very fleet and workload of a plan file, in the cloud that the configuration or else the plan names.
+
+    Raises InputError where the plan names no trace or that is missing, StaleError where it is not the one that the plan
+    was made from, UsageError where it holds no jobs.
+    """
+    plan = load_plan(path)
+    if plan.trace is None:
+        raise InputError(f"{path}: the plan does not say which trace it was made from", hint="plan again")
+    there = _as_planned(plan, plan.trace, loaded, path)
+    workload = without_gpu_jobs(open_workload(there, progress))
+    if workload.provenance.digest != plan.digests.workload:
+        raise StaleError(
+            f"{plan.trace.path or plan.trace.scenario}: not the trace that {path.name} was made from: it has changed",
+            hint="plan again with 'hcloud plan TRACE --out FILE'",
+        )
+    if not isinstance(workload, Jobs):
+        raise UsageError(f"{path}: was made from a demand series, which holds no jobs to simulate")
+    book, _ = open_prices(there, at)
+    fleet = fleet_of(plan)
+    return Opened(_study(plan, fleet, (workload, book), there.config), fleet)
+
+
+def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:
+    """The configuration with the plan's own workload, seed and cloud model."""
+    config = loaded.config
+    workload = WorkloadSection(
+        path=_found(trace.path, path) if trace.path else None,
+        scenario=trace.scenario or None,
+        format=trace.format,
+        options=trace.options,
+        window=trace.window or None,
+    )
+    profiles = ProfilesSection(folder=_found(trace.profiles, path) if trace.profiles else None, corpus=trace.corpus)
+    operation = config.operation
+    if operation.cloud is None and plan.operation is not None:
+        operation = operation.model_copy(update={"cloud": plan.operation.cloud})
+    planning = config.planning.model_copy(update={"seed": plan.seed})
+    sections = {"workload": workload, "profiles": profiles, "planning": planning, "operation": operation}
+    return replace(loaded, config=config.model_copy(update=sections), base=Path())
+
+
+def _found(name: str, plan: Path) -> Path:
+    """A file or folder that a plan names, from here or beside the plan; InputError where it is in neither place."""
+    for place in (Path(name), plan.parent / name):
+        if place.exists():
+            return place
+    raise InputError(
+        f"{plan}: was made from {name}, which is missing; the plan can only be simulated on it",
+        hint="run from the directory where the plan was made, put the file beside the plan, or plan again",
+    )
+
+
+def refuse_beside_a_plan(flags: Sequence[tuple[str, object]]) -> None:
+    """UsageError where a flag says what the plan says already."""
+    given = [name for name, value in flags if value]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)}: the plan says that; its own fleet and trace are simulated",
+            hint="name the trace instead of the plan to choose others",
+        )

@@ -1,0 +1,245 @@
+"""``hcloud plan``: from a configuration to a plan."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime, time, timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud import __version__
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import EvidenceError, InputError, UsageError
+from hcloud.model.catalog import OfferKey, Provider
+from hcloud.model.plans.operation import Operation
+from hcloud.model.plans.plan import Digests, Plan
+from hcloud.model.workload import Demand, Jobs, Workload
+from hcloud.planning.decide import Decision, Given, decide
+from hcloud.planning.explanations.advice import advice
+from hcloud.planning.explanations.statement import Circumstances, state
+from hcloud.planning.fleets.apart import Leanest
+from hcloud.planning.fleets.owned import Owned
+from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
+from hcloud.planning.forecasting.forecast import choose_step
+from hcloud.planning.forecasting.packing import Running
+from hcloud.planning.forecasting.speeds import family_speeds, fleet_speeds
+from hcloud.planning.forecasting.window import demand_within, window_of
+from hcloud.planning.settings import Divisible, Market, PlanSettings, Speed, fitting_vcpus
+from hcloud.planning.strategies.operation import planned_reserve
+from hcloud.readers.configuration.config import Loaded, OwnedSection
+from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
+from hcloud.usecases.deciding.plan_notes import Seen, assumptions, warnings
+from hcloud.usecases.progress import Progress, part_of, unheard
+from hcloud.usecases.workloads.sources import check_regions, open_prices, open_workload
+
+if TYPE_CHECKING:
+    from hcloud.model.workload import Floats
+
+DAY = 86_400
+COUNTED_DIGITS = 4  # a savings plan is bought in rounded dollars: the instances it covers are whole but for that
+READING = 0.2  # ours: the part of the progress bar that reading takes where strategies are simulated
+FITTING_JOBS = 0.95  # ours: the share of jobs an instance must be able to hold
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A plan, and the decision it states (for pictures and explanations in the same run)."""
+
+    plan: Plan
+    decision: Decision
+
+
+def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Outcome:
+    """Read the workload and the prices, decide, simulate where a strategy is asked for, and state the plan.
+
+    Raises InputError for unusable files, UsageError for impossible settings, EvidenceError where a price is missing,
+    quarantined or older than allowed.
+    """
+    simulated = loaded.config.operation.strategy is not None
+    workload = without_gpu_jobs(open_workload(loaded, part_of(progress, 0.0, READING if simulated else 1.0)))
+    book, notes = open_prices(loaded, now.date())
+    check_regions(loaded, book)
+    settings = loaded.config.settings()
+    demand = planned_demand(workload, settings)
+    running = running_of(workload, settings.divisible, demand)
+    settings = replace(settings, speeds=tuple(speeds_of(workload, book)))
+    owned = tuple(_owned(section, book, now, settings.speed) for section in loaded.config.owned)
+    given = Given(running, leanest=leanest_of(workload, demand))
+    decision, operation = decide(book, demand, settings, owned, given), None
+    if simulated:
+        from hcloud.usecases.deciding.operate import Ground, operate
+
+        plain, size = decision, _server_size(decision)
+        servers = tuple(_with_servers(m, workload, demand, size) for m in settings.markets)
+        settings = replace(settings, mix_types=False, markets=servers)
+        decision = decide(book, demand, settings, owned)
+        operation = operate(Ground(loaded.config, workload, book, decision), part_of(progress, READING, 1.0))
+        decision = _as_operated(decision, operation, (book, demand, settings, owned))
+        decision = replace(decision, rivals=plain.rivals)  # "all on demand" is one figure, with strategies or without
+    used = book.restricted(_considered(decision))
+    oldest = min((o.origin.day for o in decision.offers_in_use), default=now.date())
+    _check_age(loaded, (now.date() - oldest).days)
+    around = Circumstances(
+        tool_version=__version__,
+        generated_at=now,
+        digests=Digests(used.digest(), _digest(settings, owned), demand.provenance.digest),
+        price_day=oldest,
+        seed=settings.seed,
+        demand=demand,
+        assumptions=tuple(assumptions(demand, settings, decision)),
+        warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date(), operation, book.quarantine))),
+        operation=operation,
+        advice=() if simulated else advice(decision, book, demand, given),
+    )
+    plan = state(decision, around)
+    from hcloud.usecases.deciding.own_fleet import predicted, trace_of
+
+    prediction = predicted(plan, workload, book, loaded.config)
+    return Outcome(replace(plan, trace=trace_of(loaded), prediction=prediction), decision)
+
+
+Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...]]
+
+
+def _as_operated(decision: Decision, operation: Operation, asked: Asked) -> Decision:
+    """The decision with the reserve that was chosen by simulation, less what is owned."""
+    book, demand, settings, owned = asked
+    large = decision.evaluations[0].candidate.shape.vcpus
+    owned_vcpus = sum((o.shape.vcpus * o.count for o in owned if o.hours_left), Decimal(0))
+    reserve = max(operation.reserve - int(owned_vcpus / large), 0)
+    if reserve == planned_reserve(decision):
+        return decision
+    settings = replace(settings, risk=replace(settings.risk, regret_quantile=None))
+    return decide(book, demand, settings, owned, Given(reserve=reserve))
+
+
+def without_gpu_jobs(workload: Workload) -> Workload:
+    """The workload without jobs that ask for GPUs, counted as left out: no GPU type is planned for yet.
+
+    Raises InputError where no other job is left.
+    """
+    if not isinstance(workload, Jobs) or not workload.gpus.any():
+        return workload
+    kept = np.flatnonzero(workload.gpus == 0)
+    if not len(kept):
+        raise InputError(f"{workload.provenance.name}: every job asks for GPUs, and no GPU type is planned for yet")
+    left_out = {**workload.provenance.left_out, "asks for GPUs, which are not planned for": len(workload) - len(kept)}
+    return replace(workload.at(kept), provenance=replace(workload.provenance, left_out=left_out))
+
+
+def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:
+    """Demand by planning step within the window that counts; where a term ends inside the horizon the steps are hours
+    at least. Raises UsageError where steps do not fill the horizon."""
+    window = window_of(workload)
+    step = choose_step(window.seconds, settings.outlook)
+    terms = [t for m in settings.markets for t in m.terms]
+    if settings.outlook.horizon_hours > min(terms, default=1) * HOURS_PER_YEAR:
+        step = max(step, SECONDS_PER_HOUR)
+    if isinstance(workload, Demand) and not settings.outlook.step_seconds:
+        step = max(step, workload.step_seconds)
+    if settings.outlook.horizon_hours * SECONDS_PER_HOUR % step:
+        raise UsageError(f"the horizon is not a whole number of steps of {format_duration(step)}; set planning.step")
+    return demand_within(workload, step, window)
+
+
+def _with_servers(market: Market, workload: Jobs | Demand, demand: Demand, most: int) -> Market:
+    """The market with the size of the servers that strategies place jobs on: large enough for 95 % of the jobs that
+    cannot be split, and no larger than ``most`` vCPUs, what the plan without strategies runs on (0: no such limit)."""
+    if market.vcpus:
+        return market
+    whole = isinstance(workload, Jobs) and workload.provenance.format not in SPLITTABLE
+    largest = float(np.quantile(workload.cores, FITTING_JOBS)) if isinstance(workload, Jobs) and whole else 0.0
+    size = fitting_vcpus(float(np.mean(demand.cores)), largest)
+    return replace(market, vcpus=min(size, most) if most else size)
+
+
+def _server_size(plain: Decision) -> int:
+    """The vCPUs of the machines that do most of the work of the plan without strategies, reserved ones first; 0 where
+    it has none."""
+    shapes = {c.shape.name: c.shape for ladder in plain.ladders.values() for c in ladder}
+    hours: dict[Decimal, Decimal] = {}
+    for holding in plain.machines.holdings:
+        size = shapes[holding.offer.key.instance_type].vcpus
+        hours[size] = hours.get(size, Decimal(0)) + size * holding.count * holding.offer.term_hours
+    for rental in plain.machines.rentals if not hours else ():
+        size = shapes[rental.offer.key.instance_type].vcpus
+        hours[size] = hours.get(size, Decimal(0)) + size * rental.hours
+    return int(max(hours, key=lambda size: (hours[size], size), default=Decimal(0)))
+
+
+def running_of(workload: Jobs | Demand, divisible: Divisible, demand: Demand) -> Running | None:
+    """The jobs within the demand's window, where some of them cannot be split."""
+    if not isinstance(workload, Jobs):
+        return None
+    whole = (_seconds_within(workload, demand) > 0) & ~can_split(workload, divisible)
+    begin, end = workload.submit, workload.submit + workload.duration
+    return Running(begin, end, workload.cores, workload.memory, whole, workload.name) if whole.any() else None
+
+
+def leanest_of(workload: Jobs | Demand, demand: Demand) -> Leanest | None:
+    """The jobs within the demand's window by their GiB per vCPU; nothing is known of it in a series."""
+    if not isinstance(workload, Jobs):
+        return None
+    seconds = _seconds_within(workload, demand)
+    some = (seconds > 0) & (workload.cores > 0)
+    return Leanest.of(workload.cores[some], workload.memory[some], seconds[some]) if some.any() else None
+
+
+def _seconds_within(jobs: Jobs, demand: Demand) -> Floats:
+    """How long each job runs within the demand's window."""
+    last = demand.start + demand.step_seconds * len(demand)
+    seconds: Floats = np.minimum(jobs.submit + jobs.duration, last) - np.maximum(jobs.submit, demand.start)
+    return np.maximum(seconds, 0.0)
+
+
+def speeds_of(workload: Workload, book: PriceBook) -> Iterator[Speed]:
+    """How much work a vCPU of each family does for this workload, as far as its applications' profiles say."""
+    if not isinstance(workload, Jobs) or not workload.performance:
+        return
+    work = np.bincount(workload.app + 1, workload.cores * workload.duration, len(workload.apps) + 1)
+    for provider in sorted({p for p, _ in book.types}):
+        shapes = {name: shape for (p, name), shape in book.types.items() if p == provider}
+        by_app = {app: family_speeds(known, shapes) for app, known in workload.performance.items()}
+        named = [(float(work[1 + code]), by_app.get(app, {})) for code, app in enumerate(workload.apps)]
+        for family, factor in fleet_speeds([(float(work[0]), {}), *named]).items():
+            yield Speed(provider, family, factor)
+
+
+def _owned(section: OwnedSection, book: PriceBook, now: datetime, speed: Callable[[Provider, str], Decimal]) -> Owned:
+    offer = book.offer(section.key)
+    if (section.count is None) == (section.dollars_per_hour is None):
+        raise UsageError(f"owned: {section.key}: give either count or dollars_per_hour")
+    dollars = section.dollars_per_hour
+    count = section.count if dollars is None else round(dollars / offer.effective_hourly, COUNTED_DIGITS)
+    hours = (datetime.combine(section.expires, time(), UTC) - now) / timedelta(hours=1)
+    shape = book.instance_type(section.provider, section.instance_type)
+    return Owned(offer, shape, count or Decimal(0), max(int(hours), 0), speed(section.provider, shape.family))
+
+
+def _considered(decision: Decision) -> Iterator[OfferKey]:
+    for candidate in (c for ladder in decision.ladders.values() for c in ladder):
+        yield candidate.on_demand.key
+        yield from (o.key for o in candidate.commitments)
+    yield from (r.offer.key for r in decision.spot.rentals)
+    yield from (o.offer.key for o in decision.owned)
+
+
+def _digest(settings: PlanSettings, owned: Sequence[Owned]) -> str:
+    """sha256 over every setting the decision saw and what is owned."""
+    held = [(str(o.offer.key), str(o.count), o.hours_left) for o in owned]
+    document = {"settings": asdict(settings), "owned": held}
+    return hashlib.sha256(json.dumps(document, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _check_age(loaded: Loaded, days: int) -> None:
+    limit = loaded.config.prices.max_age
+    if limit is not None and days * DAY > limit:
+        raise EvidenceError(
+            f"the oldest price this plan needs is {days} days old; prices.max_age allows {limit // DAY} days",
+            hint="refresh it with 'hcloud pricing refresh' or import a newer price file",
+        )

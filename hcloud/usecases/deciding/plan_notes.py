@@ -1,0 +1,258 @@
+"""What a plan rests on and what its reader should be told: assumptions with their keys, and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from hcloud.model.catalog import QuarantinedPrice
+from hcloud.model.plans.operation import Operation
+from hcloud.model.plans.plan import Assumption
+from hcloud.model.workload import Demand, Jobs, Workload, odd_times
+from hcloud.planning.decide import Decision
+from hcloud.planning.fleets.candidates import UNPRICED
+from hcloud.planning.forecasting.forecast import WEEK
+from hcloud.planning.forecasting.needs import KEY, NO_PROFILE
+from hcloud.planning.settings import Divisible, PlanSettings
+from hcloud.readers.configuration.config import Loaded
+from hcloud.units import SECONDS_PER_HOUR, counted, format_duration, format_span
+
+DAY = 86_400
+MEMORY_KEY = "memory_per_core"
+CUT_SHARE = 0.01  # ours: so much of a trace may be left out without a word
+SERIES_KEYS = ("series_value", "series_cores", "cluster_cores", "requests_per_core_second")
+APART_UNKNOWN = (
+    "a series does not say which work takes how many GiB per vCPU: a mix of types holds it only where that differs"
+    " (planning.mix_types)"
+)
+STILL_RISING = 1.5  # ours: the last day's mean demand above this multiple of the first day's is worth a warning
+
+
+def assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> Iterator[Assumption]:
+    """The rules and defaults the plan rests on, each with the key that changes it."""
+    outlook = settings.outlook
+    hours = len(demand) * demand.step_seconds / SECONDS_PER_HOUR
+    pattern = decision.forecast.pattern * demand.step_seconds
+    yield Assumption(
+        "planning.horizon",
+        format_duration(outlook.horizon_hours * SECONDS_PER_HOUR),
+        f"the last {format_duration(pattern)} of the {hours:,.1f} h trace repeat; unexpired terms are charged in full "
+        "and renewed at today's prices",
+    )
+    yield Assumption("planning.growth_per_year", f"{outlook.growth_per_year:g}", "compounded monthly")
+    yield from _of_futures(decision, settings)
+    yield Assumption(
+        "planning.step",
+        format_duration(demand.step_seconds),
+        "commitments meet the mean demand of a step; what is unused in it is lost",
+    )
+    yield from _of_sizes(settings, decision)
+    if settings.speeds:
+        listed = ", ".join(f"{s.family} {s.factor:.2f}" for s in sorted(settings.speeds, key=lambda s: -s.factor))
+        yield Assumption(KEY, f"work a vCPU does: {listed}", "profiles say so; 1 for every other family")
+    else:
+        yield Assumption(
+            "markets.families",
+            "a vCPU is a vCPU",
+            "types differ in speed; name the families you trust until one is profiled",
+        )
+    if decision.owned:
+        yield Assumption(
+            "owned", f"{len(decision.owned)}", "owned capacity serves demand first, whatever type is planned"
+        )
+    if decision.spot.rentals:
+        yield Assumption(
+            "planning.spot_share_of_batch", f"{settings.spot_share_of_batch:g}", "batch work that may be interrupted"
+        )
+    for rule in demand.provenance.modelled:
+        key = rule.key if "." in rule.key else f"workload.options.{rule.key}"
+        yield Assumption(key, rule.column, rule.rule)
+
+
+def _of_futures(decision: Decision, settings: PlanSettings) -> Iterator[Assumption]:
+    """What the interval of the cost rests on, where there is one."""
+    if decision.spread is None:
+        return
+    risk, forecast = settings.risk, decision.forecast
+    seconds = forecast.pattern * forecast.step_seconds
+    periods = seconds // WEEK if seconds >= 2 * WEEK else seconds // DAY
+    own = counted(periods, "week" if seconds >= 2 * WEEK else "day")
+    prior = f"this prior, worth {risk.level_prior_weeks:g} weeks (ours)"
+    known = f"the trace's own {own} and {prior}" if periods > 1 else f"{prior}, alone: the trace is under two days"
+    yield Assumption(
+        "planning.level_prior",
+        f"{risk.level_prior:g}",
+        f"futures draw the level of demand from {known}",
+    )
+    yield Assumption(
+        "planning.growth_prior", f"{risk.growth_prior:g}", "futures draw growth a year with this deviation (ours)"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What warnings are drawn from; ``refused`` are the rows of the price book that could not be used."""
+
+    loaded: Loaded
+    workload: Workload
+    demand: Demand
+    decision: Decision
+    today: date
+    operation: Operation | None = None
+    refused: tuple[QuarantinedPrice, ...] = ()
+
+
+def _of_sizes(settings: PlanSettings, decision: Decision) -> Iterator[Assumption]:
+    for market in settings.markets:
+        size, why = str(market.vcpus), f"{market.provider}: whole instances of this many vCPUs"
+        if not market.vcpus:
+            size, why = "all sizes", f"{market.provider}: each family in its smallest size worth counting in"
+        yield Assumption("markets.vcpus", size, why)
+    for candidate in decision.types:
+        if len(ladder := decision.ladders[candidate.address]) > 1:
+            yield Assumption(
+                "planning.size_waste",
+                f"{settings.size_waste:g}",
+                f"counted in {candidate.shape.name}; bought and rented in as few machines as hold it, up to "
+                f"{ladder[-1].shape.name}: sizes of a family cost the same by the vCPU, and commitments cover any of "
+                "them",
+            )
+    what = {
+        Divisible.ALL: "every job may be split over several machines",
+        Divisible.SERVICES: "a service is replicas and may be split over several machines, a batch job runs on one",
+        Divisible.NONE: "every job runs on one machine",
+    }
+    why = "no job of the trace has to run whole"
+    if decision.divisible_cost is not None:
+        costs = "" if decision.optimum_cost > decision.divisible_cost else "; here that costs nothing"
+        why = what[settings.divisible] + costs
+    yield Assumption("planning.divisible", str(settings.divisible), why)
+
+
+def warnings(seen: Seen) -> Iterator[str]:
+    """Everything about the prices, the workload and the forecast that its reader should know: guesses first."""
+    yield from _of_guesses(seen)
+    yield from _of_prices(seen)
+    origin = seen.demand.provenance
+    for reason, count in sorted(origin.left_out.items()):
+        yield f"rows of the workload left out: {count:,} ({reason})"
+    for reason, count in sorted(origin.repaired.items()):
+        yield f"rows of the workload repaired: {count:,} ({reason})"
+    if said := odd_times(len(seen.demand) * seen.demand.step_seconds):
+        yield said
+    for rule in origin.modelled:
+        if rule.key == MEMORY_KEY:
+            yield f"the workload says nothing of memory; assumed: {rule.rule} (workload.options.{rule.key})"
+        if rule.key == KEY and rule.rule.startswith(NO_PROFILE):
+            yield f"{rule.column} of the workload have {rule.rule}"
+    if not isinstance(seen.workload, Jobs) and len(seen.decision.types) > 1:
+        yield APART_UNKNOWN
+    if isinstance(seen.workload, Jobs) and seen.operation is not None:
+        yield from _of_jobs(seen.workload, seen.decision)
+    yield from _of_forecast(seen)
+    if seen.operation is not None:
+        yield from _of_operation(seen, seen.operation)
+
+
+def _of_guesses(seen: Seen) -> Iterator[str]:
+    """What the values of a series were taken to mean without being told."""
+    workload = seen.loaded.config.workload
+    told = {key.removeprefix("workload.options.").replace("-", "_") for key in workload.options} if workload else set()
+    for rule in seen.demand.provenance.modelled:
+        if rule.key in SERIES_KEYS and rule.key not in told:
+            yield f"the workload does not say what its values are; assumed: {rule.rule} (--set {rule.key}=...)"
+
+
+def _of_prices(seen: Seen) -> Iterator[str]:
+    offers = seen.decision.offers_in_use
+    age_days = max(((seen.today - o.origin.day).days for o in offers), default=0)
+    if age_days * DAY > seen.loaded.config.prices.warn_age:
+        yield f"the oldest price is {age_days} days old; 'hcloud pricing refresh' fetches today's"
+    if age_days < 0:
+        yield "the prices are newer than the time the plan is made at (--now)"
+    yield from _refused_terms(seen)
+    unpriced = [r.address for r in seen.decision.refusals if r.reason.startswith(UNPRICED)]
+    if unpriced:
+        count = counted(len(unpriced), "type")
+        yield f"{count} not considered, as a price is missing or quarantined: {', '.join(unpriced[:3])}"
+    derived = sorted({o.key.option for o in offers if o.origin.derived})
+    if derived:
+        yield f"derived prices are in use ({', '.join(derived)}): see 'hcloud explain' before buying"
+    for owned in seen.decision.owned:
+        if not owned.hours_left:
+            yield f"owned: {owned.offer.key} has expired and counts for nothing"
+
+
+def _refused_terms(seen: Seen) -> Iterator[str]:
+    """That prices of commitments in the allowed regions were refused when they were read: nothing competes there."""
+    places = {(m.provider, r, m.os) for m in seen.loaded.config.settings().markets for r in m.regions}
+
+    def is_meant(row: QuarantinedPrice) -> bool:
+        if row.key is not None:
+            return (row.key.provider, row.key.region, row.key.os) in places
+        return any(f".{region}.{system}." in row.row for _, region, system in places)
+
+    rows = [row for row in seen.refused if row.is_of_a_term and is_meant(row)]
+    if rows:
+        yield (
+            f"{counted(len(rows), 'price')} of commitments in the price book cannot be used, for example"
+            f" {rows[0].row}: {rows[0].reason}"
+        )
+
+
+def _of_jobs(jobs: Jobs, decision: Decision) -> Iterator[str]:
+    shapes = [c.shape for c in decision.types]
+    size, memory = max(float(s.vcpus) for s in shapes), max(float(s.memory_gib) for s in shapes)
+    count = int(np.sum((jobs.cores > size) | (jobs.memory > memory)))
+    if count:
+        yield f"jobs larger than an instance of {size:g} vCPUs and {memory:g} GiB: {count:,}, which count as split up"
+
+
+def _cut(seen: Seen) -> Iterator[str]:
+    """That the beginning of a trace does not count, where only whole days or weeks of it repeat."""
+    step, forecast = seen.demand.step_seconds, seen.decision.forecast
+    usable = min(len(seen.demand) - seen.loaded.config.planning.warm_up // step, len(forecast))
+    if usable - forecast.pattern > usable * CUT_SHARE:
+        cut, whole = (format_span(n * step) for n in (usable - forecast.pattern, forecast.pattern))
+        yield f"the first {cut} of the trace do not count: only whole days or weeks of it repeat, here the last {whole}"
+
+
+def _of_forecast(seen: Seen) -> Iterator[str]:
+    yield from _cut(seen)
+    planning = seen.loaded.config.planning
+    if planning.regret_quantile is not None and seen.decision.spread is None:
+        yield "planning.regret_quantile is not applied: the plan commits to nothing, or planning.futures is 0"
+    per_day = DAY // seen.demand.step_seconds
+    cores = seen.demand.cores[planning.warm_up // seen.demand.step_seconds :]
+    if len(cores) >= 2 * per_day:
+        first, last = float(np.mean(cores[:per_day])), float(np.mean(cores[-per_day:]))
+        if last > STILL_RISING * first:
+            yield (
+                f"demand is still rising: the last day needs {last / first if first else float('inf'):.1f} times the "
+                "first; if the trace began with an empty cluster, set planning.warm_up"
+            )
+
+
+def _of_operation(seen: Seen, operation: Operation) -> Iterator[str]:
+    """What was not met, and where what was simulated is not what is planned for."""
+    if any(c.speed != 1 for c in seen.decision.types):
+        yield "the simulation takes a vCPU for a vCPU; that types differ in speed is in the arithmetic alone"
+    if not operation.meets_target:
+        yield f"no strategy keeps the target of {operation.qos_target:.1%} of jobs (exit code 3)"
+    if not operation.within_budget:
+        yield "no strategy stays within the budget: the cheapest is shown (exit code 3)"
+    if not operation.settled:
+        yield f"the choice of a strategy is not settled after {operation.runs} runs; operation.runs allows more"
+    planning = seen.loaded.config.planning
+    if planning.growth_per_year or planning.headroom:
+        yield "strategies are simulated on the trace as it is; growth and headroom are in the arithmetic only"
+    if planning.spot_share_of_batch:
+        yield "strategies are simulated without spot capacity: what is planned for spot was rented on demand there"
+    if planning.regret_quantile is not None:
+        yield "the reserve was chosen by simulation; planning.regret_quantile only shaped what was tried"
+    regions = {e.candidate.on_demand.key.region for e in seen.decision.evaluations}
+    if len(regions) > 1:
+        yield "strategies are simulated in the plan's own region only"

@@ -1,0 +1,85 @@
+"""``hcloud apply`` and ``hcloud destroy``: what was shown is carried out, and told as it came out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from hcloud.errors import StaleError, UsageError
+from hcloud.live.applying.apply import apply, destroy, ends_of_all
+from hcloud.live.applying.guards import check_true
+from hcloud.live.applying.outcome import Outcome
+from hcloud.live.site import Progress
+from hcloud.model.holdings.change import ChangeSet
+from hcloud.planning.changes.digest import wanted_digest
+from hcloud.readers.configuration.config import Loaded
+from hcloud.store.plan_file import load_changes
+from hcloud.usecases.live.connect import FAKE, IN_MEMORY
+from hcloud.usecases.live.ground import LiveGround, place_of
+
+
+def changes_of(path: Path) -> ChangeSet:
+    """The changes that a plan file holds; InputError where it holds none."""
+    return load_changes(path)
+
+
+def check_cloud(loaded: Loaded, selection: str, planned: ChangeSet) -> None:
+    """Refuse a plan with UsageError that was made for another cloud than the one selected, before that is opened."""
+    scope, fake = planned.base.scope, planned.base.scope.endpoint == IN_MEMORY
+    if (scope.cloud, fake) == (place_of(loaded, selection).provider, selection.startswith(FAKE)):
+        return
+    made_for = f"{FAKE}:{scope.cloud}" if fake else scope.cloud
+    raise UsageError(
+        f"the plan was made for --cloud {made_for} ({scope.region}), not for {selection}: nothing was applied",
+        hint=f"apply it with --cloud {made_for}, or plan again with --cloud {selection}",
+    )
+
+
+def check_applicable(ground: LiveGround, planned: ChangeSet) -> None:
+    """Refuse, before anybody is asked to confirm it, a plan that was altered, is of another place, or launches machines
+    with other than what the configuration says now."""
+    ground.check_place(planned)
+    check_true(planned)
+    ground.check_template(planned)
+
+
+def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
+    """What is left of a plan after it was begun: its slots compared anew with what stands now."""
+    ground.check_place(planned)
+    found = ground.changes(planned.slots, replace(ground.terms(), operating=planned.operating), planned)
+    check_true(planned)
+    if found.base.lineage != planned.base.lineage:
+        raise StaleError(f"the plan belongs to another state (lineage {planned.base.lineage}): it was not begun here")
+    if found.base.scope != planned.base.scope:
+        raise StaleError(f"the plan was made for {planned.base.scope}, and this is {found.base.scope}")
+    if (age := (found.made - planned.made).total_seconds()) > ground.approval(None).oldest_seconds:
+        raise StaleError(f"the plan is {age / 3600:.1f} h old", hint="plan again, or live.max_plan_age")
+    begun = ground.site(lineage=planned.base.lineage).remembered().plan
+    if begun not in ("", wanted_digest(planned.slots)):
+        raise StaleError("another plan was begun since: this one cannot be gone on with", hint="plan again")
+    return found
+
+
+def ending(ground: LiveGround, progress: Progress) -> ChangeSet:
+    """What destroying would do."""
+    return ends_of_all(replace(ground.site(), progress=progress), ground.terms())
+
+
+def carry_out(
+    ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
+) -> Outcome:
+    """Apply exactly these changes; raises as :func:`hcloud.live.applying.apply.apply` does, and for old prices, with
+    nothing done."""
+    check_applicable(ground, found)
+    ground.check_prices(found)
+    site = ground.site(progress, stop, found.base.lineage)
+    return apply(site, found, ground.approval(ends), ground.terms())
+
+
+def end_all(
+    ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
+) -> Outcome:
+    """End everything that the state holds; the number of machines has to be said on purpose."""
+    site = ground.site(progress, stop, found.base.lineage)
+    return destroy(site, found, ground.approval(ends), ground.terms())

@@ -1,0 +1,206 @@
+"""One place where a cloud is opened: a fake in this process, or a provider whose SDK is imported only then."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from hcloud.errors import InputError, MissingExtraError, Problem, UsageError, did_you_mean
+from hcloud.live.clock import SystemClock
+from hcloud.model.catalog import Offer
+from hcloud.model.holdings.live import CommitmentOrder, LaunchTemplate
+from hcloud.readers.safe_yaml import load_yaml
+
+if TYPE_CHECKING:
+    from hcloud.control.ports import Cloud
+    from hcloud.fake.in_memory.memory import MemoryCloud
+    from hcloud.providers.local.provider import LocalCloud
+
+FAKE = "fake"
+IN_MEMORY = "memory"
+"""The endpoint of a rehearsal in this process, so that nothing made there is ever taken for a real account's."""
+LOCAL = "local"
+ACCOUNTS = {
+    "gcp": ("project", ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT")),
+    "azure": ("subscription", ("AZURE_SUBSCRIPTION_ID",)),
+}
+"""What an account is called, and the variables that name it."""
+CLASSES = {"aws": "Aws", "gcp": "Google", "azure": "Azure"}
+_PACKAGES = {"aws": ("boto3", "aws"), "gcp": ("google-cloud-compute", "gcp"), "azure": ("azure-mgmt-compute", "azure")}
+
+
+@dataclass(frozen=True, slots=True)
+class CloudSettings:
+    """Which cloud, where. ``account`` is the Google project or Azure subscription where the environment does not name
+    it, ``endpoint`` another than the cloud's own; ``hourly`` and ``spot_hourly`` are prices by type that a fake tells,
+    ``options`` further fields of a provider's own settings, ``sold`` the price book's commitments, for a provider that
+    quotes none."""
+
+    cloud: str
+    region: str
+    account: str = ""
+    endpoint: str = ""
+    hourly: Mapping[str, Decimal] = field(default_factory=dict)
+    spot_hourly: Mapping[str, Decimal] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
+    sold: Callable[[CommitmentOrder], Offer | None] = field(default=lambda order: None)
+
+
+def connect(selection: str, settings: CloudSettings) -> Cloud:
+    """The cloud that ``--cloud`` names: ``fake`` or ``fake:FAULTPLAN.yaml`` for one in memory that behaves like
+    ``settings.cloud``, ``local`` for this machine, else aws, gcp or azure.
+
+    Raises UsageError for a name that is none, MissingExtraError where its SDK is not installed.
+    """
+    name, _, plan = selection.partition(":")
+    if name == FAKE:
+        return in_memory(settings, plan)
+    if selection == LOCAL:
+        return this_machine(Path(str(settings.options["directory"])))
+    if name not in CLASSES or plan:
+        known = ", ".join((FAKE, f"{FAKE}:FAULTPLAN.yaml", LOCAL, *CLASSES))
+        raise UsageError(
+            f"--cloud {selection}: there is no such cloud{did_you_mean(name, (FAKE, LOCAL, *CLASSES))}",
+            hint=f"one of {known}",
+        )
+    if name != settings.cloud:
+        raise UsageError(f"--cloud {selection}: what is asked for is for {settings.cloud}")
+    return _provider(name, settings)
+
+
+def in_memory(settings: CloudSettings, plan: str = "", begins: float | None = None) -> MemoryCloud:
+    """A cloud in this process, in the region and with the types and prices that are asked for; its time begins as the
+    fault plan says, else at ``begins`` (seconds since 1970), else now."""
+    from hcloud.fake.clock import FakeClock
+    from hcloud.fake.faults import FaultPlan, fault_plan, read_text
+    from hcloud.fake.in_memory.memory import MemoryCloud
+
+    faults = fault_plan(load_yaml(read_text(Path(plan)), plan), plan) if plan else FaultPlan()
+    start = faults.clock.start.timestamp() if faults.clock.start else begins
+    cloud = MemoryCloud(settings.cloud, faults, FakeClock(start, faults.clock.speed))
+    there = cloud.world.semantics
+    if settings.region:
+        separator = "" if settings.cloud == "aws" else "-"
+        zones = there.zones if settings.cloud == "azure" else tuple(f"{settings.region}{separator}{z}" for z in "abc")
+        there = replace(there, region=settings.region, zones=zones)
+    cloud.world.semantics = replace(there, types=tuple(sorted({*there.types, *settings.hourly})))
+    cloud.world.hourly, cloud.world.spot_hourly = dict(settings.hourly), dict(settings.spot_hourly)
+    cloud.world.endpoint = IN_MEMORY
+    account = settings.account or there.account
+    cloud.world.templating = partial(
+        template_without_sdk, replace(settings, account=account if settings.cloud in ACCOUNTS else "")
+    )
+    return cloud
+
+
+def template_without_sdk(settings: CloudSettings, instance_types: Sequence[str]) -> LaunchTemplate:
+    """What machines of these types are launched with under these settings: as the provider says, without its SDK."""
+    name = settings.cloud
+    translate: Any = importlib.import_module(f"hcloud.providers.{name}.translate")
+    own = _own_settings(name, settings.options, settings.region, settings.account)
+    found: LaunchTemplate = translate.template(instance_types, own)
+    return found
+
+
+def this_machine(directory: Path) -> LocalCloud:
+    """This machine as a cloud, whose machines are noted in a directory."""
+    from hcloud.profiling.machines import ProcessHost
+    from hcloud.providers.local.provider import LocalCloud
+    from hcloud.providers.local.settings import LocalSettings
+
+    return LocalCloud(LocalSettings(directory.resolve()), SystemClock(), ProcessHost(directory / "running"))
+
+
+def _missing(name: str, error: ModuleNotFoundError) -> Exception:
+    """What a missing module means: an SDK that is to be installed, unless it is Python's or hcloud's own, which no
+    extra brings."""
+    root = (error.name or "").partition(".")[0]
+    return error if root == "hcloud" or root in sys.stdlib_module_names else MissingExtraError(*_PACKAGES[name])
+
+
+def _provider(name: str, settings: CloudSettings) -> Cloud:
+    try:
+        module: Any = importlib.import_module(f"hcloud.providers.{name}.provider")
+        values: Any = importlib.import_module(f"hcloud.providers.{name}.settings")
+    except ModuleNotFoundError as error:
+        raise _missing(name, error) from error
+    cloud = getattr(module, f"{CLASSES[name]}Cloud")
+    own = _settled(getattr(values, f"{CLASSES[name]}Settings"), _fields(name, settings))
+    return cast("Cloud", cloud(own, **_beside(name, settings)))
+
+
+def _beside(name: str, settings: CloudSettings) -> dict[str, object]:
+    """What a provider is given besides its settings: Azure's waits by a clock, and Google quotes no commitment, so that
+    its price is told."""
+    if name == "azure":
+        return {"clock": SystemClock()}
+    return {"prices": partial(_price, settings)} if name == "gcp" else {}
+
+
+def _price(settings: CloudSettings, order: CommitmentOrder) -> object:
+    from hcloud.providers.gcp.commitments import CommitmentPrice
+
+    offer = settings.sold(order)
+    if offer is None:
+        return None
+    source = f"{offer.origin.source} of {offer.origin.day}"
+    return CommitmentPrice(offer.hourly, source, offer.upfront)
+
+
+def settled_fields(name: str, options: Mapping[str, object], *, region: str, endpoint: str) -> None:
+    """Check what the configuration says of a provider's own settings, without its SDK; raises as connecting would."""
+    _own_settings(name, options, region, "any" if name in ACCOUNTS else "", endpoint)
+
+
+def _own_settings(name: str, options: Mapping[str, object], region: str, account: str, endpoint: str = "") -> Any:
+    """A provider's own settings, without its SDK."""
+    try:
+        values: Any = importlib.import_module(f"hcloud.providers.{name}.settings")
+    except ModuleNotFoundError as error:
+        raise _missing(name, error) from error
+    fields = _fields(name, CloudSettings(name, region, account, endpoint, options=options))
+    return _settled(getattr(values, f"{CLASSES[name]}Settings"), fields)
+
+
+def _settled(own: type[Any], fields: Mapping[str, object]) -> Any:
+    """A provider's settings from what the configuration says; InputError for keys and values it does not take."""
+    from dataclasses import fields as fields_of
+
+    from pydantic import TypeAdapter, ValidationError
+
+    known = [f.name for f in fields_of(own)]
+    problems = [Problem("live.settings", name, "unknown key", ", ".join(known)) for name in fields if name not in known]
+    try:
+        made = TypeAdapter(own).validate_python(dict(fields))
+    except ValidationError as error:
+        problems += [
+            Problem("live.settings", ".".join(map(str, e["loc"])), repr(e.get("input"))[:60], e["msg"])
+            for e in error.errors()
+        ]
+    if problems:
+        raise InputError("live.settings cannot be used", problems, hint="docs/live.md lists them")
+    return made
+
+
+def _fields(name: str, settings: CloudSettings) -> dict[str, object]:
+    """The fields of a provider's own settings; the account is AWS's own business, and else what is named, or what the
+    environment of the provider's own tools says."""
+    place = {"aws": "region", "gcp": "region", "azure": "location"}[name]
+    reserved = {place, "endpoint", "project", "subscription", "principal", "access_key"} & settings.options.keys()
+    if reserved:
+        raise UsageError(f"live.settings: {min(reserved)} is said elsewhere", hint="live.region, account and endpoint")
+    found: dict[str, object] = {place: settings.region, "endpoint": settings.endpoint, **settings.options}
+    if name not in ACCOUNTS:
+        return found
+    account, variables = ACCOUNTS[name]
+    named = settings.account or next((os.environ[v] for v in variables if os.environ.get(v)), "")
+    if not named:
+        raise UsageError(f"--cloud {name}: no {account} is named", hint=f"set {variables[0]} in the environment")
+    return {**found, account: named}

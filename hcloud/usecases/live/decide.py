@@ -1,0 +1,208 @@
+"""``hcloud decide``: the policy on a live stream of lines, with state that outlives the process in a journal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from io import FileIO
+from pathlib import Path
+from typing import Any
+
+from hcloud.control.decode import Setup
+from hcloud.control.session import Session
+from hcloud.errors import HcloudError, InputError, UsageError
+from hcloud.model.catalog import Provider
+from hcloud.model.running.decision import Decision
+from hcloud.model.running.event import EventError
+from hcloud.model.running.strategy import Strategy
+from hcloud.policy.compose import compose
+from hcloud.readers.strategies import load_strategy
+from hcloud.store.events import decision_document, from_line, parse_event, to_line
+from hcloud.store.journal import Journal, check_target, entry_line, header_line, read_journal
+
+Kernels = Mapping[str, Callable[..., Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Market:
+    """What can be rented: a provider's families, or (where ``provider`` is None) the types of the thesis; or the
+    user's own ``types``."""
+
+    provider: Provider | None = None
+    region: str | None = None
+    families: tuple[str, ...] = ()
+    cloud: str | None = None
+    types: Path | None = None
+
+
+def make_setup(name: str, pool: int, market: Market, start: float | None = None) -> Setup:
+    """What the controller is told before the first event. Raises UsageError where strategy and pool do not fit."""
+    strategy = load_strategy(name)
+    reserves = strategy.mechanism("reserved").rule != "none"
+    if reserves != (pool > 0):
+        raise UsageError(
+            f"{strategy.name} {'needs a reserved pool' if reserves else 'reserves nothing'}; --pool is {pool}",
+            hint="--pool N states the reserved servers" if reserves else "leave --pool out",
+        )
+    made = _own(strategy, pool, market.types) if market.types else _bought(strategy, pool, market)
+    return replace(made, start=start)
+
+
+def _compose(strategy: Strategy, large: int) -> Any:
+    try:
+        return compose(strategy, large)
+    except ValueError as error:
+        raise UsageError(f"{strategy.name}: {error}", hint="state the threshold as an absolute quality") from None
+
+
+def _own(strategy: Strategy, pool: int, path: Path) -> Setup:
+    from hcloud.readers.rentable_types import read_types
+
+    types, large = read_types(path)
+    whole = strategy.mechanism("on_demand").rule != "smallest-fitting"
+    return Setup(strategy.name, strategy.digest(), _compose(strategy, large), whole, pool, None, types)
+
+
+def _bought(strategy: Strategy, pool: int, market: Market) -> Setup:
+    from hcloud.readers.clouds import load_cloud
+    from hcloud.readers.prices.shipped.bundled import load_bundled
+    from hcloud.sim.setup.build import Setting, rental_kinds
+    from hcloud.sim.setup.shop import Wanted, open_shop, shop_for
+    from hcloud.usecases.studies.journal import setup_of
+    from hcloud.usecases.studies.simulation import LARGE_VCPUS, PAPER, PATTERNS
+
+    wanted, cloud = Wanted.paper(), market.cloud or PAPER
+    if market.provider is not None:
+        if market.region is None:
+            raise UsageError(f"--provider {market.provider} needs --region")
+        families = market.families or PATTERNS[market.provider]
+        wanted = Wanted(market.provider, market.region, families, LARGE_VCPUS)
+        cloud = market.cloud or f"measured-{market.provider}"
+    book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
+    shop = shop_for(open_shop(book, wanted), strategy)
+    kinds = rental_kinds(Setting(strategy, load_cloud(cloud), shop, pool, 0))
+    return setup_of(strategy, _compose(strategy, shop.large), kinds, shop, pool)
+
+
+class Stream:
+    """Lines of events in, lines of decisions out; each is in the journal, where there is one, before it is out."""
+
+    def __init__(self, session: Session, file: FileIO | None = None, *, durable: bool = False) -> None:
+        self._session, self._file, self._durable = session, file, durable
+
+    def close(self) -> None:
+        """Let go of the journal."""
+        if self._file is not None:
+            self._file.close()
+
+    def answer(self, line: str) -> str:
+        """The lines that answer one; raises EventError where it is no event or one that cannot be."""
+        event = parse_event(from_line(line))
+        told = "".join(to_line(decision_document(d)) for d in self._session.handle(event))
+        if self._file is not None:
+            append(self._file, entry_line(event) + told, durable=self._durable)
+        return told
+
+
+def append(file: FileIO, text: str, *, durable: bool) -> None:
+    """Add lines to a journal in one write; raises HcloudError where the disk takes only a part."""
+    data = text.encode()
+    if file.write(data) != len(data):
+        raise HcloudError(f"{file.name!r}: the disk took only a part of a line; free some room and start again")
+    if durable:
+        os.fsync(file.fileno())
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A stream ready to go on: the lines that a crash kept from being told, how many events were replayed, when the
+    last of them was, and whether the journal's last line was torn."""
+
+    stream: Stream
+    untold: str
+    replayed: int
+    last: float
+    torn: bool
+
+
+def open_stream(
+    setup: Setup | None, kernels: Kernels, path: Path | None, *, durable: bool = False, retell: int = 0
+) -> Opened:
+    """A fresh stream, or the one that the journal at ``path`` holds; of that the decisions of the last ``retell``
+    events are told again, since a crash may have kept them from being read.
+
+    Raises UsageError where the journal is of another set-up, InputError where it cannot be read or replayed.
+    """
+    if path is not None:
+        check_target(path)
+        if path.exists() and path.stat().st_size > 0:
+            opened = _claimed(path, lambda file: _resume(setup, kernels, file, path, durable=durable))
+            return replace(opened, untold=_told_last(read_journal(path), retell)) if retell else opened
+    if setup is None:
+        raise UsageError("a new stream needs --strategy", hint="SR, OdF, OdM, HF, HM or the path of a file")
+    session = Session(setup, kernels)
+    if path is None:
+        return Opened(Stream(session), "", 0, 0.0, False)
+
+    def begun(file: FileIO) -> Opened:
+        append(file, header_line(setup), durable=durable)
+        return Opened(Stream(session, file, durable=durable), "", 0, 0.0, False)
+
+    return _claimed(path, begun)
+
+
+def _claimed(path: Path, use: Callable[[FileIO], Opened]) -> Opened:
+    """The journal opened to add to, and handed on; HcloudError where another process has it: two would each tell their
+    own story."""
+    import fcntl
+
+    file = FileIO(path, "a")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return use(file)
+    except BlockingIOError:
+        file.close()
+        hint = "end it first, or name another file"
+        raise HcloudError(f"{path}: another hcloud decide works with it", hint=hint) from None
+    except BaseException:
+        file.close()
+        raise
+
+
+def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, durable: bool) -> Opened:
+    journal = read_journal(path)
+    if setup is not None and replace(setup, start=journal.setup.start) != journal.setup:
+        raise UsageError(f"{path}: the journal of another strategy, pool or list of types", hint="name another file")
+    session, decided = replay(journal, kernels)
+    told = journal.decisions
+    if tuple(decided[: len(told)]) != told:
+        at = next((d.at for d, t in zip(decided, told, strict=False) if d != t), decided[-1].at if decided else 0.0)
+        raise InputError(f"{path}: its decisions do not follow from its events, from {at!r} on")
+    untold = "".join(to_line(decision_document(d)) for d in decided[len(told) :])
+    os.truncate(path, journal.whole_bytes)
+    append(file, untold, durable=durable)
+    events = journal.events
+    stream = Stream(session, file, durable=durable)
+    return Opened(stream, untold, len(events), events[-1].at if events else 0.0, journal.torn)
+
+
+def _told_last(journal: Journal, events: int) -> str:
+    """The lines of the decisions that the last so many events brought."""
+    places = [at for at, entry in enumerate(journal.entries) if not isinstance(entry, Decision)]
+    first = places[max(len(places) - events, 0)] if places else 0
+    told = (e for e in journal.entries[first:] if isinstance(e, Decision))
+    return "".join(to_line(decision_document(decision)) for decision in told)
+
+
+def replay(journal: Journal, kernels: Kernels) -> tuple[Session, list[Decision]]:
+    """A fresh controller after the events of a journal, and all that it decided."""
+    session = Session(journal.setup, kernels)
+    return session, [decision for event in journal.events for decision in _again(session, event)]
+
+
+def _again(session: Session, event: Any) -> list[Decision]:
+    try:
+        return session.handle(event)
+    except EventError as error:
+        raise InputError(f"the journal holds an event that cannot be: {error}") from None

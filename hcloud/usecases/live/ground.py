@@ -1,0 +1,362 @@
+"""What every verb that looks at a cloud stands on: the cloud, what is remembered of it, prices and a clock."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cached_property, lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from hcloud.catalog.book import OnDemandRates, PriceBook
+from hcloud.control.ports import Size
+from hcloud.errors import StaleError, UsageError, did_you_mean
+from hcloud.live.applying.guards import Approval
+from hcloud.live.clock import SystemClock
+from hcloud.live.patience import Limits, Patience
+from hcloud.live.site import Progress, Site
+from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
+from hcloud.model.endpoint import is_here
+from hcloud.model.holdings.change import ChangeSet, Shape, Slot
+from hcloud.model.holdings.live import CLOUDS, CommitmentOrder, LaunchTemplate
+from hcloud.model.holdings.state import State
+from hcloud.model.plans.plan import Plan
+from hcloud.planning.changes.diff import Terms, changes
+from hcloud.planning.changes.digest import place_digest, signed
+from hcloud.planning.changes.slots import Place, in_zones, slots_of
+from hcloud.readers.configuration.config import DEFAULT_REGIONS, Loaded, MarketSection
+from hcloud.readers.configuration.live_sections import FleetSection
+from hcloud.store.files.crash import crash_from
+from hcloud.usecases.live.connect import LOCAL, CloudSettings, connect
+from hcloud.usecases.live.launch_template import (
+    check_project,
+    check_template,
+    configured,
+    looked_up,
+    ordered_otherwise,
+    types_coming,
+    user_data,
+    with_types,
+)
+from hcloud.usecases.live.state import open_store
+from hcloud.usecases.prices.age import OLDEST_PRICE_SECONDS, AllowedAge
+from hcloud.usecases.workloads.sources import check_regions, open_prices
+
+if TYPE_CHECKING:
+    from hcloud.control.ports import Clock, Cloud, MendableStore
+    from hcloud.fake.in_memory.memory import MemoryCloud
+
+LOOKING_SECONDS = 20.0  # ours
+FAKE = "fake"
+FAKE_FILE = "fake-{}.json"
+"""Where a rehearsal in memory is kept between two verbs, beside the state."""
+LOCAL_DIRECTORY = "local"
+"""Where the machines of this machine are noted, beside the state."""
+OWN_MACHINE = Decimal(0)
+"""What a machine of this machine costs an hour: it is there anyway. Nothing else may be free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What the command line says: which cloud, and where its state is; else what the configuration says."""
+
+    cloud: str | None = None
+    state: str | None = None
+
+
+@dataclass
+class LiveGround:
+    """A cloud that was opened, with everything around it; ``beside`` is where files of this machine go, ``where`` the
+    place of the state, told in full."""
+
+    loaded: Loaded
+    selection: str
+    place: Place
+    cloud: Cloud
+    store: MendableStore
+    clock: Clock
+    today: date
+    beside: Path = Path(".hcloud")
+    where: str = ""
+
+    @cached_property
+    def book(self) -> PriceBook:
+        """The prices of the region that is acted on."""
+        return open_prices(_only(self.loaded, self.place), self.today)[0]
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the cloud is this machine."""
+        return self.selection == LOCAL
+
+    def patience(self) -> Patience:
+        """Patience for questions that change nothing."""
+        return Patience(self.clock, Limits(deadline=LOOKING_SECONDS), lambda: False)
+
+    def site(
+        self, progress: Progress | None = None, stop: Callable[[], bool] = lambda: False, lineage: str = ""
+    ) -> Site:
+        """What the live half needs of it; ``lineage`` is that of a plan which was made before there was a state.
+
+        Who only looks, and so hears of no progress, is told sooner that a cloud does not answer.
+        """
+        beginning = State(lineage=lineage or uuid4().hex, project=self.loaded.config.live.project)
+        crash = crash_from(os.environ)
+        limits = Limits() if progress else Limits(deadline=LOOKING_SECONDS)
+        heard = progress or (lambda step: None)
+        site = Site(self.cloud, self.store, self.clock, stop, heard, crash, limits, beginning=beginning)
+        site = replace(site, user_data=partial(user_data, self.loaded))
+        in_memory = self.selection.startswith(FAKE)
+        return replace(site, waits=replace(site.waits, ready=0.0, ended=0.0)) if in_memory else site
+
+    def approval(self, ends: int | None) -> Approval:
+        """How far an apply may go; ``ends`` is the number of machines to end that was typed."""
+        limits, oldest = self.loaded.config.limits, float(self.loaded.config.live.max_plan_age)
+        return Approval(limits.hourly, limits.monthly, limits.increase, ends, oldest, limits.ended)
+
+    def terms(self) -> Terms:
+        """Dollars an hour on demand of everything that may stand here."""
+        if self.is_local:
+            return Terms(dict.fromkeys(local_types(), OWN_MACHINE), free="this machine")
+        return Terms(OnDemandRates(self.book, Provider(self.place.provider), self.place.region))
+
+    def slots(self, plan: Plan | None) -> tuple[Slot, ...]:
+        """What should stand: the configuration's own fleet, else what the plan decides, at list price as long as no
+        commitment is bought: nobody agrees to less than what may be charged."""
+        config = self.loaded.config
+        if config.fleet:
+            found: Sequence[Slot] = [self._slot(section) for section in config.fleet]
+        elif plan is not None:
+            found = [replace(slot, hourly=self.price(slot.instance_type)) for slot in slots_of(plan, self.place)]
+        else:
+            raise UsageError("nothing says what should stand", hint="a plan, or section fleet of hcloud.yaml")
+        _check_addresses(found)
+        types = sorted({slot.instance_type for slot in found if not slot.zones})
+        return in_zones(found, {t: config.live.zones or self.cloud.zones(t) for t in types})
+
+    def changes(self, slots: Sequence[Slot], terms: Terms | None = None, begun: ChangeSet | None = None) -> ChangeSet:
+        """What has to change for these slots to stand, and what machines are launched with; reads only. What is left of
+        a plan that was ``begun`` is launched with what that plan says."""
+        from hcloud.live.observe import observe
+
+        site = self.site(lineage=begun.base.lineage if begun else "")
+        observed = observe(site)
+        found = changes(slots, observed, terms or self.terms())
+        stored = self.store.load()
+        if found.coming:
+            template = self._template_of(begun, found) if begun else self._template(found, stored)
+            notes = (*found.notes, *ordered_otherwise(observed, template))
+            found = replace(found, template=template, notes=notes, warnings=self._warnings(found))
+        if stored is None:
+            found = replace(found, base=replace(found.base, place=place_digest(self.where)))
+        return signed(found)
+
+    def _template(self, found: ChangeSet, stored: State | None) -> LaunchTemplate:
+        """What machines are launched with by the configuration, with the images that stand behind names now."""
+        check_project(self.loaded, stored)
+        made = configured(self.loaded, self.cloud, types_coming(found), found.base.lineage)
+        return looked_up(self.cloud, made)
+
+    def _template_of(self, begun: ChangeSet, found: ChangeSet) -> LaunchTemplate | None:
+        """What the rest of a plan is launched with: as that plan says, also where a machine ended since whose type it
+        did not launch."""
+        template = begun.template
+        return template and with_types(self.loaded, self.cloud, template, types_coming(found))
+
+    def check_template(self, planned: ChangeSet) -> None:
+        """Refuse a plan that launches machines with other than what the configuration says now."""
+        check_template(self.loaded, self.cloud, planned)
+
+    def check_place(self, planned: ChangeSet) -> None:
+        """Refuse a plan that would begin a state, where it was made for another place: one lineage in two places would
+        be two states that both take the same machines for theirs."""
+        begins = planned.base.place
+        if begins and begins != place_digest(self.where) and self.store.load() is None:
+            raise StaleError(
+                f"the plan would begin a state in another place than {self.where}, where there is none yet",
+                hint="plan again here, or name that place with --state",
+            )
+
+    @property
+    def is_rehearsal(self) -> bool:
+        """Whether it is a fake: in this process, or on this machine."""
+        return self.selection.startswith(FAKE) or is_here(self.loaded.config.live.endpoint or "")
+
+    def check_prices(self, found: ChangeSet) -> None:
+        """EvidenceError where a machine would be launched at a price that is older than allowed (30 days where the
+        configuration says nothing); a rehearsal costs nothing."""
+        if not (self.is_rehearsal or self.is_local):
+            self._allowed_age.check(found, self.book)
+
+    def _warnings(self, found: ChangeSet) -> tuple[str, ...]:
+        """What apply would refuse later."""
+        return () if self.is_rehearsal or self.is_local else self._allowed_age.warnings(found, self.book)
+
+    @property
+    def _allowed_age(self) -> AllowedAge:
+        return AllowedAge(self.place, self.today, self.loaded.config.prices.max_age or OLDEST_PRICE_SECONDS)
+
+    def size_of(self, instance_type: str) -> Size:
+        """How large a type is, by the price tables."""
+        found = self.book.instance_type(Provider(self.place.provider), instance_type)
+        return Size(max(int(found.vcpus), 1), float(found.memory_gib))
+
+    def _slot(self, section: FleetSection) -> Slot:
+        hourly = self.price(section.instance_type, section.option)
+        fallbacks = tuple(Shape(name, self.price(name, section.option)) for name in section.fallbacks)
+        fields = (section.address, section.instance_type, section.zones, section.count, hourly)
+        return Slot(*fields, option=section.option, fallbacks=fallbacks)
+
+    def price(self, instance_type: str, option: PurchaseOption = PurchaseOption.ON_DEMAND) -> Decimal:
+        """Dollars an hour; EvidenceError where there is no price: nothing is launched at a price nobody knows."""
+        if self.is_local:
+            return OWN_MACHINE
+        provider = Provider(self.place.provider)
+        key = OfferKey(provider, self.place.region, instance_type, option)
+        if key not in self.book.offers:
+            check_regions(_only(self.loaded, self.place), self.book)
+        return self.book.offer(key).hourly
+
+
+def _check_addresses(slots: Sequence[Slot]) -> None:
+    for address, count in Counter(slot.address for slot in slots).items():
+        if count > 1:
+            raise UsageError(f"fleet: two entries have the address {address!r}", hint="give each a name of its own")
+
+
+@contextmanager
+def opened(loaded: Loaded, where: Where, at: datetime) -> Iterator[LiveGround]:
+    """Open the cloud that the command line or the configuration names; ``at`` is when the verb works: prices are those
+    of its day, and a cloud in memory begins at it.
+
+    Raises UsageError where none is named, StaleError where it is another account than the configuration's.
+    """
+    selection = where.cloud or loaded.config.live.cloud
+    if selection is None:
+        raise UsageError("no cloud is named", hint="--cloud aws, gcp, azure, local, fake; or live.cloud of hcloud.yaml")
+    place = place_of(loaded, selection)
+    directory = where.state or loaded.config.live.state
+    local = directory if where.state or "://" in directory else str(loaded.base / directory)
+    store = open_store(local)
+    today = at.date()
+    settings = _settings(loaded, place, today) if selection != LOCAL else _own_machine(local)
+    if not selection.startswith(FAKE):
+        cloud = connect(selection, settings)
+        _check_account(loaded, cloud)
+        yield LiveGround(loaded, selection, place, cloud, store, SystemClock(), today, _beside(local), _in_full(local))
+        return
+    memory = _in_memory((loaded, selection, place), settings, _beside(local), at)
+    yield LiveGround(loaded, selection, place, memory, store, memory.clock, today, _beside(local), _in_full(local))
+
+
+def _in_memory(asked: tuple[Loaded, str, Place], settings: CloudSettings, beside: Path, at: datetime) -> MemoryCloud:
+    """A cloud in this process that goes on from where the last verb (or a kill) left it, and outlasts this one."""
+    from hcloud.fake.in_memory.file import go_on_from, keep_always
+    from hcloud.usecases.live.connect import in_memory
+
+    loaded, selection, place = asked
+    named = selection.partition(":")[2]
+    book = prices_of(loaded, place, at.date())
+    hourly, spot = (_hourly(book, place, option) for option in (PurchaseOption.ON_DEMAND, PurchaseOption.SPOT))
+    priced = replace(settings, hourly=hourly, spot_hourly=spot)
+    memory = in_memory(priced, "" if named in CLOUDS else named, at.timestamp())
+    kept = beside / FAKE_FILE.format(settings.cloud)
+    go_on_from(memory.world, kept)
+    keep_always(memory.world, kept)
+    return memory
+
+
+def place_of(loaded: Loaded, selection: str) -> Place:
+    """The cloud and region that are acted on: ``fake`` stands for the first market's, ``fake:gcp`` for Google's."""
+    name, _, named = selection.partition(":")
+    if selection == LOCAL:
+        return Place(LOCAL, LOCAL)
+    markets = {m.provider: m for m in reversed(loaded.config.markets)}
+    wanted = named if name == FAKE and named in CLOUDS else "" if name == FAKE else name
+    known = [p.value for p in Provider]
+    if wanted and wanted not in known:
+        raise UsageError(
+            f"--cloud {selection}: there is no such cloud{did_you_mean(wanted, (*known, LOCAL, FAKE))}",
+            hint=f"{', '.join(known)}, {LOCAL} or {FAKE}",
+        )
+    provider = Provider(wanted) if wanted else loaded.config.markets[0].provider
+    market = markets.get(provider, MarketSection(provider=provider))
+    region = loaded.config.live.region or (market.regions or (DEFAULT_REGIONS[provider],))[0]
+    return Place(provider, region)
+
+
+def _own_machine(state: str) -> CloudSettings:
+    return CloudSettings(LOCAL, LOCAL, options={"directory": str(_beside(state) / LOCAL_DIRECTORY)})
+
+
+def _beside(state: str) -> Path:
+    """Where files on this machine are kept, also where the state is in a bucket."""
+    return Path(".hcloud" if "://" in state else state)
+
+
+def _in_full(state: str) -> str:
+    """The place of a state, the same from whatever directory it is named."""
+    return state if "://" in state else str(Path(state).resolve())
+
+
+def local_types() -> tuple[str, ...]:
+    """The types that this machine runs as a cloud."""
+    from hcloud.providers.local.settings import TYPES
+
+    return tuple(TYPES)
+
+
+def _settings(loaded: Loaded, place: Place, today: date) -> CloudSettings:
+    """Without prices, which only a fake tells; the book of them is opened when one is first asked for."""
+    live = loaded.config.live
+
+    @lru_cache
+    def book() -> PriceBook:
+        return prices_of(loaded, place, today)
+
+    return CloudSettings(
+        cloud=place.provider,
+        region=place.region,
+        account=live.account or "",
+        endpoint=live.endpoint or "",
+        options=live.settings,
+        sold=lambda order: book().offers.get(_key(place, order)),
+    )
+
+
+def _hourly(book: PriceBook, place: Place, option: PurchaseOption) -> dict[str, Decimal]:
+    """Dollars an hour by type, on demand or spot, as a fake in this process tells them."""
+    known = book.select(Provider(place.provider), option)
+    return {o.key.instance_type: o.hourly for o in known if o.key.region == place.region and not o.key.zone}
+
+
+def _key(place: Place, order: CommitmentOrder) -> OfferKey:
+    where = (Provider(place.provider), place.region, order.instance_type)
+    return OfferKey(*where, order.option, order.term_years, order.payment)
+
+
+def prices_of(loaded: Loaded, place: Place, today: date) -> PriceBook:
+    """The prices of one place on a day, as verbs that act on a cloud see them."""
+    return open_prices(_only(loaded, place), today)[0]
+
+
+def _only(loaded: Loaded, place: Place) -> Loaded:
+    """The configuration with the market of one place alone."""
+    market = next((m for m in loaded.config.markets if m.provider == place.provider), MarketSection())
+    only = market.model_copy(update={"provider": Provider(place.provider), "regions": (place.region,)})
+    return replace(loaded, config=loaded.config.model_copy(update={"markets": (only,)}))
+
+
+def _check_account(loaded: Loaded, cloud: Cloud) -> None:
+    wanted = loaded.config.live.account
+    if wanted is None:
+        return
+    scope = cloud.scope()
+    if scope.account != wanted:
+        raise StaleError(f"live.account is {wanted}, and these credentials belong to {scope.account}")

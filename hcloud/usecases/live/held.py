@@ -1,0 +1,80 @@
+"""What the cloud says is held, as the ``owned`` of a configuration, so that a plan uses it up before it buys."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from hcloud.errors import DeniedError
+from hcloud.model.catalog import Provider
+from hcloud.model.holdings.live import Commitment, Scope
+from hcloud.planning.purchases.purchase import held_quantity, is_standing
+from hcloud.planning.settings import LARGE_VCPUS
+from hcloud.readers.configuration.config import Loaded, OwnedSection
+from hcloud.usecases.live.ground import LiveGround
+
+
+def with_held(ground: LiveGround, at: datetime) -> tuple[Loaded, tuple[str, ...]]:
+    """The configuration with what the cloud says is held as owned, and what should be said about it.
+
+    It stays as it is where a person has stated what is owned there, and where these credentials may not look. What the
+    price book knows no price of cannot be planned with, and is told.
+    """
+    loaded, asking = ground.loaded, ground.patience()
+    place = (ground.place.provider, ground.place.region)
+    if any((o.provider, o.region) == place for o in loaded.config.owned):
+        return loaded, ()
+    try:
+        scope, held = asking.ask(ground.cloud.scope), asking.ask(ground.cloud.commitments)
+    except DeniedError as error:
+        return loaded, (f"what is held already could not be read, and is not counted: {error}",)
+    standing = _standing(ground)
+    found = tuple(owned_sections([_counted_in(c, ground, standing) for c in held], scope, at))
+    known = tuple(o for o in found if o.key in ground.book.offers)
+    strange = sorted({str(o.key) for o in found if o not in known})
+    said = tuple(f"{key} is held and the price book has no price of it: it is not counted" for key in strange)
+    config = loaded.config.model_copy(update={"owned": (*loaded.config.owned, *known)})
+    return replace(loaded, config=config), said
+
+
+def _standing(ground: LiveGround) -> tuple[str, ...]:
+    """The types of the machines that the state remembers, the most frequent first."""
+    state = ground.store.load()
+    counted = Counter(r.instance_type for r in state.records) if state is not None else Counter[str]()
+    return tuple(name for name, _ in sorted(counted.items(), key=lambda c: (-c[1], c[0])))
+
+
+def _counted_in(found: Commitment, ground: LiveGround, standing: Sequence[str]) -> Commitment:
+    """A savings plan with a type that its dollars can be counted in: its own, else of its family the one that most
+    machines here are of, else one of 16 vCPUs or the next smaller (ours: any of a family costs the same a vCPU)."""
+    if not found.option.is_spend_based or "." in found.instance_type or not found.instance_type:
+        return found
+    shapes = [s for (p, _), s in ground.book.types.items() if p == ground.place.provider]
+    fits = [s for s in shapes if s.family == found.instance_type and s.vcpus <= LARGE_VCPUS]
+    ordered = [s.name for s in sorted(fits, key=lambda s: (-s.vcpus, s.name))]
+    known = {s.name for s in shapes if s.family == found.instance_type}
+    name = next((n for n in (*(t for t in standing if t in known), *ordered)), found.instance_type)
+    return replace(found, instance_type=name)
+
+
+def owned_sections(held: Iterable[Commitment], scope: Scope, at: datetime) -> Iterator[OwnedSection]:
+    """Each commitment that stands and says when it ends, in instances or in dollars an hour; what no type is told of
+    cannot be stated so."""
+    for found in held:
+        spends = found.option.is_spend_based
+        if not (found.instance_type and found.ends and found.term_years and is_standing(found, at)):
+            continue
+        if quantity := held_quantity(found):
+            yield OwnedSection(
+                provider=Provider(scope.cloud),
+                region=scope.region,
+                instance_type=found.instance_type,
+                option=found.option,
+                term_years=3 if found.term_years == 3 else 1,
+                payment=found.payment,
+                count=None if spends else quantity,
+                dollars_per_hour=quantity if spends else None,
+                expires=found.ends.date(),
+            )

@@ -1,0 +1,64 @@
+"""``hcloud status`` and ``hcloud drift``: what stands, what is open, and what is not as it was left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hcloud.live.observe import observe
+from hcloud.model.holdings.change import Observed
+from hcloud.model.holdings.live import MachineState
+from hcloud.model.holdings.state import LockInfo, State
+from hcloud.planning.changes.drift import Drift, drift
+from hcloud.planning.changes.standing import standing
+from hcloud.usecases.live.ground import LiveGround
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Machines of one address, type, zone and state, with their dollars an hour (None: no price is known)."""
+
+    address: str
+    instance_type: str
+    zone: str
+    state: str
+    count: int
+    hourly: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """What stands in a scope; ``hourly`` leaves out types without a known price."""
+
+    observed: Observed
+    stored: State
+    groups: tuple[Group, ...]
+    hourly: Decimal
+    drift: tuple[Drift, ...]
+    holder: LockInfo | None
+
+
+def status(ground: LiveGround) -> Status:
+    """Everything that can be seen without changing anything; raises as :func:`hcloud.live.observe.observe` does."""
+    site = ground.site()
+    stored = site.remembered()
+    observed = observe(site)
+    groups = tuple(_groups(observed, ground.terms().rates))
+    hourly = sum((g.hourly for g in groups if g.hourly is not None), Decimal(0))
+    return Status(observed, stored, groups, hourly, drift(stored, observed), ground.store.holder())
+
+
+def _groups(observed: Observed, prices: Mapping[str, Decimal]) -> Iterator[Group]:
+    counts: dict[tuple[str, str, str, str], int] = {}
+    for one in standing(observed):
+        state = str(one.machine.state) if one.machine is not None else "not told of"
+        place = (one.address, one.instance_type, one.zone, state)
+        counts[place] = counts.get(place, 0) + 1
+    for machine in observed.machines:
+        if machine.state is MachineState.STOPPING:
+            place = (machine.address, machine.instance_type, machine.zone, str(machine.state))
+            counts[place] = counts.get(place, 0) + 1
+    for (address, instance_type, zone, state), count in sorted(counts.items()):
+        price = prices.get(instance_type)
+        yield Group(address, instance_type, zone, state, count, None if price is None else price * count)

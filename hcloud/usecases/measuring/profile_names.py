@@ -1,0 +1,28 @@
+"""Where the profile of an application is, by its name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hcloud.errors import UsageError, did_you_mean
+from hcloud.readers.applications.profiles import SUFFIXES
+
+
+def is_name(word: str) -> bool:
+    """Whether a word names an application; else it is the path of a file."""
+    return Path(word).suffix not in SUFFIXES and "/" not in word
+
+
+def profile_file(word: str, *folders: Path) -> Path:
+    """The file of a word: a path as it is, of a name the first that a folder has; UsageError where none has one."""
+    if not is_name(word):
+        return Path(word)
+    ends = [f"{part}{suffix}" for part in ("", ".profile") for suffix in SUFFIXES]
+    found = [path for folder in folders for end in ends if (path := folder / f"{word}{end}").is_file()]
+    if not found:
+        there = [p.name.split(".")[0] for folder in folders if folder.is_dir() for p in folder.iterdir()]
+        raise UsageError(
+            f"{word}: no profile of that name in {folders[-1]}{did_you_mean(word, there)}",
+            hint="'hcloud profile run --name NAME -- COMMAND' makes one",
+        )
+    return found[0]

@@ -1,0 +1,118 @@
+"""``hcloud profile run``: measure an application on this machine and keep what was found, also when interrupted."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hcloud.errors import UsageError, did_you_mean
+from hcloud.model.measured.app import App
+from hcloud.model.measured.merge import merged
+from hcloud.model.measured.profile import RESOURCES, Profile
+from hcloud.profiling.session import Known, Session, learn
+from hcloud.readers.applications.profiles import load_profile
+from hcloud.store.profiles import check_target, save_profile
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A profile, where it was written, and whether Ctrl-C cut the run short."""
+
+    profile: Profile
+    path: Path
+    interrupted: bool
+
+
+def resources_named(words: Sequence[str]) -> tuple[str, ...]:
+    """The resources in a list of names that may be joined by commas; all without any."""
+    names = [n for word in words for n in word.split(",") if n]
+    for name in names:
+        if name not in (*RESOURCES, "none"):
+            raise UsageError(
+                f"there is no resource {name!r}{did_you_mean(name, RESOURCES)}",
+                hint=f"known: {', '.join(RESOURCES)}, or none",
+            )
+    return tuple(r for r in RESOURCES if r in names or not names)
+
+
+def target_of(app: App, out: Path | None, *, alone: bool = True) -> Path:
+    """Where a profile goes: what the user says (of several a folder), else a file of the application's name; checked
+    before long work."""
+    path = (out or Path(file_name(app.name))) if alone else (out or Path()) / file_name(app.name)
+    check_target(path)
+    return path
+
+
+def targets_of(apps: Sequence[App], out: Path | None) -> list[Path]:
+    """Where each profile goes; UsageError where two would be written to one file, as some file systems tell names."""
+    found: dict[str, tuple[str, Path]] = {}
+    for app in apps:
+        path = target_of(app, out, alone=len(apps) == 1)
+        other = found.get(str(path).casefold())
+        if other is not None:
+            raise UsageError(f"{path}: both {other[0]!r} and {app.name!r} would be written there", hint="rename one")
+        found[str(path).casefold()] = (app.name, path)
+    return [path for _, path in found.values()]
+
+
+def file_name(app: str) -> str:
+    """The name of a profile's file."""
+    return f"{re.sub(r'[^A-Za-z0-9_.-]+', '-', app)}.profile.yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Probing:
+    """Which resources, in the order of which seed, and what was already found out about the machine."""
+
+    resources: tuple[str, ...]
+    seed: int = 0
+    known: Known = field(default_factory=Known)
+
+
+def app_files(path: Path) -> tuple[Path, ...]:
+    """The descriptions at a path: a file, or every one of a folder by name."""
+    if not path.is_dir():
+        return (path,)
+    found = tuple(sorted(p for p in path.iterdir() if p.suffix in (".yaml", ".yml") and p.is_file()))
+    if not found:
+        raise UsageError(f"{path}: holds no description of an application")
+    return found
+
+
+def look_at_machine(probing: Probing, apps: Sequence[App], advance: Callable[[float], None]) -> None:
+    """Find out once, before several programs are measured and outside of their time, what can be told here."""
+    _need_linux()
+    learn(probing.known, apps[0].shape, probing.resources, advance)
+
+
+def run_profile(app: App, probing: Probing, out: Path, advance: Callable[[float], None]) -> Outcome:
+    """Measure and write the profile, with what earlier runs found; an interrupted run is written too, once its baseline
+    stands."""
+    _need_linux()
+    before = earlier(out)
+    session = Session(app, probing.resources, probing.seed, known=probing.known)
+    interrupted = False
+    try:
+        session.run(advance)
+    except KeyboardInterrupt:
+        if not session.stands:
+            raise
+        interrupted = True
+        session.notes.append("interrupted; what was not measured is missing")
+    profile = session.profile()
+    profile = merged(before, profile) if before else profile
+    save_profile(profile, out)
+    return Outcome(profile, out, interrupted)
+
+
+def earlier(path: Path) -> Profile | None:
+    """The profile that is there already; read before long work, so that a damaged one is refused before it."""
+    return load_profile(path) if path.is_file() and path.stat().st_size else None
+
+
+def _need_linux() -> None:
+    if sys.platform != "linux":
+        raise UsageError("profile run needs Linux", hint="hcloud profile import reads what other tools measured")

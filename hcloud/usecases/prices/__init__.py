@@ -1,0 +1,1 @@
+"""Prices: looked up, compared, verified and taken in."""

@@ -1,0 +1,60 @@
+"""Prices that apply refuses for their age: said when the plan is made, refused when it is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import EvidenceError
+from hcloud.model.catalog import OfferKey, Provider
+from hcloud.model.holdings.change import ChangeSet
+from hcloud.planning.changes.slots import Place
+
+DAY = 86_400
+OLDEST_PRICE_SECONDS = 30 * DAY
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedAge:
+    """How old prices of a place may be, in seconds, on the day of ``today``."""
+
+    place: Place
+    today: date
+    seconds: int
+
+    @property
+    def refresh(self) -> str:
+        """The command that gets newer prices."""
+        return f"hcloud pricing refresh --provider {self.place.provider} --region {self.place.region}"
+
+    def check(self, found: ChangeSet, book: PriceBook) -> None:
+        """EvidenceError where machines would be launched at a price that is older than allowed."""
+        for key, days in self._old(found, book):
+            raise EvidenceError(
+                f"{key}: its price is {days} days old; apply accepts prices at most {self.seconds // DAY} days old",
+                hint=f"{self.refresh}, or set prices.max_age",
+            )
+
+    def warnings(self, found: ChangeSet, book: PriceBook) -> tuple[str, ...]:
+        """What is to be said of a plan that apply would refuse for this: all prices that are too old in one line."""
+        old = dict(self._old(found, book))
+        if not old:
+            return ()
+        types = ", ".join(dict.fromkeys(key.instance_type for key in old))
+        return (
+            f"apply will refuse this plan: the price of {types} is {max(old.values())} days old, and apply accepts"
+            f" prices at most {self.seconds // DAY} days old. Run '{self.refresh}' and plan again, or set"
+            " prices.max_age",
+        )
+
+    def _old(self, found: ChangeSet, book: PriceBook) -> Iterator[tuple[OfferKey, int]]:
+        provider = Provider(self.place.provider)
+        coming = {c.address for c in found.to_do if c.count}
+        wanted = {(s.instance_type, slot.option) for slot in found.slots if slot.address in coming for s in slot.shapes}
+        for name, option in sorted(wanted):
+            key = OfferKey(provider, self.place.region, name, option)
+            days = (self.today - book.offer(key).origin.day).days
+            if days * DAY > self.seconds:
+                yield key, days

@@ -1,0 +1,323 @@
+"""What the price book says: offers listed, one type in all its purchase options, two books compared, all verified."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TypeVar
+
+from hcloud.catalog.book import PriceBook
+from hcloud.catalog.checks import PriceWarning, check_prices
+from hcloud.catalog.shapes import family_of
+from hcloud.catalog.table import key_order
+from hcloud.classify.matrix import natural
+from hcloud.errors import EvidenceError, UsageError
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice
+from hcloud.readers.bundle import bundled
+from hcloud.readers.prices.shipped.bundled import load_bundled
+from hcloud.readers.prices.shipped.manifest import MANIFEST
+from hcloud.readers.prices.shipped.offers import LazyOffers
+from hcloud.store.prices import Choice, PriceStore
+
+BUNDLED, USER = "bundled", "user"
+HOME_REGIONS = {Provider.AWS: "us-east-1", Provider.GCP: "us-central1", Provider.AZURE: "eastus"}
+SHOWN_REGIONS = 12
+E = TypeVar("E", Provider, PurchaseOption)
+_PAYMENT_ORDER = list(Payment)
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which offers are meant; empty means all. Families may hold ``*`` and ``?``."""
+
+    providers: tuple[Provider, ...] = ()
+    regions: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    options: tuple[PurchaseOption, ...] = ()
+    systems: tuple[str, ...] = ()
+
+    def covers(self, key: OfferKey, family: str) -> bool:
+        """Whether an offer of this key and family is meant."""
+        return (
+            (not self.providers or key.provider in self.providers)
+            and (not self.regions or key.region in self.regions)
+            and (not self.options or key.option in self.options)
+            and (not self.systems or key.os in self.systems)
+            and (not self.families or any(fnmatchcase(family, f) for f in self.families))
+        )
+
+
+ANY = Filter()
+
+
+@dataclass(frozen=True, slots=True)
+class PriceLine:
+    """One offer with what a reader wants to know beside it; ``on_demand`` is None where no such price is known."""
+
+    offer: Offer
+    machine: InstanceType | None
+    on_demand: Decimal | None
+    age_days: int
+
+    @property
+    def discount(self) -> Decimal | None:
+        """The share saved against on-demand in every hour of the term, None without a price to compare with."""
+        if self.on_demand is None or self.offer.key.option == PurchaseOption.ON_DEMAND:
+            return None
+        return 1 - self.offer.effective_hourly / self.on_demand
+
+    @property
+    def break_even(self) -> Decimal | None:
+        """The share of the term an instance must run for a commitment to cost no more than on-demand."""
+        if self.on_demand is None or not self.offer.key.option.is_commitment:
+            return None
+        return self.offer.effective_hourly / self.on_demand
+
+
+@dataclass(frozen=True, slots=True)
+class TypeScreen:
+    """One type in one region, its prices there that may not be used, and the other regions it is sold in."""
+
+    lines: tuple[PriceLine, ...]
+    quarantined: tuple[QuarantinedPrice, ...]
+    elsewhere: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One offer in two books; None where a book does not have it."""
+
+    key: OfferKey
+    old: Offer | None
+    new: Offer | None
+
+    @property
+    def ratio(self) -> Decimal | None:
+        """Relative change of the effective hourly price, None where it is in one book only."""
+        if self.old is None or self.new is None:
+            return None
+        return self.new.effective_hourly / self.old.effective_hourly - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What changed from one book to another, and how many offers did not.
+
+    Where one side is a file, only offers that it covers are compared (``within`` names it, ``scope`` says what that
+    is), and ``left_aside`` counts the others.
+    """
+
+    changes: tuple[Change, ...]
+    unchanged: int
+    within: str = ""
+    scope: str = ""
+    left_aside: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """The bundled files whose content is not what the manifest says, and what the checks found in the prices."""
+
+    files: int
+    damaged: tuple[str, ...]
+    offers: int
+    quarantined: tuple[QuarantinedPrice, ...]
+    warnings: tuple[PriceWarning, ...]
+
+
+def open_book(wanted: Filter = ANY, instance_type: str | None = None) -> PriceBook:
+    """The bundled prices with the user's own laid over them, as far as the filter can tell beforehand."""
+    providers, regions = wanted.providers or None, wanted.regions or None
+    families = None
+    if instance_type is not None:
+        known = {t.family for (_, name), t in load_bundled().types.items() if name == instance_type}
+        families = known or {family_of(p, instance_type) for p in wanted.providers or Provider}
+    book = load_bundled(None, providers, regions, families, wanted.systems or None)
+    own = PriceStore.open().load(Choice(wanted.providers or tuple(Provider), regions, None, instance_type))
+    return book if own is None else book.merged(own)
+
+
+def list_prices(wanted: Filter, today: date) -> tuple[PriceLine, ...]:
+    """The offers that are meant, by place and size; raises EvidenceError where there are none, UsageError for unknown
+    regions."""
+    _check_regions(wanted)
+    book = open_book(wanted)
+    keys = [k for k in book.offers if wanted.covers(k, family_in(book, k))]
+    if not keys:
+        raise EvidenceError("the price book has no such offers", hint="loosen the filters, or import a price file")
+    return tuple(_line(book, book.offers[k], today) for k in sorted(keys, key=_list_order))
+
+
+def show_type(name: str, wanted: Filter, today: date) -> TypeScreen:
+    """Every way to pay for one instance type in one region: on-demand, spot, commitments from short to long.
+
+    Without a region the provider's home region is taken where the type is sold there, else the first by name. Raises
+    EvidenceError where no price of it can be used.
+    """
+    _check_regions(wanted)
+    book = open_book(wanted, name)
+
+    def meant(key: OfferKey) -> bool:
+        return key.instance_type == name and not key.zone and wanted.covers(key, "")
+
+    keys = [k for k in book.offers if meant(k)]
+    refused = {q.key: q for q in book.quarantine if q.key is not None and meant(q.key)}
+    if not keys:
+        raise _no_offer(name, wanted, list(refused.values()))
+    regions = sorted({(k.provider, k.region) for k in keys})
+    chosen = next((r for r in regions if HOME_REGIONS[r[0]] == r[1]), regions[0])
+    lines = [_line(book, book.offers[k], today) for k in keys if (k.provider, k.region) == chosen]
+    here = (refused[k] for k in sorted(refused, key=key_order) if (k.provider, k.region) == chosen)
+    elsewhere = tuple(r for _, r in regions if r != chosen[1])
+    return TypeScreen(tuple(sorted(lines, key=_screen_order)), tuple(here), elsewhere)
+
+
+def compare(old: PriceBook, new: PriceBook) -> Comparison:
+    """What was added, removed and changed in price, by key."""
+    changes = []
+    for key in sorted({*old.offers, *new.offers}, key=key_order):
+        before, after = old.offers.get(key), new.offers.get(key)
+        if before is None or after is None or (before.hourly, before.upfront) != (after.hourly, after.upfront):
+            changes.append(Change(key, before, after))
+    shared = sum(k in new.offers for k in old.offers)
+    return Comparison(tuple(changes), shared - sum(c.old is not None and c.new is not None for c in changes))
+
+
+def verify(advance: Callable[[float], None]) -> Verification:
+    """Check the bundled files against their manifest, and every price of the book in use."""
+    root = bundled("pricing")
+    files, damaged = _damaged_files(root)
+    trusted = load_bundled()
+    findings = list(check_prices(trusted))
+    advance(0.2)
+    quarantined = [*trusted.quarantine]
+    offers = len(trusted.offers)
+    own = PriceStore.open().load()
+    advance(0.6)
+    if own is not None:
+        findings += check_prices(own, trusted)
+        quarantined += own.quarantine
+        offers += len(own.offers)
+    quarantined += [f for f in findings if isinstance(f, QuarantinedPrice)]
+    warnings = tuple(f for f in findings if isinstance(f, PriceWarning))
+    return Verification(files, damaged, offers, tuple(quarantined), warnings)
+
+
+def family_in(book: PriceBook, key: OfferKey) -> str:
+    """The family of an offer's type, judged by its name where the book does not know the type."""
+    machine = book.types.get((key.provider, key.instance_type))
+    return machine.family if machine is not None else family_of(key.provider, key.instance_type)
+
+
+def parse_filter(words: Mapping[str, list[str]]) -> Filter:
+    """A filter from words of the command line; raises UsageError naming what is allowed."""
+    return Filter(
+        tuple(_member(Provider, "--provider", w) for w in words.get("provider", ())),
+        tuple(words.get("region", ())),
+        tuple(words.get("family", ())),
+        tuple(_member(PurchaseOption, "--option", w) for w in words.get("option", ())),
+        tuple(words.get("os", ())),
+    )
+
+
+def _member(kind: type[E], flag: str, word: str) -> E:
+    try:
+        return kind(word)
+    except ValueError:
+        raise UsageError(f"{flag} {word}: must be one of {', '.join(kind)}{_meant(word, list(kind))}") from None
+
+
+def _check_regions(wanted: Filter) -> None:
+    """Raise UsageError for a region that neither the bundled nor the imported prices know."""
+    providers = wanted.providers or tuple(Provider)
+    offers = load_bundled(providers=providers).offers
+    places = offers.places() if isinstance(offers, LazyOffers) else {(k.provider, k.region) for k in offers}
+    known = {region for provider, region in places if provider in providers}
+    if known.issuperset(wanted.regions):
+        return
+    own = PriceStore.open().load(Choice(providers))
+    known |= {k.region for k in own.offers} if own is not None else set()
+    for region in wanted.regions:
+        if region not in known:
+            sellers = "" if len(providers) > 1 else f" of {providers[0]}"
+            raise UsageError(
+                f"--region {region}: the price book has no such region{sellers}{_meant(region, known)}",
+                hint=f"regions it knows: {', '.join(sorted(known)[:SHOWN_REGIONS])}"
+                + (f" and {len(known) - SHOWN_REGIONS} more" if len(known) > SHOWN_REGIONS else ""),
+            )
+
+
+def _no_offer(name: str, wanted: Filter, refused: Sequence[QuarantinedPrice]) -> EvidenceError:
+    """Why there is nothing to show of a type: all in quarantine, not sold so, or not known at all."""
+    if refused:
+        first = f"{refused[0].row}: {refused[0].reason}"
+        return EvidenceError(f"{name}: every price of it is quarantined, for example {first}")
+    providers = wanted.providers or tuple(Provider)
+    names = {n for p, n in load_bundled().types if p in providers}
+    narrowed = [*wanted.providers, *wanted.regions, *wanted.systems]
+    if name in names:
+        return EvidenceError(
+            f"the price book has no offer of {name!r} for {', '.join(narrowed)}", hint="loosen the filters"
+        )
+    return EvidenceError(
+        f"the price book has no offer of {name!r}{_meant(name, names, 3)}",
+        hint="'hcloud pricing list --family PATTERN' lists types",
+    )
+
+
+def _line(book: PriceBook, offer: Offer, today: date) -> PriceLine:
+    key = offer.key
+    listed = book.offers.get(replace(key, option=PurchaseOption.ON_DEMAND, term_years=0, payment=Payment.NONE, zone=""))
+    machine = book.types.get((key.provider, key.instance_type))
+    age = max((today - offer.origin.day).days, 0)
+    return PriceLine(offer, machine, listed.hourly if listed is not None else None, age)
+
+
+def _list_order(key: OfferKey) -> tuple[object, ...]:
+    """As tables are sorted, but 2xlarge before 12xlarge."""
+    return (key.provider, key.region, natural(key.instance_type), *key_order(key))
+
+
+def _screen_order(line: PriceLine) -> tuple[object, ...]:
+    key = line.offer.key
+    first = [PurchaseOption.ON_DEMAND, PurchaseOption.SPOT]
+    rank = first.index(key.option) if key.option in first else len(first)
+    return key.os != "linux", key.os, key.tenancy, rank, key.option, key.term_years, _PAYMENT_ORDER.index(key.payment)
+
+
+def _meant(word: str, known: Iterable[str], most: int = 1) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(word, sorted(known), most)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
+
+
+def _damaged_files(root: Path) -> tuple[int, tuple[str, ...]]:
+    try:
+        rows = list(csv.DictReader((root / MANIFEST).read_text(encoding="utf-8").splitlines()))
+    except OSError:
+        return 0, (f"{MANIFEST} is missing",)
+    return len(rows), (*_mismatches(root, rows), *_strangers(root, rows))
+
+
+def _mismatches(root: Path, rows: list[dict[str, str]]) -> Iterator[str]:
+    for row in rows:
+        path = root / row["file"]
+        if not path.is_file():
+            yield f"{row['file']} is missing"
+        elif hashlib.sha256(path.read_bytes()).hexdigest() != row["sha256"]:
+            yield f"{row['file']} is not what the manifest says"
+
+
+def _strangers(root: Path, rows: list[dict[str, str]]) -> Iterator[str]:
+    listed = {row["file"] for row in rows} | {MANIFEST}
+    for path in sorted(root.rglob("*.csv")):
+        name = path.relative_to(root).as_posix()
+        if name not in listed:
+            yield f"{name} is not in the manifest"

@@ -1,0 +1,51 @@
+"""What an hour on the instance types of a matrix costs: on demand, in the home region of whoever sells the type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from statistics import median
+
+from hcloud.model.catalog import OfferKey, PurchaseOption
+from hcloud.usecases.prices.pricing import HOME_REGIONS, Filter, open_book
+
+
+@dataclass(frozen=True, slots=True)
+class TypePrices:
+    """Dollars an hour by column, where they hold, and the day of the oldest; columns that nobody sells are missing."""
+
+    hourly: Mapping[str, float]
+    regions: tuple[str, ...] = ()
+    oldest: date | None = None
+
+    def costs(self, columns: Iterable[str]) -> dict[str, float]:
+        """What measuring each column costs; one without a price the median of the others, so that it is neither free
+        nor out of reach."""
+        usual = median(self.hourly.values()) if self.hourly else 1.0
+        return {column: self.hourly.get(column, usual) for column in columns}
+
+
+def prices_of(columns: Iterable[str]) -> TypePrices:
+    """The prices of columns named as types (``m5.large``), or as so many nodes of one (``m5.large/4``)."""
+    wanted = {column: _nodes(column) for column in columns}
+    if not wanted:
+        return TypePrices({})
+    regions = tuple(HOME_REGIONS.values())
+    book = open_book(Filter(regions=regions, options=(PurchaseOption.ON_DEMAND,), systems=("linux",)))
+    found = {}
+    for column, (name, nodes) in wanted.items():
+        keys = (OfferKey(p, region, name, PurchaseOption.ON_DEMAND) for p, region in HOME_REGIONS.items())
+        offer = next((book.offers[k] for k in keys if k in book.offers), None)
+        if offer is not None and offer.hourly > 0:
+            found[column] = (offer, float(offer.hourly) * nodes)
+    return TypePrices(
+        {column: hourly for column, (_, hourly) in found.items()},
+        tuple(sorted({offer.key.region for offer, _ in found.values()})),
+        min((offer.origin.day for offer, _ in found.values()), default=None),
+    )
+
+
+def _nodes(column: str) -> tuple[str, int]:
+    name, slash, count = column.rpartition("/")
+    return (name, int(count)) if slash and count.isdecimal() and int(count) else (column, 1)

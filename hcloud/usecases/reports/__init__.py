@@ -1,0 +1,1 @@
+"""Reports: what was spent, what jobs got, and whether predictions came true."""

@@ -1,0 +1,170 @@
+"""``hcloud report accuracy``: a plan's predictions beside what a journal, or the live machines, say happened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from hcloud.errors import UsageError
+from hcloud.model.plans.operation import Band
+from hcloud.model.plans.plan import OWNED, Plan
+from hcloud.planning.reports.accuracy import Compared, Effects, effects, items_of
+from hcloud.planning.reports.quality import Follower, Quality, Span, quality_of, span_of
+from hcloud.planning.reports.report import Report
+from hcloud.planning.reports.savings import coverage
+from hcloud.store.journal import read_journal
+from hcloud.store.plan_file import load_plan
+from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, rate
+from hcloud.usecases.reports.of_journal import Place, report_of_journal
+from hcloud.usecases.reports.report import Asked, report_of_plan
+from hcloud.usecases.workloads.sources import open_prices
+
+LEAST_STEP = 60
+SHARES = 6  # ours: digits of a share
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Figures of a plan beside those of a source over ``hours``, and why the dollars of an hour differ from those of
+    the plan's mix."""
+
+    plan: str
+    source: str
+    hours: Decimal
+    figures: tuple[Compared, ...]
+    effects: Effects
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """What a journal says of its jobs."""
+
+    quality: Quality
+    span: Span
+
+
+def accuracy_of_journal(plan_file: Path, journal: Path, asked: Asked) -> Accuracy:
+    """A plan beside a run, priced where the plan is and with its commitment. Raises EvidenceError where a price is
+    missing, UsageError for a plan of several places."""
+    plan = load_plan(plan_file)
+    actual = report_of_journal(journal, asked, _place(plan, plan_file))
+    told = read_journal(journal)
+    follower = Follower().follow(told.entries)
+    journeys = tuple(follower.journeys.values())
+    step = max(plan.step_seconds, LEAST_STEP)
+    counted = plan.workload.window
+    window = None if counted is None else (counted.start - counted.first, counted.end - counted.first)
+    span = span_of(journeys, told.setup.reserved_cores, follower.last, step, window)
+    return _accuracy((plan, plan_file), actual, asked, _Ran(quality_of("all jobs", journeys), span))
+
+
+def accuracy_of_live(plan_file: Path, actual: Report, asked: Asked) -> Accuracy:
+    """A plan beside what was rented, as its report says."""
+    return _accuracy((load_plan(plan_file), plan_file), actual, asked, None)
+
+
+def _place(plan: Plan, path: Path) -> Place:
+    places = {(str(m.provider), m.region) for m in plan.mix}
+    if len(places) != 1:
+        raise UsageError(f"{path}: a plan of {len(places)} places; a journal is of one")
+    provider, region = next(iter(places))
+    bought = [m.address.removeprefix(OWNED).split("/")[-1] for m in plan.mix if m.option.is_commitment]
+    return Place(provider, region, bought[0] if bought else None)
+
+
+def _accuracy(planned: tuple[Plan, Path], actual: Report, asked: Asked, ran: _Ran | None) -> Accuracy:
+    plan, path = planned
+    predicted = report_of_plan(path, asked)
+    hours, month = _hours(actual), _hours(predicted)
+    size = _sizes(plan, asked)
+    return Accuracy(
+        path.name,
+        actual.name,
+        hours,
+        (*_costs(plan, actual.costs.effective / hours), *_of_commitments(predicted, actual), *_of_run(plan, ran)),
+        effects(items_of(predicted.charges, month, size), items_of(actual.charges, hours, size), _grown(plan, ran)),
+        (*actual.notes, "intervals are of the mean over seeds, or of futures drawn from the trace"),
+    )
+
+
+def _grown(plan: Plan, ran: _Ran | None) -> Decimal | None:
+    if ran is None or not plan.workload.mean_cores:
+        return None
+    return Decimal(repr(ran.span.mean_cores)) / Decimal(repr(plan.workload.mean_cores)) - 1
+
+
+def _hours(report: Report) -> Decimal:
+    return Decimal(max(report.period.end - report.period.start, 1)) / SECONDS_PER_HOUR
+
+
+def _sizes(plan: Plan, asked: Asked) -> Callable[[str], Decimal]:
+    """vCPUs of a type, by the plan or the price book."""
+    known = {m.instance_type: m.vcpus / m.count for m in plan.mix if m.count}
+    book, _ = open_prices(asked.loaded, asked.at.date())
+    sold = {name: shape.vcpus for (_, name), shape in book.types.items()}
+    return lambda name: known.get(name) or sold.get(name, Decimal(1))
+
+
+def _costs(plan: Plan, hourly: Decimal) -> Iterator[Compared]:
+    """Dollars an hour and a month: as simulated where strategies were, and by the plan's arithmetic."""
+    operation, risk = plan.operation, plan.risk
+    if operation is not None:
+        chosen, half = operation.chosen, operation.chosen.hourly_half
+        ends = (None, None) if half is None else (chosen.hourly - half, chosen.hourly + half)
+        yield from _two("cost simulated", chosen.hourly, hourly, ends)
+    low_high = (None, None)
+    if risk is not None:
+        spread = (risk.cost_p10 / plan.horizon_hours, risk.cost_p90 / plan.horizon_hours)
+        yield from _two("cost of the mix", plan.after.hourly, hourly, spread)
+    else:
+        yield from _two("cost of the mix", plan.after.hourly, hourly, low_high)
+
+
+Ends = tuple[Decimal | None, Decimal | None]
+
+
+def _two(name: str, predicted: Decimal, actual: Decimal, ends: Ends) -> Iterator[Compared]:
+    low, high = (None if end is None else rate(end) for end in ends)
+    yield Compared(name, "$/h", rate(predicted), rate(actual), low, high)
+    low, high = (None if end is None else cents(end * HOURS_PER_MONTH) for end in ends)
+    yield Compared(name, "$/month", cents(predicted * HOURS_PER_MONTH), cents(actual * HOURS_PER_MONTH), low, high)
+
+
+def _of_commitments(predicted: Report, actual: Report) -> Iterator[Compared]:
+    planned, came = coverage(predicted.charges), coverage(actual.charges)
+    yield Compared("coverage", "share", _share(planned.coverage), _share(came.coverage))
+    yield Compared("commitments rented", "share", _share(planned.utilisation), _share(came.utilisation))
+
+
+def _of_run(plan: Plan, ran: _Ran | None) -> Iterator[Compared]:
+    """What jobs say: use of the reserve, kept performance, waits and demand."""
+    point = plan.operation.chosen if plan.operation is not None else None
+    if ran is None:
+        return
+    yield _band("reserve in use", "share", point.utilisation if point else None, ran.span.utilisation)
+    yield _band("jobs that kept QoS", "share", point.kept_qos if point else None, ran.quality.kept)
+    yield _band("wait p95", "s", point.wait_p95 if point else None, ran.quality.wait_p95)
+    work = plan.workload
+    yield Compared("mean demand", "vCPU", _exact(work.mean_cores), _exact(ran.span.mean_cores))
+    yield Compared("peak demand", "vCPU", _exact(work.peak_cores), _exact(ran.span.peak_cores))
+
+
+def _band(name: str, unit: str, predicted: Band | None, actual: float | None) -> Compared:
+    if predicted is None:
+        return Compared(name, unit, None, _exact(actual))
+    half, most = predicted.half, 1.0 if unit == "share" else float("inf")
+    ends: Ends = (None, None)
+    if half is not None:
+        ends = (_exact(max(predicted.mean - half, 0.0)), _exact(min(predicted.mean + half, most)))
+    return Compared(name, unit, _exact(predicted.mean), _exact(actual), *ends)
+
+
+def _exact(value: float | None) -> Decimal | None:
+    return None if value is None else Decimal(repr(round(value, SHARES)))
+
+
+def _share(value: Decimal | None) -> Decimal | None:
+    return None if value is None else round(value, SHARES)

@@ -1,0 +1,134 @@
+"""``hcloud report`` of a journal: what a simulated or decided run rented, at today's prices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from hcloud.catalog.bills.billing import Tariff, charges
+from hcloud.errors import EvidenceError, UsageError
+from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
+from hcloud.model.holdings.live import Commitment
+from hcloud.planning.reports.report import Report, Source
+from hcloud.planning.reports.reserved import INSTANCES
+from hcloud.readers.configuration.config import DEFAULT_REGIONS, Loaded
+from hcloud.store.journal import read_journal
+from hcloud.units import HOURS_PER_YEAR
+from hcloud.usecases.reports.rented import Told, is_dated, rented_in
+from hcloud.usecases.reports.report import (
+    Asked,
+    counterfactuals,
+    holding_of,
+    in_places,
+    listed_prices,
+    midnight,
+    oldest_price,
+)
+from hcloud.usecases.workloads.sources import open_prices
+
+POOL = "pool"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a journal's machines are priced, and what its pool is bought as; None: as the configuration or the
+    provider's usual."""
+
+    provider: str | None = None
+    region: str | None = None
+    commitment: str | None = None
+
+
+def report_of_journal(path: Path, asked: Asked, place: Place) -> Report:
+    """Everything a journal rented, its pool bought as a commitment. Raises EvidenceError where a price is missing."""
+    journal = read_journal(path)
+    dated = is_dated(journal.setup, journal.entries)
+    if asked.span.end is not None or (dated and asked.span.start is not None):
+        raise UsageError("a journal is reported from its beginning to its end", hint="leave out --to (and --from)")
+    origin = 0 if dated else midnight(asked.span.start or asked.at.date())
+    told = rented_in(journal.setup, journal.entries, origin)
+    provider, region = _where(asked.loaded, place)
+    there = in_places(asked.loaded, [(provider, region)])
+    book, said = open_prices(there, asked.at.date())
+    tariff = Tariff(book, provider, region, listed=listed_prices(there, asked.at.date()))
+    held = _pool(told, tariff, place.commitment)
+    rows = charges(told.rented, held, tariff, told.period)
+    return Report(
+        source=Source.JOURNAL,
+        name=path.name,
+        period=told.period,
+        charges=rows,
+        holdings=tuple(holding_of(c, region) for c in held),
+        counterfactuals=counterfactuals(told.rented, tariff, told.period),
+        price_day=oldest_price(rows, tariff),
+        notes=(*said, *_notes(told, provider, region, dated=dated)),
+        team_tag=asked.team_tag,
+    )
+
+
+def _where(loaded: Loaded, place: Place) -> tuple[Provider, str]:
+    known = [p.value for p in Provider]
+    if place.provider is not None and place.provider not in known:
+        raise UsageError(f"--provider {place.provider}: must be one of {', '.join(known)}")
+    provider = Provider(place.provider) if place.provider else loaded.config.markets[0].provider
+    market = next((m for m in loaded.config.markets if m.provider == provider), None)
+    regions = market.regions if market is not None else ()
+    return provider, place.region or (regions or (DEFAULT_REGIONS[provider],))[0]
+
+
+def _pool(told: Told, tariff: Tariff, wanted: str | None) -> tuple[Commitment, ...]:
+    starts = datetime.fromtimestamp(told.period.start, UTC)
+    return tuple(
+        _commitment(POOL if number == 0 else f"{POOL}-{name}", _bought_as(name, tariff, wanted), servers, starts)
+        for number, (name, servers) in enumerate(told.pool.items())
+    )
+
+
+def _commitment(name: str, offer: Offer, servers: int, starts: datetime) -> Commitment:
+    key = offer.key
+    return Commitment(
+        id=name,
+        option=key.option,
+        offering="",
+        instance_type=key.instance_type,
+        count=0 if key.option.is_spend_based else servers,
+        term_years=key.term_years,
+        payment=key.payment,
+        state="active",
+        starts=starts,
+        ends=starts + timedelta(hours=key.term_years * HOURS_PER_YEAR),
+        upfront=offer.upfront * servers,
+        hourly=offer.hourly * servers,
+        currency="USD",
+    )
+
+
+def _bought_as(name: str, tariff: Tariff, wanted: str | None) -> Offer:
+    """The commitment of the pool: what is asked for, else the provider's one-year commitment of instances, all upfront
+    where that is sold, as the simulator buys it."""
+    on_demand = tariff.offer(name, PurchaseOption.ON_DEMAND).key
+    every = tariff.book.commitments(on_demand)
+    sold = [o for o in every if o.key.option in INSTANCES]
+    named = {f"{o.key.option}-{o.key.term_years}y-{o.key.payment}": o for o in reversed(every)}
+    if wanted is not None:
+        if wanted not in named:
+            raise UsageError(
+                f"--commitment {wanted}: {name} is not sold so", hint=f"it is as {', '.join(sorted(named))}"
+            )
+        return named[wanted]
+    usual = [o for o in sold if o.key.term_years == 1]
+    if not usual:
+        raise EvidenceError(f"{on_demand}: the price book has no one-year commitment for it")
+    return min(usual, key=lambda o: (o.key.payment is not Payment.ALL, o.term_cost))
+
+
+def _notes(told: Told, provider: Provider, region: str, *, dated: bool) -> Sequence[str]:
+    found = [f"priced in {provider} {region}"]
+    if not dated:
+        day = datetime.fromtimestamp(told.period.start, UTC).date()
+        found.append(f"the journal's clock starts at 0: that is taken for {day} (--from)")
+    if told.pool:
+        found.append("the reserved pool is bought when the journal begins; its upfront payment is billed there")
+    return found

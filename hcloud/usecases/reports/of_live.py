@@ -1,0 +1,139 @@
+"""``hcloud report`` of what is rented: the log beside the state, the cloud's commitments, today's prices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, time
+
+from hcloud.catalog.bills.billing import Tariff, charges
+from hcloud.catalog.bills.days import month_of
+from hcloud.catalog.bills.terms import why_not
+from hcloud.errors import DeniedError, UsageError
+from hcloud.model.catalog import Provider
+from hcloud.model.holdings.live import Commitment, Machine, MachineState
+from hcloud.model.report import Charge, CommitmentStatus, Period, Usage
+from hcloud.planning.reports.report import Report, Source
+from hcloud.readers.configuration.config import OwnedSection
+from hcloud.units import HOURS_PER_YEAR, counted
+from hcloud.usecases.live.ground import FAKE, LiveGround
+from hcloud.usecases.reports.report import Asked, counterfactuals, holding_of, in_places, listed_prices, oldest_price
+
+
+def report_of_live(ground: LiveGround, asked: Asked) -> Report:
+    """What was rented in a period and is, with what commitments did for it.
+
+    Raises InputError where the log of rentals is damaged, EvidenceError where a price is missing.
+    """
+    if ground.is_local:
+        raise UsageError("machines of this machine cost nothing: there is nothing to report", hint="name a --cloud")
+    in_memory = ground.selection.startswith(FAKE)  # such a fake has a time of its own
+    now = datetime.fromtimestamp(ground.clock.now(), UTC) if in_memory else asked.at
+    period = asked.span.of(now)
+    scope = ground.patience().ask(ground.cloud.scope)
+    provider, region = Provider(ground.place.provider), ground.place.region
+    listed = listed_prices(in_places(ground.loaded, [(provider, region)]), ground.today)
+    tariff = Tariff(ground.book, provider, region, scope.account, listed)
+    since = month_of(period.start).start  # what ran earlier in the month counts for sustained use
+    logged = [u for u in ground.store.rentals().usages() if u.seconds_within(since, period.end)]
+    seen, unseen = _as_seen(ground, logged)
+    rented = [u for u in seen if u.seconds_within(since, period.end)]
+    held, said = _held(ground)
+    counted_in = tuple(c for c in held if not why_not(c))
+    rows = charges(rented, counted_in, tariff, period)
+    return Report(
+        source=Source.LIVE,
+        name=str(scope),
+        period=period,
+        charges=rows,
+        holdings=tuple(holding_of(c, tariff.region) for c in counted_in),
+        counterfactuals=counterfactuals(rented, tariff, period),
+        price_day=oldest_price(rows, tariff),
+        notes=(*said, *unseen, *_of_others(rows), *_notes(rented, held, period)),
+        team_tag=asked.team_tag,
+    )
+
+
+def _as_seen(ground: LiveGround, logged: Sequence[Usage]) -> tuple[list[Usage], tuple[str, ...]]:
+    """Rentals with the ends that the cloud tells by now of those the log takes for running, and why where it could not
+    be asked: machines are ended by hand or interrupted between two runs."""
+    running = sorted({u.resource for u in logged if u.end is None})
+    if not running:
+        return list(logged), ()
+    try:
+        told = ground.patience().ask(lambda: ground.cloud.look(running))
+    except DeniedError as error:
+        return list(logged), (f"the cloud could not be asked which machines still run, only the log: {error}",)
+    there, now = {m.id: m for m in told}, int(ground.clock.now())
+    return [u if u.end is not None else _ended(u, there.get(u.resource), now) for u in logged], ()
+
+
+def _ended(usage: Usage, machine: Machine | None, now: int) -> Usage:
+    """A rental that has no end in the log, with the cloud's; where that shows no such machine, seen to be gone now."""
+    if machine is None or (machine.state is MachineState.ENDED and machine.ended is None):
+        return replace(usage, end=max(now, usage.start), end_is_told=False)
+    if machine.ended is None or machine.state.is_live:
+        return usage
+    return replace(usage, end=max(int(machine.ended.timestamp()), usage.start))
+
+
+def _held(ground: LiveGround) -> tuple[tuple[Commitment, ...], tuple[str, ...]]:
+    """What is committed: as the configuration states it for this place, else as the cloud tells."""
+    here = (ground.place.provider, ground.place.region)
+    stated = [o for o in ground.loaded.config.owned if (o.provider, o.region) == here]
+    if stated:
+        return tuple(_stated(number, o, ground) for number, o in enumerate(stated, start=1)), (
+            "commitments are those that section owned of the configuration states",
+        )
+    try:
+        return ground.patience().ask(ground.cloud.commitments), ()
+    except DeniedError as error:
+        return (), (f"commitments could not be read, and nothing is counted as covered: {error}",)
+
+
+def _stated(number: int, owned: OwnedSection, ground: LiveGround) -> Commitment:
+    offer = ground.book.offer(owned.key)
+    ends = datetime.combine(owned.expires, time(), UTC)
+    starts = datetime.fromtimestamp(ends.timestamp() - owned.term_years * HOURS_PER_YEAR * 3600, UTC)
+    dollars = owned.dollars_per_hour
+    count = owned.count or (dollars or offer.effective_hourly) / offer.effective_hourly
+    return Commitment(
+        id=f"owned-{number}",
+        option=owned.option,
+        offering="",
+        instance_type=owned.instance_type,
+        count=0 if owned.option.is_spend_based else int(count),
+        term_years=owned.term_years,
+        payment=owned.payment,
+        state="active",
+        starts=starts,
+        ends=ends,
+        upfront=offer.upfront * count,
+        hourly=offer.hourly * count,
+        currency="USD",
+    )
+
+
+def _of_others(rows: Sequence[Charge]) -> Iterator[str]:
+    if any(c.status is CommitmentStatus.UNUSED for c in rows):
+        yield (
+            "a commitment is the account's: what machines that are not in this log, of others or of another state, use "
+            "of it counts as unused here"
+        )
+
+
+def _notes(rented: Sequence[Usage], held: Sequence[Commitment], period: Period) -> Iterator[str]:
+    if not any(u.seconds_within(period.start, period.end) for u in rented):
+        yield "the log of rentals beside the state tells of no machine in this time (--state names another)"
+    unsure = sum(1 for u in rented if not u.end_is_told and u.end is not None and u.end > period.start)
+    if unsure:
+        yield (
+            f"of {counted(unsure, 'machine')} the cloud told no end: charged until it was seen to be gone, "
+            "which may be more than was billed"
+        )
+    running = sum(1 for u in rented if u.end is None)
+    if running:
+        yield f"{counted(running, 'machine')} still running: charged up to the end of the report"
+    for commitment in held:
+        if why := why_not(commitment):
+            yield f"commitment {commitment.id} is not counted: {why}"

@@ -1,0 +1,73 @@
+"""From a journal to what was rented: the reserved pool all the time, each launched machine until its release."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from hcloud.control.decode import Setup
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.report import Period, Usage
+from hcloud.model.running.decision import Action, Decision
+from hcloud.model.running.event import Event
+from hcloud.planning.changes.slots import RESERVED
+
+DATES_FROM = 1e8
+"""Times from here on count from 1970; earlier ones from the beginning of a trace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a journal says was rented, when it began and ended, and so many of each type in its ``pool``."""
+
+    rented: tuple[Usage, ...]
+    period: Period
+    pool: dict[str, int]
+
+
+def is_dated(setup: Setup, entries: Iterable[Event | Decision]) -> bool:
+    """Whether the times of a journal are dates."""
+    first = setup.start if setup.start is not None else next((e.at for e in entries), 0.0)
+    return first >= DATES_FROM
+
+
+def rented_in(setup: Setup, entries: tuple[Event | Decision, ...], origin: int) -> Told:
+    """What was rented; times count from ``origin`` (0 where they are dates). Machines are charged from launch to
+    release in whole seconds rounded outwards, as the simulator does; what still runs does so at the end."""
+    begins = setup.start if setup.start is not None else (entries[0].at if entries else 0.0)
+    ends = max((e.at for e in entries), default=begins)
+    period = Period(origin + math.floor(begins), origin + max(math.ceil(ends), math.floor(begins) + 1))
+    names = [setup.types[kind].name for kind in setup.reserve]
+    return Told((*_pool(names, period), *_launched(entries, origin)), period, dict(Counter(names)))
+
+
+def _pool(names: Iterable[str], period: Period) -> Iterator[Usage]:
+    for number, name in enumerate(names):
+        yield Usage(f"{RESERVED}-{number}", RESERVED, name, "", PurchaseOption.ON_DEMAND, period.start, period.end)
+
+
+def _launched(entries: Iterable[Event | Decision], origin: int) -> Iterator[Usage]:
+    running: dict[int, Usage] = {}
+    for entry in entries:
+        if not isinstance(entry, Decision) or entry.instance is None:
+            continue
+        if entry.action is Action.LAUNCH:
+            running[entry.instance] = _usage(entry, origin)
+        elif entry.action is Action.RELEASE and entry.instance in running:
+            done = running.pop(entry.instance)
+            yield replace(done, end=origin + math.ceil(entry.at))
+    yield from running.values()
+
+
+def _usage(launch: Decision, origin: int) -> Usage:
+    paid, _, name = launch.place.partition(" ")
+    option = PurchaseOption.SPOT if paid == PurchaseOption.SPOT else PurchaseOption.ON_DEMAND
+    address = app_of(launch.job or "") or paid
+    return Usage(f"{paid}-{launch.instance}", address, name, "", option, origin + math.floor(launch.at))
+
+
+def app_of(job: str) -> str:
+    """The application a job's name says it is of: what stands before the last slash; empty where there is none."""
+    return job.rpartition("/")[0]

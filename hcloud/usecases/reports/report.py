@@ -1,0 +1,158 @@
+"""``hcloud report``: charges of a plan, a journal or what is rented, with what they are compared to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+from hcloud.catalog.bills.billing import Tariff, charges
+from hcloud.catalog.bills.days import DAY, month_of
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import UsageError
+from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.holdings.live import Commitment
+from hcloud.model.plans.plan import Plan
+from hcloud.model.report import Charge, Period, Usage
+from hcloud.planning.reports.of_plan import (
+    month_of_plan,
+    planned_charges,
+    planned_counterfactuals,
+    planned_holdings,
+    planned_notes,
+)
+from hcloud.planning.reports.report import Counterfactual, Holding, Report, Source, total
+from hcloud.planning.reports.reserved import all_reserved
+from hcloud.readers.configuration.config import Loaded, MarketSection
+from hcloud.store.files.looked_at import check_file
+from hcloud.store.plan_file import load_plan
+from hcloud.units import HOURS_PER_YEAR
+from hcloud.usecases.workloads.sources import open_prices
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """What the command line says of the time: a first day (or month), and the day after the last."""
+
+    start: date | None = None
+    end: date | None = None
+    is_month: bool = False
+
+    def of(self, at: datetime) -> Period:
+        """The period that is meant, up to now at the latest: what is said, else the month so far."""
+        now = int(at.timestamp())
+        if self.start is None:
+            start, end = month_of(now).start, now
+        else:
+            start = midnight(self.start)
+            end = month_of(start).end if self.is_month else now
+        end = min(end if self.end is None else midnight(self.end), now)
+        if end <= start:
+            said = "is still to come" if start >= now else f"would end before it begins ({self.start})"
+            raise UsageError(f"the time to report on {said}", hint="--from DAY --to DAY, or --month 2026-11")
+        return Period(start, end)
+
+
+def midnight(day: date) -> int:
+    """The beginning of a day (UTC)."""
+    return (day - date(1970, 1, 1)).days * DAY
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be reported on: the place it is in, the time, and the tag that names teams."""
+
+    loaded: Loaded
+    at: datetime
+    span: Span
+    team_tag: str
+
+
+def is_journal(path: Path) -> bool:
+    """Whether a file is a journal; InputError where it is neither that nor a plan."""
+    hint = "hcloud plan --out FILE, hcloud simulate --journal FILE"
+    return check_file(path, "a plan", "a journal", hint=hint) == "a journal"
+
+
+def report_of_plan(path: Path, asked: Asked) -> Report:
+    """One month of a plan. Raises InputError for no plan, EvidenceError where a list price is missing."""
+    plan = load_plan(path)
+    if asked.span.end is not None:
+        raise UsageError("of a plan a month is reported, so it takes no --to", hint="--from DAY moves its beginning")
+    first = asked.span.start or plan.generated_at.date()
+    period = month_of_plan(midnight(first))
+    there = in_places(asked.loaded, _places(plan))
+    book, said = open_prices(there, asked.at.date())
+    book = listed_prices(there, asked.at.date()) or book
+    return Report(
+        source=Source.PLAN,
+        name=path.name,
+        period=period,
+        charges=planned_charges(plan, book.offer, period),
+        holdings=planned_holdings(plan, book.offer, period),
+        counterfactuals=planned_counterfactuals(plan),
+        price_day=plan.price_day,
+        notes=(*said, *planned_notes(plan, period)),
+        team_tag=asked.team_tag,
+    )
+
+
+def _places(plan: Plan) -> list[tuple[Provider, str]]:
+    return sorted({(line.provider, line.region) for line in plan.mix})
+
+
+def in_places(loaded: Loaded, places: Iterable[tuple[Provider, str]]) -> Loaded:
+    """The configuration with the markets of some places alone."""
+    by_provider: dict[Provider, list[str]] = {}
+    for provider, region in places:
+        by_provider.setdefault(provider, []).append(region)
+    known = {m.provider: m for m in reversed(loaded.config.markets)}
+    markets = tuple(
+        known.get(p, MarketSection(provider=p)).model_copy(update={"regions": tuple(regions)})
+        for p, regions in by_provider.items()
+    )
+    return replace(loaded, config=loaded.config.model_copy(update={"markets": markets}))
+
+
+def listed_prices(loaded: Loaded, today: date) -> PriceBook | None:
+    """The prices before negotiation; None where none was negotiated."""
+    if loaded.config.prices.overlay is None:
+        return None
+    prices = loaded.config.prices.model_copy(update={"overlay": None})
+    return open_prices(replace(loaded, config=loaded.config.model_copy(update={"prices": prices})), today)[0]
+
+
+def holding_of(told: Commitment, region: str) -> Holding:
+    """A commitment as reports tell of it."""
+    hours = told.term_years * HOURS_PER_YEAR
+    dollars = told.hourly + (told.upfront / hours if hours else Decimal(0))
+    spends = told.option.is_spend_based
+    return Holding(
+        id=told.id,
+        option=told.option,
+        instance_type=told.instance_type,
+        region=region,
+        count=Decimal(told.count),
+        dollars_per_hour=dollars if spends else None,
+        starts=told.starts,
+        ends=told.ends,
+    )
+
+
+def oldest_price(rows: Sequence[Charge], tariff: Tariff) -> date | None:
+    """The day of the oldest price among the machines' charges."""
+    kinds = {(c.instance_type, c.zone) for c in rows if c.resource}
+    offers = (tariff.offer(name, PurchaseOption.ON_DEMAND, zone) for name, zone in kinds)
+    return min((o.origin.day for o in offers), default=None)
+
+
+def counterfactuals(rented: Sequence[Usage], tariff: Tariff, period: Period) -> tuple[Counterfactual, ...]:
+    """The same machines all on demand, and all under the cheapest one-year commitment of instances, bought for the most
+    that ever ran at once; by the same formula."""
+    plain = [replace(u, option=PurchaseOption.ON_DEMAND) for u in rented]
+    on_demand = total(charges(plain, (), tariff, period)).effective
+    found = [Counterfactual("all on demand", "every machine at its on-demand price", on_demand)]
+    reserved = all_reserved(plain, tariff, period)
+    return (*found, reserved) if reserved is not None else tuple(found)

@@ -1,0 +1,1 @@
+"""Studies: strategies simulated, compared and swept over one workload."""

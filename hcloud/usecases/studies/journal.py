@@ -1,0 +1,186 @@
+"""The journal of a simulated run, and the replay of any journal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from hcloud.control.decode import Facts, Order, Setup, TypeFacts, decide
+from hcloud.control.session import Session
+from hcloud.control.state import Kind
+from hcloud.errors import HcloudError
+from hcloud.model.running.decision import Action, Decision
+from hcloud.model.running.event import (
+    Arrival,
+    BelowQos,
+    Clock,
+    Completion,
+    During,
+    Event,
+    Interruption,
+    Ready,
+    Sample,
+)
+from hcloud.model.running.strategy import Strategy
+from hcloud.policy.codes import LAUNCH
+from hcloud.policy.quality import complement
+from hcloud.policy.records import Ints, Table
+from hcloud.policy.rules import Rules
+from hcloud.sim.kernels import world
+from hcloud.sim.kernels.compiled import kernels
+from hcloud.sim.outcomes.measure import tails_by_task
+from hcloud.sim.run import Outcome
+from hcloud.sim.setup.shop import Shop
+from hcloud.store.journal import Entry, check_target, save_journal
+from hcloud.usecases.studies.simulation import Study, simulate_once
+
+Line = tuple[int, int, int, int, int, float, float]
+_PROBED_BEFORE = {world.ARRIVAL: During.ARRIVAL, world.FINISH: During.COMPLETION}
+
+
+def setup_of(strategy: Strategy, rules: Rules, kinds: Table[Kind], shop: Shop, pool: int) -> Setup:
+    """What a controller of that strategy is told; its clock starts with its first event."""
+    names = [t.shape.name for t in shop.types]
+    types = tuple(
+        TypeFacts(name, int(k.cores), int(k.memory), float(k.spin_up), int(k.prior))
+        for name, k in zip(names, (kinds[at] for at in range(len(kinds))), strict=True)
+    )
+    whole = strategy.mechanism("on_demand").rule != "smallest-fitting"
+    return Setup(strategy.name, strategy.digest(), rules, whole, pool, None, types)
+
+
+def journal_run(study: Study, strategy: Strategy, path: Path, pool: int | None = None) -> None:
+    """Simulate a strategy over a study once more, with its journal; with ``pool`` servers where it reserves."""
+    reserve = pool if strategy.mechanism("reserved").rule != "none" else None
+    write_journal(simulate_once(study, strategy, pool=reserve, journal=True), path)
+
+
+def write_journal(outcome: Outcome, path: Path) -> None:
+    """Write the journal of a run that was made with ``journal=True``.
+
+    Its events are fed to a fresh controller, which gives the decisions in words; raises HcloudError where these are
+    not the commands that the engine obeyed.
+    """
+    check_target(path)
+    setup = setup_of_run(outcome)
+    save_journal(setup, journal_entries(outcome, setup), path)
+
+
+def setup_of_run(outcome: Outcome) -> Setup:
+    """What the controller of a run was told; the engine's clock starts at 0."""
+    setting, control = outcome.setting, outcome.world.control
+    rules = Rules._make(getattr(control.rules, name).item() for name in Rules._fields)
+    made = setup_of(setting.strategy, rules, control.kinds, setting.shop, setting.pool)
+    return replace(made, start=0.0, beside=tuple((lot.kind, lot.servers) for lot in setting.lots[1:]))
+
+
+def journal_entries(outcome: Outcome, setup: Setup) -> Iterator[Entry]:
+    """The events of a run, each followed by what was decided because of it and what was due before it."""
+    session = Session(setup, kernels(len(outcome.tasks)))
+    obeyed: list[Told] = []
+    decided: list[Told] = []
+    for entry in Reading(outcome, setup).entries():
+        if isinstance(entry, Decision):
+            obeyed.append(told(entry))
+            continue
+        made = session.handle(entry)
+        decided += map(told, made)
+        yield entry
+        yield from made
+    if decided != obeyed:
+        at = next((mine[0] for mine, other in zip(obeyed, decided, strict=False) if mine != other), math.inf)
+        raise HcloudError(f"the journal does not repeat the run: at {at!r} the controller decides otherwise")
+
+
+Told = tuple[float, Action, str | None, int | None, str, float | None, float | None]
+
+
+def told(decision: Decision) -> Told:
+    """All of a decision but its words, which need to know what stood around it."""
+    d = decision
+    return d.at, d.action, d.job, d.instance, d.reason, d.margin, d.until
+
+
+class Reading:
+    """The lines of a run's journal as events and (without the words for what stood around them) decisions.
+
+    Instances get the numbers that a session gives them: in the order of their launches, after the reserved ones.
+    """
+
+    def __init__(self, outcome: Outcome, setup: Setup) -> None:
+        self._setup, self._tasks = setup, outcome.tasks
+        self._names, self._tails = job_names(outcome), tails_by_task(outcome).tolist()
+        fields = [outcome.of_lines(name).tolist() for name in ("code", "a", "b", "c", "d", "time", "value")]
+        self._lines: list[Line] = list(zip(*fields, strict=True))
+        self._numbers = {slot: slot for slot in range(len(setup.reserve))}
+        self._next = len(self._numbers)
+
+    def entries(self) -> Iterator[Entry]:
+        """In order, and at last the time at which the record ends."""
+        for at, line in enumerate(self._lines):
+            if line[0] >= world.COMMAND:
+                yield self._decision(line)
+            elif line[0] not in (world.CONTROL, world.EXPIRE):
+                yield self._event(at)
+        yield Clock(self._lines[-1][5] if self._lines else 0.0)
+
+    def _decision(self, line: Line) -> Decision:
+        code, job, slot, action, reason, time, margin = line
+        if code == world.COMMAND + LAUNCH:
+            self._numbers[slot], self._next = self._next, self._next + 1
+        name, number = self._names[job] if job >= 0 else None, self._numbers.get(slot)
+        order = Order(code - world.COMMAND, action, reason, margin, name, number, "")
+        return decide(self._setup, order, Facts(time, 0.0, 0.0, 0, 0, 0, 0.0, 0, False))
+
+    def _event(self, at: int) -> Event:
+        code, who, _, _, _, time, value = self._lines[at]
+        if code == world.QUALITY:
+            return self._sample(at)
+        if code == world.ARRIVAL:
+            return self._arrival(who, time)
+        if code == world.FINISH:
+            tail = self._tails[who]
+            return Completion(time, self._names[who], value, None if math.isnan(tail) else tail)
+        if code == world.CHECK:
+            return BelowQos(time, self._names[who], value)
+        return (Ready if code == world.READY else Interruption)(time, self._numbers[who])
+
+    def _arrival(self, row: int, time: float) -> Arrival:
+        t = self._tasks
+        vector = tuple(t.vector[row].tolist())
+        asked = int(t.ask[row]), int(t.memory[row])
+        submitted = float(t.submit[row])
+        before = submitted if submitted < time else None
+        restartable, coin, truth = not t.service[row], float(t.coin[row]), tuple(t.truth[row].tolist())
+        return Arrival(time, self._names[row], *asked, vector, restartable, coin, before, truth)
+
+    def _sample(self, at: int) -> Sample:
+        """A probe stands right before the arrival or the end, or right after the start, that it was made for."""
+        _, slot, high, low, _, time, _ = self._lines[at]
+        during = _PROBED_BEFORE.get(self._lines[at + 1][0], During.WATCH) if at + 1 < len(self._lines) else During.WATCH
+        if at > 0 and self._lines[at - 1][:2] == (world.READY, slot):
+            during = During.READY
+        halves = complement(high, low)
+        digits = [half // 100**place % 100 for half in halves for place in range(4, -1, -1)]
+        return Sample(time, self._numbers[slot], tuple(digits), during)
+
+
+def job_names(outcome: Outcome) -> list[str]:
+    """Jobs by the trace's own ids (by their row where it has none); pieces of one that was split are told apart."""
+    rows = outcome.tasks.job
+    names = _named_apart([outcome.tasks.name(task) for task in range(len(rows))], rows)
+    return names if len(set(names)) == len(names) else _named_apart([str(row) for row in rows.tolist()], rows)
+
+
+def _named_apart(names: list[str], rows: Ints) -> list[str]:
+    pieces = np.bincount(rows)
+    seen: dict[int, int] = {}
+    told = []
+    for name, row in zip(names, rows.tolist(), strict=True):
+        seen[row] = seen.get(row, 0) + 1
+        told.append(name if pieces[row] == 1 else f"{name}.{seen[row]}")
+    return told

@@ -1,0 +1,83 @@
+"""``hcloud simulate`` and ``hcloud compare``: strategies over one workload, once or over several seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from hcloud.control.state import INTERRUPTIBLE, RENTED
+from hcloud.model.running.strategy import Strategy
+from hcloud.readers.strategies import NAMES, load_strategy
+from hcloud.sim.outcomes.comparison import RESERVED, Compared, Comparison, Simulated, Timeline, with_front
+from hcloud.sim.outcomes.measure import Measures, batch_performance, measure, service_tails
+from hcloud.sim.run import Outcome
+from hcloud.sim.setup.scenarios import RECIPES, self_check
+from hcloud.usecases.studies.simulation import Study, simulate_once, with_seed
+
+
+def strategies_named(names: Sequence[str]) -> tuple[Strategy, ...]:
+    """The strategies of the given names or files, all five for ``all``."""
+    wanted = [n for name in names for n in (NAMES if name.lower() == "all" else name.split(","))]
+    return tuple(load_strategy(name) for name in dict.fromkeys(wanted))
+
+
+def compare(
+    study: Study,
+    strategies: Sequence[Strategy],
+    seeds: int = 1,
+    advance: Callable[[float], None] = lambda done: None,
+    pool: int | None = None,
+) -> Comparison:
+    """Every strategy at so many seeds from the study's own on: of a scenario other seeds are other jobs, too. Those
+    that reserve have ``pool`` servers, or what their own rule says."""
+    runs: list[list[Measures]] = [[] for _ in strategies]
+    firsts: list[Simulated] = []
+    chosen = tuple(range(study.seed, study.seed + seeds))
+    for at, seed in enumerate(chosen):
+        seeded = study if seed == study.seed else with_seed(study, seed)
+        for place, strategy in enumerate(strategies):
+            reserve = pool if strategy.mechanism("reserved").rule != "none" else None
+            outcome = simulate_once(seeded, strategy, pool=reserve)
+            runs[place].append(measure(outcome))
+            if at == 0:
+                firsts.append(_kept(outcome, runs[place][0]))
+            advance((at * len(strategies) + place + 1) / (seeds * len(strategies)))
+    told = zip(strategies, runs, firsts, strict=True)
+    made = [Compared(s.name, tuple(r), f, dropped=study.dropped) for s, r, f in told]
+    checks = self_check(study.scenario, study.jobs) if study.scenario in RECIPES else ()
+    name, shop = study.jobs.provenance.name, study.shop
+    large = shop.types[shop.large].shape.name
+    return Comparison(
+        name, len(study.jobs), study.cloud.name, shop, study.profiled, chosen, tuple(with_front(made)), checks,
+        study.window, tuple(dict.fromkeys(b.instance_type for b in study.beside if b.instance_type != large)),
+    )  # fmt: skip
+
+
+def _kept(outcome: Outcome, measures: Measures) -> Simulated:
+    """What is kept of a run: its figures and pictures, not its tables."""
+    return Simulated(
+        measures, _timeline(outcome), batch_performance(outcome), service_tails(outcome), outcome.tasks.left_out
+    )
+
+
+def _timeline(outcome: Outcome) -> Timeline:
+    series, types = outcome.world.series, outcome.setting.shop.types
+    rented, servers = {}, outcome.setting.servers
+    vcpus = {RESERVED: outcome.world.control.desk.pool / 1000 / servers if servers else 0.0}
+    for paid, suffix in ((RENTED, "on-demand"), (INTERRUPTIBLE, "spot")):
+        for at, rentable in enumerate(types):
+            counts = series[:, 4 + paid * len(types) + at]
+            if counts.any():
+                name = f"{rentable.shape.name} {suffix}"
+                rented[name], vcpus[name] = counts.copy(), float(rentable.shape.vcpus)
+    return Timeline(
+        series[:, 0].copy(),
+        servers,
+        rented,
+        vcpus,
+        series[:, 1].copy(),
+        series[:, 2].copy(),
+        series[:, 3].copy(),
+        np.asarray(outcome.world.heat).copy(),
+    )

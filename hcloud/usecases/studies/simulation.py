@@ -1,0 +1,245 @@
+"""What is simulated: a workload in a cloud that sells types at prices, under a strategy, with a pool sized for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+
+from hcloud.errors import EvidenceError, UsageError
+from hcloud.model.catalog import Provider
+from hcloud.model.running.cloud import CloudModel
+from hcloud.model.running.strategy import Strategy
+from hcloud.model.workload import Jobs, Window
+from hcloud.planning.forecasting.demand import demand_of
+from hcloud.planning.forecasting.dividing import settled
+from hcloud.planning.forecasting.window import demand_within, window_of
+from hcloud.policy.sizing import load_quantile, reserved_servers
+from hcloud.readers.clouds import load_cloud
+from hcloud.readers.configuration.config import Loaded
+from hcloud.sim.outcomes.comparison import MOST_REFUSED, NOTHING_DROPPED, Dropped
+from hcloud.sim.run import Outcome, run
+from hcloud.sim.setup.build import Setting, unplaceable
+from hcloud.sim.setup.fitting import Room, held_by_some, work_share
+from hcloud.sim.setup.prepare import Tasks, origin, tasks_of
+from hcloud.sim.setup.scenarios import scenario
+from hcloud.sim.setup.shop import Beside, Shop, Wanted, fitting_shop, open_shop, shop_for
+from hcloud.units import counted
+from hcloud.usecases.workloads.sources import check_regions, open_prices, open_workload
+
+PAPER = "paper"
+LARGE_VCPUS = 16
+PATTERNS = {Provider.AWS: ("m5.*",), Provider.GCP: ("n2-standard*",), Provider.AZURE: ("Dsv5",)}
+"""The families that 'hcloud decide' rents where none is named: general-purpose, every size up to the large one."""
+SHAPES = {
+    Provider.AWS: ("m5.*", "c5.*", "r5.*"),
+    Provider.GCP: ("n2-standard*", "n2-highcpu*", "n2-highmem*"),
+    Provider.AZURE: ("Dsv5", "Dlsv5", "Esv5"),
+}
+"""The families a simulation chooses one of where none is named: 4, 2 and 8 GiB per vCPU of one generation."""
+PAPER_SHAPES = ("n1-standard*", "n1-highmem*")
+"""The same in the study's own cloud, which rented the former."""
+_STEP = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user says about a simulation besides workload and market: the cloud model, the price of on-demand over
+    reserved (None: from the book), whether jobs are profiled first, and whether those that fit no type are dropped."""
+
+    cloud: str | None = None
+    price_ratio: float | None = None
+    profiled: bool = True
+    drop_unplaceable: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A workload, the cloud it runs in, what that cloud sells, and whether jobs are profiled first; ``scenario`` names
+    the generated scenario, if it is one, so that other seeds can be drawn; ``seed`` is the first. Use and dollars are
+    those of the ``window``, of all of the run where it is None; jobs that fit no type are an error unless they are to
+    be dropped. Servers of other types may be reserved ``beside`` those of the large one."""
+
+    jobs: Jobs
+    cloud: CloudModel
+    shop: Shop
+    profiled: bool
+    seed: int
+    scenario: str | None = None
+    window: Window | None = None
+    drop_unplaceable: bool = False
+    dropped: Dropped = NOTHING_DROPPED
+    beside: tuple[Beside, ...] = ()
+
+
+def open_study(loaded: Loaded, asked: Asked, today: date, progress: Callable[[float], None] | None = None) -> Study:
+    """The study that configuration and flags ask for.
+
+    With the cloud ``paper`` (the default unless a market is configured or named) the types and the price ratio are the
+    thesis'. Raises UsageError for a demand series, which has no jobs, or where nothing is left to simulate.
+    """
+    jobs = open_workload(loaded, progress)
+    if not isinstance(jobs, Jobs):
+        raise UsageError(
+            "a demand series cannot be simulated: it holds no jobs",
+            hint="give a job table (submit, duration, cores) or a scenario, for example scenario:high-variability",
+        )
+    if not len(jobs):
+        raise UsageError(f"{jobs.provenance.name}: no job to simulate")
+    section = loaded.config
+    jobs = settled(jobs, section.planning.divisible)
+    shop, cloud = _market(loaded, asked, jobs, today)
+    jobs, dropped = _held(jobs, shop, drop=asked.drop_unplaceable)
+    return Study(
+        jobs, cloud, shop, asked.profiled, section.planning.seed, section.workload.scenario, window_of(jobs),
+        asked.drop_unplaceable, dropped,
+    )  # fmt: skip
+
+
+def _held(jobs: Jobs, shop: Shop, *, drop: bool) -> tuple[Jobs, Dropped]:
+    """The jobs without those that no type of the shop holds, where these are to be dropped; else EvidenceError."""
+    held = held_by_some((t.shape for t in shop.types), jobs) | (jobs.gpus > 0)
+    lost, work = np.flatnonzero(~held), jobs.cores * jobs.duration
+    if not len(lost):
+        return jobs, NOTHING_DROPPED
+    if not drop or not held.any():
+        worst = int(lost[np.argmax(jobs.memory[lost])])
+        raise _unplaceable(jobs.name(worst), (jobs.cores[worst], jobs.memory[worst]), len(lost))
+    return jobs.at(np.flatnonzero(held)), Dropped(len(lost), float(work[lost].sum() / work.sum()))
+
+
+def _unplaceable(name: str, size: tuple[float, float], count: int) -> EvidenceError:
+    more = f", nor do {counted(count - 1, 'other job')}" if count > 1 else ""
+    return EvidenceError(
+        f"job {name} ({size[0]:g} vCPU, {size[1]:g} GiB) fits no type that may be rented{more}",
+        hint="allow larger types (--family, --vcpus), allow splitting (planning.divisible), or use --drop-unplaceable",
+    )
+
+
+def _market(loaded: Loaded, asked: Asked, jobs: Jobs, today: date) -> tuple[Shop, CloudModel]:
+    """What is sold, around the type that holds the jobs at the least dollars; in the study's own cloud its generated
+    scenarios have the type that the study reserved."""
+    named = "markets" in loaded.config.model_fields_set
+    market = loaded.config.settings().markets[0]
+    name = asked.cloud or (f"measured-{market.provider}" if named else PAPER)
+    wanted = Wanted.paper()
+    if named:
+        families, size = market.families or SHAPES[market.provider], int(market.vcpus or LARGE_VCPUS)
+        wanted = Wanted(market.provider, market.regions[0], families, size, os=market.os)
+        book, _ = open_prices(loaded, today)
+        check_regions(loaded, book)
+    else:
+        from hcloud.readers.prices.shipped.bundled import load_bundled
+
+        book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
+    if asked.price_ratio is not None:
+        wanted = replace(wanted, price_ratio=asked.price_ratio)
+    if not named and loaded.config.workload.scenario is not None:
+        return open_shop(book, wanted), load_cloud(name)
+    if not named:
+        wanted = replace(wanted, patterns=PAPER_SHAPES)
+    held = jobs.at(np.flatnonzero(jobs.gpus == 0)) if jobs.gpus.any() else jobs
+    own = named and bool(market.families)
+    shop = fitting_shop(book, wanted, held, one_shape=not own, exact=named and bool(market.vcpus))
+    return shop, load_cloud(name)
+
+
+def with_seed(study: Study, seed: int) -> Study:
+    """The same study at another seed: a scenario's jobs are drawn anew, a trace stays as it is."""
+    jobs = study.jobs if study.scenario is None else scenario(study.scenario, seed)
+    window = study.window if jobs is study.jobs or study.window is None else window_of(jobs)
+    return replace(study, jobs=jobs, seed=seed, window=window)
+
+
+def strategy_for(study: Study, strategy: Strategy) -> Strategy:
+    """The strategy with the information that the study gives it: without profiling, users' own requests."""
+    if study.profiled:
+        return strategy
+    mechanisms = tuple(replace(m, rule="requested") if m.name == "information" else m for m in strategy.mechanisms)
+    return replace(strategy, mechanisms=mechanisms)
+
+
+def pool_for(study: Study, strategy: Strategy) -> int:
+    """Servers the strategy reserves for the study's load, in vCPUs or (where that takes more servers) in memory.
+
+    The load counts in steps of a minute within the window, or from the first to the last submission where there is
+    none: what runs out after the last one is no steady load.
+    """
+    mechanism = strategy.mechanism("reserved")
+    if mechanism.rule == "none":
+        return 0
+    large = study.shop.types[study.shop.large].shape
+    window = study.window
+    demand = demand_of(study.jobs, _STEP) if window is None else demand_within(study.jobs, _STEP, window)
+    load = np.maximum(demand.cores, demand.memory * float(large.vcpus / large.memory_gib))
+    steps = len(load) if window else max(int((float(study.jobs.submit.max()) - demand.start) // _STEP), 1)
+    steady = float(np.quantile(load[:steps], load_quantile(mechanism)))
+    servers = reserved_servers(mechanism, float(load.max()), steady, profiled=study.profiled)
+    vcpus = mechanism.number("instance_vcpus") / float(large.vcpus)
+    return int(np.ceil(servers * vcpus - 1e-9))
+
+
+def setting_for(study: Study, strategy: Strategy, pool: int | None = None) -> Setting:
+    """A strategy in the study, with its own reserve unless ``pool`` states another; servers of other types that the
+    study reserves stand beside a reserve."""
+    informed = strategy_for(study, strategy)
+    servers = pool_for(study, informed) if pool is None else pool
+    beside = study.beside if servers else ()
+    shop = shop_for(study.shop, informed, beside)
+    return Setting(informed, study.cloud, shop, servers, study.seed, window=_counted(study), beside=beside)
+
+
+def _counted(study: Study) -> tuple[float, float] | None:
+    """The window in seconds of a run; None where it leaves out nothing."""
+    window = study.window
+    if window is None or (window.start <= window.first and window.end == window.last):
+        return None
+    first = origin(study.jobs)
+    return max(window.start - first, 0.0), window.end - first
+
+
+def tasks_for(study: Study, strategy: Strategy) -> Tasks:
+    """The study's jobs as the strategy is told about them."""
+    largest = Room.of(study.shop.types[study.shop.large].shape)
+    return tasks_of(study.jobs, study.cloud, strategy_for(study, strategy), largest, study.seed)
+
+
+def check_placeable(study: Study, setting: Setting, tasks: Tasks) -> None:
+    """Raise EvidenceError with the id of a job that fits no type the strategy may use, unless such jobs are dropped."""
+    if study.drop_unplaceable:
+        return
+    lost = np.flatnonzero(unplaceable(setting, tasks))
+    if not len(lost):
+        return
+    worst = int(lost[np.argmax(tasks.memory[lost])])
+    size = tasks.ask[worst] / 1000, tasks.memory[worst] / 1024
+    raise _unplaceable(tasks.name(worst), size, len(np.unique(tasks.job[lost])))
+
+
+def able_strategies(study: Study, strategies: Sequence[Strategy]) -> tuple[Strategy, ...]:
+    """The strategies that leave out hardly any of the work; raises EvidenceError with a job's id where none does."""
+    able = []
+    for strategy in strategies:
+        setting, tasks = setting_for(study, strategy, 1), tasks_for(study, strategy)
+        if work_share(tasks.need, tasks.work, unplaceable(setting, tasks)) <= MOST_REFUSED:
+            able.append(strategy)
+    if not able and strategies:
+        strict = replace(study, drop_unplaceable=False)
+        check_placeable(strict, setting_for(strict, strategies[-1], 1), tasks_for(strict, strategies[-1]))
+    return tuple(able)
+
+
+def simulate_once(
+    study: Study,
+    strategy: Strategy,
+    *,
+    pool: int | None = None,
+    journal: bool = False,
+    advance: Callable[[float], None] | None = None,
+) -> Outcome:
+    """One run of a strategy over the study; raises EvidenceError for a job that fits no type."""
+    setting, tasks = setting_for(study, strategy, pool), tasks_for(study, strategy)
+    check_placeable(study, setting, tasks)
+    return run(setting, tasks, journal=journal, advance=advance)

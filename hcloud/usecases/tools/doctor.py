@@ -1,0 +1,161 @@
+"""``hcloud doctor``: what this installation consists of, what is missing from it and what stands in its way."""
+
+from __future__ import annotations
+
+import csv
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+from hcloud import __version__
+from hcloud.errors import HcloudError
+from hcloud.installation import DISTRIBUTION, install_command
+from hcloud.readers.bundle import bundled
+from hcloud.readers.configuration.config import FILE_NAME, load_config
+from hcloud.readers.prices.shipped.manifest import MANIFEST, manifest_text
+from hcloud.readers.strategies import load_strategy, strategy_names
+from hcloud.store.prices import PriceStore
+from hcloud.units import counted, format_age
+from hcloud.usecases.extras import EXTRAS, version_of
+from hcloud.usecases.tools.checks import Check, Status, guarded
+
+FOREIGN = "hcloud"
+OLDEST_PYTHON = (3, 11)
+FOR_WHAT = {
+    "aws": "act on Amazon",
+    "gcp": "act on Google",
+    "azure": "act on Azure",
+    "fake": "rehearse against fake clouds",
+    "dask": "spread a sweep over a cluster",
+}
+_OURS = b"hcloud.__main__"
+
+
+def examine(today: date) -> tuple[Check, ...]:
+    """Every check of the installation; none of them reaches the network."""
+    return (
+        _python(),
+        _version(),
+        *(_extra(name) for name in EXTRAS),
+        _package_clash(),
+        _binary_clash(),
+        guarded("configuration", _configuration),
+        guarded("bundled prices", lambda: _bundled_prices(today)),
+        guarded("own prices", lambda: _own_prices(today)),
+        guarded("strategies", _strategies),
+    )
+
+
+def _python() -> Check:
+    message = f"{platform.python_version()} ({platform.python_implementation()}) at {sys.executable}"
+    if sys.version_info[:2] < OLDEST_PYTHON:
+        return Check("python", Status.ERROR, message, hint="hcloud needs Python 3.11 or newer")
+    return Check("python", Status.OK, message)
+
+
+def _version() -> Check:
+    here = Path(__file__).resolve().parents[2]
+    installed = version_of(DISTRIBUTION)
+    if installed is None:
+        why = f"{__version__} at {here}, not installed as a package"
+        return Check("hcloud", Status.WARNING, why, hint=install_command())
+    if installed != __version__:
+        why = f"{__version__} at {here}, but {DISTRIBUTION} {installed} is what is installed"
+        return Check("hcloud", Status.WARNING, why, hint="another copy comes first on PYTHONPATH, or install anew")
+    return Check("hcloud", Status.OK, f"{__version__} at {here}")
+
+
+def _extra(name: str) -> Check:
+    missing = [package for package in EXTRAS[name] if version_of(package) is None]
+    if missing:
+        why = f"not installed ({', '.join(missing)}); needed only to {FOR_WHAT[name]}"
+        return Check(f"[{name}]", Status.SKIPPED, why, hint=install_command(name))
+    return Check(f"[{name}]", Status.OK, ", ".join(f"{p} {version_of(p)}" for p in EXTRAS[name]))
+
+
+def _package_clash() -> Check:
+    """Hetzner's client library has the same import name: whichever was installed last overwrote files of the other."""
+    version = version_of(FOREIGN)
+    if version is None:
+        return Check("package", Status.OK, "no other package claims the import name hcloud")
+    return Check(
+        "package",
+        Status.WARNING,
+        f"Hetzner's package hcloud {version} is installed here too and has the same import name",
+        hint=f"give each its own virtual environment, then {install_command()}",
+    )
+
+
+def _binary_clash() -> Check:
+    """Which hcloud a shell would start: ours, or for example Hetzner's."""
+    found = list(_on_path("hcloud"))
+    foreign = [path for path in found if not _is_ours(path)]
+    if not found:
+        return Check("command", Status.OK, "no hcloud on PATH; 'python -m hcloud' works everywhere")
+    if foreign and found[0] in foreign:
+        return Check(
+            "command", Status.WARNING, f"{found[0]} is another hcloud and comes first on PATH", hint="call ours hyc"
+        )
+    details = tuple(f"another hcloud stands behind it: {path}" for path in foreign)
+    return Check("command", Status.OK, f"{found[0]} is this hcloud", details)
+
+
+def _on_path(command: str) -> Iterator[Path]:
+    for directory in os.environ.get("PATH", "").split(os.pathsep):
+        path = Path(directory or ".") / command
+        if path.is_file() and os.access(path, os.X_OK):
+            yield path
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a command starts this package: installers write a few lines that import it."""
+    try:
+        with path.open("rb") as file:
+            return _OURS in file.read(4096)
+    except OSError:
+        return False
+
+
+def _configuration() -> Check:
+    loaded = load_config()
+    if not loaded.files:
+        return Check(
+            "configuration", Status.OK, f"none ({FILE_NAME} here is optional)", hint="'hcloud init' writes one"
+        )
+    return Check("configuration", Status.OK, ", ".join(map(str, loaded.files)))
+
+
+def _bundled_prices(today: date) -> Check:
+    root = bundled("pricing")
+    stated = (root / MANIFEST).read_text(encoding="utf-8")
+    rows = list(csv.DictReader(stated.splitlines()))
+    days = sorted(day for row in rows for day in row["date"].split(".."))
+    newest, oldest = (date.fromisoformat(days[index]) for index in (-1, 0))
+    ages = f"newest {format_age((today - newest).days)}, oldest {format_age((today - oldest).days)}"
+    message = f"{counted(len(rows), 'table')} at {root}, {ages}"
+    if stated.replace("\r\n", "\n") != manifest_text(root):
+        why = "a table is not what the manifest says"
+        return Check("bundled prices", Status.WARNING, message, (why,), "'hcloud pricing verify' says which")
+    return Check("bundled prices", Status.OK, message)
+
+
+def _own_prices(today: date) -> Check:
+    store = PriceStore.open()
+    book = store.load()
+    if book is None:
+        return Check("own prices", Status.OK, f"none yet; they will be kept at {store.directory}")
+    days = [(today - offer.origin.day).days for offer in book.offers.values()]
+    ages = f", newest {format_age(min(days))}, oldest {format_age(max(days))}" if days else ""
+    return Check("own prices", Status.OK, f"{counted(len(book.offers), 'offer')} at {store.directory}{ages}")
+
+
+def _strategies() -> Check:
+    names = strategy_names()
+    for name in names:
+        load_strategy(name)
+    if not names:
+        raise HcloudError("no strategy files came with this installation", hint=install_command())
+    return Check("strategies", Status.OK, f"{', '.join(names)} at {bundled('policies')}")

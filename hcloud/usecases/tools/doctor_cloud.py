@@ -1,0 +1,140 @@
+"""``hcloud doctor --cloud``: whether a cloud can be worked with, and what each missing thing keeps from working."""
+
+from __future__ import annotations
+
+import email.utils
+import http.client
+from collections.abc import Callable, Iterator
+from datetime import date
+from urllib.parse import urlsplit
+
+from hcloud.errors import CloudError, CredentialsError, HcloudError
+from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.holdings.live import Quota, Scope
+from hcloud.usecases.live.ground import FAKE, LiveGround
+from hcloud.usecases.tools.checks import Check, Status
+
+PATIENCE_SECONDS = 3.0  # ours
+MOST_SKEW_SECONDS = 60.0  # ours; signatures are refused from five minutes on
+OLDEST_PRICE_DAYS = 30  # conventions: for apply and commit
+ENDPOINTS = {"aws": "https://sts.amazonaws.com", "gcp": "https://compute.googleapis.com"}
+USUAL = "https://management.azure.com"
+NEEDED = ("credentials", "machines")
+"""Without these nothing on a cloud works, for whatever reason they cannot be had."""
+
+
+def examine_cloud(ground: LiveGround) -> Iterator[Check]:
+    """Checks that only read; where the credentials do not hold, nothing after them is asked."""
+    try:
+        scope = ground.cloud.scope()
+    except HcloudError as error:
+        yield _failed("credentials", error, "plan --cloud, apply, commit and everything else on this cloud")
+        yield _clock(ground)
+        return
+    yield Check("credentials", Status.OK, str(scope))
+    yield _account(ground, scope)
+    yield _clock(ground)
+    yield _asked("machines", lambda: _machines(ground), "plan --cloud and apply: what cannot be seen is not made")
+    yield _asked("commitments", lambda: _commitments(ground), "using up what is held before more is bought")
+    yield from _quotas(ground)
+    yield _prices(ground)
+
+
+def _account(ground: LiveGround, scope: Scope) -> Check:
+    wanted = ground.loaded.config.live.account
+    if wanted is None:
+        return Check(
+            "account", Status.OK, "any: live.account would refuse others", hint=f"live.account: {scope.account}"
+        )
+    if wanted != scope.account:
+        return Check("account", Status.ERROR, f"live.account is {wanted}, these credentials belong to {scope.account}")
+    return Check("account", Status.OK, f"{scope.account}, as live.account says")
+
+
+def _asked(name: str, ask: Callable[[], str], without: str) -> Check:
+    try:
+        return Check(name, Status.OK, ask())
+    except HcloudError as error:
+        return _failed(name, error, without)
+
+
+def _failed(name: str, error: HcloudError, without: str) -> Check:
+    status = Status.ERROR if isinstance(error, CredentialsError) or name in NEEDED else Status.WARNING
+    code = error.call.code if isinstance(error, CloudError) else ""
+    hint = error.hint or ("hcloud iam print shows the permissions" if code else "")
+    return Check(name, status, str(error), (f"without it not working: {without}",), hint)
+
+
+def _machines(ground: LiveGround) -> str:
+    seen = [m for m in ground.cloud.machines("") if m.state.is_live]
+    return f"{len(seen)} with a tag of ours can be seen"
+
+
+def _commitments(ground: LiveGround) -> str:
+    held = [c for c in ground.cloud.commitments() if c.state in ("active", "pending", "queued")]
+    return f"{len(held)} held"
+
+
+def _quotas(ground: LiveGround) -> Iterator[Check]:
+    types = sorted({section.instance_type for section in ground.loaded.config.fleet})
+    seen: dict[str, Quota] = {}
+    for name in types:
+        try:
+            seen |= {quota.name: quota for quota in ground.cloud.quotas(name)}
+        except HcloudError as error:
+            yield _failed("quotas", error, "saying before an apply that a limit will stop it")
+            return
+    for quota in seen.values():
+        limit = "no limit" if quota.limit is None else f"{quota.limit}"
+        full = quota.limit is not None and quota.used >= quota.limit
+        yield Check("quotas", Status.WARNING if full else Status.OK, f"{quota.name}: {quota.used} of {limit} in use")
+    if not types:
+        yield Check("quotas", Status.SKIPPED, "no fleet is configured whose types could be looked up")
+
+
+def _prices(ground: LiveGround) -> Check:
+    if ground.is_local:
+        return Check("prices", Status.SKIPPED, "this machine costs nothing more")
+    place = ground.place
+    offers = [
+        o
+        for o in ground.book.select(Provider(place.provider), PurchaseOption.ON_DEMAND)
+        if o.key.region == place.region
+    ]
+    if not offers:
+        why = f"none on demand in {place.region}"
+        return Check("prices", Status.ERROR, why, ("without them not working: apply",), "hcloud pricing import")
+    oldest: date = min(o.origin.day for o in offers)
+    age = (ground.today - oldest).days
+    status = Status.WARNING if age > OLDEST_PRICE_DAYS else Status.OK
+    hint = "hcloud pricing refresh" if status is Status.WARNING else ""
+    return Check("prices", status, f"{len(offers)} in {place.region}, the oldest {age} days old", hint=hint)
+
+
+def _clock(ground: LiveGround) -> Check:
+    if ground.selection.startswith(FAKE) or ground.is_local:
+        return Check("clock", Status.SKIPPED, "there is no other clock to agree with")
+    url = ground.loaded.config.live.endpoint or ENDPOINTS.get(ground.place.provider, USUAL)
+    told = _time_at(url)
+    if told is None:
+        return Check("clock", Status.WARNING, f"{url} tells no time, so how far the clock is off is not known")
+    off = ground.clock.now() - told
+    if abs(off) > MOST_SKEW_SECONDS:
+        why = f"{abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} {url}: requests may be refused as forged"
+        return Check("clock", Status.ERROR, why, hint="set the clock, for example with chrony")
+    return Check("clock", Status.OK, f"within {MOST_SKEW_SECONDS:.0f} s of {url}")
+
+
+def _time_at(url: str) -> float | None:
+    """The time that an endpoint's answer bears, whatever it answers; None where it does not answer."""
+    parts = urlsplit(url)
+    kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+    connection = kind(parts.netloc, timeout=PATIENCE_SECONDS)
+    try:
+        connection.request("HEAD", "/")
+        told = connection.getresponse().getheader("date")
+        return email.utils.parsedate_to_datetime(told).timestamp() if told else None
+    except (OSError, http.client.HTTPException, ValueError):
+        return None
+    finally:
+        connection.close()

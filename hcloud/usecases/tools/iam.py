@@ -1,0 +1,163 @@
+"""``hcloud iam print``: the least permissions for one plan, in the form that its cloud takes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from hcloud.errors import UsageError, did_you_mean
+from hcloud.model.holdings.change import ChangeSet
+from hcloud.model.holdings.live import TAG_LINEAGE, LaunchTemplate, Scope
+from hcloud.readers.configuration.config import Loaded
+from hcloud.readers.permissions import PURPOSES, Permission, Purpose, load_permissions
+from hcloud.usecases.live.connect import CloudSettings, settled_fields, template_without_sdk
+from hcloud.usecases.live.ground import place_of
+
+WITH_POLICIES = ("aws", "gcp", "azure")
+ROLE = "hcloud"
+IMAGE_PARAMETER = "image_parameter"
+"""The setting ``image`` where it names a parameter of AWS, as the permissions call it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The permissions for some purposes in one account, and whose machines may be ended (the state's lineage);
+    ``parameter`` is the parameter that names the image, on AWS."""
+
+    scope: Scope
+    lineage: str
+    purposes: tuple[Purpose, ...]
+    permissions: tuple[Permission, ...]
+    parameter: str = ""
+
+
+def purposes_of(changes: ChangeSet) -> tuple[Purpose, ...]:
+    """What carrying out a plan takes: always reading, launching and ending only where the plan does."""
+    needed: list[Purpose] = ["read"]
+    if changes.coming:
+        needed.append("launch")
+    if changes.going or changes.coming:  # what comes without its tags is ended at once
+        needed.append("terminate")
+    return tuple(needed)
+
+
+def settings_made(loaded: Loaded, cloud: str) -> Mapping[str, object]:
+    """What of ``live.settings`` is made for a cloud, nothing where the configuration is of another one; InputError for
+    what its provider does not take."""
+    live = loaded.config.live
+    if not live.settings or cloud not in WITH_POLICIES or (live.cloud in WITH_POLICIES and live.cloud != cloud):
+        return {}
+    settled_fields(cloud, live.settings, region=place_of(loaded, cloud).region, endpoint=live.endpoint or "")
+    return _made(live.settings)
+
+
+def settings_planned(template: LaunchTemplate, scope: Scope) -> Mapping[str, object]:
+    """What of ``live.settings`` was made when a plan was: the images are one of them unless they are the usual ones."""
+    if scope.cloud not in WITH_POLICIES:
+        return {}
+    types = [name for image in template.images for name in image.instance_types]
+    usual = template_without_sdk(CloudSettings(scope.cloud, scope.region, scope.account), types)
+    images = {image.name for image in template.images}
+    named = {"image": min(images)} if images and images != {i.name for i in usual.images} else {}
+    return _made({**template.settings, **named})
+
+
+def _made(settings: Mapping[str, object]) -> Mapping[str, object]:
+    from hcloud.providers.aws.translate import image_parameter
+
+    found = {name: value for name, value in settings.items() if value}
+    parameter = image_parameter(str(found.get("image", "")))
+    return {**found, IMAGE_PARAMETER: parameter} if parameter else found
+
+
+def granted(
+    scope: Scope, lineage: str, purposes: Collection[str], settings: Mapping[str, object] | None = None
+) -> Granted:
+    """The permissions of a cloud for some purposes, with these of ``live.settings`` made.
+
+    UsageError for a purpose there is not, or a cloud without any.
+    """
+    unknown = sorted(set(purposes) - set(PURPOSES))
+    if unknown:
+        raise UsageError(
+            f"there is no purpose {unknown[0]!r}{did_you_mean(unknown[0], PURPOSES)}",
+            hint=f"purposes: {', '.join(PURPOSES)}",
+        )
+    if scope.cloud not in WITH_POLICIES:
+        raise UsageError(f"{scope.cloud} has no permissions to grant", hint=f"clouds: {', '.join(WITH_POLICIES)}")
+    chosen = tuple(p for p in PURPOSES if p in purposes)
+    table = load_permissions(scope.cloud).permissions
+    made = settings or {}
+    found = tuple(p for p in table if p.is_needed(chosen, made))
+    return Granted(scope, lineage, chosen, found, _parameter(scope, str(made.get(IMAGE_PARAMETER, ""))))
+
+
+def _parameter(scope: Scope, name: str) -> str:
+    """The ARN of a parameter that is named as EC2 takes it: a name, with a version or label, or an ARN."""
+    if not name or name.startswith("arn:"):
+        return name
+    owner = "" if name.startswith("/aws/") else scope.account  # Amazon's public ones are of no account
+    return f"arn:aws:ssm:{scope.region}:{owner}:parameter/{name.partition(':')[0].lstrip('/')}"
+
+
+def policy_document(grant: Granted) -> Mapping[str, object]:
+    """An IAM policy (AWS), a custom role (Google) or a role definition (Azure), ready to be given to the cloud."""
+    if grant.scope.cloud == "aws":
+        return {"Version": "2012-10-17", "Statement": [_statement(p, grant) for p in grant.permissions]}
+    names = [p.name for p in grant.permissions]
+    why = f"what hcloud needs to {', '.join(grant.purposes)}"
+    if grant.scope.cloud == "gcp":
+        return {"title": ROLE, "description": why, "stage": "GA", "includedPermissions": names}
+    return {
+        "Name": ROLE,
+        "IsCustom": True,
+        "Description": why,
+        "Actions": names,
+        "NotActions": [],
+        "AssignableScopes": [f"/subscriptions/{grant.scope.account}"],
+    }
+
+
+def _statement(permission: Permission, grant: Granted) -> dict[str, object]:
+    words = "".join(c for c in permission.name.title() if c.isalnum())
+    words += "Profile" if permission.purposes == ("profile",) else ""  # ids of statements have to differ
+    scope = grant.scope
+    where = permission.where.replace("{account}", scope.account).replace("{parameter}", grant.parameter)
+    resource = f"arn:aws:ec2:{scope.region}:*:*" if where == "{region}" else where
+    statement: dict[str, object] = {"Sid": words, "Effect": "Allow", "Action": permission.name, "Resource": resource}
+    conditions: dict[str, str] = dict(permission.when)
+    if permission.tagged:
+        conditions[f"ec2:ResourceTag/{TAG_LINEAGE}"] = grant.lineage
+    if not conditions:
+        return statement
+    how = "StringLike" if grant.lineage == "*" and permission.tagged else "StringEquals"  # only the first knows a *
+    return {**statement, "Condition": {how: conditions}}
+
+
+def limits(grant: Granted) -> tuple[str, ...]:
+    """What to narrow by hand: how far the permission to end machines reaches, which differs between the clouds, and
+    what the settings brought; empty where neither is granted."""
+    brought = tuple(f"{p.name}: {p.why}" for p in grant.permissions if p.given)
+    return (*_endings(grant), *brought) if "terminate" in grant.purposes else brought
+
+
+def _endings(grant: Granted) -> tuple[str, ...]:
+    if grant.scope.cloud == "aws":
+        whose = "this state's machines" if grant.lineage != "*" else "machines of any state of hcloud"
+        return (
+            f"ends only {whose}, by the tag {TAG_LINEAGE}; a machine whose tags EC2 dropped is told, and ended by hand",
+        )
+    if grant.scope.cloud == "gcp":
+        return (
+            "a custom role knows no labels: it ends every instance of the project; to limit it, bind it on condition "
+            "resource.name.extract('/instances/{name}').startsWith('hc-')",
+        )
+    return (
+        "a role definition knows no tags: it ends every machine in its scope; to limit it, put the resource group of "
+        "live.settings in place of the subscription under AssignableScopes, and nothing else into that group",
+    )
+
+
+def reasons(grant: Granted) -> Sequence[tuple[str, str]]:
+    """Each permission with why it is needed."""
+    return [(p.name, p.why) for p in grant.permissions]

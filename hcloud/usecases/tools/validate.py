@@ -1,0 +1,201 @@
+"""``hcloud validate``: the configuration and everything it names, every check made whatever the others found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from datetime import datetime
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import HcloudError, InputError, UsageError
+from hcloud.model.catalog import Offer, OfferKey
+from hcloud.model.workload import Jobs, Workload
+from hcloud.planning.fleets.candidates import find_candidates
+from hcloud.planning.settings import Market
+from hcloud.readers.configuration.config import Config, Loaded, load_config
+from hcloud.units import counted, format_age, format_duration, format_span
+from hcloud.usecases.tools.checks import Check, Status, from_error, guarded
+from hcloud.usecases.tools.validate_live import live_checks
+from hcloud.usecases.workloads.sources import open_prices, open_workload
+
+DAY = 86_400
+LATER = ("workload", "prices", "overlay", "profiles", "operation")
+SHOWN = 10
+
+Progress = Callable[[float], None]
+
+
+def validate(file: Path | None, now: datetime, progress: Progress | None = None) -> tuple[Check, ...]:
+    """Check a configuration, the workload, prices and overlay it names; raises UsageError where there is none."""
+    try:
+        loaded = load_config(file)
+    except (InputError, OSError, UnicodeDecodeError) as error:
+        skipped = (Check(name, Status.SKIPPED, "the configuration cannot be read") for name in LATER)
+        return (from_error("configuration", error), *skipped)
+    if not loaded.files:
+        raise UsageError("there is no hcloud.yaml here", hint="write one with 'hcloud init', or name a file")
+    workload = guarded("workload", lambda: _workload(loaded, progress))
+    live = live_checks(loaded, now.date())
+    later = (guarded("profiles", lambda: _profiles(loaded)), guarded("operation", lambda: _operation(loaded)))
+    return (_configuration(loaded), workload, *_prices(loaded, now), *live, *later)
+
+
+def _configuration(loaded: Loaded) -> Check:
+    given = loaded.config.model_dump(exclude_unset=True)
+    keys = sum(len(v) if isinstance(v, dict) else 1 for v in given.values())
+    return Check(
+        "configuration", Status.OK, f"{', '.join(map(str, loaded.files))}: {counted(keys, 'key')} set, all known"
+    )
+
+
+def _workload(loaded: Loaded, progress: Progress | None) -> Check:
+    section = loaded.config.workload
+    if section.path is None and section.scenario is None:
+        return Check("workload", Status.SKIPPED, "none is named", hint="name it here or give it to 'hcloud plan'")
+    workload = open_workload(loaded, progress)
+    origin = workload.provenance
+    details = [f"{counted(count, 'row')} repaired: {why}" for why, count in sorted(origin.repaired.items())]
+    details += [f"{counted(count, 'row')} left out: {why}" for why, count in sorted(origin.left_out.items())]
+    status = Status.WARNING if details else Status.OK
+    details += [f"modelled: {m.column}, {m.rule} (workload.options.{m.key})" for m in origin.modelled]
+    message = f"{origin.name}: {counted(origin.rows, 'row')} of {origin.format}, {_extent(workload)}"
+    return Check("workload", status, message, tuple(details))
+
+
+def _extent(workload: Workload) -> str:
+    if isinstance(workload, Jobs):
+        last = float((workload.submit + workload.duration).max())
+        return f"{counted(len(workload), 'job')} over {format_span(last - float(workload.submit[0]))}"
+    step = format_duration(workload.step_seconds)
+    return f"{counted(len(workload), 'step')} of {step}, {float(workload.cores.mean()):,.0f} vCPU on average"
+
+
+def _prices(loaded: Loaded, now: datetime) -> Iterator[Check]:
+    """A check of each market, of what is owned and of the overlay; the book is read once without the overlay."""
+    plain = replace(loaded, config=_without_overlay(loaded))
+    books: list[PriceBook] = []
+
+    def read() -> Check:
+        book = open_prices(plain, now.date())[0]
+        books.append(book)
+        quarantined = [f"quarantined: {q.row}: {q.reason}" for q in book.quarantine]
+        shown = (*quarantined[:SHOWN], *([f"... and {len(quarantined) - SHOWN} more"] if quarantined[SHOWN:] else []))
+        status = Status.WARNING if quarantined else Status.OK
+        offers = f"{counted(len(book.offers), 'offer')} of the book {loaded.config.prices.book}"
+        message = f"{offers}, {len(quarantined)} quarantined"
+        return Check("prices", status, message, shown)
+
+    yield guarded("prices", read)
+    for book in books:
+        for market in loaded.config.settings().markets:
+            yield guarded("market", lambda m=market, b=book: _market(m, b, loaded, now))  # type: ignore[misc]
+        if loaded.config.owned:
+            yield _owned(loaded, book, now)
+    yield guarded("overlay", lambda: _overlay(loaded, now))
+
+
+def _operation(loaded: Loaded) -> Check:
+    """Whether the strategies and the cloud that are named are there, and can be read."""
+    from hcloud.readers.clouds import load_cloud
+    from hcloud.usecases.deciding.operate import AUTO
+    from hcloud.usecases.studies.simulate import strategies_named
+
+    section = loaded.config.operation
+    names = [s.name for s in strategies_named([section.strategy])] if section.strategy not in (None, AUTO) else []
+    cloud = load_cloud(section.cloud).name if section.cloud else "the market's own"
+    if section.strategy is None:
+        return Check("operation", Status.OK, "no strategy is named, so nothing is simulated")
+    return Check("operation", Status.OK, f"{', '.join(names) or 'every strategy'} in the cloud {cloud}")
+
+
+def _profiles(loaded: Loaded) -> Check:
+    from hcloud.readers.applications.profiles import load_corpus
+
+    folder = loaded.config.profiles.folder
+    if folder is None:
+        return Check("profiles", Status.OK, "none are named, so jobs get what they ask for")
+    return Check("profiles", Status.OK, f"{folder}: {counted(len(load_corpus(loaded.resolve(folder))), 'profile')}")
+
+
+def _without_overlay(loaded: Loaded) -> Config:
+    prices = loaded.config.prices.model_copy(update={"overlay": None})
+    return loaded.config.model_copy(update={"prices": prices})
+
+
+def _market(market: Market, book: PriceBook, loaded: Loaded, now: datetime) -> Check:
+    candidates, _ = find_candidates(
+        book, market, loaded.config.settings().outlook.horizon_hours
+    )  # with vcpus "auto" it checks the names only
+    where = f"{market.provider} {', '.join(market.regions)}"
+    if market.vcpus and not candidates:
+        raise UsageError(
+            f"{where}: no instance type of {market.vcpus} vCPUs is allowed",
+            hint="loosen vcpus, families or architectures of this market",
+        )
+    offers = list(_allowed_offers(market, book))
+    if not offers:
+        raise UsageError(f"{where}: the price book has no offer that this market allows")
+    days = [(now.date() - o.origin.day).days for o in offers]
+    limit, warn = loaded.config.prices.max_age, loaded.config.prices.warn_age
+    message = (
+        f"{where}: {counted(len(offers), 'offer')}, the newest price {format_age(min(days))}, the oldest {max(days)}"
+    )
+    if limit is not None and min(days) * DAY > limit:
+        return Check("market", Status.ERROR, message, hint=f"all are older than prices.max_age allows: {_REFRESH}")
+    ages = [("warn_age", warn)] + ([("max_age", limit)] if limit is not None else [])
+    older = [(key, age, sum(d * DAY > age for d in days)) for key, age in ages]
+    details = tuple(f"{n:,} of them older than {format_duration(a)} (prices.{k})" for k, a, n in older if n)
+    return Check("market", Status.WARNING if details else Status.OK, message, details, _REFRESH if details else "")
+
+
+_REFRESH = "'hcloud pricing refresh' or 'hcloud pricing import' brings newer prices"
+
+
+def _allowed_offers(market: Market, book: PriceBook) -> Iterable[Offer]:
+    for key, offer in book.offers.items():
+        if (key.provider, key.os, key.tenancy) != (market.provider, market.os, market.tenancy):
+            continue
+        shape = book.types.get((key.provider, key.instance_type))
+        if key.region not in market.regions or shape is None or shape.arch not in market.architectures:
+            continue
+        named = not market.families or any(fnmatchcase(shape.family, f) for f in market.families)
+        fits = not market.vcpus or shape.vcpus == market.vcpus
+        if named and fits and _buyable(key, market):
+            yield offer
+
+
+def _buyable(key: OfferKey, market: Market) -> bool:
+    if not key.option.is_commitment:
+        return True
+    wanted = not market.options or key.option in market.options
+    return wanted and key.term_years in market.terms and key.payment in market.payments
+
+
+def _owned(loaded: Loaded, book: PriceBook, now: datetime) -> Check:
+    problems, expired = [], 0
+    for index, section in enumerate(loaded.config.owned):
+        where = f"owned.{index}"
+        if (section.count is None) == (section.dollars_per_hour is None):
+            problems.append(f"{where}: give either count or dollars_per_hour")
+        try:
+            book.offer(section.key)
+        except HcloudError as error:
+            problems.append(f"{where}: {error}")
+        expired += section.expires <= now.date()
+    message = f"{counted(len(loaded.config.owned), 'commitment')}, {expired} expired"
+    if problems:
+        return Check("owned", Status.ERROR, message, tuple(problems))
+    return Check("owned", Status.WARNING if expired else Status.OK, message)
+
+
+def _overlay(loaded: Loaded, now: datetime) -> Check:
+    path = loaded.config.prices.overlay
+    if path is None:
+        return Check("overlay", Status.OK, "no negotiated prices are named")
+    from hcloud.readers.prices.overlay import read_overlay
+
+    rules = read_overlay(loaded.resolve(path))
+    idle = open_prices(loaded, now.date())[1]
+    return Check("overlay", Status.WARNING if idle else Status.OK, f"{path}: {counted(len(rules), 'rule')}", idle)

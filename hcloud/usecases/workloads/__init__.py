@@ -1,0 +1,1 @@
+"""Workloads: where they come from, summed up, checked and converted."""

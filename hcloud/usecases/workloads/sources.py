@@ -1,0 +1,215 @@
+"""Where a verb's workload and prices come from: files, generated scenarios, the bundled tables and the user's book."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from hcloud.catalog.book import PriceBook
+from hcloud.errors import InputError, UsageError
+from hcloud.model.catalog import Provider
+from hcloud.model.workload import Workload
+from hcloud.readers.configuration.config import Loaded, parse_config
+
+SHOWN_REGIONS = 8
+SCENARIO_PREFIX = "scenario:"
+
+
+def open_workload(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Workload:
+    """The workload the configuration names, its jobs fitted to their applications' profiles where it names these;
+    ``progress`` hears the share read so far. Raises UsageError where the configuration names none or two."""
+    workload = within(_read_workload(loaded, progress), loaded.config.workload.window)
+    if loaded.config.profiles.folder is None:
+        return workload
+    from hcloud.usecases.workloads.profiled import with_profiles
+
+    return with_profiles(loaded, workload)
+
+
+def within(workload: Workload, window: str | None) -> Workload:
+    """The workload in the window that is asked for; UsageError where it has nothing there."""
+    if window is None:
+        return workload
+    from hcloud.planning.forecasting.window import restricted, window_of
+    from hcloud.readers.configuration.window import check_clock, parse_window
+
+    asked = parse_window(window)
+    check_clock(asked, window_of(workload).first)
+    return restricted(workload, asked)
+
+
+def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> Workload:
+    section = loaded.config.workload
+    if (section.path is None) == (section.scenario is None):
+        raise UsageError(
+            "no workload is named" if section.path is None else "workload: give path or scenario, not both",
+            hint="hcloud plan TRACE.csv, or workload.path in hcloud.yaml, or 'hcloud plan scenario:high-variability'",
+        )
+    if section.scenario is not None:
+        from hcloud.sim.setup.scenarios import scenario
+
+        return scenario(section.scenario, loaded.config.planning.seed)
+    from hcloud.readers.workloads import read_workload
+    from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+
+    options = with_keys(WorkloadOptions(), {k: str(v) for k, v in section.options.items()})
+    return read_workload(loaded.resolve(section.path or Path()), section.format, options, progress)
+
+
+def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]]:
+    """The prices of the configured markets (and of what is owned), and what should be said about them."""
+    from hcloud.readers.prices.shipped.bundled import load_bundled
+    from hcloud.store.prices import Choice, PriceStore
+
+    section, markets = loaded.config.prices, loaded.config.settings().markets
+    owned = loaded.config.owned
+    choice = Choice(
+        providers={m.provider for m in markets} | {o.provider for o in owned},
+        regions={r for m in markets for r in m.regions} | {o.region for o in owned},
+    )
+    systems = {m.os for m in markets} | {o.os for o in owned}
+    book = load_bundled(providers=choice.providers, regions=choice.regions, systems=systems)
+    if section.book == "user":
+        mine = PriceStore.open().load(choice)
+        book = book if mine is None else book.merged(mine)
+    if section.overlay is None:
+        return book, ()
+    from hcloud.catalog.overlay import apply_overlay, idle_rules
+    from hcloud.readers.prices.overlay import read_overlay
+
+    rules = read_overlay(loaded.resolve(section.overlay))
+    return apply_overlay(book, rules, today), tuple(str(w) for w in idle_rules(book, rules, today))
+
+
+def check_regions(loaded: Loaded, book: PriceBook) -> None:
+    """UsageError for a region without prices, with those that have some and the one that may be meant."""
+    priced = {(key.provider, key.region) for key in book.offers}
+    for market in loaded.config.settings().markets:
+        for region in market.regions:
+            if (market.provider, region) not in priced:
+                known = sorted({k.region for k in _whole_book(loaded, market.provider).offers})
+                close = get_close_matches(region, known, n=1)
+                raise UsageError(
+                    f"{market.provider}: the price book has no prices for region {region!r}"
+                    + (f"; did you mean {close[0]}?" if close else ""),
+                    hint=f"it knows {', '.join(known[:SHOWN_REGIONS])}; 'hcloud pricing import' brings more",
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """Command-line flags that override the configuration; None and empty leave it as it is."""
+
+    workload: str | None = None
+    format: str | None = None
+    options: tuple[str, ...] = ()
+    window: str | None = None
+    providers: tuple[Provider, ...] = ()
+    regions: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()
+    vcpus: int | None = None
+    divisible: str | None = None
+    horizon: str | None = None
+    regret_quantile: float | None = None
+    seed: int | None = None
+    max_price_age: str | None = None
+    operation: Mapping[str, str | float] = field(default_factory=dict)
+    profiles: Path | None = None
+
+
+def with_flags(loaded: Loaded, flags: Flags) -> Loaded:
+    """The configuration with the flags on top; raises UsageError where a flag's value is not allowed."""
+    document = loaded.config.model_dump(mode="json", exclude_unset=True)
+    _workload_flags(document.setdefault("workload", {}), flags)
+    wanted = {
+        "horizon": flags.horizon,
+        "seed": flags.seed,
+        "regret_quantile": flags.regret_quantile,
+        "divisible": flags.divisible,
+    }
+    document.setdefault("planning", {}).update({k: v for k, v in wanted.items() if v is not None})
+    if flags.profiles is not None:
+        document.setdefault("profiles", {})["folder"] = str(flags.profiles.absolute())
+    if flags.operation:
+        document.setdefault("operation", {}).update(flags.operation)
+    if flags.max_price_age is not None:
+        document.setdefault("prices", {})["max_age"] = flags.max_price_age
+    if "markets" in document or flags.providers or flags.regions or flags.families or flags.vcpus is not None:
+        document["markets"] = _markets(loaded, flags)
+    try:
+        return replace(loaded, config=parse_config(document, "command line"))
+    except InputError as error:
+        raise UsageError(str(error)) from None
+
+
+def _workload_flags(section: dict[str, object], flags: Flags) -> None:
+    if flags.workload is not None:
+        section.pop("path", None)
+        section.pop("scenario", None)
+        if flags.workload.startswith(SCENARIO_PREFIX):
+            section["scenario"] = flags.workload.removeprefix(SCENARIO_PREFIX)
+        else:
+            section["path"] = str(Path(flags.workload).absolute())
+    if flags.format is not None:
+        section["format"] = flags.format
+    if flags.window is not None:
+        section["window"] = flags.window
+    for option in flags.options:
+        key, equals, value = option.partition("=")
+        if not equals:
+            raise UsageError(f"--set {option}: write KEY=VALUE")
+        options = section.setdefault("options", {})
+        if isinstance(options, dict):
+            options[key] = value
+
+
+def _markets(loaded: Loaded, flags: Flags) -> list[dict[str, object]]:
+    """The markets of the named providers (new ones with defaults), narrowed by region, family and size."""
+    given = [m.model_dump(mode="json", exclude_unset=True) | {"provider": m.provider} for m in loaded.config.markets]
+    if flags.providers:
+        named = [[m for m in given if m["provider"] == p] or [{"provider": p}] for p in flags.providers]
+        given = [market for markets in named for market in markets]
+    size = {} if flags.vcpus is None else {"vcpus": flags.vcpus}
+    providers = {Provider(str(m["provider"])) for m in given}
+    places = _places(loaded, flags, providers)
+    return [{**market, **size, **places[Provider(str(market["provider"]))]} for market in given]
+
+
+def _places(loaded: Loaded, flags: Flags, providers: Collection[Provider]) -> dict[Provider, dict[str, object]]:
+    """The regions and families of the flags by provider: of several providers each takes those it has prices for, and
+    one that nobody knows goes to all, to be refused there."""
+    regions, families = {p: set(flags.regions) for p in providers}, {p: set(flags.families) for p in providers}
+    if len(providers) > 1 and (flags.regions or flags.families):
+        books = {p: _whole_book(loaded, p) for p in providers}
+        known = {p: {k.region for k in book.offers} for p, book in books.items()}
+        series = {p: {t.family for t in book.types.values()} for p, book in books.items()}
+        everywhere = set().union(*known.values())
+        regions = {p: {r for r in flags.regions if r in known[p] or r not in everywhere} for p in providers}
+        families = {p: {f for f in flags.families if _match(f, series[p])} for p in providers}
+        nobodys = {f for f in flags.families if not any(f in mine for mine in families.values())}
+        families = {p: mine | nobodys for p, mine in families.items()}
+    ordered = {
+        p: {"regions": _in(flags.regions, regions[p]), "families": _in(flags.families, families[p])} for p in providers
+    }
+    return {p: {k: v for k, v in wanted.items() if v} for p, wanted in ordered.items()}
+
+
+def _match(pattern: str, names: Collection[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for name in names)
+
+
+def _in(given: tuple[str, ...], kept: Collection[str]) -> tuple[str, ...]:
+    return tuple(name for name in given if name in kept)
+
+
+def _whole_book(loaded: Loaded, provider: Provider) -> PriceBook:
+    from hcloud.readers.prices.shipped.bundled import load_bundled
+    from hcloud.store.prices import Choice, PriceStore
+
+    book = load_bundled(providers={provider})
+    mine = PriceStore.open().load(Choice(providers={provider})) if loaded.config.prices.book == "user" else None
+    return book if mine is None else book.merged(mine)

@@ -1,0 +1,254 @@
+"""``hcloud workload``: open a trace or a scenario, sum it up, check files, and write our own schema."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hcloud.errors import InputError, UsageError, writing
+from hcloud.model.workload import DATES_FROM, Demand, Jobs, Kind, Provenance, Window, Workload
+from hcloud.planning.forecasting.demand import demand_of, peak_cores
+from hcloud.planning.forecasting.forecast import choose_step
+from hcloud.planning.forecasting.window import demand_within, window_of
+from hcloud.planning.settings import Outlook
+from hcloud.store.files.looked_at import check_place
+from hcloud.units import SECONDS_PER_HOUR
+from hcloud.usecases.workloads.sources import SCENARIO_PREFIX, within
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DAY = 86_400
+_MOST_STEPS = 20_000
+"""A longer series is shown in coarser steps; a shorter one as it is, without part-filled steps at its ends."""
+_STEPS = ((DAY, 60), (7 * DAY, 300), (60 * DAY, 3600), (float("inf"), DAY))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to open and how: a path or ``scenario:NAME``, a format (or ``auto``), keys as given, the scenario's seed,
+    and what of it counts."""
+
+    name: str
+    format: str = "auto"
+    keys: Mapping[str, str] | None = None
+    seed: int = 42
+    window: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A workload in figures, with its demand in steps fit to be drawn; ``kinds`` counts jobs (none for a series).
+
+    Means, peak and batch share are those of ``counted``, the window that counts in the steps a plan takes;
+    ``peak_at_once`` is the most vCPUs of the whole trace at one moment (of a series: in one step).
+    """
+
+    provenance: Provenance
+    entries: int
+    kinds: dict[str, int]
+    span_seconds: float
+    mean_duration_seconds: float
+    counted: Demand
+    window: Window
+    peak_at_once: float
+    core_hours: float
+    gpus: float
+    demand: Demand
+
+    @property
+    def mean_cores(self) -> float:
+        """The mean vCPUs in use in the window."""
+        return float(self.counted.cores.mean())
+
+    @property
+    def peak_cores(self) -> float:
+        """The most vCPUs in use in one step of the window."""
+        return float(self.counted.cores.max())
+
+    @property
+    def mean_memory_gib(self) -> float:
+        """The mean GiB in use in the window."""
+        return float(self.counted.memory.mean())
+
+    @property
+    def batch_share(self) -> float:
+        """The part of the window's core-hours that batch jobs take."""
+        total = float(self.counted.cores.sum())
+        return float(self.counted.batch_cores.sum()) / total if total else 0.0
+
+    @property
+    def dated(self) -> bool:
+        """Whether the times are dates."""
+        return self.demand.start >= DATES_FROM
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a file can be used: its workload, or the error that says why not."""
+
+    name: str
+    workload: Workload | None
+    error: InputError | None
+
+
+def open_request(request: Request, progress: Callable[[float], None] | None = None) -> Workload:
+    """The workload that is asked for; InputError where a file cannot be used, UsageError for unknown names."""
+    return within(_read(request, progress), request.window)
+
+
+def _read(request: Request, progress: Callable[[float], None] | None) -> Workload:
+    if request.name.startswith(SCENARIO_PREFIX):
+        from hcloud.sim.setup.scenarios import scenario
+
+        return scenario(request.name.removeprefix(SCENARIO_PREFIX), request.seed)
+    from hcloud.readers.workloads import WorkloadOptions, read_workload, with_keys
+
+    return read_workload(Path(request.name), request.format, with_keys(WorkloadOptions(), request.keys or {}), progress)
+
+
+def validate(
+    names: Iterable[str], request: Request, progress: Callable[[float], None] | None = None
+) -> tuple[Verdict, ...]:
+    """Read every file and say whether it can be used; no file hides another's problems."""
+    verdicts: list[Verdict] = []
+    for name in names:
+        verdicts.append(_verdict(Request(name, request.format, request.keys, request.seed)))
+        if progress is not None:
+            progress(len(verdicts))
+    return tuple(verdicts)
+
+
+def _verdict(request: Request) -> Verdict:
+    try:
+        return Verdict(request.name, open_request(request), None)
+    except InputError as error:
+        return Verdict(request.name, None, error)
+
+
+def summarise(workload: Workload, step_seconds: int | None = None) -> Summary:
+    """Figures and demand; the step that is drawn is chosen from the span unless given."""
+    window = window_of(workload)
+    if isinstance(workload, Demand):
+        return _series_summary(workload, window, step_seconds)
+    ends = workload.submit + workload.duration
+    first, last = float(workload.submit.min()), float(ends.max())
+    return Summary(
+        provenance=workload.provenance,
+        entries=len(workload),
+        kinds={kind.name.lower(): int(np.count_nonzero(workload.kind == kind)) for kind in Kind},
+        span_seconds=last - first,
+        mean_duration_seconds=float(workload.duration.mean()),
+        counted=demand_within(workload, choose_step(window.seconds, Outlook()), window),
+        window=window,
+        peak_at_once=peak_cores(workload),
+        core_hours=float(np.dot(workload.cores, workload.duration)) / SECONDS_PER_HOUR,
+        gpus=float(workload.gpus.sum()),
+        demand=demand_of(workload, step_seconds or fitting_step(last - first)),
+    )
+
+
+def _series_summary(series: Demand, window: Window, step_seconds: int | None) -> Summary:
+    span = len(series) * series.step_seconds
+    fit = series.step_seconds if len(series) <= _MOST_STEPS else fitting_step(span)
+    planned = max(choose_step(window.seconds, Outlook()), series.step_seconds)
+    return Summary(
+        provenance=series.provenance,
+        entries=len(series),
+        kinds={},
+        span_seconds=span,
+        mean_duration_seconds=0.0,
+        counted=demand_within(series, planned, window),
+        window=window,
+        peak_at_once=peak_cores(series),
+        core_hours=float(series.cores.sum()) * series.step_seconds / SECONDS_PER_HOUR,
+        gpus=0.0,
+        demand=demand_of(series, max(step_seconds or fit, series.step_seconds)),
+    )
+
+
+def fitting_step(span_seconds: float) -> int:
+    """A step that leaves some hundreds of points over the span."""
+    return next(step for longest, step in _STEPS if span_seconds <= longest)
+
+
+def convert(workload: Workload, target: Path, *, force: bool = False) -> int:
+    """Write the workload in our own schema and return the rows written; CSV or Parquet by the target's suffix.
+
+    The file appears under its name only when complete. A symbolic link, and without ``force`` any file that is there
+    already, is refused.
+    """
+    suffix = target.suffix.lower()
+    if suffix not in (".csv", ".parquet"):
+        raise UsageError(f"{target}: write to a name that ends in .csv or .parquet")
+    check_place(target, "a workload")
+    if target.exists() and not force:
+        raise InputError(f"{target} is there already", hint="choose another name, or overwrite it with --force")
+    table = _series_table(workload, suffix) if isinstance(workload, Demand) else _jobs_table(workload)
+    _write(table, target, suffix)
+    return int(table.num_rows)
+
+
+def _jobs_table(jobs: Jobs) -> pa.Table:
+    import pyarrow as pa
+
+    kinds = pa.DictionaryArray.from_arrays(pa.array(jobs.kind, pa.int8()), pa.array(["batch", "service"]))
+    columns = {
+        "submit": pa.array(jobs.submit),
+        "duration": pa.array(jobs.duration),
+        "cores": pa.array(jobs.cores),
+        "memory": pa.array(jobs.memory),
+        "kind": kinds.cast(pa.string()),
+        "gpus": pa.array(jobs.gpus),
+    }
+    for name, codes, labels in (("app", jobs.app, jobs.apps), ("qos", jobs.qos, jobs.qos_classes)):
+        if labels:
+            places = pa.array(codes, pa.int32(), mask=codes < 0)
+            columns[name] = pa.DictionaryArray.from_arrays(places, pa.array(labels, pa.string())).cast(pa.string())
+    return pa.table(columns)
+
+
+def _series_table(series: Demand, suffix: str) -> pa.Table:
+    import pyarrow as pa
+
+    if suffix != ".csv":
+        raise UsageError("a demand series is written as CSV; choose a name that ends in .csv")
+    times = series.start + series.step_seconds * np.arange(len(series))
+    return pa.table(
+        {
+            "timestamp": times, "cores": series.cores, "memory": series.memory, "batch_cores": series.batch_cores,
+        }
+    )  # fmt: skip
+
+
+def _quoting(table: pa.Table) -> str:
+    """No quotes at all where no label asks for them: such files are read fastest and look plainest."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    texts = [column for column in table.columns if pa.types.is_string(column.type)]
+    special = any(pc.any(pc.match_substring_regex(column, '[",\\r\\n]')).as_py() for column in texts)
+    return "needed" if special else "none"
+
+
+def _write(table: pa.Table, target: Path, suffix: str) -> None:
+    from pyarrow import csv, parquet
+
+    with writing(target):
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                if suffix == ".parquet":
+                    parquet.write_table(table, file)
+                else:
+                    csv.write_csv(table, file, csv.WriteOptions(quoting_style=_quoting(table)))
+            Path(name).replace(target)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise

@@ -1,0 +1,1 @@
+"""Commitments on a screen and as documents."""

@@ -1,0 +1,246 @@
+"""Commitments on a terminal: what to buy and why, what was bought, and what is held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+
+from hcloud.model.catalog import Payment, PurchaseOption
+from hcloud.model.holdings.purchase import Refund
+from hcloud.planning.purchases.reconciled import sentences
+from hcloud.units import cents, format_money, plain
+from hcloud.views.console import Terminal
+from hcloud.views.deciding.plan import SHORT, said_of_risk
+from hcloud.views.tables import Figures, fitted
+
+if TYPE_CHECKING:
+    from hcloud.model.holdings.live import Commitment, CommitmentOrder
+    from hcloud.model.holdings.purchase import ExitTerms, Need, PurchaseItem, PurchasePlan
+    from hcloud.model.plans.plan import Plan
+    from hcloud.planning.purchases.history import Recorded
+    from hcloud.planning.purchases.leaving import WayOut
+    from hcloud.usecases.commitments.apply import Applied
+    from hcloud.usecases.commitments.held import Holdings, Pair
+    from hcloud.usecases.commitments.plan import Planned
+    from hcloud.usecases.commitments.recommend import Recommendation
+    from hcloud.views.lines import Shown
+
+
+def show_recommendation(found: Recommendation, terminal: Terminal) -> None:
+    """What to commit to, the arithmetic behind it, how to get out again, and how sure that is."""
+    plan = found.plan
+    if not found.needs:
+        terminal.show("the plan commits to nothing", *map(_point, plan.reasons))
+        _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
+        return
+    terminal.show(_needs_table(found.needs, terminal.out.width), "")
+    points = [*_arithmetic(found), *plan.reasons, *_ways_out(found), *_how_sure(plan)]
+    terminal.show(*map(_point, points))
+    _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
+
+
+def _point(line: str) -> Table:
+    """A sentence with a bullet, its further lines indented below its first."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column()
+    grid.add_column(overflow="fold")
+    grid.add_row("·", line)
+    return grid
+
+
+def _needs_table(needs: Sequence[Need], width: int) -> Shown:
+    names = ("commitment", "wanted", "held", "buy", "upfront", "total", "pays above")
+    rows = [
+        (
+            _what(n),
+            _quantity(n, n.wanted.quantity),
+            _quantity(n, n.held),
+            _quantity(n, n.missing),
+            format_money(n.wanted.upfront * n.missing / n.wanted.quantity),
+            format_money(n.expected),
+            "" if n.wanted.break_even is None else f"{float(n.wanted.break_even):.1%}",
+        )
+        for n in needs
+    ]
+    return fitted(Figures(names, rows, frozenset({1, 2, 3, 4, 5, 6})), width)
+
+
+def _what(need: Need) -> str:
+    w = need.wanted
+    begins = f" from {w.starts:%Y-%m-%d}" if w.starts else ""
+    return _named(w.instance_type, w.option, w.term_years, w.payment) + begins
+
+
+def _named(instance_type: str, option: PurchaseOption, years: int, payment: Payment) -> str:
+    """A commitment in the field's short terms: ``m6i.4xlarge Standard RI 1y all upfront``."""
+    paid = "" if payment is Payment.NONE else f" {payment.replace('-', ' ')}"
+    return f"{instance_type} {SHORT.get(option, str(option))} {years}y{paid}"
+
+
+def _quantity(need: Need, quantity: Decimal) -> str:
+    return f"${quantity:,.4f}/h" if need.wanted.dollars_per_hour is not None else f"{quantity:,.0f}"
+
+
+def _arithmetic(found: Recommendation) -> Iterator[str]:
+    plan = found.plan
+    total = sum((n.expected for n in found.needs), Decimal(0))
+    saved = plan.now.monthly - plan.after.monthly
+    yield (
+        f"binds {format_money(total)} over the terms; with all of it a month costs {format_money(plan.after.monthly)}"
+        f" in place of {format_money(plan.now.monthly)} ({format_money(saved)} less)"
+    )
+
+
+def _ways_out(found: Recommendation) -> Iterator[str]:
+    told: set[str] = set()
+    for need, terms in zip(found.needs, found.ways_out, strict=True):
+        text = f"getting out of a {need.wanted.option}: {_way(terms)}"
+        if text not in told:
+            told.add(text)
+            yield text
+
+
+def _way(terms: ExitTerms | None) -> str:
+    if terms is None:
+        return "no terms are on file; take it that there is none"
+    begin = "" if terms.refund is not Refund.NONE else "none; "
+    return f"{begin}{terms.note} ({terms.source}, {terms.day})"
+
+
+def _how_sure(plan: Plan) -> Iterator[str]:
+    for case in plan.what_if:
+        if case.all_on_demand:
+            against = float(case.planned / case.all_on_demand - 1)
+            yield (
+                f"if demand changes by {float(case.change):+.0%}: {against:+.1%} against all on demand then, with"
+                f" {format_money(case.unused_commitment)} of commitment unused"
+            )
+    if plan.risk is not None:
+        yield said_of_risk(plan.risk)
+
+
+def _show_standing(
+    ending: Sequence[Commitment], unplanned: Sequence[Commitment], warnings: Sequence[str], terminal: Terminal
+) -> None:
+    for warning in warnings:
+        terminal.warn(warning)
+    for found in ending:
+        terminal.warn(f"{found.id} ({_told(found)}) ends on {found.ends:%Y-%m-%d}")
+    for found in unplanned:
+        terminal.warn(
+            f"{found.id} ({_told(found)}) is held and the plan does not know it: add it to 'owned', plan again"
+        )
+
+
+def _told(found: Commitment) -> str:
+    what = _named(found.instance_type, found.option, found.term_years, found.payment)
+    return f"{found.count or ''} {what}".strip()
+
+
+def show_planned(found: Planned, out: str, terminal: Terminal) -> None:
+    """The purchases that a plan file holds now, and what it takes to make them."""
+    _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
+    for need in found.later:
+        terminal.note(f"not yet: {_what(need)} (--later queues it now)")
+    for place in found.elsewhere:
+        terminal.note(f"not here: the plan buys in {place} too (--region)")
+    if found.purchases is None:
+        terminal.show("nothing is left to buy: what the plan wants is held", *map(_point, sentences(found.reconciled)))
+        return
+    terminal.show(purchase_table(found.purchases, terminal.out.width), "")
+    terminal.show(*map(_point, [*_terms_of(found.purchases), *sentences(found.reconciled)]))
+    terminal.note(f"written: {out}; it can be bought once, until {found.purchases.expires:%Y-%m-%d %H:%M} UTC")
+    terminal.note(f"then: HYC_ALLOW_PURCHASE=1 hcloud commit apply {out} (with the --cloud of this plan)")
+
+
+def purchase_table(plan: PurchasePlan, width: int) -> Shown:
+    """The purchases of a plan with their sum."""
+    names = ("purchase", "count", "upfront", "$/h", "total", "key")
+    rows = [_item(i) for i in plan.items]
+    hourly = sum((i.quote.hourly for i in plan.items), Decimal(0))
+    total = ("total", "", format_money(plan.upfront, 2), f"{hourly:,.4f}", format_money(plan.amount, 2), "")
+    return fitted(Figures(names, [*rows, total], frozenset({1, 2, 3, 4})), width)
+
+
+def _item(item: PurchaseItem) -> tuple[str, ...]:
+    quote, order = item.quote, item.quote.order
+    what = _named(order.instance_type, order.option, order.term_years, order.payment)
+    what += f" from {order.starts:%Y-%m-%d}" if order.starts else ""
+    money = (format_money(quote.upfront, 2), f"{quote.hourly:,.4f}", format_money(item.amount, 2))
+    return (what, _ordered(order), *money, item.key[:12])
+
+
+def _ordered(order: CommitmentOrder) -> str:
+    return f"${order.dollars_per_hour:,.4f}/h" if order.dollars_per_hour is not None else f"{order.count:,}"
+
+
+def _terms_of(plan: PurchasePlan) -> Iterator[str]:
+    years = max(item.quote.order.term_years for item in plan.items)
+    yield f"in {plan.scope}; the longest commitment is {years} {'year' if years == 1 else 'years'}"
+    yield f"digest {plan.digest}, amount {plain(cents(plan.amount))} USD"
+
+
+def show_approval(plan: PurchasePlan, terminal: Terminal) -> None:
+    """What is about to be bought, on stderr, so that it is seen also where the result goes elsewhere."""
+    terminal.tell(purchase_table(plan, terminal.err.width))
+    for line in _terms_of(plan):
+        terminal.tell(_point(line))
+
+
+def show_applied(found: Applied, terminal: Terminal) -> None:
+    """What came of each purchase."""
+    names = ("purchase", "count", "total", "outcome", "commitment")
+    rows = []
+    for bought in found.purchased:
+        what, much, _, _, money, _ = _item(bought.item)
+        outcome = f"{bought.outcome} before" if bought.before else str(bought.outcome)
+        rows.append((what, much, money, outcome, bought.id))
+    terminal.show(fitted(Figures(names, rows, frozenset({1, 2})), terminal.out.width))
+    if all(b.before for b in found.purchased):
+        terminal.note("this purchase plan was bought before: nothing was done")
+
+
+def show_resolved(found: Sequence[Recorded], terminal: Terminal) -> None:
+    """How each unknown purchase came out."""
+    if not found:
+        terminal.show("nothing is unknown")
+    for recorded in found:
+        terminal.show(f"{recorded.intent.key} {recorded.intent.address}: {recorded.outcome} {recorded.id}".strip())
+
+
+def show_holdings(found: Holdings, terminal: Terminal) -> None:
+    """Ledger and cloud side by side."""
+    if not found.pairs:
+        terminal.show("nothing is recorded" + (f", and nothing is held in {found.scope}" if found.scope else ""))
+        return
+    names = ("what", "total", "ledger", "cloud", "ends", "commitment")
+    rows = [_pair(p, asked=found.scope is not None) for p in found.pairs]
+    terminal.show(fitted(Figures(names, rows, frozenset({1})), terminal.out.width))
+    ceiling = f" of at most {format_money(found.ceiling, 2)}" if found.ceiling is not None else ""
+    terminal.note(f"{format_money(found.committed, 2)}{ceiling} is committed by the ledger")
+    if found.scope is None:
+        terminal.note("no cloud was asked: --cloud aws, gcp or azure shows what is held")
+    _show_standing(found.expiring, (), (), terminal)
+
+
+def _pair(pair: Pair, *, asked: bool) -> tuple[str, ...]:
+    recorded, held = pair.recorded, pair.commitment
+    what = money = ""
+    ledger, ends, name = "not recorded", None, ""
+    if recorded is not None:
+        order = recorded.intent.quote.order
+        what = f"{_ordered(order)} {_named(order.instance_type, order.option, order.term_years, order.payment)}"
+        money, ends, name = format_money(recorded.intent.amount), recorded.ends, recorded.id or recorded.intent.key
+        ledger = "given back" if recorded.cancelled else str(recorded.outcome)
+    if held is not None:
+        what, ends, name = what or _told(held), held.ends or ends, held.id
+    cloud = held.state if held is not None else "not listed" if asked else ""
+    return what, money, ledger, cloud, f"{ends:%Y-%m-%d}" if ends else "", name
+
+
+def show_cancellable(found: Commitment, way: WayOut, terminal: Terminal) -> None:
+    """What is about to be given back, and by which terms, on stderr."""
+    terminal.tell(f"{found.id}: {_told(found)}, {found.state}; {way.why}")

@@ -1,0 +1,177 @@
+"""Simulated strategies of a plan: dollars beside quality as a table and as sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from hcloud.model.plans.operation import Band, OperatingPoint, Operation
+from hcloud.model.plans.plan import Prediction
+from hcloud.planning.strategies.choice import landmarks
+from hcloud.units import HOURS_PER_MONTH, format_duration, format_figure, format_money, machines
+from hcloud.views.comment import LONGEST_LINE
+from hcloud.views.escaped import Markdown, markdown_row, md
+from hcloud.views.tables import Figures, fitted
+
+if TYPE_CHECKING:
+    from hcloud.views.lines import Shown
+
+_NONE = "-"
+
+
+def points_table(operation: Operation, width: int, *, every: bool = False) -> Shown:
+    """The chosen point and the best one of each other strategy, or ``every`` one, by falling cost."""
+    shown = operation.points if every else telling(operation)
+    marks = _marks(operation)
+    rows = [
+        _row(p, marks.get((p.strategy, p.reserve), "")) for p in sorted(shown, key=lambda p: (-p.hourly, p.strategy))
+    ]
+    names = ("simulated", "reserved", "$/month", "kept %", "batch p5 %", "tail p95", "wait p95 s", "")
+    return fitted(Figures(names, rows, frozenset(range(1, len(names) - 1))), width)
+
+
+def telling(operation: Operation) -> list[OperatingPoint]:
+    """The chosen point, and of every other strategy the cheapest that meets the target, else the best."""
+    best: dict[str, OperatingPoint] = {operation.chosen.strategy: operation.chosen}
+    for point in sorted(operation.points, key=lambda p: _rank(p, operation.qos_target)):
+        best.setdefault(point.strategy, point)
+    marked = [] if operation.meets_target else [p for _, p in _landmarks(operation)]
+    return list(best.values()) + [p for p in dict.fromkeys(marked) if p not in best.values()]
+
+
+def _rank(point: OperatingPoint, target: float) -> tuple[bool, float]:
+    good = point.kept_qos.mean >= target
+    return not good, float(point.hourly) if good else -point.kept_qos.mean
+
+
+def _marks(operation: Operation) -> Mapping[tuple[str, int], str]:
+    """What is remarkable about points, by strategy and reserve."""
+    marks = {(p.strategy, p.reserve): "front" for p in operation.points if p.on_front}
+    if not operation.meets_target:
+        marks |= {(p.strategy, p.reserve): role for role, p in _landmarks(operation)}
+    return marks | {(operation.strategy, operation.reserve): "chosen"}
+
+
+def _landmarks(operation: Operation) -> list[tuple[str, OperatingPoint]]:
+    """The points to choose between where nothing keeps the target, each with what it is."""
+    found = landmarks(operation.points)
+    named = (("knee", found.knee), ("best", found.best), ("cheapest", found.cheapest))
+    return [(role, point) for role, point in named if point is not None]
+
+
+def missed(operation: Operation) -> Iterator[str]:
+    """What is said before all else of a choice that misses the target or the budget; nothing of one that does not."""
+    chosen, count = operation.chosen, len(operation.points)
+    if not operation.within_budget and operation.budget is not None:
+        over = format_money(chosen.monthly - operation.budget)
+        yield (
+            f"None of {count} simulated points stays within the budget of {format_money(operation.budget)}/month:"
+            f" {_told(chosen)} is the cheapest, {over} over it."
+        )
+    if not operation.meets_target:
+        yield (
+            f"None of {count} simulated points keeps the target: {_told(chosen)} keeps {_band(chosen.kept_qos, 100, 1)}"
+            f" % of jobs, {operation.qos_target:.1%} are asked for (operation.qos)."
+        )
+        for role, p in reversed(_landmarks(operation)):
+            yield f"{role}: {_told(p)}, {format_money(p.monthly)}/month, {_band(p.kept_qos, 100, 1)} % of jobs kept"
+
+
+def _told(point: OperatingPoint) -> str:
+    return f"{point.strategy} with {point.reserve} reserved"
+
+
+def _row(point: OperatingPoint, mark: str) -> list[str]:
+    half = "" if point.hourly_half is None else f" ±{point.hourly_half * HOURS_PER_MONTH:,.0f}"
+    return [
+        point.strategy,
+        f"{point.reserve:,}",
+        f"{format_figure(point.monthly)}{half}",
+        _band(point.kept_qos, 100, 1),
+        _mean(point.batch_p5, 100, 0),
+        _mean(point.tail_p95, 1, 1),
+        _mean(point.wait_p95, 1, 0),
+        mark,
+    ]
+
+
+def _mean(band: Band | None, factor: float, digits: int) -> str:
+    return _NONE if band is None else f"{band.mean * factor:,.{digits}f}"
+
+
+def _band(band: Band, factor: float, digits: int) -> str:
+    half = "" if band.half is None else f" ±{band.half * factor:.{digits}f}"
+    return f"{band.mean * factor:,.{digits}f}{half}"
+
+
+def said_of(operation: Operation) -> Iterator[str]:
+    """Why the point was chosen, and the numbers it is to be run with."""
+    yield from operation.reasons
+    yield f"operate it as {operation.strategy}: {', '.join(_numbers(operation))}"
+    least, most = (count(len(p.kept_by_seed or operation.seeds) for p in operation.points) for count in (min, max))
+    seeds = f"{most} seeds" if least == most else f"{least} to {most} seeds"
+    about = f"{seeds}, ± at 95%" if most > 1 else "one seed, so no interval"
+    yield f"cloud {operation.cloud}, {about}; kept: 95% of performance; all else is arithmetic"
+
+
+def simulated_line(operation: Operation) -> str:
+    """What the chosen point costs by simulation beside renting everything, which is simulated alike."""
+    chosen, base = operation.chosen, operation.baseline
+    said = f"simulated: {format_money(chosen.monthly)}/month as {chosen.strategy}, {chosen.kept_qos.mean:.1%} kept"
+    if (base.strategy, base.reserve) == (chosen.strategy, chosen.reserve):
+        return said
+    saved = base.monthly - chosen.monthly
+    share = abs(float(saved / base.monthly)) if base.monthly else 0.0
+    how = f"with the {base.reserve} owned" if base.reserve else "all rented"
+    return (
+        f"{said}; {format_money(base.monthly)}/month as {base.strategy}, {how}, {base.kept_qos.mean:.1%} kept"
+        f" ({share:.1%} {'less' if saved >= 0 else 'more'})"
+    )
+
+
+def fleet_line(found: Prediction | None) -> Iterator[str]:
+    """What a plan's own fleet does to jobs and costs then, or that it was not simulated and what does that."""
+    if found is None:
+        return
+    if found.kept_qos is None:
+        yield f"its fleet was not simulated: {found.why_not}"
+        return
+    fleet = f"its fleet ({machines(found.reserved)} reserved)" if found.reserved else "its fleet"
+    wait = "" if found.wait_p95 is None else f", wait p95 {found.wait_p95:,.0f} s"
+    cost = "" if found.monthly is None else f", {format_money(found.monthly)}/month with starts and idle instances"
+    yield f"{fleet}, simulated as {found.strategy}: kept {found.kept_qos:.1%} of jobs{wait}{cost} (one seed)"
+
+
+def _numbers(operation: Operation) -> Iterator[str]:
+    if operation.soft_limit is not None and operation.hard_limit is not None:
+        yield f"limits {operation.soft_limit:.0%} and {operation.hard_limit:.0%} of the reserve"
+    if operation.on_demand_types:
+        first, last = operation.on_demand_types[0], operation.on_demand_types[-1]
+        yield f"on demand {first}" + (f" to {last}" if last != first else "")
+    else:
+        yield "nothing on demand"
+    if operation.retention_factor is not None and operation.retention_seconds is not None:
+        kept = format_duration(round(operation.retention_seconds))
+        times = (
+            "as long as they start"
+            if operation.retention_factor == 1
+            else f"{operation.retention_factor:g} times their start"
+        )
+        yield f"idle instances kept {times}, {kept} for the largest"
+
+
+def verdicts(operation: Operation) -> Iterator[str]:
+    """Why each other point was not chosen, with the margin."""
+    for point in operation.points:
+        if point.verdict:
+            yield f"{point.strategy} with {point.reserve} ({point.reserve_rule}): {point.verdict}"
+
+
+def markdown_points(operation: Operation) -> Iterator[Markdown]:
+    """Every simulated point as a Markdown table."""
+    yield md("| simulated | reserved | $/month | jobs that keep 95 % | tail p95 | not chosen because |")
+    yield md("|---|---:|---:|---:|---:|---|")
+    for p in sorted(operation.points, key=lambda p: (-p.hourly, p.strategy)):
+        name = md("**{}**", p.strategy) if p is operation.chosen else md("{}", p.strategy)
+        kept, tail = _band(p.kept_qos, 100, 1), _mean(p.tail_p95, 1, 1)
+        yield markdown_row((name, str(p.reserve), str(p.monthly), kept, tail, p.verdict or ""), LONGEST_LINE)

@@ -1,0 +1,230 @@
+"""Pictures of a plan's arithmetic: demand against the reserve, what is in use how long, and demand that falls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from itertools import pairwise
+
+from hcloud.model.plans.plan import OWNED, MixLine, Plan
+from hcloud.units import HOURS_PER_YEAR, counted, format_money
+from hcloud.views.charts import axis_number, figure
+from hcloud.views.page.axes import Axis, Frame, axis, framed, key
+from hcloud.views.page.drawn import Drawn
+from hcloud.views.page.svg import NARROW, WIDE, Canvas, Point, text_width
+
+HEIGHTS = {WIDE: 300.0, NARROW: 270.0}
+HEADROOM = 1.08  # ours
+HOURS_PER_DAY = 24
+
+
+def dollars(value: float) -> str:
+    """Dollars short enough for an axis."""
+    return f"-${axis_number(-value)}" if value < 0 else f"${axis_number(value)}"
+
+
+def reserved_vcpus(plan: Plan) -> float:
+    """vCPUs committed to from the first day on, with what is owned already."""
+    return float(
+        sum((m.vcpus for m in plan.mix if m.option.is_commitment and m.starts_hour < HOURS_PER_DAY), Decimal())
+    )
+
+
+def demand_picture(plan: Plan) -> Drawn:
+    """Demand over the trace, with the part that the reserve takes, the part that is rented, and what lies idle."""
+    w, reserve = plan.workload, reserved_vcpus(plan)
+    taken = [min(v, reserve) for v in w.profile]
+    above = sum(v - t for v, t in zip(w.profile, taken, strict=True)) / (sum(w.profile) or 1.0)
+    busy = sum(taken) / (reserve * len(taken)) if reserve else 0.0
+    lowest = min([*w.profile, *w.quantiles[:1]])
+    said = (
+        f"Demand over {_span(w.hours)} lies between {figure(lowest)} and {figure(_highest(plan))} vCPUs, mean "
+        f"{figure(w.mean_cores)}. {reserve:,.0f} vCPUs are reserved and take {1 - above:.0%} of it; {above:.0%} is"
+        f" rented. On average {busy:.0%} of the reserve is in use."
+    )
+    return Drawn(f"Demand over {_span(w.hours)}", lambda width: _demand(plan, width), said, said)
+
+
+def _highest(plan: Plan) -> float:
+    return max([*plan.workload.profile, *plan.workload.peaks])
+
+
+def _span(hours: float) -> str:
+    unit, each = time_unit(hours)
+    return f"{hours / each:,.3g} {unit}"
+
+
+def time_unit(hours: float) -> tuple[str, float]:
+    """The unit that suits a span, and the hours in it."""
+    if hours > 72:
+        return "days", 24.0
+    return ("hours", 1.0) if hours > 3 else ("minutes", 1 / 60)
+
+
+def _demand(plan: Plan, width: int) -> Canvas:
+    canvas = Canvas(width, HEIGHTS[width] + 20)
+    reserve, w = reserved_vcpus(plan), plan.workload
+    entries = [("p-reserve", "on the reserve"), ("p-rent", "rented"), ("p-idle", "reserve, idle")]
+    shows_peaks = any(peak > mean for peak, mean in zip(w.peaks, w.profile, strict=False))
+    entries += [("p-level", f"{reserve:,.0f} vCPUs reserved")] if reserve else []
+    entries += [("p-peak", "highest step")] if shows_peaks else []
+    above = key(canvas, entries)
+    unit, each = time_unit(w.hours)
+    across = axis(f"{unit} since the trace began", (0.0, w.hours / each), 7, lambda v: f"{v:,.4g}")
+    up = axis("vCPUs", (0.0, max(_highest(plan), reserve) * HEADROOM), 6, axis_number)
+    frame = framed(canvas, across, up, above=above)
+    step = w.hours / each / len(w.profile)
+    area(frame, [min(v, reserve) for v in w.profile], [reserve] * len(w.profile), (step, "p-idle"))
+    area(frame, [0.0] * len(w.profile), [min(v, reserve) for v in w.profile], (step, "p-reserve"))
+    area(frame, [min(v, reserve) for v in w.profile], w.profile, (step, "p-rent"))
+    if shows_peaks:
+        canvas.path([frame.at(*p) for p in _steps(w.peaks, step)], "p-peak")
+    if reserve:
+        canvas.line(frame.at(0, reserve), frame.at(across.high, reserve), "p-level")
+    return canvas
+
+
+def area(frame: Frame, low: Sequence[float], high: Sequence[float], drawn: tuple[float, str]) -> None:
+    """The area between two series of equal steps; ``drawn`` is a step on the horizontal axis, and a class."""
+    step, kind = drawn
+    over, under = _steps(high, step), _steps(low, step)
+    frame.canvas.path([frame.at(*p) for p in (*over, *reversed(under))], kind, closed=True)
+
+
+def _steps(values: Sequence[float], step: float) -> list[Point]:
+    """A series as corners of steps, without those on a straight line."""
+    corners: list[Point] = []
+    for place, value in enumerate(values):
+        if corners and corners[-1][1] == value:
+            corners.pop()
+        else:
+            corners.append((place * step, value))
+        corners.append(((place + 1) * step, value))
+    return corners
+
+
+def use_picture(plan: Plan) -> Drawn | None:
+    """How much of the time each part of capacity is in use, beside the use above which a commitment pays; None where
+    nothing is bought or the plan does not say how demand is spread."""
+    line = _largest(plan)
+    if line is None or line.break_even is None or not plan.workload.quantiles:
+        return None
+    pays, reserve = float(line.break_even), reserved_vcpus(plan)
+    used = (
+        float(plan.sizing[0].last_use) if plan.sizing else _used_beyond(plan, reserve - float(line.vcpus / line.count))
+    )
+    said = (
+        f"The last instance of {reserve:,.0f} reserved vCPUs is needed about {used:.0%} of the time. A commitment to"
+        f" {line.instance_type} pays above {pays:.1%}."
+    )
+    how = "The curve tells how much of the time each vCPU is needed; below the dashed line renting is cheaper."
+    if plan.operation is not None:
+        how += " The reserve was chosen by simulation, where starts, gaps between instances and waiting count, too."
+    title = "How much of the time capacity is needed"
+    return Drawn(title, lambda width: _use(plan, pays, width), said, f"{said} {how}")
+
+
+def _largest(plan: Plan) -> MixLine | None:
+    """The largest commitment of the mix that is not owned already."""
+    return max(plan.purchases, key=lambda m: m.vcpus, default=None)
+
+
+def _used_beyond(plan: Plan, vcpus: float) -> float:
+    """The share of the time in which demand is above so many vCPUs."""
+    quantiles = plan.workload.quantiles
+    return min(sum(q > vcpus for q in quantiles) / (len(quantiles) - 1), 1.0)
+
+
+def _use(plan: Plan, pays: float, width: int) -> Canvas:
+    canvas = Canvas(width, HEIGHTS[width])
+    reserve, quantiles = reserved_vcpus(plan), plan.workload.quantiles
+    across = axis("vCPUs", (0.0, max(quantiles[-1], reserve) * 1.02), 7 if width == WIDE else 5, axis_number)
+    up = Axis("needed, % of the time", 0.0, 1.05, (0.0, 0.25, 0.5, 0.75, 1.0), lambda v: f"{v:.0%}")
+    frame = framed(canvas, across, up)
+    curve = [(0.0, 1.0), *((q, 1 - n / (len(quantiles) - 1)) for n, q in enumerate(quantiles))]
+    inside = [(min(x, reserve), y) for x, y in curve if x <= reserve]
+    edge = next((y for x, y in curve if x > reserve), 0.0)
+    canvas.path([frame.at(*p) for p in (*inside, (reserve, edge), (reserve, 0.0), (0.0, 0.0))], "p-idle", closed=True)
+    canvas.path([frame.at(*p) for p in curve], "p-line")
+    canvas.line(frame.at(0, pays), frame.at(across.high, pays), "p-limit")
+    canvas.line(frame.at(reserve, 0), frame.at(reserve, 1.05), "p-level")
+    _beside(frame, reserve, f"reserved {reserve:,.0f}")
+    canvas.text((frame.right, frame.up(pays) - 6), f"pays above {pays:.1%}", "p-n p-halo", "end")
+    return canvas
+
+
+def _beside(frame: Frame, value: float, said: str) -> None:
+    """A label beside an upright line, on the side with room, near its upper end."""
+    x, y = frame.across(value), frame.corner[1] + 14
+    right = x + text_width(said) + 8 < frame.right
+    frame.canvas.text((x + 6 if right else x - 6, y), said, "p-b p-halo", "start" if right else "end")
+
+
+def falls_picture(plan: Plan) -> Drawn | None:
+    """What the plan costs beside its rivals where demand changes; None where that was not asked about."""
+    if not plan.what_if:
+        return None
+    lowest = min(plan.what_if, key=lambda w: w.change)
+    turn = _turning_point(plan)
+    said = (
+        f"With the demand planned for, this plan costs {format_money(plan.after.total)} and all on demand "
+        f"{format_money(plan.now.total)}; if demand is {-float(lowest.change):.0%} lower, "
+        f"{format_money(lowest.planned)} and {format_money(lowest.all_on_demand)}."
+    )
+    if turn is not None:
+        said += f" Renting everything becomes cheaper when demand falls by about {-turn:.0%}."
+    return Drawn(f"Dollars over {horizon(plan)} by demand", lambda width: _falls(plan, width), said, said)
+
+
+def _courses(plan: Plan) -> list[tuple[str, str, list[Point]]]:
+    """Each course: its name, its class, and its dollars by the change of demand."""
+    none = [(0.0, float(plan.now.total)), (0.0, float(plan.after.total)), (0.0, float(plan.certificate.bound))]
+    bought = any(line.address.startswith(OWNED) for line in plan.mix)
+    asked = sorted(plan.what_if, key=lambda w: w.change)
+    rows = [
+        ("all on demand", "p-line2", [(float(w.change), float(w.all_on_demand)) for w in asked]),
+        ("this plan", "p-line", [(float(w.change), float(w.planned)) for w in asked]),
+        ("best in hindsight", "p-line3", [(float(w.change), float(w.best_in_hindsight)) for w in asked]),
+    ]
+    if bought:  # what is owned is in some of the sums for the demand planned for, and not in others
+        none = [none[0], none[1]]
+    for row, point in zip(rows, none, strict=False):
+        row[2].append(point)
+    return [(name, kind, sorted(points)) for name, kind, points in rows]
+
+
+def _turning_point(plan: Plan) -> float | None:
+    """The change of demand at which the plan costs as much as renting everything, on straight lines between what was
+    asked about."""
+    on_demand, planned = (points for _, _, points in _courses(plan)[:2])
+    more = [(x, p - o) for (x, p), (_, o) in zip(planned, on_demand, strict=True)]
+    for (x1, d1), (x2, d2) in pairwise(more):
+        if d1 > 0 >= d2:
+            return x1 + (x2 - x1) * d1 / (d1 - d2)
+    return None
+
+
+def _falls(plan: Plan, width: int) -> Canvas:
+    canvas, courses = Canvas(width, HEIGHTS[width] + 20), _courses(plan)
+    above = key(canvas, [(kind, name) for name, kind, _ in courses])
+    changes = sorted({x for _, _, points in courses for x, _ in points})
+    top = max(y for _, _, points in courses for _, y in points) * HEADROOM
+    across = Axis("change of demand against the forecast", changes[0], changes[-1], changes, _change)
+    frame = framed(canvas, across, axis("dollars", (0.0, top), 6, dollars), above=above, right=18)
+    for _, kind, points in courses:
+        canvas.path([frame.at(*p) for p in points], kind)
+    turn = _turning_point(plan)
+    if turn is not None:
+        canvas.line(frame.at(turn, 0), frame.at(turn, top), "p-limit")
+        _beside(frame, turn, f"even at {turn:+.0%}")
+    return canvas
+
+
+def _change(value: float) -> str:
+    return f"{value:+.0%}" if value else "0%"
+
+
+def horizon(plan: Plan) -> str:
+    """How far is planned, in words."""
+    years, rest = divmod(plan.horizon_hours, HOURS_PER_YEAR)
+    return counted(years, "year") if not rest else f"{plan.horizon_hours:,} hours"

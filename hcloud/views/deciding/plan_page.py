@@ -1,0 +1,218 @@
+"""A plan as a page: the decision and its dollars first, then what it rests on; what a plan lacks is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from hcloud.model.plans.operation import Operation
+from hcloud.model.plans.plan import OWNED, Plan
+from hcloud.planning.fleets.history import said_of_history
+from hcloud.units import counted, format_age, format_money
+from hcloud.views.charts import figure
+from hcloud.views.deciding import plan_tables as tables
+from hcloud.views.deciding.operation import fleet_line, missed, said_of, simulated_line
+from hcloud.views.deciding.plan import derived_note, grouped, instances, proof, said_of_risk
+from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, horizon, use_picture
+from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
+from hcloud.views.live.change_documents import changes_section
+from hcloud.views.page.drawn import Drawn
+from hcloud.views.page.parts import KeyFigure, Page, Section
+from hcloud.views.workloads.window import window_line
+
+SHOWN = 3
+
+
+def plan_page(plan: Plan) -> Page:
+    """The page of a plan."""
+    made = plan.generated_at.strftime("%Y-%m-%d %H:%M UTC")
+    digests = plan.digests
+    foot = (
+        f"Made by hcloud {plan.tool_version} on {made}, seed {plan.seed}. This file loads nothing and runs no script.",
+        f"Made from prices {digests.prices[:12]}, settings {digests.policy[:12]}, workload {digests.workload[:12]}.",
+    )
+    sections = [_cost(plan), _demand(plan), _falls(plan)]
+    sections += [] if plan.operation is None else [_front(plan.operation), _quality(plan.operation)]
+    sections += [_mix(plan), _changes(plan), _why_not(plan), _rests_on(plan), _how_to_read(plan)]
+    title = f"Plan for {plan.workload.name}"
+    shown = tuple(s for s in sections if s is not None)
+    return Page(title, tuple(_lead(plan)), shown, tuple(_key(plan)), foot, said_of_history(plan.history))
+
+
+def pictures(plan: Plan) -> dict[str, Drawn]:
+    """Every picture of the page by a name for its file."""
+    drawn = {"cost": cost_picture(plan), "demand": demand_picture(plan)}
+    maybe = {"use": use_picture(plan), "falls": falls_picture(plan)}
+    drawn |= {name: picture for name, picture in maybe.items() if picture is not None}
+    if plan.operation is not None:
+        drawn["front"] = front_picture(plan.operation)
+        drawn |= {f"quality-{n}": picture for n, picture in enumerate(quality_pictures(plan.operation), 1)}
+    return drawn
+
+
+def _before(plan: Plan) -> str:
+    owned = any(line.address.startswith(OWNED) for line in plan.mix)
+    return "with what is owned already" if owned else "all on demand"
+
+
+def _lead(plan: Plan) -> Iterator[str]:
+    """The decision in one sentence with its dollars, then what it was made for."""
+    before, after = plan.now.monthly, plan.after.monthly
+    saved = before - after
+    share = abs(float(saved / before)) if before else 0.0
+    verb = "saves" if saved >= 0 else "costs more by"
+    if plan.operation is not None:
+        yield from missed(plan.operation)
+    how = "" if plan.operation is None else f", run as {plan.operation.strategy},"
+    yield f"{_decision(plan)}{how} {verb} {format_money(abs(saved))} a month ({share:.1%}) against {_before(plan)}."
+    if plan.operation is not None:
+        yield f"{_capital(simulated_line(plan.operation))}."
+    w = plan.workload
+    places = ", ".join(sorted({f"{m.provider} {m.region}" for m in plan.mix}))
+    yield (
+        f"Planned for {horizon(plan)} in {places}, from {w.rows:,} rows over {w.hours:,.1f} hours of {w.name}: "
+        f"{figure(w.mean_cores)} vCPUs on average, {figure(w.peak_cores)} at the peak."
+        + (f" Window: {window_line(w.window)}." if w.window is not None else "")
+    )
+
+
+def _decision(plan: Plan) -> str:
+    bought = grouped(plan.purchases)
+    if not bought:
+        return "Committing to nothing and renting on demand"
+    parts = [f"{instances(line.count)} × {line.instance_type} {label}" for label, line in bought[:SHOWN]]
+    more = f" and {len(bought) - SHOWN} more" if len(bought) > SHOWN else ""
+    rents = any(not m.option.is_commitment for m in plan.mix)
+    return f"Reserving {', '.join(parts)}{more}" + (" and renting the rest on demand" if rents else "")
+
+
+def _key(plan: Plan) -> Iterator[KeyFigure]:
+    yield KeyFigure("now, a month", format_money(plan.now.monthly), _before(plan))
+    yield KeyFigure("after, a month", format_money(plan.after.monthly), "this plan")
+    if plan.operation is not None:
+        chosen = plan.operation.chosen
+        yield KeyFigure("simulated, a month", format_money(chosen.monthly), f"as {chosen.strategy}")
+    upfront = sum((line.upfront for line in plan.purchases), Decimal(0))
+    terms = sorted({line.term_years for line in plan.purchases})
+    years = " and ".join(counted(term, "year") for term in terms)
+    yield KeyFigure("due upfront", format_money(upfront), f"bound for {years}" if years else "nothing is bound")
+    if plan.operation is not None:
+        kept, target = plan.operation.chosen.kept_qos, plan.operation.qos_target
+        half = f" ± {100 * kept.half:.1f}" if kept.half else ""
+        yield KeyFigure("jobs that keep 95%", f"{100 * kept.mean:.1f}{half}%", f"{target:.0%} asked for")
+    yield KeyFigure("oldest price", counted(plan.price_age_days, "day"), f"old, of {plan.price_day}")
+
+
+def _cost(plan: Plan) -> Section:
+    if plan.operation is None:
+        note = (
+            "These are sums over the demand; they know no queue, no start of an instance and no neighbour. 'hcloud plan"
+            " --strategy auto' simulates the strategies on the trace and adds quality, waiting and intervals."
+        )
+    else:
+        note = (
+            "The alternatives are arithmetic, which packs demand without gaps, starts or idle instances; simulated,"
+            f" this plan costs {format_money(plan.operation.chosen.monthly)} a month."
+        )
+    said = plan.reasons[:1] if plan.operation is None else plan.operation.reasons[:1]
+    return Section(
+        "What it costs",
+        figures=(cost_picture(plan).figure(),),
+        points=said,
+        tables=(tables.alternatives_table(plan),),
+        notes=(note, *(f"{_capital(line)}." for line in (*fleet_line(plan.prediction), "; ".join(proof(plan))))),
+    )
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _demand(plan: Plan) -> Section:
+    drawn = [demand_picture(plan), use_picture(plan)]
+    return Section(
+        "Demand against the reserve",
+        figures=tuple(d.figure() for d in drawn if d is not None),
+        points=plan.reasons if plan.operation is not None else plan.reasons[1:],
+    )
+
+
+def _falls(plan: Plan) -> Section | None:
+    drawn = falls_picture(plan)
+    if drawn is None:
+        return None
+    words = ["The commitment is paid for whether it is used or not; this is what that costs where the forecast fails."]
+    if plan.operation is not None:
+        words.append("These figures are arithmetic; simulated ones lie higher.")
+    if plan.risk is not None:
+        words.append(f"{said_of_risk(plan.risk)}.")
+    by_regret = plan.risk is None or plan.risk.sized_at is not None
+    notes = () if by_regret else ("'hcloud plan --regret-quantile 0.9' sizes the reserve by its regret over them.",)
+    return Section("If demand falls", tuple(words), (drawn.figure(),), notes=notes)
+
+
+def _front(operation: Operation) -> Section:
+    return Section("Dollars and quality", figures=(front_picture(operation).figure(),), points=operation.reasons[1:])
+
+
+def _quality(operation: Operation) -> Section:
+    figures = tuple(drawn.figure() for drawn in quality_pictures(operation))
+    about = [line for line in said_of(operation) if line not in operation.reasons]
+    return Section("Quality and waiting", (), figures, (tables.points_table(operation),), points=tuple(about))
+
+
+def _mix(plan: Plan) -> Section:
+    words = ("What to buy and what to rent. 'pays above' is the use above which a commitment beats renting.",)
+    return Section("The mix", (*words, *derived_note(plan)), tables=(tables.mix_table(plan),))
+
+
+def _changes(plan: Plan) -> Section:
+    if plan.changes is None:
+        words = (
+            "This plan was made for no cloud. 'hcloud plan --cloud aws --out plan.json' lists what would change there.",
+        )
+        return Section("Changes", words)
+    return changes_section(plan.changes)
+
+
+def _why_not(plan: Plan) -> Section:
+    near = [r for r in plan.refusals if r.margin is not None and r.margin > 0]
+    close = sorted(near, key=lambda r: r.margin or Decimal(0))[:SHOWN]
+    points = tuple(
+        f"{r.address}: {format_money(r.margin or Decimal(0))} dearer, {r.reason}"
+        + (f"; flips if {r.flips_if}" if r.flips_if else "")
+        for r in close
+    )
+    words = (f"{counted(len(plan.refusals), 'option')} refused; the nearest:",) if points else ("Nothing was refused.",)
+    listed = (tables.refusals_table(plan),) if plan.refusals else ()
+    return Section("Why not something else", words, tables=listed, points=points)
+
+
+def _rests_on(plan: Plan) -> Section:
+    age = f"The oldest price is of {plan.price_day}, {format_age(plan.price_age_days)}"
+    words = [f"{age}."]
+    w = plan.workload
+    for what, counts in (("Repaired in the trace", w.repaired), ("Left out of it", w.left_out)):
+        told = {kind: count for kind, count in counts.items() if not any(kind in line for line in plan.warnings)}
+        words += [f"{what}: " + ", ".join(f"{count:,} {kind}" for kind, count in told.items()) + "."] if told else []
+    listed = (tables.assumptions_table(plan), tables.prices_table(plan))
+    return Section("What it rests on", tuple(words), tables=listed, points=plan.warnings)
+
+
+def _how_to_read(plan: Plan) -> Section:
+    points = [
+        "A commitment is paid for around the clock; on demand is paid for while an instance runs. So the base of demand"
+        " is worth a commitment and its peaks are not; where the line lies is decided by how much of the time the last"
+        " reserved instance is needed.",
+        "The lower bound allows fractions of instances and perfect foresight. No plan can be cheaper; a plan close to"
+        " it leaves little to gain by planning better.",
+        "Dollars spread upfront payments over the horizon; what is due at once is told apart.",
+    ]
+    if plan.operation is not None:
+        points += [
+            "A job keeps 95% when it reaches 95% of its performance in isolation, its waiting included.",
+            "± is half of the 95% interval over the seeds of the simulation: how much chance moves a figure. How far"
+            " the trace resembles the future is not in it.",
+        ]
+    points.append("'hcloud explain PLAN' says more of each line, and what would flip it.")
+    return Section("How to read this", points=tuple(points))

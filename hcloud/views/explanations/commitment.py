@@ -1,0 +1,117 @@
+"""Why a commitment is bought in its number: the last instance beside the next, and what it costs if demand falls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from hcloud.model.plans.plan import MixLine, Plan, Sizing
+from hcloud.units import counted, format_money, plain
+from hcloud.views.explanations.explanation import Explanation, Line, listed, percent
+from hcloud.views.explanations.plan import (
+    horizon,
+    offer_name,
+    said_of_flip,
+    said_of_regret,
+    said_of_sizes,
+    short_history,
+)
+
+if TYPE_CHECKING:
+    from hcloud.model.holdings.purchase import PurchaseItem, PurchasePlan
+
+
+def explain_commitment(plan: Plan, line: MixLine) -> Explanation:
+    """Why so many of it, by break-even, regret and turning points."""
+    size = plan.sizing_of(line)
+    same = [m for m in plan.purchases if m.address == line.address]
+    bound = sum((m.total for m in same), Decimal(0))
+    answer = (
+        f"{plain(line.count)} {line.instance_type} as {offer_name(line)}: {format_money(line.monthly)} a month,"
+        f" {format_money(bound)} bound over {horizon(plan)}"
+    )
+    answer += "".join(f"; {said}" for said in short_history(plan))
+    lines = (
+        Line("why", listed(_why(plan, size)), 2),
+        Line("gains", listed(_gains(size))),
+        Line("chosen", listed(_by_simulation(plan))),
+        Line("regret", listed(_regret(plan))),
+        Line("flips", listed(_flips(plan, size)), 3),
+    )
+    return Explanation(f"why {line.address}", answer, lines)
+
+
+def _why(plan: Plan, size: Sizing | None) -> Iterator[str]:
+    if size is None:
+        yield from plan.reasons[-1:]
+        return
+    if size.bought_as:
+        yield f"counted in {size.address.split('/')[2]}, of which {size.count} are bought in larger sizes"
+    yield (
+        f"it pays above {percent(float(size.pays_above))} use; instance {size.count} is in use"
+        f" {percent(float(size.last_use))} of the time, number {size.count + 1} would be"
+        f" {percent(float(size.next_use))}"
+    )
+
+
+def _flips(plan: Plan, size: Sizing | None) -> Iterator[str]:
+    if size is not None:
+        yield from said_of_sizes([size])
+    yield from map(said_of_flip, plan.flips)
+
+
+def _gains(size: Sizing | None) -> Iterator[str]:
+    if size is not None:
+        last, following = _gain(size.last_gain), _gain(size.next_gain)
+        yield f"against renting, instance {size.count} {last}, number {size.count + 1} {following}"
+
+
+def _gain(dollars: Decimal) -> str:
+    verb = "saves" if dollars >= 0 else "loses"
+    return f"{verb} {format_money(abs(dollars))}"
+
+
+def _by_simulation(plan: Plan) -> Iterator[str]:
+    """Where strategies were simulated: the reserves next to the chosen one, and what they would do."""
+    operation = plan.operation
+    if operation is None:
+        return
+    chosen = operation.chosen
+    kept, asked = percent(chosen.kept_qos.mean), percent(operation.qos_target)
+    yield f"by simulation as {chosen.strategy}: {kept} of jobs kept, {asked} asked for"
+    mine = sorted((p for p in operation.points if p.strategy == chosen.strategy), key=lambda p: p.reserve)
+    at = mine.index(chosen)
+    for point in (*mine[max(at - 1, 0) : at], *mine[at + 1 : at + 2]):
+        more = point.monthly - chosen.monthly
+        sign = "+" if more >= 0 else "-"
+        yield f"{point.reserve} reserved: {sign}{format_money(abs(more))} a month, {percent(point.kept_qos.mean)} kept"
+
+
+def _regret(plan: Plan) -> Iterator[str]:
+    yield from said_of_regret(plan)
+    if plan.what_if:
+        worst = min(plan.what_if, key=lambda w: w.change)
+        yield f"{format_money(worst.unused_commitment)} of it unused at {float(worst.change):+.0%}"
+
+
+def explain_purchases(purchases: PurchasePlan) -> Explanation:
+    """What a purchase plan would buy once, and where the reasons are."""
+    items = sorted(purchases.items, key=lambda i: -i.amount)
+    answer = f"{counted(len(items), 'purchase')}: {format_money(purchases.amount, 2)} bound over the terms"
+    lines = (
+        *(Line(f"buy {at}", (_item(item),)) for at, item in enumerate(items[:3], 1)),
+        Line("more", (f"{len(items) - 3} smaller ones",) if len(items) > 3 else ()),
+        Line(
+            "due",
+            (f"{format_money(purchases.upfront, 2)} at once", f"valid until {purchases.expires:%Y-%m-%d %H:%M} UTC"),
+        ),
+        Line("why", ("the plan that asks for it says: hcloud explain PLAN --commitment ADDRESS",)),
+    )
+    return Explanation("why these purchases", answer, lines)
+
+
+def _item(item: PurchaseItem) -> str:
+    order = item.quote.order
+    wanted = f"{order.count}" if order.dollars_per_hour is None else f"${order.dollars_per_hour:f}/h"
+    return f"{wanted} of {item.address}: {format_money(item.amount, 2)}"

@@ -1,0 +1,114 @@
+"""Why a job waited and went where it went, in under ten lines: what was in the way, and what would have changed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from hcloud.control.decode import POOL, SECONDS, percent, quality
+from hcloud.model.running.decision import Action, Decision, Declined
+from hcloud.model.running.event import BelowQos, Completion, Interruption
+from hcloud.units import counted, format_span
+from hcloud.views.explanations.explanation import Explanation, Line, listed
+
+if TYPE_CHECKING:
+    from hcloud.usecases.deciding.explain_job import Story
+    from hcloud.usecases.deciding.explain_turns import Turn
+
+
+def explain_story(story: Story) -> Explanation:
+    """The story of a job: what became of it first."""
+    job, considered = story.arrival, story.considered
+    assert considered is not None
+    asked = f"{job.ask / 1000:g} vCPUs and {job.memory / 1024:,.2f} GiB at {job.at:,.2f} s under {story.setup.strategy}"
+    lines = (
+        Line("asked", (asked, "may be interrupted") if job.restartable else (asked,), weight=0),
+        Line("why", (considered.decision.why,), weight=3),
+        Line("there", listed(_there(story)), weight=2),
+        Line("refused", tuple(map(_missed, considered.refused)), weight=1),
+        Line("flips", tuple(map(_said, story.turns)), weight=2),
+        Line("later", listed(_later(story)), weight=0),
+    )
+    return Explanation(f"why job {job.job} went where it went", _answer(story), lines)
+
+
+def _answer(story: Story) -> str:
+    job, began, decided = story.arrival, story.began, story.considered
+    assert decided is not None
+    place = next((d.place for d in _placed(story)), "")
+    ended = next((e for e in story.afterwards if isinstance(e, Completion)), None)
+    if decided.decision.action is Action.REFUSE:
+        return f"job {job.job} was refused"
+    if began is None:
+        return f"job {job.job} waited {format_span(story.ends - job.at)} and had not begun when the journal ended"
+    waited = f"waited {format_span(began - job.at)}" if began > job.at else "did not wait"
+    ran = f" at {percent(ended.performance)} of its performance in isolation" if ended else ""
+    return f"job {job.job} {waited}; it ran on {_named(place, story)}{ran}"
+
+
+def _placed(story: Story) -> Iterator[Decision]:
+    assert story.considered is not None
+    for entry in (story.considered.decision, *story.afterwards):
+        if isinstance(entry, Decision) and entry.action in (Action.PLACE, Action.LAUNCH):
+            yield entry
+
+
+def _named(place: str, story: Story) -> str:
+    new = any(d.action is Action.LAUNCH for d in list(_placed(story))[:1])
+    return f"a new {place}" if new else place
+
+
+def _there(story: Story) -> Iterator[str]:
+    now, rules = story.situation, story.setup.rules
+    if now is None or not story.setup.pool:
+        return
+    if story.ahead.jobs:
+        yield f"{counted(story.ahead.jobs, 'job')} waiting before it"
+    servers = len(story.setup.reserve)
+    yield (
+        f"{counted(servers, 'reserved server')} at {percent(now.utilisation)} (soft limit {percent(now.soft)},"
+        f" hard {percent(rules.hard)}), {'room' if now.room else 'no room'} for it"
+    )
+    if now.needed or now.offered:
+        yield f"on demand offers a quality of {quality(now.offered)}, it needs {quality(now.needed)}"
+
+
+def _missed(option: Declined) -> str:
+    """A refused option and by how much it missed, else why."""
+    if option.margin is None or option.margin == float("inf"):
+        return f"{option.option} ({option.reason.split(', or ')[0]})"
+    return f"{option.option} by {_amount(option.margin, option.unit)} ({option.reason.split(':')[0]})"
+
+
+def _amount(margin: float, unit: str) -> str:
+    if unit == POOL:
+        return f"{percent(margin)} of the pool"
+    return f"{margin:,.1f} s" if unit == SECONDS else f"{margin:.2f} {unit}"
+
+
+def _said(turn: Turn) -> str:
+    if turn.unit == "servers":
+        more = int(turn.at - turn.now)
+        return f"{counted(more, 'reserved server')} more ({turn.at:.0f}): {turn.then}"
+    if turn.unit == "share":
+        side = "above" if turn.at >= turn.now else "at most"
+        return f"{turn.what} {side} {percent(turn.at)} instead of {percent(turn.now)}: {turn.then}"
+    if turn.unit == "s":
+        side = "above" if turn.at > turn.now else "at most"
+        return f"{turn.what} {side} {turn.at:,.1f} s instead of {turn.now:,.1f} s: {turn.then}"
+    return f"{turn.what} below {turn.at:.4f} instead of {turn.now:.4f}: {turn.then}"
+
+
+def _later(story: Story) -> Iterator[str]:
+    below = sum(isinstance(e, BelowQos) for e in story.afterwards)
+    moves = sum(isinstance(e, Decision) and e.action is Action.MOVE for e in story.afterwards)
+    enlarged = sum(isinstance(e, Decision) and e.action is Action.ENLARGE for e in story.afterwards)
+    taken = sum(isinstance(e, Interruption) for e in story.afterwards)
+    if below:
+        yield f"below its quality of service {counted(below, 'time')}"
+    if moves:
+        yield f"moved {counted(moves, 'time')}"
+    if enlarged:
+        yield f"enlarged {counted(enlarged, 'time')}"
+    if taken:
+        yield f"its capacity was taken back {counted(taken, 'time')}"

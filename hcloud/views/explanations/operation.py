@@ -1,0 +1,117 @@
+"""Why a strategy with its reserve was chosen by simulation, and why not another: dollars, jobs kept, other wishes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+from hcloud.model.plans.operation import OperatingPoint, Operation
+from hcloud.model.plans.plan import Plan
+from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target, next_best
+from hcloud.units import format_money, format_span
+from hcloud.views.explanations.explanation import Explanation, Line, listed, percent, share
+
+
+def explain_operation(plan: Plan, operation: Operation, against: Iterator[str]) -> Explanation:
+    """Why it is run like that; ``against`` is what speaks against the plan besides."""
+    chosen = operation.chosen
+    saved = operation.baseline.monthly - chosen.monthly
+    answer = (
+        f"run {name_of(chosen)} {operation.reserved_type} reserved: {format_money(chosen.monthly)} a month,"
+        f" {percent(chosen.kept_qos.mean)} of jobs keep their performance"
+    )
+    lines = (
+        Line("why", operation.reasons[:1] + plan.reasons[:1], 2),
+        Line("beside", listed(_beside_points(operation, saved)), 2),
+        Line("against", (*_against(operation), *against)),
+        Line("flips", listed(_wishes(operation)), 3),
+    )
+    return Explanation("why this plan", answer, lines)
+
+
+def name_of(point: OperatingPoint) -> str:
+    """A simulated point by its strategy and reserve."""
+    return f"{point.strategy} with {point.reserve}"
+
+
+def _beside_points(operation: Operation, saved: Decimal) -> Iterator[str]:
+    base, rival = operation.baseline, next_best(operation)
+    verb = "less" if saved >= 0 else "more"
+    yield f"{format_money(abs(saved))} a month {verb} than {base.strategy} ({share(saved, base.monthly)})"
+    if rival is not None:
+        dearer = rival.monthly - operation.chosen.monthly
+        yield f"next best {name_of(rival)}: {_signed_money(dearer)} a month, {percent(rival.kept_qos.mean)} kept"
+
+
+def _signed_money(amount: Decimal) -> str:
+    return f"{'+' if amount >= 0 else '-'}{format_money(abs(amount))}"
+
+
+def _against(operation: Operation) -> Iterator[str]:
+    chosen = operation.chosen
+    if not operation.meets_target:
+        yield f"misses the target of {percent(operation.qos_target)} of jobs"
+    if not operation.within_budget:
+        yield "over the budget"
+    if chosen.kept_qos.half is None:
+        yield "one seed, so no interval"
+    elif chosen.kept_qos.low < operation.qos_target:
+        yield f"its interval reaches down to {percent(chosen.kept_qos.low)}"
+    if chosen.wait_p95 is not None and chosen.wait_p95.mean > 0:
+        yield f"one job of 20 waits {format_span(chosen.wait_p95.mean)} or longer"
+
+
+def _wishes(operation: Operation) -> Iterator[str]:
+    cheaper, better, poorer = lower_target(operation), higher_target(operation), lower_budget(operation)
+    if cheaper is not None:
+        saved = operation.chosen.monthly - cheaper.chosen.monthly
+        yield f"--qos {_down(cheaper.qos)} or less: {name_of(cheaper.chosen)}, {format_money(saved)} a month less"
+    if better is not None:
+        more = better.chosen.monthly - operation.chosen.monthly
+        yield f"--qos above {percent(better.qos)}: {name_of(better.chosen)}, {_signed_money(more)} a month"
+    rival = next_best(operation)
+    if rival is not None and rival.kept_qos.mean >= operation.qos_target and rival.hourly > operation.chosen.hourly:
+        dearer = rival.monthly - operation.chosen.monthly
+        yield f"{name_of(rival)} if it cost {format_money(dearer)} a month less ({share(dearer, rival.monthly)})"
+    if poorer is not None and poorer.budget is not None:
+        yield f"--budget below {format_money(poorer.budget, 2)}: {name_of(poorer.chosen)}"
+
+
+def _down(share: float) -> str:
+    """A target cut off, so that what is read and typed is met."""
+    return f"{int(share * 1000) / 1000:.3f}"
+
+
+def explain_point(operation: Operation, point: OperatingPoint) -> tuple[str, tuple[Line, ...]]:
+    """Why a simulated point was not chosen."""
+    chosen = operation.chosen
+    if point is chosen:
+        return f"{name_of(point)} is what was chosen", (Line("why", operation.reasons),)
+    dearer = point.monthly - chosen.monthly
+    answer = f"not {name_of(point)}: {_signed_money(dearer)} a month, {percent(point.kept_qos.mean)} of jobs kept"
+    lines = (
+        Line("why", (point.verdict,)),
+        Line(
+            "chosen",
+            (f"{name_of(chosen)}: {percent(chosen.kept_qos.mean)} kept, {percent(operation.qos_target)} asked for",),
+        ),
+        Line("flips", listed(_brings_in(operation, point))),
+    )
+    return answer, lines
+
+
+def _brings_in(operation: Operation, point: OperatingPoint) -> Iterator[str]:
+    """What would make a point the chosen one, as far as wishes go; else by how much it would have to be cheaper."""
+    dearer = point.monthly - operation.chosen.monthly
+    if point.kept_qos.mean < operation.qos_target:
+        cheapest = all(
+            p.hourly >= point.hourly or p.kept_qos.mean < point.kept_qos.mean
+            for p in operation.points
+            if p is not point
+        )
+        wish = f"--qos {_down(point.kept_qos.mean)} or less"
+        yield f"{wish} takes it" if cheapest else f"{wish} allows it, and something cheaper would be taken then"
+    elif dearer > 0:
+        yield f"{format_money(dearer)} a month less ({share(dearer, point.monthly)})"
+    elif operation.budget is not None and point.monthly > operation.budget:
+        yield f"--budget {format_money(point.monthly, 2)} allows it"

@@ -1,0 +1,301 @@
+"""Why a plan, and why not another one: the answer first, then the numbers it rests on and what would turn it round."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+
+from hcloud.model.catalog import Provider
+from hcloud.model.plans.plan import OWNED, Alternative, Flip, Lever, MixLine, Plan, Refusal, Sizing
+from hcloud.planning.explanations.asked import Found
+from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_duration, format_money, format_span, plain
+from hcloud.views.deciding.plan import SHORT
+from hcloud.views.explanations.explanation import Explanation, Line, listed, percent, share
+from hcloud.views.explanations.operation import explain_operation, explain_point
+
+OLD_DAYS = 30  # ours: as apply and commit refuse by default
+
+
+def explain_plan(plan: Plan) -> Explanation:
+    """The whole plan: what was decided, what it saves, what speaks against it, and what would turn it round."""
+    if plan.operation is not None:
+        return explain_operation(plan, plan.operation, _against(plan))
+    saved = plan.now.monthly - plan.after.monthly
+    lines = (
+        Line("why", tuple(_uses(plan))[:1] or plan.reasons[1:2] or plan.reasons, 2),
+        Line("beside", listed(_beside(plan, saved)), 2),
+        Line("against", listed(_against(plan))),
+        Line("flips", listed(_flips(plan)), 3),
+    )
+    return Explanation("why this plan", _decision(plan), lines)
+
+
+def _decision(plan: Plan) -> str:
+    bought = [m for m in plan.purchases if not m.starts_hour]
+    cost = f"{format_money(plan.after.monthly)} a month"
+    if not bought:
+        later = f", {counted(len(plan.purchases), 'purchase')} later" if plan.purchases else ""
+        return f"nothing reserved now, {_types(plan)} rented{later}: {cost}"
+    named = " + ".join(f"{plain(m.count)} {m.instance_type} as {offer_name(m)}" for m in bought[:2])
+    more = f" and {counted(len(bought) - 2, 'more kind')}" if len(bought) > 2 else ""
+    return f"{named}{more}, the rest rented: {cost}"
+
+
+def _types(plan: Plan) -> str:
+    return " + ".join(dict.fromkeys(m.instance_type for m in plan.mix))
+
+
+def offer_name(line: MixLine) -> str:
+    """An option in the field's short terms: ``Standard RI 1y all upfront``."""
+    years = f" {line.term_years}y" if line.term_years else ""
+    paid = f" {line.payment.replace('-', ' ')}" if line.term_years and line.provider == Provider.AWS else ""
+    return f"{SHORT.get(line.option, str(line.option))}{years}{paid}"
+
+
+def horizon(plan: Plan) -> str:
+    """The span that a plan's totals are over."""
+    years, rest = divmod(plan.horizon_hours, HOURS_PER_YEAR)
+    return f"{years} y" if not rest else f"{plan.horizon_hours:,} h"
+
+
+def _beside(plan: Plan, saved: Decimal) -> Iterator[str]:
+    verb = "less" if saved >= 0 else "more"
+    yield f"{format_money(abs(saved))} a month {verb} than all on demand ({share(saved, plan.now.monthly)})"
+    types = [r for r in plan.refusals if r.margin is not None and r.address.count("/") == 2]
+    if types:
+        yield f"next type {_type(types[0].address)}: {more_of(plan, types[0].margin)}"
+    offers = [r for r in plan.refusals if r.margin and r.address.count("/") > 2]
+    if offers:
+        yield f"next offer {offers[0].address.split('/')[-1]}: {more_of(plan, offers[0].margin)}"
+    if plan.certificate.optimum:
+        gap = plan.certificate.gap
+        yield "proven cheapest for its types" if not gap else f"within {format_money(gap)} of the cheapest"
+
+
+def more_of(plan: Plan, margin: Decimal | None) -> str:
+    """A margin over the horizon as dollars and share of the plan."""
+    if margin is None:
+        return "not counted"
+    return f"+{format_money(margin)} over {horizon(plan)} ({share(margin, plan.after.total)})"
+
+
+def _type(address: str) -> str:
+    return address.removeprefix(OWNED).split("/")[2]
+
+
+def _against(plan: Plan) -> Iterator[str]:
+    """The strongest reason first: too short a history, a fall of demand that makes it regret, old evidence."""
+    yield from short_history(plan)
+    yield from said_of_regret(plan)
+    yield from weak_prices(plan)
+    if plan.risk is not None and plan.risk.regret_p90 > 0:
+        yield f"regret at p90 {format_money(plan.risk.regret_p90)}"
+
+
+def said_of_regret(plan: Plan) -> Iterator[str]:
+    """What the plan costs above the best in hindsight if demand falls."""
+    falls = [w for w in plan.what_if if w.change < 0]
+    lost = [w.planned - w.best_in_hindsight for w in falls]
+    if any(lost):
+        by = " / ".join(f"{100 * float(w.change):.0f}" for w in falls)
+        yield f"demand {by} %: {' / '.join(map(format_money, lost))} of regret"
+
+
+def short_history(plan: Plan) -> Iterator[str]:
+    """The trace, where it is shorter than what is bought on it deserves."""
+    if plan.history is not None and not plan.history.is_enough:
+        least = format_duration(plan.history.least_hours * SECONDS_PER_HOUR)
+        told = format_span(plan.history.hours * SECONDS_PER_HOUR)
+        yield f"rests on {told} of trace, where a term of {plan.history.term_years} y deserves {least}"
+
+
+def weak_prices(plan: Plan) -> Iterator[str]:
+    """The prices, where they are old or derived."""
+    if plan.price_age_days > OLD_DAYS:
+        yield f"prices of {plan.price_day}, {plan.price_age_days:,} days old"
+    if any(m.derived for m in plan.mix):
+        yield "prices that were derived"
+
+
+def _flips(plan: Plan) -> Iterator[str]:
+    """The nearest turning point of each kind: another type, another number reserved, nothing reserved."""
+    types = [r for r in plan.refusals if r.flip is not None and r.flip.lever is Lever.TYPE]
+    yield from (f"{_type(r.address)} {_by_price(r)}" for r in _nearest(types))
+    if not types:
+        told = [r for r in plan.refusals if r.flips_if and r.address.count("/") == 2]
+        yield from (f"{_type(r.address)} if {r.flips_if}" for r in told[:1])
+    yield from said_of_sizes(plan.sizing[:1])
+    yield from (f"demand {change(f)} ({f.then})" for f in plan.flips if f.lever is Lever.DEMAND)
+    if not plan.purchases:
+        offers = [r for r in plan.refusals if r.flip is not None and r.flip.lever is Lever.OFFER]
+        yield from (f"{r.address.split('/')[-1]} {_by_price(r)}" for r in _nearest(offers))
+
+
+def said_of_sizes(sizes: Sequence[Sizing]) -> Iterator[str]:
+    """Beyond which prices and which demand another number is reserved."""
+    found = [f for size in sizes for f in size.flips]
+    for lever, name in ((Lever.COMMITMENTS, "commitments"), (Lever.DEMAND, "demand")):
+        mine = [f for f in found if f.lever is lever]
+        if mine:
+            sooner = ", at the latest" if any(not f.exact for f in mine) else ""
+            yield f"{name} {' or '.join(f'{_where(f)} ({_shortly(f)})' for f in mine)}{sooner}"
+
+
+def _nearest(refusals: Sequence[Refusal]) -> list[Refusal]:
+    """The refusal that the least fall of its price turns round, if there is one."""
+    return sorted((r for r in refusals if r.flip), key=lambda r: abs(r.flip.change) if r.flip else Decimal(0))[:1]
+
+
+def _where(flip: Flip) -> str:
+    by = change(flip)
+    return by if flip.lever is Lever.DEMAND or by.startswith("any") else f"at ${price(flip.at)}/h {by}"
+
+
+def _shortly(flip: Flip) -> str:
+    then = flip.then.removesuffix(" are reserved").removesuffix(" is chosen")
+    return _type(then) if "/" in then else then
+
+
+def _by_price(refusal: Refusal) -> str:
+    flip = refusal.flip
+    assert flip is not None
+    sooner = "" if flip.exact else " at the latest"
+    return f"at ${price(flip.at)}/h, not ${price(flip.now)} ({change(flip)}){sooner}"
+
+
+def price(value: Decimal) -> str:
+    """Dollars an hour with as many digits as tell."""
+    return f"{value:.4f}"
+
+
+def change(flip: Flip) -> str:
+    """By how much it has to change, in tenths or hundredths of a per cent; what is less is any change at all."""
+    by = float(flip.change)
+    for digits in (1, 2):
+        if round(by, digits + 2):
+            return f"{by:+.{digits}%}"
+    return "any rise" if by >= 0 else "any fall"
+
+
+def said_of_flip(flip: Flip) -> str:
+    """A turning point in a clause."""
+    sooner = "" if flip.exact else ", at the latest"
+    then = _type(flip.then.removesuffix(" is chosen")) if "/" in flip.then else flip.then
+    if flip.lever is Lever.DEMAND:
+        return f"demand {change(flip)}{sooner}: {then}"
+    names = {
+        Lever.COMMITMENTS: "commitments",
+        Lever.ON_DEMAND: "on demand",
+        Lever.TYPE: "its prices, on demand",
+        Lever.OFFER: "its price",
+    }
+    side = "above" if flip.at > flip.now else "below"
+    return f"{names[flip.lever]} {side} ${price(flip.at)}/h ({change(flip)}){sooner}: {then}"
+
+
+def explain_why_not(plan: Plan, found: Found, words: str) -> Explanation:
+    """Why something is not in the plan: by how many dollars, and what would bring it in."""
+    subject, question = found.subject, f"why not {words}"
+    if isinstance(subject, MixLine):
+        lines: tuple[Line, ...] = (Line("it is", (_in_plan(subject),)), Line("why", plan.reasons))
+        return Explanation(question, f"{subject.address} is in the plan", lines)
+    if isinstance(subject, Refusal):
+        answer, lines = _refused(plan, subject)
+    elif isinstance(subject, Alternative):
+        answer, lines = _other_plan(plan, subject)
+    else:
+        assert plan.operation is not None
+        answer, lines = explain_point(plan.operation, subject)
+    more = (Line("also", (f"{found.others} more fit: --full lists them",)),) if found.others else ()
+    return Explanation(question, answer, (*lines, *more))
+
+
+def _in_plan(line: MixLine) -> str:
+    count = plain(line.count) if line.option.is_commitment else f"{line.count:,.1f} on average, {line.peak} at most,"
+    return f"{count} as {offer_name(line)} at ${price(line.hourly)}/h together, {format_money(line.monthly)} a month"
+
+
+def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[Line, ...]]:
+    parts = refusal.address.split("/")
+    name = f"{parts[2]} in {parts[1]}" if len(parts) == 3 else f"{parts[2]} as {parts[-1]}"
+    if refusal.margin is None:
+        again = "allow it there and plan again: it was not counted"
+        return f"not {name}: a rule leaves it out", (Line("rule", (refusal.reason,)), Line("flips", (again,)))
+    answer = f"not {name}: {more_of(plan, refusal.margin)} for the same demand"
+    if not refusal.margin:
+        answer = f"not {name}: it costs the same, and the other was listed first"
+    lines = (
+        Line("why", listed(_why_refused(plan, refusal))),
+        Line("use", listed(_use_for(plan, refusal))),
+        Line("flips", listed(_flips_of(refusal)), 2),
+    )
+    return answer, lines
+
+
+def _why_refused(plan: Plan, refusal: Refusal) -> Iterator[str]:
+    yield refusal.reason
+    if refusal.total is not None:
+        yield f"{format_money(refusal.total)} in all against {format_money(plan.after.total)}"
+
+
+def _use_for(plan: Plan, refusal: Refusal) -> Iterator[str]:
+    """The use above which a commitment pays beside the use that the instances have."""
+    if refusal.pays_above is None:
+        return
+    pays = percent(float(refusal.pays_above))
+    never = f": never within {horizon(plan)}" if refusal.pays_above > 1 else ""
+    yield f"it pays against on demand above {pays} use{never}"
+    mine = [s for s in plan.sizing if s.address.split("/")[2] == refusal.address.split("/")[2]]
+    if mine:
+        size = mine[0]
+        yield (
+            f"instance {size.count} is in use {percent(float(size.last_use))}, the next {percent(float(size.next_use))}"
+        )
+        if refusal.flip is not None and refusal.flip.exact and refusal.pays_above > size.pays_above:
+            yield f"at any use {mine[0].address.split('/')[-1]} is cheaper"
+
+
+def _flips_of(refusal: Refusal) -> Iterator[str]:
+    flip = refusal.flip
+    if flip is None:
+        yield refusal.flips_if or "no fall of its price turns it round: it saves nothing here"
+        return
+    what = "its prices fall" if flip.lever is Lever.TYPE else "its price falls"
+    at = f"${price(flip.at)}/h" + (" on demand" if flip.lever is Lever.TYPE else " effective")
+    latest = "" if flip.exact else ", at the latest"
+    if flip.at == flip.now:
+        yield f"any lower price than {at} takes it"
+    else:
+        yield f"{what} by {-float(flip.change):.1%}, to {at} from ${price(flip.now)}{latest}"
+
+
+def _other_plan(plan: Plan, other: Alternative) -> tuple[str, tuple[Line, ...]]:
+    if other.name == plan.after.name:
+        return "that is this plan", (Line("why", plan.reasons),)
+    versus = other.versus_plan
+    answer = f"not {other.name}: {more_of(plan, versus)}"
+    if versus < 0:
+        answer = f"{other.name}: {format_money(-versus)} less over {horizon(plan)}, which whole instances cannot reach"
+    elif not versus:
+        answer = f"{other.name} costs the same: it is this plan"
+    on_demand = other.name == plan.now.name
+    flips = (
+        [said_of_flip(f) for f in plan.flips] if on_demand else [said_of_flip(f) for s in plan.sizing for f in s.flips]
+    )
+    lines = (
+        Line("what", (other.description,)),
+        Line("costs", (f"{format_money(other.monthly)} a month against {format_money(plan.after.monthly)}",)),
+        Line("why", listed(_uses(plan))),
+        Line("flips", tuple(flips), 2),
+    )
+    return answer, lines
+
+
+def _uses(plan: Plan) -> Iterator[str]:
+    for size in plan.sizing:
+        counting = "counted in " if size.bought_as else ""
+        yield (
+            f"{counting}{_type(size.address)}: instance {size.count} is in use"
+            f" {percent(float(size.last_use))} of the time, the"
+            f" next {percent(float(size.next_use))}; reserving pays above {percent(float(size.pays_above))}"
+        )

@@ -1,0 +1,1 @@
+"""What stands and what changes in a cloud, line by line."""

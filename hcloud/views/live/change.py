@@ -1,0 +1,150 @@
+"""What a plan changes in a cloud, and what an apply came to: one line a change, dollars before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hcloud import __version__
+from hcloud.model.holdings.change import Action, Change, ChangeSet, How
+from hcloud.units import counted, harmless
+from hcloud.views.console import Terminal
+from hcloud.views.lines import hanging
+from hcloud.views.live.launched_with import as_lines
+
+if TYPE_CHECKING:
+    from hcloud.live.applying.outcome import Outcome
+
+COLOURS = {Action.LAUNCH: "green", Action.TERMINATE: "red", Action.REPLACE: "yellow", Action.COMMIT: "cyan"}
+BELOW = "    "
+LISTED = "at list price by type"
+"""What dollars of machines are: what is reserved costs less, and the plan's own dollars spread its price."""
+NAMED = 3
+"""Ids of machines that are named in a line; of the others only the number is."""
+
+
+def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
+    """The changes, what machines are launched with, what is refused, and what it costs."""
+    base, width = changes.base, terminal.out.width
+    for warning in changes.warnings:
+        terminal.warn(warning)
+    terminal.show(Text.assemble(("changes", "bold"), f" in {base.scope}, state {base.lineage[:8]} #{base.serial}"))
+    rows = [_cells(change) for change in changes.changes]
+    widths = [max((len(row[c]) for row in rows), default=0) for c in range(3)]
+    for change, row in zip(changes.changes, rows, strict=True):
+        terminal.show(*_lines(change, row, widths, width))
+    if changes.template is not None:
+        terminal.show(*as_lines(changes.template, width))
+    for refusal in changes.refusals:
+        where = f"{refusal.address}: " if refusal.address else ""
+        said = hanging(f"{where}{refusal.why}{named(refusal.ids)}", width, "! ")
+        said.stylize("red", 0, 1)
+        terminal.show(said)
+    for note in changes.notes:
+        terminal.show(hanging(note, width, "  ", "dim"))
+    for line in totals(changes):
+        terminal.show(hanging(line, width, ""))
+
+
+def totals(changes: ChangeSet) -> Iterator[str]:
+    """How many come and go, and dollars an hour before and after."""
+    if changes.blocking:
+        yield "nothing can be changed as long as that is not clear"
+        return
+    if changes.is_settled:
+        standing = f"{counted(changes.standing, 'machine')} as wanted"
+        yield f"nothing to change: {standing}, {dollars(changes.hourly_before)}/h {LISTED}"
+        return
+    come, go = changes.coming, len(changes.going)
+    more = changes.hourly_after - changes.hourly_before
+    yield (
+        f"{counted(come, 'machine')} to launch, {go} to end, {changes.standing} standing; "
+        f"{dollars(changes.hourly_before)}/h -> {dollars(changes.hourly_after)}/h ({more:+,.4f}), {LISTED}"
+    )
+    if changes.unpriced:
+        yield f"without the price of {', '.join(changes.unpriced)}, which is not known"
+
+
+def _cells(change: Change) -> tuple[str, str, str]:
+    """Where, what, and dollars an hour more or less."""
+    count = change.count or len(change.ids)
+    times = f"{count} x " if count else ""  # savings plans are dollars, not machines
+    return harmless(change.address), harmless(f"{times}{change.instance_type}"), f"{change.hourly:+,.4f} $/h"
+
+
+def _lines(change: Change, row: Sequence[str], widths: Sequence[int], width: int) -> Iterator[Text]:
+    """A change in one line where it fits, else what and how much above why."""
+    address, what, money = row
+    head = f"{change.action.value} {address:<{widths[0]}}  {what:<{widths[1]}}  {money:>{widths[2]}}"
+    how = "" if change.how in (How.LAUNCH, How.TERMINATE) else f"{change.how}: "
+    why = harmless(f"{how}{change.reason}{named(change.ids)}")
+    if len(head) > width:
+        head = f"{change.action.value} {address}  {what}  {money}"
+    together = f"{head}  {why}"
+    lines = [Text(together)] if len(together) <= width else [hanging(head[2:], width, head[:2])]
+    lines[0].stylize(COLOURS[change.action], 0, 1)
+    yield from lines
+    if len(together) > width:
+        yield hanging(why, width, BELOW)
+
+
+def named(ids: tuple[str, ...]) -> str:
+    """The first ids of some machines in brackets, and how many more there are."""
+    if not ids:
+        return ""
+    more = f" and {len(ids) - NAMED} more" if len(ids) > NAMED else ""
+    return f" ({', '.join(ids[:NAMED])}{more})"
+
+
+def dollars(amount: Decimal) -> str:
+    """An amount as people read it."""
+    return f"${amount:,.4f}"
+
+
+def show_outcome(outcome: Outcome, terminal: Terminal) -> None:
+    """What came of it: never better than it is."""
+    colour = {"converged": "green", "partial": "yellow", "unknown": "red"}[outcome.result]
+    said = f"{len(outcome.launched)} launched, {len(outcome.ended)} ended, {counted(outcome.calls, 'request')}"
+    terminal.show(Text.assemble((str(outcome.result), colour), f": {said}"))
+    for shortfall in outcome.shortfalls:
+        tried = f"tried {', '.join(shortfall.tried)}" if shortfall.tried else "nothing was tried"
+        terminal.warn(f"{shortfall.address}: {shortfall.missing} missing; {tried}")
+    for problem in outcome.problems:
+        terminal.warn(problem)
+    if outcome.error is not None:
+        terminal.warn(*outcome.error.lines())
+        if outcome.error.hint:
+            terminal.note(f"hint: {outcome.error.hint}")
+    for asked in outcome.open:
+        terminal.warn(f"asked for, and not answered: {asked}")
+    if outcome.exit_code and (outcome.left is None or outcome.open):
+        there = f"the {counted(len(outcome.launched), 'machine')} launched" if outcome.launched else "what stood before"
+        more = " and what was not answered" if outcome.open else ""
+        terminal.note(
+            f"{there}{more} may be running and cost money; the journal has all of it: hcloud apply goes on from there, "
+            "hcloud recover rebuilds a state that was lost"
+        )
+
+
+def outcome_document(outcome: Outcome, at: datetime) -> Mapping[str, object]:
+    """What came of it, as JSON."""
+    return {
+        "format_version": "1.0",
+        "tool_version": __version__,
+        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "result": str(outcome.result),
+        "exit_code": outcome.exit_code,
+        "launched": list(outcome.launched),
+        "ended": list(outcome.ended),
+        "wanted": outcome.wanted,
+        "missing": [{"address": s.address, "missing": s.missing, "tried": list(s.tried)} for s in outcome.shortfalls],
+        "problems": list(outcome.problems),
+        "error": None if outcome.error is None else str(outcome.error),
+        "open": list(outcome.open),
+        "calls": outcome.calls,
+        "serial": outcome.serial,
+    }

@@ -1,0 +1,145 @@
+"""Decisions on a stream, and the story of one job, for people and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from io import BufferedIOBase
+from typing import TYPE_CHECKING
+
+from hcloud import __version__
+from hcloud.control.decode import options
+from hcloud.model.running.decision import Decision
+from hcloud.model.running.event import BelowQos, Completion, EventError, Interruption, Ready
+from hcloud.store.events import UNBOUNDED, decision_document, event_document
+from hcloud.store.journal import LONGEST_LINE, Entry
+from hcloud.units import counted
+from hcloud.views.escaped import json_as_stored
+from hcloud.views.lines import hanging
+
+if TYPE_CHECKING:
+    from hcloud.usecases.deciding.explain_job import Story
+    from hcloud.usecases.live.decide import Opened, Stream
+    from hcloud.views.console import Terminal
+
+FORMAT_VERSION = "1.0"
+_AT_ONCE = 1 << 14
+"""Bytes read at a time: a hundred lines or so, which are answered in a few milliseconds."""
+
+
+def show_opened(opened: Opened, terminal: Terminal) -> None:
+    """Say where a stream goes on, and tell what a crash kept from being told."""
+    if opened.torn:
+        terminal.warn("the last line of the journal was torn; it is dropped, send its event again")
+    if opened.replayed:
+        terminal.note(f"{counted(opened.replayed, 'event')} replayed, the last at {opened.last!r}")
+    if opened.untold:
+        terminal.write(json_as_stored(opened.untold))
+        terminal.out.file.flush()
+
+
+def tell_lines(lines: BufferedIOBase, stream: Stream, terminal: Terminal) -> int:
+    """Answer every line before waiting for the next; what is wrong with a line is said on stderr.
+
+    Returns how many were wrong. Lines that are there already are answered in one go.
+    """
+    out, wrong, number, rest = terminal.out.file, 0, 0, b""
+    while chunk := lines.read1(_AT_ONCE):
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            number += 1
+            wrong += _tell(line, number, stream, terminal)
+        out.flush()
+        rest = rest[: LONGEST_LINE + 1]  # what has become too long is dropped, and said when its line ends
+    wrong += _tell(rest, number + 1, stream, terminal)
+    out.flush()
+    return wrong
+
+
+def _tell(line: bytes, number: int, stream: Stream, terminal: Terminal) -> int:
+    try:
+        if len(line) > LONGEST_LINE:
+            raise EventError(f"longer than {LONGEST_LINE:,} bytes")
+        if line and not line.isspace():
+            terminal.out.file.write(stream.answer(line.decode()))
+    except (EventError, UnicodeDecodeError) as error:
+        terminal.say(f"error: line {number}: {error}", wrong=True)
+        terminal.err.file.flush()
+        return 1
+    return 0
+
+
+def story_document(story: Story, at: datetime) -> Mapping[str, object]:
+    """The story of a job as JSON."""
+    considered = story.considered
+    assert considered is not None
+    return {
+        "format_version": FORMAT_VERSION,
+        "tool_version": __version__,
+        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "strategy": story.setup.strategy,
+        "arrival": event_document(story.arrival),
+        "decision": decision_document(considered.decision),
+        "refused": [
+            {"option": r.option, "reason": r.reason, "margin": _margin(r.margin), "unit": r.unit}
+            for r in considered.refused
+        ],
+        "afterwards": [
+            decision_document(e) if isinstance(e, Decision) else event_document(e) for e in story.afterwards
+        ],
+    }
+
+
+def _margin(margin: float | None) -> float | str | None:
+    return UNBOUNDED if margin == float("inf") else margin
+
+
+def show_story(story: Story, terminal: Terminal) -> None:
+    """The story of a job for people."""
+    for line in _lines(story):
+        terminal.show(hanging(line, terminal.out.width))
+
+
+def _lines(story: Story) -> list[str]:
+    job, considered = story.arrival, story.considered
+    assert considered is not None
+    asked = f"{job.ask / 1000:g} vCPUs, {job.memory / 1024:,.2f} GiB"
+    chosen = considered.decision
+    lines = [
+        f"Job {job.job} under {story.setup.strategy}: came at {_time(job.at)} s asking for {asked}"
+        f"{', may be interrupted' if job.restartable else ''}",
+        "",
+        f"Decided: {_what(chosen)}",
+        f"  because {chosen.why}{_by(chosen)}",
+    ]
+    if considered.refused:
+        lines += ["", "Refused:", *(f"  {line}" for line in options(considered.refused))]
+    lines += ["", "Afterwards:"]
+    lines += [f"  {_time(e.at)} s  {_happened(e)}" for e in story.afterwards] or ["  nothing until the journal ends"]
+    return lines
+
+
+def _time(at: float) -> str:
+    return f"{at:,.2f}".removesuffix(".00")
+
+
+def _what(decision: Decision) -> str:
+    number = "" if decision.instance is None or "server" in decision.place else f" (instance {decision.instance})"
+    words = {"place": "to", "launch": "to a new", "queue": "to the", "refuse": "refused,", "move": "moved from"}
+    return f"{words.get(decision.action.value, decision.action.value)} {decision.place}{number}"
+
+
+def _by(decision: Decision) -> str:
+    return "" if decision.margin is None else f" (margin {decision.margin:.4g} {decision.unit})"
+
+
+def _happened(entry: Entry) -> str:
+    if isinstance(entry, Decision):
+        return f"{_what(entry)}: {entry.why}"
+    if isinstance(entry, Completion):
+        return f"ended after running at {100 * entry.performance:.1f} % of its performance in isolation"
+    if isinstance(entry, BelowQos):
+        return f"below its quality of service, at {100 * entry.performance:.1f} % of its performance in isolation"
+    if isinstance(entry, Ready | Interruption):
+        return f"instance {entry.instance} {'started' if isinstance(entry, Ready) else 'was taken back'}"
+    raise AssertionError(entry)

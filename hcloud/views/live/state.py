@@ -1,0 +1,147 @@
+"""The remembered state on a terminal and as documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hcloud import __version__
+from hcloud.units import counted
+from hcloud.views.tables import Figures, fitted
+
+if TYPE_CHECKING:
+    from hcloud.model.holdings.state import Intent, LockInfo, Record, State
+    from hcloud.usecases.live.state import Remembered
+    from hcloud.views.console import Terminal
+
+FORMAT_VERSION = "1.0"
+NOTHING = "-"
+
+
+def show_list(found: Remembered, terminal: Terminal) -> None:
+    """A line for each machine, by address."""
+    state = found.state
+    if state is None:
+        terminal.note(f"{found.where}: nothing is remembered yet")
+        return
+    rows = [_row(r) for r in sorted(state.records, key=lambda r: (r.address, r.id))]
+    if rows:
+        names = ("address", "id", "type", "zone", "option", "intended (UTC)", "")
+        terminal.show(fitted(Figures(names, rows), terminal.out.width))
+    terminal.note(f"{found.where}: {counted(len(rows), 'machine')}, serial {state.serial}")
+    _warn(found, terminal)
+
+
+def show_state(found: Remembered, terminal: Terminal) -> None:
+    """What the state is, and every figure of the records it was asked for."""
+    state = found.state
+    if state is None:
+        terminal.note(f"{found.where}: nothing is remembered yet")
+        return
+    grid: list[tuple[str, str]] = list(_lines(found.where, state))
+    if len(state.records) == 1:
+        grid += _record_lines(state.records[0])
+    width = max(len(name) for name, _ in grid)
+    terminal.show(*(Text(f"{name:<{width}}  {value}") for name, value in grid))
+    _warn(found, terminal)
+
+
+def state_screen(found: Remembered, at: datetime) -> Mapping[str, object]:
+    """What list, show and push tell, as a JSON document."""
+    state = found.state
+    records = () if state is None else sorted(state.records, key=lambda r: r.id)
+    return {
+        **_head(at),
+        "where": found.where,
+        "lineage": state.lineage if state else None,
+        "serial": state.serial if state else 0,
+        "generation": state.generation if state else 0,
+        "project": state.project if state else "",
+        "scope": asdict(state.scope) if state and state.scope else None,
+        "lock": _lock(found.holder) if found.holder else None,
+        "open_intents": [_intent(i) for i in found.open_intents],
+        "records": [_record(r) for r in records],
+    }
+
+
+def unlocked_document(where: str, info: LockInfo, at: datetime) -> Mapping[str, object]:
+    """Whose lock was taken away, as a JSON document."""
+    return {**_head(at), "where": where, "unlocked": _lock(info)}
+
+
+def _row(record: Record) -> tuple[str, ...]:
+    marks = [word for word, on in _marks(record) if on]
+    intended = f"{record.intended.astimezone(UTC):%Y-%m-%d %H:%M}"
+    return (
+        record.address or NOTHING,
+        record.id,
+        record.instance_type,
+        record.zone or NOTHING,
+        record.option.value,
+        intended,
+        ", ".join(marks),
+    )
+
+
+def _marks(record: Record) -> Iterator[tuple[str, bool]]:
+    yield "ending", record.ending
+    yield "protected", record.protected
+    yield "missed", record.missed_since is not None
+
+
+def _lines(where: str, state: State) -> Iterator[tuple[str, str]]:
+    yield "where", where
+    yield "lineage", state.lineage
+    yield "serial", str(state.serial)
+    yield "generation", str(state.generation)
+    yield "project", state.project or NOTHING
+    yield "cloud", str(state.scope) if state.scope else "none yet"
+    if len(state.records) != 1:
+        yield "machines", str(len(state.records))
+
+
+def _record_lines(record: Record) -> Iterator[tuple[str, str]]:
+    yield "machine", record.id
+    yield "address", record.address or NOTHING
+    yield "key", record.key or NOTHING
+    yield "type", record.instance_type
+    yield "zone", record.zone or NOTHING
+    yield "option", record.option.value
+    yield "of generation", str(record.generation)
+    yield "intended", _time(record.intended)
+    yield "ending", "yes" if record.ending else "no"
+    yield "protected", "yes" if record.protected else "no"
+    yield "missed since", _time(record.missed_since) if record.missed_since else NOTHING
+
+
+def _warn(found: Remembered, terminal: Terminal) -> None:
+    if found.holder is not None:
+        terminal.warn(f"locked: {found.holder} (id {found.holder.id})")
+    if found.open_intents:
+        count = counted(len(found.open_intents), "intent")
+        terminal.warn(f"{count} without a known outcome; the next hcloud apply looks at the cloud first")
+
+
+def _head(at: datetime) -> Mapping[str, object]:
+    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": _time(at)}
+
+
+def _lock(info: LockInfo) -> Mapping[str, object]:
+    return {**asdict(info), "since": _time(info.since)}
+
+
+def _intent(intent: Intent) -> Mapping[str, object]:
+    return {"number": intent.number, "deed": intent.deed.value, "at": _time(intent.at), "plan": intent.plan}
+
+
+def _record(record: Record) -> Mapping[str, object]:
+    told = {name: _time(value) if isinstance(value, datetime) else value for name, value in asdict(record).items()}
+    return {**told, "option": record.option.value}
+
+
+def _time(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")

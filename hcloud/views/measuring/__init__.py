@@ -1,0 +1,1 @@
+"""Profiles and estimates on a screen and as documents."""

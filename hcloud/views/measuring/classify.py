@@ -1,0 +1,178 @@
+"""Estimates on a screen and as JSON: what was measured, what is predicted, how sure that is, what to measure next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from hcloud import __version__
+from hcloud.model.measured.profile import RESOURCES, Aspect, Predicted, Row
+from hcloud.policy.quality import SCALE
+from hcloud.units import counted
+from hcloud.views.lines import hanging
+from hcloud.views.tables import Figures, fitted
+
+if TYPE_CHECKING:
+    from hcloud.usecases.measuring.classify import Answer
+    from hcloud.views.console import Terminal
+    from hcloud.views.lines import Shown
+
+FORMAT_VERSION = "1.0"
+WORDS = {
+    Aspect.SCALE_UP: "size",
+    Aspect.SCALE_OUT: "nodes",
+    Aspect.TYPES: "type",
+    Aspect.TOLERATED: "tolerated",
+    Aspect.CAUSED: "caused",
+}
+_BAR, _FULL = 10, 100.0
+_MOST_ROWS = 12
+
+
+def show_answers(answers: Sequence[Answer], terminal: Terminal) -> None:
+    """Every application in turn; what should be known beforehand goes to stderr."""
+    for answer in answers:
+        for line in answer.surprises:
+            terminal.note(f"{answer.profile.app}: {line}")
+        _show(answer, terminal)
+
+
+def _show(answer: Answer, terminal: Terminal) -> None:
+    profile, estimate = answer.profile, answer.estimate
+    head = f"{profile.app}: {profile.kind.name.lower()}, {profile.metric.name} in {profile.metric.unit}"
+    terminal.show(f"{head} · beside {counted(answer.known_apps, 'application')} seen before", "")
+    interference = {a: estimate.rows[a] for a in (Aspect.TOLERATED, Aspect.CAUSED) if a in estimate.rows}
+    if interference:
+        terminal.show(_scores(interference, terminal.out.width), "")
+    for aspect, row in estimate.rows.items():
+        if not aspect.is_interference:
+            terminal.show(_performance(answer, row, terminal.out.width), "")
+    for line in _said(answer):
+        terminal.show(hanging(line, terminal.out.width, "· "))
+    terminal.show("")
+
+
+def _scores(rows: Mapping[Aspect, Row], width: int) -> Shown:
+    names = ("resource", *(word for aspect in rows for word in (WORDS[aspect], "from - to", "")))
+    cells = []
+    for resource in RESOURCES:
+        if any(resource in row.columns for row in rows.values()):
+            parts = [_score(row.columns.get(resource)) for row in rows.values()]
+            cells.append([resource, *(cell for part in parts for cell in part)])
+    return fitted(Figures(names, cells), width)
+
+
+def _score(predicted: Predicted | None) -> tuple[str, str, str]:
+    if predicted is None:
+        return "", "", "not known"
+    filled = round(predicted.value / _FULL * _BAR)
+    bar = "█" * filled + "░" * (_BAR - filled)
+    return f"{bar} {predicted.value:3.0f}", f"{predicted.low:.0f} - {predicted.high:.0f}", _how(predicted)
+
+
+def _how(predicted: Predicted) -> str:
+    return "measured" if predicted.measured else "predicted"
+
+
+def _performance(answer: Answer, row: Row, width: int) -> Shown:
+    """Sizes and node counts in their order, types from best to worst."""
+    order = [r.column for r in answer.types] if row.aspect is Aspect.TYPES else list(row.columns)
+    shown = order[:_MOST_ROWS]
+    metric = answer.profile.metric
+    names = (WORDS[row.aspect], f"{metric.name}, {metric.unit}", "from", "to", "")
+    cells = [
+        [column, *(f"{v:,.4g}" for v in (p.value, p.low, p.high)), _how(p)]
+        for column, p in ((c, row.columns[c]) for c in shown)
+    ]
+    if len(order) > len(shown):
+        cells.append([f"{len(order) - len(shown)} more", "", "", "", ""])
+    return fitted(Figures(names, cells, frozenset({1, 2, 3})), width)
+
+
+def _said(answer: Answer) -> Iterator[str]:
+    if answer.quality is not None:
+        yield f"quality it needs: {answer.quality / SCALE:.2%} (what it bears badly or causes, worst resource first)"
+    yield from _type_said(answer)
+    if answer.size is not None:
+        yield f"smallest size that reaches the target for sure: {answer.size}"
+    for aspect, row in answer.estimate.rows.items():
+        alike = ", ".join(f"{n.app} {n.likeness:+.2f}" for n in row.neighbours)
+        yield f"{WORDS[aspect]}: {_error(row)}; most alike: {alike or 'none'}"
+    for aspect, failed in answer.profile.failures.items():
+        for column, failure in failed.items():
+            yield f"{WORDS[aspect]} {column}: it did not run there ({failure.why}, {failure.at:%Y-%m-%d})"
+    for resource, why in answer.profile.unmeasurable.items():
+        yield f"{resource} was not measurable where it was profiled: {why}"
+    for probe in answer.estimate.probes:
+        yield f"too little is known of {WORDS[probe.aspect]}: measure {probe.column} next ({probe.why})"
+
+
+def _type_said(answer: Answer) -> Iterator[str]:
+    """The fastest type and the one that does the work for the least money."""
+    if not answer.types:
+        return
+    fastest = answer.types[0].column
+    if not answer.worth:
+        yield f"fastest type: {fastest}; the price book sells none of these types, so money is not compared"
+        return
+    best, prices = answer.worth[0], answer.prices
+    where = f"on demand in {', '.join(prices.regions)}, prices of {prices.oldest}"
+    yield f"cheapest type for the work: {best.column} at ${prices.hourly[best.column]:.4f} an hour ({where})"
+    merit = next((r.merit for r in answer.worth if r.column == fastest), None)
+    if merit is None:
+        yield f"fastest type: {fastest}, which has no price"
+    elif fastest != best.column:
+        yield f"fastest type: {fastest}; the same work costs {best.merit / merit - 1:.0%} more there"
+    if missing := len(answer.types) - len(answer.worth):
+        yield f"{counted(missing, 'type')} without a price {'is' if missing == 1 else 'are'} not compared by money"
+
+
+def _error(row: Row) -> str:
+    if row.held_out_error is None:
+        return "every column is measured, so nothing was predicted or held out"
+    points = row.aspect.is_interference
+    error = f"{row.held_out_error:.1f} points" if points else f"{row.held_out_error:.1%}"
+    return f"error {error} on applications held out"
+
+
+def answers_document(answers: Sequence[Answer], at: datetime) -> dict[str, object]:
+    """The answers as JSON."""
+    return {
+        "format_version": FORMAT_VERSION,
+        "tool_version": __version__,
+        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+        "applications": [_document(answer) for answer in answers],
+    }
+
+
+def _document(answer: Answer) -> dict[str, object]:
+    return {
+        "app": answer.profile.app,
+        "known_applications": answer.known_apps,
+        "vector": None if answer.vector is None else dict(zip(RESOURCES, answer.vector, strict=True)),
+        "quality": answer.quality,
+        "size_for_target": answer.size,
+        "type_ranking": [{"type": r.column, "value": r.value} for r in answer.types],
+        "type_ranking_by_cost": [
+            {"type": r.column, "value": r.value, "dollars_per_hour": f"{answer.prices.hourly[r.column]:.6f}"}
+            for r in answer.worth
+        ],
+        "aspects": {aspect.value: _row_document(row) for aspect, row in answer.estimate.rows.items()},
+        "unmeasurable": dict(answer.profile.unmeasurable),
+        "probes": [
+            {"aspect": p.aspect.value, "column": p.column, "gain": p.gain, "why": p.why} for p in answer.estimate.probes
+        ],
+        "surprises": list(answer.surprises),
+    }
+
+
+def _row_document(row: Row) -> dict[str, object]:
+    return {
+        "held_out_error": row.held_out_error,
+        "neighbours": [{"app": n.app, "likeness": n.likeness} for n in row.neighbours],
+        "columns": {
+            name: {"value": p.value, "low": p.low, "high": p.high, "measured": p.measured}
+            for name, p in row.columns.items()
+        },
+    }

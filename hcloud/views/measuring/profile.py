@@ -1,0 +1,207 @@
+"""Profiles on one screen: what an application bears and causes by resource, with bars, intervals and reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hcloud import __version__
+from hcloud.model.measured.profile import RESOURCES, Aspect, Failed, Measured, Profile
+from hcloud.views.console import Terminal, plain_table
+from hcloud.views.lines import hanging
+from hcloud.views.tables import Figures, fitted
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from hcloud.usecases.measuring.profile_compare import Comparison, Line
+
+FORMAT_VERSION = "1.0"
+BAR = 10
+SCORE = 17  # the longest is a blank and "100 (100 to 100)"
+FULL = 100.0
+WITH_BARS = 70  # columns of a terminal that hold both bars and their intervals
+NOT_HERE = "not measurable here"
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+
+
+def show_profile(profile: Profile, terminal: Terminal) -> None:
+    """Print a profile on one screen."""
+    width = terminal.out.width
+    terminal.show(*_headline(profile), "", _interference(profile, with_bars=width >= WITH_BARS))
+    reasons = [(r, profile.unmeasurable[r]) for r in RESOURCES if r in profile.unmeasurable]
+    if reasons:
+        terminal.show("", Text(NOT_HERE, style="bold"), *(_reason(r, why, width) for r, why in reasons))
+    terminal.show("", fitted(_performance(profile), width))
+    failed = [(c, f.why) for columns in profile.failures.values() for c, f in columns.items()]
+    if failed:
+        terminal.show("", Text("did not run", style="bold"), *(_reason(c, why, width) for c, why in failed))
+
+
+def show_list(profiles: Sequence[Profile], terminal: Terminal) -> None:
+    """Print a line a profile."""
+    table = plain_table(
+        "app", "kind", "metric", "tolerated", "caused", "shapes", right=(3, 4, 5), wrap=("app", "metric")
+    )
+    for p in profiles:
+        counts = (str(len(p.entries.get(a, {}))) for a in (Aspect.TOLERATED, Aspect.CAUSED, Aspect.SCALE_UP))
+        table.add_row(p.app, p.kind.name.lower(), f"{p.metric.name}, {p.metric.unit}", *counts)
+    terminal.show(table)
+    terminal.note(f"measured numbers of {len(profiles)} applications; 'hcloud profile show FILE' shows one")
+
+
+def show_comparison(comparison: Comparison, terminal: Terminal) -> None:
+    """Print two profiles side by side."""
+    left, right = comparison.left.app, comparison.right.app
+    table = plain_table("", left, right, "", right=(1, 2), wrap=(left, right))
+    aspect = None
+    for line in comparison.lines:
+        if line.aspect is not aspect:
+            aspect = line.aspect
+            table.add_row(Text(aspect.value.replace("_", " "), style="bold"), "", "", "")
+        table.add_row(f"  {line.column}", *_cells(line, comparison), _verdict(line))
+    terminal.show(table)
+
+
+def profile_object(profile: Profile) -> dict[str, object]:
+    """A profile as plain data."""
+    return {
+        "app": profile.app,
+        "kind": profile.kind.name.lower(),
+        "metric": {"name": profile.metric.name, "unit": profile.metric.unit, "rising": profile.metric.rising},
+        "command": list(profile.command),
+        "entries": {
+            a.value: {c: _measured_object(m) for c, m in profile.entries[a].items()}
+            for a in Aspect
+            if a in profile.entries
+        },
+        "failures": {
+            a.value: {c: _failed_object(f) for c, f in profile.failures[a].items()}
+            for a in Aspect
+            if profile.failures.get(a)
+        },
+        "unmeasurable": {r: profile.unmeasurable[r] for r in RESOURCES if r in profile.unmeasurable},
+        "notes": list(profile.notes),
+    }
+
+
+def _failed_object(failed: Failed) -> dict[str, object]:
+    at = failed.at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return {"why": failed.why, "at": at, "machine": failed.machine, "source": failed.source}
+
+
+def profile_document(profile: Profile, at: datetime) -> dict[str, object]:
+    """The JSON document of one profile."""
+    return {**_head(at), "profile": profile_object(profile)}
+
+
+def list_document(profiles: Sequence[Profile], at: datetime) -> dict[str, object]:
+    """The JSON document of a folder of profiles."""
+    return {**_head(at), "profiles": [profile_object(p) for p in profiles]}
+
+
+def comparison_document(comparison: Comparison, at: datetime) -> dict[str, object]:
+    """The JSON document of two profiles side by side."""
+    lines = [
+        {
+            "aspect": line.aspect.value,
+            "column": line.column,
+            "left": None if line.left is None else _measured_object(line.left),
+            "right": None if line.right is None else _measured_object(line.right),
+            "differs": line.differs,
+        }
+        for line in comparison.lines
+    ]
+    return {**_head(at), "left": comparison.left.app, "right": comparison.right.app, "lines": lines}
+
+
+def bar(score: float) -> str:
+    """A score as a bar of ten cells."""
+    eighths = round(score / FULL * BAR * 8)
+    whole, part = divmod(eighths, 8)
+    return ("█" * whole + (_EIGHTHS[part] if part else "")).ljust(BAR)
+
+
+def _reason(resource: str, why: str, width: int) -> Text:
+    return hanging(f"{resource}: {why}", width, "  ")
+
+
+def _headline(profile: Profile) -> tuple[Text, Text]:
+    text = Text()
+    text.append(profile.app, style="bold")
+    better = "higher" if profile.metric.rising else "lower"
+    text.append(f" · {profile.kind.name.lower()} · {profile.metric.name} in {profile.metric.unit}, {better} is better")
+    machines = sorted({m.machine for columns in profile.entries.values() for m in columns.values()})
+    days = sorted({m.at.date().isoformat() for columns in profile.entries.values() for m in columns.values()})
+    measured = f"{'; '.join(machines)}{' · ' if days else ''}{' to '.join(dict.fromkeys(days[:1] + days[-1:]))}"
+    return text, Text(measured, style="dim")
+
+
+def _interference(profile: Profile, *, with_bars: bool) -> Table:
+    table = plain_table("0 to 100", "tolerated", "caused")
+    for resource in RESOURCES:
+        if resource in profile.unmeasurable:
+            table.add_row(resource, Text(NOT_HERE, style="dim"), "")
+            continue
+        cells = []
+        for aspect, style in ((Aspect.TOLERATED, "green"), (Aspect.CAUSED, "yellow")):
+            found = profile.entries.get(aspect, {}).get(resource)
+            drawn = bar(found.value) if found is not None and with_bars else ""
+            cells.append(Text("-") if found is None else Text(drawn, style).append(_aligned(found), "default"))
+        table.add_row(resource, *cells)
+    return table
+
+
+def _aligned(found: Measured) -> str:
+    return f"{_score(found):>{SCORE}}"
+
+
+def _score(found: Measured) -> str:
+    return f"{found.value:.0f} ({found.low:.0f} to {found.high:.0f})"
+
+
+def _performance(profile: Profile) -> Figures:
+    rows = []
+    for aspect in (a for a in Aspect if not a.is_interference):
+        for column, found in profile.entries.get(aspect, {}).items():
+            interval = f"{found.low:.4g} to {found.high:.4g}"
+            value, day = f"{found.value:.4g} {profile.metric.unit}", f"{found.at:%Y-%m-%d}"
+            rows.append((column, value, interval, str(found.samples), day))
+        for column, failed in profile.failures.get(aspect, {}).items():
+            rows.append((column, "did not run", "-", "-", f"{failed.at:%Y-%m-%d}"))
+    names = ("shape", profile.metric.name, "95 % interval", "samples", "measured")
+    return Figures(names, rows, frozenset({1, 2, 3}))
+
+
+def _cells(line: Line, comparison: Comparison) -> list[str]:
+    cells = []
+    for found, profile in ((line.left, comparison.left), (line.right, comparison.right)):
+        if found is not None:
+            cells.append(_score(found) if line.aspect.is_interference else f"{found.value:.4g} {profile.metric.unit}")
+        else:
+            cells.append(NOT_HERE if line.column in profile.unmeasurable else "-")
+    return cells
+
+
+def _verdict(line: Line) -> str:
+    return {None: "", True: "differs", False: "may be equal"}[line.differs]
+
+
+def _measured_object(found: Measured) -> dict[str, object]:
+    return {
+        "value": found.value,
+        "low": found.low,
+        "high": found.high,
+        "samples": found.samples,
+        "at": found.at.isoformat().replace("+00:00", "Z"),
+        "machine": found.machine,
+        "source": found.source,
+    }
+
+
+def _head(at: datetime) -> dict[str, object]:
+    moment = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": moment}

@@ -1,0 +1,1 @@
+"""Prices on a screen and as documents."""

@@ -1,0 +1,314 @@
+"""Prices on a terminal and as documents: listings, one type in all its options, comparisons, checks and intakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hcloud import __version__
+from hcloud.catalog.table import COLUMNS, offer_cells
+from hcloud.model.catalog import InstanceType, Offer, OfferKey
+from hcloud.units import counted, plain, rate
+from hcloud.views.console import Terminal
+from hcloud.views.deciding.plan import SHORT
+from hcloud.views.escaped import Written, csv_document
+from hcloud.views.tables import Figures, fitted
+
+if TYPE_CHECKING:
+    from hcloud.catalog.checks import PriceWarning
+    from hcloud.model.catalog import QuarantinedPrice
+    from hcloud.usecases.prices.intake import Intake, Taken
+    from hcloud.usecases.prices.pricing import Change, Comparison, PriceLine, TypeScreen, Verification
+
+FORMAT_VERSION = "1.0"
+SHOWN_REFUSED = 5
+DERIVED = "~"
+_SHOWN_RATIO = Decimal("0.0005")
+_FIGURES = ("$/h", "upfront $", "eff. $/h")
+
+
+def show_listing(lines: Sequence[PriceLine], terminal: Terminal, limit: int) -> None:
+    """A table of offers, at most ``limit`` rows of it; what is the same in every row stands above it, once."""
+    shown = lines[:limit]
+    clouds = {line.offer.key.provider for line in shown}
+    places = {line.offer.key.zone or line.offer.key.region for line in shown}
+    leading = [*(["cloud"] if len(clouds) > 1 else []), *(["region"] if len(places) > 1 else [])]
+    names = (*leading, "type", "purchase option", *_FIGURES, "off", "age", "")
+    title = " ".join(next(iter(same)) for same in (clouds, places) if len(same) == 1)
+    rows = []
+    for line in shown:
+        key = line.offer.key
+        cells = {"cloud": str(key.provider), "region": key.zone or key.region}
+        words = (*(cells[name] for name in leading), f"{key.instance_type}{_special(key)}", _purchase(key))
+        rows.append((*words, *_figures(line), _share(line.discount), *_age(line)))
+    numbers = frozenset(range(len(leading) + 2, len(names)))
+    terminal.show(fitted(Figures(names, rows, numbers, title), terminal.out.width))
+    if any(line.offer.origin.derived for line in shown):
+        terminal.note(
+            f"{DERIVED} derived: nobody published this very price; 'pricing show TYPE' says what it is made of"
+        )
+    if len(lines) > limit:
+        rest = f"{len(lines) - limit:,} of {counted(len(lines), 'offer')}"
+        terminal.note(f"{rest} not shown; narrow the filters, or --limit, or -o csv")
+
+
+def show_type_screen(screen: TypeScreen, terminal: Terminal) -> None:
+    """All purchase options of one type on one screen, and which of its prices are in quarantine."""
+    lines = screen.lines
+    terminal.show(Text(_headline(lines[0])), "")
+    names = ("purchase option", *_FIGURES, "off", "even", "age", "")
+    rows = [
+        (_purchase(o.key) + _special(o.key), *_figures(line), _share(line.discount), _share(line.break_even),
+         *_age(line))
+        for line in lines if (o := line.offer)
+    ]  # fmt: skip
+    terminal.show(fitted(Figures(names, rows, frozenset(range(1, len(names)))), terminal.out.width))
+    for refused in screen.quarantined:
+        label = "" if refused.key is None else _purchase(refused.key) + _special(refused.key)
+        terminal.show(Text(f"{label}  quarantined: {refused.reason} ({refused.row})", style="yellow"))
+    terminal.show("", "even: the share of the term's hours an instance must run for the commitment to pay", "")
+    sources = dict.fromkeys(f"{line.offer.origin.source}, {line.offer.origin.day}" for line in lines)
+    notes = dict.fromkeys(f"{DERIVED} {line.offer.origin.derived}" for line in lines if line.offer.origin.derived)
+    terminal.show(*(Text(note, style="dim") for note in (*(f"source: {s}" for s in sources), *notes)))
+
+
+def show_comparison(comparison: Comparison, terminal: Terminal, limit: int) -> None:
+    """Changes between two books, and a line that counts them."""
+    rows = [
+        (_symbol(c), str(c.key), _effective(c.old), _effective(c.new), _percent(c))
+        for c in sorted(comparison.changes, key=lambda c: "~+-".index(_symbol(c)))[:limit]
+    ]
+    if rows:
+        names = ("", "offer", "old $/h", "new $/h", "change")
+        terminal.show(fitted(Figures(names, rows, frozenset((2, 3, 4))), terminal.out.width))
+    added = sum(c.old is None for c in comparison.changes)
+    removed = sum(c.new is None for c in comparison.changes)
+    terminal.show(
+        f"{added:,} added, {removed:,} removed, {len(comparison.changes) - added - removed:,} changed, "
+        f"{comparison.unchanged:,} unchanged"
+    )
+    if comparison.within:
+        aside = counted(comparison.left_aside, "other offer")
+        terminal.show(Text(f"compared: what {comparison.within} covers ({comparison.scope}); {aside} left aside"))
+    if len(comparison.changes) > limit:
+        rest = counted(len(comparison.changes) - limit, "change")
+        terminal.note(f"{rest} not shown; --limit shows more, -o json all")
+
+
+def show_verification(verified: Verification, terminal: Terminal) -> None:
+    """Whether the bundled files and all prices are sound."""
+    for damage in verified.damaged:
+        terminal.warn(damage)
+    _show_refused(verified.quarantined, terminal)
+    _show_warnings(verified.warnings, terminal)
+    files = f"{counted(verified.files, 'bundled file')}: " + ("damaged" if verified.damaged else "as the manifest says")
+    terminal.show(
+        files,
+        f"{counted(verified.offers, 'offer')}: {len(verified.quarantined):,} in quarantine, "
+        f"{counted(len(verified.warnings), 'warning')}",
+    )
+
+
+def show_intake(intake: Intake, terminal: Terminal) -> None:
+    """What was taken in: counts by source, the first refused rows, where it went."""
+    columns = ("source", "format", "good rows", "quarantined", "warnings", "oldest")
+    rows = []
+    for taken in intake.sources:
+        oldest = taken.book.oldest()
+        counts = (len(taken.book.offers), len(taken.refused), len(taken.warnings))
+        rows.append((taken.name, taken.format, *map(str, counts), oldest.isoformat() if oldest else ""))
+    terminal.show(fitted(Figures(columns, rows, frozenset((2, 3, 4, 5))), terminal.out.width))
+    for taken in intake.sources:
+        _show_refused(taken.refused, terminal, taken.name if len(intake.sources) > 1 else "")
+        _show_warnings(taken.warnings, terminal)
+        if taken.replaced_newer:
+            terminal.warn(f"{taken.name}: {taken.replaced_newer} of its prices are older than those they replace")
+    terminal.note("nothing was stored" if intake.stored is None else f"stored in {intake.stored}")
+
+
+def listing_csv(lines: Iterable[PriceLine]) -> Written:
+    """Offers in hcloud's own CSV: what is printed can be imported."""
+    return csv_document(COLUMNS, (list(map(str, offer_cells(line.offer, line.machine))) for line in lines))
+
+
+def comparison_csv(comparison: Comparison) -> Written:
+    """Changes as CSV."""
+    names, rows = ("change", "offer", "old_effective_hourly", "new_effective_hourly", "percent"), []
+    for change in comparison.changes:
+        old, new = (plain(rate(o.effective_hourly)) if o else "" for o in (change.old, change.new))
+        percent = "" if change.ratio is None else plain(round(change.ratio * 100, 4))
+        rows.append((_symbol(change), str(change.key), old, new, percent))
+    return csv_document(names, rows)
+
+
+def listing_document(lines: Iterable[PriceLine], now: datetime) -> Mapping[str, object]:
+    """Offers as the published JSON document."""
+    return {**_head(now), "offers": [_line_members(line) for line in lines]}
+
+
+def type_document(screen: TypeScreen, now: datetime) -> Mapping[str, object]:
+    """One type as the published JSON document: its offers, and its prices that may not be used."""
+    return {**listing_document(screen.lines, now), "quarantined": [_finding(q) for q in screen.quarantined]}
+
+
+def comparison_document(comparison: Comparison, now: datetime) -> Mapping[str, object]:
+    """A comparison as the published JSON document."""
+    changes = [
+        {
+            "action": {"+": "added", "-": "removed"}.get(_symbol(c), "changed"),
+            **_key_members(c.key),
+            "old": _price_members(c.old),
+            "new": _price_members(c.new),
+            "change": None if c.ratio is None else plain(round(c.ratio, 6)),
+        }
+        for c in comparison.changes
+    ]
+    return {
+        **_head(now),
+        "changes": changes,
+        "unchanged": comparison.unchanged,
+        "within": comparison.within or None,
+        "left_aside": comparison.left_aside,
+    }
+
+
+def verification_document(verified: Verification, now: datetime) -> Mapping[str, object]:
+    """A verification as the published JSON document."""
+    return {
+        **_head(now),
+        "files": verified.files,
+        "damaged": list(verified.damaged),
+        "offers": verified.offers,
+        "quarantined": [_finding(q) for q in verified.quarantined],
+        "warnings": [_finding(w) for w in verified.warnings],
+    }
+
+
+def intake_document(intake: Intake, now: datetime) -> Mapping[str, object]:
+    """An import or refresh as the published JSON document."""
+    return {
+        **_head(now),
+        "stored": None if intake.stored is None else str(intake.stored),
+        "sources": [_taken_members(taken) for taken in intake.sources],
+    }
+
+
+def _purchase(key: OfferKey) -> str:
+    """The purchase in the field's short terms: ``EC2 Instance SP 1y all upfront``."""
+    name = SHORT.get(key.option, str(key.option))
+    return f"{name} {key.term_years}y {key.payment.replace('-', ' ')}" if key.term_years else name
+
+
+def _headline(line: PriceLine) -> str:
+    key, machine = line.offer.key, line.machine
+    return f"{key.instance_type} in {key.provider} {key.region}{_size(machine)}"
+
+
+def _size(machine: InstanceType | None) -> str:
+    if machine is None:
+        return ""
+    gpus = f", {machine.gpus} GPUs" if machine.gpus else ""
+    return f": {plain(machine.vcpus)} vCPUs, {plain(machine.memory_gib)} GiB{gpus}, {machine.arch}"
+
+
+def _special(key: OfferKey) -> str:
+    return "".join(f" {word}" for word, usual in ((key.os, "linux"), (key.tenancy, "shared")) if word != usual)
+
+
+def _figures(line: PriceLine) -> tuple[str, str, str]:
+    offer = line.offer
+    upfront = f"{offer.upfront:,.2f}" if offer.upfront else ""
+    return f"{offer.hourly:.4f}" if offer.hourly else "", upfront, f"{offer.effective_hourly:.4f}"
+
+
+def _share(share: Decimal | None) -> str:
+    return "" if share is None else f"{share:.1%}"
+
+
+def _age(line: PriceLine) -> tuple[str, str]:
+    return f"{line.age_days}d", DERIVED if line.offer.origin.derived else ""
+
+
+def _symbol(change: Change) -> str:
+    return "+" if change.old is None else "-" if change.new is None else "~"
+
+
+def _effective(offer: Offer | None) -> str:
+    return "" if offer is None else f"{offer.effective_hourly:.4f}"
+
+
+def _percent(change: Change) -> str:
+    if change.ratio is None:
+        return ""
+    return f"{change.ratio:+.1%}" if abs(change.ratio) >= _SHOWN_RATIO else "<0.1%"
+
+
+def _show_refused(refused: Sequence[QuarantinedPrice], terminal: Terminal, file: str = "") -> None:
+    for row in refused[:SHOWN_REFUSED]:
+        terminal.note(f"quarantined: {row.row}: {row.reason}{f' ({file})' if file else ''}")
+    if len(refused) > SHOWN_REFUSED:
+        more = counted(len(refused) - SHOWN_REFUSED, "more quarantined row")
+        terminal.note(f"... and {more}; -o json lists all")
+
+
+def _show_warnings(warnings: Sequence[PriceWarning], terminal: Terminal) -> None:
+    for warning in warnings[:SHOWN_REFUSED]:
+        terminal.warn(str(warning))
+    if len(warnings) > SHOWN_REFUSED:
+        terminal.note(f"... and {counted(len(warnings) - SHOWN_REFUSED, 'more warning')}; -o json lists all")
+
+
+def _head(now: datetime) -> dict[str, object]:
+    moment = now.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    head = {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": moment, "currency": "USD"}
+    return dict(head)
+
+
+def _key_members(key: OfferKey) -> dict[str, object]:
+    place = {"provider": str(key.provider), "region": key.region, "zone": key.zone, "instance_type": key.instance_type}
+    terms = {"option": str(key.option), "term_years": key.term_years, "payment": str(key.payment)}
+    return {**place, "os": key.os, "tenancy": key.tenancy, **terms}
+
+
+def _price_members(offer: Offer | None) -> dict[str, object] | None:
+    if offer is None:
+        return None
+    return {
+        "hourly": plain(offer.hourly),
+        "upfront": plain(offer.upfront),
+        "effective_hourly": plain(rate(offer.effective_hourly)),
+        "date": offer.origin.day.isoformat(),
+        "source": offer.origin.source,
+        "derived": offer.origin.derived,
+    }
+
+
+def _line_members(line: PriceLine) -> dict[str, object]:
+    prices = _price_members(line.offer) or {}
+    shares = {
+        "discount": None if line.discount is None else plain(round(line.discount, 6)),
+        "break_even_utilisation": None if line.break_even is None else plain(round(line.break_even, 6)),
+    }
+    return {
+        **_key_members(line.offer.key), **prices, **shares, "age_days": line.age_days, "remaining": line.offer.remaining
+    }  # fmt: skip
+
+
+def _finding(found: QuarantinedPrice | PriceWarning) -> dict[str, object]:
+    return {"row": found.row, "reason": found.reason, "offer": None if found.key is None else str(found.key)}
+
+
+def _taken_members(taken: Taken) -> dict[str, object]:
+    return {
+        "name": taken.name,
+        "format": taken.format,
+        "good": len(taken.book.offers),
+        "types": len(taken.book.types),
+        "replaced_newer": taken.replaced_newer,
+        "quarantined": [_finding(q) for q in taken.refused],
+        "warnings": [_finding(w) for w in taken.warnings],
+    }

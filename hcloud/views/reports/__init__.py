@@ -1,0 +1,1 @@
+"""Reports on a screen, as documents, FOCUS files and pages."""

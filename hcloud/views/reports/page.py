@@ -1,0 +1,118 @@
+"""A report as a page: its key figures, dollars by day and option as a picture, and its tables."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from decimal import Decimal
+from itertools import cycle
+
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.report import Charge
+from hcloud.planning.reports.report import Dimension, Report, grouped, key_of
+from hcloud.planning.reports.savings import coverage, savings
+from hcloud.units import format_money
+from hcloud.views.page.axes import axis, framed, key
+from hcloud.views.page.drawn import Drawn
+from hcloud.views.page.parts import KeyFigure, Page, Section
+from hcloud.views.page.svg import Canvas
+from hcloud.views.reports.report import SOURCES, money, percent, span_text
+
+HEIGHT = 260.0
+OWN = {str(PurchaseOption.ON_DEMAND): "p-rent", str(PurchaseOption.SPOT): "p-best"}
+COMMITTED = ("p-reserve", "p-idle", "p-other")
+MOST_NAMES = 4  # ours: more options than these are drawn together
+OTHERS = "others"
+MOST_TICKS, GAP_SHARE = 7, 0.2
+
+
+def report_page(report: Report, sections: Sequence[Section]) -> Page:
+    """The page of a report."""
+    drawn = [_drawn(report).figure()] if len(_days(report.charges)) > 1 else []
+    picture = [Section("Effective cost by day", figures=tuple(drawn))] if drawn else []
+    title = f"{SOURCES[report.source]} {report.name}"
+    rest = [Section(s.heading, s.words[1:], s.figures, s.tables, s.notes, s.points) for s in sections]
+    return Page(title[:1].upper() + title[1:], _lead(report), (*picture, *rest), _key_figures(report), _foot(report))
+
+
+def _lead(report: Report) -> tuple[str, ...]:
+    found = savings(report.charges)
+    less = "" if found.rate is None else f", {percent(found.rate)} below list price"
+    return (f"{money(report.costs.effective)}{less}",)
+
+
+def _key_figures(report: Report) -> tuple[KeyFigure, ...]:
+    costs, saved, held = report.costs, savings(report.charges), coverage(report.charges)
+    return (
+        KeyFigure("effective cost", money(costs.effective), span_text(report)),
+        KeyFigure("at list price", money(costs.list), f"savings rate {percent(saved.rate)}"),
+        KeyFigure("billed", money(costs.billed), "with what was paid for commitments"),
+        KeyFigure("unused commitment", money(saved.unused), f"utilisation {percent(held.utilisation)}"),
+    )
+
+
+def _foot(report: Report) -> tuple[str, ...]:
+    return () if report.price_day is None else (f"oldest price of {report.price_day}",)
+
+
+def _days(charges: Sequence[Charge]) -> list[str]:
+    return sorted({key_of(c, Dimension.DAY) for c in charges})
+
+
+def _drawn(report: Report) -> Drawn:
+    days = _days(report.charges)
+    options = [g.keys[0] for g in grouped(report.charges, [Dimension.OPTION]) if g.costs.effective]
+    names = options if len(options) <= MOST_NAMES else [*options[: MOST_NAMES - 1], OTHERS]
+    amounts: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
+    for group in grouped(report.charges, [Dimension.DAY, Dimension.OPTION]):
+        day, option = group.keys
+        amounts[day, option if option in names else OTHERS] += group.costs.effective
+    most = max(sum((amounts[d, n] for n in names), Decimal(0)) for d in days)
+    whole = {n: sum((amounts[d, n] for d in days), Decimal(0)) for n in names}
+    said = ", ".join(f"{name} {format_money(dollars, 2)}" for name, dollars in whole.items())
+
+    def draw(width: int) -> Canvas:
+        return _bars(width, days, names, {k: float(v) for k, v in amounts.items()})
+
+    return Drawn(
+        "Effective cost by day and purchase option",
+        draw,
+        f"Stacked bars, one a day from {days[0]} to {days[-1]}, up to {format_money(most, 2)} a day; in all {said}.",
+        "Commitments are spread over what they cover; days are in UTC.",
+    )
+
+
+def _bars(width: int, days: Sequence[str], names: Sequence[str], amounts: dict[tuple[str, str], float]) -> Canvas:
+    canvas = Canvas(width, HEIGHT)
+    colours = _colours(names)
+    above = key(canvas, list(zip(colours, names, strict=True)))
+    top = max((sum(amounts.get((d, n), 0.0) for n in names) for d in days), default=0.0) or 1.0
+    places = "" if top >= 10 else ".2f"
+    upright = axis("dollars a day", (0.0, top * 1.05), 5, lambda v: f"${v:,.0f}" if not places else f"${v:,.2f}")
+    across = axis("day (UTC)", (0.0, float(len(days))), min(MOST_TICKS, width // 90), lambda v: _day(days, v))
+    frame = framed(canvas, across, upright, above=above)
+    for place, day in enumerate(days):
+        left = frame.across(place + GAP_SHARE / 2)
+        wide = frame.across(place + 1 - GAP_SHARE / 2) - left
+        below = 0.0
+        for name, colour in zip(names, colours, strict=True):
+            amount = amounts.get((day, name), 0.0)
+            if amount > 0:
+                upper = frame.up(below + amount)
+                canvas.box((left, upper), (wide, frame.up(below) - upper), colour)
+                below += amount
+    return canvas
+
+
+def _colours(names: Sequence[str]) -> list[str]:
+    """On demand, spot and commitments each in the colour that they have on every page."""
+    committed = cycle(COMMITTED)
+    return [OWN.get(name) or next(committed) for name in names]
+
+
+def _day(days: Sequence[str], value: float) -> str:
+    at = int(value)
+    if at != value or at >= len(days):
+        return ""
+    return datetime.fromisoformat(days[at]).replace(tzinfo=UTC).strftime("%d %b").lstrip("0")

@@ -1,0 +1,201 @@
+"""Quality and accuracy as sections of words and tables, which every form of a report shows alike."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from hcloud.model.plans.operation import Band, OperatingPoint, Operation
+from hcloud.planning.reports.accuracy import Compared, Effects
+from hcloud.planning.reports.quality import Quality
+from hcloud.units import format_span
+from hcloud.views.page.parts import Page, Section
+from hcloud.views.tables import Figures
+
+if TYPE_CHECKING:
+    from hcloud.usecases.reports.accuracy import Accuracy
+    from hcloud.usecases.reports.quality import QualityReport
+
+NONE = "-"
+UNITS = {"$/h": "$/h", "$/month": "$/month", "share": "%", "s": "s", "vCPU": "vCPU"}
+
+
+def quality_sections(report: QualityReport) -> tuple[Section, ...]:
+    """What jobs got, or are predicted to get."""
+    if report.operation is not None:
+        return (_predicted(report, report.operation),)
+    whole = report.groups[0]
+    words = (
+        f"journal {report.name}, strategy {report.strategy}: {percent(whole.kept)} of"
+        f" {whole.jobs:,} jobs kept 95 % of their performance, wait p95 {_seconds(whole.wait_p95)},"
+        f" {whole.below:,} violations"
+    )
+    return (Section("Quality", (words,), tables=(_got(report.groups), _done(report.groups)), notes=report.notes),)
+
+
+def _got(groups: tuple[Quality, ...]) -> Figures:
+    names = ("jobs of", "jobs", "kept %", "p5 %", "median %", "wait p50 s", "wait p95 s", "wait max s", "queued %")
+    rows = [
+        (
+            g.group,
+            f"{g.jobs:,}",
+            _hundred(g.kept),
+            _hundred(g.p5),
+            _hundred(g.median),
+            _figure(g.wait_p50),
+            _figure(g.wait_p95),
+            _figure(g.wait_max),
+            _hundred(g.queued),
+        )
+        for g in groups
+    ]
+    return Figures(names, rows, frozenset(range(1, len(names))))
+
+
+def _done(groups: tuple[Quality, ...]) -> Figures:
+    names = ("jobs of", "violations", "moves", "enlarged", "interrupted", "refused", "unfinished")
+    rows = [
+        (g.group, *(f"{n:,}" for n in (g.below, g.moves, g.enlarged, g.interrupted, g.refused, g.unfinished)))
+        for g in groups
+    ]
+    return Figures(names, rows, frozenset(range(1, len(names))))
+
+
+def _predicted(report: QualityReport, operation: Operation) -> Section:
+    chosen = operation.chosen
+    kept, asked = percent(chosen.kept_qos.mean), percent(operation.qos_target)
+    words = (
+        f"plan {report.name}, {chosen.strategy} with {chosen.reserve} reserved: {kept} of jobs keep 95 % of"
+        f" their performance, {asked} are asked for"
+    )
+    names = ("predicted", "kept %", "batch p5 %", "tail p95 x", "wait p95 s", "reserve in use %")
+    rows = [_point(p) for p in (chosen, operation.baseline)]
+    return Section(
+        "Quality", (words,), tables=(Figures(names, rows, frozenset(range(1, len(names)))),), notes=report.notes
+    )
+
+
+def _point(point: OperatingPoint) -> tuple[str, ...]:
+    name = f"{point.strategy} with {point.reserve}" + ("" if not point.verdict else " (baseline)")
+    return (
+        name,
+        _band(point.kept_qos, 100),
+        _band(point.batch_p5, 100),
+        _band(point.tail_p95, 1),
+        _band(point.wait_p95, 1),
+        _band(point.utilisation, 100),
+    )
+
+
+def _band(band: Band | None, factor: float) -> str:
+    if band is None:
+        return NONE
+    half = "" if band.half is None else f" ±{band.half * factor:.1f}"
+    return f"{band.mean * factor:,.1f}{half}"
+
+
+def accuracy_sections(accuracy: Accuracy) -> tuple[Section, ...]:
+    """What was predicted beside what happened, and why the dollars differ."""
+    first = accuracy.figures[0]
+    words = (
+        f"plan {accuracy.plan} against {accuracy.source},"
+        f" {format_span(float(accuracy.hours) * 3600)}: {amount(first.predicted, first.unit)} predicted,"
+        f" {amount(first.actual, first.unit)} actual ({_error(first)})"
+    )
+    return (
+        Section("Accuracy", (words,), tables=(_compared(accuracy.figures),), notes=accuracy.notes),
+        Section("Why the dollars differ", (_said(accuracy.effects),), tables=(_effects(accuracy.effects),)),
+    )
+
+
+def _compared(figures: tuple[Compared, ...]) -> Figures:
+    names = ("figure", "predicted", "interval", "actual", "error", "in it")
+    rows = [
+        (
+            f"{f.name}, {UNITS[f.unit]}",
+            _bare(f.predicted, f.unit),
+            _interval(f),
+            _bare(f.actual, f.unit),
+            _error(f),
+            NONE if f.inside is None else "yes" if f.inside else "no",
+        )
+        for f in figures
+    ]
+    return Figures(names, rows, frozenset((1, 2, 3, 4)))
+
+
+def _interval(figure: Compared) -> str:
+    if figure.low is None or figure.high is None:
+        return NONE
+    return f"{_bare(figure.low, figure.unit)} to {_bare(figure.high, figure.unit)}"
+
+
+def _bare(value: Decimal | None, unit: str) -> str:
+    """A figure in the unit that its row names."""
+    if value is None:
+        return NONE
+    if unit == "share":
+        return f"{value * 100:.1f}"
+    places = 0 if unit == "$/month" else 1 if unit == "vCPU" else 2
+    return f"{value:,.{places}f}"
+
+
+def amount(value: Decimal | None, unit: str) -> str:
+    """A figure with its unit."""
+    if value is None:
+        return NONE
+    return f"${_bare(value, unit)}{unit[1:]}" if unit.startswith("$") else f"{_bare(value, unit)} {UNITS[unit]}"
+
+
+def _error(figure: Compared) -> str:
+    return NONE if figure.error is None else f"{float(figure.error):+.1%}"
+
+
+def _effects(found: Effects) -> Figures:
+    rows = [
+        ("predicted, of the mix", f"{found.predicted:,.2f}"),
+        *((name, f"{dollars:+z,.2f}") for name, dollars in _parts(found)),
+        ("actual", f"{found.actual:,.2f}"),
+    ]
+    return Figures(("dollars an hour", "$/h"), rows, frozenset((1,)))
+
+
+def _parts(found: Effects) -> list[tuple[str, Decimal]]:
+    """The effects with their names; they add up to the difference."""
+    volume = [("more or fewer vCPUs rented", found.volume)]
+    if found.demand is not None:
+        beside = found.volume - found.demand
+        volume = [("more or less demand", found.demand), ("vCPUs rented beside demand", beside)]
+    return [("other prices of the same kinds", found.price), *volume, ("another mix of kinds", found.mix)]
+
+
+def _said(found: Effects) -> str:
+    if not found.difference:
+        return "no difference: the dollars of an hour came as planned"
+    name, most = max(_parts(found), key=lambda part: abs(part[1]))
+    verb = "more" if found.difference > 0 else "less"
+    return f"${abs(found.difference):,.2f}/h {verb} than the mix was planned to cost; most of it: {name} ({most:+,.2f})"
+
+
+def report_page(title: str, sections: tuple[Section, ...]) -> Page:
+    """The sections as a page: what stands first is its lead."""
+    lead = sections[0].words[:1]
+    first = Section(sections[0].heading, sections[0].words[1:], tables=sections[0].tables, notes=sections[0].notes)
+    return Page(title, lead, (first, *sections[1:]))
+
+
+def percent(share: float) -> str:
+    """A share as people read it."""
+    return f"{share:.1%}"
+
+
+def _hundred(share: float | None) -> str:
+    return NONE if share is None else f"{100 * share:.1f}"
+
+
+def _figure(value: float | None) -> str:
+    return NONE if value is None else f"{value:,.1f}"
+
+
+def _seconds(value: float | None) -> str:
+    return NONE if value is None else format_span(value)

@@ -1,0 +1,198 @@
+"""Reports in sections of sentences and tables, which a screen, Markdown and a page show alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from hcloud.model.report import Costs
+from hcloud.planning.reports.report import Dimension, Group, Report, Source, grouped, shown, to_cents
+from hcloud.planning.reports.savings import CommitmentUse, Coverage, Savings, against, as_of, coverage, savings, uses
+from hcloud.units import cents, format_money, plain
+from hcloud.views.page.parts import Section
+from hcloud.views.tables import NARROW_GAP, Figures, fitted
+
+if TYPE_CHECKING:
+    from hcloud.views.console import Terminal
+
+COSTS = ("list", "contracted", "effective", "billed")
+NAMES = {Dimension.APP: "application"}
+SOURCES = {Source.PLAN: "a month of plan", Source.JOURNAL: "journal", Source.LIVE: "live in"}
+TOTAL = "total"
+SPARED = ("hours", "contracted")
+
+
+def cost_sections(report: Report, by: Sequence[Dimension]) -> tuple[Section, ...]:
+    """Costs four ways by some dimensions."""
+    groups = grouped(report.charges, by, report.team_tag)
+    return (Section("Cost", (_headline(report),), tables=(_cost_figures(groups, by),), notes=report.notes),)
+
+
+def savings_sections(report: Report) -> tuple[Section, ...]:
+    """Where the savings come from, and what the same use would have cost otherwise."""
+    found = savings(report.charges)
+    costs = shown([found.costs])[0]
+    parts = _parts(found, costs.list - costs.effective)
+    rows = [
+        ("list price of what ran", money(costs.list), ""),
+        ("saved by commitments", money(parts[0]), _share(found.commitments, found.costs.list)),
+        ("saved by spot", money(parts[1]), _share(found.spot, found.costs.list)),
+        ("saved by use and negotiation", money(parts[2]), _share(found.sustained, found.costs.list)),
+        ("effective cost", money(costs.effective), ""),
+        ("unused commitment in it", money(cents(found.unused)), _share(found.unused, found.costs.effective)),
+    ]
+    where = Figures(("savings", "$", "share"), rows, frozenset((1, 2)))
+    saved = money(costs.list - costs.effective)
+    said = f"effective savings rate {percent(found.rate)}: {saved} less than at list price"
+    return (
+        Section("Savings", (_headline(report), said), tables=(where, *_counterfactuals(report)), notes=report.notes),
+    )
+
+
+def _parts(found: Savings, whole: Decimal) -> tuple[Decimal, ...]:
+    """What commitments, spot and use saved, to the cent: with the largest taking up the cent by which rounded costs
+    differ from the rounded difference."""
+    exact = (found.commitments, found.spot, found.sustained)
+    parts = list(to_cents(exact))
+    parts[max(range(len(exact)), key=lambda at: abs(exact[at]))] += whole - sum(parts, Decimal(0))
+    return tuple(parts)
+
+
+def commitments_sections(report: Report, at: datetime) -> tuple[Section, ...]:
+    """Coverage and utilisation, and each commitment with what was not used of it and when it ends."""
+    whole, found = coverage(report.charges), uses(report)
+    words = (_headline(report), *_coverage_words(whole))
+    tables = (_commitment_figures(found, as_of(report, at)),) if found else ()
+    return (Section("Commitments", words, tables=tables, notes=report.notes),)
+
+
+def show_sections(sections: Sequence[Section], terminal: Terminal) -> None:
+    """Print sections; what needs attention goes to stderr."""
+    for section in sections:
+        terminal.show(*section.words)
+        for table in section.tables:
+            terminal.show("", fitted(narrowed(table, terminal.out.width), terminal.out.width))
+        for note in section.notes:
+            terminal.note(f"note: {note}")
+
+
+def narrowed(table: Figures, width: int) -> Figures:
+    """A table without the columns that can be spared where it is too wide: hours, and a price that says nothing new."""
+    for name in SPARED:
+        columns = [table.cells(c) for c in range(len(table.names))]
+        if name not in table.names or sum(max(map(len, c)) + NARROW_GAP for c in columns) - NARROW_GAP <= width:
+            continue
+        at = table.names.index(name)
+        if name == "contracted" and columns[at][1:] != columns[table.names.index("list")][1:]:
+            continue
+        numbers = frozenset(c - (c > at) for c in table.numbers if c != at)
+        rows = [(*row[:at], *row[at + 1 :]) for row in table.rows]
+        table = replace(table, names=(*table.names[:at], *table.names[at + 1 :]), rows=rows, numbers=numbers)
+    return table
+
+
+def _headline(report: Report) -> str:
+    costs = shown([report.costs])[0]
+    return (
+        f"{SOURCES[report.source]} {report.name}, {span_text(report)}: {money(costs.effective)} effective, "
+        f"{money(costs.list)} at list price, {money(costs.billed)} billed"
+    )
+
+
+def span_text(report: Report) -> str:
+    """From when to when it is reported."""
+    start, end = (_moment(at) for at in (report.period.start, report.period.end))
+    return f"{start} to {end}"
+
+
+def _moment(at: int) -> str:
+    moment = datetime.fromtimestamp(at, UTC)
+    return moment.strftime("%Y-%m-%d" if at % 86_400 == 0 else "%Y-%m-%d %H:%M")
+
+
+def _cost_figures(groups: Sequence[Group], by: Sequence[Dimension]) -> Figures:
+    names = tuple(NAMES.get(one, str(one)) for one in by)
+    costs = shown([g.costs for g in groups])
+    rows = [(*g.keys, hours_text(g.hours), *_four(c)) for g, c in zip(groups, costs, strict=True)]
+    whole = Costs()
+    for one in costs:
+        whole = whole + one
+    if by:
+        last = (TOTAL, *[""] * (len(by) - 1), hours_text(sum((g.hours for g in groups), Decimal(0))), *_four(whole))
+        rows = [*rows, last]
+    first = len(by)
+    return Figures((*names, "hours", *COSTS), rows, frozenset(range(first, first + 5)))
+
+
+def _four(costs: Costs) -> tuple[str, ...]:
+    return tuple(f"{getattr(costs, name):,.2f}" for name in COSTS)
+
+
+def _counterfactuals(report: Report) -> Iterator[Figures]:
+    effective = cents(report.costs.effective)
+    rows = [("as reported", money(effective), "")]
+    rows += [(one.name, money(cents(one.dollars)), _signed(more, effective)) for one, more in against(report)]
+    if report.counterfactuals:
+        yield Figures(("the same use", "$", "against it"), rows, frozenset((1, 2)))
+
+
+def _coverage_words(whole: Coverage) -> Iterator[str]:
+    yield (
+        f"coverage {percent(whole.coverage)} of {money(whole.coverable)} that commitments could cover, "
+        f"utilisation {percent(whole.utilisation)}, unused {money(cents(whole.unused))}"
+    )
+
+
+def _commitment_figures(found: Sequence[CommitmentUse], at: datetime) -> Figures:
+    amounts = zip(
+        to_cents([u.covered for u in found]),
+        to_cents([u.amortised for u in found]),
+        to_cents([u.unused for u in found]),
+        to_cents([u.upfront + u.recurring for u in found]),
+        strict=True,
+    )
+    rows = []
+    for use, four in zip(found, amounts, strict=True):
+        held = use.holding
+        quantity = f"${plain(cents(held.dollars_per_hour))}/h" if held.dollars_per_hour else f"{held.count:,.0f}"
+        ends = "" if held.ends is None else held.ends.date().isoformat()
+        left = use.days_left(at)
+        rows.append(
+            (
+                held.id,
+                f"{held.option} {held.instance_type}".strip(),
+                quantity,
+                percent(use.utilisation),
+                *(f"{amount:,.2f}" for amount in four),
+                ends,
+                "" if left is None else f"{left:,}",
+            )
+        )
+    names = ("commitment", "kind", "of it", "used", "covered", "amortised", "unused", "billed", "ends", "days left")
+    return Figures(names, rows, frozenset((2, 3, 4, 5, 6, 7, 9)))
+
+
+def money(amount: Decimal) -> str:
+    """Dollars to the cent."""
+    return format_money(amount, 2)
+
+
+def percent(share: Decimal | None) -> str:
+    """A share to a tenth of a percent; a dash where there is none."""
+    return "-" if share is None else f"{share * 100:.1f} %"
+
+
+def hours_text(hours: Decimal) -> str:
+    """Machine-hours to a tenth."""
+    return f"{hours:,.1f}"
+
+
+def _share(part: Decimal, whole: Decimal) -> str:
+    return percent(part / whole) if whole else ""
+
+
+def _signed(more: Decimal, whole: Decimal) -> str:
+    return f"{more / whole * 100:+.1f} %" if whole else ""

@@ -1,0 +1,1 @@
+"""Simulated strategies: screens, documents, pictures and pages."""

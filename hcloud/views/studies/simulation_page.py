@@ -1,0 +1,175 @@
+"""Compared strategies as a page: dollars, quality and waiting with intervals, and what was in use when."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from hcloud import __version__
+from hcloud.sim.outcomes.comparison import Compared, Comparison, Timeline, dollars_per_hour, kept_qos
+from hcloud.sim.outcomes.measure import Measures
+from hcloud.units import counted
+from hcloud.views.charts import axis_number
+from hcloud.views.deciding.plan_charts import HEADROOM, area, time_unit
+from hcloud.views.deciding.plan_charts_costs import titles
+from hcloud.views.page.axes import axis, framed, key
+from hcloud.views.page.bars import Bar, Bars, bars
+from hcloud.views.page.drawn import Drawn
+from hcloud.views.page.parts import Page, Section
+from hcloud.views.page.svg import Canvas
+from hcloud.views.tables import Figures
+from hcloud.views.workloads.window import window_line
+
+HEIGHT = 230.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A figure of a run: its name, how it is written, and how to read it."""
+
+    title: str
+    of: Callable[[Measures], float]
+    digits: int
+    prefix: str
+    unit: str
+    meaning: str
+
+
+MORE, LESS = "More is better.", "Less is better."
+DOLLARS = Measure("Dollars an hour of work", dollars_per_hour, 2, "$", "", LESS)
+QUALITY = (
+    Measure("Jobs that keep 95% of their performance", lambda m: 100 * kept_qos(m), 1, "", "%", MORE),
+    Measure("Batch jobs: performance all but 5% reach", lambda m: 100 * m.service.batch.p5, 0, "", "%", MORE),
+    Measure("Services: tail latency all but 5% stay below", lambda m: m.service.tail.p95, 2, "", " ×", LESS),
+    Measure("Waiting that all but 5% stay below", lambda m: m.service.waiting.p95, 0, "", " s", LESS),
+    Measure("Use of the reserve", lambda m: 100 * m.use.utilisation, 0, "", "%", "Of its vCPUs, over the whole run."),
+)
+
+
+def comparison_page(comparison: Comparison, at: datetime) -> Page:
+    """The page of a comparison."""
+    lead = tuple(_lead(comparison))
+    quality = tuple(made.figure() for measure in QUALITY if (made := _picture(comparison, measure)) is not None)
+    cost_drawn = _picture(comparison, DOLLARS)
+    named = "; ".join(f"{name}: {title}" for name, title in titles(c.name for c in comparison.strategies))
+    sections = (
+        Section(
+            "What each strategy costs",
+            figures=() if cost_drawn is None else (cost_drawn.figure(),),
+            notes=(f"{named}.",) if named else (),
+        ),
+        Section("Quality, waiting and use", figures=quality, tables=(_table(comparison),)),
+        Section(
+            "What is in use when",
+            ("The first seed.",),
+            tuple(drawn.figure() for drawn in _courses(comparison)),
+        ),
+    )
+    foot = (f"Made by hcloud {__version__} on {at:%Y-%m-%d %H:%M} UTC. This file loads nothing and runs no script.",)
+    return Page(f"Strategies for {comparison.workload}", lead, sections, foot=foot)
+
+
+def _lead(comparison: Comparison) -> Iterator[str]:
+    """The cheapest on the front, what was simulated, the window that counts, and who left out too much of the work."""
+    front = [c for c in comparison.strategies if c.on_front]
+    best = min(front, key=lambda c: c.interval(dollars_per_hour).mean, default=None)
+    if best is not None:
+        cost, kept = best.interval(dollars_per_hour).mean, best.interval(kept_qos).mean
+        yield (
+            f"{best.name} is the cheapest strategy that no other beats in both: ${cost:,.2f} an hour of work, and"
+            f" {kept:.1%} of jobs keep 95% of their performance."
+        )
+    yield (
+        f"{comparison.jobs:,} jobs of {comparison.workload}, simulated in the cloud {comparison.cloud} with"
+        f" {counted(len(comparison.seeds), 'seed')}."
+    )
+    if comparison.window is not None:
+        yield f"Dollars and use are of the window: {window_line(comparison.window)}."
+    for one in comparison.strategies:
+        if one.refused_work:
+            out = "" if one.is_compared else " and is not compared"
+            yield f"{one.name} leaves out {one.refused_work:.1%} of the work (no type holds it){out}."
+
+
+def _standing(compared: Compared) -> str:
+    return ("yes" if compared.on_front else "") if compared.is_compared else "not compared"
+
+
+def _shown(compared: Compared, measure: Measure) -> tuple[float, float, str]:
+    """Mean, half of the interval (none of one seed) and both in words."""
+    found = compared.interval(measure.of)
+    half = 0.0 if math.isnan(found.half) else found.half
+    spread = f" ± {half:,.{measure.digits}f}" if half else ""
+    return found.mean, half, f"{measure.prefix}{found.mean:,.{measure.digits}f}{spread}{measure.unit}"
+
+
+def _picture(comparison: Comparison, measure: Measure) -> Drawn | None:
+    rows = []
+    for compared in sorted(comparison.strategies, key=lambda c: -c.interval(dollars_per_hour).mean):
+        value, half, said = _shown(compared, measure)
+        if not math.isnan(value):
+            name = f"{compared.name}, {compared.runs[0].pool:,} reserved" + (
+                ": on the front" if compared.on_front else ""
+            )
+            kind = "p-best" if compared.on_front else "p-other"
+            rows.append(Bar(name, said, value, max(value - half, 0.0), value + half, kind))
+    if not rows:
+        return None
+    told = f"{measure.title}: " + ", ".join(f"{row.name} {row.said}" for row in rows) + "."
+    about = " ± and whiskers: 95% interval over the seeds." if len(comparison.seeds) > 1 else ""
+    return Drawn(measure.title, lambda width: bars(Bars(rows), width), told, measure.meaning + about)
+
+
+def _table(comparison: Comparison) -> Figures:
+    """Every figure of the pictures, a row a strategy."""
+    measures = [DOLLARS, *QUALITY]
+    names = ("strategy", "reserved", *(m.title for m in measures), "on the front")
+    rows = [[*_row(compared, measures)] for compared in comparison.strategies]
+    return Figures(names, rows, frozenset(range(1, len(names) - 1)), "All figures")
+
+
+def _row(compared: Compared, measures: list[Measure]) -> Iterator[str]:
+    yield from (compared.name, f"{compared.runs[0].pool:,}")
+    for measure in measures:
+        value, _, said = _shown(compared, measure)
+        yield "–" if math.isnan(value) else said
+    yield _standing(compared)
+
+
+def _courses(comparison: Comparison) -> Iterator[Drawn]:
+    """vCPUs in use over time, of the reserve and rented, on one scale."""
+    told = [c for c in comparison.strategies if len(c.first.timeline.times) > 1]
+    most = max((max(map(sum, zip(*_in_use(c.first.timeline), strict=True))) for c in told), default=0.0)
+    for compared in told:
+        yield _course(compared, (most or 1.0) * HEADROOM)
+
+
+def _in_use(line: Timeline) -> tuple[list[float], list[float]]:
+    """vCPUs of the reserve in use and vCPUs rented, at each time."""
+    rented = [sum(float(c[i]) * line.vcpus[n] for n, c in line.rented.items()) for i in range(len(line.times))]
+    return [float(v) for v in line.pool_cores], rented
+
+
+def _course(compared: Compared, top: float) -> Drawn:
+    line = compared.first.timeline
+    own, rented = _in_use(line)
+    both = [a + b for a, b in zip(own, rented, strict=True)]
+    said = (
+        f"At most {max(own):,.0f} vCPUs of the reserve are in use and {max(rented):,.0f} rented;"
+        f" the queue holds {max(float(q) for q in line.queue):,.0f} jobs at most."
+    )
+
+    def draw(width: int) -> Canvas:
+        canvas = Canvas(width, HEIGHT)
+        above = key(canvas, [("p-reserve", "reserve in use"), ("p-rent", "rented")])
+        unit, each = time_unit(float(line.times[-1]) / 3600)
+        last = float(line.times[-1]) / 3600 / each
+        across = axis(f"{unit} since the start", (0.0, last), 7, lambda v: f"{v:,.4g}")
+        frame = framed(canvas, across, axis("vCPUs", (0.0, top), 5, axis_number), above=above)
+        area(frame, [0.0] * len(own), own, (last / len(both), "p-reserve"))
+        area(frame, own, both, (last / len(both), "p-rent"))
+        return canvas
+
+    return Drawn(compared.name, draw, f"{compared.name}: {said}", said)

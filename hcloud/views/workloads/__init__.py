@@ -1,0 +1,1 @@
+"""Workloads on a screen and as documents."""

@@ -1,0 +1,194 @@
+"""A workload in figures and as a curve, the verdict on files, and both as JSON documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from hcloud import __version__
+from hcloud.errors import InputError
+from hcloud.model.workload import Provenance, Workload, odd_times
+from hcloud.units import counted, format_duration, format_span
+from hcloud.views.charts import Layer, Level, SeriesChart, figure, terminal_legend, terminal_series
+from hcloud.views.console import Terminal, plain_table
+from hcloud.views.workloads.window import window_document, window_line
+
+if TYPE_CHECKING:
+    from hcloud.usecases.workloads.workload import Summary, Verdict
+
+FORMAT_VERSION = "1.0"
+FIXED = "fixed"
+"""The key of a modelled column whose rule cannot be changed."""
+
+
+def show_summary(summary: Summary, terminal: Terminal) -> None:
+    """Figures, what was done to the rows, and the demand as a curve."""
+    terminal.show(Text(summary.provenance.name, style="bold"), "")
+    figures = plain_table("figure", "value", wrap=("value",))
+    for name, value in _figures(summary):
+        figures.add_row(name, value)
+    terminal.show(figures, "")
+    _show_treatment(summary.provenance, terminal)
+    if said := odd_times(summary.span_seconds):
+        terminal.warn(said)
+    chart, width = chart_of(summary), terminal.out.width
+    terminal.show(Text(terminal_legend(chart, width)))
+    terminal.show(*(Text(line, style="cyan", no_wrap=True) for line in terminal_series(chart, width)))
+
+
+def _figures(summary: Summary) -> list[tuple[str, str]]:
+    of = summary.provenance
+    rows = [("format", of.format), ("rows read", f"{of.rows:,}")]
+    if summary.kinds:
+        counts = ", ".join(_of_kind(kind, count) for kind, count in summary.kinds.items())
+        rows.append(("jobs", f"{summary.entries:,} ({counts})"))
+        rows.append(("mean duration", format_span(summary.mean_duration_seconds)))
+    else:
+        rows.append(("steps", f"{summary.entries:,}"))
+    rows += [
+        ("span", format_span(summary.span_seconds)),
+        ("window", window_line(summary.window)),
+        ("vCPUs", _peaks(summary)),
+        ("batch part", f"{summary.batch_share:.1%} of the core-hours"),
+        ("core-hours", figure(summary.core_hours)),
+        ("memory", f"{figure(summary.mean_memory_gib)} GiB mean"),
+    ]
+    if summary.gpus:
+        rows.append(("GPUs asked for", figure(summary.gpus)))
+    return [*rows, ("digest", of.digest)]
+
+
+def _peaks(summary: Summary) -> str:
+    """Mean and peak as a plan tells them, with the step they are means of, and the most at one moment."""
+    step = format_duration(summary.counted.step_seconds)
+    said = f"{figure(summary.mean_cores)} mean, {figure(summary.peak_cores)} peak (means of {step})"
+    return said + (f"; {figure(summary.peak_at_once)} at one moment" if summary.kinds else "")
+
+
+def _show_treatment(of: Provenance, terminal: Terminal) -> None:
+    counted = [("repaired", *item) for item in of.repaired.items()] + [("left out", *i) for i in of.left_out.items()]
+    if counted:
+        table = plain_table("rows", "count", "reason", right=(1,), wrap=("reason",))
+        for what, reason, count in counted:
+            table.add_row(what, f"{count:,}", reason)
+        terminal.show(table, "")
+    if of.modelled:
+        table = plain_table("modelled", "rule", "key", wrap=("rule",))
+        for column in of.modelled:
+            table.add_row(column.column, column.rule, column.key)
+        terminal.show(table, "")
+
+
+def chart_of(summary: Summary) -> SeriesChart:
+    """The demand as a chart: batch below, services on top, a line at the mean."""
+    demand = summary.demand
+    batch = demand.batch_cores.tolist()
+    services = (demand.cores - demand.batch_cores).clip(min=0.0).tolist()
+    layers = [Layer("batch", batch), Layer("services", services)]
+    kept = tuple(layer for layer in layers if any(layer.values)) or (layers[0],)
+    return SeriesChart(
+        title=f"Demand of {Path(summary.provenance.name).name}",
+        subtitle=f"mean {figure(summary.mean_cores)}, peak {figure(summary.peak_at_once)} vCPUs at one moment",
+        unit="vCPUs in use",
+        start=demand.start,
+        step_seconds=demand.step_seconds,
+        layers=kept,
+        levels=(Level(f"mean {figure(summary.mean_cores)}", summary.mean_cores),),
+    )
+
+
+def show_verdicts(verdicts: Sequence[Verdict], terminal: Terminal) -> None:
+    """One unwrapped line a file that can be used; the problems of the others with line and column."""
+    for verdict in verdicts:
+        if verdict.workload is not None:
+            terminal.say(f"ok    {verdict.name}: {_in_short(verdict.workload)}")
+        elif verdict.error is not None:
+            first, *more = verdict.error.lines()
+            terminal.say(f"bad   {first}")
+            for line in more:
+                terminal.say(line)
+            if verdict.error.hint:
+                terminal.say(f"      hint: {verdict.error.hint}")
+
+
+def _in_short(workload: Workload) -> str:
+    of = workload.provenance
+    parts = [of.format, counted(of.rows, "row")]
+    if of.repaired:
+        parts.append(f"{sum(of.repaired.values()):,} repaired")
+    if of.left_out:
+        parts.append(f"{sum(of.left_out.values()):,} left out")
+    if not of.modelled:
+        return ", ".join(parts)
+    columns = ", ".join(dict.fromkeys(column.column for column in of.modelled))
+    keys = ", ".join(dict.fromkeys(column.key for column in of.modelled if column.key != FIXED))
+    return f"{', '.join(parts)}; modelled: {columns}" + (f" (keys {keys})" if keys else "")
+
+
+def _of_kind(kind: str, count: int) -> str:
+    return counted(count, kind, "batch" if kind == "batch" else "")
+
+
+def summary_document(summary: Summary, now: datetime) -> Mapping[str, object]:
+    """The summary and its demand as JSON."""
+    demand = summary.demand
+    return _head(now) | {
+        "workload": _provenance(summary.provenance),
+        "figures": {
+            "entries": summary.entries,
+            "kinds": summary.kinds,
+            "span_seconds": summary.span_seconds,
+            "mean_duration_seconds": summary.mean_duration_seconds,
+            "mean_cores": summary.mean_cores,
+            "peak_cores": summary.peak_cores,
+            "peak_step_seconds": summary.counted.step_seconds,
+            "peak_at_once_cores": summary.peak_at_once,
+            "core_hours": summary.core_hours,
+            "batch_share": summary.batch_share,
+            "mean_memory_gib": summary.mean_memory_gib,
+            "gpus": summary.gpus,
+        },
+        "window": window_document(summary.window),
+        "demand": {
+            "start": demand.start,
+            "step_seconds": demand.step_seconds,
+            "cores": demand.cores.tolist(),
+            "memory_gib": demand.memory.tolist(),
+            "batch_cores": demand.batch_cores.tolist(),
+        },
+    }
+
+
+def verdicts_document(verdicts: Sequence[Verdict], now: datetime) -> Mapping[str, object]:
+    """The verdicts as JSON."""
+    return _head(now) | {"files": [_verdict(verdict) for verdict in verdicts]}
+
+
+def _verdict(verdict: Verdict) -> dict[str, object]:
+    if verdict.workload is not None:
+        return {"name": verdict.name, "usable": True, "workload": _provenance(verdict.workload.provenance)}
+    error = verdict.error or InputError("not read")
+    problems = [asdict(problem) for problem in error.problems]
+    return {"name": verdict.name, "usable": False, "message": error.args[0], "problems": problems}
+
+
+def _head(now: datetime) -> dict[str, object]:
+    moment = now.isoformat().replace("+00:00", "Z")
+    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": moment}
+
+
+def _provenance(of: Provenance) -> dict[str, object]:
+    return {
+        "name": of.name,
+        "format": of.format,
+        "digest": of.digest,
+        "rows": of.rows,
+        "repaired": of.repaired,
+        "left_out": of.left_out,
+        "modelled": [asdict(column) for column in of.modelled],
+    }
