@@ -24,10 +24,11 @@ from hcloud.errors import HcloudError
 from hcloud.model.catalog import Provider
 from hcloud.model.workload import Demand, Jobs
 from hcloud.planning.decide import Decision, Given, decide
+from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.settings import Market, PlanSettings, RiskSettings
 from hcloud.readers.configuration.config import load_config
 from hcloud.units import HOURS_PER_MONTH
-from hcloud.usecases.deciding.plan import leanest_of, planned_demand, running_of, without_gpu_jobs
+from hcloud.usecases.deciding.plan import leanest_of, planned_demand, running_of
 from hcloud.usecases.workloads.sources import Flags, open_prices, open_workload, with_flags
 
 MOST = 1.02

@@ -32,7 +32,7 @@ from hcloud.model.workload import Demand, Jobs, Provenance
 from hcloud.planning.fleets.candidates import Candidate, find_candidates
 from hcloud.planning.fleets.evaluate import evaluate
 from hcloud.planning.fleets.fleet import Fleet, serve
-from hcloud.planning.forecasting.demand import demand_of
+from hcloud.planning.forecasting.demand import demand_of, without_gpu_jobs
 from hcloud.planning.forecasting.forecast import repeating, stretch
 from hcloud.planning.risks.futures import draw_futures
 from hcloud.planning.risks.risk import SCALES, Span, changed, spread
@@ -40,7 +40,6 @@ from hcloud.planning.settings import Market, Outlook, RiskSettings
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.workloads import read_workload
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR
-from hcloud.usecases.deciding.plan import without_gpu_jobs
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats

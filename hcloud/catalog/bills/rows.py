@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from hcloud.catalog.bills.covered import Cover, Day
 from hcloud.catalog.bills.days import Rental, exact_dollars, exact_hours
+from hcloud.catalog.bills.tariff import Tariff
 from hcloud.catalog.bills.terms import Term
 from hcloud.catalog.quote import usage_cost
 from hcloud.model.catalog import PurchaseOption
@@ -21,9 +21,6 @@ from hcloud.model.report import (
     Period,
     PricingCategory,
 )
-
-if TYPE_CHECKING:
-    from hcloud.catalog.bills.billing import Tariff
 
 ZERO = Decimal(0)
 _NOISE = Decimal("1e-9")  # ours: seconds below which what is left over is a division's rounding

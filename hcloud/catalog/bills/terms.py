@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
 from hcloud.catalog.bills.days import exact_dollars, within
+from hcloud.catalog.bills.tariff import Tariff
 from hcloud.catalog.quote import amortised_cost, commitment_cost
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import Offer, OfferKey, Origin, Payment, PurchaseOption
@@ -16,9 +16,6 @@ from hcloud.model.holdings.live import Commitment
 from hcloud.model.report import Period
 from hcloud.model.usage import Commitment as Bought
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR
-
-if TYPE_CHECKING:
-    from hcloud.catalog.bills.billing import Tariff
 
 _IN_FORCE = ("pending", "queued", "active", "unknown")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -14,13 +14,14 @@ from hcloud.cli.acting import StatePlace, WhichCloud
 from hcloud.cli.flags import AsJson, Configuration, Now, OneProvider, OneRegion
 from hcloud.cli.main import session
 from hcloud.cli.options import moment
+from hcloud.cli.reports.span import span_of_flags
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hcloud.planning.reports.report import Dimension, Report
-    from hcloud.usecases.reports.report import Asked, Span
+    from hcloud.usecases.reports.report import Asked
     from hcloud.views.escaped import Written
     from hcloud.views.page.parts import Section
 
@@ -30,7 +31,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-FIRST_YEAR, LAST_YEAR = 1970, 9900  # ours
 # Further reports stand in modules of their own beside this one and are added at its end.
 
 
@@ -210,39 +210,6 @@ def _live(chosen: Chosen, asked: Asked) -> Report:
     if asked.span.start or asked.span.end:
         return report
     return replace(report, notes=("this month so far; --from/--month for another", *report.notes))
-
-
-def span_of_flags(time: tuple[str | None, str | None, str | None]) -> Span:
-    """The time that a month, or a first day and the day after the last, mean; UsageError for what is none."""
-    from hcloud.usecases.reports.report import Span
-
-    month, start, end = time
-    if month is None:
-        return Span(_day("--from", start), _day("--to", end))
-    if start or end:
-        raise UsageError("--month says both ends; give it alone, or --from and --to")
-    try:
-        first = datetime.strptime(month, "%Y-%m").date()
-    except ValueError:
-        raise UsageError(f"--month {month}: write for example 2026-11") from None
-    return Span(_in_years("--month", month, first), None, is_month=True)
-
-
-def _day(flag: str, text: str | None) -> date | None:
-    if text is None:
-        return None
-    try:
-        found = date.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"{flag} {text}: not a day, write for example 2026-11-01") from None
-    return _in_years(flag, text, found)
-
-
-def _in_years(flag: str, text: str, day: date) -> date:
-    """The day, where times count from 1970 and a term that begins then ends within what a calendar can say."""
-    if not FIRST_YEAR <= day.year <= LAST_YEAR:
-        raise UsageError(f"{flag} {text}: must lie in the years {FIRST_YEAR} to {LAST_YEAR}")
-    return day
 
 
 def _print(ctx: typer.Context, report: Report, sections: Sequence[Section], shown: _Shown) -> None:

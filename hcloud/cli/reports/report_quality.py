@@ -12,6 +12,7 @@ from hcloud.cli.acting import StatePlace, WhichCloud
 from hcloud.cli.flags import AsJson, Configuration, Now
 from hcloud.cli.main import session
 from hcloud.cli.options import moment
+from hcloud.cli.reports.span import span_of_flags
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
@@ -74,7 +75,6 @@ def accuracy(
     now: Now = None,
 ) -> None:
     """What a plan predicted beside what happened, with the error; other prices, demand and mix told apart."""
-    from hcloud.cli.reports.report import span_of_flags
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.reports.report import Asked
     from hcloud.views.reports import quality_documents as documents

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.errors import UsageError
+from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Jobs, Kind, Workload
 
 if TYPE_CHECKING:
@@ -42,6 +42,20 @@ class Grid:
                 hint="choose a longer step, or check the submit times and durations",
             )
         return cls(float(begin * step), step, count)
+
+
+def without_gpu_jobs(workload: Workload) -> Workload:
+    """The workload without jobs that ask for GPUs, counted as left out: no GPU type is planned for yet.
+
+    Raises InputError where no other job is left.
+    """
+    if not isinstance(workload, Jobs) or not workload.gpus.any():
+        return workload
+    kept = np.flatnonzero(workload.gpus == 0)
+    if not len(kept):
+        raise InputError(f"{workload.provenance.name}: every job asks for GPUs, and no GPU type is planned for yet")
+    left_out = {**workload.provenance.left_out, "asks for GPUs, which are not planned for": len(workload) - len(kept)}
+    return replace(workload.at(kept), provenance=replace(workload.provenance, left_out=left_out))
 
 
 def demand_of(workload: Workload, step_seconds: int) -> Demand:

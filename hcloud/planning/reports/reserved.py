@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from hcloud.catalog.bills.billing import Tariff
+from hcloud.catalog.bills.tariff import Tariff
 from hcloud.catalog.quote import amortised_cost
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import Offer, OfferKey, PurchaseOption

@@ -12,6 +12,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.errors import InputError, StaleError, UsageError
 from hcloud.model.plans.plan import Plan, Prediction, Trace
 from hcloud.model.workload import Jobs, Workload
+from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.window import window_of
 from hcloud.planning.strategies.own_fleet import PlannedFleet, fleet_of
 from hcloud.readers.clouds import load_cloud
@@ -21,7 +22,6 @@ from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.setup.shop import Beside, shop_of
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH, cents
-from hcloud.usecases.deciding.plan import without_gpu_jobs
 from hcloud.usecases.progress import Progress
 from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for
 from hcloud.usecases.workloads.sources import open_prices, open_workload

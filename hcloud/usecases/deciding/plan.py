@@ -14,7 +14,7 @@ import numpy as np
 
 from hcloud import __version__
 from hcloud.catalog.book import PriceBook
-from hcloud.errors import EvidenceError, InputError, UsageError
+from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import OfferKey, Provider
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
@@ -24,6 +24,7 @@ from hcloud.planning.explanations.advice import advice
 from hcloud.planning.explanations.statement import Circumstances, state
 from hcloud.planning.fleets.apart import Leanest
 from hcloud.planning.fleets.owned import Owned
+from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
 from hcloud.planning.forecasting.forecast import choose_step
 from hcloud.planning.forecasting.packing import Running
@@ -116,20 +117,6 @@ def _as_operated(decision: Decision, operation: Operation, asked: Asked) -> Deci
         return decision
     settings = replace(settings, risk=replace(settings.risk, regret_quantile=None))
     return decide(book, demand, settings, owned, Given(reserve=reserve))
-
-
-def without_gpu_jobs(workload: Workload) -> Workload:
-    """The workload without jobs that ask for GPUs, counted as left out: no GPU type is planned for yet.
-
-    Raises InputError where no other job is left.
-    """
-    if not isinstance(workload, Jobs) or not workload.gpus.any():
-        return workload
-    kept = np.flatnonzero(workload.gpus == 0)
-    if not len(kept):
-        raise InputError(f"{workload.provenance.name}: every job asks for GPUs, and no GPU type is planned for yet")
-    left_out = {**workload.provenance.left_out, "asks for GPUs, which are not planned for": len(workload) - len(kept)}
-    return replace(workload.at(kept), provenance=replace(workload.provenance, left_out=left_out))
 
 
 def planned_demand(workload: Jobs | Demand, settings: PlanSettings) -> Demand:

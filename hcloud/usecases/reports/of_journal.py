@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from hcloud.catalog.bills.billing import Tariff, charges
+from hcloud.catalog.bills.billing import charges
+from hcloud.catalog.bills.tariff import Tariff
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment

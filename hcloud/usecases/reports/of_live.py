@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, time
 
-from hcloud.catalog.bills.billing import Tariff, charges
+from hcloud.catalog.bills.billing import charges
 from hcloud.catalog.bills.days import month_of
+from hcloud.catalog.bills.tariff import Tariff
 from hcloud.catalog.bills.terms import why_not
 from hcloud.errors import DeniedError, UsageError
 from hcloud.model.catalog import Provider

@@ -8,8 +8,9 @@ from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 
-from hcloud.catalog.bills.billing import Tariff, charges
+from hcloud.catalog.bills.billing import charges
 from hcloud.catalog.bills.days import DAY, month_of
+from hcloud.catalog.bills.tariff import Tariff
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import UsageError
 from hcloud.model.catalog import Provider, PurchaseOption
