@@ -14,20 +14,20 @@ CODE = Path(__file__).resolve().parents[1] / "hcloud"
 NEVER_SENT = {"Return_Post": "named only where it says that Azure's way back is in its portal"}
 _BLOBS = "Microsoft.Storage/storageAccounts/blobServices/containers/blobs"
 STATE_CALLS = {
-    "S3": ("objects_s3.py", "s3://...", {
+    "S3": ("s3.py", "s3://...", {
         "GetObject": ("get_object", "s3:GetObject"),
         "HeadObject": ("head_object", "s3:GetObject"),
         "PutObject": ("put_object", "s3:PutObject"),
         "DeleteObject": ("delete_object", "s3:DeleteObject"),
         "ListObjectsV2": ("list_objects_v2", "s3:ListBucket"),
     }),
-    "Google Cloud Storage": ("objects_gcs.py", "gs://...", {
+    "Google Cloud Storage": ("gcs.py", "gs://...", {
         "objects.get": ('"objects.get"', "storage.objects.get"),
         "objects.insert": ('"objects.insert"', "storage.objects.create, storage.objects.delete"),
         "objects.delete": ('"objects.delete"', "storage.objects.delete"),
         "objects.list": ('"objects.list"', "storage.objects.list"),
     }),
-    "Azure Blob Storage": ("objects_azure.py", "https://ACCOUNT.blob.core.windows.net/...", {
+    "Azure Blob Storage": ("azure.py", "https://ACCOUNT.blob.core.windows.net/...", {
         "Get Blob": ("download_blob", f"{_BLOBS}/read"),
         "Get Blob Properties": ("get_blob_properties", f"{_BLOBS}/read"),
         "Put Blob": ("upload_blob", f"{_BLOBS}/write"),
@@ -132,7 +132,7 @@ def what_it_touches(written: str) -> Iterator[str]:
 
 def _state_calls() -> Iterator[str]:
     for store, (file, address, calls) in STATE_CALLS.items():
-        text = (CODE / "store" / file).read_text(encoding="utf-8")
+        text = (CODE / "store" / "buckets" / file).read_text(encoding="utf-8")
         yield from ("", f"## The state in {store}", "")
         yield from (f"With `--state {address}`, and only then; `iam print` does not print these:", "")
         yield from (f"- `{name}` (`{right}`)" for name, (words, right) in calls.items() if words in text)
