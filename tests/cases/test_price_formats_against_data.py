@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
-from hcloud.usecases.prices.intake import Hints, Taken, take_file
+from hcloud.usecases.prices.intake import Hints, IntakeResult, take_file
 
 COUNTS = {
     "aws_on-demand_us-east-1_2026-07-20.csv": ("two-columns", 1367, 0),
@@ -19,10 +19,10 @@ COUNTS = {
     "ec2instances-info_2019-04-05.json.gz": ("ec2instances", 219122, 237),
     "gcp_pricing_2026-07-30.yml.gz": ("cyclenerd", 69338, 231),
 }
-_read: dict[str, Taken] = {}
+_read: dict[str, IntakeResult] = {}
 
 
-def taken(shared_data: Path, name: str) -> Taken:
+def taken(shared_data: Path, name: str) -> IntakeResult:
     """A file read once for all tests."""
     if name not in _read:
         _read[name] = take_file(shared_data / "prices" / name, Hints(), None)

@@ -18,7 +18,7 @@ from hcloud.sim.kernels.compiled import kernels
 from hcloud.store.journal import save_journal
 from hcloud.usecases.deciding.explain_job import Story, explain_job
 from hcloud.usecases.deciding.explain_turns import Ahead, Turn, turns, with_servers
-from hcloud.usecases.live.decide import Market, make_setup
+from hcloud.usecases.live.decide import StreamMarket, make_setup
 
 GENTLE, TOUCHY = (0,) * 10, (99,) * 10
 
@@ -49,7 +49,7 @@ def turn(story: Story, what: str) -> Turn:
 
 @pytest.fixture
 def setup() -> Setup:
-    made = make_setup("HM", 1, Market(), 0.0)
+    made = make_setup("HM", 1, StreamMarket(), 0.0)
     return replace(made, rules=made.rules._replace(feedback=0))
 
 

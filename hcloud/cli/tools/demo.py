@@ -16,7 +16,7 @@ from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
     from hcloud.usecases.tools.demo import Demo, Shown
-    from hcloud.usecases.tools.demo_steps import Step
+    from hcloud.usecases.tools.demo_steps import DemoStep
     from hcloud.views.console import Terminal
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -69,7 +69,7 @@ def _measured(walk: Demo, terminal: Terminal) -> bool:
     return is_enough
 
 
-def _ran(walk: Demo, step: Step, terminal: Terminal) -> Shown:
+def _ran(walk: Demo, step: DemoStep, terminal: Terminal) -> Shown:
     with terminal.progress(step.title.lower(), 1.0) as advance:
         return walk.run(step, advance)
 

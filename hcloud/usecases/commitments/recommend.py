@@ -15,7 +15,7 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.exit_terms import exit_terms
 from hcloud.store.plan_file import load_plan
 from hcloud.units import counted
-from hcloud.usecases.commitments.ground import Where, opened, place_in
+from hcloud.usecases.commitments.ground import CommitSelection, opened, place_in
 from hcloud.usecases.live.held import with_held
 
 
@@ -33,7 +33,7 @@ class Recommendation:
     warnings: tuple[str, ...]
 
 
-def plan_of(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Plan:
+def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Plan:
     """The plan in a file, else one made from the configuration now, with what the cloud holds used up first."""
     if file is not None:
         return load_plan(file)
@@ -47,7 +47,7 @@ def plan_of(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Pl
     return replace(plan, warnings=(*plan.warnings, *said))
 
 
-def recommend(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Recommendation:
+def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Recommendation:
     """What to commit to; a cloud is asked (and only asked) where one is named."""
     plan = plan_of(loaded, file, where, at)
     held: tuple[Commitment, ...] = ()

@@ -10,7 +10,7 @@ from hcloud.readers.applications.profiles import load_profile
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ComparedNumber:
     """One number of two profiles, None where one has none."""
 
     aspect: Aspect
@@ -27,23 +27,25 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ProfileComparison:
     """Two profiles and their numbers line by line."""
 
     left: Profile
     right: Profile
-    lines: tuple[Line, ...]
+    lines: tuple[ComparedNumber, ...]
 
 
-def compare_profiles(left: Path, right: Path) -> Comparison:
+def compare_profiles(left: Path, right: Path) -> ProfileComparison:
     """Two profiles from their files, every column that either has."""
     one, other = load_profile(left), load_profile(right)
     lines = [
-        Line(aspect, column, one.entries.get(aspect, {}).get(column), other.entries.get(aspect, {}).get(column))
+        ComparedNumber(
+            aspect, column, one.entries.get(aspect, {}).get(column), other.entries.get(aspect, {}).get(column)
+        )
         for aspect in Aspect
         for column in _columns(aspect, one, other)
     ]
-    return Comparison(one, other, tuple(lines))
+    return ProfileComparison(one, other, tuple(lines))
 
 
 def _columns(aspect: Aspect, one: Profile, other: Profile) -> list[str]:

@@ -90,7 +90,7 @@ class TypeScreen:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class PriceChange:
     """One offer in two books; None where a book does not have it."""
 
     key: OfferKey
@@ -106,14 +106,14 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PriceComparison:
     """What changed from one book to another, and how many offers did not.
 
     Where one side is a file, only offers that it covers are compared (``within`` names it, ``scope`` says what that
     is), and ``left_aside`` counts the others.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[PriceChange, ...]
     unchanged: int
     within: str = ""
     scope: str = ""
@@ -178,15 +178,15 @@ def show_type(name: str, wanted: Filter, today: date) -> TypeScreen:
     return TypeScreen(tuple(sorted(lines, key=_screen_order)), tuple(here), elsewhere)
 
 
-def compare(old: PriceBook, new: PriceBook) -> Comparison:
+def compare(old: PriceBook, new: PriceBook) -> PriceComparison:
     """What was added, removed and changed in price, by key."""
     changes = []
     for key in sorted({*old.offers, *new.offers}, key=key_order):
         before, after = old.offers.get(key), new.offers.get(key)
         if before is None or after is None or (before.hourly, before.upfront) != (after.hourly, after.upfront):
-            changes.append(Change(key, before, after))
+            changes.append(PriceChange(key, before, after))
     shared = sum(k in new.offers for k in old.offers)
-    return Comparison(tuple(changes), shared - sum(c.old is not None and c.new is not None for c in changes))
+    return PriceComparison(tuple(changes), shared - sum(c.old is not None and c.new is not None for c in changes))
 
 
 def verify(advance: Callable[[float], None]) -> Verification:

@@ -27,7 +27,7 @@ class DemoError(HcloudError):
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class DemoTotals:
     """What the ledger says when all is over: machines that a plan wanted, that ever were, and that stand; commitments
     that were bought; requests that changed something; dollars that hcloud reported and those of the fake's own bill."""
 
@@ -40,11 +40,11 @@ class Facts:
     billed: Decimal
 
 
-def facts_of(folder: Path, changes: Mapping[str, Any], report: Mapping[str, Any]) -> Facts:
+def facts_of(folder: Path, changes: Mapping[str, Any], report: Mapping[str, Any]) -> DemoTotals:
     """What the ledger of a walk says; DemoError where it does not fit what was planned and reported."""
     ledger = parsed((folder / LEDGER).read_text(encoding="utf-8"))
     machines = ledger["machines"]
-    found = Facts(
+    found = DemoTotals(
         wanted=sum(int(slot["count"]) for slot in changes["slots"]),
         launched=len(machines),
         standing=sum(machine["ended_at"] is None for machine in machines),

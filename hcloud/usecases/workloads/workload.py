@@ -31,7 +31,7 @@ _STEPS = ((DAY, 60), (7 * DAY, 300), (60 * DAY, 3600), (float("inf"), DAY))
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class WorkloadRequest:
     """What to open and how: a path or ``scenario:NAME``, a format (or ``auto``), keys as given, the scenario's seed,
     and what of it counts."""
 
@@ -90,7 +90,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class WorkloadVerdict:
     """Whether a file can be used: its workload, or the error that says why not."""
 
     name: str
@@ -98,12 +98,12 @@ class Verdict:
     error: InputError | None
 
 
-def open_request(request: Request, progress: Callable[[float], None] | None = None) -> Workload:
+def open_request(request: WorkloadRequest, progress: Callable[[float], None] | None = None) -> Workload:
     """The workload that is asked for; InputError where a file cannot be used, UsageError for unknown names."""
     return within(_read(request, progress), request.window)
 
 
-def _read(request: Request, progress: Callable[[float], None] | None) -> Workload:
+def _read(request: WorkloadRequest, progress: Callable[[float], None] | None) -> Workload:
     if request.name.startswith(SCENARIO_PREFIX):
         from hcloud.sim.setup.scenarios import scenario
 
@@ -114,22 +114,22 @@ def _read(request: Request, progress: Callable[[float], None] | None) -> Workloa
 
 
 def validate(
-    names: Iterable[str], request: Request, progress: Callable[[float], None] | None = None
-) -> tuple[Verdict, ...]:
+    names: Iterable[str], request: WorkloadRequest, progress: Callable[[float], None] | None = None
+) -> tuple[WorkloadVerdict, ...]:
     """Read every file and say whether it can be used; no file hides another's problems."""
-    verdicts: list[Verdict] = []
+    verdicts: list[WorkloadVerdict] = []
     for name in names:
-        verdicts.append(_verdict(Request(name, request.format, request.keys, request.seed)))
+        verdicts.append(_verdict(WorkloadRequest(name, request.format, request.keys, request.seed)))
         if progress is not None:
             progress(len(verdicts))
     return tuple(verdicts)
 
 
-def _verdict(request: Request) -> Verdict:
+def _verdict(request: WorkloadRequest) -> WorkloadVerdict:
     try:
-        return Verdict(request.name, open_request(request), None)
+        return WorkloadVerdict(request.name, open_request(request), None)
     except InputError as error:
-        return Verdict(request.name, None, error)
+        return WorkloadVerdict(request.name, None, error)
 
 
 def summarise(workload: Workload, step_seconds: int | None = None) -> Summary:

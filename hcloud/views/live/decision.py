@@ -19,7 +19,7 @@ from hcloud.views.lines import hanging
 
 if TYPE_CHECKING:
     from hcloud.usecases.deciding.explain_job import Story
-    from hcloud.usecases.live.decide import Opened, Stream
+    from hcloud.usecases.live.decide import OpenedStream, Stream
     from hcloud.views.console import Terminal
 
 FORMAT_VERSION = "1.0"
@@ -27,7 +27,7 @@ _AT_ONCE = 1 << 14
 """Bytes read at a time: a hundred lines or so, which are answered in a few milliseconds."""
 
 
-def show_opened(opened: Opened, terminal: Terminal) -> None:
+def show_opened(opened: OpenedStream, terminal: Terminal) -> None:
     """Say where a stream goes on, and tell what a crash kept from being told."""
     if opened.torn:
         terminal.warn("the last line of the journal was torn; it is dropped, send its event again")
