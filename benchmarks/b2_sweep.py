@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 import numpy as np
 import simpy
 
-from hcloud.model.workload import Jobs, Kind, Provenance
+from hcloud.model.workload import JobKind, Jobs, Provenance
 from hcloud.readers.configuration.config import load_config
 from hcloud.usecases.studies.sweep import Prepared, SweepRequest, Watch, prepare, run_sweep
 from hcloud.usecases.studies.sweep_engines import Engine, usable_cores
@@ -44,7 +44,7 @@ def workload(count: int, seed: int) -> Jobs:
         cores=cores,
         memory=cores * 3.75,
         gpus=np.zeros(count),
-        kind=np.where(chance.random(count) < 0.2, Kind.SERVICE, Kind.BATCH).astype(np.int8),
+        kind=np.where(chance.random(count) < 0.2, JobKind.SERVICE, JobKind.BATCH).astype(np.int8),
         app=none,
         apps=(),
         qos=none,
@@ -84,7 +84,7 @@ def peer_seconds(jobs: Jobs, pool: int, spin_up: float) -> float:
     begin = time.perf_counter()
     env = simpy.Environment()
     slots = simpy.Resource(env, pool)
-    for row in zip(jobs.submit.tolist(), jobs.duration.tolist(), (jobs.kind == Kind.SERVICE).tolist(), strict=True):
+    for row in zip(jobs.submit.tolist(), jobs.duration.tolist(), (jobs.kind == JobKind.SERVICE).tolist(), strict=True):
         env.process(job(*row))
     env.run()
     return time.perf_counter() - begin

@@ -25,7 +25,7 @@ from hcloud.classify.classifier import Trained, classify, train
 from hcloud.classify.factorize import Factors, fit
 from hcloud.classify.matrix import Floats, Ints, Matrix
 from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, Metric, Profile
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 from hcloud.research.evaluation import stated
 
 KNOWN, NEW, COLUMNS, RANK, GIVEN = 1000, 200, 64, 8, 4
@@ -136,7 +136,7 @@ def profiles(made: Case) -> list[Profile]:
         performance = {str(i): stated(float(np.exp(row[i]))) for i in {*given.tolist()[:3], COLUMNS - 1}}
         score = {RESOURCES[i]: stated(float(np.clip(50 + 60 * row[i], 0, 100))) for i in (2, 7)}
         entries = {aspect: score if aspect.is_interference else performance for aspect in Aspect}
-        found.append(Profile(f"new{at}", Kind.BATCH, Metric("rate", "1/s", rising=True), ("true",), entries))
+        found.append(Profile(f"new{at}", JobKind.BATCH, Metric("rate", "1/s", rising=True), ("true",), entries))
     return found
 
 

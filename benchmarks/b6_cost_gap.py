@@ -31,8 +31,8 @@ from pathlib import Path
 import numpy as np
 
 from hcloud.model.catalog import Provider
-from hcloud.model.running.strategy import Mechanism, Origin, Parameter, Strategy, Value
-from hcloud.model.workload import Jobs, Kind, Provenance
+from hcloud.model.running.strategy import Mechanism, Parameter, ParameterOrigin, Strategy, Value
+from hcloud.model.workload import JobKind, Jobs, Provenance
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.policy.records import Reals
 from hcloud.readers.clouds import load_cloud
@@ -70,7 +70,7 @@ def generated(seed: int) -> Jobs:
         cores=cores,
         memory=cores * 3.75,
         gpus=np.zeros(count),
-        kind=np.where(chance.random(count) < 0.1, Kind.SERVICE, Kind.BATCH).astype(np.int8),
+        kind=np.where(chance.random(count) < 0.1, JobKind.SERVICE, JobKind.BATCH).astype(np.int8),
         app=none,
         apps=(),
         qos=none,
@@ -131,8 +131,8 @@ def servers_seen(jobs: Jobs, shop: Shop) -> Reals:
 
 def with_keys(strategy: Strategy, mechanism: str, rule: str, **values: Value) -> Strategy:
     """A strategy with another rule for one mechanism."""
-    keys = tuple(Parameter(k, v, "", Origin.OURS, "", "a peer of the benchmark") for k, v in values.items())
-    made = Mechanism(mechanism, rule, Origin.OURS, "", "a peer of the benchmark", keys)
+    keys = tuple(Parameter(k, v, "", ParameterOrigin.OURS, "", "a peer of the benchmark") for k, v in values.items())
+    made = Mechanism(mechanism, rule, ParameterOrigin.OURS, "", "a peer of the benchmark", keys)
     return replace(strategy, mechanisms=tuple(made if m.name == mechanism else m for m in strategy.mechanisms))
 
 

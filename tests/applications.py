@@ -22,7 +22,7 @@ import numpy as np
 
 from hcloud.classify.matrix import Floats, Matrix
 from hcloud.model.measured.profile import RESOURCES, Aspect, Metric, Profile
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 from hcloud.research.evaluation import stated
 
 COLUMNS, DENSE, NEW, FAMILIES, NOISE, JITTER = 10, 25, 300, 8, 0.015, 0.1
@@ -87,4 +87,4 @@ def _split(aspect: Aspect, columns: list[str], values: Floats) -> Truth:
 def profile_of(app: str, aspect: Aspect, entries: Mapping[str, float], *, rising: bool = True) -> Profile:
     """A profile of one aspect, measured without error."""
     measured = {column: stated(value) for column, value in entries.items()}
-    return Profile(app, Kind.BATCH, Metric("rate", "1/s", rising), ("true",), {aspect: measured})
+    return Profile(app, JobKind.BATCH, Metric("rate", "1/s", rising), ("true",), {aspect: measured})

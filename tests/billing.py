@@ -19,7 +19,7 @@ from hcloud.model.catalog import (
     SustainedUse,
 )
 from hcloud.model.holdings.live import Commitment
-from hcloud.model.report import Usage
+from hcloud.model.report import MachineRental
 
 D = Decimal
 HOUR, DAY = 3600, 86_400
@@ -70,10 +70,10 @@ def tariff(provider: Provider = Provider.AWS, book: PriceBook = BOOK) -> Tariff:
     return Tariff(book, provider, PLACES[provider], "111122223333")
 
 
-def machine(name: str = "i-1", start: int = MONTH, end: int | None = MONTH + DAY, **more: object) -> Usage:
+def machine(name: str = "i-1", start: int = MONTH, end: int | None = MONTH + DAY, **more: object) -> MachineRental:
     """A rental of an m5.large of the application ``web``."""
     fields = {"address": "web", "instance_type": "m5.large", "zone": "", "option": PurchaseOption.ON_DEMAND, **more}
-    return Usage(resource=name, start=start, end=end, **fields)  # type: ignore[arg-type]
+    return MachineRental(resource=name, start=start, end=end, **fields)  # type: ignore[arg-type]
 
 
 def commitment(

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from hcloud.model.catalog import Payment, PurchaseOption
-from hcloud.model.plans.figures import NOTHING, DemandFigures, Part, PlanFigures, Stated
+from hcloud.model.plans.figures import NOTHING, DemandFigures, PlanFigures, PlanInput, PlanPart
 from hcloud.model.plans.operation import Band, OperatingPoint
 from hcloud.model.plans.plan import WhatIf
 
@@ -16,21 +16,21 @@ MADE = datetime(2026, 11, 20, 12, tzinfo=UTC)
 DAY = date(2026, 11, 1)
 
 
-def rented(count: str, price: str, name: str = "m9.4xlarge", **more: Any) -> Part:
+def rented(count: str, price: str, name: str = "m9.4xlarge", **more: Any) -> PlanPart:
     """So many instances on demand at a price."""
     number = Decimal(count)
-    part = Part(
+    part = PlanPart(
         f"aws/us-east-1/{name}/on-demand", "aws", "us-east-1", name, PurchaseOption.ON_DEMAND, number,
         int(number) + 1, number * Decimal(price), vcpus=number * 16, price_day=DAY,
     )  # fmt: skip
     return replace(part, **more)
 
 
-def committed(count: int, price: str, name: str = "m9.4xlarge", years: int = 1, **more: Any) -> Part:
+def committed(count: int, price: str, name: str = "m9.4xlarge", years: int = 1, **more: Any) -> PlanPart:
     """So many reserved instances, paid upfront, at an effective price."""
     cost = Decimal(price) * count
     option, address = PurchaseOption.RESERVED, f"aws/us-east-1/{name}/reserved-instance-{years}y-all-upfront"
-    part = Part(
+    part = PlanPart(
         address, "aws", "us-east-1", name, option, Decimal(count), count, cost, term_years=years, payment=Payment.ALL,
         vcpus=Decimal(16 * count), upfront=cost * 8760 * years, term_total=cost * 8760 * years, bought=True,
         price_day=DAY,
@@ -38,12 +38,12 @@ def committed(count: int, price: str, name: str = "m9.4xlarge", years: int = 1, 
     return replace(part, **more)
 
 
-def plan(*parts: Part, cores: str = "100", **more: Any) -> PlanFigures:
+def plan(*parts: PlanPart, cores: str = "100", **more: Any) -> PlanFigures:
     """A plan of these parts for a mean demand; its headline is what they come to."""
     hourly = sum((p.hourly for p in parts), NOTHING)
     demand = DemandFigures(Decimal(cores), Decimal(cores) * 2)
     ordered = tuple(sorted(parts, key=lambda p: (p.address, p.starts_hour)))
-    inputs = (Stated("made from", "a trace"), Stated("workload digest", "0" * 12))
+    inputs = (PlanInput("made from", "a trace"), PlanInput("workload digest", "0" * 12))
     known = PlanFigures(
         "trace.csv", MADE, "USD", hourly, hourly * 730, 8760, ordered, inputs, demand=demand, price_day=DAY
     )  # fmt: skip

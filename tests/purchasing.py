@@ -14,7 +14,7 @@ from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.live.buying.purchase import Gates, Ground, Purchased, execute
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
-from hcloud.model.holdings.purchase import Need, PurchasePlan, Wanted
+from hcloud.model.holdings.purchase import CommitmentNeed, PurchasePlan, WantedCommitment
 from hcloud.planning.purchases.gates import Approval
 from hcloud.planning.purchases.history import History, history
 from hcloud.planning.purchases.purchase import Basis, key_of, purchase_plan
@@ -55,13 +55,13 @@ def go_on(name: str) -> None:
     """No crash."""
 
 
-def wanted(kind: str, count: int = 5, address: str = "") -> Wanted:
+def wanted(kind: str, count: int = 5, address: str = "") -> WantedCommitment:
     """What a plan might ask for under one of OPTIONS, in its rehearsal region."""
     option = OPTIONS[kind]
     cloud = kind.partition("-")[0]
     there = MemoryCloud(cloud).world.semantics
     spends = option.is_spend_based
-    return Wanted(
+    return WantedCommitment(
         address=address or f"{cloud}/{there.region}/{there.types[0]}/{option}-1y-no-upfront",
         cloud=cloud,
         region=there.region,
@@ -119,7 +119,7 @@ class Shop:
         """From now on these rules hold."""
         self.cloud.plan_faults(fault_plan({"rules": list(rules), **more}, "test"))
 
-    def plan(self, *needs: Wanted, valid_for: timedelta = timedelta(days=1)) -> PurchasePlan:
+    def plan(self, *needs: WantedCommitment, valid_for: timedelta = timedelta(days=1)) -> PurchasePlan:
         """A purchase plan at the cloud's quotes; five of the shop's kind where nothing is said."""
         found = self.ledger.begin()
         basis = Basis(found, self.cloud.scope(), "d" * 64, self.now(), valid_for, self.history.recorded_beside(""))
@@ -129,7 +129,7 @@ class Shop:
                 key=key_of(basis, one), option=one.option, instance_type=one.instance_type, term_years=one.term_years,
                 payment=one.payment, count=one.count, dollars_per_hour=one.dollars_per_hour, starts=one.starts,
             )  # fmt: skip
-            quoted.append((Need(one, Decimal(0)), self.cloud.quote(order)))
+            quoted.append((CommitmentNeed(one, Decimal(0)), self.cloud.quote(order)))
         return sealed(purchase_plan(quoted, self.cloud.commitments(), basis))
 
     def ground(self, crash: Callable[[str], None] = go_on, cloud: Cloud | None = None) -> Ground:

@@ -35,7 +35,7 @@ from hcloud.model.catalog import (
 )
 from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.live import CommitmentOrder
-from hcloud.model.holdings.purchase import Need, Wanted
+from hcloud.model.holdings.purchase import CommitmentNeed, WantedCommitment
 from hcloud.model.holdings.state import State
 from hcloud.model.report import Period
 from hcloud.planning.changes.diff import changes
@@ -187,14 +187,16 @@ class Renting:
             key=key_of(basis, wanted), option=option, instance_type=wanted.instance_type, term_years=1,
             payment=payment, count=wanted.count, dollars_per_hour=wanted.dollars_per_hour,
         )  # fmt: skip
-        plan = sealed(purchase_plan([(Need(wanted, Decimal(0)), cloud.quote(order))], cloud.commitments(), basis))
+        plan = sealed(
+            purchase_plan([(CommitmentNeed(wanted, Decimal(0)), cloud.quote(order))], cloud.commitments(), basis)
+        )
         [done] = execute(plan, OPEN, approved, Ground(cloud, ledger, self.rig.fake.clock, go_on))
         assert done.id, done
         self.bought.append(order)
 
-    def _wanted(self, option: PurchaseOption, payment: Payment, amount: str, number: int) -> Wanted:
+    def _wanted(self, option: PurchaseOption, payment: Payment, amount: str, number: int) -> WantedCommitment:
         scope, spends = self.rig.cloud().scope(), option.is_spend_based
-        return Wanted(
+        return WantedCommitment(
             address=f"commitment-{len(self.bought)}",
             cloud=scope.cloud,
             region=scope.region,

@@ -15,7 +15,7 @@ from hcloud.control.ports import StateStore
 from hcloud.errors import InputError
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder, CommitmentQuote, Launch, Machine, MachineState, Owner, Scope
-from hcloud.model.holdings.state import Conclusion, Deed, Intent, Record, Result, State
+from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, MachineRecord, State
 from hcloud.store.files.disk import Disk
 from hcloud.store.states.in_directory import FileStateStore
 
@@ -26,8 +26,8 @@ SCOPE = Scope("aws", "123456789012", "us-east-1")
 KEY = "ab" * 16
 
 
-def a_record(number: int = 1) -> Record:
-    return Record(
+def a_record(number: int = 1) -> MachineRecord:
+    return MachineRecord(
         id=f"i-{number:08x}",
         address=f"pool-{number}",
         key=f"{number:032x}",
@@ -68,7 +68,7 @@ def a_machine(number: int = 1) -> Machine:
     return Machine(f"i-{number:08x}", "m6i.large", "us-east-1a", MachineState.RUNNING, on_demand, AT, tags)
 
 
-def a_conclusion(number: int = 1, result: Result = Result.DONE) -> Conclusion:
+def a_conclusion(number: int = 1, result: IntentResult = IntentResult.DONE) -> Conclusion:
     return Conclusion(number, result, AT, machines=(a_machine(number),))
 
 

@@ -17,13 +17,13 @@ from hcloud.classify.monotone import rising_along
 from hcloud.classify.probing import Missing, next_probe
 from hcloud.model.measured.profile import (
     Aspect,
+    CompletedRow,
     Estimate,
     Measured,
     Neighbour,
     Predicted,
     Probe,
     Profile,
-    Row,
     ruled_out,
 )
 
@@ -101,20 +101,22 @@ def classify(profile: Profile, corpus: Mapping[Aspect, Trained], options: Option
     are neither predicted nor asked for. Raises ValueError for a measured value that
     cannot be.
     """
-    rows: dict[Aspect, Row] = {}
+    rows: dict[Aspect, CompletedRow] = {}
     probes: list[Probe] = []
     for aspect, trained in corpus.items():
         barred = ruled_out(profile, aspect, trained.matrix.columns)
         asked = Asked(profile.app, profile.metric.rising, profile.unmeasurable if aspect.is_interference else barred)
         found = complete(trained, profile.entries.get(aspect, {}), asked, options or Options())
-        if isinstance(found, Row):
+        if isinstance(found, CompletedRow):
             rows[aspect] = replace(found, columns={c: p for c, p in found.columns.items() if c not in barred})
         elif found is not None:
             probes.append(found)
     return Estimate(profile.app, rows, tuple(probes))
 
 
-def complete(trained: Trained, entries: Mapping[str, Measured], asked: Asked, options: Options) -> Row | Probe | None:
+def complete(
+    trained: Trained, entries: Mapping[str, Measured], asked: Asked, options: Options
+) -> CompletedRow | Probe | None:
     """The completed row, or the next measurement to make (None where no column is left that could be measured)."""
     evidence = evidence_of(trained.matrix, entries, asked)
     aspect, limits = trained.matrix.aspect, options.limits
@@ -127,7 +129,7 @@ def complete(trained: Trained, entries: Mapping[str, Measured], asked: Asked, op
         return next_probe(missing, trained.factors, options.costs.get(aspect, {}), reason)
     likely = _neighbours(trained, prediction.concept, asked.app, options.neighbours)
     error = None if len(evidence.known) == len(trained.matrix.columns) else prediction.held_out_error
-    return Row(aspect, _entries(trained.matrix, evidence, prediction, entries), likely, error)
+    return CompletedRow(aspect, _entries(trained.matrix, evidence, prediction, entries), likely, error)
 
 
 def _doubt(error: float, aspect: Aspect, limits: Limits) -> str:

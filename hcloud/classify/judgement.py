@@ -9,7 +9,7 @@ import numpy as np
 
 from hcloud.classify.matrix import natural
 from hcloud.errors import EvidenceError
-from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, Row
+from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Estimate
 
 MOST = 99
 """The largest entry of a vector: two decimal digits, since 100 would carry over in the encoding of quality."""
@@ -25,7 +25,7 @@ class Ranked:
     merit: float
 
 
-def ranking(row: Row, rising: bool, prices: Mapping[str, float] | None = None) -> tuple[Ranked, ...]:
+def ranking(row: CompletedRow, rising: bool, prices: Mapping[str, float] | None = None) -> tuple[Ranked, ...]:
     """The columns from best to worst by predicted performance, or by performance per dollar of an hour.
 
     Where the metric is a time, performance per dollar orders by what a job costs. Columns without a price are left
@@ -57,7 +57,7 @@ class Target:
     sure: bool = False
 
 
-def size_for(row: Row, target: Target, prices: Mapping[str, float] | None = None) -> str | None:
+def size_for(row: CompletedRow, target: Target, prices: Mapping[str, float] | None = None) -> str | None:
     """The first column that reaches the target: the cheapest where prices are given, else the smallest by natural
     order; None where no column does."""
     reaching = []

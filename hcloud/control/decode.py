@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from hcloud.model.running.decision import Action, Decision, Declined
+from hcloud.model.running.decision import Decision, DecisionAction, Declined
 from hcloud.policy import codes
 from hcloud.policy.mapping import Situation
 from hcloud.policy.quality import SCALE
@@ -16,14 +16,14 @@ from hcloud.policy.rules import Rules
 POOL, QUALITY, SECONDS, SHARE = "share of the pool", "quality", "s", "share"
 
 ACTIONS = {
-    codes.PLACE: Action.PLACE,
-    codes.LAUNCH: Action.LAUNCH,
-    codes.WAIT: Action.QUEUE,
-    codes.TURN_AWAY: Action.REFUSE,
-    codes.RETAIN: Action.RETAIN,
-    codes.RELEASE: Action.RELEASE,
-    codes.ENLARGE: Action.ENLARGE,
-    codes.MOVE: Action.MOVE,
+    codes.PLACE: DecisionAction.PLACE,
+    codes.LAUNCH: DecisionAction.LAUNCH,
+    codes.WAIT: DecisionAction.QUEUE,
+    codes.TURN_AWAY: DecisionAction.REFUSE,
+    codes.RETAIN: DecisionAction.RETAIN,
+    codes.RELEASE: DecisionAction.RELEASE,
+    codes.ENLARGE: DecisionAction.ENLARGE,
+    codes.MOVE: DecisionAction.MOVE,
 }
 
 

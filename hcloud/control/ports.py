@@ -20,7 +20,7 @@ from hcloud.model.holdings.live import (
     Terminated,
 )
 from hcloud.model.holdings.state import Conclusion, Intent, LockInfo, Remains, State
-from hcloud.model.report import Usage
+from hcloud.model.report import MachineRental
 
 Crash = Callable[[str], None]
 """Called at every point at which a crash would be interesting, with its name (``apply.intent.fsynced``): tests end the
@@ -140,10 +140,10 @@ class Journal(Protocol):
 class RentalLog(Protocol):
     """What was rented from when to when, as the states that were saved tell it."""
 
-    def usages(self) -> tuple[Usage, ...]:
+    def usages(self) -> tuple[MachineRental, ...]:
         """All rentals, by id and start; InputError where the log is damaged."""
 
-    def running(self, lineage: str) -> tuple[Usage, ...]:
+    def running(self, lineage: str) -> tuple[MachineRental, ...]:
         """Those of a state that have no end yet."""
 
 

@@ -17,7 +17,7 @@ from hcloud.model.running.event import (
     UNKNOWN,
     Arrival,
     BelowQos,
-    Clock,
+    ClockTick,
     Completion,
     During,
     Event,
@@ -36,7 +36,14 @@ LONGEST_GAP = 366 * 86400.0
 FINISHES, STARTS, TAKEN, EXPIRES, LOOKS, CHECKS, PERIOD, _SAMPLED, ARRIVES, PASSED = range(10)
 """The order of equal times: the engine's (:mod:`hcloud.sim.kernels.world`), and after it what the clock alone
 brings."""
-_RANKS = {Completion: FINISHES, Ready: STARTS, Interruption: TAKEN, BelowQos: CHECKS, Arrival: ARRIVES, Clock: PASSED}
+_RANKS = {
+    Completion: FINISHES,
+    Ready: STARTS,
+    Interruption: TAKEN,
+    BelowQos: CHECKS,
+    Arrival: ARRIVES,
+    ClockTick: PASSED,
+}
 _SAMPLE_RANKS = {During.COMPLETION: FINISHES, During.READY: STARTS, During.WATCH: LOOKS, During.ARRIVAL: ARRIVES}
 
 Kernels = Mapping[str, Callable[..., Any]]
@@ -86,7 +93,7 @@ class Session:
             Ready: self._ready,
             Sample: self._sample,
             Interruption: self._interruption,
-            Clock: lambda event: [],
+            ClockTick: lambda event: [],
         }
 
     def handle(self, event: Event) -> list[Decision]:
@@ -118,7 +125,7 @@ class Session:
         elif isinstance(event, Completion | BelowQos):
             if event.job not in self.tables.rows:
                 raise EventError(f"job {event.job} has not come or has ended before")
-        elif not isinstance(event, Clock):
+        elif not isinstance(event, ClockTick):
             self._instance(event.instance)
 
     def _check_time(self, at: float) -> None:

@@ -19,7 +19,7 @@ from hcloud.live.applying.guards import Approval
 from hcloud.live.observe import check_scope, examined, observe
 from hcloud.live.site import Site
 from hcloud.model.holdings.live import PROTECTED_TAG, TAG_EXPIRES, TAG_PROJECT, Machine, Terminated
-from hcloud.model.holdings.state import Conclusion, Deed, Intent, Record, Result, State
+from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, MachineRecord, State
 from hcloud.planning.changes.recall import adopted
 from hcloud.planning.changes.standing import GRACE
 
@@ -101,19 +101,19 @@ def collect(site: Site, found: Sequence[Orphan], approval: Approval) -> tuple[st
         try:
             answer = patience.ask(lambda: site.cloud.terminate(ids), again=True)
         except (ThrottledError, UnavailableError, UnknownOutcomeError) as error:
-            journal.conclude(Conclusion(number, Result.UNKNOWN, site.now(), why=str(error)))
+            journal.conclude(Conclusion(number, IntentResult.UNKNOWN, site.now(), why=str(error)))
             raise PartialError(f"not known whether {len(ids)} machines end: {error}", hint="hcloud gc again") from error
         except HcloudError as error:
-            journal.conclude(Conclusion(number, Result.REFUSED, site.now(), why=str(error)))
+            journal.conclude(Conclusion(number, IntentResult.REFUSED, site.now(), why=str(error)))
             raise
         at = site.now()
-        journal.conclude(Conclusion(number, Result.DONE, at, ids=answer.ending, ended=answer.ended))
+        journal.conclude(Conclusion(number, IntentResult.DONE, at, ids=answer.ending, ended=answer.ended))
         ended = [o.machine for o in found if o.machine.id in answer.ending]
         site.store.save(replace(state, departed=tuple(_rented(m, state, at, answer) for m in ended)))
         return answer.ending
 
 
-def _rented(machine: Machine, state: State, at: datetime, answer: Terminated) -> Record:
+def _rented(machine: Machine, state: State, at: datetime, answer: Terminated) -> MachineRecord:
     """What the log of rentals is told of a machine that nobody held: it was paid for all the same."""
     told = answer.ended.get(machine.id)
     return replace(adopted(machine, state, at), ended=told or at, ended_is_told=told is not None)

@@ -13,7 +13,7 @@ FOCUS_VERSION = "1.2"
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class MachineRental:
     """The rental of one machine, from ``start`` to before ``end`` in whole seconds since 1970 (UTC), as its cloud tells
     them; ``end`` is None while it runs.
 

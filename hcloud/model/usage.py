@@ -41,7 +41,7 @@ class Usage:
 
 
 @dataclass(frozen=True, slots=True)
-class Resources:
+class CommittedResources:
     """The vCPUs and GiB of a Google commitment that does not have the shape of an instance type."""
 
     vcpus: Decimal
@@ -53,7 +53,7 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True)
-class Commitment:
+class CommitmentTerm:
     """A bought term: covers and is charged for every hour h with ``start_hour`` <= h < ``end_hour``.
 
     ``count`` is instances for reserved instances and reservations; for Google's committed use the number of times the
@@ -66,7 +66,7 @@ class Commitment:
     count: Decimal
     start_hour: int
     zone: str = ""
-    resources: Resources | None = None
+    resources: CommittedResources | None = None
 
     def __post_init__(self) -> None:
         key = self.offer.key
@@ -133,7 +133,7 @@ class CommitmentLine:
     and ``covered_hours`` are the list dollars and instance-hours it covered, ``utilisation`` the fraction of it used.
     """
 
-    commitment: Commitment
+    commitment: CommitmentTerm
     hours: int
     amortised: Decimal
     cash: Decimal

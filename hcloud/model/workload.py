@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Ids = NDArray[np.bytes_]
 
 
-class Kind(IntEnum):
+class JobKind(IntEnum):
     """What a job is: a batch job ends by itself, a service is latency-critical."""
 
     BATCH = 0
@@ -89,7 +89,7 @@ class Jobs:
     """Jobs as columns of one length, sorted by submit time.
 
     ``submit`` and ``duration`` in seconds (submit from the trace's own origin), ``cores`` in vCPUs, ``memory`` in GiB,
-    ``gpus`` in devices, ``kind`` as :class:`Kind`, ``app`` as index into ``apps`` (-1: none), ``qos`` as index into
+    ``gpus`` in devices, ``kind`` as :class:`JobKind`, ``app`` as index into ``apps`` (-1: none), ``qos`` as index into
     ``qos_classes`` (-1: none). ``vectors`` holds the interference vectors that are known, by application: 0..99 for
     each resource of :data:`hcloud.model.measured.profile.RESOURCES`; ``vector_errors`` the standard deviation of each
     entry, in points, where one is known. ``performance`` is what is known of it on instance types, by application and

@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hcloud.model.measured.app import Shape
+from hcloud.model.measured.app import MachineShare
 from hcloud.profiling import cage as cages
 from hcloud.profiling.bench import Stand
 from hcloud.profiling.cage import GIB, Cage, Hierarchy
@@ -35,10 +35,10 @@ class Arena:
     app_cage: Cage
     load_cage: Cage
     layout: Layout
-    shape: Shape
+    shape: MachineShare
 
     @classmethod
-    def open(cls, guard: Guard, cores: tuple[int, ...], shape: Shape, hierarchy: Hierarchy) -> Arena:
+    def open(cls, guard: Guard, cores: tuple[int, ...], shape: MachineShare, hierarchy: Hierarchy) -> Arena:
         """Make the groups of a run, after what dead runs left was removed."""
         cages.remove_strays(hierarchy)
         group = Cage(hierarchy, f"{PREFIX}{guard.token}")
@@ -49,7 +49,7 @@ class Arena:
         arena.fit(shape, cores)
         return arena
 
-    def fit(self, shape: Shape, cores: tuple[int, ...]) -> None:
+    def fit(self, shape: MachineShare, cores: tuple[int, ...]) -> None:
         """Give the application this shape from now on."""
         self.layout, self.shape = layout(cores, shape.vcpus), shape
         self.app_cage.keep_to(self.layout.app)

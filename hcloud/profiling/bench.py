@@ -16,9 +16,9 @@ from urllib.request import ProxyHandler, build_opener
 
 from hcloud.errors import UsageError
 from hcloud.model.json_text import parsed
-from hcloud.model.measured.app import App, Completion, HttpLoad, LoadCommand, Printed, Ready
+from hcloud.model.measured.app import App, CompletionTime, HttpLoad, LoadCommand, Printed, Readiness
 from hcloud.model.measured.profile import Metric
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 from hcloud.profiling.guard import Guard
 from hcloud.profiling.place import Place, Running, TooSlowError, TrialError, start
 from hcloud.profiling.programs import load, orphans
@@ -64,7 +64,7 @@ class Stand:
 def open_bench(guard: Guard, app: App, stand: Stand) -> Bench:
     """The application ready to be measured at a stand, warmed up."""
     require(app.command)
-    if app.kind is Kind.SERVICE:
+    if app.kind is JobKind.SERVICE:
         return ServiceBench(guard, app, stand)
     return BatchBench(guard, app, stand.app)
 
@@ -114,7 +114,7 @@ class BatchBench:
         measure = self._app.measure
         if isinstance(measure, Printed):
             return last_number(running.printed(), measure.pattern, self._app.command)
-        assert isinstance(measure, Completion)
+        assert isinstance(measure, CompletionTime)
         return took
 
 
@@ -148,7 +148,7 @@ class ServiceBench:
         self._running = start(self._guard, self._stand.app, self._app.command, "app.out")
         ready = self._app.ready
         if ready is None and isinstance(self._app.measure, HttpLoad):
-            ready = Ready(url=self._app.measure.url)
+            ready = Readiness(url=self._app.measure.url)
         await_ready(self._guard, self._stand.load, self._running, ready, patience)
         until = time.monotonic() + self._app.warm_up
         while time.monotonic() < until:
@@ -192,7 +192,7 @@ def await_end(running: Running, command: Sequence[str], patience: float) -> None
         raise TrialError(f"{command[0]} failed with exit code {code}: {tail(running)}")
 
 
-def await_ready(guard: Guard, place: Place, running: Running, ready: Ready | None, patience: float) -> None:
+def await_ready(guard: Guard, place: Place, running: Running, ready: Readiness | None, patience: float) -> None:
     """Wait until a service serves, looking from the network it is in."""
     until = time.monotonic() + patience
     while ready is not None and not _serves(guard, place, running, ready):
@@ -203,7 +203,7 @@ def await_ready(guard: Guard, place: Place, running: Running, ready: Ready | Non
         time.sleep(_READY_EVERY)
 
 
-def _serves(guard: Guard, place: Place, running: Running, ready: Ready) -> bool:
+def _serves(guard: Guard, place: Place, running: Running, ready: Readiness) -> bool:
     if ready.line is not None:
         return any(ready.line in line for line in running.printed().splitlines())
     if place.network:

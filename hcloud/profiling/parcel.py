@@ -15,9 +15,9 @@ from hcloud import __version__
 from hcloud.errors import HcloudError, UsageError
 from hcloud.installation import pinned_source, requirement
 from hcloud.model.json_text import parsed
-from hcloud.model.measured.app import App, Completion, HttpLoad, Printed
+from hcloud.model.measured.app import App, CompletionTime, HttpLoad, Printed
 from hcloud.model.measured.profile import Metric
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 
 LARGEST_SCRIPT = 16_384
 """Bytes of user data that EC2 takes, the least of the clouds."""
@@ -121,7 +121,7 @@ def app_document(app: App) -> dict[str, object]:
         "time_cap": f"{int(app.limits.total_seconds)}s",
         "run_cap": f"{int(app.limits.run_seconds)}s",
     }
-    if app.ready is not None and app.kind is Kind.SERVICE:
+    if app.ready is not None and app.kind is JobKind.SERVICE:
         found["ready"] = _given({"port": app.ready.port, "url": app.ready.url, "line": app.ready.line})
     if (metric := _metric(app)) is not None:
         found["metric"] = metric
@@ -130,7 +130,7 @@ def app_document(app: App) -> dict[str, object]:
 
 def _metric(app: App) -> dict[str, object] | None:
     measure = app.measure
-    if isinstance(measure, Completion):
+    if isinstance(measure, CompletionTime):
         return None
     if isinstance(measure, HttpLoad):
         of = "throughput" if measure.metric.rising else "p99"

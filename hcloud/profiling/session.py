@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from hcloud.errors import UsageError
-from hcloud.model.measured.app import App, Shape
+from hcloud.model.measured.app import App, MachineShare
 from hcloud.model.measured.profile import OUT_OF_MEMORY, RESOURCES, Aspect, Failed, Measured, Profile
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 from hcloud.profiling import place, selfcheck
 from hcloud.profiling.arena import Arena
 from hcloud.profiling.bench import Bench, open_bench
@@ -45,7 +45,7 @@ class Known:
     dials: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
 
-def learn(known: Known, shape: Shape, resources: Sequence[str], advance: Advance) -> None:
+def learn(known: Known, shape: MachineShare, resources: Sequence[str], advance: Advance) -> None:
     """Find out thoroughly what this machine can tell of some resources, before several programs are measured."""
     cores = place.own_cores()
     with Guard() as guard:
@@ -141,13 +141,13 @@ class _Run:
                     self._failed(replace(own, vcpus=vcpus), error)
         self.arena.fit(own, self.cores)
 
-    def _failed(self, shape: Shape, error: TrialError) -> None:
+    def _failed(self, shape: MachineShare, error: TrialError) -> None:
         """The application did not run in a shape, which tells as much as a number."""
         command = " ".join(self.session.app.command)[:200]
         why = OUT_OF_MEMORY if self.arena.app_cage.ran_out_of_memory() else str(error)
         self.session.failures[size_name(shape)] = Failed(why, now(), self.session.machine, command)
 
-    def _baseline(self, shape: Shape, clock: Clock, first: Clock) -> None:
+    def _baseline(self, shape: MachineShare, clock: Clock, first: Clock) -> None:
         """Repeats as far as one clock goes; the warm-up and the first run may take as long as the other says."""
         self.arena.fit(shape, self.cores)
         bench = open_bench(self.arena.guard, self.session.app, self.arena.stand())
@@ -164,7 +164,7 @@ class _Run:
 
     def _warm(self, bench: Bench, clock: Clock) -> None:
         """A batch command's first run is not counted; a service was warmed up when it started."""
-        if self.session.app.kind is Kind.BATCH:
+        if self.session.app.kind is JobKind.BATCH:
             timed(bench, clock)
 
     def _measured(self, found: Level, source: str) -> Measured:
@@ -301,7 +301,7 @@ def powers(most: int) -> list[float]:
     return sizes if sizes[-1] == most else [*sizes, float(most)]
 
 
-def size_name(shape: Shape) -> str:
+def size_name(shape: MachineShare) -> str:
     """The column of a shape: ``2c4g``, or ``2c`` where no memory was asked for: what the machine has is in the entry's
     provenance, since another machine cannot be asked for it."""
     return f"{shape.vcpus:g}c" if shape.memory_gib is None else f"{shape.vcpus:g}c{shape.memory_gib:.3g}g"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from hcloud.errors import InputError, Problem, UsageError
 from hcloud.model.files import HEAD, check_sort, kind_of
-from hcloud.model.running.strategy import FORMAT_VERSION, Key, Origin, Parameter, Value
+from hcloud.model.running.strategy import FORMAT_VERSION, Key, Parameter, ParameterOrigin, Value
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.units import counted
 
@@ -119,16 +119,16 @@ class Stated:
         usable: Value = value if isinstance(value, bool | int | float | str | tuple) else 0
         return Parameter(key.name, usable, unit, origin, source, self.text(stated, "why", where))
 
-    def origin(self, stated: Mapping[str, object], where: str) -> tuple[Origin, str]:
+    def origin(self, stated: Mapping[str, object], where: str) -> tuple[ParameterOrigin, str]:
         """Who says so and where; all but our own choices name their source."""
-        letter, source = str(stated.get("origin", Origin.OURS)), str(stated.get("source", ""))
-        if letter not in list(Origin):
-            allowed = ", ".join(f"{o.value} ({o.label})" for o in Origin)
+        letter, source = str(stated.get("origin", ParameterOrigin.OURS)), str(stated.get("source", ""))
+        if letter not in list(ParameterOrigin):
+            allowed = ", ".join(f"{o.value} ({o.label})" for o in ParameterOrigin)
             self.note(f"{where}.origin", repr(letter), allowed)
-            return Origin.OURS, source
-        if letter != Origin.OURS and not source:
+            return ParameterOrigin.OURS, source
+        if letter != ParameterOrigin.OURS and not source:
             self.note(f"{where}.source", "missing", f"origin {letter} names the section or publication it is from")
-        return Origin(letter), source
+        return ParameterOrigin(letter), source
 
     def text(self, stated: Mapping[str, object], key: str, within: str = "") -> str:
         """A text that must not be empty."""

@@ -13,7 +13,7 @@ from hcloud.classify.classifier import Options, Trained, complete, train
 from hcloud.classify.evidence import Asked, evidence_of
 from hcloud.classify.matrix import Flags, Floats, Ints, Matrix
 from hcloud.classify.probing import Missing, next_probe
-from hcloud.model.measured.profile import Measured, Row
+from hcloud.model.measured.profile import CompletedRow, Measured
 
 _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -39,7 +39,7 @@ class Held(NamedTuple):
     app: str
     truth: Floats
     given: Ints
-    row: Row | None
+    row: CompletedRow | None
 
     def predicted(self) -> Floats:
         """(columns,): what the row says, NaN where nothing was said."""
@@ -138,7 +138,7 @@ def predicted_row(trained: Trained, app: str, truth: _Truth, protocol: Protocol)
     given = protocol.choice(trained, able, protocol.entries)
     entries = {trained.matrix.columns[i]: stated(float(truth.values[i])) for i in given}
     found = complete(trained, entries, Asked(app, truth.rising), protocol.options)
-    return Held(app, truth.values, given, found if isinstance(found, Row) else None)
+    return Held(app, truth.values, given, found if isinstance(found, CompletedRow) else None)
 
 
 def accuracy(rows: Sequence[Held], relative: bool) -> Accuracy:

@@ -11,13 +11,13 @@ from hashlib import blake2b
 from typing import Any
 
 from hcloud.model.json_text import said
-from hcloud.model.running.decision import Action, Decision
+from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import (
     ENTRIES,
     UNKNOWN,
     Arrival,
     BelowQos,
-    Clock,
+    ClockTick,
     Completion,
     During,
     Event,
@@ -102,7 +102,7 @@ def parse_decision(document: Document) -> Decision:
     """The decision in a line of a journal; raises EventError where it is none."""
     given = dict(document)
     try:
-        action = Action(given.pop("decision"))
+        action = DecisionAction(given.pop("decision"))
         margin = given.pop("margin", None)
         margin = math.inf if margin == UNBOUNDED else margin
         usual = {"job": None, "instance": None, "unit": "", "until": None}
@@ -225,7 +225,7 @@ _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Docum
     Ready: ("ready", lambda d: Ready(_at(d), _instance(d)), _write_instance),
     Sample: ("sample", _read_sample, _write_sample),
     Interruption: ("interruption", lambda d: Interruption(_at(d), _instance(d)), _write_instance),
-    Clock: ("clock", lambda d: Clock(_at(d)), lambda e: {}),
+    ClockTick: ("clock", lambda d: ClockTick(_at(d)), lambda e: {}),
 }
 _SPELT = {"ask": "cores", "memory": "memory_gib"}
 _BY_NAME = {

@@ -19,7 +19,7 @@ import pytest
 from hcloud.classify.classifier import Limits, Options, Trained, complete, train
 from hcloud.classify.evidence import Asked
 from hcloud.classify.matrix import Floats, Matrix, natural
-from hcloud.model.measured.profile import Aspect, Row
+from hcloud.model.measured.profile import Aspect, CompletedRow
 from hcloud.research.evaluation import (
     Accuracy,
     Choice,
@@ -282,4 +282,4 @@ def test_threads(shared_data: Path) -> None:
 def test_one_measurement_of_a_workload_is_no_answer(shared_data: Path) -> None:
     made = scout(shared_data)
     trained = train(made.without(made.apps[:1]))
-    assert not isinstance(complete(trained, {}, Asked(made.apps[0], False), Options()), Row)
+    assert not isinstance(complete(trained, {}, Asked(made.apps[0], False), Options()), CompletedRow)

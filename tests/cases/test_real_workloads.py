@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from hcloud.errors import InputError
-from hcloud.model.workload import Demand, Jobs, Kind
+from hcloud.model.workload import Demand, JobKind, Jobs
 from hcloud.planning.forecasting.demand import demand_of, mean_cores, peak_cores
 from hcloud.readers.workloads import WorkloadOptions, read_workload, with_keys
 
@@ -90,7 +90,7 @@ def test_openb_pods_by_class_and_gpu(traces: Path) -> None:
     assert cpu_only.gpus.sum() == 0
     assert len(with_gpus) == 8152 - 897
     assert np.count_nonzero(with_gpus.gpus) == 6203
-    assert 0 < np.count_nonzero(with_gpus.kind == Kind.BATCH) < len(with_gpus)
+    assert 0 < np.count_nonzero(with_gpus.kind == JobKind.BATCH) < len(with_gpus)
 
 
 def test_bitbrains_fragments_fill_their_tasks(traces: Path) -> None:

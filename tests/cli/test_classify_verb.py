@@ -15,7 +15,7 @@ import pytest
 
 from hcloud.cli.main import run
 from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Metric, Profile
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 from hcloud.store.profiles import save_profile
 
 NOW = ("--now", "2026-11-21T00:00:00Z")
@@ -30,7 +30,7 @@ def measured(value: float) -> Measured:
 def saved(folder: Path, app: str, entries: Mapping[Aspect, Mapping[str, float]]) -> None:
     made = {a: {c: measured(v) for c, v in columns.items()} for a, columns in entries.items()}
     metric = Metric("throughput", "req/s", rising=True)
-    save_profile(Profile(app, Kind.SERVICE, metric, (app,), made), folder / f"{app}.yaml")
+    save_profile(Profile(app, JobKind.SERVICE, metric, (app,), made), folder / f"{app}.yaml")
 
 
 @pytest.fixture

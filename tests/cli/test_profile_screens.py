@@ -11,7 +11,7 @@ import pytest
 
 from hcloud.cli import main
 from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Metric, Profile
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 from hcloud.store.profiles import save_profile
 from hcloud.views.measuring.profile import bar
 
@@ -29,7 +29,7 @@ def redis() -> Profile:
     scores = {r: measured(8.0 * i) for i, r in enumerate(RESOURCES) if r not in untold}
     return Profile(
         app="redis [bold]",
-        kind=Kind.SERVICE,
+        kind=JobKind.SERVICE,
         metric=Metric("p99 latency", "ms", rising=False),
         command=("redis-server",),
         entries={

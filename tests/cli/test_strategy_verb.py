@@ -13,7 +13,7 @@ import yaml
 
 from hcloud.cli.main import run
 from hcloud.errors import InputError
-from hcloud.model.running.strategy import RULES, Mechanism, Origin, Parameter
+from hcloud.model.running.strategy import RULES, Mechanism, Parameter, ParameterOrigin
 from hcloud.readers.bundle import bundled
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.strategies import NAMES, load_strategy, parse_strategy, read_strategy, strategy_names
@@ -39,7 +39,7 @@ def test_every_number_has_origin_source_and_reason(name: str) -> None:
     for mechanism in strategy.mechanisms:
         stated_all: tuple[Mechanism | Parameter, ...] = (mechanism, *mechanism.parameters)
         for stated in stated_all:
-            assert stated.origin is Origin.OURS or stated.source
+            assert stated.origin is ParameterOrigin.OURS or stated.source
             assert stated.why.endswith(".")
         assert {p.key for p in mechanism.parameters} == {k.name for k in RULES[mechanism.name][mechanism.rule]}
 
@@ -61,7 +61,7 @@ def test_ours_differs_from_the_published_hybrid_where_it_says_so() -> None:
     changed = {m.name for m, o in zip(hybrid.mechanisms, ours.mechanisms, strict=True) if m != o}
     assert changed == {"reserved", "limits", "queueing", "retention"}
     assert ours.mechanism("limits").number("hard") == 1.0
-    assert ours.mechanism("retention").parameter("factor").origin is Origin.OURS
+    assert ours.mechanism("retention").parameter("factor").origin is ParameterOrigin.OURS
 
 
 def test_rules_of_the_table() -> None:

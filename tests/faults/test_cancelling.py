@@ -12,7 +12,7 @@ from purchasing import CrashAt, Died, Shop, go_on, wanted
 from hcloud.errors import ConfirmationError, DeniedByGuardError, DeniedError, PartialError, UsageError
 from hcloud.live.buying.cancelling import Cancelling, cancel
 from hcloud.model.holdings.live import Commitment
-from hcloud.model.holdings.purchase import Outcome
+from hcloud.model.holdings.purchase import PurchaseOutcome
 from hcloud.planning.purchases.leaving import WayOut
 from hcloud.readers.exit_terms import exit_terms
 
@@ -71,7 +71,7 @@ def test_a_lost_answer_is_looked_up(answer: str, tmp_path: Path) -> None:
     else:
         with pytest.raises(PartialError, match="unknown"):
             give_back(shop, mine)
-        assert shop.history.cancellations[0].outcome is Outcome.UNKNOWN
+        assert shop.history.cancellations[0].outcome is PurchaseOutcome.UNKNOWN
         give_back(shop, mine)
     assert shop.cloud.ledger.purchases[mine].cancelled_at is not None
     assert shop.history.committed(shop.now()) == 0
@@ -82,7 +82,7 @@ def test_a_refusal_is_noted(tmp_path: Path) -> None:
     shop.faults({"on": "cancel", "answer": "denied"})
     with pytest.raises(DeniedError):
         give_back(shop, mine)
-    assert shop.history.cancellations[0].outcome is Outcome.NOT_CANCELLED
+    assert shop.history.cancellations[0].outcome is PurchaseOutcome.NOT_CANCELLED
     assert shop.history.committed(shop.now()) > 0
 
 

@@ -25,7 +25,7 @@ from states import (
 )
 
 from hcloud.errors import HcloudError, InputError
-from hcloud.model.holdings.state import Conclusion, Intent, Result
+from hcloud.model.holdings.state import Conclusion, Intent, IntentResult
 from hcloud.store.records.intent_codec import Head, entry_content, sealed, written
 from hcloud.store.states.in_directory import FileStateStore
 
@@ -128,9 +128,9 @@ def test_A8_conclusions_of_what_is_still_unknown_outlast_a_trim(directory: Path)
     store = FileStateStore(directory)
     journal = store.journal()
     journal.intend(an_intent(4))
-    journal.conclude(Conclusion(4, Result.UNKNOWN, AT, why="no answer"))
+    journal.conclude(Conclusion(4, IntentResult.UNKNOWN, AT, why="no answer"))
     journal.intend(an_intent(5))
-    journal.conclude(Conclusion(5, Result.DONE, AT, machines=(a_machine(),)))
+    journal.conclude(Conclusion(5, IntentResult.DONE, AT, machines=(a_machine(),)))
     journal.trim(99)
     kept = [(type(e).__name__, e.number) for e in FileStateStore(directory).journal().entries()]
     assert kept == [("Intent", 2), ("Intent", 4), ("Conclusion", 4)]

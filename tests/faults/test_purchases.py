@@ -33,7 +33,7 @@ from hcloud.live.buying import purchase
 from hcloud.live.buying.purchase import execute
 from hcloud.model.catalog import Payment
 from hcloud.model.holdings.live import CommitmentOrder, CommitmentQuote
-from hcloud.model.holdings.purchase import Outcome, PurchasePlan
+from hcloud.model.holdings.purchase import PurchaseOutcome, PurchasePlan
 from hcloud.planning.purchases.gates import Approval
 from hcloud.planning.purchases.unknown import GRACE
 
@@ -80,7 +80,7 @@ def test_I1_I2_a_lost_answer_never_buys_twice(kind: str, answer: str, tmp_path: 
     shop.cloud.clock.advance(A_WHILE)
     (result,) = shop.apply(plan)
     assert (shop.bought, result.id) == (1, next(iter(shop.cloud.ledger.purchases)))
-    assert result.outcome in (Outcome.BOUGHT, Outcome.FOUND)
+    assert result.outcome in (PurchaseOutcome.BOUGHT, PurchaseOutcome.FOUND)
 
 
 @pytest.mark.parametrize("answer", ["", "dropped-after", "dropped-before"])
@@ -102,7 +102,7 @@ def test_I1_I2_a_crash_at_each_boundary_never_buys_twice(kind: str, answer: str,
         shop.cloud.clock.advance(A_WHILE)
         shop.apply(plan)
         assert shop.bought == 1
-        assert [p.outcome for p in shop.history.purchases][-1] in (Outcome.BOUGHT, Outcome.FOUND)
+        assert [p.outcome for p in shop.history.purchases][-1] in (PurchaseOutcome.BOUGHT, PurchaseOutcome.FOUND)
         assert not shop.history.open
         if len(crash.met) < number:
             return
@@ -135,7 +135,7 @@ def test_I2_under_a_key_the_same_order_is_sent_again_and_bought_once(kind: str, 
     plan = shop.plan()
     shop.faults({"on": "buy", "answer": "dropped-after", "first": 2}, visibility_delay=300)
     (result,) = shop.apply(plan)
-    assert (shop.asked, shop.bought, result.outcome) == (3, 1, Outcome.BOUGHT)
+    assert (shop.asked, shop.bought, result.outcome) == (3, 1, PurchaseOutcome.BOUGHT)
 
 
 @pytest.mark.parametrize("kind", KEYED)
@@ -146,9 +146,9 @@ def test_I2_a_refusal_after_a_lost_answer_is_not_taken_for_an_answer_to_it(kind:
     shop.faults(lost, {"on": "buy", "answer": "expired-credentials", "from_call": 2}, visibility_delay=600)
     with pytest.raises(PartialError):
         shop.apply(plan)
-    assert [p.outcome for p in shop.history.purchases] == [Outcome.UNKNOWN]
+    assert [p.outcome for p in shop.history.purchases] == [PurchaseOutcome.UNKNOWN]
     shop.faults(visibility_delay=0)
-    assert shop.apply(plan)[0].outcome is Outcome.FOUND
+    assert shop.apply(plan)[0].outcome is PurchaseOutcome.FOUND
     assert shop.bought == 1
 
 
@@ -192,7 +192,7 @@ def test_I1_an_empty_list_says_nothing_about_a_purchase(tmp_path: Path) -> None:
         shop.apply(plan)
     assert shop.bought == 2
     shop.faults()
-    assert shop.apply(plan)[0].outcome is Outcome.FOUND
+    assert shop.apply(plan)[0].outcome is PurchaseOutcome.FOUND
     assert shop.bought == 2
 
 
@@ -374,7 +374,7 @@ def test_I4_a_price_that_rises_after_it_was_shown_is_refused_by_the_cloud(tmp_pa
 
     with pytest.raises(RefusedError):
         execute(plan, OPEN, slowly, shop.ground())
-    assert (shop.bought, [p.outcome for p in shop.history.purchases]) == (0, [Outcome.REFUSED])
+    assert (shop.bought, [p.outcome for p in shop.history.purchases]) == (0, [PurchaseOutcome.REFUSED])
 
 
 class Selling:

@@ -16,7 +16,7 @@ from purchasing import OPEN, CrashAt, Died, approved, go_on
 from hcloud.control.ports import Cloud
 from hcloud.errors import PartialError
 from hcloud.live.buying.purchase import Ground, Purchased, execute
-from hcloud.model.holdings.purchase import Outcome, PurchaseItem, PurchasePlan, snapshot
+from hcloud.model.holdings.purchase import PurchaseItem, PurchaseOutcome, PurchasePlan, snapshot
 from hcloud.planning.purchases.history import history
 from hcloud.planning.purchases.unknown import GRACE
 from hcloud.store.purchase_file import sealed
@@ -91,7 +91,7 @@ def test_I1_I2_a_lost_answer_never_buys_twice(opened: Rig, how: str, answer: str
     opened.faults({})
     opened.later(A_WHILE)
     (result,) = shop.apply(plan)
-    assert result.outcome in (Outcome.BOUGHT, Outcome.FOUND)
+    assert result.outcome in (PurchaseOutcome.BOUGHT, PurchaseOutcome.FOUND)
     assert [result.id] == list(opened.fake.ledger.purchases)
 
 

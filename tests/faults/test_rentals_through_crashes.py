@@ -9,7 +9,7 @@ from rehearsal import CLOUDS, Crasher, Rehearsal, crashing
 
 from hcloud.live.applying.guards import Approval
 from hcloud.live.collect import collect, orphans
-from hcloud.model.report import Usage
+from hcloud.model.report import MachineRental
 
 PAUSE = 100.0
 """Seconds from a death to the next run: what nobody told of may be charged for so much longer."""
@@ -80,7 +80,7 @@ def forgotten(semantics: str) -> tuple[Rehearsal, str]:
     return rehearsal, lost.id
 
 
-def rental_of(rehearsal: Rehearsal, identity: str) -> Usage:
+def rental_of(rehearsal: Rehearsal, identity: str) -> MachineRental:
     [found] = [u for u in rehearsal.site().store.rentals().usages() if u.resource == identity]
     return found
 

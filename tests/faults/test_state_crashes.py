@@ -17,7 +17,7 @@ from states import AT, LINEAGE, BrokenDisk, a_conclusion, a_state, an_end, an_in
 
 import hcloud.store
 from hcloud.errors import HcloudError, UsageError
-from hcloud.model.holdings.state import Intent, Result, State
+from hcloud.model.holdings.state import Intent, IntentResult, State
 from hcloud.store.files.crash import KILLED_EXIT, POINTS, CrashAt, crash_from, go_on
 from hcloud.store.states.in_directory import FileStateStore
 
@@ -194,7 +194,7 @@ def test_A7_after_a_sync_that_failed_the_journal_is_not_used_any_more(tmp_path: 
             again()
     later = FileStateStore(tmp_path / "state").journal()
     assert [e.number for e in later.entries()][:1] == [1]
-    later.conclude(replace(a_conclusion(1), at=AT, result=Result.REFUSED, machines=()))
+    later.conclude(replace(a_conclusion(1), at=AT, result=IntentResult.REFUSED, machines=()))
 
 
 def test_A7_a_directory_that_can_only_be_read_refuses_before_the_first_call() -> None:

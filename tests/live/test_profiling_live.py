@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli import main
-from hcloud.model.measured.app import Shape
+from hcloud.model.measured.app import MachineShare
 from hcloud.model.measured.profile import Aspect, Measured, Profile
 from hcloud.profiling import place, selfcheck
 from hcloud.profiling.arena import Arena
@@ -40,7 +40,7 @@ print(sum(range(9_000_000)))
 @pytest.fixture
 def arena() -> Iterator[Arena]:
     with Guard() as guard:
-        yield Arena.open(guard, place.own_cores(), Shape(1.0), this_machine())
+        yield Arena.open(guard, place.own_cores(), MachineShare(1.0), this_machine())
 
 
 def profiled(tmp_path: Path, *words: str) -> Profile:

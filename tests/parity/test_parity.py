@@ -15,8 +15,8 @@ import pytest
 from hcloud.control.session import Session
 from hcloud.errors import InputError
 from hcloud.model.running.cloud import CloudModel
-from hcloud.model.running.decision import Action, Decision
-from hcloud.model.running.event import Arrival, Clock, Completion, During, EventError, Interruption, Ready, Sample
+from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.event import Arrival, ClockTick, Completion, During, EventError, Interruption, Ready, Sample
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.quality import encode
 from hcloud.readers.bundle import bundled
@@ -81,7 +81,9 @@ def test_a_live_controller_decides_as_the_engine_did(name: str, jobs: int, journ
     _, decided = replay(read, plain() if jobs == FEW else compiled())
     assert tuple(decided) == read.decisions
     if POOLS[name]:
-        wanted = {Action.QUEUE, Action.PLACE} if name == "SR" else {Action.PLACE}  # for the hybrids waits are too long
+        wanted = (
+            {DecisionAction.QUEUE, DecisionAction.PLACE} if name == "SR" else {DecisionAction.PLACE}
+        )  # for the hybrids waits are too long
         assert wanted <= {d.action for d in decided}
 
 
@@ -153,7 +155,7 @@ def test_tables_grow_while_the_stream_runs(journal: Callable[..., Path]) -> None
     vector = (1,) * 10
     for number in range(1500):
         made = session.handle(Arrival(0.5, str(number), 1000, 1024, vector, False, 0.5))
-        assert [(d.action, d.instance) for d in made] == [(Action.LAUNCH, number)]
+        assert [(d.action, d.instance) for d in made] == [(DecisionAction.LAUNCH, number)]
     assert len(session.instances) == 1500
 
 
@@ -256,8 +258,8 @@ def test_events_that_cannot_be(journal: Callable[..., Path]) -> None:
     assert session.handle(job)[0].place == "reserved server 0"
     for event, said in (
         (job, "has come before"),
-        (Clock(9.0), "before the event before it"),
-        (Clock(1e12), "more than a year"),
+        (ClockTick(9.0), "before the event before it"),
+        (ClockTick(1e12), "more than a year"),
         (Completion(11.0, "b", 1.0), "has not come"),
         (Sample(11.0, 77, (1,) * 10, During.WATCH), "no instance 77"),
         (Ready(11.0, 0), "is ready already"),
@@ -280,13 +282,13 @@ def test_what_was_due_before_a_bad_event_is_told_with_the_next(journal: Callable
     made = [[s.handle(e) for e in events] for s in (one, other)]
     assert made[0] == made[1]
     kept = made[0][-1][0]
-    assert kept.action is Action.RETAIN
+    assert kept.action is DecisionAction.RETAIN
     assert kept.until is not None
     with pytest.raises(EventError):
         one.handle(Sample(kept.until + 1, 0, (1,) * 10, During.WATCH))
-    released = one.handle(Clock(kept.until + 2))
+    released = one.handle(ClockTick(kept.until + 2))
     assert [d.reason for d in released] == ["retention-over"]
-    assert released == other.handle(Clock(kept.until + 2))
+    assert released == other.handle(ClockTick(kept.until + 2))
 
 
 BAD: list[tuple[dict[str, Any], str]] = [

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hcloud.catalog.bills.billing import charges
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment
-from hcloud.model.report import Costs, Period, Usage
+from hcloud.model.report import Costs, MachineRental, Period
 from hcloud.planning.reports.report import Dimension, grouped, shown, to_cents, total
 from hcloud.planning.reports.savings import coverage, savings
 from hcloud.units import cents
@@ -27,7 +27,7 @@ options = st.sampled_from([PurchaseOption.ON_DEMAND, PurchaseOption.ON_DEMAND, P
 
 
 @st.composite
-def fleets(draw: st.DrawFn, span: int = SPAN) -> list[Usage]:
+def fleets(draw: st.DrawFn, span: int = SPAN) -> list[MachineRental]:
     found = []
     for number in range(draw(st.integers(0, 4))):
         start, length = draw(starts), draw(lengths)
@@ -56,7 +56,7 @@ def holdings(draw: st.DrawFn) -> list[Commitment]:
     return found
 
 
-def reckoned(rented: list[Usage], count: int, start: int, end: int) -> tuple[Decimal, int]:
+def reckoned(rented: list[MachineRental], count: int, start: int, end: int) -> tuple[Decimal, int]:
     """(dollars on demand, machine-seconds covered) of m5.large with ``count`` reserved instances, counted second by
     second: the minimum of 60 s falls on a rental's first second."""
     dollars, covered = D(0), 0
@@ -93,7 +93,7 @@ def test_charges_are_those_of_a_reckoning_second_by_second(ends: list[tuple[int,
 @settings(max_examples=60, deadline=None)
 @given(fleets(), holdings(), st.integers(1, SPAN))
 def test_the_parts_of_a_report_add_up_however_it_is_grouped(
-    rented: list[Usage], held: list[Commitment], cut: int
+    rented: list[MachineRental], held: list[Commitment], cut: int
 ) -> None:
     rows = charges(rented, held, tariff(), Period(MONTH, MONTH + cut))
     whole = total(rows)
@@ -115,7 +115,7 @@ def test_the_parts_of_a_report_add_up_however_it_is_grouped(
 
 @settings(max_examples=60, deadline=None)
 @given(fleets(), holdings(), st.integers(1, SPAN))
-def test_coverage_and_utilisation_are_shares(rented: list[Usage], held: list[Commitment], cut: int) -> None:
+def test_coverage_and_utilisation_are_shares(rented: list[MachineRental], held: list[Commitment], cut: int) -> None:
     rows = charges(rented, held, tariff(), Period(MONTH, MONTH + cut))
     found = coverage(rows)
     for share in (found.coverage, found.utilisation):
@@ -127,7 +127,7 @@ def test_coverage_and_utilisation_are_shares(rented: list[Usage], held: list[Com
 @settings(max_examples=40, deadline=None)
 @given(fleets(), holdings(), st.integers(1, SPAN), st.integers(1, SPAN))
 def test_successive_periods_add_up_to_the_whole(
-    rented: list[Usage], held: list[Commitment], hours: int, more: int
+    rented: list[MachineRental], held: list[Commitment], hours: int, more: int
 ) -> None:
     """Cut at a full hour, where commitments begin anew."""
     cut = MONTH + (hours // HOUR + 1) * HOUR
@@ -139,7 +139,7 @@ def test_successive_periods_add_up_to_the_whole(
 
 @settings(max_examples=40, deadline=None)
 @given(fleets(), holdings())
-def test_a_commitment_that_nobody_uses_lowers_no_bill(rented: list[Usage], held: list[Commitment]) -> None:
+def test_a_commitment_that_nobody_uses_lowers_no_bill(rented: list[MachineRental], held: list[Commitment]) -> None:
     period = Period(MONTH, MONTH + SPAN)
     alone = charges(rented, held, tariff(), period)
     idle = commitment("idle", hourly="0.05", instance_type="c5.large", starts=datetime.fromtimestamp(MONTH, UTC))

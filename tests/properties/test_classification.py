@@ -19,7 +19,7 @@ from hcloud.classify.evidence import Asked
 from hcloud.classify.factorize import Factors, fit
 from hcloud.classify.judgement import sensitivity
 from hcloud.classify.matrix import Floats, Matrix
-from hcloud.model.measured.profile import Aspect, Estimate, Predicted, Row
+from hcloud.model.measured.profile import Aspect, CompletedRow, Estimate, Predicted
 from hcloud.policy.quality import HALF, encode
 from hcloud.research.evaluation import Accuracy, Protocol, accuracy, at_random, new_rows, stated
 
@@ -161,8 +161,8 @@ def test_the_order_of_rows_does_not_matter(order: list[int], seed: int) -> None:
     shuffled = replace(known, apps=tuple(known.apps[i] for i in order), values=known.values[order])
     entries = {"t9": stated(2.0), "t3": stated(1.5)}
     one, other = (complete(train(m), entries, Asked("new", True), ANSWER) for m in (known, shuffled))
-    assert isinstance(one, Row)
-    assert isinstance(other, Row)
+    assert isinstance(one, CompletedRow)
+    assert isinstance(other, CompletedRow)
     for column in known.columns:
         a, b = one.columns[column], other.columns[column]
         assert (a.value, a.low, a.high) == pytest.approx((b.value, b.low, b.high), rel=1e-6)
@@ -180,7 +180,7 @@ def test_measured_entries_stay_and_predictions_are_legal(entries: dict[str, floa
     trained = train(performance(2, np.random.default_rng(3)).known)
     options = replace(ANSWER, fold=sgd.fold if steep else ridge.fold)
     row = complete(trained, {c: stated(v) for c, v in entries.items()}, Asked("new", rising), options)
-    assert isinstance(row, Row)
+    assert isinstance(row, CompletedRow)
     assert tuple(row.columns) == trained.matrix.columns
     for column, predicted in row.columns.items():
         assert 0 < predicted.value < np.inf
@@ -194,14 +194,14 @@ def test_measured_entries_stay_and_predictions_are_legal(entries: dict[str, floa
 def test_scores_stay_between_0_and_100(entries: dict[str, float]) -> None:
     trained = train(scores(2, np.random.default_rng(4)).known)
     row = complete(trained, {c: stated(v) for c, v in entries.items()}, Asked("new", True), ANSWER)
-    assert isinstance(row, Row)
+    assert isinstance(row, CompletedRow)
     for predicted in row.columns.values():
         assert 0 <= predicted.low <= predicted.value <= predicted.high <= 100
 
 
 def tolerating(matrix: Matrix, values: list[float]) -> tuple[int, int]:
     columns = {c: Predicted(v, v, v, measured=False) for c, v in zip(matrix.columns, values, strict=True)}
-    row = Row(Aspect.TOLERATED, columns, (), 0.0)
+    row = CompletedRow(Aspect.TOLERATED, columns, (), 0.0)
     high, low = encode(np.array(sensitivity(Estimate("app", {Aspect.TOLERATED: row}, ())), np.int64))
     return int(high), int(low)
 

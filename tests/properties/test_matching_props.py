@@ -30,7 +30,7 @@ from hcloud.model.catalog import (
     PurchaseOption,
     SustainedUse,
 )
-from hcloud.model.usage import BillLines, Commitment, Usage
+from hcloud.model.usage import BillLines, CommitmentTerm, Usage
 from hcloud.units import cents
 
 D = Decimal
@@ -98,12 +98,12 @@ def usages(draw: st.DrawFn) -> Usage:
 
 
 @st.composite
-def commitments(draw: st.DrawFn) -> Commitment:
+def commitments(draw: st.DrawFn) -> CommitmentTerm:
     offer = draw(st.sampled_from(BOUGHT))
     zonal = offer.key.option is PurchaseOption.RESERVED
     zone = draw(st.sampled_from(["", "", "a"])) if zonal else ""
     count = draw(amounts) / (10 if offer.key.option.is_spend_based else 1)
-    return Commitment(offer, count, draw(st.sampled_from([-8759, -8758, -5, 0, 1, 3])), zone)
+    return CommitmentTerm(offer, count, draw(st.sampled_from([-8759, -8758, -5, 0, 1, 3])), zone)
 
 
 hours_of = st.lists(st.lists(usages(), max_size=5), min_size=1, max_size=4)
@@ -121,7 +121,7 @@ spread = st.lists(st.sampled_from([0, 0, 1, 2, 3]), min_size=1, max_size=730)
 
 @settings(max_examples=150, deadline=None)
 @given(months(), held)
-def test_a_bill_stays_within_its_bounds(hours: list[list[Usage]], owned: list[Commitment]) -> None:
+def test_a_bill_stays_within_its_bounds(hours: list[list[Usage]], owned: list[CommitmentTerm]) -> None:
     result, bare = bill(hours, owned, BOOK), bill(hours, [], BOOK)
     assert result.list_cost == bare.list_cost
     assert -NEAR <= result.on_demand_cost <= bare.on_demand_cost + NEAR
@@ -137,7 +137,7 @@ def test_a_bill_stays_within_its_bounds(hours: list[list[Usage]], owned: list[Co
 
 @settings(max_examples=150, deadline=None)
 @given(hours_of, held)
-def test_no_more_is_covered_than_was_committed(hours: list[list[Usage]], owned: list[Commitment]) -> None:
+def test_no_more_is_covered_than_was_committed(hours: list[list[Usage]], owned: list[CommitmentTerm]) -> None:
     for line in bill(hours, owned, BOOK).commitments:
         key = line.commitment.offer.key
         if key.option.is_spend_based:
@@ -154,7 +154,7 @@ def test_no_more_is_covered_than_was_committed(hours: list[list[Usage]], owned: 
 @settings(max_examples=150, deadline=None)
 @given(st.data(), hours_of, held)
 def test_the_order_of_what_is_given_changes_nothing(
-    data: st.DataObject, hours: list[list[Usage]], owned: list[Commitment]
+    data: st.DataObject, hours: list[list[Usage]], owned: list[CommitmentTerm]
 ) -> None:
     shuffled = [data.draw(st.permutations(h)) for h in hours]
     assert bill(shuffled, data.draw(st.permutations(owned)), BOOK) == bill(hours, owned, BOOK)
@@ -164,7 +164,7 @@ def test_the_order_of_what_is_given_changes_nothing(
 @settings(max_examples=150, deadline=None)
 @given(months(), held, commitments())
 def test_more_commitment_never_raises_the_on_demand_part(
-    hours: list[list[Usage]], owned: list[Commitment], more: Commitment
+    hours: list[list[Usage]], owned: list[CommitmentTerm], more: CommitmentTerm
 ) -> None:
     before = bill(hours, owned, BOOK)
     after = bill(hours, [*owned, more], BOOK)
@@ -178,7 +178,7 @@ def test_more_commitment_never_raises_the_on_demand_part(
 
 @settings(max_examples=150, deadline=None)
 @given(hours_of, held)
-def test_the_parts_give_the_whole(hours: list[list[Usage]], owned: list[Commitment]) -> None:
+def test_the_parts_give_the_whole(hours: list[list[Usage]], owned: list[CommitmentTerm]) -> None:
     result = bill(hours, owned, BOOK)
     assert cents(result.total) == cents(sum((u.billed for u in result.usage), D(0)) + result.commitment_cost)
     covered = sum((c.covered_cost for c in result.commitments), D(0))
@@ -195,7 +195,7 @@ def test_the_parts_give_the_whole(hours: list[list[Usage]], owned: list[Commitme
 @settings(max_examples=50, deadline=None)
 @given(st.sampled_from(BOUGHT), amounts)
 def test_a_year_costs_upfront_plus_recurring(offer: Offer, count: Decimal) -> None:
-    owned = Commitment(offer, count, 0)
+    owned = CommitmentTerm(offer, count, 0)
     whole = whole_offer(owned, BOOK)
     assert cents(amortised_cost(whole, 8760)) == cents(whole.upfront + 8760 * whole.hourly)
     assert commitment_cost(whole, 8760) == whole.upfront + 8760 * whole.hourly

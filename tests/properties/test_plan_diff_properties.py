@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from plan_figures import committed, plan, rented
 
 from hcloud.model.plans.difference import PlanDifference
-from hcloud.model.plans.figures import Part, PlanFigures
+from hcloud.model.plans.figures import PlanFigures, PlanPart
 from hcloud.planning.explanations.plan_diff import difference_of
 
 amounts = st.decimals(min_value=0, max_value=10_000, places=6)
@@ -21,7 +21,7 @@ NAMES = ("a9.large", "b9.xlarge", "c9.metal")
 @st.composite
 def plans(draw: st.DrawFn) -> PlanFigures:
     """Plans of up to six offers, some bought later, at prices and counts as plan files hold them."""
-    parts: list[Part] = []
+    parts: list[PlanPart] = []
     for name in NAMES:
         if draw(st.booleans()):
             parts.append(rented(str(draw(amounts)), str(draw(prices)), name))

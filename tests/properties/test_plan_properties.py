@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hcloud.catalog.cover.matching import bill
 from hcloud.model.catalog import Provider
-from hcloud.model.usage import Commitment, Usage
+from hcloud.model.usage import CommitmentTerm, Usage
 from hcloud.planning.decide import Decision, decide
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import instances_needed
@@ -101,7 +101,7 @@ def billed_usage(decision: Decision, c: Candidate) -> Decimal:
     """The on-demand part of the bill of the plan's own usage under the plan's own commitments."""
     units = instances_needed(decision.forecast.cores, decision.forecast.memory, c)
     usage = [[Usage(c.on_demand.key, Decimal(int(n)))] if n else [] for n in units]
-    bought = [Commitment(h.offer, Decimal(h.count), h.start_hour) for h in decision.fleet.holdings]
+    bought = [CommitmentTerm(h.offer, Decimal(h.count), h.start_hour) for h in decision.fleet.holdings]
     return bill(usage, bought, book(c)).on_demand_cost
 
 
@@ -111,7 +111,7 @@ def test_the_bill_of_a_year_equals_the_plan_to_the_cent() -> None:
     decision = decide(book(c), demand([160.0] * 12 + [320.0] * 12), year)
     units = instances_needed(decision.forecast.cores, decision.forecast.memory, c)
     usage = [[Usage(c.on_demand.key, Decimal(int(n)))] for n in units]
-    bought = [Commitment(h.offer, Decimal(h.count), h.start_hour) for h in decision.fleet.holdings]
+    bought = [CommitmentTerm(h.offer, Decimal(h.count), h.start_hour) for h in decision.fleet.holdings]
     billed = bill(usage, bought, book(c))
     assert billed.total == decision.fleet.cost
     assert billed.unused == 0

@@ -16,7 +16,7 @@ from purchasing import OPEN, OPTIONS, Shop, wanted
 from hcloud.errors import DeniedByGuardError, HcloudError, InputError
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
-from hcloud.model.holdings.purchase import Outcome, PurchaseConclusion, PurchaseIntent, committed, snapshot
+from hcloud.model.holdings.purchase import PurchaseConclusion, PurchaseIntent, PurchaseOutcome, committed, snapshot
 from hcloud.planning.purchases.gates import check_ceiling, checked_count, checked_dollars, typed_amount
 from hcloud.planning.purchases.history import history
 from hcloud.planning.purchases.unknown import GRACE, Verdict, judge
@@ -45,9 +45,9 @@ def test_I9_sums_are_exact(parts: list[tuple[Decimal, Decimal, int]]) -> None:
     assert Fraction(history(entries).committed(AT)) == exact
 
 
-@given(st.lists(st.tuples(money, st.sampled_from([None, *Outcome])), max_size=20), money, money)
+@given(st.lists(st.tuples(money, st.sampled_from([None, *PurchaseOutcome])), max_size=20), money, money)
 def test_I5_nothing_is_bought_above_the_ceiling(
-    past: list[tuple[Decimal, Outcome | None]], new: Decimal, ceiling: Decimal
+    past: list[tuple[Decimal, PurchaseOutcome | None]], new: Decimal, ceiling: Decimal
 ) -> None:
     entries: list[PurchaseIntent | PurchaseConclusion] = []
     for number, (upfront, outcome) in enumerate(past, start=1):
@@ -55,7 +55,7 @@ def test_I5_nothing_is_bought_above_the_ceiling(
         if outcome is not None:
             entries.append(PurchaseConclusion(number, AT, outcome, f"id-{number}"))
     bound = history(entries).committed(AT)
-    perhaps = (None, Outcome.UNKNOWN, Outcome.BOUGHT, Outcome.FOUND)
+    perhaps = (None, PurchaseOutcome.UNKNOWN, PurchaseOutcome.BOUGHT, PurchaseOutcome.FOUND)
     assert bound == sum((u for u, o in past if o in perhaps), Decimal(0))
     if bound + new > ceiling:
         with pytest.raises(DeniedByGuardError):

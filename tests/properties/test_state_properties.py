@@ -19,7 +19,7 @@ from hcloud.model.holdings.live import (
     Owner,
     Scope,
 )
-from hcloud.model.holdings.state import Conclusion, Deed, Intent, Record, Result, State
+from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, MachineRecord, State
 from hcloud.store.records.intent_codec import Entry, Head, read_lines, written
 from hcloud.store.states.codec import decode_state
 from hcloud.store.states.rows import encode_state
@@ -37,7 +37,7 @@ endpoints = st.sampled_from(["", "http://127.0.0.1:5000", "https://ec2.us-east-1
 
 scopes = st.builds(Scope, st.sampled_from(CLOUDS), names, texts, endpoints)
 records = st.builds(
-    Record,
+    MachineRecord,
     names, st.one_of(st.just(""), addresses), st.one_of(st.just(""), hexes), names, texts, options, counts, times,
     st.booleans(), st.booleans(), st.none() | times,
 )  # fmt: skip
@@ -64,7 +64,7 @@ machines = st.builds(
     st.dictionaries(texts, texts, max_size=4),
 )  # fmt: skip
 conclusions = st.builds(
-    Conclusion, st.just(1), st.sampled_from(Result), times, st.lists(machines, max_size=3).map(tuple),
+    Conclusion, st.just(1), st.sampled_from(IntentResult), times, st.lists(machines, max_size=3).map(tuple),
     st.lists(names, max_size=3).map(tuple), st.integers(0, 100_000), texts,
 )  # fmt: skip
 

@@ -23,7 +23,7 @@ from hcloud.model.holdings.live import (
     Owner,
     Scope,
 )
-from hcloud.model.holdings.state import Deed, Intent, Record, State
+from hcloud.model.holdings.state import Deed, Intent, MachineRecord, State
 from hcloud.planning.changes import diff
 from hcloud.planning.changes.diff import Terms, changes
 from hcloud.planning.changes.recall import up_to_date
@@ -47,8 +47,8 @@ def bare(name: str) -> Machine:
     return replace(machine(name), tags={})
 
 
-def record(name: str, kind: str = "m5.large", zone: str = "a", **more: object) -> Record:
-    found = Record(name, "web", "k" * 32, kind, zone, ON_DEMAND, 1, OLD)
+def record(name: str, kind: str = "m5.large", zone: str = "a", **more: object) -> MachineRecord:
+    found = MachineRecord(name, "web", "k" * 32, kind, zone, ON_DEMAND, 1, OLD)
     return replace(found, **more)  # type: ignore[arg-type]
 
 
@@ -57,7 +57,7 @@ def open_order(count: int, number: int = 7) -> Intent:
     return Intent(number, Deed.LAUNCH, NOW, "0", 1, order)
 
 
-def observed(records: tuple[Record, ...], machines: tuple[Machine, ...], **more: object) -> Observed:
+def observed(records: tuple[MachineRecord, ...], machines: tuple[Machine, ...], **more: object) -> Observed:
     found = Observed(NOW, SCOPE, 3, State(LINEAGE, 3, 1, "p", SCOPE, records), machines)
     return replace(found, **more)  # type: ignore[arg-type]
 
@@ -66,7 +66,7 @@ def observed(records: tuple[Record, ...], machines: tuple[Machine, ...], **more:
 class Case:
     line: int
     want: int
-    records: tuple[Record, ...] = ()
+    records: tuple[MachineRecord, ...] = ()
     told: tuple[Machine, ...] = ()
     shown: Shown = field(default_factory=list)
     refused: tuple[str, ...] = ()

@@ -16,7 +16,7 @@ from hcloud.classify.feedback import Observation, misclassified, refitted, with_
 from hcloud.classify.matrix import Matrix, matrix_of
 from hcloud.classify.monotone import rising_along
 from hcloud.classify.probing import gains
-from hcloud.model.measured.profile import Aspect, Measured, Predicted, Probe, Row
+from hcloud.model.measured.profile import Aspect, CompletedRow, Measured, Predicted, Probe
 from hcloud.research.evaluation import stated
 
 NEW = Asked("new", rising=True)
@@ -32,17 +32,17 @@ def entries(**values: float) -> dict[str, Measured]:
     return {column: stated(value) for column, value in values.items()}
 
 
-def answered(found: Row | Probe | None) -> Row:
-    assert isinstance(found, Row)
+def answered(found: CompletedRow | Probe | None) -> CompletedRow:
+    assert isinstance(found, CompletedRow)
     return found
 
 
-def error_of(row: Row) -> float:
+def error_of(row: CompletedRow) -> float:
     assert row.held_out_error is not None
     return row.held_out_error
 
 
-def asked(found: Row | Probe | None) -> Probe:
+def asked(found: CompletedRow | Probe | None) -> Probe:
     assert isinstance(found, Probe)
     return found
 

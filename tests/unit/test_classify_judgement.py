@@ -11,7 +11,7 @@ from applications import performance, scores
 from hcloud.classify.classifier import Limits, Options, train
 from hcloud.classify.judgement import Target, caused, ranking, sensitivity, size_for, tolerated
 from hcloud.errors import EvidenceError
-from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, Predicted, Row
+from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Estimate, Predicted
 from hcloud.research.evaluation import (
     Held,
     Protocol,
@@ -28,9 +28,9 @@ from hcloud.research.evaluation import (
 ANSWER = with_error_limit(Options(), float("inf"), float("inf"))
 
 
-def row_of(aspect: Aspect, values: dict[str, float], margin: float = 0.0) -> Row:
+def row_of(aspect: Aspect, values: dict[str, float], margin: float = 0.0) -> CompletedRow:
     columns = {c: Predicted(v, v - margin, v + margin, measured=False) for c, v in values.items()}
-    return Row(aspect, columns, (), 0.0)
+    return CompletedRow(aspect, columns, (), 0.0)
 
 
 def test_types_rank_by_performance_and_by_what_it_costs() -> None:

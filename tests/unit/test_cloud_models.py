@@ -14,7 +14,7 @@ import yaml
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.running.cloud import CLOUD_KEYS, Quantiles, SizeModel
-from hcloud.model.running.strategy import Origin
+from hcloud.model.running.strategy import ParameterOrigin
 from hcloud.readers.bundle import bundled
 from hcloud.readers.clouds import cloud_names, load_cloud, parse_cloud, read_cloud
 from hcloud.readers.safe_yaml import load_yaml
@@ -54,7 +54,7 @@ def test_every_number_has_origin_source_and_reason(name: str) -> None:
     assert (model.name, tuple(s.vcpus for s in model.sizes)) == (name, SIZES)
     for section, keys in CLOUD_KEYS.items():
         assert [p.key for p in model.sections[section]] == [k.name for k in keys]
-        assert all(p.why and (p.source or p.origin is Origin.OURS) for p in model.sections[section])
+        assert all(p.why and (p.source or p.origin is ParameterOrigin.OURS) for p in model.sections[section])
     for stated in document(name)["sizes"]:
         for which in ("spin_up", "spread", "slowness"):
             assert stated[which]["why"]
@@ -74,7 +74,7 @@ def test_factors_are_about_one_and_starts_take_seconds_to_minutes(name: str) -> 
 def test_only_the_study_takes_numbers_from_the_thesis() -> None:
     for name in NAMES:
         origins = {p.origin for parameters in load_cloud(name).sections.values() for p in parameters}
-        assert (Origin.PUBLISHED in origins) == (name == "paper")
+        assert (ParameterOrigin.PUBLISHED in origins) == (name == "paper")
 
 
 def test_external_load() -> None:

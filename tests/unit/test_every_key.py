@@ -14,7 +14,7 @@ from simulating import paper_shop
 
 from hcloud.model.running.cloud import CLOUD_KEYS, CloudModel, Quantiles
 from hcloud.model.running.strategy import RULES, Strategy
-from hcloud.model.workload import Jobs, Kind
+from hcloud.model.workload import JobKind, Jobs
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import measure
@@ -34,7 +34,7 @@ def crowded() -> Jobs:
     names = ("memory", "gpus", "app", "qos")
     submit = np.sort(chance.uniform(0.0, 500.0, COUNT))
     cores = chance.choice([0.5, 1.0, 2.0, 4.0, 8.0, 12.0], COUNT)
-    kind = np.where(chance.random(COUNT) < 0.4, Kind.SERVICE, Kind.BATCH).astype(jobs.kind.dtype)
+    kind = np.where(chance.random(COUNT) < 0.4, JobKind.SERVICE, JobKind.BATCH).astype(jobs.kind.dtype)
     columns = {name: getattr(jobs, name)[:COUNT] for name in names} | {"memory": cores}
     duration = chance.uniform(10.0, 250.0, COUNT)
     return replace(jobs, submit=submit, duration=duration, cores=cores, kind=kind, **columns)

@@ -22,7 +22,7 @@ from hcloud.model.catalog import (
     PurchaseOption,
     SustainedUse,
 )
-from hcloud.model.usage import Commitment, CommitmentLine, HourBill, Resources, Usage
+from hcloud.model.usage import CommitmentLine, CommitmentTerm, CommittedResources, HourBill, Usage
 from hcloud.units import cents
 
 D = Decimal
@@ -113,8 +113,10 @@ def use(name: str, hours: str | int, *, os: str = "linux", tenancy: str = "share
     return Usage(key(name, os=os, tenancy=tenancy), D(hours), zone)
 
 
-def own(name: str, option: PurchaseOption, count: str | int | Decimal, start: int = 0, zone: str = "") -> Commitment:
-    return Commitment(PRICES[key(name, option)], D(count), start, zone)
+def own(
+    name: str, option: PurchaseOption, count: str | int | Decimal, start: int = 0, zone: str = ""
+) -> CommitmentTerm:
+    return CommitmentTerm(PRICES[key(name, option)], D(count), start, zone)
 
 
 def covered(result: HourBill) -> dict[str, Decimal]:
@@ -164,7 +166,7 @@ def test_zonal_reservations_come_first() -> None:
 
 
 def test_windows_reservations_cover_exactly_their_type() -> None:
-    held = Commitment(PRICES[key("m5.large", RESERVED, os="windows")], D(1), 0)
+    held = CommitmentTerm(PRICES[key("m5.large", RESERVED, os="windows")], D(1), 0)
     others = [use("m5.xlarge", 1, os="windows"), use("c5.large", 1), use("m5.large", 1)]
     assert covered(bill_hour(others, [held], BOOK, 0)) == {}
     assert covered(bill_hour([*others, use("m5.large", 2, os="windows")], [held], BOOK, 0)) == {"m5.large": 1}
@@ -286,16 +288,16 @@ def test_a_term_outside_the_bill_costs_nothing() -> None:
 )
 def test_a_years_amortised_cost_is_upfront_plus_recurring(payment: Payment, hourly: str, upfront: str) -> None:
     bought = Offer(replace(key("m5.large", RESERVED), payment=payment), D(hourly), D(upfront), ORIGIN)
-    result = bill([[]] * 8760, [Commitment(bought, D(3), 0)], BOOK)
+    result = bill([[]] * 8760, [CommitmentTerm(bought, D(3), 0)], BOOK)
     assert cents(result.commitment_cost) == result.cash == 3 * (D(upfront) + 8760 * D(hourly))
-    later = bill([[]] * 10, [Commitment(bought, D(3), -1)], BOOK)
+    later = bill([[]] * 10, [CommitmentTerm(bought, D(3), -1)], BOOK)
     assert later.cash == 3 * 10 * D(hourly)
 
 
 @pytest.mark.parametrize(("payment", "upfront"), [(Payment.NONE, 0), (Payment.PARTIAL, 4380), (Payment.ALL, 8760)])
 def test_a_plan_in_dollars_is_paid_as_its_option_says(payment: Payment, upfront: int) -> None:
     bought = Offer(replace(key("m5.large", COMPUTE_PLAN), payment=payment), D("0.07"), D(0), ORIGIN)
-    whole = whole_offer(Commitment(bought, D(1), 0), BOOK)
+    whole = whole_offer(CommitmentTerm(bought, D(1), 0), BOOK)
     assert whole.upfront == upfront
     assert whole.effective_hourly == 1
 
@@ -341,7 +343,7 @@ def test_a_missing_plan_rate_is_an_error_even_if_the_plan_ran_dry_before() -> No
 def test_an_unknown_committed_type_is_an_error() -> None:
     ghost = Offer(replace(key("m5.large", RESERVED), instance_type="m5.ghost"), D(1), D(0), ORIGIN)
     with pytest.raises(EvidenceError, match=r"m5\.ghost"):
-        bill_hour([], [Commitment(ghost, D(1), 0)], BOOK, 0)
+        bill_hour([], [CommitmentTerm(ghost, D(1), 0)], BOOK, 0)
 
 
 def test_a_zero_rate_is_an_error() -> None:
@@ -358,13 +360,13 @@ def test_values_refuse_what_nobody_sells() -> None:
     with pytest.raises(ValueError, match="at least 0"):
         own("m5.large", RESERVED, "NaN")
     with pytest.raises(ValueError, match="sells no such"):
-        Commitment(Offer(replace(key("n1-standard-4", COMMITTED), provider=AWS), D(1), D(0), ORIGIN), D(1), 0)
+        CommitmentTerm(Offer(replace(key("n1-standard-4", COMMITTED), provider=AWS), D(1), D(0), ORIGIN), D(1), 0)
     with pytest.raises(ValueError, match="sells no such"):
-        Commitment(PRICES[key("m5.large")], D(1), 0)
+        CommitmentTerm(PRICES[key("m5.large")], D(1), 0)
     with pytest.raises(ValueError, match="for a zone"):
         own("m5.large", COMPUTE_PLAN, 1, zone="us-east-1a")
     with pytest.raises(ValueError, match="vCPUs and GiB"):
-        Commitment(PRICES[key("m5.large", RESERVED)], D(1), 0, "", Resources(D(1), D(1)))
+        CommitmentTerm(PRICES[key("m5.large", RESERVED)], D(1), 0, "", CommittedResources(D(1), D(1)))
 
 
 # --- Azure
@@ -464,14 +466,14 @@ def test_unused_gib_are_lost_by_their_value() -> None:
 
 
 def test_a_commitment_in_vcpus_and_gib_costs_its_share() -> None:
-    held = Commitment(PRICES[key("n1-standard-4", COMMITTED)], D(1), 0, "", Resources(D(8), D(26)))
+    held = CommitmentTerm(PRICES[key("n1-standard-4", COMMITTED)], D(1), 0, "", CommittedResources(D(8), D(26)))
     result = bill_hour([use("n1-highmem-4", 2)], [held], PLAIN_BOOK, 0)
     assert abs(result.commitment_cost - n1(8, 26) * D("0.6")) < NEAR
     assert abs(result.on_demand_cost - 26 * N1_GIB) < NEAR
 
 
 def test_a_series_of_one_shape_sells_no_other_ratio() -> None:
-    held = Commitment(PRICES[key("c2-standard-4", COMMITTED)], D(1), 0, "", Resources(D(4), D(20)))
+    held = CommitmentTerm(PRICES[key("c2-standard-4", COMMITTED)], D(1), 0, "", CommittedResources(D(4), D(20)))
     with pytest.raises(EvidenceError, match="series c2"):
         bill_hour([], [held], BOOK, 0)
 
@@ -494,7 +496,7 @@ def test_a_licence_quoted_with_a_commitment_is_paid_once(name: str, option: Purc
     quoted = Offer(key(name, option, os="windows"), PRICES[key(name, option)].hourly + D(licence), D(0), ORIGIN)
     # so many dollars an hour as cover one machine, where the commitment is in dollars
     count = {FLEXIBLE: n1(4, 15), AZURE_PLAN: D("0.14")}.get(option, D(1))
-    result = bill_hour([use(name, 1, os="windows")], [Commitment(quoted, count, 0)], PLAIN_BOOK, 0)
+    result = bill_hour([use(name, 1, os="windows")], [CommitmentTerm(quoted, count, 0)], PLAIN_BOOK, 0)
     assert abs(result.total - quoted.hourly) < NEAR
     assert abs(result.on_demand_cost - D(licence)) < NEAR
 

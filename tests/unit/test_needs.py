@@ -16,14 +16,14 @@ from hcloud.model.measured.profile import (
     RESOURCES,
     UNKNOWN_SCORE,
     Aspect,
+    CompletedRow,
     Estimate,
     Measured,
     Metric,
     Predicted,
     Profile,
-    Row,
 )
-from hcloud.model.workload import Jobs, Kind
+from hcloud.model.workload import JobKind, Jobs
 from hcloud.planning.forecasting.needs import KEPT, Need, SizePoint, fit_jobs, need_of, size_needed
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -32,11 +32,11 @@ NOW = datetime(2026, 11, 20, tzinfo=UTC)
 def profile(*, rising: bool = True) -> Profile:
     entry = Measured(10.0, 9.9, 10.1, 5, NOW, "a machine", "a run")
     metric = Metric("rate", "1/s", rising) if rising else Metric("completion time", "s", rising)
-    return Profile("web", Kind.SERVICE, metric, ("serve",), {Aspect.SCALE_UP: {"8c32g": entry}})
+    return Profile("web", JobKind.SERVICE, metric, ("serve",), {Aspect.SCALE_UP: {"8c32g": entry}})
 
 
 def estimate(**aspects: Mapping[str, Predicted]) -> Estimate:
-    rows = {Aspect(a): Row(Aspect(a), columns, (), 0.05) for a, columns in aspects.items()}
+    rows = {Aspect(a): CompletedRow(Aspect(a), columns, (), 0.05) for a, columns in aspects.items()}
     return Estimate("web", rows, ())
 
 

@@ -9,7 +9,7 @@ import pytest
 from plan_figures import committed, plan, predicted, rented
 
 from hcloud.model.plans.difference import Mark, PlanDifference
-from hcloud.model.plans.figures import PlanFigures, Stated
+from hcloud.model.plans.figures import PlanFigures, PlanInput
 from hcloud.planning.explanations.plan_diff import difference_of
 
 
@@ -89,8 +89,8 @@ def test_other_currencies_are_refused() -> None:
 
 def test_other_inputs_are_said_and_settings_named() -> None:
     def told(digest: str, horizon: str) -> PlanFigures:
-        inputs = (Stated("made from", "a trace"), Stated("workload digest", digest))
-        return plan(rented("1", "1"), inputs=inputs, settings=(Stated("planning.horizon", horizon),))
+        inputs = (PlanInput("made from", "a trace"), PlanInput("workload digest", digest))
+        return plan(rented("1", "1"), inputs=inputs, settings=(PlanInput("planning.horizon", horizon),))
 
     found = difference_of(told("a" * 12, "1y"), told("b" * 12, "3y"))
     assert "different inputs" in found.notes[0]
@@ -106,7 +106,7 @@ def test_new_and_gone_warnings_are_told_and_are_no_difference() -> None:
 
 
 def test_digests_that_change_with_time_are_told_and_are_no_difference() -> None:
-    before, after = (plan(inputs=(Stated("settings digest", d), Stated("prices digest", d))) for d in ("a", "b"))
+    before, after = (plan(inputs=(PlanInput("settings digest", d), PlanInput("prices digest", d))) for d in ("a", "b"))
     found = difference_of(before, after)
     assert found.is_empty
     assert len(found.inputs) == 2

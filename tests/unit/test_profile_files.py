@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Metric, Profile
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 from hcloud.readers.applications.profiles import load_corpus, load_profile
 from hcloud.store.profiles import check_target, profile_text, save_profile
 
@@ -38,7 +38,7 @@ def profiles(draw: st.DrawFn) -> Profile:
     entries = {a: draw(scores if a.is_interference else figures) for a in draw(st.sets(st.sampled_from(Aspect)))}
     return Profile(
         app=draw(texts),
-        kind=draw(st.sampled_from(Kind)),
+        kind=draw(st.sampled_from(JobKind)),
         metric=Metric(draw(texts), draw(texts), draw(st.booleans())),
         command=tuple(draw(st.lists(words))),
         entries=entries,
@@ -63,7 +63,7 @@ def one(**changes: object) -> Profile:
     score = Measured(40.0, 35.0, 45.0, 4, AT, "a machine", "stress-ng --memrate")
     base = Profile(
         app="redis",
-        kind=Kind.SERVICE,
+        kind=JobKind.SERVICE,
         metric=Metric("p99", "ms", rising=False),
         command=("redis-server", "--port", "7000"),
         entries={

@@ -12,10 +12,10 @@ import pytest
 from hcloud.classify.classifier import classify, train
 from hcloud.classify.matrix import matrix_of
 from hcloud.errors import InputError, UsageError
-from hcloud.model.measured.app import Shape
+from hcloud.model.measured.app import MachineShare
 from hcloud.model.measured.merge import merged
 from hcloud.model.measured.profile import Aspect, Failed, Measured, Metric, Profile, ruled_out
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 from hcloud.planning.forecasting.needs import need_of, size_needed
 from hcloud.profiling.session import size_name
 from hcloud.readers.applications.profiles import load_profile
@@ -36,7 +36,7 @@ def failed(why: str, when: datetime = MAY) -> Failed:
 
 
 def profile(entries: Mapping[Aspect, Mapping[str, Measured]], **more: object) -> Profile:
-    made = Profile("sort", Kind.BATCH, Metric("time", "s", rising=False), ("sort", "x"), entries)
+    made = Profile("sort", JobKind.BATCH, Metric("time", "s", rising=False), ("sort", "x"), entries)
     return replace(made, **more)  # type: ignore[arg-type]
 
 
@@ -88,8 +88,8 @@ def test_failures_are_written_and_read_and_no_number_stands_beside_them(tmp_path
 
 
 def test_sizes_are_keyed_by_what_was_asked_for(tmp_path: Path) -> None:
-    assert size_name(Shape(2)) == "2c"
-    assert size_name(Shape(1, 4)) == "1c4g"
+    assert size_name(MachineShare(2)) == "2c"
+    assert size_name(MachineShare(1, 4)) == "1c4g"
     save_profile(profile({Aspect.SCALE_UP: {"1c23.5g": at(9), "1c4g": at(10)}}), tmp_path / "old.yaml")
     assert set(load_profile(tmp_path / "old.yaml").entries[Aspect.SCALE_UP]) == {"1c", "1c4g"}
 

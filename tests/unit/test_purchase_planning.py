@@ -15,7 +15,7 @@ from purchasing import Shop, wanted
 from hcloud.errors import EvidenceError, InputError
 from hcloud.model.catalog import Payment, Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
-from hcloud.model.holdings.purchase import Need, PurchaseConclusion, Refund
+from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseConclusion, Refund
 from hcloud.model.plans.plan import OWNED, MixLine, Plan
 from hcloud.planning.purchases.gates import check_against_plan
 from hcloud.planning.purchases.history import History, history
@@ -120,7 +120,7 @@ def test_what_ends_soon_and_what_the_plan_does_not_know_is_told() -> None:
 
 @pytest.mark.parametrize("hourly", ["100", "0.01", "1.3", "0.7"])
 def test_K8_a_quote_far_from_the_price_book_is_not_believed(hourly: str) -> None:
-    need = Need(replace(wanted("aws", 1), total=Decimal(8760), break_even=Decimal("0.6")), Decimal(0))
+    need = CommitmentNeed(replace(wanted("aws", 1), total=Decimal(8760), break_even=Decimal("0.6")), Decimal(0))
     with pytest.raises(EvidenceError) as caught:
         check_against_plan(need, quoted(hourly))
     assert caught.value.exit_code == 9
@@ -128,7 +128,7 @@ def test_K8_a_quote_far_from_the_price_book_is_not_believed(hourly: str) -> None
 
 
 def test_K8_reserved_that_is_no_cheaper_than_on_demand_is_refused() -> None:
-    need = Need(replace(wanted("aws", 1), total=Decimal(8760), break_even=Decimal("0.9")), Decimal(0))
+    need = CommitmentNeed(replace(wanted("aws", 1), total=Decimal(8760), break_even=Decimal("0.9")), Decimal(0))
     check_against_plan(need, quoted("1.1"))
     with pytest.raises(EvidenceError, match="no less than renting"):
         check_against_plan(need, quoted("1.12"))

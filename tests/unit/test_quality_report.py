@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from simulating import excerpt, setting_of, tasks_in, with_spot
 
-from hcloud.model.running.decision import Action, Decision
+from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import UNKNOWN, Arrival, BelowQos, Completion, Event, Interruption, Ready
 from hcloud.planning.reports.quality import SERVICE, Follower, Journey, journeys_of, qualities, quality_of, span_of
 from hcloud.readers.strategies import load_strategy
@@ -74,7 +74,7 @@ def arrival(at: float, job: str, *, batch: bool = True, ask: int = 2000) -> Arri
     return Arrival(at, job, ask, 1024, UNKNOWN, restartable=batch, coin=0.5)
 
 
-def decided(at: float, action: Action, job: str, instance: int | None, place: str) -> Decision:
+def decided(at: float, action: DecisionAction, job: str, instance: int | None, place: str) -> Decision:
     return Decision(at, action, job, instance, place, "because", None, "", "")
 
 
@@ -82,19 +82,19 @@ def run_of_three() -> list[Event | Decision]:
     """One that waits for an instance, one that queues, is below its quality and is moved, one that is refused."""
     return [
         arrival(0.0, "web/a", batch=False),
-        decided(0.0, Action.LAUNCH, "web/a", 5, "on-demand small"),
+        decided(0.0, DecisionAction.LAUNCH, "web/a", 5, "on-demand small"),
         arrival(1.0, "etl/b"),
-        decided(1.0, Action.QUEUE, "etl/b", None, "local queue"),
+        decided(1.0, DecisionAction.QUEUE, "etl/b", None, "local queue"),
         arrival(2.0, "etl/c", ask=99_000),
-        decided(2.0, Action.REFUSE, "etl/c", None, "nowhere"),
+        decided(2.0, DecisionAction.REFUSE, "etl/c", None, "nowhere"),
         Ready(20.0, 5),
-        decided(31.0, Action.PLACE, "etl/b", 0, "reserved server 0"),
+        decided(31.0, DecisionAction.PLACE, "etl/b", 0, "reserved server 0"),
         BelowQos(40.0, "etl/b", 0.5),
-        decided(40.0, Action.MOVE, "etl/b", 0, "reserved server 0"),
-        decided(40.0, Action.LAUNCH, "etl/b", 6, "spot small"),
+        decided(40.0, DecisionAction.MOVE, "etl/b", 0, "reserved server 0"),
+        decided(40.0, DecisionAction.LAUNCH, "etl/b", 6, "spot small"),
         Ready(50.0, 6),
         Interruption(60.0, 6),
-        decided(60.0, Action.PLACE, "etl/b", 0, "reserved server 0"),
+        decided(60.0, DecisionAction.PLACE, "etl/b", 0, "reserved server 0"),
         Completion(91.0, "etl/b", 0.75),
         Completion(100.0, "web/a", 0.9, 1.25),
         arrival(100.0, "etl/d"),

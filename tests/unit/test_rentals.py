@@ -12,8 +12,8 @@ import pytest
 from states import AT, OTHER_LINEAGE, a_record, a_state
 
 from hcloud.errors import HcloudError, InputError
-from hcloud.model.holdings.state import Record, State
-from hcloud.model.report import Usage
+from hcloud.model.holdings.state import MachineRecord, State
+from hcloud.model.report import MachineRental
 from hcloud.planning.changes.recall import with_records
 from hcloud.store.files.disk import Disk
 from hcloud.store.files.place import RENTALS
@@ -29,7 +29,7 @@ def store(tmp_path: Path) -> FileStateStore:
     return FileStateStore(tmp_path / "state")
 
 
-def launched(number: int) -> Record:
+def launched(number: int) -> MachineRecord:
     return replace(a_record(number), launched=AT + timedelta(seconds=5))
 
 
@@ -44,7 +44,7 @@ def left(state: State, number: int, *, after: timedelta = HOUR, told: bool = Tru
     return replace(state, records=kept, departed=(over,))
 
 
-def spans(found: tuple[Usage, ...]) -> list[tuple[str, int, int | None, bool]]:
+def spans(found: tuple[MachineRental, ...]) -> list[tuple[str, int, int | None, bool]]:
     begin = int(AT.timestamp())
     return [(u.address, u.start - begin, None if u.end is None else u.end - begin, u.end_is_told) for u in found]
 

@@ -6,9 +6,9 @@ import pytest
 
 from hcloud.control.decode import Setup, TypeFacts
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.report import Period, Usage
-from hcloud.model.running.decision import Action, Decision
-from hcloud.model.running.event import Clock, Ready
+from hcloud.model.report import MachineRental, Period
+from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.event import ClockTick, Ready
 from hcloud.policy.rules import Rules
 from hcloud.usecases.reports.rented import app_of, is_dated, rented_in
 
@@ -21,35 +21,42 @@ def setup(pool: int = 0, start: float | None = 0.0) -> Setup:
     return Setup("HM", "0" * 64, RULES, False, pool, start, TYPES)
 
 
-def told(at: float, action: Action, instance: int, place: str = "on-demand m5.large", job: str = "7") -> Decision:
+def told(
+    at: float, action: DecisionAction, instance: int, place: str = "on-demand m5.large", job: str = "7"
+) -> Decision:
     return Decision(at, action, job, instance, place, "x", None, "", "")
 
 
 def test_a_machine_is_rented_from_launch_to_release_in_whole_seconds_outwards() -> None:
-    entries = (told(10.9, Action.LAUNCH, 3), Ready(40.0, 3), told(70.1, Action.RELEASE, 3), Clock(100.0))
+    entries = (
+        told(10.9, DecisionAction.LAUNCH, 3),
+        Ready(40.0, 3),
+        told(70.1, DecisionAction.RELEASE, 3),
+        ClockTick(100.0),
+    )
     found = rented_in(setup(), entries, DAY)
     assert found.rented == (
-        Usage("on-demand-3", "on-demand", "m5.large", "", PurchaseOption.ON_DEMAND, DAY + 10, DAY + 71),
+        MachineRental("on-demand-3", "on-demand", "m5.large", "", PurchaseOption.ON_DEMAND, DAY + 10, DAY + 71),
     )
     assert found.period == Period(DAY, DAY + 100)
 
 
 def test_what_was_not_released_still_runs() -> None:
-    (one,) = rented_in(setup(), (told(5.0, Action.LAUNCH, 0), Clock(9.0)), 0).rented
+    (one,) = rented_in(setup(), (told(5.0, DecisionAction.LAUNCH, 0), ClockTick(9.0)), 0).rented
     assert one.end is None
 
 
 def test_placing_a_job_rents_nothing() -> None:
-    assert rented_in(setup(), (told(5.0, Action.PLACE, 0), told(6.0, Action.RETAIN, 0)), 0).rented == ()
+    assert rented_in(setup(), (told(5.0, DecisionAction.PLACE, 0), told(6.0, DecisionAction.RETAIN, 0)), 0).rented == ()
 
 
 def test_spot_is_told_apart() -> None:
-    (one,) = rented_in(setup(), (told(5.0, Action.LAUNCH, 0, "spot m5.large"),), 0).rented
+    (one,) = rented_in(setup(), (told(5.0, DecisionAction.LAUNCH, 0, "spot m5.large"),), 0).rented
     assert (one.option, one.address) == (PurchaseOption.SPOT, "spot")
 
 
 def test_the_pool_is_there_from_beginning_to_end() -> None:
-    found = rented_in(setup(pool=2), (Clock(3600.0),), 0)
+    found = rented_in(setup(pool=2), (ClockTick(3600.0),), 0)
     assert [(u.resource, u.address, u.start, u.end) for u in found.rented] == [
         ("reserved-0", "reserved", 0, 3600), ("reserved-1", "reserved", 0, 3600),
     ]  # fmt: skip
@@ -59,15 +66,15 @@ def test_the_pool_is_there_from_beginning_to_end() -> None:
 @pytest.mark.parametrize(("job", "app"), [("web/17", "web"), ("a/b/c", "a/b"), ("17", ""), ("", "")])
 def test_a_job_says_whose_it_is_before_its_last_slash(job: str, app: str) -> None:
     assert app_of(job) == app
-    (one,) = rented_in(setup(), (told(5.0, Action.LAUNCH, 0, job=job),), 0).rented
+    (one,) = rented_in(setup(), (told(5.0, DecisionAction.LAUNCH, 0, job=job),), 0).rented
     assert one.address == (app or "on-demand")
 
 
 def test_a_live_journal_bears_dates_and_a_simulated_one_does_not() -> None:
     assert not is_dated(setup(), ())
     assert is_dated(setup(start=1.7e9), ())
-    assert is_dated(setup(start=None), (Clock(1.7e9),))
-    found = rented_in(setup(start=None), (Clock(1.7e9), Clock(1.7e9 + 60)), 0)
+    assert is_dated(setup(start=None), (ClockTick(1.7e9),))
+    found = rented_in(setup(start=None), (ClockTick(1.7e9), ClockTick(1.7e9 + 60)), 0)
     assert found.period == Period(1_700_000_000, 1_700_000_060)
 
 

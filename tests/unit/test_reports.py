@@ -17,7 +17,7 @@ from rich.console import Console
 from hcloud.catalog.bills.billing import charges
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment
-from hcloud.model.report import Period, Usage
+from hcloud.model.report import MachineRental, Period
 from hcloud.planning.reports.report import COMMITMENTS, Dimension, Report, Source, grouped, to_cents
 from hcloud.planning.reports.reserved import all_reserved, peak_counts
 from hcloud.planning.reports.savings import coverage, savings, uses
@@ -46,7 +46,7 @@ BY = [Dimension.APP, Dimension.OPTION]
 EVIL = ('=cmd|"/C calc"!A0', "+1+1", "-2+3", "@SUM(A1)", "\tx", "\rx", "<script>alert(1)</script>", "](javascript:x)")
 
 
-def report(rented: list[Usage], held: list[Commitment], provider: Provider = Provider.AWS) -> Report:
+def report(rented: list[MachineRental], held: list[Commitment], provider: Provider = Provider.AWS) -> Report:
     place = tariff(provider)
     return Report(
         source=Source.LIVE,

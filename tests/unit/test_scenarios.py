@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hcloud.errors import UsageError
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.sim.setup.scenarios import RECIPES, SECONDS, demand_curve, scenario, self_check
 
@@ -45,7 +45,7 @@ def test_jobs_are_what_the_text_says() -> None:
     assert set(np.unique(jobs.cores)) == {1.0, 2.0, 4.0, 8.0, 16.0}
     assert 100 < np.count_nonzero(jobs.submit == 0) < 250
     assert np.mean(jobs.cores >= 4) < 0.06
-    batch = jobs.kind == Kind.BATCH
+    batch = jobs.kind == JobKind.BATCH
     assert {jobs.apps[i].split("-")[0] for i in jobs.app[batch]} == {"hadoop", "spark"}
     assert {jobs.apps[i].split("-")[0] for i in jobs.app[~batch]} == {"memcached"}
 

@@ -14,7 +14,7 @@ from builders import REGION, book, candidate, demand, rented, reserved, shape
 from hcloud.catalog.cover.matching import bill
 from hcloud.cli.main import run
 from hcloud.model.catalog import Offer, Provider, SustainedUse
-from hcloud.model.usage import Commitment, Usage
+from hcloud.model.usage import CommitmentTerm, Usage
 from hcloud.model.workload import Jobs
 from hcloud.planning.decide import Decision, Given, decide
 from hcloud.planning.explanations.advice import advice
@@ -94,7 +94,7 @@ def test_a_larger_size_that_is_cheaper_by_the_vcpu_is_counted_in_too() -> None:
 def test_the_bill_of_mixed_sizes_is_the_plan_to_the_cent() -> None:
     decision = decide(book(*family()), demand([46.0, 47.0] * 6 + [7.0, 21.0] * 6), DAY)
     usage = [_machines(int(n)) for n in _units(decision)]
-    bought = [Commitment(h.offer, Decimal(h.count), h.start_hour) for h in decision.machines.holdings]
+    bought = [CommitmentTerm(h.offer, Decimal(h.count), h.start_hour) for h in decision.machines.holdings]
     assert bill(usage, bought, book(*family())).total == decision.machines.cost
 
 
@@ -245,6 +245,6 @@ def test_sizes_are_not_mixed_where_a_reserved_instance_is_bound_to_its_type(spec
     assert {h.offer.key.instance_type: h.count for h in decision.machines.holdings} == {"m9.large": 4}
     assert {r.offer.key.instance_type: r.peak for r in decision.machines.rentals} == {"m9.large": 19}
     unit = decision.types[0].on_demand.key
-    bought = [Commitment(h.offer, Decimal(h.count), h.start_hour) for h in decision.machines.holdings]
+    bought = [CommitmentTerm(h.offer, Decimal(h.count), h.start_hour) for h in decision.machines.holdings]
     usage = [[Usage(unit, Decimal(n))] for n in _units(decision)]
     assert bill(usage, bought, book(*sizes)).total == decision.machines.cost

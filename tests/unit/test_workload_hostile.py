@@ -13,7 +13,7 @@ import pytest
 from pyarrow import parquet
 
 from hcloud.errors import InputError, UsageError
-from hcloud.model.workload import Demand, Jobs, Kind
+from hcloud.model.workload import Demand, JobKind, Jobs
 from hcloud.readers.workloads import WorkloadOptions, limits, read_workload, with_keys
 from hcloud.readers.workloads.formats import own_csv
 from hcloud.readers.workloads.source import open_source
@@ -196,7 +196,7 @@ def test_missing_columns_and_cells_are_modelled_by_key(tmp_path: Path) -> None:
     got = jobs(write(tmp_path, "submit,duration,memory\n0,5,\n1,5,7\n"), default_cores="2", memory_per_core="3")
     assert got.cores.tolist() == [2, 2]
     assert got.memory.tolist() == [6, 7]
-    assert got.kind.tolist() == [Kind.BATCH, Kind.BATCH]
+    assert got.kind.tolist() == [JobKind.BATCH, JobKind.BATCH]
     assert {m.key for m in got.provenance.modelled} == {"default_cores", "default_kind"}
     assert got.provenance.repaired == {"empty memory: 3 GiB per vCPU (memory_per_core)": 1}
 
@@ -304,7 +304,7 @@ def test_parquet_types(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"submit": stamps, "duration": pa.array([1, 2], pa.int16()), "kind": kinds}), path)
     got = jobs(path)
     assert got.submit.tolist() == [1.0, 2.5]
-    assert got.kind.tolist() == [Kind.SERVICE, Kind.BATCH]
+    assert got.kind.tolist() == [JobKind.SERVICE, JobKind.BATCH]
 
 
 SWF = "; a comment\n  1 0 5 100 4 -1 -1 4 200 -1 1 3 1 7 1 -1 -1 -1\n2 10 0 50 -1 -1 1024 2 60 -1 1 3 1 -1 1 -1 -1 -1\n"
@@ -400,7 +400,7 @@ def test_openb_pods(tmp_path: Path) -> None:
     path = write(tmp_path, OPENB + PODS)
     got = jobs(path)
     assert got.duration.tolist() == [90, 98]
-    assert got.kind.tolist() == [Kind.SERVICE, Kind.BATCH]
+    assert got.kind.tolist() == [JobKind.SERVICE, JobKind.BATCH]
     assert got.provenance.left_out == {"never placed on a machine": 1, "asks for GPUs (gpu=leave-out)": 1}
     assert got.provenance.repaired == {"running at the end: ends with the trace": 1}
     assert jobs(path, gpu="demand").gpus.tolist() == [0, 0.5, 0]

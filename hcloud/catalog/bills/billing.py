@@ -12,10 +12,12 @@ from hcloud.catalog.bills.tariff import Tariff
 from hcloud.catalog.bills.terms import Term, terms_of
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Commitment
-from hcloud.model.report import Charge, Period, Usage
+from hcloud.model.report import Charge, MachineRental, Period
 
 
-def charges(rented: Sequence[Usage], held: Sequence[Commitment], tariff: Tariff, period: Period) -> tuple[Charge, ...]:
+def charges(
+    rented: Sequence[MachineRental], held: Sequence[Commitment], tariff: Tariff, period: Period
+) -> tuple[Charge, ...]:
     """Every charge of a period, by day: of machines, of what commitments were not used for, and of their purchase.
 
     Machines are billed in whole seconds by the provider's step and minimum; what the minimum or a step adds is charged
@@ -51,7 +53,7 @@ def _covered(cover: Cover, terms: Sequence[Term], day: Period, machines: Sequenc
     return cover.day(day, machines) if needed else Day()
 
 
-def _rentals(rented: Sequence[Usage], tariff: Tariff, period: Period) -> list[Rental]:
+def _rentals(rented: Sequence[MachineRental], tariff: Tariff, period: Period) -> list[Rental]:
     """What ran, the longest-running first, with its prices."""
     rule, found = tariff.rule, []
     for usage in sorted(rented, key=lambda u: (u.start, u.resource, u.address)):

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from hcloud.catalog.quote import billed_seconds
 from hcloud.model.catalog import BillingRule, Offer
-from hcloud.model.report import Period, Usage
+from hcloud.model.report import MachineRental, Period
 from hcloud.units import SECONDS_PER_HOUR
 
 DAY = 86_400
@@ -76,7 +76,7 @@ class Offers(NamedTuple):
 class Rental:
     """A machine's rental with its prices, up to ``until`` where it still runs."""
 
-    usage: Usage
+    usage: MachineRental
     offers: Offers
     rule: BillingRule
     until: int

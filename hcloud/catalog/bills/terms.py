@@ -14,7 +14,7 @@ from hcloud.errors import EvidenceError
 from hcloud.model.catalog import Offer, OfferKey, Origin, Payment, PurchaseOption
 from hcloud.model.holdings.live import Commitment
 from hcloud.model.report import Period
-from hcloud.model.usage import Commitment as Bought
+from hcloud.model.usage import CommitmentTerm
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR
 
 _IN_FORCE = ("pending", "queued", "active", "unknown")
@@ -25,7 +25,7 @@ class Term:
     """A commitment from ``start`` to before ``end``: as it was told, as it is matched, and all of it as one offer."""
 
     told: Commitment
-    bought: Bought
+    bought: CommitmentTerm
     whole: Offer
     start: int
     end: int
@@ -105,17 +105,17 @@ def _term(told: Commitment, tariff: Tariff) -> Term:
     if told.option is PurchaseOption.FLEXIBLE_COMMITTED_USE:
         return Term(told, _flexible(whole, tariff), whole, start, end)
     try:
-        bought = Bought(replace(whole, hourly=told.hourly / count, upfront=told.upfront / count), count, 0)
+        bought = CommitmentTerm(replace(whole, hourly=told.hourly / count, upfront=told.upfront / count), count, 0)
     except ValueError as error:
         raise EvidenceError(f"commitment {told.id}: {error}") from None
     return Term(told, bought, whole, start, end)
 
 
-def _flexible(whole: Offer, tariff: Tariff) -> Bought:
+def _flexible(whole: Offer, tariff: Tariff) -> CommitmentTerm:
     """A flexible commitment as it is matched: in dollars at on-demand prices, while what is told is dollars paid."""
     rate = tariff.book.offer(whole.key)
     listed = tariff.book.offer(replace(whole.key, option=PurchaseOption.ON_DEMAND, term_years=0, payment=Payment.NONE))
-    return Bought(rate, whole.effective_hourly * listed.hourly / rate.effective_hourly, 0)
+    return CommitmentTerm(rate, whole.effective_hourly * listed.hourly / rate.effective_hourly, 0)
 
 
 def _check(told: Commitment) -> None:

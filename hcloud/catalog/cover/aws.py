@@ -9,10 +9,10 @@ from hcloud.catalog.book import PriceBook
 from hcloud.catalog.cover.steps import ONE, Layout, Row, Slot, draw_by_discount, plan_rate, whole_row
 from hcloud.catalog.flexibility import covers_all_sizes
 from hcloud.model.catalog import Provider, PurchaseOption
-from hcloud.model.usage import Commitment
+from hcloud.model.usage import CommitmentTerm
 
 Numbered = Sequence[tuple[int, Row]]
-Owned = Sequence[tuple[int, Commitment]]
+Owned = Sequence[tuple[int, CommitmentTerm]]
 
 _RESERVED = (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE)
 
@@ -22,7 +22,7 @@ def rows(slots: Sequence[tuple[int, Slot]], book: PriceBook) -> list[Row]:
     return [whole_row(index, slot, book) for index, slot in slots]
 
 
-def layout(all_rows: Sequence[Row], commitments: Sequence[Commitment], book: PriceBook) -> Layout:
+def layout(all_rows: Sequence[Row], commitments: Sequence[CommitmentTerm], book: PriceBook) -> Layout:
     """Pools and draws of the AWS commitments, in AWS' order; raises EvidenceError for a missing savings-plan rate.
 
     Sources: EC2 User Guide "How Reserved Instance discounts are applied" (zonal by exact attributes; regional from
@@ -42,7 +42,7 @@ def layout(all_rows: Sequence[Row], commitments: Sequence[Commitment], book: Pri
     return result
 
 
-def _cover_same(layout_: Layout, index: int, commitment: Commitment, own: Numbered) -> None:
+def _cover_same(layout_: Layout, index: int, commitment: CommitmentTerm, own: Numbered) -> None:
     """Cover instances equal in every attribute, in the commitment's zone if it has one."""
     pool = layout_.add_pool(index, commitment.count)
     for number, row in own:
@@ -50,7 +50,7 @@ def _cover_same(layout_: Layout, index: int, commitment: Commitment, own: Number
             layout_.draw(pool, number, ONE)
 
 
-def _cover_region(layout_: Layout, index: int, commitment: Commitment, own: Numbered, book: PriceBook) -> None:
+def _cover_region(layout_: Layout, index: int, commitment: CommitmentTerm, own: Numbered, book: PriceBook) -> None:
     key = commitment.offer.key
     shape = book.instance_type(key.provider, key.instance_type)
     if not covers_all_sizes(key, shape.family):
@@ -62,7 +62,7 @@ def _cover_region(layout_: Layout, index: int, commitment: Commitment, own: Numb
         layout_.draw(pool, number, row.shape.units)
 
 
-def _same(commitment: Commitment, row: Row) -> bool:
+def _same(commitment: CommitmentTerm, row: Row) -> bool:
     """Whether place, operating system and tenancy agree."""
     key, used = commitment.offer.key, row.key
     place = not commitment.scope_zone or commitment.scope_zone == (row.zone or used.zone)
@@ -74,7 +74,7 @@ def _cover_spend(layout_: Layout, plans: Owned, own: Numbered, book: PriceBook) 
     draw_by_discount(layout_, pools, own, lambda plan, row: _rate(plan, row, book))
 
 
-def _rate(plan: Commitment, row: Row, book: PriceBook) -> Decimal | None:
+def _rate(plan: CommitmentTerm, row: Row, book: PriceBook) -> Decimal | None:
     key = plan.offer.key
     if key.option is PurchaseOption.INSTANCE_SAVINGS_PLAN:
         family = book.instance_type(key.provider, key.instance_type).family

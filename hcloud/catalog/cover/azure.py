@@ -19,7 +19,7 @@ from hcloud.catalog.cover.steps import (
     whole_row,
 )
 from hcloud.model.catalog import Provider, PurchaseOption
-from hcloud.model.usage import Commitment
+from hcloud.model.usage import CommitmentTerm
 
 
 def rows(slots: Sequence[tuple[int, Slot]], book: PriceBook, *, split: bool) -> list[Row]:
@@ -39,7 +39,7 @@ def rows(slots: Sequence[tuple[int, Slot]], book: PriceBook, *, split: bool) -> 
     return found
 
 
-def layout(all_rows: Sequence[Row], commitments: Sequence[Commitment], book: PriceBook) -> Layout:
+def layout(all_rows: Sequence[Row], commitments: Sequence[CommitmentTerm], book: PriceBook) -> Layout:
     """Pools and draws of the Azure commitments; raises EvidenceError for a missing savings-plan rate.
 
     Azure gives a reservation to whichever machine comes first; usage by the hour does not know, so the smallest size
@@ -63,7 +63,7 @@ def layout(all_rows: Sequence[Row], commitments: Sequence[Commitment], book: Pri
 
 
 def _cover_group(
-    layout_: Layout, index: int, commitment: Commitment, own: Sequence[tuple[int, Row]], book: PriceBook
+    layout_: Layout, index: int, commitment: CommitmentTerm, own: Sequence[tuple[int, Row]], book: PriceBook
 ) -> None:
     key = commitment.offer.key
     shape = book.instance_type(key.provider, key.instance_type)

@@ -24,7 +24,7 @@ from hcloud.catalog.cover.steps import (
 )
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import InstanceType, OfferKey, Provider, PurchaseOption
-from hcloud.model.usage import Commitment, Resources
+from hcloud.model.usage import CommitmentTerm, CommittedResources
 
 ZERO = Decimal(0)
 
@@ -76,7 +76,7 @@ def unit_prices(book: PriceBook, family: str, region: str) -> UnitPrices | None:
     return max(solved, key=lambda s: sum(t.vcpus for t, price in priced if _explains(s, t, price)), default=None)
 
 
-def layout(all_rows: Sequence[Row], commitments: Sequence[Commitment], book: PriceBook) -> Layout:
+def layout(all_rows: Sequence[Row], commitments: Sequence[CommitmentTerm], book: PriceBook) -> Layout:
     """Pools and draws of the Google commitments; raises EvidenceError for a missing price.
 
     Sources: Google Cloud "Resource-based committed use discounts" (vCPUs and memory of one series in one region,
@@ -100,7 +100,7 @@ def layout(all_rows: Sequence[Row], commitments: Sequence[Commitment], book: Pri
     return result
 
 
-def price_ratio(commitment: Commitment, book: PriceBook) -> Decimal:
+def price_ratio(commitment: CommitmentTerm, book: PriceBook) -> Decimal:
     """A flexible commitment's price over on-demand for its reference type.
 
     It is bought in on-demand-equivalent dollars and consumed at discounted rates: $10 an hour at a ratio of 0.72 is a
@@ -110,7 +110,7 @@ def price_ratio(commitment: Commitment, book: PriceBook) -> Decimal:
     return bought_offer(commitment, book).effective_hourly / book.offer(_on_demand(commitment.offer.key)).hourly
 
 
-def resource_scale(commitment: Commitment, book: PriceBook) -> Decimal:
+def resource_scale(commitment: CommitmentTerm, book: PriceBook) -> Decimal:
     """How many times its instance type's price a committed-use commitment in explicit vCPUs and GiB costs.
 
     Google gives both resources of a series one committed-use discount, so both scale with their on-demand prices.
@@ -188,7 +188,7 @@ def _split(whole: Row, book: PriceBook) -> list[Row]:
 
 
 def _cover_series(
-    layout_: Layout, index: int, commitment: Commitment, own: Sequence[tuple[int, Row]], book: PriceBook
+    layout_: Layout, index: int, commitment: CommitmentTerm, own: Sequence[tuple[int, Row]], book: PriceBook
 ) -> None:
     """Pools for vCPUs and for GiB, or for instances of exactly its type where its series has no unit prices."""
     key = commitment.offer.key
@@ -201,7 +201,7 @@ def _cover_series(
             if row.resource is Resource.INSTANCE and row.key.instance_type == key.instance_type:
                 layout_.draw(pool, number, ONE)
         return
-    each = commitment.resources or Resources(shape.vcpus, shape.memory_gib)
+    each = commitment.resources or CommittedResources(shape.vcpus, shape.memory_gib)
     amounts = ((Resource.VCPU, each.vcpus, prices.vcpu), (Resource.MEMORY, each.memory_gib, prices.gib))
     for resource, amount, value in amounts:
         pool = layout_.add_pool(index, commitment.count * amount, value)
@@ -216,7 +216,7 @@ def _stays_whole(key: OfferKey, book: PriceBook) -> bool:
     return _split(whole, book)[0].resource is Resource.INSTANCE
 
 
-def _flexible_rate(plan: Commitment, row: Row, book: PriceBook) -> Decimal:
+def _flexible_rate(plan: CommitmentTerm, row: Row, book: PriceBook) -> Decimal:
     """Discounted dollars per unit of a row: one discount for the vCPUs and the memory of a type."""
     bare = bare_key(row.key)
     return row.rate * plan_rate(plan, bare, book) / book.offer(bare).hourly

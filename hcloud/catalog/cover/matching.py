@@ -16,7 +16,7 @@ from hcloud.catalog.cover.steps import Layout, Row, Slot, bought_offer, dollar_o
 from hcloud.catalog.cover.sustained import Scope, charged_unit_hours, sustained_scope
 from hcloud.catalog.quote import amortised_cost, commitment_cost, usage_cost
 from hcloud.model.catalog import Offer, Provider, PurchaseOption
-from hcloud.model.usage import Bill, Commitment, CommitmentLine, HourBill, Usage, UsageLine
+from hcloud.model.usage import Bill, CommitmentLine, CommitmentTerm, HourBill, Usage, UsageLine
 from hcloud.units import HOURS_PER_MONTH
 
 ZERO = Decimal(0)
@@ -71,7 +71,7 @@ class _Matching:
     book: PriceBook
     slots: tuple[Slot, ...]
     rows: tuple[Row, ...]
-    commitments: tuple[Commitment, ...]
+    commitments: tuple[CommitmentTerm, ...]
 
     def settle_all(self, hours: Mapping[tuple[Active, Vector], int]) -> dict[tuple[Active, Vector], _Settled]:
         """Settle every distinct hour once."""
@@ -92,7 +92,7 @@ class _Matching:
         return tuple(i for i, c in enumerate(self.commitments) if c.active(hour))
 
 
-def bill_hour(usages: Iterable[Usage], commitments: Iterable[Commitment], book: PriceBook, hour: int) -> HourBill:
+def bill_hour(usages: Iterable[Usage], commitments: Iterable[CommitmentTerm], book: PriceBook, hour: int) -> HourBill:
     """The bill of one clock hour: commitments in force applied as their provider does, what they leave at list price.
 
     Lines come in a fixed order whatever the order given; equal usage is added up. Sustained use, a matter of months,
@@ -106,7 +106,7 @@ def bill_hour(usages: Iterable[Usage], commitments: Iterable[Commitment], book: 
 
 
 def bill(
-    hours: Sequence[Iterable[Usage]], commitments: Iterable[Commitment], book: PriceBook, first_hour: int = 0
+    hours: Sequence[Iterable[Usage]], commitments: Iterable[CommitmentTerm], book: PriceBook, first_hour: int = 0
 ) -> Bill:
     """The bill of successive clock hours, ``hours[0]`` being ``first_hour``; an empty hour still costs commitments.
 
@@ -121,7 +121,7 @@ def bill(
     return Bill(usage, lines, first_hour, len(held))
 
 
-def whole_offer(commitment: Commitment, book: PriceBook) -> Offer:
+def whole_offer(commitment: CommitmentTerm, book: PriceBook) -> Offer:
     """All of a commitment as one offer, so that :mod:`hcloud.catalog.quote` prices it like any other."""
     offer, option = bought_offer(commitment, book), commitment.offer.key.option
     if option is PurchaseOption.FLEXIBLE_COMMITTED_USE:
@@ -132,13 +132,13 @@ def whole_offer(commitment: Commitment, book: PriceBook) -> Offer:
     return replace(offer, hourly=offer.hourly * scale, upfront=offer.upfront * scale)
 
 
-def _matching(hours: Sequence[Sequence[Usage]], commitments: Iterable[Commitment], book: PriceBook) -> _Matching:
+def _matching(hours: Sequence[Sequence[Usage]], commitments: Iterable[CommitmentTerm], book: PriceBook) -> _Matching:
     ordered = tuple(sorted(commitments, key=_order))
     slots = tuple(sorted({Slot(u.key, u.zone) for usages in hours for u in usages if u.instance_hours}))
     return _Matching(book, slots, _rows(slots, ordered, book), ordered)
 
 
-def _order(commitment: Commitment) -> tuple[object, ...]:
+def _order(commitment: CommitmentTerm) -> tuple[object, ...]:
     """A total order over everything that tells commitments apart, so that the caller's order cannot matter."""
     offer, bought = commitment.offer, commitment.resources
     shape = (bought.vcpus, bought.memory_gib) if bought else ()
@@ -146,7 +146,7 @@ def _order(commitment: Commitment) -> tuple[object, ...]:
     return *place, commitment.count, shape, offer.hourly, offer.upfront, str(offer.origin)
 
 
-def _rows(slots: Sequence[Slot], commitments: Sequence[Commitment], book: PriceBook) -> tuple[Row, ...]:
+def _rows(slots: Sequence[Slot], commitments: Sequence[CommitmentTerm], book: PriceBook) -> tuple[Row, ...]:
     by_provider: dict[Provider, list[tuple[int, Slot]]] = {provider: [] for provider in Provider}
     for index, slot in enumerate(slots):
         by_provider[slot.key.provider].append((index, slot))
@@ -178,7 +178,7 @@ def _tally(matching: _Matching, hours: Sequence[Sequence[Usage]], first: int) ->
     return tally, discounts
 
 
-def _next_change(commitments: Sequence[Commitment], hour: int) -> float:
+def _next_change(commitments: Sequence[CommitmentTerm], hour: int) -> float:
     """The next hour in which a term starts or ends."""
     edges = (edge for c in commitments for edge in (c.start_hour, c.end_hour) if edge > hour)
     return min(edges, default=float("inf"))

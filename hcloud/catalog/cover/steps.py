@@ -11,7 +11,7 @@ from typing import NamedTuple
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Payment, Provider, PurchaseOption, SustainedUse
-from hcloud.model.usage import Commitment
+from hcloud.model.usage import CommitmentTerm
 
 ONE = Decimal(1)
 
@@ -145,7 +145,7 @@ def bare_key(key: OfferKey) -> OfferKey:
     return replace(key, os="linux", tenancy="shared")
 
 
-def bought_offer(commitment: Commitment, book: PriceBook) -> Offer:
+def bought_offer(commitment: CommitmentTerm, book: PriceBook) -> Offer:
     """What is really bought: Google and Azure commit machines, and a licence is paid by use beside them.
 
     Price books also quote such commitments with the licence in the price, to compare like with like; charging that
@@ -157,7 +157,7 @@ def bought_offer(commitment: Commitment, book: PriceBook) -> Offer:
     return book.offer(replace(key, os="linux"))
 
 
-def plan_rate(plan: Commitment, key: OfferKey, book: PriceBook) -> Decimal:
+def plan_rate(plan: CommitmentTerm, key: OfferKey, book: PriceBook) -> Decimal:
     """Dollars an hour that usage of ``key`` consumes of a plan; raises EvidenceError where the book has no rate."""
     bought = plan.offer.key
     wanted = replace(key, option=bought.option, term_years=bought.term_years, payment=bought.payment, zone="")
@@ -178,9 +178,9 @@ def dollar_offer(offer: Offer, dollars: Decimal) -> Offer:
 
 def draw_by_discount(
     layout: Layout,
-    plans: Sequence[tuple[int, Commitment]],
+    plans: Sequence[tuple[int, CommitmentTerm]],
     rows: Sequence[tuple[int, Row]],
-    rate_of: Callable[[Commitment, Row], Decimal | None],
+    rate_of: Callable[[CommitmentTerm, Row], Decimal | None],
 ) -> None:
     """Append the draws of spend-based plans (pool, commitment): greatest discount first, then the lowest rate.
 

@@ -208,16 +208,16 @@ def import_(
     now: Now = None,
 ) -> None:
     """Make a profile of recorded use: the size that holds it, marked as imported; no scores."""
-    from hcloud.model.workload import Kind
+    from hcloud.model.workload import JobKind
     from hcloud.readers.applications.utilisation import Machine
     from hcloud.usecases.measuring.profile_import import import_profile
     from hcloud.usecases.measuring.profile_run import file_name
     from hcloud.views.measuring import profile as view
 
-    if kind.upper() not in Kind.__members__ or not name.strip():
+    if kind.upper() not in JobKind.__members__ or not name.strip():
         raise UsageError(f"--kind {kind} --app {name!r}: batch or service, and a name")
     target = out or Path(file_name(name))
-    found = import_profile((file, format_), Machine(vcpus, memory_gib), (name.strip(), Kind[kind.upper()]), target)
+    found = import_profile((file, format_), Machine(vcpus, memory_gib), (name.strip(), JobKind[kind.upper()]), target)
     terminal = session(ctx).terminal
     if json_ or output is Output.JSON:
         terminal.write_json(view.profile_document(found, moment(now)))

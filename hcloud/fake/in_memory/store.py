@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 
 from hcloud.errors import HcloudError, LockedError, StaleError
 from hcloud.fake.clock import FakeClock
-from hcloud.model.holdings.state import Conclusion, Intent, LockInfo, Result, State
-from hcloud.model.report import Usage
+from hcloud.model.holdings.state import Conclusion, Intent, IntentResult, LockInfo, State
+from hcloud.model.report import MachineRental
 from hcloud.planning.changes.rentals import Rental, folded, fresh, running, usages
 
 
@@ -63,7 +63,7 @@ class MemoryJournal:
         """Forget what is concluded up to a number."""
         self._disk.write()
         last = {e.number: e.result for e in self._disk.entries if isinstance(e, Conclusion)}
-        over = {n for n, result in last.items() if n <= upto and result is not Result.UNKNOWN}
+        over = {n for n, result in last.items() if n <= upto and result is not IntentResult.UNKNOWN}
         self._disk.entries = [e for e in self._disk.entries if e.number not in over]
 
 
@@ -73,11 +73,11 @@ class MemoryRentals:
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
 
-    def usages(self) -> tuple[Usage, ...]:
+    def usages(self) -> tuple[MachineRental, ...]:
         """All rentals, by id and start."""
         return usages(self._disk.rentals)
 
-    def running(self, lineage: str) -> tuple[Usage, ...]:
+    def running(self, lineage: str) -> tuple[MachineRental, ...]:
         """Those of a state that have no end yet."""
         return running(self._disk.rentals, lineage)
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from hcloud.live.applying.crash_points import POINTS
 from hcloud.live.site import Site
 from hcloud.model.holdings.live import Launch, Machine
-from hcloud.model.holdings.state import Conclusion, Deed, Intent, Result, State
+from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +63,17 @@ class Book:
         """Note what came of an intent, then remember it."""
         at = self._site.now()
         fields = (came.machines, came.ids, came.missing, came.why, came.ended)
-        conclusion = Conclusion(intent.number, Result.DONE, at, *fields)
+        conclusion = Conclusion(intent.number, IntentResult.DONE, at, *fields)
         self._conclude(intent, conclusion, update)
 
     def refused(self, intent: Intent, why: str) -> None:
         """Note that the cloud did not do it."""
-        self._conclude(intent, Conclusion(intent.number, Result.REFUSED, self._site.now(), why=why), lambda s: s)
+        self._conclude(intent, Conclusion(intent.number, IntentResult.REFUSED, self._site.now(), why=why), lambda s: s)
 
     def unknown(self, intent: Intent, why: str) -> None:
         """Note that nobody knows what came of it; it stays open."""
         with self._lock:
-            self._journal.conclude(Conclusion(intent.number, Result.UNKNOWN, self._site.now(), why=why))
+            self._journal.conclude(Conclusion(intent.number, IntentResult.UNKNOWN, self._site.now(), why=why))
 
     def entries(self) -> tuple[Intent | Conclusion, ...]:
         """The journal as it is now."""

@@ -16,7 +16,7 @@ from hcloud.errors import (
 )
 from hcloud.live.buying.purchase import Ground, Ledger
 from hcloud.model.holdings.live import Commitment
-from hcloud.model.holdings.purchase import CancelIntent, ExitTerms, Outcome, PurchaseConclusion, PurchaseIntent
+from hcloud.model.holdings.purchase import CancelIntent, ExitTerms, PurchaseConclusion, PurchaseIntent, PurchaseOutcome
 from hcloud.planning.purchases.leaving import WayOut, way_out
 
 
@@ -61,12 +61,14 @@ def cancel(asked: Cancelling, ledger: CancelLedger, ground: Ground) -> Commitmen
 def _settled(found: Commitment, ledger: Ledger, ground: Ground) -> bool:
     """Whether an earlier cancellation, whose answer was lost, turns out to have been heard; if so it is noted."""
     lost = [
-        c for c in ground.history().cancellations if c.intent.commitment == found.id and c.outcome is Outcome.UNKNOWN
+        c
+        for c in ground.history().cancellations
+        if c.intent.commitment == found.id and c.outcome is PurchaseOutcome.UNKNOWN
     ]
     if found.state != "ended":
         return False
     for one in lost:
-        ledger.conclude(PurchaseConclusion(one.intent.number, ground.now(), Outcome.CANCELLED))
+        ledger.conclude(PurchaseConclusion(one.intent.number, ground.now(), PurchaseOutcome.CANCELLED))
     return bool(lost)
 
 
@@ -79,28 +81,30 @@ def _find(commitment: str, ground: Ground) -> Commitment:
 
 
 def _ask(intent: CancelIntent, ledger: Ledger, ground: Ground) -> None:
-    outcome, why = Outcome.CANCELLED, ""
+    outcome, why = PurchaseOutcome.CANCELLED, ""
     try:
         ground.cloud.cancel(intent.commitment)
     except (UnknownOutcomeError, UnavailableError) as error:
         outcome, why = _looked_up(intent, ground), str(error)
     except CloudError as error:
-        ledger.conclude(PurchaseConclusion(intent.number, ground.now(), Outcome.NOT_CANCELLED, "", None, str(error)))
+        ledger.conclude(
+            PurchaseConclusion(intent.number, ground.now(), PurchaseOutcome.NOT_CANCELLED, "", None, str(error))
+        )
         raise
     ground.crash("commit.cancel.answered")
     ledger.conclude(PurchaseConclusion(intent.number, ground.now(), outcome, "", None, why))
-    if outcome is Outcome.UNKNOWN:
+    if outcome is PurchaseOutcome.UNKNOWN:
         raise PartialError(
             f"it is unknown whether {intent.commitment} was given back: {why}",
             hint="'hcloud commit list' shows how it stands; cancelling it again is harmless",
         )
 
 
-def _looked_up(intent: CancelIntent, ground: Ground) -> Outcome:
+def _looked_up(intent: CancelIntent, ground: Ground) -> PurchaseOutcome:
     try:
         held = {c.id: c for c in ground.ask(ground.cloud.commitments)}
     except CloudError:
-        return Outcome.UNKNOWN
+        return PurchaseOutcome.UNKNOWN
     found = held.get(intent.commitment)
     # A list without it may be late: only what is listed as ended was surely given back
-    return Outcome.CANCELLED if found is not None and found.state == "ended" else Outcome.UNKNOWN
+    return PurchaseOutcome.CANCELLED if found is not None and found.state == "ended" else PurchaseOutcome.UNKNOWN

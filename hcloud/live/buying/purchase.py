@@ -28,10 +28,10 @@ from hcloud.live.patience import Limits, Patience
 from hcloud.model.holdings.live import Commitment
 from hcloud.model.holdings.purchase import (
     Entry,
-    Outcome,
     PurchaseConclusion,
     PurchaseIntent,
     PurchaseItem,
+    PurchaseOutcome,
     PurchasePlan,
     snapshot,
     takes_key,
@@ -118,7 +118,7 @@ class Purchased:
     """What came of an item; ``before`` says that an earlier run had bought it."""
 
     item: PurchaseItem
-    outcome: Outcome
+    outcome: PurchaseOutcome
     id: str
     before: bool = False
 
@@ -208,7 +208,7 @@ def _noted(intent: PurchaseIntent, judgement: Judgement, ground: Ground) -> bool
     if judgement.verdict is Verdict.CANNOT_TELL:
         return False
     found = judgement.commitment
-    outcome = Outcome.FOUND if found else Outcome.NOT_BOUGHT
+    outcome = PurchaseOutcome.FOUND if found else PurchaseOutcome.NOT_BOUGHT
     _conclude(intent, outcome, ground, found)
     return True
 
@@ -282,18 +282,18 @@ def _ask(intent: PurchaseIntent, ground: Ground, *, asked_before: bool = False) 
         except CloudError as error:
             if not isinstance(error, _NO_WORD) and not asked_before:
                 ground.crash("commit.refused")
-                _conclude(intent, Outcome.REFUSED, ground, why=str(error))
+                _conclude(intent, PurchaseOutcome.REFUSED, ground, why=str(error))
                 raise
             asked_before, why = True, str(error)
             ground.crash("commit.unanswered")
-            _conclude(intent, Outcome.UNKNOWN, ground, why=why)
+            _conclude(intent, PurchaseOutcome.UNKNOWN, ground, why=why)
             judgement = _look_patiently(intent, ground, last=not left)
             if _noted(intent, judgement, ground):
                 return
             why = f"{why}; {judgement.why}"
         else:
             ground.crash("commit.answered")
-            _conclude(intent, Outcome.BOUGHT, ground, bought)
+            _conclude(intent, PurchaseOutcome.BOUGHT, ground, bought)
             ground.crash("commit.concluded")
             return
     _block(intent, why)
@@ -312,7 +312,7 @@ def _look_patiently(intent: PurchaseIntent, ground: Ground, *, last: bool) -> Ju
 
 
 def _conclude(
-    intent: PurchaseIntent, outcome: Outcome, ground: Ground, found: Commitment | None = None, why: str = ""
+    intent: PurchaseIntent, outcome: PurchaseOutcome, ground: Ground, found: Commitment | None = None, why: str = ""
 ) -> None:
     """Note what came of it; where that fails after a purchase, say so and leave it to be looked up."""
     id_, ends = (found.id, found.ends) if found else ("", None)

@@ -38,7 +38,7 @@ def committed(quote: CommitmentQuote) -> Decimal:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedCommitment:
     """A commitment that a plan asks for: instances, or dollars an hour for what is spend-based.
 
     ``total`` is what the plan expects it to cost over its term, ``break_even`` the share of time above which it pays,
@@ -67,10 +67,10 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class CommitmentNeed:
     """A wanted commitment with the part of it that is held already, and so need not be bought."""
 
-    wanted: Wanted
+    wanted: WantedCommitment
     held: Decimal
 
     @property
@@ -132,7 +132,7 @@ class PurchasePlan:
         return sum((item.quote.upfront for item in self.items), Decimal(0))
 
 
-class Outcome(StrEnum):
+class PurchaseOutcome(StrEnum):
     """What came of something that was asked of a cloud. FOUND and NOT_BOUGHT were looked up after the answer was lost;
     UNKNOWN stays open."""
 
@@ -145,7 +145,7 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
 
 
-HAS_IT = (Outcome.BOUGHT, Outcome.FOUND)
+HAS_IT = (PurchaseOutcome.BOUGHT, PurchaseOutcome.FOUND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ class PurchaseConclusion:
 
     number: int
     at: datetime
-    outcome: Outcome
+    outcome: PurchaseOutcome
     id: str = ""
     ends: datetime | None = None
     why: str = ""

@@ -14,7 +14,7 @@ FORMAT_VERSION = "1.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class MachineRecord:
     """A machine of ours. ``intended`` is when its launch was noted, before the call; ``missed_since`` is since when the
     cloud no longer tells of it, None while it does: it is forgotten only when that has lasted. ``launched`` is the
     cloud's own time of its start, ``ended`` of its end, or where it tells none (``ended_is_told``) the latest moment at
@@ -64,11 +64,11 @@ class State:
     generation: int = 0
     project: str = ""
     scope: Scope | None = None
-    records: tuple[Record, ...] = ()
+    records: tuple[MachineRecord, ...] = ()
     format_version: str = FORMAT_VERSION
     operating: Operating | None = None
     plan: str = ""
-    departed: tuple[Record, ...] = ()
+    departed: tuple[MachineRecord, ...] = ()
 
 
 class Deed(StrEnum):
@@ -95,7 +95,7 @@ class Intent:
     quote: CommitmentQuote | None = None
 
 
-class Result(StrEnum):
+class IntentResult(StrEnum):
     """How an intent came out; UNKNOWN ones stay open until the cloud was looked at."""
 
     DONE = "done"
@@ -109,7 +109,7 @@ class Conclusion:
     which the cloud said so), or the id of a commitment."""
 
     number: int
-    result: Result
+    result: IntentResult
     at: datetime
     machines: tuple[Machine, ...] = ()
     ids: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hcloud.model.measured.profile import Metric
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 
 COMPLETION = Metric("completion time", "s", rising=False)
 TAIL = Metric("p99 latency", "ms", rising=False)
@@ -13,7 +13,7 @@ THROUGHPUT = Metric("throughput", "req/s", rising=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class MachineShare:
     """How much of a machine the application gets; no memory stated: all there is."""
 
     vcpus: float = 1.0
@@ -21,7 +21,7 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
-class Ready:
+class Readiness:
     """How a service shows that it serves: a port that accepts, a URL that answers, or a line that it prints."""
 
     port: int | None = None
@@ -30,7 +30,7 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class CompletionTime:
     """Performance is the time the command takes."""
 
     metric: Metric = COMPLETION
@@ -63,11 +63,11 @@ class LoadCommand:
     metric: Metric
 
 
-Measure = Completion | Printed | HttpLoad | LoadCommand
+Measure = CompletionTime | Printed | HttpLoad | LoadCommand
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ProfilingBudget:
     """What may be spent: seconds on all of it and on one run, and dollars at a price of the machine an hour."""
 
     seconds: float = 600.0  # ours
@@ -88,10 +88,10 @@ class App:
     """An application to be measured; ``warm_up`` seconds (of a batch command: runs, at least one) are not counted."""
 
     name: str
-    kind: Kind
+    kind: JobKind
     command: tuple[str, ...]
-    measure: Measure = field(default_factory=Completion)
-    shape: Shape = Shape()
-    ready: Ready | None = None
+    measure: Measure = field(default_factory=CompletionTime)
+    shape: MachineShare = MachineShare()
+    ready: Readiness | None = None
     warm_up: float = 1.0
-    limits: Limits = Limits()
+    limits: ProfilingBudget = ProfilingBudget()

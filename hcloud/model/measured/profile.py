@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 
 RESOURCES = ("l1i", "l1d", "llcbw", "llc", "membw", "memcap", "cpu", "tlb", "network", "disk")
 """The ten shared resources an interference vector has an entry for, in this order: caches by capacity and the last
@@ -81,7 +81,7 @@ class Profile:
     """
 
     app: str
-    kind: Kind
+    kind: JobKind
     metric: Metric
     command: tuple[str, ...]
     entries: Mapping[Aspect, Mapping[str, Measured]]
@@ -139,7 +139,7 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CompletedRow:
     """A completed row: every column of the matrix, whose rows resembled it, and the error that rows held out of the
     corpus were predicted with from as many entries (relative for performance, points for scores); None where every
     column is measured and nothing is predicted."""
@@ -156,5 +156,5 @@ class Estimate:
     cheapest next measurements. Never accepted where a measurement is expected."""
 
     app: str
-    rows: Mapping[Aspect, Row]
+    rows: Mapping[Aspect, CompletedRow]
     probes: tuple[Probe, ...]

@@ -14,7 +14,7 @@ NOTHING = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PlanPart:
     """One offer of a plan, or one address of a fleet, in dollars an hour averaged over the horizon.
 
     ``count`` is instances (the mean of those running where nothing is committed), ``peak`` the most of them at once,
@@ -62,7 +62,7 @@ class DemandFigures:
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class PlanInput:
     """What a plan says of what it was made from: a key with its value, both as text."""
 
     key: str
@@ -83,16 +83,16 @@ class PlanFigures:
     hourly: Decimal
     monthly: Decimal
     horizon_hours: int
-    parts: tuple[Part, ...]
-    inputs: tuple[Stated, ...]
-    settings: tuple[Stated, ...] = ()
+    parts: tuple[PlanPart, ...]
+    inputs: tuple[PlanInput, ...]
+    settings: tuple[PlanInput, ...] = ()
     warnings: tuple[str, ...] = ()
     demand: DemandFigures | None = None
     quality: OperatingPoint | None = None
     what_if: tuple[WhatIf, ...] = ()
     price_day: date | None = None
     unpriced: tuple[str, ...] = ()
-    operated: tuple[Part, ...] = ()
+    operated: tuple[PlanPart, ...] = ()
     history_hours: Decimal | None = None
 
     @property

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 
-class Action(StrEnum):
+class DecisionAction(StrEnum):
     """What is to be done; the value is what people and streams see."""
 
     PLACE = "place"
@@ -36,7 +36,7 @@ class Decision:
     compared); ``until`` is when a retained instance goes."""
 
     at: float
-    action: Action
+    action: DecisionAction
     job: str | None
     instance: int | None
     place: str

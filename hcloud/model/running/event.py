@@ -91,10 +91,10 @@ class Interruption:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class ClockTick:
     """Time has passed; what is due up to and including now happens."""
 
     at: float
 
 
-Event = Arrival | Completion | BelowQos | Ready | Sample | Interruption | Clock
+Event = Arrival | Completion | BelowQos | Ready | Sample | Interruption | ClockTick

@@ -17,7 +17,7 @@ Value = bool | int | float | str | tuple[float, ...]
 Kind = Literal["number", "count", "switch", "choice", "numbers"]
 
 
-class Origin(StrEnum):
+class ParameterOrigin(StrEnum):
     """Who says so: the thesis, arithmetic on what it says, another publication, or we where all are silent."""
 
     PUBLISHED = "T"
@@ -80,7 +80,7 @@ class Parameter:
     key: str
     value: Value
     unit: str
-    origin: Origin
+    origin: ParameterOrigin
     source: str
     why: str
 
@@ -91,7 +91,7 @@ class Mechanism:
 
     name: str
     rule: str
-    origin: Origin
+    origin: ParameterOrigin
     source: str
     why: str
     parameters: tuple[Parameter, ...] = ()

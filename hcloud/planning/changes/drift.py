@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, Machine
-from hcloud.model.holdings.state import Record, State
+from hcloud.model.holdings.state import MachineRecord, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ def drift(stored: State, observed: Observed) -> tuple[Drift, ...]:
     return tuple(sorted(found, key=lambda d: (d.id, d.what)))
 
 
-def _of_record(record: Record, machine: Machine | None, state: State) -> Iterator[Drift]:
+def _of_record(record: MachineRecord, machine: Machine | None, state: State) -> Iterator[Drift]:
     def say(what: str) -> Drift:
         return Drift(record.id, record.address, what)
 

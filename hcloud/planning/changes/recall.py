@@ -7,18 +7,18 @@ from dataclasses import replace
 from datetime import datetime
 
 from hcloud.model.holdings.live import PROTECTED_TAG, Machine, MachineState
-from hcloud.model.holdings.state import Conclusion, Deed, Intent, Record, Result, State
+from hcloud.model.holdings.state import Conclusion, Deed, Intent, IntentResult, MachineRecord, State
 from hcloud.planning.changes.standing import is_overdue
 
 Entries = Sequence[Intent | Conclusion]
 
 
-def record_of(machine: Machine, intent: Intent) -> Record:
+def record_of(machine: Machine, intent: Intent) -> MachineRecord:
     """How a machine of an order is remembered."""
     order = intent.order
     if order is None:
         raise ValueError(f"intent {intent.number} orders nothing")
-    return Record(
+    return MachineRecord(
         id=machine.id,
         address=order.address,
         key=order.key,
@@ -32,9 +32,9 @@ def record_of(machine: Machine, intent: Intent) -> Record:
     )
 
 
-def adopted(machine: Machine, state: State, at: datetime) -> Record:
+def adopted(machine: Machine, state: State, at: datetime) -> MachineRecord:
     """How a machine is remembered of which only its tags tell."""
-    return Record(
+    return MachineRecord(
         id=machine.id,
         address=machine.address,
         key=machine.key,
@@ -48,7 +48,7 @@ def adopted(machine: Machine, state: State, at: datetime) -> Record:
     )
 
 
-def with_records(state: State, records: Iterable[Record]) -> State:
+def with_records(state: State, records: Iterable[MachineRecord]) -> State:
     """The state with these records, in place of those of the same ids; sorted by id."""
     found = {r.id: r for r in state.records} | {r.id: r for r in records}
     return replace(state, records=tuple(found[i] for i in sorted(found)))
@@ -61,12 +61,12 @@ def with_endings(state: State, ids: Iterable[str], at: datetime, told: Mapping[s
     return replace(state, records=tuple(records))
 
 
-def _ending(record: Record, at: datetime, told: datetime | None) -> Record:
+def _ending(record: MachineRecord, at: datetime, told: datetime | None) -> MachineRecord:
     found = _ended_as_told(replace(record, ending=True), told)
     return replace(found, ended=found.ended or record.missed_since or at)
 
 
-def _ended_as_told(record: Record, told: datetime | None) -> Record:
+def _ended_as_told(record: MachineRecord, told: datetime | None) -> MachineRecord:
     """A record with the time of its end that a cloud tells; one from before its start is of another machine that had
     its name."""
     earlier = told is not None and record.launched is not None and told < record.launched
@@ -84,10 +84,10 @@ def replayed(state: State, entries: Entries) -> State:
         intent = intents.get(entry.number)
         if isinstance(entry, Intent) or intent is None:
             continue
-        if intent.deed is Deed.LAUNCH and entry.result is Result.DONE:
+        if intent.deed is Deed.LAUNCH and entry.result is IntentResult.DONE:
             known = {r.id for r in found.records}
             found = with_records(found, [record_of(m, intent) for m in entry.machines if m.id not in known])
-        if intent.deed is Deed.TERMINATE and entry.result is Result.DONE:
+        if intent.deed is Deed.TERMINATE and entry.result is IntentResult.DONE:
             found = with_endings(found, entry.ids, entry.at, entry.ended)
     return found
 
@@ -95,7 +95,11 @@ def replayed(state: State, entries: Entries) -> State:
 def unresolved(entries: Entries) -> tuple[Intent, ...]:
     """Intents without a conclusion, or with one that says that nobody knows."""
     known = {e.number: e.result for e in entries if isinstance(e, Conclusion)}
-    return tuple(e for e in entries if isinstance(e, Intent) and known.get(e.number, Result.UNKNOWN) is Result.UNKNOWN)
+    return tuple(
+        e
+        for e in entries
+        if isinstance(e, Intent) and known.get(e.number, IntentResult.UNKNOWN) is IntentResult.UNKNOWN
+    )
 
 
 def up_to_date(state: State, told: Mapping[str, Machine], at: datetime) -> State:
@@ -112,12 +116,12 @@ def up_to_date(state: State, told: Mapping[str, Machine], at: datetime) -> State
     return replace(state, records=records, departed=(*state.departed, *departed))
 
 
-def _departed(record: Record, machine: Machine | None, at: datetime) -> Record:
+def _departed(record: MachineRecord, machine: Machine | None, at: datetime) -> MachineRecord:
     record = _timed(record, machine)
     return record if record.ended is not None else replace(record, ended=record.missed_since or at)
 
 
-def _timed(record: Record, machine: Machine | None) -> Record:
+def _timed(record: MachineRecord, machine: Machine | None) -> MachineRecord:
     """A record with the times that the cloud tells of its machine."""
     if machine is None:
         return record
@@ -126,7 +130,7 @@ def _timed(record: Record, machine: Machine | None) -> Record:
     return _ended_as_told(record, machine.ended)
 
 
-def _kept(record: Record, machine: Machine | None, at: datetime) -> Record | None:
+def _kept(record: MachineRecord, machine: Machine | None, at: datetime) -> MachineRecord | None:
     if machine is None:
         if record.ending or is_overdue(record, at):
             return None

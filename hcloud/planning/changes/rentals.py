@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from hcloud.model.holdings.live import TAG_LINEAGE, TAG_PROJECT, Machine
-from hcloud.model.holdings.state import Record, State
-from hcloud.model.report import Usage
+from hcloud.model.holdings.state import MachineRecord, State
+from hcloud.model.report import MachineRental
 
 
 @dataclass(frozen=True, slots=True)
 class Rental:
     """A row of the log of rentals; ``start_is_told`` is False where ``start`` is only when it was ordered."""
 
-    usage: Usage
+    usage: MachineRental
     start_is_told: bool = True
 
     @property
@@ -52,27 +52,27 @@ def folded(rentals: Iterable[Rental]) -> dict[tuple[str, int], Rental]:
     return found
 
 
-def running(known: Rentals, lineage: str) -> tuple[Usage, ...]:
+def running(known: Rentals, lineage: str) -> tuple[MachineRental, ...]:
     """The rentals of a state that have no end yet."""
     return tuple(u for u in usages(known) if u.end is None and u.tags.get(TAG_LINEAGE) == lineage)
 
 
-def departed(usage: Usage, machine: Machine | None, at: datetime) -> Record:
+def departed(usage: MachineRental, machine: Machine | None, at: datetime) -> MachineRecord:
     """How a rental is ended that no record is about: when the cloud says, else now."""
     start = datetime.fromtimestamp(usage.start, UTC)
     told = machine.ended if machine is not None else None
     place = (usage.resource, usage.address, "", usage.instance_type, usage.zone, usage.option)
-    return Record(*place, 0, start, launched=start, ended=told or at, ended_is_told=told is not None)
+    return MachineRecord(*place, 0, start, launched=start, ended=told or at, ended_is_told=told is not None)
 
 
-def usages(known: Rentals) -> tuple[Usage, ...]:
+def usages(known: Rentals) -> tuple[MachineRental, ...]:
     """All rentals, by id and start."""
     return tuple(known[i].usage for i in sorted(known))
 
 
-def _rental(record: Record, tags: Mapping[str, str]) -> Rental:
+def _rental(record: MachineRecord, tags: Mapping[str, str]) -> Rental:
     start = int((record.launched or record.intended).timestamp())
     end = None if record.ended is None else max(int(record.ended.timestamp()), start)
     told = record.ended is None or record.ended_is_told
     place = (record.id, record.address, record.instance_type, record.zone, record.option)
-    return Rental(Usage(*place, start, end, told, dict(tags)), record.launched is not None)
+    return Rental(MachineRental(*place, start, end, told, dict(tags)), record.launched is not None)

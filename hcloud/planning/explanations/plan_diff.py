@@ -19,7 +19,7 @@ from hcloud.model.plans.difference import (
     TextShift,
     shift,
 )
-from hcloud.model.plans.figures import NOTHING, DemandFigures, Part, PlanFigures, Stated
+from hcloud.model.plans.figures import NOTHING, DemandFigures, PlanFigures, PlanInput, PlanPart
 from hcloud.model.plans.operation import Band, OperatingPoint
 from hcloud.planning.explanations.plan_effects import (
     Ground,
@@ -145,7 +145,7 @@ def _moved(pairs: Mapping[Key, Pair], ground: Ground) -> Iterator[PriceShift]:
         yield PriceShift(address, price, _day(before), _day(after))
 
 
-def _day(part: Part) -> str:
+def _day(part: PlanPart) -> str:
     return "" if part.price_day is None else part.price_day.isoformat()
 
 
@@ -168,7 +168,7 @@ def _quality_shift(name: str, unit: str, before: Band | None, after: Band | None
         yield QualityShift(name, unit, means[0], means[1], moved, halves[0], halves[1])
 
 
-def _texts(before: Sequence[Stated], after: Sequence[Stated]) -> Iterator[TextShift]:
+def _texts(before: Sequence[PlanInput], after: Sequence[PlanInput]) -> Iterator[TextShift]:
     """Keys that say something else; what a key says of several things is taken together, the same once."""
     sides = [_joined(side) for side in (before, after)]
     for key in dict.fromkeys((*sides[0], *sides[1])):
@@ -177,7 +177,7 @@ def _texts(before: Sequence[Stated], after: Sequence[Stated]) -> Iterator[TextSh
             yield TextShift(key, texts[0], texts[1])
 
 
-def _joined(stated: Sequence[Stated]) -> Mapping[str, str]:
+def _joined(stated: Sequence[PlanInput]) -> Mapping[str, str]:
     found: dict[str, dict[str, None]] = {}
     for item in stated:
         found.setdefault(item.key, {})[item.value] = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from hcloud.model.plans.difference import Effects
-from hcloud.model.plans.figures import NOTHING, Part, PlanFigures
+from hcloud.model.plans.figures import NOTHING, PlanFigures, PlanPart
 from hcloud.units import RATE, rate
 
 Key = tuple[str, int]
@@ -17,11 +17,11 @@ Key = tuple[str, int]
 class Pair:
     """An offer in both plans; None where one of them does not have it."""
 
-    before: Part | None
-    after: Part | None
+    before: PlanPart | None
+    after: PlanPart | None
 
     @property
-    def part(self) -> Part:
+    def part(self) -> PlanPart:
         """The part of the later plan, else of the earlier one."""
         found = self.after or self.before
         assert found is not None

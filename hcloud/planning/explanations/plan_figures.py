@@ -11,7 +11,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.change import ChangeSet, Slot
 from hcloud.model.holdings.live import TAG_ADDRESS, TAG_EXPIRES, TAG_KEY, TAG_LINEAGE, TAG_PLAN, TAG_PROJECT
 from hcloud.model.plans.difference import PRICES_DIGEST, SETTINGS_DIGEST
-from hcloud.model.plans.figures import NOTHING, DemandFigures, Part, PlanFigures, Stated
+from hcloud.model.plans.figures import NOTHING, DemandFigures, PlanFigures, PlanInput, PlanPart
 from hcloud.model.plans.plan import OWNED, Digests, MixLine, Plan
 from hcloud.planning.changes.digest import change_digest
 from hcloud.units import HOURS_PER_MONTH, RATE, cents, rate
@@ -56,7 +56,7 @@ def _of_plan(plan: Plan) -> PlanFigures:
         horizon_hours=plan.horizon_hours,
         parts=tuple(replace(p, tags=_tags_by_type(plan.changes, p), others=_others(plan, p)) for p in parts),
         inputs=tuple(_inputs(plan)),
-        settings=tuple(Stated(a.key, a.value) for a in plan.assumptions),
+        settings=tuple(PlanInput(a.key, a.value) for a in plan.assumptions),
         warnings=plan.warnings,
         demand=DemandFigures(Decimal(repr(known.mean_cores)), Decimal(repr(known.peak_cores))),
         quality=None if plan.operation is None else plan.operation.chosen,
@@ -68,19 +68,19 @@ def _of_plan(plan: Plan) -> PlanFigures:
     )
 
 
-def _operated(plan: Plan) -> Iterator[Part]:
+def _operated(plan: Plan) -> Iterator[PlanPart]:
     """What a simulated strategy would rent on demand where the arithmetic needs nothing beside the reserve."""
     names = () if plan.operation is None else plan.operation.on_demand_types
     if names and not any(line.option is PurchaseOption.ON_DEMAND for line in plan.mix):
         for line in plan.mix[:1]:
             cloud, address = line.provider.value, f"{line.provider.value}/{line.region}/{names[0]}/on-demand"
             option = PurchaseOption.ON_DEMAND
-            yield Part(address, cloud, line.region, names[0], option, NOTHING, 0, NOTHING, others=names[1:])
+            yield PlanPart(address, cloud, line.region, names[0], option, NOTHING, 0, NOTHING, others=names[1:])
 
 
-def _part(line: MixLine) -> Part:
+def _part(line: MixLine) -> PlanPart:
     bought = line.option.is_commitment and not line.address.startswith(OWNED)
-    return Part(
+    return PlanPart(
         address=line.address,
         provider=line.provider.value,
         region=line.region,
@@ -100,23 +100,23 @@ def _part(line: MixLine) -> Part:
     )
 
 
-def _others(plan: Plan, part: Part) -> tuple[str, ...]:
+def _others(plan: Plan, part: PlanPart) -> tuple[str, ...]:
     """The types that a simulated strategy would rent on demand in place of the one in the arithmetic."""
     if plan.operation is None or part.option is not PurchaseOption.ON_DEMAND:
         return ()
     return plan.operation.on_demand_types
 
 
-def _summed(parts: Iterable[Part]) -> Iterator[Part]:
+def _summed(parts: Iterable[PlanPart]) -> Iterator[PlanPart]:
     """One part for each offer and time it is bought at, in the order of their addresses."""
-    found: dict[tuple[str, int], Part] = {}
+    found: dict[tuple[str, int], PlanPart] = {}
     for part in parts:
         key = (part.address, part.starts_hour)
         found[key] = _together(found[key], part) if key in found else part
     yield from (found[key] for key in sorted(found))
 
 
-def _together(one: Part, other: Part) -> Part:
+def _together(one: PlanPart, other: PlanPart) -> PlanPart:
     vcpus = None if one.vcpus is None or other.vcpus is None else one.vcpus + other.vcpus
     return replace(
         one,
@@ -129,18 +129,18 @@ def _together(one: Part, other: Part) -> Part:
     )
 
 
-def _inputs(plan: Plan) -> Iterator[Stated]:
+def _inputs(plan: Plan) -> Iterator[PlanInput]:
     """What a plan was made from as a whole. What the offers cost is told by their prices, line by line."""
-    yield Stated("made from", "a trace")
-    yield Stated("workload", plan.workload.name)
+    yield PlanInput("made from", "a trace")
+    yield PlanInput("workload", plan.workload.name)
     yield from _digests(plan.digests)
-    yield Stated("seed", str(plan.seed))
+    yield PlanInput("seed", str(plan.seed))
 
 
-def _digests(digests: Digests) -> Iterator[Stated]:
-    yield Stated("workload digest", digests.workload[:DIGEST_SHOWN])
-    yield Stated(SETTINGS_DIGEST, digests.policy[:DIGEST_SHOWN])
-    yield Stated(PRICES_DIGEST, digests.prices[:DIGEST_SHOWN])
+def _digests(digests: Digests) -> Iterator[PlanInput]:
+    yield PlanInput("workload digest", digests.workload[:DIGEST_SHOWN])
+    yield PlanInput(SETTINGS_DIGEST, digests.policy[:DIGEST_SHOWN])
+    yield PlanInput(PRICES_DIGEST, digests.prices[:DIGEST_SHOWN])
 
 
 def _of_changes(changes: ChangeSet) -> PlanFigures:
@@ -156,15 +156,15 @@ def _of_changes(changes: ChangeSet) -> PlanFigures:
         monthly=cents(hourly * HOURS_PER_MONTH),
         horizon_hours=0,
         parts=parts,
-        inputs=(Stated("made from", "a fleet"), Stated("cloud", scope.cloud), Stated("region", scope.region)),
+        inputs=(PlanInput("made from", "a fleet"), PlanInput("cloud", scope.cloud), PlanInput("region", scope.region)),
         warnings=changes.notes,
         unpriced=changes.unpriced,
     )
 
 
-def _slot_part(slot: Slot, changes: ChangeSet) -> Part:
+def _slot_part(slot: Slot, changes: ChangeSet) -> PlanPart:
     scope = changes.base.scope
-    return Part(
+    return PlanPart(
         address=f"{slot.address} ({slot.instance_type}, {slot.option})",
         provider=scope.cloud,
         region=scope.region,
@@ -183,7 +183,7 @@ def _tags(slot: Slot) -> tuple[str, ...]:
     return (*_MACHINE_TAGS, TAG_EXPIRES) if slot.expires else _MACHINE_TAGS
 
 
-def _tags_by_type(changes: ChangeSet | None, part: Part) -> tuple[str, ...] | None:
+def _tags_by_type(changes: ChangeSet | None, part: PlanPart) -> tuple[str, ...] | None:
     """The tags that every machine of a part's type would bear; None where the plan launches none of them."""
     if changes is None or changes.base.scope.region != part.region:
         return None

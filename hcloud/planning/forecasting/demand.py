@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import InputError, UsageError
-from hcloud.model.workload import Demand, Jobs, Kind, Workload
+from hcloud.model.workload import Demand, JobKind, Jobs, Workload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,7 +72,7 @@ def demand_of(workload: Workload, step_seconds: int) -> Demand:
     end = begin + workload.duration[order]
     cores, memory = workload.cores[order], workload.memory[order]
     grid = Grid.over(float(begin[0]), float(end.max()), step_seconds) if len(begin) else Grid(0.0, step_seconds, 0)
-    batch = cores * (workload.kind[order] == Kind.BATCH)
+    batch = cores * (workload.kind[order] == JobKind.BATCH)
     return Demand(
         start=grid.start,
         step_seconds=step_seconds,

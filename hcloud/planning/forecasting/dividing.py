@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 from hcloud.planning.settings import Divisible
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def can_split(jobs: Jobs, divisible: Divisible = Divisible.SERVICES) -> NDArray[
         return np.ones(len(jobs), np.bool_)
     if divisible is Divisible.NONE:
         return np.zeros(len(jobs), np.bool_)
-    services = jobs.kind == Kind.SERVICE
+    services = jobs.kind == JobKind.SERVICE
     return services if jobs.divisible is None else np.where(jobs.divisible < 0, services, jobs.divisible > 0)
 
 

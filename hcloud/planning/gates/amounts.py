@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 
-from hcloud.model.plans.figures import NOTHING, Part, PlanFigures
+from hcloud.model.plans.figures import NOTHING, PlanFigures, PlanPart
 from hcloud.model.plans.gate import Check, Finding, Rule, Status
 from hcloud.units import cents, counted, format_money, plain, rate
 
@@ -22,7 +22,7 @@ class _Measured:
     figure: Decimal
     unit: str
     write: Callable[[Decimal], str]
-    parts: Sequence[Part]
+    parts: Sequence[PlanPart]
     advice: str
     remark: str = ""
 
@@ -213,11 +213,11 @@ def _amount(rule: Rule) -> str:
     return f"at most {_WRITTEN.get(rule.check, _cents)(bound)}"
 
 
-def _dearest(parts: Sequence[Part]) -> list[Part]:
+def _dearest(parts: Sequence[PlanPart]) -> list[PlanPart]:
     return sorted(parts, key=lambda p: (-p.hourly, p.address))
 
 
-def _grown(plan: PlanFigures, base: PlanFigures | None) -> list[Part]:
+def _grown(plan: PlanFigures, base: PlanFigures | None) -> list[PlanPart]:
     """The parts that cost more than before, the largest increase first."""
     before = {} if base is None else {(p.address, p.starts_hour): p.hourly for p in base.parts}
     more = {p: p.hourly - before.get((p.address, p.starts_hour), NOTHING) for p in plan.parts}

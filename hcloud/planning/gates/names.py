@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 
-from hcloud.model.plans.figures import Part, PlanFigures
+from hcloud.model.plans.figures import PlanFigures, PlanPart
 from hcloud.model.plans.gate import Check, Finding, Rule, Status
 
 
@@ -50,7 +50,7 @@ def tags(rule: Rule, plan: PlanFigures) -> Finding:
     return Finding(rule, Status.FAILED, f"without {', '.join(missing)}", allowed, where=bare, advice=advice)
 
 
-def _within(rule: Rule, plan: PlanFigures, names: Callable[[Part], Sequence[str]], advice: str) -> Finding:
+def _within(rule: Rule, plan: PlanFigures, names: Callable[[PlanPart], Sequence[str]], advice: str) -> Finding:
     """Whether every name of what the plan decides is allowed; what is owned already is as it is."""
     bad = [(name, p.address) for p in _open(plan) for name in names(p) if not _matches(name, rule.allowed)]
     return _finding(rule, bad, [name for p in _open(plan) for name in names(p)], advice)
@@ -66,12 +66,12 @@ def _finding(rule: Rule, bad: Sequence[tuple[str, str]], all_names: Sequence[str
     return Finding(rule, Status.FAILED, actual, allowed, where=where, advice=advice)
 
 
-def _open(plan: PlanFigures) -> list[Part]:
+def _open(plan: PlanFigures) -> list[PlanPart]:
     """What the plan decides about, what its strategy would rent included."""
     return [p for p in (*plan.parts, *plan.operated) if not p.is_owned]
 
 
-def _types(part: Part) -> tuple[str, ...]:
+def _types(part: PlanPart) -> tuple[str, ...]:
     return (part.instance_type, *part.others)
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from hcloud.errors import DeniedByGuardError, EvidenceError, InputError, StaleError
 from hcloud.model.holdings.live import Commitment, CommitmentQuote
-from hcloud.model.holdings.purchase import TERM_YEARS, Need, PurchaseItem, PurchasePlan, committed, snapshot
+from hcloud.model.holdings.purchase import TERM_YEARS, CommitmentNeed, PurchaseItem, PurchasePlan, committed, snapshot
 from hcloud.units import cents, format_money, plain
 
 MOST_INSTANCES = 10_000  # ours: one purchase of more is a slip of the pen
@@ -63,7 +63,7 @@ def check_price(quote: CommitmentQuote, where: str) -> None:
         raise EvidenceError(f"{where}: {quote.upfront} at once and {quote.hourly} an hour is no price")
 
 
-def check_against_plan(need: Need, quote: CommitmentQuote) -> None:
+def check_against_plan(need: CommitmentNeed, quote: CommitmentQuote) -> None:
     """Refuse, with EvidenceError, a quote that does not fit the price the plan was made with: far from it (cents in
     place of dollars), or so dear that renting by the hour is cheaper."""
     where = need.wanted.address

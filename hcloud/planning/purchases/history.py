@@ -11,9 +11,9 @@ from hcloud.model.holdings.purchase import (
     HAS_IT,
     CancelIntent,
     Entry,
-    Outcome,
     PurchaseConclusion,
     PurchaseIntent,
+    PurchaseOutcome,
 )
 from hcloud.units import HOURS_PER_YEAR
 
@@ -28,14 +28,14 @@ class Recorded:
     cancelled: bool = False
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> PurchaseOutcome:
         """What came of it; a purchase of which nothing was noted is unknown."""
-        return self.conclusion.outcome if self.conclusion else Outcome.UNKNOWN
+        return self.conclusion.outcome if self.conclusion else PurchaseOutcome.UNKNOWN
 
     @property
     def is_open(self) -> bool:
         """Whether it is not known if it was bought."""
-        return self.outcome is Outcome.UNKNOWN
+        return self.outcome is PurchaseOutcome.UNKNOWN
 
     @property
     def is_bought(self) -> bool:
@@ -65,7 +65,7 @@ class Cancelled:
     """A cancellation of the ledger with what came of it."""
 
     intent: CancelIntent
-    outcome: Outcome
+    outcome: PurchaseOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,11 +108,11 @@ def history(entries: Iterable[Entry]) -> History:
         else:
             intents[entry.number] = entry
     cancels = tuple(
-        Cancelled(i, conclusions[n].outcome if n in conclusions else Outcome.UNKNOWN)
+        Cancelled(i, conclusions[n].outcome if n in conclusions else PurchaseOutcome.UNKNOWN)
         for n, i in intents.items()
         if isinstance(i, CancelIntent)
     )
-    gone = {c.intent.commitment for c in cancels if c.outcome is Outcome.CANCELLED}
+    gone = {c.intent.commitment for c in cancels if c.outcome is PurchaseOutcome.CANCELLED}
     purchases = tuple(
         Recorded(i, conclusions.get(n), _id(conclusions.get(n)) in gone)
         for n, i in intents.items()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 from hcloud.model.holdings.live import Commitment
-from hcloud.model.holdings.purchase import ExitTerms, Outcome, Refund
+from hcloud.model.holdings.purchase import ExitTerms, PurchaseOutcome, Refund
 from hcloud.planning.purchases.history import History
 from hcloud.planning.purchases.purchase import held_quantity
 from hcloud.units import HOURS_PER_YEAR, format_money
@@ -75,7 +75,7 @@ def _recently_cancelled(past: History, at: datetime) -> Sequence[str]:
     return [
         c.intent.commitment
         for c in past.cancellations
-        if c.outcome in (Outcome.CANCELLED, Outcome.UNKNOWN) and at - c.intent.at <= A_YEAR
+        if c.outcome in (PurchaseOutcome.CANCELLED, PurchaseOutcome.UNKNOWN) and at - c.intent.at <= A_YEAR
     ]
 
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote, Scope
-from hcloud.model.holdings.purchase import Need, PurchaseItem, PurchasePlan, Wanted, snapshot
+from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseItem, PurchasePlan, WantedCommitment, snapshot
 from hcloud.model.plans.plan import OWNED, MixLine, Plan
 from hcloud.planning.purchases.gates import checked_count, checked_dollars
 from hcloud.units import HOURS_PER_YEAR, plain, rate
@@ -23,7 +23,7 @@ _STANDING = ("pending", "queued", "active", "unknown")
 Pool = tuple[str, str]
 
 
-def wanted_of(plan: Plan) -> tuple[Wanted, ...]:
+def wanted_of(plan: Plan) -> tuple[WantedCommitment, ...]:
     """The commitments that a plan asks for, in its order, with those that begin later bearing their day.
 
     Raises InputError for a quantity that cannot be bought.
@@ -31,10 +31,10 @@ def wanted_of(plan: Plan) -> tuple[Wanted, ...]:
     return tuple(_wanted(line, plan.generated_at) for line in plan.purchases)
 
 
-def _wanted(line: MixLine, begins: datetime) -> Wanted:
+def _wanted(line: MixLine, begins: datetime) -> WantedCommitment:
     spends = line.option.is_spend_based
     dollars = line.total / (line.term_years * HOURS_PER_YEAR) if spends and line.term_years else None
-    return Wanted(
+    return WantedCommitment(
         address=line.address,
         cloud=str(line.provider),
         region=line.region,
@@ -74,7 +74,7 @@ def pool_of(option: PurchaseOption, instance_type: str) -> Pool:
     return (str(option), family)
 
 
-def still_to_buy(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[Need, ...]:
+def still_to_buy(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[CommitmentNeed, ...]:
     """Every wanted commitment with what of it is held already.
 
     What the plan counted as owned was used up by the plan itself; all else that stands in the cloud is used up here,
@@ -90,13 +90,13 @@ def still_to_buy(plan: Plan, held: Iterable[Commitment], at: datetime) -> tuple[
     return tuple(_use_up(wanted_of(plan), pools))
 
 
-def _use_up(wanted: Sequence[Wanted], pools: dict[Pool, Decimal]) -> Iterator[Need]:
+def _use_up(wanted: Sequence[WantedCommitment], pools: dict[Pool, Decimal]) -> Iterator[CommitmentNeed]:
     # What begins later renews or adds to what begins now: only the latter is covered by what is held now
     for one in wanted:
         pool = pool_of(one.option, one.instance_type)
         used = min(pools.get(pool, Decimal(0)), one.quantity) if one.starts is None else Decimal(0)
         pools[pool] = pools.get(pool, Decimal(0)) - used
-        yield Need(one, used)
+        yield CommitmentNeed(one, used)
 
 
 def owned_in(plan: Plan) -> Iterator[tuple[Pool, Decimal]]:
@@ -132,7 +132,7 @@ class Basis:
     tool_version: str = ""
 
 
-def key_of(basis: Basis, wanted: Wanted) -> str:
+def key_of(basis: Basis, wanted: WantedCommitment) -> str:
     """The key of a purchase: the same plan, the same place in it and the same past give the same key, whatever the time
     and the number that is wanted, so that a second purchase for the same need is a contradiction and not an order."""
     starts = wanted.starts.isoformat() if wanted.starts else ""
@@ -140,12 +140,12 @@ def key_of(basis: Basis, wanted: Wanted) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:KEY_DIGITS]
 
 
-def orders(needs: Iterable[Need], basis: Basis) -> tuple[tuple[Need, CommitmentOrder], ...]:
+def orders(needs: Iterable[CommitmentNeed], basis: Basis) -> tuple[tuple[CommitmentNeed, CommitmentOrder], ...]:
     """An order for each need that is not met, with the need."""
     return tuple((need, _order(need, key_of(basis, need.wanted))) for need in needs if need.missing > 0)
 
 
-def _order(need: Need, key: str) -> CommitmentOrder:
+def _order(need: CommitmentNeed, key: str) -> CommitmentOrder:
     wanted = need.wanted
     spends = wanted.dollars_per_hour is not None
     return CommitmentOrder(
@@ -161,7 +161,7 @@ def _order(need: Need, key: str) -> CommitmentOrder:
 
 
 def purchase_plan(
-    quoted: Iterable[tuple[Need, CommitmentQuote]], held: tuple[Commitment, ...], basis: Basis
+    quoted: Iterable[tuple[CommitmentNeed, CommitmentQuote]], held: tuple[Commitment, ...], basis: Basis
 ) -> PurchasePlan:
     """The purchases at their quotes, without its digest (that is over the file's text)."""
     items = tuple(PurchaseItem(need.wanted.address, quote) for need, quote in quoted)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from hcloud.model.holdings.purchase import Need, PurchaseItem
+from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseItem
 from hcloud.model.plans.plan import Plan
 from hcloud.units import cents, format_money
 
@@ -32,7 +32,9 @@ class Reconciled:
         return self.planned - self.held - self.later - self.elsewhere + self.quoted
 
 
-def reconciled(plan: Plan, chosen: Sequence[Need], later: Sequence[Need], items: Iterable[PurchaseItem]) -> Reconciled:
+def reconciled(
+    plan: Plan, chosen: Sequence[CommitmentNeed], later: Sequence[CommitmentNeed], items: Iterable[PurchaseItem]
+) -> Reconciled:
     """The way from a plan to the purchases made for its ``chosen`` needs; ``later`` are needs of the same place that
     are not bought yet. All other commitments of the plan are in other places."""
     planned = sum((line.total for line in plan.purchases), NOTHING)
@@ -48,7 +50,7 @@ def reconciled(plan: Plan, chosen: Sequence[Need], later: Sequence[Need], items:
     )
 
 
-def _total(needs: Iterable[Need]) -> Decimal:
+def _total(needs: Iterable[CommitmentNeed]) -> Decimal:
     return sum((need.wanted.total for need in needs), NOTHING)
 
 

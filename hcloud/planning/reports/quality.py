@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hcloud.model.running.decision import Action, Decision
+from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Arrival, BelowQos, Completion, Event, Interruption, Ready
 
 KEPT = 0.95
@@ -170,22 +170,22 @@ class Follower:
         if decision.job is None or decision.job not in self._now:
             return
         journey, instance = self._now[decision.job], decision.instance
-        if decision.action is Action.QUEUE:
+        if decision.action is DecisionAction.QUEUE:
             journey.queued = True
-        elif decision.action is Action.REFUSE:
+        elif decision.action is DecisionAction.REFUSE:
             journey.refused = True
             del self._now[decision.job]
-        elif decision.action is Action.ENLARGE:
+        elif decision.action is DecisionAction.ENLARGE:
             journey.enlarged += 1
-        elif decision.action is Action.MOVE:
+        elif decision.action is DecisionAction.MOVE:
             journey.moves += 1
             self._leave(journey, decision.at)
-        elif instance is not None and decision.action in (Action.PLACE, Action.LAUNCH):
+        elif instance is not None and decision.action in (DecisionAction.PLACE, DecisionAction.LAUNCH):
             self._enter(journey, instance, decision)
 
     def _enter(self, journey: Journey, instance: int, decision: Decision) -> None:
         self._leave(journey, decision.at)
-        if decision.action is Action.LAUNCH:
+        if decision.action is DecisionAction.LAUNCH:
             self._starting.add(instance)
         self._on.setdefault(instance, set()).add(journey.job)
         self._where[journey.job] = instance

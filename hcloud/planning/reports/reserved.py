@@ -9,7 +9,7 @@ from hcloud.catalog.bills.tariff import Tariff
 from hcloud.catalog.quote import amortised_cost
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
-from hcloud.model.report import Period, Usage
+from hcloud.model.report import MachineRental, Period
 from hcloud.planning.reports.report import Counterfactual
 from hcloud.units import SECONDS_PER_HOUR
 
@@ -21,7 +21,7 @@ INSTANCES = (
 NAME = "all reserved"
 
 
-def all_reserved(rented: Sequence[Usage], tariff: Tariff, period: Period) -> Counterfactual | None:
+def all_reserved(rented: Sequence[MachineRental], tariff: Tariff, period: Period) -> Counterfactual | None:
     """The amortised cost for the period; None where the price book sells no one-year commitment of a type."""
     peaks = peak_counts(rented, period)
     hours = Decimal(period.end - period.start) / SECONDS_PER_HOUR
@@ -45,7 +45,7 @@ def cheapest(name: str, tariff: Tariff) -> Offer | None:
     return min(fitting, key=lambda o: (o.term_cost, str(o.key)), default=None)
 
 
-def peak_counts(rented: Sequence[Usage], period: Period) -> dict[str, int]:
+def peak_counts(rented: Sequence[MachineRental], period: Period) -> dict[str, int]:
     """The most machines of each type that ran at once within a period."""
     found: dict[str, int] = {}
     for name in sorted({u.instance_type for u in rented}):
@@ -58,7 +58,7 @@ def peak_counts(rented: Sequence[Usage], period: Period) -> dict[str, int]:
     return found
 
 
-def _changes(rented: Sequence[Usage], period: Period) -> Iterator[tuple[int, int]]:
+def _changes(rented: Sequence[MachineRental], period: Period) -> Iterator[tuple[int, int]]:
     for usage in rented:
         if usage.seconds_within(period.start, period.end):
             yield max(usage.start, period.start), 1

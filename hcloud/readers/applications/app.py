@@ -14,17 +14,17 @@ from hcloud.model.measured.app import (
     TAIL,
     THROUGHPUT,
     App,
-    Completion,
+    CompletionTime,
     HttpLoad,
-    Limits,
     LoadCommand,
+    MachineShare,
     Measure,
     Printed,
-    Ready,
-    Shape,
+    ProfilingBudget,
+    Readiness,
 )
 from hcloud.model.measured.profile import Metric
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 from hcloud.readers.stated import Stated, read_document
 from hcloud.units import parse_duration
 
@@ -58,7 +58,7 @@ def load_app(path: Path | None, flags: Mapping[str, object]) -> App:
     if isinstance(content, dict):
         content = _named({**content, **flags})
     head = stated.head(content, TOP, tuple(k for k in TOP if k not in _NEEDED))
-    plain = App(name="", kind=Kind.BATCH, command=())
+    plain = App(name="", kind=JobKind.BATCH, command=())
     app = App(
         name=stated.text(head, "name"),
         kind=_kind(stated, head),
@@ -85,22 +85,22 @@ def _named(content: dict[str, object]) -> dict[str, object]:
 def check_app(stated: Stated, app: App) -> None:
     """Notes what cannot be measured of an application as it is described."""
     serves = isinstance(app.measure, HttpLoad | LoadCommand)
-    if app.kind is Kind.SERVICE and not serves:
+    if app.kind is JobKind.SERVICE and not serves:
         stated.note("metric", "missing", "a service needs load: url, or load and pattern")
-    if app.kind is Kind.BATCH and serves:
+    if app.kind is JobKind.BATCH and serves:
         stated.note("kind", "batch", "load is put on a service; say kind: service")
-    if app.kind is Kind.SERVICE and app.ready is None and not isinstance(app.measure, HttpLoad):
+    if app.kind is JobKind.SERVICE and app.ready is None and not isinstance(app.measure, HttpLoad):
         stated.note("ready", "missing", "a service says when it serves: port, url or line")
     if app.limits.dollars is not None and app.limits.dollars_per_hour is None:
         stated.note("budget", "dollars without a price", "dollars_per_hour of this machine has to be stated, too")
 
 
-def _kind(stated: Stated, head: Mapping[str, object]) -> Kind:
-    known = {k.name.lower(): k for k in Kind}
+def _kind(stated: Stated, head: Mapping[str, object]) -> JobKind:
+    known = {k.name.lower(): k for k in JobKind}
     given = str(head.get("kind", "batch"))
     if given not in known:
         stated.note("kind", repr(given)[:60], " or ".join(known))
-    return known.get(given, Kind.BATCH)
+    return known.get(given, JobKind.BATCH)
 
 
 def _command(stated: Stated, content: object, where: str) -> tuple[str, ...]:
@@ -114,12 +114,12 @@ def _command(stated: Stated, content: object, where: str) -> tuple[str, ...]:
 
 def _measure(stated: Stated, content: object) -> Measure:
     if content is None or content == "completion time":
-        return Completion(COMPLETION)
+        return CompletionTime(COMPLETION)
     given = stated.mapping(content, "metric", _METRIC, _METRIC)
     kinds = [k for k in ("printed", "load", "url") if k in given]
     if len(kinds) != 1:
         stated.note("metric", ", ".join(kinds) or "none", "one of printed, load (with pattern) or url")
-        return Completion(COMPLETION)
+        return CompletionTime(COMPLETION)
     if kinds == ["printed"]:
         _only(stated, given, ("printed", "name", "unit", "better"))
         return Printed(_pattern(stated, given, "printed"), _metric(stated, given))
@@ -168,22 +168,22 @@ def _metric(stated: Stated, given: Mapping[str, object]) -> Metric:
     return Metric(name, unit, _DIRECTIONS.get(better, True))
 
 
-def _shape(stated: Stated, content: object) -> Shape:
+def _shape(stated: Stated, content: object) -> MachineShare:
     given = stated.mapping(content, "shape", ("vcpus", "memory_gib"), ("vcpus", "memory_gib"))
     vcpus = _number(stated, given, "shape.vcpus", (1.0, _FEWEST_VCPUS, _MOST_VCPUS))
     memory = _number(stated, given, "shape.memory_gib", (1.0, 0.01, _MOST_GIB)) if "memory_gib" in given else None
-    return Shape(vcpus, memory)
+    return MachineShare(vcpus, memory)
 
 
-def _ready(stated: Stated, content: object) -> Ready:
+def _ready(stated: Stated, content: object) -> Readiness:
     given = stated.mapping(content, "ready", ("port", "url", "line"), ("port", "url", "line"))
     if len(given) != 1:
         stated.note("ready", ", ".join(given) or "none", "one of port, url or line")
     if "port" in given:
-        return Ready(port=int(_number(stated, given, "ready.port", (1.0, 1.0, 65535.0))))
+        return Readiness(port=int(_number(stated, given, "ready.port", (1.0, 1.0, 65535.0))))
     if "url" in given:
-        return Ready(url=_url(stated, given["url"], "ready.url"))
-    return Ready(line=stated.text({"line": given.get("line")}, "line", "ready"))
+        return Readiness(url=_url(stated, given["url"], "ready.url"))
+    return Readiness(line=stated.text({"line": given.get("line")}, "line", "ready"))
 
 
 def _url(stated: Stated, content: object, where: str) -> str:
@@ -197,12 +197,12 @@ def _url(stated: Stated, content: object, where: str) -> str:
     return "http://127.0.0.1/"
 
 
-def _limits(stated: Stated, head: Mapping[str, object]) -> Limits:
+def _limits(stated: Stated, head: Mapping[str, object]) -> ProfilingBudget:
     keys = ("dollars", "dollars_per_hour")
     given = stated.mapping(head.get("budget", {}), "budget", keys, keys)
     dollars, price = (_number(stated, given, f"budget.{k}", (1.0, 1e-6, 1e9)) if k in given else None for k in keys)
-    plain = Limits()
-    return Limits(
+    plain = ProfilingBudget()
+    return ProfilingBudget(
         _seconds(stated, head, "time_cap", plain.seconds),
         _seconds(stated, head, "run_cap", plain.run_seconds),
         dollars,

@@ -11,7 +11,7 @@ from pathlib import Path
 from hcloud.errors import InputError, Problem, UsageError, did_you_mean
 from hcloud.model.files import kind_of
 from hcloud.model.measured.profile import RESOURCES, Aspect, Failed, Measured, Metric, Profile, size_of
-from hcloud.model.workload import Kind
+from hcloud.model.workload import JobKind
 from hcloud.readers.stated import Stated, read_document
 
 SUFFIXES = (".yaml", ".yml")
@@ -71,11 +71,11 @@ def load_corpus(folder: Path, *, strict: bool = True) -> tuple[Profile, ...]:
     return tuple(profiles)
 
 
-def _kind(stated: Stated, content: object) -> Kind:
-    known = {k.name.lower(): k for k in Kind}
+def _kind(stated: Stated, content: object) -> JobKind:
+    known = {k.name.lower(): k for k in JobKind}
     if content is not None and str(content) not in known:
         stated.note("kind", repr(content)[:60], " or ".join(known))
-    return known.get(str(content), Kind.BATCH)
+    return known.get(str(content), JobKind.BATCH)
 
 
 def _metric(stated: Stated, content: object) -> Metric:

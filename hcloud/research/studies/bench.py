@@ -11,7 +11,7 @@ import numpy as np
 from hcloud.control.state import OWN
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.strategy import Strategy
-from hcloud.model.workload import Jobs, Kind
+from hcloud.model.workload import JobKind, Jobs
 from hcloud.policy.records import Ints
 from hcloud.policy.sizing import reserved_servers
 from hcloud.research.studies.report import Interval
@@ -127,7 +127,7 @@ class Bench:
         if case.sensitive is None:
             return jobs
         chosen = stream(seed, "kinds of jobs").random(len(jobs)) < case.sensitive
-        return replace(jobs, kind=np.where(chosen, Kind.SERVICE, Kind.BATCH).astype(jobs.kind.dtype))
+        return replace(jobs, kind=np.where(chosen, JobKind.SERVICE, JobKind.BATCH).astype(jobs.kind.dtype))
 
 
 def recipe(case: Case) -> Recipe:

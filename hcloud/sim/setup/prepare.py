@@ -59,7 +59,7 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     rows, copies = np.repeat(ordered, copies), np.repeat(copies, copies)
     need = np.maximum(np.rint(jobs.cores[rows] * 1000 / copies), 1).astype(np.int64)
     memory = np.ceil(jobs.memory[rows] * 1024 / copies - 1e-9).astype(np.int64)
-    service = (jobs.kind[rows] == workload.Kind.SERVICE).astype(np.int64)
+    service = (jobs.kind[rows] == workload.JobKind.SERVICE).astype(np.int64)
     submit, work = jobs.submit[rows] - (jobs.submit[rows].min() if len(rows) else 0.0), jobs.duration[rows]
     information = plan.mechanism("information")
     decide = submit + _delays(jobs, rows, information)

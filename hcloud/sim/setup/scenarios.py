@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import UsageError, did_you_mean
-from hcloud.model.workload import Jobs, Kind, Modelled, Provenance
+from hcloud.model.workload import JobKind, Jobs, Modelled, Provenance
 from hcloud.planning.forecasting.demand import demand_of
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ _AHEAD = 60.0
 _LOOKS = 6
 """Running jobs looked at when one is to end: more of them make lives more alike."""
 _USUAL_SHARES = {
-    Kind.BATCH: (0.996, 0.0, 0.0025, 0.001, 0.0005),
-    Kind.SERVICE: (0.72, 0.24, 0.02, 0.01, 0.01),
+    JobKind.BATCH: (0.996, 0.0, 0.0025, 0.001, 0.0005),
+    JobKind.SERVICE: (0.72, 0.24, 0.02, 0.01, 0.01),
 }
 """How often a job of each size arrives where the curve asks for nothing else: a thin tail of 4, 8 and 16 vCPUs."""
 _USUAL_MEAN = {kind: sum(map(operator.mul, _SIZES, shares)) for kind, shares in _USUAL_SHARES.items()}
@@ -154,46 +154,46 @@ class _Generator:
 
     def run(self, times: list[float]) -> list[list[float]]:
         """Rows of submit, end, cores, kind."""
-        for kind in (Kind.BATCH, Kind.SERVICE):
+        for kind in (JobKind.BATCH, JobKind.SERVICE):
             while self.used[kind] < self._target(kind, 0.0):
                 self._start(0.0, kind, self._usual_size(kind))
         part = self.recipe.batch_per_service_jobs / (1 + self.recipe.batch_per_service_jobs)
         for time, draw in zip(times, self.chance.random(len(times)).tolist(), strict=True):
-            kind = Kind.BATCH if draw < part else Kind.SERVICE
+            kind = JobKind.BATCH if draw < part else JobKind.SERVICE
             self._start(time, kind, self._size(kind, time))
             self._end_surplus(time)
-        for kind in (Kind.BATCH, Kind.SERVICE):
+        for kind in (JobKind.BATCH, JobKind.SERVICE):
             for row in self.running[kind]:
                 self.rows[row][1] = SECONDS + 1.0 + _ENDING * self.chance.random()
         return self.rows
 
-    def _target(self, kind: Kind, time: float) -> float:
-        curve = self.batch if kind is Kind.BATCH else self.service
+    def _target(self, kind: JobKind, time: float) -> float:
+        curve = self.batch if kind is JobKind.BATCH else self.service
         return float(curve[min(int(time), SECONDS)])
 
-    def _start(self, time: float, kind: Kind, cores: int) -> None:
+    def _start(self, time: float, kind: JobKind, cores: int) -> None:
         self.running[kind].append(len(self.rows))
         self.rows.append([time, 0.0, float(cores), float(kind)])
         self.used[kind] += cores
 
-    def _usual_size(self, kind: Kind) -> int:
+    def _usual_size(self, kind: JobKind) -> int:
         return int(self.chance.choice(_SIZES, p=_USUAL_SHARES[kind]))
 
-    def _size(self, kind: Kind, time: float) -> int:
+    def _size(self, kind: JobKind, time: float) -> int:
         """The usual size, or a larger one while the curve rises faster than usual jobs can follow."""
         part = self.recipe.batch_per_service_jobs / (1 + self.recipe.batch_per_service_jobs)
-        arrivals = _AHEAD * (part if kind is Kind.BATCH else 1 - part)
+        arrivals = _AHEAD * (part if kind is JobKind.BATCH else 1 - part)
         needed = (self._target(kind, time + _AHEAD) - self.used[kind]) / arrivals
         if needed <= _USUAL_MEAN[kind]:
             return self._usual_size(kind)
         return next((size for size in _SIZES if size >= needed), _SIZES[-1])
 
     def _end_surplus(self, time: float) -> None:
-        for kind in (Kind.BATCH, Kind.SERVICE):
+        for kind in (JobKind.BATCH, JobKind.SERVICE):
             while self._end_one(kind, time):
                 pass
 
-    def _end_one(self, kind: Kind, time: float) -> bool:
+    def _end_one(self, kind: JobKind, time: float) -> bool:
         """End the job whose turn it is once the surplus of cores is at least half its size."""
         running = self.running[kind]
         if not running:
@@ -224,7 +224,7 @@ def _jobs(recipe: Recipe, seed: int, rows: list[list[float]]) -> Jobs:
     rules = (Modelled("memory", f"{MEMORY_PER_CORE:g} GiB per vCPU", "fixed"),)
     return Jobs(
         submit, end - submit, cores, cores * MEMORY_PER_CORE, np.zeros(len(rows)), kind,
-        np.where(kind == Kind.BATCH, batch, service).astype(np.int32), BATCH_APPS + SERVICE_APPS,
+        np.where(kind == JobKind.BATCH, batch, service).astype(np.int32), BATCH_APPS + SERVICE_APPS,
         np.full(len(rows), -1, np.int32), (),
         Provenance(f"scenario:{recipe.name}", "scenario", f"seed {seed}", len(rows), modelled=rules),
     )  # fmt: skip
@@ -238,7 +238,7 @@ def self_check(name: str, jobs: Jobs) -> tuple[Check, ...]:
     """
     recipe = RECIPES[name]
     minutes = demand_of(jobs, 60).cores[: SECONDS // 60]
-    is_batch = jobs.kind == Kind.BATCH
+    is_batch = jobs.kind == JobKind.BATCH
     work = jobs.duration * jobs.cores
     arrived = jobs.submit[jobs.submit > 0]
     checks = [

@@ -9,7 +9,7 @@ from typing import Literal
 
 from hcloud.errors import UsageError
 from hcloud.model.running.cloud import CLOUD_KEYS, CloudModel, Quantiles
-from hcloud.model.running.strategy import RULES, Key, Mechanism, Origin, Parameter, Strategy, Value
+from hcloud.model.running.strategy import RULES, Key, Mechanism, Parameter, ParameterOrigin, Strategy, Value
 from hcloud.units import parse_decimal
 
 Scope = Literal["strategy", "cloud", "run", "price"]
@@ -224,11 +224,11 @@ def _with_rule(mechanism: Mechanism, change: Change) -> Mechanism:
             hint=f"write {mechanism.name}.rule={rule},{values_to_give}, or vary a strategy that follows the rule",
         )
     made = tuple(kept.get(name) or _parameter(key, given[name]) for name, key in keys.items())
-    return Mechanism(mechanism.name, rule, Origin.OURS, "", _WHY, made)
+    return Mechanism(mechanism.name, rule, ParameterOrigin.OURS, "", _WHY, made)
 
 
 def _parameter(key: Key, value: Value) -> Parameter:
-    return Parameter(key.name, value, key.unit, Origin.OURS, "", _WHY)
+    return Parameter(key.name, value, key.unit, ParameterOrigin.OURS, "", _WHY)
 
 
 def _with_number(mechanism: Mechanism, change: Change, strategy: str) -> Mechanism:

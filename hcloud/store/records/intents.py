@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from hcloud.control.ports import Crash
 from hcloud.errors import HcloudError, InputError, UsageError
-from hcloud.model.holdings.state import Conclusion, Intent, Result
+from hcloud.model.holdings.state import Conclusion, Intent, IntentResult
 from hcloud.store.files.crash import go_on
 from hcloud.store.files.place import JOURNAL, LINEAGE, STATE, Place, UnsyncedError
 from hcloud.store.records.intent_codec import Entry, Head, Lines, entry_content, read_lines, sealed, written
@@ -183,7 +183,7 @@ def open_numbers(entries: Iterable[Entry]) -> frozenset[int]:
     for entry in entries:
         if isinstance(entry, Intent):
             intended.add(entry.number)
-        elif entry.result is not Result.UNKNOWN:
+        elif entry.result is not IntentResult.UNKNOWN:
             over.add(entry.number)
     return frozenset(intended - over)
 

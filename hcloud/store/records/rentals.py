@@ -9,8 +9,8 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from hcloud.errors import InputError
-from hcloud.model.holdings.state import Record, State
-from hcloud.model.report import FORMAT_VERSION, Usage
+from hcloud.model.holdings.state import MachineRecord, State
+from hcloud.model.report import FORMAT_VERSION, MachineRental
 from hcloud.planning.changes.rentals import Rental, folded, fresh, running, usages
 from hcloud.store.files.place import RENTALS, RENTALS_ASIDE, Place
 from hcloud.store.records.durable_lines import Content, DurableLines
@@ -38,16 +38,16 @@ class Rentals:
         self._place = place
         self._lines = DurableLines(place, RENTALS, WHAT, HINT)
         self._known: dict[tuple[str, int], Rental] | None = None
-        self._followed: Mapping[int, Record] = {}
+        self._followed: Mapping[int, MachineRecord] = {}
 
     def __str__(self) -> str:
         return str(self._lines)
 
-    def usages(self) -> tuple[Usage, ...]:
+    def usages(self) -> tuple[MachineRental, ...]:
         """All rentals as the log tells them now, by id and start; none where there is no log yet."""
         return usages(self._read())
 
-    def running(self, lineage: str) -> tuple[Usage, ...]:
+    def running(self, lineage: str) -> tuple[MachineRental, ...]:
         """Those of a state that have no end yet, as far as this process has read and written."""
         if self._known is None:
             self._known = self._read()

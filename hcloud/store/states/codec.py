@@ -18,7 +18,7 @@ from hcloud import __version__
 from hcloud.errors import InputError, Problem
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Scope
-from hcloud.model.holdings.state import FORMAT_VERSION, Operating, Record, State
+from hcloud.model.holdings.state import FORMAT_VERSION, MachineRecord, Operating, State
 from hcloud.store.files.strict_json import HINT, load_strict
 from hcloud.store.states.migrations import MIGRATIONS
 from hcloud.units import plain
@@ -134,7 +134,7 @@ def operating_document(how: Operating) -> dict[str, object]:
     return {name: plain(value) if isinstance(value, Decimal) else value for name, value in asdict(how).items()}
 
 
-def record_document(record: Record) -> dict[str, object]:
+def record_document(record: MachineRecord) -> dict[str, object]:
     """The JSON object of a record."""
     return {
         "id": record.id,
@@ -280,13 +280,13 @@ def _state(read: StateDocument) -> State:
     return State(*fields, operating, read.plan or "")
 
 
-def _sorted(records: Iterable[Record]) -> tuple[Record, ...]:
+def _sorted(records: Iterable[MachineRecord]) -> tuple[MachineRecord, ...]:
     return tuple(sorted(records, key=lambda r: r.id))
 
 
-def _record(read: RecordDocument) -> Record:
+def _record(read: RecordDocument) -> MachineRecord:
     fields: dict[str, Any] = {**read.__dict__}
     fields["intended"] = read.intended.astimezone(UTC)
     for name in ("missed_since", "launched", "ended"):
         fields[name] = None if fields[name] is None else fields[name].astimezone(UTC)
-    return Record(**fields)
+    return MachineRecord(**fields)

@@ -9,7 +9,7 @@ from pathlib import Path
 from hcloud.errors import UsageError
 from hcloud.live.buying.purchase import Approve, Purchased, check_open, execute, settle
 from hcloud.model.holdings.live import Scope
-from hcloud.model.holdings.purchase import Outcome, PurchaseConclusion, PurchasePlan
+from hcloud.model.holdings.purchase import PurchaseConclusion, PurchaseOutcome, PurchasePlan
 from hcloud.planning.changes.slots import Place
 from hcloud.planning.purchases.history import Recorded, history
 from hcloud.readers.configuration.config import Loaded
@@ -73,12 +73,12 @@ def resolve(loaded: Loaded, where: CommitSelection, word: Word | None, at: datet
 
 def _note(chosen: Recorded, word: Word, ground: CommitGround) -> None:
     """Note a person's word; a commitment that they name has to be one that the cloud lists."""
-    outcome, ends = Outcome.NOT_BOUGHT, None
+    outcome, ends = PurchaseOutcome.NOT_BOUGHT, None
     if word.bought is not None:
         held = {c.id: c for c in ground.cloud.commitments()}
         if word.bought not in held:
             raise UsageError(f"--bought {word.bought}: the cloud lists no such commitment")
-        outcome, ends = Outcome.FOUND, held[word.bought].ends
+        outcome, ends = PurchaseOutcome.FOUND, held[word.bought].ends
     why = f"as {drawn('commit resolve').user} says"
     ground.ledger.conclude(
         PurchaseConclusion(chosen.intent.number, ground.live.now(), outcome, word.bought or "", ends, why)

@@ -12,7 +12,7 @@ from pathlib import Path
 from hcloud import __version__
 from hcloud.errors import EvidenceError, PartialError, StaleError
 from hcloud.model.holdings.live import Commitment, CommitmentQuote, Scope
-from hcloud.model.holdings.purchase import Need, PurchasePlan
+from hcloud.model.holdings.purchase import CommitmentNeed, PurchasePlan
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.fleets.history import said_of_history
 from hcloud.planning.purchases.gates import CLOCK_SKEW, check_against_plan
@@ -41,8 +41,8 @@ class PlannedPurchases:
     """A purchase plan (None where nothing is left to buy) with the needs it meets, and what was left out and why."""
 
     purchases: PurchasePlan | None
-    needs: tuple[Need, ...]
-    later: tuple[Need, ...]
+    needs: tuple[CommitmentNeed, ...]
+    later: tuple[CommitmentNeed, ...]
     elsewhere: tuple[str, ...]
     expiring: tuple[Commitment, ...]
     unplanned: tuple[Commitment, ...]
@@ -115,7 +115,7 @@ def _check_settled(ground: CommitGround) -> None:
         )
 
 
-def _is_in(need: Need, scope: Scope) -> bool:
+def _is_in(need: CommitmentNeed, scope: Scope) -> bool:
     return (need.wanted.cloud, need.wanted.region) == (scope.cloud, scope.region)
 
 
@@ -133,7 +133,9 @@ def _basis(plan: Plan, ground: CommitGround, scope: Scope, at: datetime) -> Basi
     )
 
 
-def quoted(needs: tuple[Need, ...], basis: Basis, ground: CommitGround) -> list[tuple[Need, CommitmentQuote]]:
+def quoted(
+    needs: tuple[CommitmentNeed, ...], basis: Basis, ground: CommitGround
+) -> list[tuple[CommitmentNeed, CommitmentQuote]]:
     """Each need that is not met with the cloud's quote for it; EvidenceError for one that is not to be believed."""
     found = []
     for need, order in orders(needs, basis):

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from hcloud.model.holdings.live import Commitment, Scope
-from hcloud.model.holdings.purchase import ExitTerms, Need
+from hcloud.model.holdings.purchase import CommitmentNeed, ExitTerms
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.fleets.history import said_of_history
 from hcloud.planning.purchases.purchase import expiring, still_to_buy, unplanned
@@ -25,7 +25,7 @@ class Recommendation:
     asked, and then nothing counts as held."""
 
     plan: Plan
-    needs: tuple[Need, ...]
+    needs: tuple[CommitmentNeed, ...]
     ways_out: tuple[ExitTerms | None, ...]
     scope: Scope | None
     expiring: tuple[Commitment, ...]
@@ -72,7 +72,7 @@ def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: dat
     )
 
 
-def _warnings(loaded: Loaded, plan: Plan, needs: tuple[Need, ...], at: datetime) -> list[str]:
+def _warnings(loaded: Loaded, plan: Plan, needs: tuple[CommitmentNeed, ...], at: datetime) -> list[str]:
     section, found = loaded.config.commitments, list(said_of_history(plan.history))
     days = (at.date() - plan.price_day).days
     if days * 86_400 > section.max_price_age:

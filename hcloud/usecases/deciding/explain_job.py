@@ -8,7 +8,7 @@ from pathlib import Path
 from hcloud.control.decode import Setup, refusals
 from hcloud.control.session import Session
 from hcloud.errors import UsageError
-from hcloud.model.running.decision import Action, Considered, Decision
+from hcloud.model.running.decision import Considered, Decision, DecisionAction
 from hcloud.model.running.event import Arrival, BelowQos, Completion, Event, Interruption, Ready
 from hcloud.policy.mapping import Situation, choose
 from hcloud.sim.kernels.compiled import kernels
@@ -40,7 +40,7 @@ class Story:
         assert self.considered is not None
         taken: Decision | None = None
         for entry in (self.considered.decision, *self.afterwards):
-            if isinstance(entry, Decision) and entry.action in (Action.PLACE, Action.LAUNCH):
+            if isinstance(entry, Decision) and entry.action in (DecisionAction.PLACE, DecisionAction.LAUNCH):
                 if taken is not None:
                     break
                 taken = entry
@@ -48,7 +48,7 @@ class Story:
                 return entry.at
             elif isinstance(entry, Completion | BelowQos):
                 break
-        return None if taken is None or (taken.action is Action.LAUNCH and not self._ran) else taken.at
+        return None if taken is None or (taken.action is DecisionAction.LAUNCH and not self._ran) else taken.at
 
     @property
     def _ran(self) -> bool:
@@ -62,7 +62,7 @@ class Story:
         for decision in decisions:
             if decision.job != self.arrival.job:
                 continue
-            if decision.action in (Action.PLACE, Action.LAUNCH):
+            if decision.action in (DecisionAction.PLACE, DecisionAction.LAUNCH):
                 self.instance = decision.instance
             if decision is not (self.considered.decision if self.considered else None):
                 self.afterwards.append(decision)

@@ -10,7 +10,7 @@ from pathlib import Path
 from hcloud.control.ports import Crash, MendableStore
 from hcloud.errors import InputError, StaleError, UsageError
 from hcloud.model.files import HEAD, check_sort
-from hcloud.model.holdings.state import Intent, LockInfo, Result, State
+from hcloud.model.holdings.state import Intent, IntentResult, LockInfo, State
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.files.crash import crash_from
 
@@ -110,7 +110,7 @@ def unlock(where: str, lock: str) -> LockInfo:
 def open_intents(store: MendableStore) -> tuple[Intent, ...]:
     """The intents that nobody knows the outcome of."""
     entries = store.journal().entries()
-    over = {e.number for e in entries if not isinstance(e, Intent) and e.result is not Result.UNKNOWN}
+    over = {e.number for e in entries if not isinstance(e, Intent) and e.result is not IntentResult.UNKNOWN}
     return tuple(e for e in entries if isinstance(e, Intent) and e.number not in over)
 
 

@@ -13,7 +13,7 @@ from hcloud.catalog.bills.terms import why_not
 from hcloud.errors import DeniedError, UsageError
 from hcloud.model.catalog import Provider
 from hcloud.model.holdings.live import Commitment, Machine, MachineState
-from hcloud.model.report import Charge, CommitmentStatus, Period, Usage
+from hcloud.model.report import Charge, CommitmentStatus, MachineRental, Period
 from hcloud.planning.reports.report import Report, Source
 from hcloud.readers.configuration.config import OwnedSection
 from hcloud.units import HOURS_PER_YEAR, counted
@@ -62,7 +62,7 @@ def report_of_live(ground: LiveGround, asked: ReportRequest) -> Report:
     )
 
 
-def _as_seen(ground: LiveGround, logged: Sequence[Usage]) -> tuple[list[Usage], tuple[str, ...]]:
+def _as_seen(ground: LiveGround, logged: Sequence[MachineRental]) -> tuple[list[MachineRental], tuple[str, ...]]:
     """Rentals with the ends that the cloud tells by now of those the log takes for running, and why where it could not
     be asked: machines are ended by hand or interrupted between two runs."""
     running = sorted({u.resource for u in logged if u.end is None})
@@ -76,7 +76,7 @@ def _as_seen(ground: LiveGround, logged: Sequence[Usage]) -> tuple[list[Usage], 
     return [u if u.end is not None else _ended(u, there.get(u.resource), now) for u in logged], ()
 
 
-def _ended(usage: Usage, machine: Machine | None, now: int) -> Usage:
+def _ended(usage: MachineRental, machine: Machine | None, now: int) -> MachineRental:
     """A rental that has no end in the log, with the cloud's; where that shows no such machine, seen to be gone now."""
     if machine is None or (machine.state is MachineState.ENDED and machine.ended is None):
         return replace(usage, end=max(now, usage.start), end_is_told=False)
@@ -130,7 +130,7 @@ def _of_others(rows: Sequence[Charge]) -> Iterator[str]:
         )
 
 
-def _notes(rented: Sequence[Usage], held: Sequence[Commitment], period: Period) -> Iterator[str]:
+def _notes(rented: Sequence[MachineRental], held: Sequence[Commitment], period: Period) -> Iterator[str]:
     if not any(u.seconds_within(period.start, period.end) for u in rented):
         yield "the log of rentals beside the state tells of no machine in this time (--state names another)"
     unsure = sum(1 for u in rented if not u.end_is_told and u.end is not None and u.end > period.start)

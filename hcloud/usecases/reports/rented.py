@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 from hcloud.control.decode import Setup
 from hcloud.model.catalog import PurchaseOption
-from hcloud.model.report import Period, Usage
-from hcloud.model.running.decision import Action, Decision
+from hcloud.model.report import MachineRental, Period
+from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Event
 from hcloud.planning.changes.slots import RESERVED
 
@@ -22,7 +22,7 @@ DATES_FROM = 1e8
 class JournalRentals:
     """What a journal says was rented, when it began and ended, and so many of each type in its ``pool``."""
 
-    rented: tuple[Usage, ...]
+    rented: tuple[MachineRental, ...]
     period: Period
     pool: dict[str, int]
 
@@ -43,29 +43,31 @@ def rented_in(setup: Setup, entries: tuple[Event | Decision, ...], origin: int) 
     return JournalRentals((*_pool(names, period), *_launched(entries, origin)), period, dict(Counter(names)))
 
 
-def _pool(names: Iterable[str], period: Period) -> Iterator[Usage]:
+def _pool(names: Iterable[str], period: Period) -> Iterator[MachineRental]:
     for number, name in enumerate(names):
-        yield Usage(f"{RESERVED}-{number}", RESERVED, name, "", PurchaseOption.ON_DEMAND, period.start, period.end)
+        yield MachineRental(
+            f"{RESERVED}-{number}", RESERVED, name, "", PurchaseOption.ON_DEMAND, period.start, period.end
+        )
 
 
-def _launched(entries: Iterable[Event | Decision], origin: int) -> Iterator[Usage]:
-    running: dict[int, Usage] = {}
+def _launched(entries: Iterable[Event | Decision], origin: int) -> Iterator[MachineRental]:
+    running: dict[int, MachineRental] = {}
     for entry in entries:
         if not isinstance(entry, Decision) or entry.instance is None:
             continue
-        if entry.action is Action.LAUNCH:
+        if entry.action is DecisionAction.LAUNCH:
             running[entry.instance] = _usage(entry, origin)
-        elif entry.action is Action.RELEASE and entry.instance in running:
+        elif entry.action is DecisionAction.RELEASE and entry.instance in running:
             done = running.pop(entry.instance)
             yield replace(done, end=origin + math.ceil(entry.at))
     yield from running.values()
 
 
-def _usage(launch: Decision, origin: int) -> Usage:
+def _usage(launch: Decision, origin: int) -> MachineRental:
     paid, _, name = launch.place.partition(" ")
     option = PurchaseOption.SPOT if paid == PurchaseOption.SPOT else PurchaseOption.ON_DEMAND
     address = app_of(launch.job or "") or paid
-    return Usage(f"{paid}-{launch.instance}", address, name, "", option, origin + math.floor(launch.at))
+    return MachineRental(f"{paid}-{launch.instance}", address, name, "", option, origin + math.floor(launch.at))
 
 
 def app_of(job: str) -> str:

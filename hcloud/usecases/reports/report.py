@@ -16,7 +16,7 @@ from hcloud.errors import UsageError
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment
 from hcloud.model.plans.plan import Plan
-from hcloud.model.report import Charge, Period, Usage
+from hcloud.model.report import Charge, MachineRental, Period
 from hcloud.planning.reports.of_plan import (
     month_of_plan,
     planned_charges,
@@ -149,7 +149,7 @@ def oldest_price(rows: Sequence[Charge], tariff: Tariff) -> date | None:
     return min((o.origin.day for o in offers), default=None)
 
 
-def counterfactuals(rented: Sequence[Usage], tariff: Tariff, period: Period) -> tuple[Counterfactual, ...]:
+def counterfactuals(rented: Sequence[MachineRental], tariff: Tariff, period: Period) -> tuple[Counterfactual, ...]:
     """The same machines all on demand, and all under the cheapest one-year commitment of instances, bought for the most
     that ever ran at once; by the same formula."""
     plain = [replace(u, option=PurchaseOption.ON_DEMAND) for u in rented]

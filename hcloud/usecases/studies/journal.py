@@ -13,11 +13,11 @@ from hcloud.control.decode import Facts, Order, Setup, TypeFacts, decide
 from hcloud.control.session import Session
 from hcloud.control.state import Kind
 from hcloud.errors import HcloudError
-from hcloud.model.running.decision import Action, Decision
+from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import (
     Arrival,
     BelowQos,
-    Clock,
+    ClockTick,
     Completion,
     During,
     Event,
@@ -96,7 +96,7 @@ def journal_entries(outcome: Outcome, setup: Setup) -> Iterator[Entry]:
         raise HcloudError(f"the journal does not repeat the run: at {at!r} the controller decides otherwise")
 
 
-Told = tuple[float, Action, str | None, int | None, str, float | None, float | None]
+Told = tuple[float, DecisionAction, str | None, int | None, str, float | None, float | None]
 
 
 def told(decision: Decision) -> Told:
@@ -126,7 +126,7 @@ class JournalReader:
                 yield self._decision(line)
             elif line[0] not in (world.CONTROL, world.EXPIRE):
                 yield self._event(at)
-        yield Clock(self._lines[-1][5] if self._lines else 0.0)
+        yield ClockTick(self._lines[-1][5] if self._lines else 0.0)
 
     def _decision(self, line: Line) -> Decision:
         code, job, slot, action, reason, time, margin = line

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import InputError, UsageError, writing
-from hcloud.model.workload import DATES_FROM, Demand, Jobs, Kind, Provenance, Window, Workload
+from hcloud.model.workload import DATES_FROM, Demand, JobKind, Jobs, Provenance, Window, Workload
 from hcloud.planning.forecasting.demand import demand_of, peak_cores
 from hcloud.planning.forecasting.forecast import choose_step
 from hcloud.planning.forecasting.window import demand_within, window_of
@@ -142,7 +142,7 @@ def summarise(workload: Workload, step_seconds: int | None = None) -> Summary:
     return Summary(
         provenance=workload.provenance,
         entries=len(workload),
-        kinds={kind.name.lower(): int(np.count_nonzero(workload.kind == kind)) for kind in Kind},
+        kinds={kind.name.lower(): int(np.count_nonzero(workload.kind == kind)) for kind in JobKind},
         span_seconds=last - first,
         mean_duration_seconds=float(workload.duration.mean()),
         counted=demand_within(workload, choose_step(window.seconds, Outlook()), window),

@@ -18,7 +18,7 @@ from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
     from hcloud.model.holdings.live import Commitment, CommitmentOrder
-    from hcloud.model.holdings.purchase import ExitTerms, Need, PurchaseItem, PurchasePlan
+    from hcloud.model.holdings.purchase import CommitmentNeed, ExitTerms, PurchaseItem, PurchasePlan
     from hcloud.model.plans.plan import Plan
     from hcloud.planning.purchases.history import Recorded
     from hcloud.planning.purchases.leaving import WayOut
@@ -51,7 +51,7 @@ def _point(line: str) -> Table:
     return grid
 
 
-def _needs_table(needs: Sequence[Need], width: int) -> Shown:
+def _needs_table(needs: Sequence[CommitmentNeed], width: int) -> Shown:
     names = ("commitment", "wanted", "held", "buy", "upfront", "total", "pays above")
     rows = [
         (
@@ -68,7 +68,7 @@ def _needs_table(needs: Sequence[Need], width: int) -> Shown:
     return fitted(Figures(names, rows, frozenset({1, 2, 3, 4, 5, 6})), width)
 
 
-def _what(need: Need) -> str:
+def _what(need: CommitmentNeed) -> str:
     w = need.wanted
     begins = f" from {w.starts:%Y-%m-%d}" if w.starts else ""
     return _named(w.instance_type, w.option, w.term_years, w.payment) + begins
@@ -80,7 +80,7 @@ def _named(instance_type: str, option: PurchaseOption, years: int, payment: Paym
     return f"{instance_type} {SHORT.get(option, str(option))} {years}y{paid}"
 
 
-def _quantity(need: Need, quantity: Decimal) -> str:
+def _quantity(need: CommitmentNeed, quantity: Decimal) -> str:
     return f"${quantity:,.4f}/h" if need.wanted.dollars_per_hour is not None else f"{quantity:,.0f}"
 
 

@@ -11,7 +11,7 @@ from hcloud.units import cents, plain
 
 if TYPE_CHECKING:
     from hcloud.model.holdings.live import Commitment
-    from hcloud.model.holdings.purchase import Need
+    from hcloud.model.holdings.purchase import CommitmentNeed
     from hcloud.planning.purchases.history import Recorded
     from hcloud.usecases.commitments.apply import Applied
     from hcloud.usecases.commitments.held import Holdings
@@ -44,7 +44,7 @@ def recommendation_document(found: Recommendation, at: datetime) -> Document:
     }
 
 
-def _need_document(need: Need) -> dict[str, object]:
+def _need_document(need: CommitmentNeed) -> dict[str, object]:
     w = need.wanted
     return {
         "address": w.address,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hcloud.control.decode import POOL, SECONDS, percent, quality
-from hcloud.model.running.decision import Action, Decision, Declined
+from hcloud.model.running.decision import Decision, DecisionAction, Declined
 from hcloud.model.running.event import BelowQos, Completion, Interruption
 from hcloud.units import counted, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
@@ -37,7 +37,7 @@ def _answer(story: Story) -> str:
     assert decided is not None
     place = next((d.place for d in _placed(story)), "")
     ended = next((e for e in story.afterwards if isinstance(e, Completion)), None)
-    if decided.decision.action is Action.REFUSE:
+    if decided.decision.action is DecisionAction.REFUSE:
         return f"job {job.job} was refused"
     if began is None:
         return f"job {job.job} waited {format_span(story.ends - job.at)} and had not begun when the journal ended"
@@ -49,12 +49,12 @@ def _answer(story: Story) -> str:
 def _placed(story: Story) -> Iterator[Decision]:
     assert story.considered is not None
     for entry in (story.considered.decision, *story.afterwards):
-        if isinstance(entry, Decision) and entry.action in (Action.PLACE, Action.LAUNCH):
+        if isinstance(entry, Decision) and entry.action in (DecisionAction.PLACE, DecisionAction.LAUNCH):
             yield entry
 
 
 def _named(place: str, story: Story) -> str:
-    new = any(d.action is Action.LAUNCH for d in list(_placed(story))[:1])
+    new = any(d.action is DecisionAction.LAUNCH for d in list(_placed(story))[:1])
     return f"a new {place}" if new else place
 
 
@@ -101,8 +101,8 @@ def _said(turn: Turn) -> str:
 
 def _later(story: Story) -> Iterator[str]:
     below = sum(isinstance(e, BelowQos) for e in story.afterwards)
-    moves = sum(isinstance(e, Decision) and e.action is Action.MOVE for e in story.afterwards)
-    enlarged = sum(isinstance(e, Decision) and e.action is Action.ENLARGE for e in story.afterwards)
+    moves = sum(isinstance(e, Decision) and e.action is DecisionAction.MOVE for e in story.afterwards)
+    enlarged = sum(isinstance(e, Decision) and e.action is DecisionAction.ENLARGE for e in story.afterwards)
     taken = sum(isinstance(e, Interruption) for e in story.afterwards)
     if below:
         yield f"below its quality of service {counted(below, 'time')}"

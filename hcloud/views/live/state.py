@@ -14,7 +14,7 @@ from hcloud.units import counted
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    from hcloud.model.holdings.state import Intent, LockInfo, Record, State
+    from hcloud.model.holdings.state import Intent, LockInfo, MachineRecord, State
     from hcloud.usecases.live.state import RememberedState
     from hcloud.views.console import Terminal
 
@@ -73,7 +73,7 @@ def unlocked_document(where: str, info: LockInfo, at: datetime) -> Mapping[str, 
     return {**_head(at), "where": where, "unlocked": _lock(info)}
 
 
-def _row(record: Record) -> tuple[str, ...]:
+def _row(record: MachineRecord) -> tuple[str, ...]:
     marks = [word for word, on in _marks(record) if on]
     intended = f"{record.intended.astimezone(UTC):%Y-%m-%d %H:%M}"
     return (
@@ -87,7 +87,7 @@ def _row(record: Record) -> tuple[str, ...]:
     )
 
 
-def _marks(record: Record) -> Iterator[tuple[str, bool]]:
+def _marks(record: MachineRecord) -> Iterator[tuple[str, bool]]:
     yield "ending", record.ending
     yield "protected", record.protected
     yield "missed", record.missed_since is not None
@@ -104,7 +104,7 @@ def _lines(where: str, state: State) -> Iterator[tuple[str, str]]:
         yield "machines", str(len(state.records))
 
 
-def _record_lines(record: Record) -> Iterator[tuple[str, str]]:
+def _record_lines(record: MachineRecord) -> Iterator[tuple[str, str]]:
     yield "machine", record.id
     yield "address", record.address or NOTHING
     yield "key", record.key or NOTHING
@@ -138,7 +138,7 @@ def _intent(intent: Intent) -> Mapping[str, object]:
     return {"number": intent.number, "deed": intent.deed.value, "at": _time(intent.at), "plan": intent.plan}
 
 
-def _record(record: Record) -> Mapping[str, object]:
+def _record(record: MachineRecord) -> Mapping[str, object]:
     told = {name: _time(value) if isinstance(value, datetime) else value for name, value in asdict(record).items()}
     return {**told, "option": record.option.value}
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from hcloud import __version__
-from hcloud.model.measured.profile import RESOURCES, Aspect, Predicted, Row
+from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Predicted
 from hcloud.policy.quality import SCALE
 from hcloud.units import counted
 from hcloud.views.lines import hanging
@@ -53,7 +53,7 @@ def _show(answer: ApplicationEstimate, terminal: Terminal) -> None:
     terminal.show("")
 
 
-def _scores(rows: Mapping[Aspect, Row], width: int) -> Shown:
+def _scores(rows: Mapping[Aspect, CompletedRow], width: int) -> Shown:
     names = ("resource", *(word for aspect in rows for word in (WORDS[aspect], "from - to", "")))
     cells = []
     for resource in RESOURCES:
@@ -75,7 +75,7 @@ def _how(predicted: Predicted) -> str:
     return "measured" if predicted.measured else "predicted"
 
 
-def _performance(answer: ApplicationEstimate, row: Row, width: int) -> Shown:
+def _performance(answer: ApplicationEstimate, row: CompletedRow, width: int) -> Shown:
     """Sizes and node counts in their order, types from best to worst."""
     order = [r.column for r in answer.types] if row.aspect is Aspect.TYPES else list(row.columns)
     shown = order[:_MOST_ROWS]
@@ -128,7 +128,7 @@ def _type_said(answer: ApplicationEstimate) -> Iterator[str]:
         yield f"{counted(missing, 'type')} without a price {'is' if missing == 1 else 'are'} not compared by money"
 
 
-def _error(row: Row) -> str:
+def _error(row: CompletedRow) -> str:
     if row.held_out_error is None:
         return "every column is measured, so nothing was predicted or held out"
     points = row.aspect.is_interference
@@ -167,7 +167,7 @@ def _document(answer: ApplicationEstimate) -> dict[str, object]:
     }
 
 
-def _row_document(row: Row) -> dict[str, object]:
+def _row_document(row: CompletedRow) -> dict[str, object]:
     return {
         "held_out_error": row.held_out_error,
         "neighbours": [{"app": n.app, "likeness": n.likeness} for n in row.neighbours],

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hcloud import __version__
-from hcloud.model.running.strategy import FORMAT_VERSION, Mechanism, Origin, Parameter, Strategy, Value
+from hcloud.model.running.strategy import FORMAT_VERSION, Mechanism, Parameter, ParameterOrigin, Strategy, Value
 from hcloud.views.console import Terminal, plain_table
 from hcloud.views.tables import Figures, fitted
 
@@ -33,7 +33,7 @@ def show_list(strategies: Sequence[Strategy], terminal: Terminal) -> None:
 def show_one(strategy: Strategy, terminal: Terminal) -> None:
     """Every mechanism of a strategy with its numbers, where they come from and why they are what they are."""
     counts = Counter(p.origin for m in strategy.mechanisms for p in m.parameters)
-    origins = ", ".join(f"{counts[o]} {o.label} ({o.value})" for o in Origin if counts[o])
+    origins = ", ".join(f"{counts[o]} {o.label} ({o.value})" for o in ParameterOrigin if counts[o])
     terminal.show(Text(f"{strategy.name}: {strategy.title}", style="bold"), Text(strategy.summary))
     terminal.show(Text(f"{strategy.source} · {sum(counts.values())} numbers and choices: {origins}", style="dim"))
     for mechanism in strategy.mechanisms:

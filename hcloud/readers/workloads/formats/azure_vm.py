@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import InputError
-from hcloud.model.workload import Jobs, Kind, Modelled
+from hcloud.model.workload import JobKind, Jobs, Modelled
 from hcloud.readers.workloads.delimited import Progress
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.azure_maps import NO_TOKEN, Maps, read_maps
@@ -53,7 +53,7 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
     draft = Draft(source.name, FORMAT, both_digests(flavours, lifetimes), bins.submit, duration, rows=len(bins.flavour))
     draft.cores, draft.memory = maps.cores[flavour], maps.memory[flavour]
     draft.app, draft.apps = flavour.astype(np.int32), maps.flavours
-    draft.kind = np.where(duration >= options.azure_service_after, Kind.SERVICE, Kind.BATCH).astype(np.int8)
+    draft.kind = np.where(duration >= options.azure_service_after, JobKind.SERVICE, JobKind.BATCH).astype(np.int8)
     nothing = int(np.count_nonzero(maps.instant[lifetime]))
     draft.repair(f"lifetime 0 s: {options.azure_zero_lifetime:g} s (azure_zero_lifetime)", nothing)
     draft.modelled += _rules(options, int(np.count_nonzero(maps.censored[lifetime])))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import InputError
-from hcloud.model.workload import Jobs, Kind, Modelled, Provenance
+from hcloud.model.workload import JobKind, Jobs, Modelled, Provenance
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column, Sink
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -143,8 +143,8 @@ def _filled(draft: Draft, name: str, default: Floats | np.float64, key: str, rul
 
 
 def _kinds(sink: Sink, draft: Draft, options: WorkloadOptions) -> Kinds:
-    by_code = [int(Kind[label.upper()]) for label in sink.labels("kind")]
-    by_code.append(int(Kind[options.default_kind.upper()]))
+    by_code = [int(JobKind[label.upper()]) for label in sink.labels("kind")]
+    by_code.append(int(JobKind[options.default_kind.upper()]))
     codes = sink.codes("kind")
     draft.repair(f"empty kind: {options.default_kind} (default_kind)", int(np.count_nonzero(codes < 0)))
     return np.array(by_code, np.int8)[codes]
@@ -152,7 +152,7 @@ def _kinds(sink: Sink, draft: Draft, options: WorkloadOptions) -> Kinds:
 
 def _default_kind(draft: Draft, count: int, options: WorkloadOptions) -> Kinds:
     draft.modelled.append(Modelled("kind", options.default_kind, "default_kind"))
-    return np.full(count, int(Kind[options.default_kind.upper()]), np.int8)
+    return np.full(count, int(JobKind[options.default_kind.upper()]), np.int8)
 
 
 def _reasons(draft: Draft) -> str:

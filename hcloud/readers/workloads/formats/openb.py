@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hcloud.model.workload import Jobs, Kind, Modelled
+from hcloud.model.workload import JobKind, Jobs, Modelled
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column, Sink
 from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
@@ -52,7 +52,7 @@ def _fill(draft: Draft, sink: Sink) -> None:
     draft.gpus = devices * np.where(np.isnan(share) | (devices > 1), 1.0, share / 1000.0)
     draft.qos, draft.qos_classes = sink.codes("qos"), sink.labels("qos")
     batch = np.array([label == "BE" for label in draft.qos_classes])
-    draft.kind = np.where(batch[draft.qos], Kind.BATCH, Kind.SERVICE).astype(np.int8)
+    draft.kind = np.where(batch[draft.qos], JobKind.BATCH, JobKind.SERVICE).astype(np.int8)
     draft.modelled.append(Modelled("kind", "QoS class BE is batch, every other a service", "fixed"))
 
 
