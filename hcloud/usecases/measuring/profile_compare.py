@@ -2,48 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
-from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Profile
+from hcloud.model.measured.comparison import ProfileComparison, ProfileLine
+from hcloud.model.measured.profile import RESOURCES, Aspect, Profile
 from hcloud.readers.applications.profiles import load_profile
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One number of two profiles, None where one has none."""
-
-    aspect: Aspect
-    column: str
-    left: Measured | None
-    right: Measured | None
-
-    @property
-    def differs(self) -> bool | None:
-        """Whether the intervals are apart; None where there is nothing to compare."""
-        if self.left is None or self.right is None:
-            return None
-        return self.left.high < self.right.low or self.right.high < self.left.low
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two profiles and their numbers line by line."""
-
-    left: Profile
-    right: Profile
-    lines: tuple[Line, ...]
-
-
-def compare_profiles(left: Path, right: Path) -> Comparison:
+def compare_profiles(left: Path, right: Path) -> ProfileComparison:
     """Two profiles from their files, every column that either has."""
     one, other = load_profile(left), load_profile(right)
     lines = [
-        Line(aspect, column, one.entries.get(aspect, {}).get(column), other.entries.get(aspect, {}).get(column))
+        ProfileLine(aspect, column, one.entries.get(aspect, {}).get(column), other.entries.get(aspect, {}).get(column))
         for aspect in Aspect
         for column in _columns(aspect, one, other)
     ]
-    return Comparison(one, other, tuple(lines))
+    return ProfileComparison(one, other, tuple(lines))
 
 
 def _columns(aspect: Aspect, one: Profile, other: Profile) -> list[str]:

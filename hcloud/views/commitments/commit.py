@@ -18,14 +18,11 @@ from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
     from hcloud.model.holdings.live import Commitment, CommitmentOrder
-    from hcloud.model.holdings.purchase import ExitTerms, Need, PurchaseItem, PurchasePlan
+    from hcloud.model.holdings.purchase import Applied, ExitTerms, Need, PurchaseItem, PurchasePlan
     from hcloud.model.plans.plan import Plan
+    from hcloud.planning.purchases.answers import Holdings, Pair, Planned, Recommendation
     from hcloud.planning.purchases.history import Recorded
     from hcloud.planning.purchases.leaving import WayOut
-    from hcloud.usecases.commitments.apply import Applied
-    from hcloud.usecases.commitments.held import Holdings, Pair
-    from hcloud.usecases.commitments.plan import Planned
-    from hcloud.usecases.commitments.recommend import Recommendation
     from hcloud.views.lines import Shown
 
 

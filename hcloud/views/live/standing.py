@@ -18,7 +18,7 @@ from hcloud.views.tables import Figures, fitted
 if TYPE_CHECKING:
     from hcloud.live.collect import Orphan
     from hcloud.live.recover import Found
-    from hcloud.usecases.live.status import Group, Status
+    from hcloud.model.holdings.standing import Group, Status
 
 FORMAT_VERSION = "1.0"
 

@@ -14,7 +14,7 @@ from hcloud.views.lines import hanging
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    from hcloud.usecases.measuring.classify import Answer
+    from hcloud.classify.judgement import Answer
     from hcloud.views.console import Terminal
     from hcloud.views.lines import Shown
 

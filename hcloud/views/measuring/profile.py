@@ -17,7 +17,7 @@ from hcloud.views.tables import Figures, fitted
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hcloud.usecases.measuring.profile_compare import Comparison, Line
+    from hcloud.model.measured.comparison import ProfileComparison, ProfileLine
 
 FORMAT_VERSION = "1.0"
 BAR = 10
@@ -53,7 +53,7 @@ def show_list(profiles: Sequence[Profile], terminal: Terminal) -> None:
     terminal.note(f"measured numbers of {len(profiles)} applications; 'hcloud profile show FILE' shows one")
 
 
-def show_comparison(comparison: Comparison, terminal: Terminal) -> None:
+def show_comparison(comparison: ProfileComparison, terminal: Terminal) -> None:
     """Print two profiles side by side."""
     left, right = comparison.left.app, comparison.right.app
     table = plain_table("", left, right, "", right=(1, 2), wrap=(left, right))
@@ -103,7 +103,7 @@ def list_document(profiles: Sequence[Profile], at: datetime) -> dict[str, object
     return {**_head(at), "profiles": [profile_object(p) for p in profiles]}
 
 
-def comparison_document(comparison: Comparison, at: datetime) -> dict[str, object]:
+def comparison_document(comparison: ProfileComparison, at: datetime) -> dict[str, object]:
     """The JSON document of two profiles side by side."""
     lines = [
         {
@@ -176,7 +176,7 @@ def _performance(profile: Profile) -> Figures:
     return Figures(names, rows, frozenset({1, 2, 3}))
 
 
-def _cells(line: Line, comparison: Comparison) -> list[str]:
+def _cells(line: ProfileLine, comparison: ProfileComparison) -> list[str]:
     cells = []
     for found, profile in ((line.left, comparison.left), (line.right, comparison.right)):
         if found is not None:
@@ -186,7 +186,7 @@ def _cells(line: Line, comparison: Comparison) -> list[str]:
     return cells
 
 
-def _verdict(line: Line) -> str:
+def _verdict(line: ProfileLine) -> str:
     return {None: "", True: "differs", False: "may be equal"}[line.differs]
 
 

@@ -19,10 +19,9 @@ from hcloud.views.escaped import Written, csv_document
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    from hcloud.catalog.checks import PriceWarning
+    from hcloud.catalog.intake import Intake, Taken
     from hcloud.model.catalog import QuarantinedPrice
-    from hcloud.usecases.prices.intake import Intake, Taken
-    from hcloud.usecases.prices.pricing import Change, Comparison, PriceLine, TypeScreen, Verification
+    from hcloud.model.prices import PriceChange, PriceComparison, PriceLine, PriceWarning, TypeScreen, Verification
 
 FORMAT_VERSION = "1.0"
 SHOWN_REFUSED = 5
@@ -76,7 +75,7 @@ def show_type_screen(screen: TypeScreen, terminal: Terminal) -> None:
     terminal.show(*(Text(note, style="dim") for note in (*(f"source: {s}" for s in sources), *notes)))
 
 
-def show_comparison(comparison: Comparison, terminal: Terminal, limit: int) -> None:
+def show_comparison(comparison: PriceComparison, terminal: Terminal, limit: int) -> None:
     """Changes between two books, and a line that counts them."""
     rows = [
         (_symbol(c), str(c.key), _effective(c.old), _effective(c.new), _percent(c))
@@ -135,7 +134,7 @@ def listing_csv(lines: Iterable[PriceLine]) -> Written:
     return csv_document(COLUMNS, (list(map(str, offer_cells(line.offer, line.machine))) for line in lines))
 
 
-def comparison_csv(comparison: Comparison) -> Written:
+def comparison_csv(comparison: PriceComparison) -> Written:
     """Changes as CSV."""
     names, rows = ("change", "offer", "old_effective_hourly", "new_effective_hourly", "percent"), []
     for change in comparison.changes:
@@ -155,7 +154,7 @@ def type_document(screen: TypeScreen, now: datetime) -> Mapping[str, object]:
     return {**listing_document(screen.lines, now), "quarantined": [_finding(q) for q in screen.quarantined]}
 
 
-def comparison_document(comparison: Comparison, now: datetime) -> Mapping[str, object]:
+def comparison_document(comparison: PriceComparison, now: datetime) -> Mapping[str, object]:
     """A comparison as the published JSON document."""
     changes = [
         {
@@ -233,7 +232,7 @@ def _age(line: PriceLine) -> tuple[str, str]:
     return f"{line.age_days}d", DERIVED if line.offer.origin.derived else ""
 
 
-def _symbol(change: Change) -> str:
+def _symbol(change: PriceChange) -> str:
     return "+" if change.old is None else "-" if change.new is None else "~"
 
 
@@ -241,7 +240,7 @@ def _effective(offer: Offer | None) -> str:
     return "" if offer is None else f"{offer.effective_hourly:.4f}"
 
 
-def _percent(change: Change) -> str:
+def _percent(change: PriceChange) -> str:
     if change.ratio is None:
         return ""
     return f"{change.ratio:+.1%}" if abs(change.ratio) >= _SHOWN_RATIO else "<0.1%"

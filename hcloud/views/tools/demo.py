@@ -12,9 +12,7 @@ from hcloud.units import counted
 from hcloud.views.lines import line_of
 
 if TYPE_CHECKING:
-    from hcloud.usecases.tools.demo import Shown
-    from hcloud.usecases.tools.demo_ledger import Facts
-    from hcloud.usecases.tools.demo_steps import Step
+    from hcloud.model.rehearsal import Facts, Shown, Step
     from hcloud.views.console import Terminal
 
 INDENT = 2
