@@ -20,7 +20,7 @@ import simpy
 
 from hcloud.model.workload import Jobs, Kind, Provenance
 from hcloud.readers.configuration.config import load_config
-from hcloud.usecases.studies.sweep import Prepared, Request, Watch, prepare, run_sweep
+from hcloud.usecases.studies.sweep import Prepared, SweepRequest, Watch, prepare, run_sweep
 from hcloud.usecases.studies.sweep_engines import Engine, usable_cores
 from hcloud.usecases.workloads.sources import Flags, with_flags
 
@@ -57,7 +57,7 @@ def prepared(jobs: Jobs, keys: tuple[str, ...], many: int) -> Prepared:
     """The grid of some keys and soft limits, 1,000 what-ifs of HM unless ``many`` is less."""
     loaded = with_flags(load_config(None), Flags(workload="scenario:static"))
     soft = ",".join(SOFT.split(",")[: max(many // 100, 1)])
-    request = Request((*keys, f"limits.soft_start={soft}"), ("HM",), 1)
+    request = SweepRequest((*keys, f"limits.soft_start={soft}"), ("HM",), 1)
     return prepare(loaded, NOW, request, jobs)
 
 

@@ -24,7 +24,7 @@ from hcloud.readers.configuration.config import Loaded, load_config
 from hcloud.readers.strategies import load_strategy
 from hcloud.store.profiles import save_profile
 from hcloud.usecases.deciding.plan import make_plan
-from hcloud.usecases.measuring.classify import Request, classify_apps
+from hcloud.usecases.measuring.classify import ClassificationRequest, classify_apps
 from hcloud.usecases.workloads.sources import Flags, with_flags
 from hcloud.views.deciding.plan_page import pictures
 from hcloud.views.page.drawn import standalone
@@ -142,7 +142,7 @@ def classification() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "few.profile.yaml"
         save_profile(dataclasses.replace(known, entries=few), path)
-        request = Request(apps=(str(path),), aspects=(Aspect.TOLERATED,), largest_error=1.0)
+        request = ClassificationRequest(apps=(str(path),), aspects=(Aspect.TOLERATED,), largest_error=1.0)
         row = classify_apps(request, datetime.now(UTC))[0].estimate.rows[Aspect.TOLERATED]
     rows = list(_scores(scores, row.columns, given))
     base = alt.Chart(_data(rows)).encode(y=alt.Y("resource:N", title=None))

@@ -16,7 +16,7 @@ from hcloud.model.plans.plan import Plan
 from hcloud.readers.configuration.config import load_config
 from hcloud.usecases.deciding.plan import make_plan
 from hcloud.usecases.studies.simulate import compare, strategies_named
-from hcloud.usecases.studies.simulation import Asked, open_study
+from hcloud.usecases.studies.simulation import SimulationRequest, open_study
 from hcloud.usecases.workloads.sources import Flags, with_flags
 from hcloud.views.console import Terminal
 from hcloud.views.deciding.plan import show_plan
@@ -48,7 +48,7 @@ def main() -> None:
 def draw_comparison(flags: Flags, seeds: int, target: Path) -> None:
     """Compare all strategies and draw the six panels."""
     now = datetime.now(UTC)
-    study = open_study(with_flags(load_config(None), flags), Asked(), now.date())
+    study = open_study(with_flags(load_config(None), flags), SimulationRequest(), now.date())
     chart: Any = picture_of(compare(study, strategies_named(["all"]), seeds))
     chart.save(str(target), scale_factor=SMALL)
 

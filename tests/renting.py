@@ -50,7 +50,7 @@ from hcloud.store.states.in_directory import FileStateStore
 from hcloud.units import HOURS_PER_YEAR
 from hcloud.usecases.live.ground import FAKE, LiveGround
 from hcloud.usecases.reports.of_live import report_of_live
-from hcloud.usecases.reports.report import Asked, Span
+from hcloud.usecases.reports.report import ReportRequest, RequestedPeriod
 
 ORIGIN = Origin("the fake itself", date(2026, 11, 21))
 LINEAGE = "0123456789abcdef" * 2
@@ -209,7 +209,7 @@ class Renting:
             break_even=None,
         )
 
-    def report(self, span: Span) -> Report:
+    def report(self, span: RequestedPeriod) -> Report:
         """What 'hcloud report' says of what is rented, at the fake's own prices."""
         cloud = self.rig.cloud()
         selection = FAKE if isinstance(self.rig.fake, MemoryCloud) else str(self.kind.provider)
@@ -219,7 +219,7 @@ class Renting:
         loaded = load_config(config)
         ground = LiveGround(loaded, selection, place, cloud, self.store, self.rig.fake.clock, self.now().date())
         ground.book = self.book()
-        return report_of_live(ground, Asked(loaded, self.now(), span, "team"))
+        return report_of_live(ground, ReportRequest(loaded, self.now(), span, "team"))
 
     def bill(self, period: Period) -> Bill:
         """What the fake itself charges."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.main import Session
+from hcloud.cli.main import CliSession
 from hcloud.errors import ConfirmationError, HcloudError
 from hcloud.units import harmless
 
@@ -92,7 +92,7 @@ def beside(terminal: Terminal, *, quiet: bool) -> Terminal:
     return replace(terminal, out=terminal.err) if quiet else terminal
 
 
-def confirm(session: Session, question: str, *, yes: bool) -> None:
+def confirm(session: CliSession, question: str, *, yes: bool) -> None:
     """Ask for a yes, No being what Enter means; ConfirmationError where nobody can be asked."""
     if yes:
         return
@@ -101,11 +101,11 @@ def confirm(session: Session, question: str, *, yes: bool) -> None:
     typer.confirm(harmless(question), default=False, abort=True, err=True)
 
 
-def _nobody(session: Session) -> bool:
+def _nobody(session: CliSession) -> bool:
     return "no_input" in session.flags or bool(os.environ.get("CI")) or not sys.stdin.isatty()
 
 
-def ask_number(session: Session, going: int, ends: int | None, *, yes: bool) -> int | None:
+def ask_number(session: CliSession, going: int, ends: int | None, *, yes: bool) -> int | None:
     """How many machines may end: as the flag says, else typed where somebody can be asked."""
     if yes or ends is not None or _nobody(session):
         confirm(session, f"end {going} machines?", yes=yes)
@@ -118,9 +118,9 @@ def ask_number(session: Session, going: int, ends: int | None, *, yes: bool) -> 
 def ground(file: Path | None, cloud: str | None, state: str | None, at: datetime) -> Iterator[LiveGround]:
     """The cloud that flags and configuration name, opened."""
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.live.ground import Where, opened
+    from hcloud.usecases.live.ground import CloudSelection, opened
 
-    with opened(load_config(file), Where(cloud, state), at) as found:
+    with opened(load_config(file), CloudSelection(cloud, state), at) as found:
         yield found
 
 

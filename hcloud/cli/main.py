@@ -70,7 +70,7 @@ SET_BELOW = {"no_color": "NO_COLOR", "unsafe_store": "HYC_UNSAFE_STORE"}
 
 
 @dataclass(frozen=True)
-class Session:
+class CliSession:
     """What every verb gets: the terminal and the flags that may stand anywhere on the command line."""
 
     flags: frozenset[str]
@@ -83,9 +83,9 @@ class Session:
         return Terminal.open(color="no_color" not in self.flags, quiet="quiet" in self.flags)
 
 
-def session(ctx: typer.Context) -> Session:
+def session(ctx: typer.Context) -> CliSession:
     """The session of the running command."""
-    return cast("Session", ctx.find_root().obj)
+    return cast("CliSession", ctx.find_root().obj)
 
 
 class LazyGroup(TyperGroup):
@@ -159,7 +159,7 @@ def run(arguments: Sequence[str]) -> int:
     if words[:1] in (["--show-completion"], ["--install-completion"]) and len(words) == 2:
         return completion(words[0], words[1])
     try:
-        code = build().main(words, prog_name=called_as(), standalone_mode=False, obj=Session(flags))
+        code = build().main(words, prog_name=called_as(), standalone_mode=False, obj=CliSession(flags))
         sys.stdout.flush()
     except BrokenPipeError:
         return reader_left()

@@ -14,7 +14,7 @@ from hcloud.units import machines
 
 if TYPE_CHECKING:
     from hcloud.model.catalog import Provider
-    from hcloud.usecases.deciding.own_fleet import Opened
+    from hcloud.usecases.deciding.own_fleet import OpenedPlan
     from hcloud.usecases.studies.simulation import Study
     from hcloud.views.console import Terminal
 
@@ -93,7 +93,7 @@ def is_plan(workload: str | None) -> bool:
     return '"format_version"' in head and '"digests"' in head
 
 
-def opened_plan(asked: Simulating, cloud: Sequence[object], seed: int | None, at: datetime) -> Opened:
+def opened_plan(asked: Simulating, cloud: Sequence[object], seed: int | None, at: datetime) -> OpenedPlan:
     """The very fleet and workload of a plan file; UsageError for flags that say otherwise. ``cloud`` is the model and
     whatever else is not to be said beside a plan."""
     from dataclasses import replace
@@ -118,7 +118,7 @@ def opened_plan(asked: Simulating, cloud: Sequence[object], seed: int | None, at
     return replace(found, study=study)
 
 
-def tell_fleet(found: Opened, terminal: Terminal) -> None:
+def tell_fleet(found: OpenedPlan, terminal: Terminal) -> None:
     """Say which fleet is simulated, and where that is not the plan to the letter."""
     fleet = found.fleet
     reserved = f"{machines(fleet.reserved)} reserved" if fleet.reserved else "nothing reserved"
@@ -133,7 +133,7 @@ def opened_study(
     """The study that flags and configuration ask for; ``cloud`` is the model, the price ratio, whether jobs are
     profiled, and whether those that fit no type are dropped."""
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.studies.simulation import Asked, open_study
+    from hcloud.usecases.studies.simulation import SimulationRequest, open_study
     from hcloud.usecases.workloads.sources import Flags, with_flags
 
     flags = Flags(
@@ -148,4 +148,4 @@ def opened_study(
         seed=seed,
         profiles=asked.profiles,
     )
-    return open_study(with_flags(load_config(asked.file), flags), Asked(*cloud), at.date())
+    return open_study(with_flags(load_config(asked.file), flags), SimulationRequest(*cloud), at.date())

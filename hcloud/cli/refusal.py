@@ -23,7 +23,7 @@ MEMORY_HINT = "free some, or raise the limit (ulimit -v); what was asked of a cl
 
 
 @dataclass(frozen=True, slots=True)
-class Refusal:
+class ErrorScreen:
     """What went wrong, what to do next, and the exit code it stands for; ``shown`` where Typer has its own words."""
 
     lines: Sequence[str]
@@ -51,31 +51,31 @@ def report_error(error: Exception, words: Sequence[str], *, debug: bool = False)
     return refusal.exit_code
 
 
-def refusal_of(error: Exception) -> Refusal:
+def refusal_of(error: Exception) -> ErrorScreen:
     """What an exception means to people."""
     if isinstance(error, HcloudError):
         problems = getattr(error, "problems", ())
-        return Refusal(error.lines(), error.hint, error.exit_code, problems)
+        return ErrorScreen(error.lines(), error.hint, error.exit_code, problems)
     if isinstance(error, typer.Abort):
-        return Refusal(["aborted: the answer was no"], "nothing was changed")
+        return ErrorScreen(["aborted: the answer was no"], "nothing was changed")
     if hasattr(error, "format_message"):
         return _of_typer(error)
     if isinstance(error, OSError):
         found = FileError.of(error)
         _leave_stdout(error)
-        return Refusal(found.lines(), found.hint)
+        return ErrorScreen(found.lines(), found.hint)
     if isinstance(error, MemoryError) or str(error) == NO_THREAD:
-        return Refusal(["the memory that hcloud may use ran out"], MEMORY_HINT)
+        return ErrorScreen(["the memory that hcloud may use ran out"], MEMORY_HINT)
     bug = f"this is a bug in hcloud: {type(error).__name__}: {error}"
-    return Refusal([bug], "--debug shows where; please report it with that")
+    return ErrorScreen([bug], "--debug shows where; please report it with that")
 
 
-def _of_typer(error: Any) -> Refusal:
+def _of_typer(error: Any) -> ErrorScreen:
     if close := getattr(error, "possibilities", None):
         vars(error).update(message=f"{error}. Did you mean {' or '.join(close)}?", possibilities=None)
     context = getattr(error, "ctx", None)
     hint = f"{context.command_path} --help" if context is not None else ""
-    return Refusal([error.format_message()], hint, USAGE_EXIT, shown=error)
+    return ErrorScreen([error.format_message()], hint, USAGE_EXIT, shown=error)
 
 
 def _leave_stdout(error: OSError) -> None:

@@ -39,7 +39,7 @@ class Layer:
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class ReferenceLine:
     """A horizontal line with its name, for example what is reserved."""
 
     label: str
@@ -56,7 +56,7 @@ class SeriesChart:
     start: float
     step_seconds: float
     layers: tuple[Layer, ...]
-    levels: tuple[Level, ...] = ()
+    levels: tuple[ReferenceLine, ...] = ()
 
     @property
     def dated(self) -> bool:

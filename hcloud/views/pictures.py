@@ -70,13 +70,13 @@ def save_picture(picture: Any, path: Path, title: str) -> None:
 def save_drawn(drawn: Drawn, path: Path, title: str) -> None:
     """Save a picture of a page as PNG, SVG or self-contained HTML by the suffix."""
     from hcloud.views.page.drawn import standalone
-    from hcloud.views.page.parts import Page, Section
+    from hcloud.views.page.parts import Page, PageSection
     from hcloud.views.page.render import render
 
     check_picture(path)
     suffix = path.suffix.lower()
     if suffix == ".html":
-        alone = Page(title, (), (Section(drawn.title, figures=(replace(drawn.figure(), title=""),)),))
+        alone = Page(title, (), (PageSection(drawn.title, figures=(replace(drawn.figure(), title=""),)),))
         write_shown(path, render(alone))
         return
     text = standalone(drawn, title)

@@ -10,7 +10,11 @@ import pytest
 
 from hcloud.catalog.intake import Taken
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+<<<<<<< HEAD
 from hcloud.usecases.prices.intake import Hints, take_file
+=======
+from hcloud.usecases.prices.intake import Hints, IntakeResult, take_file
+>>>>>>> main
 
 COUNTS = {
     "aws_on-demand_us-east-1_2026-07-20.csv": ("two-columns", 1367, 0),
@@ -20,10 +24,10 @@ COUNTS = {
     "ec2instances-info_2019-04-05.json.gz": ("ec2instances", 219122, 237),
     "gcp_pricing_2026-07-30.yml.gz": ("cyclenerd", 69338, 231),
 }
-_read: dict[str, Taken] = {}
+_read: dict[str, IntakeResult] = {}
 
 
-def taken(shared_data: Path, name: str) -> Taken:
+def taken(shared_data: Path, name: str) -> IntakeResult:
     """A file read once for all tests."""
     if name not in _read:
         _read[name] = take_file(shared_data / "prices" / name, Hints(), None)

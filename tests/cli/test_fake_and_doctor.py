@@ -139,11 +139,11 @@ def test_old_prices_stop_an_apply_on_a_real_cloud(
 
     from hcloud.errors import EvidenceError
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.live.ground import Where, opened
+    from hcloud.usecases.live.ground import CloudSelection, opened
 
     monkeypatch.chdir(tmp_path)
     Path("hcloud.yaml").write_text(CONFIG, encoding="utf-8")
-    with opened(load_config(), Where("fake"), datetime(2030, 1, 1, tzinfo=UTC)) as ground:
+    with opened(load_config(), CloudSelection("fake"), datetime(2030, 1, 1, tzinfo=UTC)) as ground:
         found = ground.changes(ground.slots(None))
         ground.check_prices(found)
         ground.selection = "aws"

@@ -23,7 +23,7 @@ from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.readers.configuration.config import load_config
 from hcloud.units import cents
-from hcloud.usecases.live.ground import Where, opened
+from hcloud.usecases.live.ground import CloudSelection, opened
 
 KEPT = Path(".hcloud") / "fake-aws.json"
 FLEET = [
@@ -164,14 +164,14 @@ def test_H3_what_is_no_rehearsal_is_refused(content: bytes, capsys: pytest.Captu
 def bought_by_a_person() -> None:
     """Two reserved instances, bought in the console of the rehearsal."""
     order = CommitmentOrder("", PurchaseOption.RESERVED, "m5.large", 1, Payment.PARTIAL, 2)
-    with opened(load_config(), Where(), datetime.now(UTC)) as ground:
+    with opened(load_config(), CloudSelection(), datetime.now(UTC)) as ground:
         ground.cloud.buy(ground.cloud.quote(order))
 
 
 def own_bill(document: Any) -> Bill:
     """What the rehearsal itself charges for the span of a report."""
     span = (int(datetime.fromisoformat(document["period"][end]).timestamp()) for end in ("start", "end"))
-    with opened(load_config(), Where(), datetime.now(UTC)) as ground:
+    with opened(load_config(), CloudSelection(), datetime.now(UTC)) as ground:
         assert isinstance(ground.cloud, MemoryCloud)
         return bill(ground.cloud.ledger, MemoryTariff(ground.cloud.world), *span)
 

@@ -10,7 +10,7 @@ import pytest
 from hcloud.cli.main import run
 from hcloud.readers.configuration.config import load_config
 from hcloud.sim.setup.fitting import Room
-from hcloud.usecases.studies.simulation import Asked, Study, open_study
+from hcloud.usecases.studies.simulation import SimulationRequest, Study, open_study
 from hcloud.usecases.workloads.sources import Flags, with_flags
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -32,7 +32,7 @@ def opened(path: Path, *families: str) -> Study:
     from hcloud.model.catalog import Provider
 
     flags = Flags(workload=str(path), providers=(Provider.AWS,), families=families)
-    return open_study(with_flags(load_config(None, {}), flags), Asked(), date(2026, 11, 20))
+    return open_study(with_flags(load_config(None, {}), flags), SimulationRequest(), date(2026, 11, 20))
 
 
 @pytest.mark.parametrize("place", [(), ("--provider", "azure")])

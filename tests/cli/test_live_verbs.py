@@ -359,7 +359,7 @@ def test_gc_looks_again_before_it_ends_anything_and_leaves_others_alone(
 
     from hcloud.errors import StaleError
     from hcloud.usecases.live.gc import end, find
-    from hcloud.usecases.live.ground import Where, opened
+    from hcloud.usecases.live.ground import CloudSelection, opened
 
     assert run(["apply", "-y"]) == 0
 
@@ -370,7 +370,7 @@ def test_gc_looks_again_before_it_ends_anything_and_leaves_others_alone(
         cloud.clock.advance(3600)
 
     edited(stray)
-    with opened(load_config(), Where(), datetime(2026, 11, 21, tzinfo=UTC)) as ground:
+    with opened(load_config(), CloudSelection(), datetime(2026, 11, 21, tzinfo=UTC)) as ground:
         found = find(ground, ())
         (orphan,) = found
         assert isinstance(ground.cloud, MemoryCloud)

@@ -19,7 +19,7 @@ from hcloud.model.holdings.live import LaunchImage, LaunchTemplate
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.plan_file import load_changes
 from hcloud.usecases.deciding.live_plan import plan_live
-from hcloud.usecases.live.ground import FAKE_FILE, Where, opened, place_of
+from hcloud.usecases.live.ground import FAKE_FILE, CloudSelection, opened, place_of
 from hcloud.views.console import Terminal
 from hcloud.views.live.launched_with import as_lines, launched_with
 
@@ -177,7 +177,7 @@ def test_prices_that_apply_refuses_are_said_when_the_plan_is_made(
 ) -> None:
     configured(cloud)
     at = datetime(2030, 1, 1, tzinfo=UTC)
-    with opened(load_config(), Where(f"fake:{cloud}"), at) as ground:
+    with opened(load_config(), CloudSelection(f"fake:{cloud}"), at) as ground:
         assert plan_live(ground, at).changes.warnings == (), "a rehearsal costs nothing"
         ground.selection = cloud
         found = plan_live(ground, at).changes
@@ -199,7 +199,7 @@ def test_a_warning_is_in_the_file_and_the_first_thing_that_is_said(capsys: pytes
 
     configured("aws")
     at = datetime(2030, 1, 1, tzinfo=UTC)
-    with opened(load_config(), Where("fake:aws"), at) as ground:
+    with opened(load_config(), CloudSelection("fake:aws"), at) as ground:
         ground.selection = "aws"
         found = plan_live(ground, at).changes
     save_changes(found, Path("plan.json"))

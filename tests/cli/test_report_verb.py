@@ -16,7 +16,7 @@ from focus_rules import problems
 from hcloud.cli.main import run
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.plan_file import load_plan
-from hcloud.usecases.live.ground import Where, opened
+from hcloud.usecases.live.ground import CloudSelection, opened
 from hcloud.usecases.published.report import report_schema
 from hcloud.usecases.published.schemas import DIRECTORY
 
@@ -178,7 +178,7 @@ def test_unused_commitments_may_be_used_by_others(rented: Path, count: int, is_s
 
 def test_a_machine_that_was_ended_by_hand_is_charged_until_then(rented: Path, capsys: Said) -> None:
     since = datetime.now(UTC).date().isoformat()
-    with opened(load_config(None), Where(None, None), datetime.now(UTC)) as ground:
+    with opened(load_config(None), CloudSelection(None, None), datetime.now(UTC)) as ground:
         web = [m.id for m in ground.cloud.machines("") if m.address == "web"]
         ground.cloud.terminate(web[:1])
     assert run(["fake", "wait", "30m"]) == 0
@@ -192,7 +192,7 @@ def test_a_machine_that_was_ended_by_hand_is_charged_until_then(rented: Path, ca
 
 def test_a_machine_the_cloud_shows_no_more_is_named(rented: Path, capsys: Said) -> None:
     since = datetime.now(UTC).date().isoformat()
-    with opened(load_config(None), Where(None, None), datetime.now(UTC)) as ground:
+    with opened(load_config(None), CloudSelection(None, None), datetime.now(UTC)) as ground:
         ground.cloud.terminate([m.id for m in ground.cloud.machines("") if m.address == "web"])
     assert run(["fake", "wait", "30d"]) == 0
     found = document(capsys, "cost", "--by", "app", "--from", since)

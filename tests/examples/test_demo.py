@@ -19,7 +19,12 @@ from hcloud.usecases.progress import unheard
 from hcloud.usecases.tools.demo import Demo
 from hcloud.usecases.tools.demo_files import STAND_IN, is_measured
 from hcloud.usecases.tools.demo_ledger import DemoError
+<<<<<<< HEAD
 from hcloud.usecases.tools.demo_steps import steps
+=======
+from hcloud.usecases.tools.demo_steps import DemoStep, steps
+from hcloud.usecases.progress import unheard
+>>>>>>> main
 
 KILLED = 137
 
@@ -95,12 +100,12 @@ def test_a_folder_with_something_in_it_is_left_alone(tmp_path: Path, capsys: pyt
 @pytest.mark.parametrize(
     "step",
     [
-        Step("fails", "", ("plan", "not-there.csv"), (".",)),
-        Step("says nothing of it", "", ("--version",), ("no such line",)),
+        DemoStep("fails", "", ("plan", "not-there.csv"), (".",)),
+        DemoStep("says nothing of it", "", ("--version",), ("no such line",)),
     ],
     ids=lambda step: step.title,
 )
-def test_a_step_that_fails_ends_the_demo(step: Step, tmp_path: Path) -> None:
+def test_a_step_that_fails_ends_the_demo(step: DemoStep, tmp_path: Path) -> None:
     with pytest.raises(DemoError, match=r"exit code 1|did not show") as caught:
         Demo(tmp_path, 100).run(step, unheard)
     assert caught.value.exit_code == 1

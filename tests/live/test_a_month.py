@@ -17,12 +17,12 @@ from hcloud.fake.server import Received, control
 from hcloud.model.report import Charge, ChargeCategory, CommitmentStatus
 from hcloud.planning.reports.report import Report
 from hcloud.units import cents
-from hcloud.usecases.reports.report import Span
+from hcloud.usecases.reports.report import RequestedPeriod
 
 BEGIN = datetime(2026, 11, 29, 10, 11, 12, 700_000, tzinfo=UTC)
 END = datetime(2027, 1, 3, tzinfo=UTC)
-MONTH = Span(date(2026, 12, 1), None, is_month=True)
-ALL = Span(date(2026, 11, 29), date(2027, 1, 3))
+MONTH = RequestedPeriod(date(2026, 12, 1), None, is_month=True)
+ALL = RequestedPeriod(date(2026, 11, 29), date(2027, 1, 3))
 HOUR, DAY = 3600.0, 86_400.0
 
 
@@ -142,7 +142,7 @@ def test_what_nobody_saw_end_is_charged_until_it_was_missed_and_said_to_be(renti
     told = days <= renting.kind.tells_ends
     [usage] = [u for u in renting.store.rentals().usages() if u.resource == first]
     assert (usage.end, usage.end_is_told) == (gone if told else gone + int(days * DAY), told)
-    report = renting.report(Span(date(2026, 11, 29)))
+    report = renting.report(RequestedPeriod(date(2026, 11, 29)))
     billed = renting.bill(report.period).by_resource()[first]
     charged = sum((c.costs.billed for c in report.charges if c.resource == first), Decimal(0))
     unseen = 0 if told else days * 24

@@ -13,7 +13,7 @@ from hcloud.sim.kernels.compiled import ENTRIES, SIMULATE, compiled, plain
 from hcloud.sim.kernels.objects import as_objects, write_back
 from hcloud.sim.kernels.world import World
 from hcloud.sim.run import run
-from hcloud.usecases.studies.journal import Reading, setup_of_run
+from hcloud.usecases.studies.journal import JournalReader, setup_of_run
 
 STRATEGIES = {
     "SR": (load_strategy("SR"), 15),
@@ -98,7 +98,7 @@ def test_entries_are_loaded_with_all_that_they_call() -> None:
     setup, kernels = setup_of_run(outcome), compiled()
     assert kernels[SIMULATE](world_of(setting, tasks), len(tasks) + 1)
     session = Session(setup, kernels)
-    for event in Reading(outcome, setup).entries():
+    for event in JournalReader(outcome, setup).entries():
         if not isinstance(event, Decision):
             session.handle(event)
     missed = {name: dict(kernels[name].stats.cache_misses) for names in ENTRIES.values() for name in names}

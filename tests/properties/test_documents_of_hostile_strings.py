@@ -15,7 +15,7 @@ from markdown_it import MarkdownIt
 
 from hcloud.model.json_text import parsed, written
 from hcloud.views.escaped import csv_document, item, json_document, markdown_document, markdown_row, md, xml
-from hcloud.views.page.parts import Page, Section
+from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.page.render import render
 from hcloud.views.tables import Figures
 
@@ -82,7 +82,7 @@ def test_json_says_the_same_again_and_steers_nothing(text: str) -> None:
 def test_a_page_keeps_its_structure(text: str) -> None:
     def page(said: str) -> str:
         table = Figures((said, "n"), [(said, "1")], frozenset({1}), said)
-        section = Section(said, (said,), tables=(table,), points=(said,), notes=(said,))
+        section = PageSection(said, (said,), tables=(table,), points=(said,), notes=(said,))
         return render(Page(said, (said,), (section,), foot=(said,), warnings=(said,)))
 
     made = page(f"x{text}")

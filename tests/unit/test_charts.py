@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hcloud.errors import UsageError
 from hcloud.views.charts import (
     Layer,
-    Level,
+    ReferenceLine,
     SeriesChart,
     altair_chart,
     amount_ticks,
@@ -28,7 +28,7 @@ from hcloud.views.charts import (
 def chart(values: list[float], start: float = 0.0, title: str = "Demand of x") -> SeriesChart:
     half = [v / 2 for v in values]
     layers = (Layer("batch", half), Layer("services", half))
-    return SeriesChart(title, "a subtitle", "vCPUs in use", start, 300, layers, (Level("mean", 2.0),))
+    return SeriesChart(title, "a subtitle", "vCPUs in use", start, 300, layers, (ReferenceLine("mean", 2.0),))
 
 
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=200), st.integers(1, 150))

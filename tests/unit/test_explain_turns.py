@@ -17,9 +17,15 @@ from hcloud.policy import codes
 from hcloud.policy.mapping import Situation, choose
 from hcloud.sim.kernels.compiled import kernels
 from hcloud.store.journal import save_journal
+<<<<<<< HEAD
 from hcloud.usecases.deciding.explain_job import explain_job
 from hcloud.usecases.deciding.explain_turns import turns, with_servers
 from hcloud.usecases.live.decide import Market, make_setup
+=======
+from hcloud.usecases.deciding.explain_job import Story, explain_job
+from hcloud.usecases.deciding.explain_turns import Ahead, Turn, turns, with_servers
+from hcloud.usecases.live.decide import StreamMarket, make_setup
+>>>>>>> main
 
 GENTLE, TOUCHY = (0,) * 10, (99,) * 10
 
@@ -50,7 +56,7 @@ def turn(story: Story, what: str) -> Turn:
 
 @pytest.fixture
 def setup() -> Setup:
-    made = make_setup("HM", 1, Market(), 0.0)
+    made = make_setup("HM", 1, StreamMarket(), 0.0)
     return replace(made, rules=made.rules._replace(feedback=0))
 
 

@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from hcloud.views.page.parts import Figure, KeyFigure, Page, Section
+from hcloud.views.page.parts import Figure, KeyFigure, Page, PageSection
 from hcloud.views.page.render import FOLDED_FROM, render
 from hcloud.views.tables import Figures
 
@@ -54,7 +54,7 @@ def page_of(said: str) -> Page:
     """A page with the same text in every place that takes text."""
     table = Figures((said, "dollars", ""), [[said, "1.00", said], ["", "2.00", ""]], frozenset({1}), said)
     figure = Figure("<svg viewBox='0 0 1 1'></svg>", said, said)
-    section = Section(said, (said,), (figure,), (table,), (said,), (said,))
+    section = PageSection(said, (said,), (figure,), (table,), (said,), (said,))
     return Page(said, (said,), (section, section), (KeyFigure(said, said, said),), (said,))
 
 
@@ -112,10 +112,10 @@ def test_a_table_has_a_caption_and_headers_with_their_scope() -> None:
 @pytest.mark.parametrize(("rows", "folded"), [(FOLDED_FROM - 1, 0), (FOLDED_FROM, 1)])
 def test_a_long_table_is_folded_and_says_how_long_it_is(rows: int, folded: int) -> None:
     table = Figures(("name",), [[str(n)] for n in range(rows)], title="names")
-    seen = Seen(render(Page("a page", (), (Section("one", tables=(table,)),))))
+    seen = Seen(render(Page("a page", (), (PageSection("one", tables=(table,)),))))
     assert len(seen.all("details")) == folded
     assert (f"names: {rows} rows" in seen.text) == bool(folded)
 
 
 def test_a_page_with_one_section_has_no_table_of_contents() -> None:
-    assert not Seen(render(Page("a page", ("said",), (Section("one", ("two",)),)))).all("nav")
+    assert not Seen(render(Page("a page", ("said",), (PageSection("one", ("two",)),)))).all("nav")

@@ -19,7 +19,7 @@ from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, res
 from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
 from hcloud.views.deciding.plan_page import pictures, plan_page
 from hcloud.views.page.axes import Axis, framed, round_ticks
-from hcloud.views.page.bars import Bar, Bars, bars
+from hcloud.views.page.bars import BarRow, Bars, bars
 from hcloud.views.page.drawn import Drawn, palettes, standalone
 from hcloud.views.page.svg import NARROW, WIDE, Canvas
 from hcloud.views.pictures import save_drawn
@@ -72,14 +72,14 @@ def corners(shape: ET.Element) -> list[tuple[float, float]]:
 
 
 def test_bars_are_as_long_as_their_values() -> None:
-    drawn = bars(Bars([Bar("a", "100", 100.0), Bar("b", "25", 25.0), Bar("none", "0", 0.0)]), WIDE)
+    drawn = bars(Bars([BarRow("a", "100", 100.0), BarRow("b", "25", 25.0), BarRow("none", "0", 0.0)]), WIDE)
     long, short, none = (float(e.get("width", "")) for e in ET.fromstring(drawn.svg()).iter(f"{SVG}rect"))
     assert long == pytest.approx(4 * short, abs=0.2)
     assert none == 1.0  # it is there
 
 
 def test_whiskers_span_the_interval_and_none_is_drawn_without_one() -> None:
-    drawn = bars(Bars([Bar("a", "100", 100.0, 90.0, 110.0), Bar("b", "50", 50.0)]), WIDE)
+    drawn = bars(Bars([BarRow("a", "100", 100.0, 90.0, 110.0), BarRow("b", "50", 50.0)]), WIDE)
     root = ET.fromstring(drawn.svg())
     whiskers = [corners(e) for e in root.iter(f"{SVG}path") if e.get("class") == "p-whisker"]
     (low, _), (high, _) = whiskers[0]
@@ -89,7 +89,7 @@ def test_whiskers_span_the_interval_and_none_is_drawn_without_one() -> None:
 
 
 def test_the_level_lies_where_its_value_does() -> None:
-    drawn = bars(Bars([Bar("a", "100", 100.0)], 50.0, "half"), WIDE)
+    drawn = bars(Bars([BarRow("a", "100", 100.0)], 50.0, "half"), WIDE)
     root = ET.fromstring(drawn.svg())
     level = next(corners(e) for e in root.iter(f"{SVG}path") if e.get("class") == "p-limit")
     assert level[0][0] == pytest.approx(float(next(root.iter(f"{SVG}rect")).get("width", "")) / 2, abs=0.2)

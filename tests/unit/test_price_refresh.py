@@ -20,7 +20,11 @@ from hcloud.errors import HcloudError, UnreachableError, UsageError
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.providers.http import Fetcher, Limits
 from hcloud.store.prices import PriceStore
+<<<<<<< HEAD
 from hcloud.usecases.prices.intake import Target, refresh
+=======
+from hcloud.usecases.prices.intake import Intake, RefreshTarget, refresh
+>>>>>>> main
 
 CASES = Path(__file__).parents[1] / "cases" / "prices"
 NOW = datetime(2026, 7, 3, tzinfo=UTC)
@@ -105,7 +109,7 @@ def dripping(handler: Handler) -> None:
 
 
 def refreshed(server: Server, provider: Provider = Provider.AWS, region: str = "us-east-1") -> Intake:
-    return refresh(Target(provider, region, server.url), NOW, lambda done: None, QUICK)
+    return refresh(RefreshTarget(provider, region, server.url), NOW, lambda done: None, QUICK)
 
 
 def stored_names() -> set[str]:
@@ -163,7 +167,7 @@ def test_google_sends_its_key_in_a_header_and_follows_tokens(monkeypatch: pytest
 
 def test_google_without_a_key_says_what_to_set() -> None:
     with pytest.raises(HcloudError, match="API key") as error:
-        refresh(Target(Provider.GCP, "europe-west3"), NOW, lambda done: None, QUICK)
+        refresh(RefreshTarget(Provider.GCP, "europe-west3"), NOW, lambda done: None, QUICK)
     assert "HYC_GCP_API_KEY" in error.value.hint
 
 
@@ -240,7 +244,7 @@ def test_nobody_listening_is_unreachable() -> None:
     with serving() as server:
         port = server.server_port
     with pytest.raises(UnreachableError, match="cannot be reached"):
-        refresh(Target(Provider.AWS, "us-east-1", f"http://127.0.0.1:{port}"), NOW, lambda done: None, QUICK)
+        refresh(RefreshTarget(Provider.AWS, "us-east-1", f"http://127.0.0.1:{port}"), NOW, lambda done: None, QUICK)
 
 
 def test_size_cap_holds_with_and_without_a_declared_length() -> None:
@@ -277,5 +281,5 @@ def test_regions_that_are_none_never_reach_the_endpoint(provider: Provider, regi
 def test_endpoint_comes_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving(body(OFFER)) as server:
         monkeypatch.setenv("HYC_AWS_PRICE_ENDPOINT", f"{server.url}/mirror/")
-        refresh(Target(Provider.AWS, "us-east-1"), NOW, lambda done: None, QUICK)
+        refresh(RefreshTarget(Provider.AWS, "us-east-1"), NOW, lambda done: None, QUICK)
         assert server.seen[0].startswith("/mirror/offers/")

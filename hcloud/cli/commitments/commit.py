@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hcloud.planning.purchases.leaving import WayOut
     from hcloud.readers.configuration.config import Loaded
     from hcloud.usecases.commitments.cancel import Agree
-    from hcloud.usecases.commitments.ground import Where
+    from hcloud.usecases.commitments.ground import CommitSelection
 
 app = typer.Typer(
     help="Reserved instances, savings plans and committed use: what to buy and why, bought once",
@@ -80,13 +80,13 @@ def plan_(
 ) -> None:
     """Ask the cloud what is held and what the rest costs now, and write a purchase plan. Buys nothing."""
     from hcloud.store.purchase_file import purchase_document
-    from hcloud.usecases.commitments.plan import Asked, plan_purchases
+    from hcloud.usecases.commitments.plan import PurchasePlanRequest, plan_purchases
     from hcloud.views.commitments.commit import show_planned
 
     terminal = session(ctx).terminal
     loaded = _allowing(_loaded(file), {"max_plan_age": max_plan_age, "max_price_age": max_price_age})
     with terminal.busy("asking what is held and what the rest costs"):
-        found = plan_purchases(loaded, Asked(plan, out, later), _where(cloud, region, state), moment(now))
+        found = plan_purchases(loaded, PurchasePlanRequest(plan, out, later), _where(cloud, region, state), moment(now))
     if (json_ or output is Output.JSON) and found.purchases is not None:
         terminal.write_json(purchase_document(found.purchases))
     else:
@@ -191,10 +191,10 @@ def _loaded(file: Path | None) -> Loaded:
     return load_config(file)
 
 
-def _where(cloud: str | None, region: str | None, state: str | None) -> Where:
-    from hcloud.usecases.commitments.ground import Where
+def _where(cloud: str | None, region: str | None, state: str | None) -> CommitSelection:
+    from hcloud.usecases.commitments.ground import CommitSelection
 
-    return Where(cloud, region, state)
+    return CommitSelection(cloud, region, state)
 
 
 def _allowing(loaded: Loaded, ages: dict[str, str | None]) -> Loaded:

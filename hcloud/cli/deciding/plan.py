@@ -150,9 +150,9 @@ def _planned(
 
         return make_plan(loaded, at, advance).plan, None
     from hcloud.usecases.deciding.live_plan import plan_live
-    from hcloud.usecases.live.ground import Where, opened
+    from hcloud.usecases.live.ground import CloudSelection, opened
 
-    with opened(loaded, Where(cloud, state), at) as here:
+    with opened(loaded, CloudSelection(cloud, state), at) as here:
         planned = plan_live(here, at, advance)
         return planned.plan, planned.changes
 

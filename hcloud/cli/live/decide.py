@@ -54,13 +54,13 @@ def decide(
     """Decide on a live stream of events where each job goes, and say why."""
     from hcloud.sim.kernels.compiled import SESSION, is_first_use, plain
     from hcloud.sim.kernels.compiled import compiled as load_compiled
-    from hcloud.usecases.live.decide import Market, make_setup, open_stream
+    from hcloud.usecases.live.decide import StreamMarket, make_setup, open_stream
     from hcloud.views.live.decision import show_opened, tell_lines
 
     if types is not None and (provider or region or family or cloud):
         raise UsageError("--types stands instead of --provider, --region, --family and --cloud-model")
     terminal = session(ctx).terminal
-    market = Market(provider_named(provider) if provider else None, region, tuple(family or ()), cloud, types)
+    market = StreamMarket(provider_named(provider) if provider else None, region, tuple(family or ()), cloud, types)
     setup = make_setup(strategy, pool, market, start) if strategy is not None else None
     if compiled and is_first_use(SESSION):
         terminal.note("the controller is compiled when it is first used: some seconds, once")

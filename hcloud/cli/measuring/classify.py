@@ -57,7 +57,7 @@ def classify(
     """What size, type and neighbours applications need, from few measurements; exit 9 where too little is known."""
     from hcloud.model.measured.profile import Aspect
     from hcloud.usecases.measuring.classify import (
-        Request,
+        ClassificationRequest,
         Solver,
         classify_apps,
         open_corpus,
@@ -71,7 +71,7 @@ def classify(
         if name not in known:
             raise UsageError(f"--aspect {name}: must be one of {', '.join(known)}{did_you_mean(name, known)}")
     terminal, at = session(ctx).terminal, moment(now)
-    request = Request(
+    request = ClassificationRequest(
         apps=tuple(apps or ()),
         folder=profiles,
         corpus=corpus,

@@ -17,7 +17,7 @@ from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
     from hcloud.model.measured.app import App
-    from hcloud.usecases.measuring.profile_run import Outcome, Probing
+    from hcloud.usecases.measuring.profile_run import Probing, ProfileRun
     from hcloud.views.console import Terminal
 
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
@@ -121,7 +121,7 @@ def run(
 
 def _measure_here(
     terminal: Terminal, errands: Iterable[tuple[App, Path]], probing: Probing, *, alone: bool
-) -> Iterator[Outcome]:
+) -> Iterator[ProfileRun]:
     """Measure one after the other on this machine."""
     from hcloud.usecases.measuring.profile_run import look_at_machine, run_profile
 

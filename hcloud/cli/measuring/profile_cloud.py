@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hcloud.cli.acting import confirm, ground, stopping
-from hcloud.cli.main import Session
+from hcloud.cli.main import CliSession
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
     from hcloud.model.measured.app import App
-    from hcloud.usecases.measuring.profile_run import Outcome, Probing
+    from hcloud.usecases.measuring.profile_run import Probing, ProfileRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +30,8 @@ class CloudFlags:
 
 
 def measure_on_cloud(
-    session: Session, flags: CloudFlags, wanted: Iterable[tuple[App, Path]], probing: Probing
-) -> Iterator[Outcome]:
+    session: CliSession, flags: CloudFlags, wanted: Iterable[tuple[App, Path]], probing: Probing
+) -> Iterator[ProfileRun]:
     """Measure one after the other, each on a machine of its own."""
     from hcloud.usecases.live.profile_cloud import MAX_DOLLARS, Errand, fare_of, profile_on_cloud
 

@@ -28,7 +28,7 @@ FORMAT_NAMES = (
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 
 
-class Output(StrEnum):
+class PricingOutput(StrEnum):
     """How a result is printed."""
 
     TABLE = "table"
@@ -36,7 +36,7 @@ class Output(StrEnum):
     CSV = "csv"
 
 
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
+OutputOption = Annotated[PricingOutput, typer.Option("--output", "-o", help="What to print.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
 NowOption = Annotated[str | None, typer.Option(help="The time to answer at (ISO 8601), for reproducible output.")]
 LimitOption = Annotated[int, typer.Option(min=1, help="At most so many rows in the table.")]
@@ -59,7 +59,7 @@ def list_(
     option: Annotated[list[str] | None, typer.Option(help="on-demand, spot, reserved-instance, ...")] = None,
     os: SystemOption = None,
     limit: LimitOption = SHOWN_ROWS,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = PricingOutput.TABLE,
     json_: JsonOption = False,
     now: NowOption = None,
 ) -> None:
@@ -72,9 +72,9 @@ def list_(
     terminal = session(ctx).terminal
     with terminal.busy("reading prices"):
         lines = list_prices(parse_filter({k: v or [] for k, v in words.items()}), at.date())
-    if json_ or output is Output.JSON:
+    if json_ or output is PricingOutput.JSON:
         terminal.write_json(view.listing_document(lines, at))
-    elif output is Output.CSV:
+    elif output is PricingOutput.CSV:
         terminal.write(view.listing_csv(lines))
     else:
         view.show_listing(lines, terminal, limit)
@@ -87,7 +87,7 @@ def show(
     provider: ProviderOption = None,
     region: RegionOption = None,
     os: SystemOption = None,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = PricingOutput.TABLE,
     json_: JsonOption = False,
     now: NowOption = None,
 ) -> None:
@@ -100,9 +100,9 @@ def show(
     terminal = session(ctx).terminal
     with terminal.busy("reading prices"):
         screen = show_type(instance_type, parse_filter({k: v or [] for k, v in words.items()}), at.date())
-    if json_ or output is Output.JSON:
+    if json_ or output is PricingOutput.JSON:
         terminal.write_json(view.type_document(screen, at))
-    elif output is Output.CSV:
+    elif output is PricingOutput.CSV:
         terminal.write(view.listing_csv(screen.lines))
     else:
         view.show_type_screen(screen, terminal)
@@ -116,7 +116,7 @@ def diff(
     old: Annotated[str, typer.Argument(help="A price file, 'bundled' or 'user'.")],
     new: Annotated[str, typer.Argument(help="A price file, 'bundled' or 'user'.")],
     limit: LimitOption = SHOWN_ROWS,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = PricingOutput.TABLE,
     json_: JsonOption = False,
     now: NowOption = None,
 ) -> None:
@@ -131,9 +131,9 @@ def diff(
     terminal = session(ctx).terminal
     with terminal.busy("comparing prices"):
         comparison = compare_named(old, new)
-    if json_ or output is Output.JSON:
+    if json_ or output is PricingOutput.JSON:
         terminal.write_json(view.comparison_document(comparison, moment(now)))
-    elif output is Output.CSV:
+    elif output is PricingOutput.CSV:
         terminal.write(view.comparison_csv(comparison))
     else:
         view.show_comparison(comparison, terminal, limit)
@@ -141,7 +141,7 @@ def diff(
 
 @app.command()
 def verify(
-    ctx: typer.Context, json_: JsonOption = False, output: OutputOption = Output.TABLE, now: NowOption = None
+    ctx: typer.Context, json_: JsonOption = False, output: OutputOption = PricingOutput.TABLE, now: NowOption = None
 ) -> None:
     """Check the bundled files against their checksums and every price for plausibility; exit 9 on a finding."""
     from hcloud.usecases.prices.pricing import verify as verified
@@ -174,18 +174,18 @@ def import_(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check, store nothing.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Forget the prices stored before.")] = False,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = PricingOutput.TABLE,
     json_: JsonOption = False,
     now: NowOption = None,
 ) -> None:
     """Take prices from files; good rows are kept, the others are counted and shown."""
-    from hcloud.usecases.prices.intake import Hints, Mode, import_files
+    from hcloud.usecases.prices.intake import Hints, IntakeMode, import_files
 
     as_json = _as_json(output, json_)
     hints = Hints(format_, _provider(provider), region or "", _day(day))
     terminal = session(ctx).terminal
     with terminal.progress("reading prices", 1) as advance:
-        intake = import_files(files, hints, advance, Mode(dry_run, strict, replace))
+        intake = import_files(files, hints, advance, IntakeMode(dry_run, strict, replace))
     _show_intake(ctx, intake, as_json, now)
     if strict and intake.refused:
         raise typer.Exit(QUARANTINED)
@@ -197,12 +197,12 @@ def refresh(
     provider: Annotated[str, typer.Option(help="aws, gcp or azure.")],
     region: Annotated[str, typer.Option(help="The region to fetch.")],
     endpoint: Annotated[str | None, typer.Option(help="Another address than the provider's public one.")] = None,
-    output: OutputOption = Output.TABLE,
+    output: OutputOption = PricingOutput.TABLE,
     json_: JsonOption = False,
     now: NowOption = None,
 ) -> None:
     """Fetch a region's published prices from its provider; on any failure the stored ones stay."""
-    from hcloud.usecases.prices.intake import Target
+    from hcloud.usecases.prices.intake import RefreshTarget
     from hcloud.usecases.prices.intake import refresh as refreshed
 
     as_json = _as_json(output, json_)
@@ -210,14 +210,14 @@ def refresh(
     if cloud is None:
         raise UsageError("--provider is needed")
     with session(ctx).terminal.progress(f"fetching {provider} {region}", 1) as advance:
-        intake = refreshed(Target(cloud, region, endpoint), moment(now), advance)
+        intake = refreshed(RefreshTarget(cloud, region, endpoint), moment(now), advance)
     _show_intake(ctx, intake, as_json, now)
 
 
-def _as_json(output: Output, json_: bool) -> bool:
-    if output is Output.CSV:
+def _as_json(output: PricingOutput, json_: bool) -> bool:
+    if output is PricingOutput.CSV:
         raise UsageError("this verb has no csv form", hint="-o table or -o json")
-    return json_ or output is Output.JSON
+    return json_ or output is PricingOutput.JSON
 
 
 def _show_intake(ctx: typer.Context, intake: Intake, as_json: bool, now: str | None) -> None:

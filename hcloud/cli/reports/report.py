@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from hcloud.planning.reports.report import Dimension, Report
-    from hcloud.usecases.reports.report import Asked
+    from hcloud.usecases.reports.report import ReportRequest
     from hcloud.views.escaped import Written
-    from hcloud.views.page.parts import Section
+    from hcloud.views.page.parts import PageSection
 
 app = typer.Typer(
     help="What is spent, what commitments save and how far they are used: of a plan, a journal or what is rented",
@@ -72,7 +72,7 @@ Reserve = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ReportFlags:
     """What the command line says is to be reported on."""
 
     source: Path | None
@@ -110,7 +110,7 @@ def cost(
     from hcloud.views.reports.report import cost_sections
 
     time, place = (month, from_, to), (provider, region, commitment)
-    chosen = Chosen(source, file, (cloud, state), time, place, team_tag)
+    chosen = ReportFlags(source, file, (cloud, state), time, place, team_tag)
     at, dimensions = moment(now), [Dimension(one) for one in dict.fromkeys(by or (By.APP, By.OPTION))]
     report = _reported(ctx, chosen, at)
     shown = _Shown("cost", ReportFormat.JSON if json_ else output, at, dimensions)
@@ -139,7 +139,7 @@ def savings(
 
     time, place = (month, from_, to), (provider, region, commitment)
     shown = _Shown("savings", ReportFormat.JSON if json_ else output, moment(now), ())
-    report = _reported(ctx, Chosen(source, file, (cloud, state), time, place, None), shown.at)
+    report = _reported(ctx, ReportFlags(source, file, (cloud, state), time, place, None), shown.at)
     _print(ctx, report, savings_sections(report), shown)
 
 
@@ -165,7 +165,7 @@ def commitments(
 
     time, place = (month, from_, to), (provider, region, commitment)
     shown = _Shown("commitments", ReportFormat.JSON if json_ else output, moment(now), ())
-    report = _reported(ctx, Chosen(source, file, (cloud, state), time, place, None), shown.at)
+    report = _reported(ctx, ReportFlags(source, file, (cloud, state), time, place, None), shown.at)
     _print(ctx, report, commitments_sections(report, shown.at), shown)
 
 
@@ -179,40 +179,40 @@ class _Shown:
     by: Sequence[Dimension]
 
 
-def _reported(ctx: typer.Context, chosen: Chosen, at: datetime) -> Report:
+def _reported(ctx: typer.Context, chosen: ReportFlags, at: datetime) -> Report:
     with session(ctx).terminal.busy("adding up what is spent"):
         return _added_up(chosen, at)
 
 
-def _added_up(chosen: Chosen, at: datetime) -> Report:
+def _added_up(chosen: ReportFlags, at: datetime) -> Report:
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.reports.report import Asked, is_journal, report_of_plan
+    from hcloud.usecases.reports.report import ReportRequest, is_journal, report_of_plan
 
     loaded = load_config(chosen.file)
-    asked = Asked(loaded, at, span_of_flags(chosen.time), chosen.team_tag or loaded.config.report.team_tag)
+    asked = ReportRequest(loaded, at, span_of_flags(chosen.time), chosen.team_tag or loaded.config.report.team_tag)
     if chosen.source is None:
         return _live(chosen, asked)
     if is_journal(chosen.source):
-        from hcloud.usecases.reports.of_journal import Place, report_of_journal
+        from hcloud.usecases.reports.of_journal import JournalPricing, report_of_journal
 
-        return report_of_journal(chosen.source, asked, Place(*chosen.place))
+        return report_of_journal(chosen.source, asked, JournalPricing(*chosen.place))
     return report_of_plan(chosen.source, asked)
 
 
-def _live(chosen: Chosen, asked: Asked) -> Report:
-    from hcloud.usecases.live.ground import Where, opened
+def _live(chosen: ReportFlags, asked: ReportRequest) -> Report:
+    from hcloud.usecases.live.ground import CloudSelection, opened
     from hcloud.usecases.reports.of_live import report_of_live
 
     if any(chosen.place):
         raise UsageError("--provider, --region and --commitment are about a journal; name the cloud: --cloud")
-    with opened(asked.loaded, Where(*chosen.live), asked.at) as here:
+    with opened(asked.loaded, CloudSelection(*chosen.live), asked.at) as here:
         report = report_of_live(here, asked)
     if asked.span.start or asked.span.end:
         return report
     return replace(report, notes=("this month so far; --from/--month for another", *report.notes))
 
 
-def _print(ctx: typer.Context, report: Report, sections: Sequence[Section], shown: _Shown) -> None:
+def _print(ctx: typer.Context, report: Report, sections: Sequence[PageSection], shown: _Shown) -> None:
     terminal = session(ctx).terminal
     if shown.output is ReportFormat.TABLE:
         from hcloud.views.reports.report import show_sections
@@ -233,7 +233,7 @@ def _document(report: Report, shown: _Shown) -> Mapping[str, object]:
     return made(report, shown.at)
 
 
-def _text(report: Report, sections: Sequence[Section], shown: _Shown) -> Written:
+def _text(report: Report, sections: Sequence[PageSection], shown: _Shown) -> Written:
     if shown.output is ReportFormat.MD:
         from hcloud.views.reports.markdown import markdown
 

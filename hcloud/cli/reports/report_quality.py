@@ -18,11 +18,16 @@ from hcloud.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+<<<<<<< HEAD
     from hcloud.planning.reports.accuracy import Accuracy
     from hcloud.usecases.reports.report import Asked
+=======
+    from hcloud.usecases.reports.accuracy import Accuracy
+    from hcloud.usecases.reports.report import ReportRequest
+>>>>>>> main
     from hcloud.views.console import Terminal
     from hcloud.views.escaped import Written
-    from hcloud.views.page.parts import Section
+    from hcloud.views.page.parts import PageSection
 
 
 class QualityFormat(StrEnum):
@@ -76,13 +81,13 @@ def accuracy(
 ) -> None:
     """What a plan predicted beside what happened, with the error; other prices, demand and mix told apart."""
     from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.reports.report import Asked
+    from hcloud.usecases.reports.report import ReportRequest
     from hcloud.views.reports import quality_documents as documents
     from hcloud.views.reports.quality import accuracy_sections
 
     if journal is not None and (month or cloud or state):
         raise UsageError("--month, --cloud and --state are about what is rented; a journal is judged as a whole")
-    asked = Asked(load_config(file), moment(now), span_of_flags((month, None, None)), "team")
+    asked = ReportRequest(load_config(file), moment(now), span_of_flags((month, None, None)), "team")
     made, terminal = _compared(plan, journal, (cloud, state), asked), session(ctx).terminal
     if json_ or output is QualityFormat.JSON:
         terminal.write_json(documents.accuracy_document(made, asked.at))
@@ -95,23 +100,23 @@ def accuracy(
         )
 
 
-def _compared(plan: Path, journal: Path | None, live: tuple[str | None, str | None], asked: Asked) -> Accuracy:
+def _compared(plan: Path, journal: Path | None, live: tuple[str | None, str | None], asked: ReportRequest) -> Accuracy:
     from dataclasses import replace
 
     from hcloud.usecases.reports.accuracy import accuracy_of_journal, accuracy_of_live
-    from hcloud.usecases.reports.report import Span
+    from hcloud.usecases.reports.report import RequestedPeriod
 
     if journal is not None:
         return accuracy_of_journal(plan, journal, asked)
-    from hcloud.usecases.live.ground import Where, opened
+    from hcloud.usecases.live.ground import CloudSelection, opened
     from hcloud.usecases.reports.of_live import report_of_live
 
-    with opened(asked.loaded, Where(*live), asked.at) as here:
-        return accuracy_of_live(plan, report_of_live(here, asked), replace(asked, span=Span()))
+    with opened(asked.loaded, CloudSelection(*live), asked.at) as here:
+        return accuracy_of_live(plan, report_of_live(here, asked), replace(asked, span=RequestedPeriod()))
 
 
 def _print(
-    terminal: Terminal, titled: tuple[str, tuple[Section, ...]], output: QualityFormat, csv: Callable[[], Written]
+    terminal: Terminal, titled: tuple[str, tuple[PageSection, ...]], output: QualityFormat, csv: Callable[[], Written]
 ) -> None:
     title, sections = titled
     if output is QualityFormat.CSV:

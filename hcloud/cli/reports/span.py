@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
-    from hcloud.usecases.reports.report import Span
+    from hcloud.usecases.reports.report import RequestedPeriod
 
 
 FIRST_YEAR, LAST_YEAR = 1970, 9900  # ours
 
 
-def span_of_flags(time: tuple[str | None, str | None, str | None]) -> Span:
+def span_of_flags(time: tuple[str | None, str | None, str | None]) -> RequestedPeriod:
     """The time that a month, or a first day and the day after the last, mean; UsageError for what is none."""
-    from hcloud.usecases.reports.report import Span
+    from hcloud.usecases.reports.report import RequestedPeriod
 
     month, start, end = time
     if month is None:
-        return Span(_day("--from", start), _day("--to", end))
+        return RequestedPeriod(_day("--from", start), _day("--to", end))
     if start or end:
         raise UsageError("--month says both ends; give it alone, or --from and --to")
     try:
         first = datetime.strptime(month, "%Y-%m").date()
     except ValueError:
         raise UsageError(f"--month {month}: write for example 2026-11") from None
-    return Span(_in_years("--month", month, first), None, is_month=True)
+    return RequestedPeriod(_in_years("--month", month, first), None, is_month=True)
 
 
 def _day(flag: str, text: str | None) -> date | None:

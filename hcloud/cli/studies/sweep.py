@@ -69,8 +69,8 @@ def sweep(
     from hcloud.readers.configuration.config import load_config
     from hcloud.store.files.looked_at import check_place
     from hcloud.store.files.whole import write_shown
-    from hcloud.usecases.studies.simulation import Asked
-    from hcloud.usecases.studies.sweep import Request, Watch, prepare, run_sweep
+    from hcloud.usecases.studies.simulation import SimulationRequest
+    from hcloud.usecases.studies.sweep import SweepRequest, Watch, prepare, run_sweep
     from hcloud.usecases.studies.sweep_engines import Engine
     from hcloud.usecases.workloads.sources import Flags
     from hcloud.views.studies import sweep as view
@@ -87,7 +87,7 @@ def sweep(
     sold_by = tuple(map(provider_named, provider or ()))
     flags = Flags(workload, providers=sold_by, regions=tuple(region or ()), families=tuple(family or ()), seed=seed)
     names = tuple(name.strip() for name in (strategy or "").split(",") if name.strip())
-    request = Request(tuple(vary or ()), names, seeds, Asked(cloud, drop_unplaceable=drop_unplaceable))
+    request = SweepRequest(tuple(vary or ()), names, seeds, SimulationRequest(cloud, drop_unplaceable=drop_unplaceable))
     prepared = prepare(_with_flags(load_config(file), flags), at, request)
     where = Engine(engine, workers, scheduler).fitted(prepared.grid.runs)
     tell_first_use(terminal)

@@ -15,8 +15,13 @@ from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from hcloud.model.rehearsal import Shown, Step
     from hcloud.usecases.tools.demo import Demo
+=======
+    from hcloud.usecases.tools.demo import Demo, Shown
+    from hcloud.usecases.tools.demo_steps import DemoStep
+>>>>>>> main
     from hcloud.views.console import Terminal
 
 app = typer.Typer(pretty_exceptions_enable=False)
@@ -69,7 +74,7 @@ def _measured(walk: Demo, terminal: Terminal) -> bool:
     return is_enough
 
 
-def _ran(walk: Demo, step: Step, terminal: Terminal) -> Shown:
+def _ran(walk: Demo, step: DemoStep, terminal: Terminal) -> Shown:
     with terminal.progress(step.title.lower(), 1.0) as advance:
         return walk.run(step, advance)
 

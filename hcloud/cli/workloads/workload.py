@@ -14,7 +14,7 @@ from hcloud.units import counted, parse_duration
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Workload
-    from hcloud.usecases.workloads.workload import Request
+    from hcloud.usecases.workloads.workload import WorkloadRequest
     from hcloud.views.console import Terminal
 
 # Named here because help must not import the readers; tests hold both lists against theirs
@@ -132,8 +132,10 @@ def convert(
     terminal.note(f"{counted(rows, 'row')} written to {to}")
 
 
-def _request(name: str, workload_format: str, keys: list[str] | None, seed: int, window: str | None = None) -> Request:
-    from hcloud.usecases.workloads.workload import Request
+def _request(
+    name: str, workload_format: str, keys: list[str] | None, seed: int, window: str | None = None
+) -> WorkloadRequest:
+    from hcloud.usecases.workloads.workload import WorkloadRequest
 
     pairs = dict[str, str]()
     for text in keys or ():
@@ -141,10 +143,10 @@ def _request(name: str, workload_format: str, keys: list[str] | None, seed: int,
         if not equals or not key:
             raise UsageError(f"--set {text}: write KEY=VALUE")
         pairs[key] = value
-    return Request(name, workload_format, pairs, seed, window)
+    return WorkloadRequest(name, workload_format, pairs, seed, window)
 
 
-def _opened(request: Request, terminal: Terminal) -> Workload:
+def _opened(request: WorkloadRequest, terminal: Terminal) -> Workload:
     from hcloud.usecases.workloads.workload import open_request
 
     with terminal.progress(f"reading {request.name}", 1.0) as advance:

@@ -18,7 +18,7 @@ Changes = tuple[Change, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class WhatIf:
+class SweepCase:
     """One row to be: a strategy, a seed, and the changes in the order of their keys on the command line."""
 
     strategy: str
@@ -38,19 +38,19 @@ class WhatIf:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class WhatIfBatch:
     """What-ifs that one run answers: they differ in prices only."""
 
-    what_ifs: tuple[WhatIf, ...]
+    what_ifs: tuple[SweepCase, ...]
 
     @property
-    def first(self) -> WhatIf:
+    def first(self) -> SweepCase:
         """Any of them: strategy, seed and all that is not a price are the same."""
         return self.what_ifs[0]
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class SweepGrid:
     """What is varied, as given; ``keys`` in the order of the command line."""
 
     strategies: tuple[str, ...]
@@ -79,19 +79,19 @@ class Grid:
         """Strategies and changes of the grid without seeds, in the order of the table."""
         return ((s, c) for s in self.strategies for c in itertools.product(*self.axes))
 
-    def batches(self) -> Iterator[Batch]:
+    def batches(self) -> Iterator[WhatIfBatch]:
         """All what-ifs: prices change fastest, then seeds, then the last key that needs a run."""
         runs = [axis for axis in self.axes if axis[0].scope != "price"]
         prices = [axis for axis in self.axes if axis[0].scope == "price"]
         for strategy, run, seed in itertools.product(self.strategies, itertools.product(*runs), self.seeds):
             offered = itertools.product(*prices)
-            yield Batch(tuple(WhatIf(strategy, seed, self._ordered((*run, *price))) for price in offered))
+            yield WhatIfBatch(tuple(SweepCase(strategy, seed, self._ordered((*run, *price))) for price in offered))
 
     def _ordered(self, changes: Changes) -> Changes:
         return tuple(sorted(changes, key=lambda c: self.keys.index(c.key)))
 
 
-def parse_grid(vary: Sequence[str], strategies: Sequence[str], seeds: Sequence[int]) -> Grid:
+def parse_grid(vary: Sequence[str], strategies: Sequence[str], seeds: Sequence[int]) -> SweepGrid:
     """The grid of ``--vary KEY=v1,v2`` options; the keys ``strategy`` and ``seed`` stand for options of that name.
 
     Raises UsageError for a key that is varied twice, nothing to vary, or too many what-ifs.
@@ -101,7 +101,7 @@ def parse_grid(vary: Sequence[str], strategies: Sequence[str], seeds: Sequence[i
         strategies = [str(c.value) for c in by_key]
     if chosen := axes.pop("seed", None):
         seeds = [int(str(c.value)) for c in chosen]
-    grid = Grid(tuple(dict.fromkeys(strategies)), tuple(seeds), tuple(axes.values()))
+    grid = SweepGrid(tuple(dict.fromkeys(strategies)), tuple(seeds), tuple(axes.values()))
     if not vary:
         raise UsageError("nothing to vary", hint="for example --vary limits.hard=0.8,0.85,0.9 --vary price_ratio=1,2,4")
     each = math.prod(map(len, grid.axes)) * len(grid.seeds)

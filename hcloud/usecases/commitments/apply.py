@@ -15,10 +15,22 @@ from hcloud.planning.purchases.history import Recorded, history
 from hcloud.readers.configuration.config import Loaded
 from hcloud.store.files.lock import drawn
 from hcloud.store.purchase_file import load_purchase_plan
-from hcloud.usecases.commitments.ground import CommitGround, Where, at_scope, gates_of, ledger_of, opened
+from hcloud.usecases.commitments.ground import CommitGround, CommitSelection, at_scope, gates_of, ledger_of, opened
 
 
+<<<<<<< HEAD
 def apply_purchases(loaded: Loaded, file: Path, where: Where, approve: Approve, at: datetime) -> Applied:
+=======
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A purchase plan with what came of each of its items."""
+
+    plan: PurchasePlan
+    purchased: tuple[Purchased, ...]
+
+
+def apply_purchases(loaded: Loaded, file: Path, where: CommitSelection, approve: Approve, at: datetime) -> Applied:
+>>>>>>> main
     """Buy what a purchase plan says; see :func:`hcloud.live.buying.purchase.execute` for what it raises."""
     gates = gates_of(loaded)
     check_open(gates)
@@ -28,7 +40,7 @@ def apply_purchases(loaded: Loaded, file: Path, where: Where, approve: Approve, 
         return Applied(plan, execute(plan, gates, approve, ground.live))
 
 
-def _place(loaded: Loaded, scope: Scope, where: Where) -> tuple[Loaded, Place | None]:
+def _place(loaded: Loaded, scope: Scope, where: CommitSelection) -> tuple[Loaded, Place | None]:
     """Where something was planned; a rehearsal has accounts of its own."""
     there, place = at_scope(loaded, scope)
     return (loaded, place) if (where.cloud_in(loaded) or "").startswith("fake") else (there, place)
@@ -42,7 +54,7 @@ class Word:
     bought: str | None
 
 
-def resolve(loaded: Loaded, where: Where, word: Word | None, at: datetime) -> tuple[Recorded, ...]:
+def resolve(loaded: Loaded, where: CommitSelection, word: Word | None, at: datetime) -> tuple[Recorded, ...]:
     """Settle what is unknown, by looking or (``word``) by what a person found; returns the purchases that it was about.
 
     Raises PartialError where looking cannot tell, UsageError for a word about a purchase that is not open.

@@ -11,13 +11,15 @@ from hcloud.model.holdings.live import Commitment
 from hcloud.planning.purchases.leaving import WayOut
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.exit_terms import exit_terms
-from hcloud.usecases.commitments.ground import Where, opened
+from hcloud.usecases.commitments.ground import CommitSelection, opened
 
 Agree = Callable[[Commitment, WayOut], None]
 """Shows what would be given back and returns where a person agrees; ConfirmationError where there is nobody to ask."""
 
 
-def cancel_commitment(loaded: Loaded, commitment: str, where: Where, agree: Agree, at: datetime) -> Commitment:
+def cancel_commitment(
+    loaded: Loaded, commitment: str, where: CommitSelection, agree: Agree, at: datetime
+) -> Commitment:
     """Cancel one commitment; see :func:`hcloud.live.buying.cancelling.cancel` for what it raises."""
     if not loaded.config.commitments.enabled:
         raise DeniedByGuardError(

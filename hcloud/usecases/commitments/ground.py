@@ -29,7 +29,7 @@ BESIDE = ".hcloud"
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class CommitSelection:
     """What the command line says: which cloud, region and place of the state."""
 
     cloud: str | None = None
@@ -67,7 +67,7 @@ def gates_of(loaded: Loaded, environment: Mapping[str, str] = os.environ) -> Gat
     return Gates(section.enabled, environment.get(VARIABLE) == "1", section.ceiling, section.price_tolerance)
 
 
-def ledger_of(loaded: Loaded, where: Where, crash: Crash = go_on) -> PurchaseLedger:
+def ledger_of(loaded: Loaded, where: CommitSelection, crash: Crash = go_on) -> PurchaseLedger:
     """The ledger beside the state; beside the configuration where the state is in a bucket."""
     named = Path(where.state) if where.state else loaded.base / loaded.config.live.state
     directory = loaded.base / BESIDE if "://" in (where.state or loaded.config.live.state) else named
@@ -75,18 +75,18 @@ def ledger_of(loaded: Loaded, where: Where, crash: Crash = go_on) -> PurchaseLed
 
 
 @contextmanager
-def opened(loaded: Loaded, where: Where, place: Place | None, at: datetime) -> Iterator[CommitGround]:
+def opened(loaded: Loaded, where: CommitSelection, place: Place | None, at: datetime) -> Iterator[CommitGround]:
     """Open the cloud that is named, in the place that is meant (else the configuration's)."""
     selection = where.cloud_in(loaded) or (str(place.provider) if place else None)
     there = loaded if place is None else _only(loaded, place)
     if where.region:
         there = _in_region(there, where.region)
-    with live_ground.opened(there, live_ground.Where(selection, where.state), at) as found:
+    with live_ground.opened(there, live_ground.CloudSelection(selection, where.state), at) as found:
         crash = crash_from()
         yield CommitGround(loaded, found, ledger_of(loaded, where, crash), crash)
 
 
-def place_in(plan: Plan, loaded: Loaded, where: Where) -> Place | None:
+def place_in(plan: Plan, loaded: Loaded, where: CommitSelection) -> Place | None:
     """Where a plan buys, of what the command line allows; None where it buys nothing there. UsageError where these are
     several places."""
     named = where.cloud_in(loaded) if where.cloud_in(loaded) in list(Provider) else None

@@ -23,12 +23,12 @@ from hcloud.readers.configuration.config import CommitmentsSection, Loaded
 from hcloud.store.plan_file import plan_document
 from hcloud.store.purchase_file import check_target, save_purchase_plan, sealed
 from hcloud.units import counted, format_span
-from hcloud.usecases.commitments.ground import CommitGround, Where, opened, place_in
+from hcloud.usecases.commitments.ground import CommitGround, CommitSelection, opened, place_in
 from hcloud.usecases.commitments.recommend import plan_of
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PurchasePlanRequest:
     """Where the plan is and where the purchase plan goes; ``later`` says that purchases that begin later are queued
     now."""
 
@@ -37,7 +37,27 @@ class Asked:
     later: bool = False
 
 
+<<<<<<< HEAD
 def plan_purchases(loaded: Loaded, asked: Asked, where: Where, at: datetime) -> Planned:
+=======
+@dataclass(frozen=True, slots=True)
+class PlannedPurchases:
+    """A purchase plan (None where nothing is left to buy) with the needs it meets, and what was left out and why."""
+
+    purchases: PurchasePlan | None
+    needs: tuple[Need, ...]
+    later: tuple[Need, ...]
+    elsewhere: tuple[str, ...]
+    expiring: tuple[Commitment, ...]
+    unplanned: tuple[Commitment, ...]
+    reconciled: Reconciled
+    warnings: tuple[str, ...] = ()
+
+
+def plan_purchases(
+    loaded: Loaded, asked: PurchasePlanRequest, where: CommitSelection, at: datetime
+) -> PlannedPurchases:
+>>>>>>> main
     """Ask the cloud what is held and what the rest costs, and write a purchase plan of it.
 
     Raises StaleError for an old plan, EvidenceError for old or unbelievable prices, PartialError while it is unknown
@@ -50,7 +70,7 @@ def plan_purchases(loaded: Loaded, asked: Asked, where: Where, at: datetime) -> 
         return _planned(plan, asked, ground, at)
 
 
-def _planned(plan: Plan, asked: Asked, ground: CommitGround, at: datetime) -> Planned:
+def _planned(plan: Plan, asked: PurchasePlanRequest, ground: CommitGround, at: datetime) -> PlannedPurchases:
     _check_settled(ground)
     scope, held = ground.live.ask(ground.cloud.scope), ground.live.ask(ground.cloud.commitments)
     needs = still_to_buy(plan, held, at)
@@ -65,7 +85,7 @@ def _planned(plan: Plan, asked: Asked, ground: CommitGround, at: datetime) -> Pl
     later = tuple(n for n in here if n not in chosen)
     warned = said_of_history(plan.history) if found is not None else ()
     way = reconciled(plan, chosen, later, () if found is None else found.items)
-    return Planned(found, chosen, later, elsewhere, expiring(held, at), unplanned(plan, held, at), way, warned)
+    return PlannedPurchases(found, chosen, later, elsewhere, expiring(held, at), unplanned(plan, held, at), way, warned)
 
 
 def plan_digest(plan: Plan) -> str:

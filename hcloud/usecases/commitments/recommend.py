@@ -16,11 +16,29 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.exit_terms import exit_terms
 from hcloud.store.plan_file import load_plan
 from hcloud.units import counted
-from hcloud.usecases.commitments.ground import Where, opened, place_in
+from hcloud.usecases.commitments.ground import CommitSelection, opened, place_in
 from hcloud.usecases.live.held import with_held
 
 
+<<<<<<< HEAD
 def plan_of(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Plan:
+=======
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The needs of a plan, the way out of each, and what stands in the cloud; ``scope`` is None where no cloud was
+    asked, and then nothing counts as held."""
+
+    plan: Plan
+    needs: tuple[Need, ...]
+    ways_out: tuple[ExitTerms | None, ...]
+    scope: Scope | None
+    expiring: tuple[Commitment, ...]
+    unplanned: tuple[Commitment, ...]
+    warnings: tuple[str, ...]
+
+
+def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Plan:
+>>>>>>> main
     """The plan in a file, else one made from the configuration now, with what the cloud holds used up first."""
     if file is not None:
         return load_plan(file)
@@ -34,7 +52,7 @@ def plan_of(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Pl
     return replace(plan, warnings=(*plan.warnings, *said))
 
 
-def recommend(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Recommendation:
+def recommend(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Recommendation:
     """What to commit to; a cloud is asked (and only asked) where one is named."""
     plan = plan_of(loaded, file, where, at)
     held: tuple[Commitment, ...] = ()

@@ -20,14 +20,14 @@ from hcloud.usecases.progress import Progress, unheard
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedChanges:
     """What has to change, and the plan behind it (None where the configuration names the fleet itself)."""
 
     plan: Plan | None
     changes: ChangeSet
 
 
-def plan_live(ground: LiveGround, at: datetime, progress: Progress = unheard) -> Planned:
+def plan_live(ground: LiveGround, at: datetime, progress: Progress = unheard) -> PlannedChanges:
     """Decide, where a workload is named, and compare with what stands; reads only. Commitments that are held are used
     up first.
 
@@ -44,8 +44,8 @@ def plan_live(ground: LiveGround, at: datetime, progress: Progress = unheard) ->
             terms = replace(terms, said=tuple(left_to_others(plan, ground.place)))
     found = ground.changes(ground.slots(plan), terms)
     if plan is None:
-        return Planned(None, found)
-    return Planned(replace(plan, changes=found, warnings=(*found.warnings, *plan.warnings)), found)
+        return PlannedChanges(None, found)
+    return PlannedChanges(replace(plan, changes=found, warnings=(*found.warnings, *plan.warnings)), found)
 
 
 def check_startable(plan: Plan, ground: LiveGround) -> None:

@@ -46,7 +46,7 @@ ADDING = 0.7  # ours: the part of the progress bar that is over when seeds begin
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class OperationBasis:
     """What a plan was decided from and what came out."""
 
     config: Config
@@ -56,7 +56,7 @@ class Ground:
 
 
 @dataclass(frozen=True, slots=True)
-class Held:
+class OwnedServers:
     """Servers of the large type's size that are owned already, and what all that is owned costs an hour."""
 
     servers: int
@@ -64,7 +64,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class StrategyCandidate:
     """A strategy with a reserve (servers in all, owned ones included) and where that number comes from."""
 
     strategy: Strategy
@@ -72,7 +72,7 @@ class Candidate:
     rule: str
 
 
-def operate(ground: Ground, advance: Progress) -> Operation:
+def operate(ground: OperationBasis, advance: Progress) -> Operation:
     """Simulate every candidate at the same seeds, add seeds for those that the choice is open between, and choose.
 
     Raises UsageError for a demand series, which has no jobs, and where no strategy can be run at all.
@@ -115,14 +115,14 @@ def operate(ground: Ground, advance: Progress) -> Operation:
 
 
 def _predict(
-    runs: _Runs, candidates: list[Candidate], wish: OperationSection, target: Target, advance: Progress
+    runs: _Runs, candidates: list[StrategyCandidate], wish: OperationSection, target: Target, advance: Progress
 ) -> None:
     """Every candidate at the first seed, then with the reserves beside the best ones at all of ``wish.seeds``, then
     those that the choice is open between at one more seed after the other, as long as ``wish.runs`` lasts."""
     first, last = runs.study.seed, runs.study.seed + wish.seeds
     runs.add(candidates, range(first, first + 1), part_of(advance, 0.0, 1 / (1 + wish.seeds)))
     more, strategies = refined(runs.points(), target), {c.strategy.name: c.strategy for c in candidates}
-    candidates += [Candidate(s, n, REFINED) for s in strategies.values() for n in more.get(s.name, ())]
+    candidates += [StrategyCandidate(s, n, REFINED) for s in strategies.values() for n in more.get(s.name, ())]
     runs.add(candidates, range(first, last), part_of(advance, 1 / (1 + wish.seeds), ADDING))
     by_name = {(c.strategy.name, c.reserve): c for c in candidates}
     while doubtful := [by_name[p.strategy, p.reserve] for p in in_doubt(runs.points(), target)]:
@@ -133,7 +133,7 @@ def _predict(
         advance(ADDING + (1 - ADDING) * min(runs.count / wish.runs, 1.0))
 
 
-def _study(ground: Ground) -> Study:
+def _study(ground: OperationBasis) -> Study:
     """The trace in the plan's own market: its type with the smaller sizes of the family, and its commitment."""
     if not isinstance(ground.workload, Jobs):
         raise UsageError(
@@ -149,20 +149,22 @@ def _study(ground: Ground) -> Study:
     return Study(jobs, cloud, shop, True, section.planning.seed, scenario, window, drop_unplaceable=True)
 
 
-def _held(owned: Sequence[Owned], study: Study) -> Held:
+def _held(owned: Sequence[Owned], study: Study) -> OwnedServers:
     large = study.shop.types[study.shop.large].shape
     usable = [o for o in owned if o.hours_left]
     vcpus = sum((o.shape.vcpus * o.count for o in usable), Decimal(0))
     hourly = sum((o.offer.effective_hourly * o.count for o in usable), Decimal(0))
-    return Held(int(vcpus / large.vcpus), hourly)
+    return OwnedServers(int(vcpus / large.vcpus), hourly)
 
 
-def _baseline(held: Held) -> Candidate:
+def _baseline(held: OwnedServers) -> StrategyCandidate:
     """What to compare with: whole servers rented for everything, or for what the owned ones do not hold."""
-    return Candidate(load_strategy("HF" if held.servers else "OdF"), held.servers, BASELINE)
+    return StrategyCandidate(load_strategy("HF" if held.servers else "OdF"), held.servers, BASELINE)
 
 
-def _candidates(study: Study, strategies: Sequence[Strategy], decision: Decision, held: Held) -> list[Candidate]:
+def _candidates(
+    study: Study, strategies: Sequence[Strategy], decision: Decision, held: OwnedServers
+) -> list[StrategyCandidate]:
     able = able_strategies(study, strategies)
     made = [c for s in able for c in _of_strategy(study, s, decision, held)]
     if not made:
@@ -174,10 +176,12 @@ def _candidates(study: Study, strategies: Sequence[Strategy], decision: Decision
     return made
 
 
-def _of_strategy(study: Study, strategy: Strategy, decision: Decision, held: Held) -> Iterator[Candidate]:
+def _of_strategy(
+    study: Study, strategy: Strategy, decision: Decision, held: OwnedServers
+) -> Iterator[StrategyCandidate]:
     rule = strategy.mechanism("reserved").rule
     if rule == "none":
-        yield Candidate(strategy, 0, OWN_RULE)
+        yield StrategyCandidate(strategy, 0, OWN_RULE)
         return
     if main_commitment(decision) is None and not held.servers:
         return
@@ -186,7 +190,7 @@ def _of_strategy(study: Study, strategy: Strategy, decision: Decision, held: Hel
     if rule == "steady-minimum":
         tried = reserves_to_try(decision.evaluations[0].candidate, decision, max(own - held.servers, 0))
         tried = {count + held.servers: words for count, words in tried.items()}
-    yield from (Candidate(strategy, max(count, held.servers), words) for count, words in tried.items())
+    yield from (StrategyCandidate(strategy, max(count, held.servers), words) for count, words in tried.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,15 +198,15 @@ class _Runs:
     """What candidates did at the seeds they were run with so far."""
 
     study: Study
-    held: Held
-    made: dict[Candidate, dict[int, Measures]]
+    held: OwnedServers
+    made: dict[StrategyCandidate, dict[int, Measures]]
 
     @property
     def count(self) -> int:
         """How many simulations there were."""
         return sum(map(len, self.made.values()))
 
-    def add(self, candidates: Sequence[Candidate], seeds: Sequence[int], advance: Progress) -> None:
+    def add(self, candidates: Sequence[StrategyCandidate], seeds: Sequence[int], advance: Progress) -> None:
         """Run every candidate at every seed it was not run with yet."""
         for at, seed in enumerate(seeds):
             seeded = self.study if seed == self.study.seed else with_seed(self.study, seed)
@@ -224,11 +228,11 @@ class _Runs:
             self.add([wanted], range(self.study.seed, self.study.seed + len(chosen.kept_by_seed)), unheard)
         return replace(self._point(found or wanted), reserve_rule=BASELINE)
 
-    def _point(self, candidate: Candidate) -> OperatingPoint:
+    def _point(self, candidate: StrategyCandidate) -> OperatingPoint:
         return _point(self.study, candidate, tuple(self.made[candidate].values()), self.held)
 
 
-def _point(study: Study, candidate: Candidate, runs: Sequence[Measures], held: Held) -> OperatingPoint:
+def _point(study: Study, candidate: StrategyCandidate, runs: Sequence[Measures], held: OwnedServers) -> OperatingPoint:
     cost = Interval.of([dollars_per_hour(run) for run in runs])
     paid = min(candidate.reserve, held.servers) * study.shop.reserved.effective_hourly
     hourly = Decimal(repr(cost.mean)) - paid + held.hourly

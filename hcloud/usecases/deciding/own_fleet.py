@@ -89,14 +89,14 @@ def _study(plan: Plan, fleet: PlannedFleet, found: tuple[Jobs, PriceBook], confi
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedPlan:
     """A plan read back with its workload: what is simulated, and its fleet."""
 
     study: Study
     fleet: PlannedFleet
 
 
-def open_planned(path: Path, loaded: Loaded, at: date, progress: Progress | None = None) -> Opened:
+def open_planned(path: Path, loaded: Loaded, at: date, progress: Progress | None = None) -> OpenedPlan:
     """The very fleet and workload of a plan file, in the cloud that the configuration or else the plan names.
 
     Raises InputError where the plan names no trace or that is missing, StaleError where it is not the one that the plan
@@ -116,7 +116,7 @@ def open_planned(path: Path, loaded: Loaded, at: date, progress: Progress | None
         raise UsageError(f"{path}: was made from a demand series, which holds no jobs to simulate")
     book, _ = open_prices(there, at)
     fleet = fleet_of(plan)
-    return Opened(_study(plan, fleet, (workload, book), there.config), fleet)
+    return OpenedPlan(_study(plan, fleet, (workload, book), there.config), fleet)
 
 
 def _as_planned(plan: Plan, trace: Trace, loaded: Loaded, path: Path) -> Loaded:

@@ -34,7 +34,7 @@ from hcloud.planning.settings import Divisible, Market, PlanSettings, Speed, fit
 from hcloud.planning.strategies.operation import planned_reserve
 from hcloud.readers.configuration.config import Loaded, OwnedSection
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, format_duration
-from hcloud.usecases.deciding.plan_notes import Seen, assumptions, warnings
+from hcloud.usecases.deciding.plan_notes import PlanNoteInputs, assumptions, warnings
 from hcloud.usecases.progress import Progress, part_of, unheard
 from hcloud.usecases.workloads.sources import check_regions, open_prices, open_workload
 
@@ -48,14 +48,14 @@ FITTING_JOBS = 0.95  # ours: the share of jobs an instance must be able to hold
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DecidedPlan:
     """A plan, and the decision it states (for pictures and explanations in the same run)."""
 
     plan: Plan
     decision: Decision
 
 
-def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Outcome:
+def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> DecidedPlan:
     """Read the workload and the prices, decide, simulate where a strategy is asked for, and state the plan.
 
     Raises InputError for unusable files, UsageError for impossible settings, EvidenceError where a price is missing,
@@ -73,13 +73,13 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
     given = Given(running, leanest=leanest_of(workload, demand))
     decision, operation = decide(book, demand, settings, owned, given), None
     if simulated:
-        from hcloud.usecases.deciding.operate import Ground, operate
+        from hcloud.usecases.deciding.operate import OperationBasis, operate
 
         plain, size = decision, _server_size(decision)
         servers = tuple(_with_servers(m, workload, demand, size) for m in settings.markets)
         settings = replace(settings, mix_types=False, markets=servers)
         decision = decide(book, demand, settings, owned)
-        operation = operate(Ground(loaded.config, workload, book, decision), part_of(progress, READING, 1.0))
+        operation = operate(OperationBasis(loaded.config, workload, book, decision), part_of(progress, READING, 1.0))
         decision = _as_operated(decision, operation, (book, demand, settings, owned))
         decision = replace(decision, rivals=plain.rivals)  # "all on demand" is one figure, with strategies or without
     used = book.restricted(_considered(decision))
@@ -93,7 +93,10 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
         seed=settings.seed,
         demand=demand,
         assumptions=tuple(assumptions(demand, settings, decision)),
-        warnings=(*notes, *warnings(Seen(loaded, workload, demand, decision, now.date(), operation, book.quarantine))),
+        warnings=(
+            *notes,
+            *warnings(PlanNoteInputs(loaded, workload, demand, decision, now.date(), operation, book.quarantine)),
+        ),
         operation=operation,
         advice=() if simulated else advice(decision, book, demand, given),
     )
@@ -101,7 +104,7 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> Ou
     from hcloud.usecases.deciding.own_fleet import predicted, trace_of
 
     prediction = predicted(plan, workload, book, loaded.config)
-    return Outcome(replace(plan, trace=trace_of(loaded), prediction=prediction), decision)
+    return DecidedPlan(replace(plan, trace=trace_of(loaded), prediction=prediction), decision)
 
 
 Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...]]

@@ -93,7 +93,7 @@ def _of_futures(decision: Decision, settings: PlanSettings) -> Iterator[Assumpti
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PlanNoteInputs:
     """What warnings are drawn from; ``refused`` are the rows of the price book that could not be used."""
 
     loaded: Loaded
@@ -132,7 +132,7 @@ def _of_sizes(settings: PlanSettings, decision: Decision) -> Iterator[Assumption
     yield Assumption("planning.divisible", str(settings.divisible), why)
 
 
-def warnings(seen: Seen) -> Iterator[str]:
+def warnings(seen: PlanNoteInputs) -> Iterator[str]:
     """Everything about the prices, the workload and the forecast that its reader should know: guesses first."""
     yield from _of_guesses(seen)
     yield from _of_prices(seen)
@@ -157,7 +157,7 @@ def warnings(seen: Seen) -> Iterator[str]:
         yield from _of_operation(seen, seen.operation)
 
 
-def _of_guesses(seen: Seen) -> Iterator[str]:
+def _of_guesses(seen: PlanNoteInputs) -> Iterator[str]:
     """What the values of a series were taken to mean without being told."""
     workload = seen.loaded.config.workload
     told = {key.removeprefix("workload.options.").replace("-", "_") for key in workload.options} if workload else set()
@@ -166,7 +166,7 @@ def _of_guesses(seen: Seen) -> Iterator[str]:
             yield f"the workload does not say what its values are; assumed: {rule.rule} (--set {rule.key}=...)"
 
 
-def _of_prices(seen: Seen) -> Iterator[str]:
+def _of_prices(seen: PlanNoteInputs) -> Iterator[str]:
     offers = seen.decision.offers_in_use
     age_days = max(((seen.today - o.origin.day).days for o in offers), default=0)
     if age_days * DAY > seen.loaded.config.prices.warn_age:
@@ -186,7 +186,7 @@ def _of_prices(seen: Seen) -> Iterator[str]:
             yield f"owned: {owned.offer.key} has expired and counts for nothing"
 
 
-def _refused_terms(seen: Seen) -> Iterator[str]:
+def _refused_terms(seen: PlanNoteInputs) -> Iterator[str]:
     """That prices of commitments in the allowed regions were refused when they were read: nothing competes there."""
     places = {(m.provider, r, m.os) for m in seen.loaded.config.settings().markets for r in m.regions}
 
@@ -211,7 +211,7 @@ def _of_jobs(jobs: Jobs, decision: Decision) -> Iterator[str]:
         yield f"jobs larger than an instance of {size:g} vCPUs and {memory:g} GiB: {count:,}, which count as split up"
 
 
-def _cut(seen: Seen) -> Iterator[str]:
+def _cut(seen: PlanNoteInputs) -> Iterator[str]:
     """That the beginning of a trace does not count, where only whole days or weeks of it repeat."""
     step, forecast = seen.demand.step_seconds, seen.decision.forecast
     usable = min(len(seen.demand) - seen.loaded.config.planning.warm_up // step, len(forecast))
@@ -220,7 +220,7 @@ def _cut(seen: Seen) -> Iterator[str]:
         yield f"the first {cut} of the trace do not count: only whole days or weeks of it repeat, here the last {whole}"
 
 
-def _of_forecast(seen: Seen) -> Iterator[str]:
+def _of_forecast(seen: PlanNoteInputs) -> Iterator[str]:
     yield from _cut(seen)
     planning = seen.loaded.config.planning
     if planning.regret_quantile is not None and seen.decision.spread is None:
@@ -236,7 +236,7 @@ def _of_forecast(seen: Seen) -> Iterator[str]:
             )
 
 
-def _of_operation(seen: Seen, operation: Operation) -> Iterator[str]:
+def _of_operation(seen: PlanNoteInputs, operation: Operation) -> Iterator[str]:
     """What was not met, and where what was simulated is not what is planned for."""
     if any(c.speed != 1 for c in seen.decision.types):
         yield "the simulation takes a vCPU for a vCPU; that types differ in speed is in the arithmetic alone"

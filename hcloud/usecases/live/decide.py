@@ -25,7 +25,7 @@ Kernels = Mapping[str, Callable[..., Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Market:
+class StreamMarket:
     """What can be rented: a provider's families, or (where ``provider`` is None) the types of the thesis; or the
     user's own ``types``."""
 
@@ -36,7 +36,7 @@ class Market:
     types: Path | None = None
 
 
-def make_setup(name: str, pool: int, market: Market, start: float | None = None) -> Setup:
+def make_setup(name: str, pool: int, market: StreamMarket, start: float | None = None) -> Setup:
     """What the controller is told before the first event. Raises UsageError where strategy and pool do not fit."""
     strategy = load_strategy(name)
     reserves = strategy.mechanism("reserved").rule != "none"
@@ -64,7 +64,7 @@ def _own(strategy: Strategy, pool: int, path: Path) -> Setup:
     return Setup(strategy.name, strategy.digest(), _compose(strategy, large), whole, pool, None, types)
 
 
-def _bought(strategy: Strategy, pool: int, market: Market) -> Setup:
+def _bought(strategy: Strategy, pool: int, market: StreamMarket) -> Setup:
     from hcloud.readers.clouds import load_cloud
     from hcloud.readers.prices.shipped.bundled import load_bundled
     from hcloud.sim.setup.build import Setting, rental_kinds
@@ -115,8 +115,14 @@ def append(file: FileIO, text: str, *, durable: bool) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+<<<<<<< HEAD
 class Opened:
     """A stream that is ready, and where it goes on."""
+=======
+class OpenedStream:
+    """A stream ready to go on: the lines that a crash kept from being told, how many events were replayed, when the
+    last of them was, and whether the journal's last line was torn."""
+>>>>>>> main
 
     stream: Stream
     gone_on: GoneOn = field(default_factory=GoneOn)
@@ -124,7 +130,7 @@ class Opened:
 
 def open_stream(
     setup: Setup | None, kernels: Kernels, path: Path | None, *, durable: bool = False, retell: int = 0
-) -> Opened:
+) -> OpenedStream:
     """A fresh stream, or the one that the journal at ``path`` holds; of that the decisions of the last ``retell``
     events are told again, since a crash may have kept them from being read.
 
@@ -142,16 +148,24 @@ def open_stream(
         raise UsageError("a new stream needs --strategy", hint="SR, OdF, OdM, HF, HM or the path of a file")
     session = Session(setup, kernels)
     if path is None:
+<<<<<<< HEAD
         return Opened(Stream(session))
+=======
+        return OpenedStream(Stream(session), "", 0, 0.0, False)
+>>>>>>> main
 
-    def begun(file: FileIO) -> Opened:
+    def begun(file: FileIO) -> OpenedStream:
         append(file, header_line(setup), durable=durable)
+<<<<<<< HEAD
         return Opened(Stream(session, file, durable=durable))
+=======
+        return OpenedStream(Stream(session, file, durable=durable), "", 0, 0.0, False)
+>>>>>>> main
 
     return _claimed(path, begun)
 
 
-def _claimed(path: Path, use: Callable[[FileIO], Opened]) -> Opened:
+def _claimed(path: Path, use: Callable[[FileIO], OpenedStream]) -> OpenedStream:
     """The journal opened to add to, and handed on; HcloudError where another process has it: two would each tell their
     own story."""
     import fcntl
@@ -169,7 +183,7 @@ def _claimed(path: Path, use: Callable[[FileIO], Opened]) -> Opened:
         raise
 
 
-def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, durable: bool) -> Opened:
+def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, durable: bool) -> OpenedStream:
     journal = read_journal(path)
     if setup is not None and replace(setup, start=journal.setup.start) != journal.setup:
         raise UsageError(f"{path}: the journal of another strategy, pool or list of types", hint="name another file")
@@ -183,7 +197,11 @@ def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, 
     append(file, untold, durable=durable)
     events = journal.events
     stream = Stream(session, file, durable=durable)
+<<<<<<< HEAD
     return Opened(stream, GoneOn(untold, len(events), events[-1].at if events else 0.0, journal.torn))
+=======
+    return OpenedStream(stream, untold, len(events), events[-1].at if events else 0.0, journal.torn)
+>>>>>>> main
 
 
 def _told_last(journal: Journal, events: int) -> str:

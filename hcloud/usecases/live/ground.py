@@ -63,7 +63,7 @@ OWN_MACHINE = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class CloudSelection:
     """What the command line says: which cloud, and where its state is; else what the configuration says."""
 
     cloud: str | None = None
@@ -231,7 +231,7 @@ def _check_addresses(slots: Sequence[Slot]) -> None:
 
 
 @contextmanager
-def opened(loaded: Loaded, where: Where, at: datetime) -> Iterator[LiveGround]:
+def opened(loaded: Loaded, where: CloudSelection, at: datetime) -> Iterator[LiveGround]:
     """Open the cloud that the command line or the configuration names; ``at`` is when the verb works: prices are those
     of its day, and a cloud in memory begins at it.
 

@@ -32,7 +32,7 @@ from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import save_profile
 from hcloud.usecases.live.ground import FAKE, LiveGround
 from hcloud.usecases.live.state import open_intents, open_store
-from hcloud.usecases.measuring.profile_run import Outcome, Probing, earlier, file_name
+from hcloud.usecases.measuring.profile_run import Probing, ProfileRun, earlier, file_name
 
 if TYPE_CHECKING:
     from hcloud.control.ports import Console, MendableStore
@@ -102,7 +102,7 @@ def fare_of(ground: LiveGround, errand: Errand) -> Fare:
 
 def profile_on_cloud(
     ground: LiveGround, errand: Errand, advance: Callable[[float], None], stop: Callable[[], bool]
-) -> Outcome:
+) -> ProfileRun:
     """Launch, measure, end. Whatever happens in between, the machine's end is asked for and confirmed.
 
     Raises PartialError where that cannot be done, with what ends it then.
@@ -121,7 +121,7 @@ def profile_on_cloud(
     found = _named(_profile(parcel, errand), _machine_name(ground, fare.instance_type))
     found = merged(before, found) if before else found
     save_profile(found, errand.target)
-    return Outcome(found, errand.target, interrupted=False)
+    return ProfileRun(found, errand.target, interrupted=False)
 
 
 def _machine_name(ground: LiveGround, instance_type: str) -> str:

@@ -20,6 +20,20 @@ UNSAFE = "HYC_UNSAFE_STORE"
 """Set to 1 (by --unsafe-store) it takes a bucket that ignores the conditions of writings."""
 
 
+<<<<<<< HEAD
+=======
+@dataclass(frozen=True, slots=True)
+class RememberedState:
+    """What stands in one place: the state (None where there is none yet), what was begun and not ended, and who holds
+    it."""
+
+    where: str
+    state: State | None
+    open_intents: tuple[Intent, ...] = ()
+    holder: LockInfo | None = None
+
+
+>>>>>>> main
 def state_place(named: str | None, file: Path | None, environment: Mapping[str, str] = os.environ) -> str:
     """Where the state is: as named, else as ``live.state`` of the configuration says, relative to it."""
     if named is not None:
@@ -46,14 +60,14 @@ def open_store(where: str, crash: Crash | None = None) -> MendableStore:
     return FileStateStore(Path(where), crash)
 
 
-def look(where: str) -> Remembered:
+def look(where: str) -> RememberedState:
     """Everything that is remembered; changes nothing. Raises InputError where it cannot be read."""
     store = open_store(where)
     state = store.load()
-    return Remembered(where, state, open_intents(store), store.holder())
+    return RememberedState(where, state, open_intents(store), store.holder())
 
 
-def look_at(where: str, name: str) -> Remembered:
+def look_at(where: str, name: str) -> RememberedState:
     """The same with the records of one id or address only; UsageError where there is none."""
     found = look(where)
     state = _there(found)
@@ -70,7 +84,7 @@ def pull(where: str) -> bytes:
     return encode_state(_there(look(where)))
 
 
-def push(where: str, data: bytes, name: str, *, force: bool) -> Remembered:
+def push(where: str, data: bytes, name: str, *, force: bool) -> RememberedState:
     """Store a state that was pulled; what it replaces is kept beside it.
 
     StaleError where it is of another lineage or older than what is stored, and InputError where what is stored cannot
@@ -88,7 +102,7 @@ def push(where: str, data: bytes, name: str, *, force: bool) -> Remembered:
             stored = store.load()
             _check_push(where, pushed, stored)
             written = store.save(replace(pushed, serial=0 if stored is None else stored.serial))
-        return Remembered(where, written, open_intents(store))
+        return RememberedState(where, written, open_intents(store))
 
 
 def unlock(where: str, lock: str) -> LockInfo:
@@ -103,7 +117,7 @@ def open_intents(store: MendableStore) -> tuple[Intent, ...]:
     return tuple(e for e in entries if isinstance(e, Intent) and e.number not in over)
 
 
-def _there(found: Remembered) -> State:
+def _there(found: RememberedState) -> State:
     if found.state is None:
         raise InputError(f"{found.where}: there is no state yet", hint="hcloud apply writes the first one")
     return found.state

@@ -14,17 +14,45 @@ from hcloud.planning.changes.standing import standing
 from hcloud.usecases.live.ground import LiveGround
 
 
+<<<<<<< HEAD
 def status(ground: LiveGround) -> Status:
+=======
+@dataclass(frozen=True, slots=True)
+class MachineGroup:
+    """Machines of one address, type, zone and state, with their dollars an hour (None: no price is known)."""
+
+    address: str
+    instance_type: str
+    zone: str
+    state: str
+    count: int
+    hourly: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveStatus:
+    """What stands in a scope; ``hourly`` leaves out types without a known price."""
+
+    observed: Observed
+    stored: State
+    groups: tuple[MachineGroup, ...]
+    hourly: Decimal
+    drift: tuple[Drift, ...]
+    holder: LockInfo | None
+
+
+def status(ground: LiveGround) -> LiveStatus:
+>>>>>>> main
     """Everything that can be seen without changing anything; raises as :func:`hcloud.live.observe.observe` does."""
     site = ground.site()
     stored = site.remembered()
     observed = observe(site)
     groups = tuple(_groups(observed, ground.terms().rates))
     hourly = sum((g.hourly for g in groups if g.hourly is not None), Decimal(0))
-    return Status(observed, stored, groups, hourly, drift(stored, observed), ground.store.holder())
+    return LiveStatus(observed, stored, groups, hourly, drift(stored, observed), ground.store.holder())
 
 
-def _groups(observed: Observed, prices: Mapping[str, Decimal]) -> Iterator[Group]:
+def _groups(observed: Observed, prices: Mapping[str, Decimal]) -> Iterator[MachineGroup]:
     counts: dict[tuple[str, str, str, str], int] = {}
     for one in standing(observed):
         state = str(one.machine.state) if one.machine is not None else "not told of"
@@ -36,4 +64,4 @@ def _groups(observed: Observed, prices: Mapping[str, Decimal]) -> Iterator[Group
             counts[place] = counts.get(place, 0) + 1
     for (address, instance_type, zone, state), count in sorted(counts.items()):
         price = prices.get(instance_type)
-        yield Group(address, instance_type, zone, state, count, None if price is None else price * count)
+        yield MachineGroup(address, instance_type, zone, state, count, None if price is None else price * count)

@@ -39,7 +39,7 @@ class Solver(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedValue:
     """A value measured elsewhere, for example in production: it overwrites the profile's own; None: it did not run."""
 
     aspect: Aspect
@@ -48,7 +48,7 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ClassificationRequest:
     """What is asked: applications (names or files; all of the folder without any), where their profiles are, the corpus
     (``bundled``, a folder of profiles, or a matrix file), how to classify, and the columns that performance is compared
     to, by aspect, where they are not the corpus's own choice."""
@@ -60,10 +60,31 @@ class Request:
     aspects: tuple[Aspect, ...] = tuple(Aspect)
     largest_error: float | None = None
     target: float | None = None
-    observed: tuple[Observed, ...] = ()
+    observed: tuple[ObservedValue, ...] = ()
     references: Mapping[Aspect, str] = field(default_factory=dict)
 
 
+<<<<<<< HEAD
+=======
+@dataclass(frozen=True, slots=True)
+class ApplicationEstimate:
+    """One application's estimate with what follows from it; ``quality`` is the leading part of its encoding, 0..9999,
+    None where no resource is known; ``types`` by performance, ``worth`` those with a price by performance per dollar;
+    ``surprises`` tells of observed values that were predicted otherwise."""
+
+    profile: Profile
+    estimate: Estimate
+    vector: tuple[int, ...] | None
+    quality: int | None
+    types: tuple[Ranked, ...]
+    worth: tuple[Ranked, ...]
+    prices: TypePrices
+    size: str | None
+    known_apps: int
+    surprises: tuple[str, ...]
+
+
+>>>>>>> main
 def open_corpus(name: str) -> Mapping[Aspect, Matrix]:
     """The matrices of a corpus: the bundled profiles, a folder of them, or a matrix file; aspects nobody measured are
     missing. Raises InputError for files that are not what they should be."""
@@ -82,7 +103,7 @@ def matrices_of(profiles: Sequence[Profile], source: str) -> Mapping[Aspect, Mat
     return {aspect: matrix for aspect, matrix in made.items() if matrix.apps}
 
 
-def classify_apps(request: Request, at: datetime) -> tuple[Answer, ...]:
+def classify_apps(request: ClassificationRequest, at: datetime) -> tuple[ApplicationEstimate, ...]:
     """The answer for every application asked about, each from a corpus that does not hold it.
 
     Raises UsageError for an application without a profile, InputError for files that cannot be used.
@@ -115,7 +136,7 @@ class _Corpus(NamedTuple):
     prices: TypePrices
 
 
-def _asked(request: Request) -> list[Profile]:
+def _asked(request: ClassificationRequest) -> list[Profile]:
     folder = request.folder or (bundled("profiles") if request.corpus == BUNDLED else Path(request.corpus))
     if not request.apps:
         if not folder.is_dir():
@@ -124,7 +145,7 @@ def _asked(request: Request) -> list[Profile]:
     return [load_profile(profile_file(name, folder)) for name in request.apps]
 
 
-def _observed(profile: Profile, request: Request, at: datetime) -> Profile:
+def _observed(profile: Profile, request: ClassificationRequest, at: datetime) -> Profile:
     """The profile with the observed values in place of its own (Quasar §3.2: measurements overwrite)."""
     entries = {aspect: dict(columns) for aspect, columns in profile.entries.items()}
     failures = {aspect: dict(columns) for aspect, columns in profile.failures.items()}
@@ -157,7 +178,7 @@ def estimate_of(profile: Profile, corpus: Mapping[Aspect, Matrix], options: Opti
         raise InputError(f"profile of {profile.app}: {error}") from None
 
 
-def _answer(profile: Profile, before: Profile, corpus: _Corpus, request: Request) -> Answer:
+def _answer(profile: Profile, before: Profile, corpus: _Corpus, request: ClassificationRequest) -> ApplicationEstimate:
     asked = {aspect: matrix for aspect, matrix in corpus.matrices.items() if aspect in request.aspects}
     prices = corpus.prices
     costs = {Aspect.TYPES: prices.costs(asked[Aspect.TYPES].columns)} if Aspect.TYPES in asked else {}
@@ -167,7 +188,7 @@ def _answer(profile: Profile, before: Profile, corpus: _Corpus, request: Request
     rising = profile.metric.rising
     types, sizes = (estimate.rows.get(a) for a in (Aspect.TYPES, Aspect.SCALE_UP))
     target = Target(request.target, rising, sure=True) if request.target is not None else None
-    return Answer(
+    return ApplicationEstimate(
         profile,
         estimate,
         vector,
@@ -196,7 +217,7 @@ def quality_of(vector: Sequence[int]) -> int:
 
 
 def _surprises(
-    before: Profile, corpus: Mapping[Aspect, Matrix], options: Options, observed: Sequence[Observed]
+    before: Profile, corpus: Mapping[Aspect, Matrix], options: Options, observed: Sequence[ObservedValue]
 ) -> list[str]:
     """What was predicted otherwise than it was observed, before the observation taught better."""
     if not observed:
@@ -214,7 +235,7 @@ def _surprises(
     return said
 
 
-def parse_observed(text: str) -> Observed:
+def parse_observed(text: str) -> ObservedValue:
     """``tolerated.llc=40`` or ``types.m5.large=failed`` as an observation; UsageError for anything else."""
     name, equals, number = text.partition("=")
     aspect, _, column = name.partition(".")
@@ -224,7 +245,7 @@ def parse_observed(text: str) -> Observed:
         raise UsageError(f"--observed {text}: {wanted}")
     if Aspect(aspect).is_interference and (column not in RESOURCES or number == FAILED):
         raise UsageError(f"--observed {text}: a number, and the resources are {', '.join(RESOURCES)}")
-    return Observed(Aspect(aspect), column, None if number == FAILED else float(number))
+    return ObservedValue(Aspect(aspect), column, None if number == FAILED else float(number))
 
 
 def _is_number(text: str) -> bool:

@@ -9,11 +9,46 @@ from hcloud.model.measured.profile import RESOURCES, Aspect, Profile
 from hcloud.readers.applications.profiles import load_profile
 
 
+<<<<<<< HEAD
+=======
+@dataclass(frozen=True, slots=True)
+class ComparedNumber:
+    """One number of two profiles, None where one has none."""
+
+    aspect: Aspect
+    column: str
+    left: Measured | None
+    right: Measured | None
+
+    @property
+    def differs(self) -> bool | None:
+        """Whether the intervals are apart; None where there is nothing to compare."""
+        if self.left is None or self.right is None:
+            return None
+        return self.left.high < self.right.low or self.right.high < self.left.low
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileComparison:
+    """Two profiles and their numbers line by line."""
+
+    left: Profile
+    right: Profile
+    lines: tuple[ComparedNumber, ...]
+
+
+>>>>>>> main
 def compare_profiles(left: Path, right: Path) -> ProfileComparison:
     """Two profiles from their files, every column that either has."""
     one, other = load_profile(left), load_profile(right)
     lines = [
+<<<<<<< HEAD
         ProfileLine(aspect, column, one.entries.get(aspect, {}).get(column), other.entries.get(aspect, {}).get(column))
+=======
+        ComparedNumber(
+            aspect, column, one.entries.get(aspect, {}).get(column), other.entries.get(aspect, {}).get(column)
+        )
+>>>>>>> main
         for aspect in Aspect
         for column in _columns(aspect, one, other)
     ]

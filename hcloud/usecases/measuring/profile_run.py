@@ -18,7 +18,7 @@ from hcloud.store.profiles import check_target, save_profile
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ProfileRun:
     """A profile, where it was written, and whether Ctrl-C cut the run short."""
 
     profile: Profile
@@ -88,7 +88,7 @@ def look_at_machine(probing: Probing, apps: Sequence[App], advance: Callable[[fl
     learn(probing.known, apps[0].shape, probing.resources, advance)
 
 
-def run_profile(app: App, probing: Probing, out: Path, advance: Callable[[float], None]) -> Outcome:
+def run_profile(app: App, probing: Probing, out: Path, advance: Callable[[float], None]) -> ProfileRun:
     """Measure and write the profile, with what earlier runs found; an interrupted run is written too, once its baseline
     stands."""
     _need_linux()
@@ -105,7 +105,7 @@ def run_profile(app: App, probing: Probing, out: Path, advance: Callable[[float]
     profile = session.profile()
     profile = merged(before, profile) if before else profile
     save_profile(profile, out)
-    return Outcome(profile, out, interrupted)
+    return ProfileRun(profile, out, interrupted)
 
 
 def earlier(path: Path) -> Profile | None:

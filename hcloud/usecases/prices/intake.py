@@ -21,7 +21,11 @@ from hcloud.readers.prices.recognise import format_named, own_day, recognise
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.store.prices import PriceStore
 from hcloud.units import counted
+<<<<<<< HEAD
 from hcloud.usecases.prices.pricing import BUNDLED, USER, compare, family_in
+=======
+from hcloud.usecases.prices.pricing import BUNDLED, USER, PriceComparison, compare, family_in
+>>>>>>> main
 
 _DAY_IN_NAME = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", re.ASCII)
 _PLACE_IN_NAME = re.compile(r"(?<![a-z])([a-z]{2}(?:-gov)?-[a-z]+-\d)(?!\d)", re.ASCII)
@@ -43,7 +47,36 @@ class Hints:
 
 
 @dataclass(frozen=True, slots=True)
+<<<<<<< HEAD
 class Target:
+=======
+class IntakeResult:
+    """What one source gave: its good rows as a book, the rows refused and the odd ones."""
+
+    name: str
+    format: str
+    book: PriceBook
+    refused: tuple[QuarantinedPrice, ...]
+    warnings: tuple[PriceWarning, ...]
+    replaced_newer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What a run took in, and where it was stored (None in a dry run)."""
+
+    sources: tuple[IntakeResult, ...]
+    stored: Path | None
+
+    @property
+    def refused(self) -> int:
+        """Rows in quarantine, of all sources."""
+        return sum(len(s.refused) for s in self.sources)
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshTarget:
+>>>>>>> main
     """What to refresh: a provider's region, from its public endpoint or another one."""
 
     provider: Provider
@@ -52,7 +85,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
+class IntakeMode:
     """What becomes of prices read: not stored, stored only without a refused row, or in place of all others."""
 
     dry_run: bool = False
@@ -60,7 +93,7 @@ class Mode:
     replace: bool = False
 
 
-def import_files(paths: Sequence[Path], hints: Hints, advance: Advance, mode: Mode) -> Intake:
+def import_files(paths: Sequence[Path], hints: Hints, advance: Advance, mode: IntakeMode) -> Intake:
     """Read, check and store price files; a later file wins over an earlier one, and over what was stored before.
 
     Raises InputError for a file that is no price file or has no good row; nothing is stored then.
@@ -81,7 +114,7 @@ def import_files(paths: Sequence[Path], hints: Hints, advance: Advance, mode: Mo
     return Intake(tuple(taken), store.directory)
 
 
-def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> Taken:
+def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> IntakeResult:
     """One file as a checked book; it is compared with the bundled prices and those stored before."""
     text = decode(read_bytes(path), str(path))
     known_format = format_named(hints.format) if hints.format else recognise(text, str(path))
@@ -95,7 +128,7 @@ def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> Taken:
     return taken
 
 
-def refresh(target: Target, now: datetime, advance: Advance, limits: Limits = USUAL_LIMITS) -> Intake:
+def refresh(target: RefreshTarget, now: datetime, advance: Advance, limits: Limits = USUAL_LIMITS) -> Intake:
     """Fetch what a provider publishes for a region, check it and store it.
 
     Raises UnreachableError where the endpoint fails or answers nonsense: the prices stored before stay as they are.
@@ -161,13 +194,13 @@ def _scope(key: OfferKey) -> tuple[str, ...]:
     return (key.provider, key.region, key.instance_type, key.os, key.tenancy, key.option)
 
 
-def _laid_over(book: PriceBook, source: Taken) -> PriceBook:
+def _laid_over(book: PriceBook, source: IntakeResult) -> PriceBook:
     """A book with a source laid over it: of what was not understood in a file only the latest import is told."""
     kept = tuple(q for q in book.quarantine if q.key is not None or not q.row.startswith(f"{source.name}: "))
     return replace(book, quarantine=kept).merged(_named(source))
 
 
-def _named(source: Taken) -> PriceBook:
+def _named(source: IntakeResult) -> PriceBook:
     """A source's book as it is stored: a quarantined row says which file it stood in."""
     rows = (replace(q, row=f"{source.name}: {q.row}") for q in source.book.quarantine)
     return replace(source.book, quarantine=tuple(rows))
@@ -185,7 +218,7 @@ def _trusted(book: PriceBook, stored: PriceBook | None) -> PriceBook:
     return bundled if stored is None else bundled.merged(stored)
 
 
-def _checked(book: PriceBook, form: str, name: str, stored: PriceBook | None) -> Taken:
+def _checked(book: PriceBook, form: str, name: str, stored: PriceBook | None) -> IntakeResult:
     """A book with its failing prices in quarantine. Shapes known already stay as they are: the units of a family must
     come from one source to be comparable."""
     before = _trusted(book, stored)
@@ -194,10 +227,10 @@ def _checked(book: PriceBook, form: str, name: str, stored: PriceBook | None) ->
     newer = sum(
         1 for k, o in good.offers.items() if (old := before.offers.get(k)) and old.origin.day > o.origin.day
     )  # fmt: skip
-    return Taken(name, form, good, good.quarantine, warnings, newer)
+    return IntakeResult(name, form, good, good.quarantine, warnings, newer)
 
 
-def _fetch(target: Target, limits: Limits, advance: Advance) -> bytes:
+def _fetch(target: RefreshTarget, limits: Limits, advance: Advance) -> bytes:
     if target.provider == Provider.AWS:
         from hcloud.providers.aws import offers as aws
 
@@ -214,7 +247,7 @@ def _fetch(target: Target, limits: Limits, advance: Advance) -> bytes:
     return gcp.fetch_offers(Fetcher(endpoint, gcp.credentials(os.environ), limits), advance)
 
 
-def _endpoint(target: Target, variable: str, usual: str) -> str:
+def _endpoint(target: RefreshTarget, variable: str, usual: str) -> str:
     return target.endpoint or os.environ.get(variable) or usual
 
 

@@ -17,8 +17,8 @@ from hcloud.planning.reports.savings import coverage
 from hcloud.store.journal import read_journal
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, rate
-from hcloud.usecases.reports.of_journal import Place, report_of_journal
-from hcloud.usecases.reports.report import Asked, report_of_plan
+from hcloud.usecases.reports.of_journal import JournalPricing, report_of_journal
+from hcloud.usecases.reports.report import ReportRequest, report_of_plan
 from hcloud.usecases.workloads.sources import open_prices
 
 LEAST_STEP = 60
@@ -33,7 +33,7 @@ class _Ran:
     span: Span
 
 
-def accuracy_of_journal(plan_file: Path, journal: Path, asked: Asked) -> Accuracy:
+def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) -> Accuracy:
     """A plan beside a run, priced where the plan is and with its commitment. Raises EvidenceError where a price is
     missing, UsageError for a plan of several places."""
     plan = load_plan(plan_file)
@@ -48,21 +48,21 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: Asked) -> Accurac
     return _accuracy((plan, plan_file), actual, asked, _Ran(quality_of("all jobs", journeys), span))
 
 
-def accuracy_of_live(plan_file: Path, actual: Report, asked: Asked) -> Accuracy:
+def accuracy_of_live(plan_file: Path, actual: Report, asked: ReportRequest) -> Accuracy:
     """A plan beside what was rented, as its report says."""
     return _accuracy((load_plan(plan_file), plan_file), actual, asked, None)
 
 
-def _place(plan: Plan, path: Path) -> Place:
+def _place(plan: Plan, path: Path) -> JournalPricing:
     places = {(str(m.provider), m.region) for m in plan.mix}
     if len(places) != 1:
         raise UsageError(f"{path}: a plan of {len(places)} places; a journal is of one")
     provider, region = next(iter(places))
     bought = [m.address.removeprefix(OWNED).split("/")[-1] for m in plan.mix if m.option.is_commitment]
-    return Place(provider, region, bought[0] if bought else None)
+    return JournalPricing(provider, region, bought[0] if bought else None)
 
 
-def _accuracy(planned: tuple[Plan, Path], actual: Report, asked: Asked, ran: _Ran | None) -> Accuracy:
+def _accuracy(planned: tuple[Plan, Path], actual: Report, asked: ReportRequest, ran: _Ran | None) -> Accuracy:
     plan, path = planned
     predicted = report_of_plan(path, asked)
     hours, month = _hours(actual), _hours(predicted)
@@ -87,7 +87,7 @@ def _hours(report: Report) -> Decimal:
     return Decimal(max(report.period.end - report.period.start, 1)) / SECONDS_PER_HOUR
 
 
-def _sizes(plan: Plan, asked: Asked) -> Callable[[str], Decimal]:
+def _sizes(plan: Plan, asked: ReportRequest) -> Callable[[str], Decimal]:
     """vCPUs of a type, by the plan or the price book."""
     known = {m.instance_type: m.vcpus / m.count for m in plan.mix if m.count}
     book, _ = open_prices(asked.loaded, asked.at.date())

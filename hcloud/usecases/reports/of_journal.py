@@ -17,9 +17,9 @@ from hcloud.planning.reports.reserved import INSTANCES
 from hcloud.readers.configuration.config import DEFAULT_REGIONS, Loaded
 from hcloud.store.journal import read_journal
 from hcloud.units import HOURS_PER_YEAR
-from hcloud.usecases.reports.rented import Told, is_dated, rented_in
+from hcloud.usecases.reports.rented import JournalRentals, is_dated, rented_in
 from hcloud.usecases.reports.report import (
-    Asked,
+    ReportRequest,
     counterfactuals,
     holding_of,
     in_places,
@@ -33,7 +33,7 @@ POOL = "pool"
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class JournalPricing:
     """Where a journal's machines are priced, and what its pool is bought as; None: as the configuration or the
     provider's usual."""
 
@@ -42,7 +42,7 @@ class Place:
     commitment: str | None = None
 
 
-def report_of_journal(path: Path, asked: Asked, place: Place) -> Report:
+def report_of_journal(path: Path, asked: ReportRequest, place: JournalPricing) -> Report:
     """Everything a journal rented, its pool bought as a commitment. Raises EvidenceError where a price is missing."""
     journal = read_journal(path)
     dated = is_dated(journal.setup, journal.entries)
@@ -69,7 +69,7 @@ def report_of_journal(path: Path, asked: Asked, place: Place) -> Report:
     )
 
 
-def _where(loaded: Loaded, place: Place) -> tuple[Provider, str]:
+def _where(loaded: Loaded, place: JournalPricing) -> tuple[Provider, str]:
     known = [p.value for p in Provider]
     if place.provider is not None and place.provider not in known:
         raise UsageError(f"--provider {place.provider}: must be one of {', '.join(known)}")
@@ -79,7 +79,7 @@ def _where(loaded: Loaded, place: Place) -> tuple[Provider, str]:
     return provider, place.region or (regions or (DEFAULT_REGIONS[provider],))[0]
 
 
-def _pool(told: Told, tariff: Tariff, wanted: str | None) -> tuple[Commitment, ...]:
+def _pool(told: JournalRentals, tariff: Tariff, wanted: str | None) -> tuple[Commitment, ...]:
     starts = datetime.fromtimestamp(told.period.start, UTC)
     return tuple(
         _commitment(POOL if number == 0 else f"{POOL}-{name}", _bought_as(name, tariff, wanted), servers, starts)
@@ -125,7 +125,7 @@ def _bought_as(name: str, tariff: Tariff, wanted: str | None) -> Offer:
     return min(usual, key=lambda o: (o.key.payment is not Payment.ALL, o.term_cost))
 
 
-def _notes(told: Told, provider: Provider, region: str, *, dated: bool) -> Sequence[str]:
+def _notes(told: JournalRentals, provider: Provider, region: str, *, dated: bool) -> Sequence[str]:
     found = [f"priced in {provider} {region}"]
     if not dated:
         day = datetime.fromtimestamp(told.period.start, UTC).date()

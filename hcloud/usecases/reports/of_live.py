@@ -18,10 +18,17 @@ from hcloud.planning.reports.report import Report, Source
 from hcloud.readers.configuration.config import OwnedSection
 from hcloud.units import HOURS_PER_YEAR, counted
 from hcloud.usecases.live.ground import FAKE, LiveGround
-from hcloud.usecases.reports.report import Asked, counterfactuals, holding_of, in_places, listed_prices, oldest_price
+from hcloud.usecases.reports.report import (
+    ReportRequest,
+    counterfactuals,
+    holding_of,
+    in_places,
+    listed_prices,
+    oldest_price,
+)
 
 
-def report_of_live(ground: LiveGround, asked: Asked) -> Report:
+def report_of_live(ground: LiveGround, asked: ReportRequest) -> Report:
     """What was rented in a period and is, with what commitments did for it.
 
     Raises InputError where the log of rentals is damaged, EvidenceError where a price is missing.

@@ -19,7 +19,7 @@ DATES_FROM = 1e8
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class JournalRentals:
     """What a journal says was rented, when it began and ended, and so many of each type in its ``pool``."""
 
     rented: tuple[Usage, ...]
@@ -33,14 +33,14 @@ def is_dated(setup: Setup, entries: Iterable[Event | Decision]) -> bool:
     return first >= DATES_FROM
 
 
-def rented_in(setup: Setup, entries: tuple[Event | Decision, ...], origin: int) -> Told:
+def rented_in(setup: Setup, entries: tuple[Event | Decision, ...], origin: int) -> JournalRentals:
     """What was rented; times count from ``origin`` (0 where they are dates). Machines are charged from launch to
     release in whole seconds rounded outwards, as the simulator does; what still runs does so at the end."""
     begins = setup.start if setup.start is not None else (entries[0].at if entries else 0.0)
     ends = max((e.at for e in entries), default=begins)
     period = Period(origin + math.floor(begins), origin + max(math.ceil(ends), math.floor(begins) + 1))
     names = [setup.types[kind].name for kind in setup.reserve]
-    return Told((*_pool(names, period), *_launched(entries, origin)), period, dict(Counter(names)))
+    return JournalRentals((*_pool(names, period), *_launched(entries, origin)), period, dict(Counter(names)))
 
 
 def _pool(names: Iterable[str], period: Period) -> Iterator[Usage]:

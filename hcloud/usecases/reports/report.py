@@ -34,7 +34,7 @@ from hcloud.usecases.workloads.sources import open_prices
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class RequestedPeriod:
     """What the command line says of the time: a first day (or month), and the day after the last."""
 
     start: date | None = None
@@ -62,12 +62,12 @@ def midnight(day: date) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReportRequest:
     """What is to be reported on: the place it is in, the time, and the tag that names teams."""
 
     loaded: Loaded
     at: datetime
-    span: Span
+    span: RequestedPeriod
     team_tag: str
 
 
@@ -77,7 +77,7 @@ def is_journal(path: Path) -> bool:
     return check_file(path, "a plan", "a journal", hint=hint) == "a journal"
 
 
-def report_of_plan(path: Path, asked: Asked) -> Report:
+def report_of_plan(path: Path, asked: ReportRequest) -> Report:
     """One month of a plan. Raises InputError for no plan, EvidenceError where a list price is missing."""
     plan = load_plan(path)
     if asked.span.end is not None:

@@ -83,7 +83,7 @@ def journal_entries(outcome: Outcome, setup: Setup) -> Iterator[Entry]:
     session = Session(setup, kernels(len(outcome.tasks)))
     obeyed: list[Told] = []
     decided: list[Told] = []
-    for entry in Reading(outcome, setup).entries():
+    for entry in JournalReader(outcome, setup).entries():
         if isinstance(entry, Decision):
             obeyed.append(told(entry))
             continue
@@ -105,7 +105,7 @@ def told(decision: Decision) -> Told:
     return d.at, d.action, d.job, d.instance, d.reason, d.margin, d.until
 
 
-class Reading:
+class JournalReader:
     """The lines of a run's journal as events and (without the words for what stood around them) decisions.
 
     Instances get the numbers that a session gives them: in the order of their launches, after the reserved ones.

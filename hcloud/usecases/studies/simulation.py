@@ -45,7 +45,7 @@ _STEP = 60
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SimulationRequest:
     """What the user says about a simulation besides workload and market: the cloud model, the price of on-demand over
     reserved (None: from the book), whether jobs are profiled first, and whether those that fit no type are dropped."""
 
@@ -74,7 +74,9 @@ class Study:
     beside: tuple[Beside, ...] = ()
 
 
-def open_study(loaded: Loaded, asked: Asked, today: date, progress: Callable[[float], None] | None = None) -> Study:
+def open_study(
+    loaded: Loaded, asked: SimulationRequest, today: date, progress: Callable[[float], None] | None = None
+) -> Study:
     """The study that configuration and flags ask for.
 
     With the cloud ``paper`` (the default unless a market is configured or named) the types and the price ratio are the
@@ -118,7 +120,7 @@ def _unplaceable(name: str, size: tuple[float, float], count: int) -> EvidenceEr
     )
 
 
-def _market(loaded: Loaded, asked: Asked, jobs: Jobs, today: date) -> tuple[Shop, CloudModel]:
+def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -> tuple[Shop, CloudModel]:
     """What is sold, around the type that holds the jobs at the least dollars; in the study's own cloud its generated
     scenarios have the type that the study reserved."""
     named = "markets" in loaded.config.model_fields_set

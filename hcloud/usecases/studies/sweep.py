@@ -19,9 +19,36 @@ from hcloud.sim.outcomes.sweep import Cell, Sweep
 from hcloud.sim.setup.grid import Batch, Changes, Grid, parse_grid
 from hcloud.store.sweep_rows import Row, RowFile, open_rows
 from hcloud.units import counted
-from hcloud.usecases.studies.simulation import Asked, open_study
-from hcloud.usecases.studies.sweep_bench import Bench
+from hcloud.usecases.studies.simulation import SimulationRequest, open_study
+from hcloud.usecases.studies.sweep_bench import SweepBench
 from hcloud.usecases.studies.sweep_engines import Engine
+<<<<<<< HEAD
+=======
+from hcloud.usecases.studies.sweep_grid import Changes, SweepGrid, WhatIfBatch, parse_grid
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A row of the table: a strategy with its changes, and every figure over the seeds."""
+
+    strategy: str
+    changes: Mapping[str, str]
+    seeds: int
+    figures: Mapping[str, Interval | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """A finished sweep: its grid, the digest of its inputs, its cells in the order of the grid, notes, the place."""
+
+    grid: SweepGrid
+    workload: str
+    inputs: str
+    figures: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    notes: tuple[str, ...]
+    place: str
+>>>>>>> main
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,21 +60,21 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class SweepRequest:
     """What is asked for: keys with values, strategies by name or file (empty: the five), and how many seeds."""
 
     vary: tuple[str, ...]
     strategies: tuple[str, ...] = ()
     seeds: int = 1
-    asked: Asked = field(default_factory=Asked)
+    asked: SimulationRequest = field(default_factory=SimulationRequest)
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
     """A sweep that was checked and can begin."""
 
-    bench: Bench
-    grid: Grid
+    bench: SweepBench
+    grid: SweepGrid
     notes: tuple[str, ...]
 
     def summed(self, cells: tuple[Cell, ...]) -> Sweep:
@@ -72,7 +99,7 @@ def _left_out(cells: tuple[Cell, ...], dropped: Dropped) -> Iterator[str]:
             yield f"{cell.strategy} with {changes} left out {work:.1%} of the work: do not compare its dollars"
 
 
-def prepare(loaded: Loaded, at: datetime, request: Request, jobs: Jobs | None = None) -> Prepared:
+def prepare(loaded: Loaded, at: datetime, request: SweepRequest, jobs: Jobs | None = None) -> Prepared:
     """Read everything, and refuse what cannot be, before anything runs; ``jobs`` stand in for the workload."""
     first = loaded.config.planning.seed
     grid = parse_grid(request.vary, request.strategies, range(first, first + request.seeds))
@@ -82,12 +109,12 @@ def prepare(loaded: Loaded, at: datetime, request: Request, jobs: Jobs | None = 
     if len(grid.strategies) < len(found):
         raise UsageError("two strategies have the same name", hint="give each file a name of its own")
     study = open_study(loaded, request.asked, at.date())
-    bench = Bench(study if jobs is None else replace(study, jobs=jobs, scenario=None), {s.name: s for s in found})
+    bench = SweepBench(study if jobs is None else replace(study, jobs=jobs, scenario=None), {s.name: s for s in found})
     grid, notes = applicable(bench, grid, named=named)
     return Prepared(bench, grid, notes)
 
 
-def applicable(bench: Bench, grid: Grid, *, named: bool) -> tuple[Grid, tuple[str, ...]]:
+def applicable(bench: SweepBench, grid: SweepGrid, *, named: bool) -> tuple[SweepGrid, tuple[str, ...]]:
     """The grid, checked before anything runs. Strategies that were ``named`` must follow the varied rules; of all
     strategies those that do not are left out, with a note.
 
@@ -123,7 +150,7 @@ def run_sweep(prepared: Prepared, engine: Engine, out: Path | None, watch: Watch
     return prepared.summed(sums.cells())
 
 
-def _rows(bench: Bench, grid: Grid, engine: Engine, file: RowFile) -> Iterator[Row]:
+def _rows(bench: SweepBench, grid: SweepGrid, engine: Engine, file: RowFile) -> Iterator[Row]:
     """The rows in the order of the grid, found or computed; a batch that lacks one is computed whole."""
     todo = (b for b in grid.batches() if _missing(b, file))
     with closing(engine.answers(bench, todo)) as answers:
@@ -136,14 +163,14 @@ def _rows(bench: Bench, grid: Grid, engine: Engine, file: RowFile) -> Iterator[R
             yield from rows
 
 
-def _missing(batch: Batch, file: RowFile) -> bool:
+def _missing(batch: WhatIfBatch, file: RowFile) -> bool:
     return any(what_if.digest not in file.found for what_if in batch.what_ifs)
 
 
 class _Sums:
     """Figures by cell while rows arrive; a few numbers a row are all that is kept of it."""
 
-    def __init__(self, grid: Grid) -> None:
+    def __init__(self, grid: SweepGrid) -> None:
         self.grid = grid
         self.values: dict[tuple[str, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
 

@@ -30,6 +30,10 @@ from hcloud.usecases.studies.simulation import (
     tasks_for,
     with_seed,
 )
+<<<<<<< HEAD
+=======
+from hcloud.usecases.studies.sweep_grid import Changes, SweepCase, WhatIfBatch
+>>>>>>> main
 
 T = TypeVar("T")
 _SAMPLES = 1
@@ -37,7 +41,7 @@ _SAMPLES = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bench:
+class SweepBench:
     """The study and its strategies as they are before anything is changed."""
 
     study: Study
@@ -74,7 +78,7 @@ class Bench:
             said = " ".join(c.text for c in changes)
             raise UsageError(f"{strategy} with {said}: {where} {what}: {why}")
 
-    def rows(self, batch: Batch) -> tuple[Row, ...]:
+    def rows(self, batch: WhatIfBatch) -> tuple[Row, ...]:
         """One run, and a row for each of the prices it is looked at with."""
         first = batch.first
         strategy = varied_strategy(self.strategies[first.strategy], first.changes)
@@ -103,11 +107,11 @@ class Bench:
             self.last[name] = (parts, make())
         return cast("T", self.last[name][1])
 
-    def _row(self, what_if: WhatIf, measures: Measures, service: Mapping[str, Figure]) -> Row:
+    def _row(self, what_if: SweepCase, measures: Measures, service: Mapping[str, Figure]) -> Row:
         figures = {**service, **self._dollars(what_if, measures)}
         return Row(what_if.digest, what_if.strategy, what_if.seed, what_if.labels, figures)
 
-    def _dollars(self, what_if: WhatIf, measures: Measures) -> Mapping[str, Figure]:
+    def _dollars(self, what_if: SweepCase, measures: Measures) -> Mapping[str, Figure]:
         """What the run costs at the prices of a what-if; over a duration the whole of every term that was begun."""
         prices = {c.key: c.value for c in what_if.changes if c.scope == "price"}
         ratio, weeks = prices.get("price_ratio"), prices.get("duration_weeks")

@@ -16,7 +16,12 @@ from typing import Any
 from hcloud.errors import HcloudError
 from hcloud.sim.setup.grid import Batch
 from hcloud.store.sweep_rows import Row
+<<<<<<< HEAD
 from hcloud.usecases.studies.sweep_bench import Bench
+=======
+from hcloud.usecases.studies.sweep_bench import SweepBench
+from hcloud.usecases.studies.sweep_grid import WhatIfBatch
+>>>>>>> main
 
 _AHEAD = 4
 """Batches that wait for each worker: none is idle, and the results that wait for their turn stay few."""
@@ -43,7 +48,7 @@ class Engine:
         """Whether runs happen in this very process."""
         return self.name != "dask" and self.workers == 1
 
-    def answers(self, bench: Bench, batches: Iterable[Batch]) -> Answers:
+    def answers(self, bench: SweepBench, batches: Iterable[WhatIfBatch]) -> Answers:
         """The rows of each batch, in the order of the batches whichever worker is first."""
         if self.name == "dask":
             return on_dask(bench, batches, self)
@@ -58,10 +63,10 @@ def usable_cores() -> int:
         return os.cpu_count() or 1
 
 
-_bench: list[Bench] = []
+_bench: list[SweepBench] = []
 
 
-def in_processes(bench: Bench, batches: Iterable[Batch], workers: int) -> Answers:
+def in_processes(bench: SweepBench, batches: Iterable[WhatIfBatch], workers: int) -> Answers:
     """Each worker gets the bench once. When the reader leaves early, workers are ended at once, not waited for."""
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (bench,))
     finished = False
@@ -80,7 +85,7 @@ def in_processes(bench: Bench, batches: Iterable[Batch], workers: int) -> Answer
                 child.terminate()
 
 
-def _begin(bench: Bench) -> None:
+def _begin(bench: SweepBench) -> None:
     """A worker ends with its parent, even one that was killed; Ctrl-C is for the parent to handle."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_leave_with_parent, daemon=True).start()
@@ -94,11 +99,11 @@ def _leave_with_parent() -> None:
         os._exit(1)
 
 
-def _rows(batch: Batch) -> tuple[Row, ...]:
+def _rows(batch: WhatIfBatch) -> tuple[Row, ...]:
     return _bench[0].rows(batch)
 
 
-def on_dask(bench: Bench, batches: Iterable[Batch], engine: Engine) -> Answers:
+def on_dask(bench: SweepBench, batches: Iterable[WhatIfBatch], engine: Engine) -> Answers:
     """Rows from the workers of a Dask cluster, which get the bench once.
 
     Raises MissingExtraError where Dask is not installed, HcloudError where no scheduler answers.
@@ -123,13 +128,13 @@ def on_dask(bench: Bench, batches: Iterable[Batch], engine: Engine) -> Answers:
         yield from _through(client, bench, batches)
 
 
-def _through(client: Any, bench: Bench, batches: Iterable[Batch]) -> Answers:
+def _through(client: Any, bench: SweepBench, batches: Iterable[WhatIfBatch]) -> Answers:
     shared = client.scatter(bench, broadcast=True, hash=False)
     width = max(sum(client.nthreads().values()), 1) * _AHEAD
-    yield from _in_order(lambda batch: client.submit(Bench.rows, shared, batch, pure=False), batches, width)
+    yield from _in_order(lambda batch: client.submit(SweepBench.rows, shared, batch, pure=False), batches, width)
 
 
-def _in_order(submit: Callable[[Batch], Any], batches: Iterable[Batch], width: int) -> Answers:
+def _in_order(submit: Callable[[WhatIfBatch], Any], batches: Iterable[WhatIfBatch], width: int) -> Answers:
     waiting = deque[Any]()
     for batch in batches:
         waiting.append(submit(batch))

@@ -5,10 +5,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from hcloud.errors import HcloudError, InputError
+<<<<<<< HEAD
 from hcloud.model.checks import Check, Status
+=======
 
 
-def guarded(name: str, check: Callable[[], Check]) -> Check:
+class CheckStatus(StrEnum):
+    """How a check ended; only an error makes the verb fail."""
+
+    OK = "ok"
+    WARNING = "warning"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The outcome of one check in a line, with details below it."""
+
+    name: str
+    status: CheckStatus
+    message: str
+    details: tuple[str, ...] = ()
+    hint: str = ""
+>>>>>>> main
+
+
+def guarded(name: str, check: Callable[[], CheckResult]) -> CheckResult:
     """The check's outcome; an error it raises becomes its outcome, so that the checks after it still run."""
     try:
         return check()
@@ -16,16 +39,16 @@ def guarded(name: str, check: Callable[[], Check]) -> Check:
         return from_error(name, error)
 
 
-def from_error(name: str, error: Exception) -> Check:
+def from_error(name: str, error: Exception) -> CheckResult:
     """The outcome that an error stands for, with every problem it carries."""
     if isinstance(error, InputError):
         message = str(error.args[0]) if error.args else "cannot be used"
-        return Check(name, Status.ERROR, message, tuple(str(p) for p in error.problems), error.hint)
+        return CheckResult(name, CheckStatus.ERROR, message, tuple(str(p) for p in error.problems), error.hint)
     if isinstance(error, HcloudError):
-        return Check(name, Status.ERROR, str(error), hint=error.hint)
-    return Check(name, Status.ERROR, f"cannot be read: {error}")
+        return CheckResult(name, CheckStatus.ERROR, str(error), hint=error.hint)
+    return CheckResult(name, CheckStatus.ERROR, f"cannot be read: {error}")
 
 
-def failed(checks: Iterable[Check]) -> bool:
+def failed(checks: Iterable[CheckResult]) -> bool:
     """Whether any check ended in an error."""
-    return any(c.status is Status.ERROR for c in checks)
+    return any(c.status is CheckStatus.ERROR for c in checks)

@@ -19,8 +19,13 @@ from hcloud.planning.changes.slots import RESERVED
 from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.usecases.progress import Progress
 from hcloud.usecases.tools.demo_files import PROGRAM, is_measured, take_stand_in, write_inputs, write_program
+<<<<<<< HEAD
 from hcloud.usecases.tools.demo_ledger import LEDGER, DemoError, facts_of, first_day
 from hcloud.usecases.tools.demo_steps import PLAN, PURCHASE, looking, measuring, steps
+=======
+from hcloud.usecases.tools.demo_ledger import LEDGER, DemoError, DemoTotals, facts_of, first_day
+from hcloud.usecases.tools.demo_steps import PLAN, PURCHASE, DemoStep, looking, measuring, steps
+>>>>>>> main
 
 LOOK_SECONDS = 0.1
 SCREENS = "screens"
@@ -47,14 +52,14 @@ class Demo:
         shown = self.run(measuring(), progress)
         return shown, is_measured(self.folder / "profiles" / f"{PROGRAM}.profile.yaml")
 
-    def begin(self, *, measured: bool, tried: bool) -> Sequence[Step]:
+    def begin(self, *, measured: bool, tried: bool) -> Sequence[DemoStep]:
         """Write trace and configuration for the profile there is, where none was measured the bundled one; the steps
         that follow."""
         self.app = PROGRAM if measured else take_stand_in(self.folder)
         write_inputs(self.folder, self.app)
         return (*([] if tried else [looking(self.app)]), *steps(self.app))
 
-    def run(self, step: Step, progress: Progress) -> Shown:
+    def run(self, step: DemoStep, progress: Progress) -> Shown:
         """Run a step's command line as its own process; DemoError where it ends otherwise than it should."""
         words = [word.format_map(self._known()) if "{" in word else word for word in step.words]
         added = dict(step.environment)
@@ -82,11 +87,11 @@ class Demo:
         typed = shlex.join([*(f"{name}={value}" for name, value in added.items()), "hcloud", *words])
         return _judged(step, Shown(typed, tuple(told), process.returncode), self.width)
 
-    def told(self, step: Step) -> Step:
+    def told(self, step: DemoStep) -> DemoStep:
         """The step with the numbers in what is said of it."""
         return replace(step, why=step.why.format_map(self._known())) if "{" in step.why else step
 
-    def facts(self) -> Facts:
+    def facts(self) -> DemoTotals:
         """What the ledger says; DemoError where it does not fit what was shown."""
         told = next((self.folder / SCREENS).glob("*report-cost*")).read_text(encoding="utf-8")
         report = parsed(told[told.index("{") : told.rindex("}") + 1])
@@ -127,7 +132,7 @@ class Demo:
         return {**kept, **places, "COLUMNS": str(self.width), "NO_COLOR": "1", **added}
 
 
-def _judged(step: Step, shown: Shown, width: int) -> Shown:
+def _judged(step: DemoStep, shown: Shown, width: int) -> Shown:
     said = "\n".join(shown.lines[-20:])
     if shown.exit_code not in step.codes:
         raise DemoError(f"{shown.command} ended with exit code {shown.exit_code}:\n{said}")

@@ -26,11 +26,29 @@ class DemoError(HcloudError):
         return str(self).split("\n")
 
 
+<<<<<<< HEAD
 def facts_of(folder: Path, changes: Mapping[str, Any], report: Mapping[str, Any]) -> Facts:
+=======
+@dataclass(frozen=True, slots=True)
+class DemoTotals:
+    """What the ledger says when all is over: machines that a plan wanted, that ever were, and that stand; commitments
+    that were bought; requests that changed something; dollars that hcloud reported and those of the fake's own bill."""
+
+    wanted: int
+    launched: int
+    standing: int
+    bought: int
+    changes: int
+    reported: Decimal
+    billed: Decimal
+
+
+def facts_of(folder: Path, changes: Mapping[str, Any], report: Mapping[str, Any]) -> DemoTotals:
+>>>>>>> main
     """What the ledger of a walk says; DemoError where it does not fit what was planned and reported."""
     ledger = parsed((folder / LEDGER).read_text(encoding="utf-8"))
     machines = ledger["machines"]
-    found = Facts(
+    found = DemoTotals(
         wanted=sum(int(slot["count"]) for slot in changes["slots"]),
         launched=len(machines),
         standing=sum(machine["ended_at"] is None for machine in machines),

@@ -14,11 +14,29 @@ MEASURING_SECONDS = 18  # ours
 ABSTAINED = 9
 
 
+<<<<<<< HEAD
 def measuring() -> Step:
+=======
+@dataclass(frozen=True, slots=True)
+class DemoStep:
+    """One verb: ``why`` says in a sentence or two what it is for, ``keep`` are patterns of the lines that are shown,
+    ``codes`` the exit codes that are as it should be, ``seconds`` what it takes about."""
+
+    title: str
+    why: str
+    words: tuple[str, ...]
+    keep: tuple[str, ...]
+    codes: tuple[int, ...] = (0,)
+    seconds: float = 2.0
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+def measuring() -> DemoStep:
+>>>>>>> main
     """Measure the bundled program on this machine."""
     name = f"{PROGRAM}.profile.yaml"
     words = ("profile", "run", "--name", PROGRAM, "--resources", "memcap", "--time-cap", f"{MEASURING_SECONDS}s")
-    return Step(
+    return DemoStep(
         "Measure",
         "Jobs ask for more than they need. A small program is run alone and beside a stressor on this machine, to see "
         "how fast it is by shape and how much pressure on a shared resource (here memory capacity) it bears.",
@@ -29,9 +47,9 @@ def measuring() -> Step:
     )
 
 
-def looking(app: str) -> Step:
+def looking(app: str) -> DemoStep:
     """Look at a profile that was measured elsewhere."""
-    return Step(
+    return DemoStep(
         "Look at a profile",
         "Jobs ask for more than they need. 'hcloud profile run' measures a program for minutes: how fast it is by "
         "shape, how much pressure on each shared resource it bears, and how much it causes (100 and 0 are best).",
@@ -40,18 +58,18 @@ def looking(app: str) -> Step:
     )
 
 
-def steps(app: str) -> Sequence[Step]:
+def steps(app: str) -> Sequence[DemoStep]:
     """Everything after the measurement; ``app`` has the profile."""
     return (
         _classify(app),
-        Step(
+        DemoStep(
             "Look at the trace",
             "One day of a small company: web servers that follow the day, imports every hour, reports in the night. "
             "Your own trace is a CSV like this one (id, submit, duration, cores, memory, kind, app).",
             ("workload", "show", "trace.csv"),
             (r"trace\.csv", "vCPU", "▁|▂|▃|▄"),
         ),
-        Step(
+        DemoStep(
             "Plan",
             "How much to reserve and how much to rent, from published prices that are bundled (their age is told). The "
             "plan stands between all on demand and a lower bound that no plan can undercut, and is proven.",
@@ -64,20 +82,20 @@ def steps(app: str) -> Sequence[Step]:
                 "oldest",
             ),
         ),
-        Step(
+        DemoStep(
             "Make a page of it",
             "The plan as one HTML file that loads nothing, with its pictures: to read, print and send to who decides.",
             ("page", PLAN, "--out", "plan.html"),
             ("written",),
         ),
-        Step(
+        DemoStep(
             "Ask why",
             "Why this, how far from the next best, what if demand falls, and what would turn it round. Every option "
             "that was refused is kept with its margin: --why-not asks for one.",
             ("explain", PLAN),
             (".",),
         ),
-        Step(
+        DemoStep(
             "Simulate",
             "Dollars are half of it: jobs queue, neighbours disturb, starting takes time. The day is run under a "
             "hybrid strategy (HM) and all on demand (OdF), with the decision code that also runs live.",
@@ -90,8 +108,8 @@ def steps(app: str) -> Sequence[Step]:
     )
 
 
-def _classify(app: str) -> Step:
-    return Step(
+def _classify(app: str) -> DemoStep:
+    return DemoStep(
         "Classify",
         "What was not measured is predicted by what the programs measured before had in common with this one, with "
         "intervals; where too little is known it says so (exit 9) and names the next best measurement.",
@@ -101,16 +119,16 @@ def _classify(app: str) -> Step:
     )
 
 
-def _buying() -> Sequence[Step]:
+def _buying() -> Sequence[DemoStep]:
     return (
-        Step(
+        DemoStep(
             "Ask what the commitment costs now",
             "Commitments bind for a year, so they are bought apart from everything else: first the cloud is asked what "
             "is held already and what the rest costs, and a purchase plan is written.",
             ("commit", "plan", PLAN, "--out", PURCHASE),
             (r"^purchase|^m7i|^total", "amount"),
         ),
-        Step(
+        DemoStep(
             "Buy it, once",
             "Five gates: enabled in the file, HYC_ALLOW_PURCHASE=1, a purchase plan that works once, its digest, and "
             "the amount said on purpose. A purchase whose answer is lost is looked up, never repeated.",
@@ -121,9 +139,9 @@ def _buying() -> Sequence[Step]:
     )
 
 
-def _living() -> Sequence[Step]:
+def _living() -> Sequence[DemoStep]:
     return (
-        Step(
+        DemoStep(
             "Apply, and be killed",
             "The machines of the plan are launched, and the process is killed on purpose (as kill -9 would) after the "
             "cloud has answered the first order and before that is noted.",
@@ -132,20 +150,20 @@ def _living() -> Sequence[Step]:
             (KILLED_EXIT,),
             environment={CRASH_AT: "launch.answered"},
         ),
-        Step(
+        DemoStep(
             "Take it up again",
             "Every order was noted on the disk before it was sent, with a key that makes the cloud answer it once. So "
             "the next run finds what stands, adopts it, and launches only what is missing.",
             ("apply", PLAN, "--resume", "--yes"),
             ("^[+~] ", "adopt|finish", "machines to launch", "converged"),
         ),
-        Step(
+        DemoStep(
             "Let a month pass",
             "The clock of the fake cloud is put forward by 30 days; what stands is rented on.",
             ("fake", "wait", "30d"),
             ("later",),
         ),
-        Step(
+        DemoStep(
             "Report",
             "Did it pay? Four costs apart (list, contracted, effective, billed), what the commitment saved, and what "
             "the same use would have cost otherwise, all by the one price formula. The plan counts {reserved} reserved "
@@ -154,27 +172,27 @@ def _living() -> Sequence[Step]:
             ("report", "savings", "--from", "{day}"),
             ("effective savings", "saved by commit", "unused", "same use", "as reported|all on|all res"),
         ),
-        Step(
+        DemoStep(
             "Hold the prediction against it",
             "What the plan predicted beside what happened, with the error and what it came from. (This fake month "
             "has the same machines all the time, where the plan reckoned with a demand that comes and goes.)",
             ("report", "accuracy", "--plan", PLAN),
             (r"predicted", "cost of the mix", "coverage", "less than|more than", r"actual "),
         ),
-        Step(
+        DemoStep(
             "Report for machines",
             "Every screen is a document too (-o json, csv, md, html), and costs a FOCUS file. This one is held against "
             "the fake cloud's own bill at the end.",
             ("report", "cost", "--from", "{day}", "-o", "json"),
             ('^    "(start|end|list|contracted|effective|billed)"',),
         ),
-        Step(
+        DemoStep(
             "End everything",
             "The number of machines has to be said on purpose. Machines of others are never touched.",
             ("destroy", "--yes", "--ends", "{machines}"),
             ("^- ", "to end", "converged"),
         ),
-        Step(
+        DemoStep(
             "Look for leftovers",
             "Machines with our tags that no state holds, asked of the cloud itself.",
             ("gc",),

@@ -21,7 +21,11 @@ from hcloud.readers.strategies import load_strategy, strategy_names
 from hcloud.store.prices import PriceStore
 from hcloud.units import counted, format_age
 from hcloud.usecases.extras import EXTRAS, version_of
+<<<<<<< HEAD
 from hcloud.usecases.tools.checks import guarded
+=======
+from hcloud.usecases.tools.checks import CheckResult, CheckStatus, guarded
+>>>>>>> main
 
 FOREIGN = "hcloud"
 OLDEST_PYTHON = (3, 11)
@@ -35,7 +39,7 @@ FOR_WHAT = {
 _OURS = b"hcloud.__main__"
 
 
-def examine(today: date) -> tuple[Check, ...]:
+def examine(today: date) -> tuple[CheckResult, ...]:
     """Every check of the installation; none of them reaches the network."""
     return (
         _python(),
@@ -50,58 +54,63 @@ def examine(today: date) -> tuple[Check, ...]:
     )
 
 
-def _python() -> Check:
+def _python() -> CheckResult:
     message = f"{platform.python_version()} ({platform.python_implementation()}) at {sys.executable}"
     if sys.version_info[:2] < OLDEST_PYTHON:
-        return Check("python", Status.ERROR, message, hint="hcloud needs Python 3.11 or newer")
-    return Check("python", Status.OK, message)
+        return CheckResult("python", CheckStatus.ERROR, message, hint="hcloud needs Python 3.11 or newer")
+    return CheckResult("python", CheckStatus.OK, message)
 
 
-def _version() -> Check:
+def _version() -> CheckResult:
     here = Path(__file__).resolve().parents[2]
     installed = version_of(DISTRIBUTION)
     if installed is None:
         why = f"{__version__} at {here}, not installed as a package"
-        return Check("hcloud", Status.WARNING, why, hint=install_command())
+        return CheckResult("hcloud", CheckStatus.WARNING, why, hint=install_command())
     if installed != __version__:
         why = f"{__version__} at {here}, but {DISTRIBUTION} {installed} is what is installed"
-        return Check("hcloud", Status.WARNING, why, hint="another copy comes first on PYTHONPATH, or install anew")
-    return Check("hcloud", Status.OK, f"{__version__} at {here}")
+        return CheckResult(
+            "hcloud", CheckStatus.WARNING, why, hint="another copy comes first on PYTHONPATH, or install anew"
+        )
+    return CheckResult("hcloud", CheckStatus.OK, f"{__version__} at {here}")
 
 
-def _extra(name: str) -> Check:
+def _extra(name: str) -> CheckResult:
     missing = [package for package in EXTRAS[name] if version_of(package) is None]
     if missing:
         why = f"not installed ({', '.join(missing)}); needed only to {FOR_WHAT[name]}"
-        return Check(f"[{name}]", Status.SKIPPED, why, hint=install_command(name))
-    return Check(f"[{name}]", Status.OK, ", ".join(f"{p} {version_of(p)}" for p in EXTRAS[name]))
+        return CheckResult(f"[{name}]", CheckStatus.SKIPPED, why, hint=install_command(name))
+    return CheckResult(f"[{name}]", CheckStatus.OK, ", ".join(f"{p} {version_of(p)}" for p in EXTRAS[name]))
 
 
-def _package_clash() -> Check:
+def _package_clash() -> CheckResult:
     """Hetzner's client library has the same import name: whichever was installed last overwrote files of the other."""
     version = version_of(FOREIGN)
     if version is None:
-        return Check("package", Status.OK, "no other package claims the import name hcloud")
-    return Check(
+        return CheckResult("package", CheckStatus.OK, "no other package claims the import name hcloud")
+    return CheckResult(
         "package",
-        Status.WARNING,
+        CheckStatus.WARNING,
         f"Hetzner's package hcloud {version} is installed here too and has the same import name",
         hint=f"give each its own virtual environment, then {install_command()}",
     )
 
 
-def _binary_clash() -> Check:
+def _binary_clash() -> CheckResult:
     """Which hcloud a shell would start: ours, or for example Hetzner's."""
     found = list(_on_path("hcloud"))
     foreign = [path for path in found if not _is_ours(path)]
     if not found:
-        return Check("command", Status.OK, "no hcloud on PATH; 'python -m hcloud' works everywhere")
+        return CheckResult("command", CheckStatus.OK, "no hcloud on PATH; 'python -m hcloud' works everywhere")
     if foreign and found[0] in foreign:
-        return Check(
-            "command", Status.WARNING, f"{found[0]} is another hcloud and comes first on PATH", hint="call ours hyc"
+        return CheckResult(
+            "command",
+            CheckStatus.WARNING,
+            f"{found[0]} is another hcloud and comes first on PATH",
+            hint="call ours hyc",
         )
     details = tuple(f"another hcloud stands behind it: {path}" for path in foreign)
-    return Check("command", Status.OK, f"{found[0]} is this hcloud", details)
+    return CheckResult("command", CheckStatus.OK, f"{found[0]} is this hcloud", details)
 
 
 def _on_path(command: str) -> Iterator[Path]:
@@ -120,16 +129,16 @@ def _is_ours(path: Path) -> bool:
         return False
 
 
-def _configuration() -> Check:
+def _configuration() -> CheckResult:
     loaded = load_config()
     if not loaded.files:
-        return Check(
-            "configuration", Status.OK, f"none ({FILE_NAME} here is optional)", hint="'hcloud init' writes one"
+        return CheckResult(
+            "configuration", CheckStatus.OK, f"none ({FILE_NAME} here is optional)", hint="'hcloud init' writes one"
         )
-    return Check("configuration", Status.OK, ", ".join(map(str, loaded.files)))
+    return CheckResult("configuration", CheckStatus.OK, ", ".join(map(str, loaded.files)))
 
 
-def _bundled_prices(today: date) -> Check:
+def _bundled_prices(today: date) -> CheckResult:
     root = bundled("pricing")
     stated = (root / MANIFEST).read_text(encoding="utf-8")
     rows = list(csv.DictReader(stated.splitlines()))
@@ -139,24 +148,24 @@ def _bundled_prices(today: date) -> Check:
     message = f"{counted(len(rows), 'table')} at {root}, {ages}"
     if stated.replace("\r\n", "\n") != manifest_text(root):
         why = "a table is not what the manifest says"
-        return Check("bundled prices", Status.WARNING, message, (why,), "'hcloud pricing verify' says which")
-    return Check("bundled prices", Status.OK, message)
+        return CheckResult("bundled prices", CheckStatus.WARNING, message, (why,), "'hcloud pricing verify' says which")
+    return CheckResult("bundled prices", CheckStatus.OK, message)
 
 
-def _own_prices(today: date) -> Check:
+def _own_prices(today: date) -> CheckResult:
     store = PriceStore.open()
     book = store.load()
     if book is None:
-        return Check("own prices", Status.OK, f"none yet; they will be kept at {store.directory}")
+        return CheckResult("own prices", CheckStatus.OK, f"none yet; they will be kept at {store.directory}")
     days = [(today - offer.origin.day).days for offer in book.offers.values()]
     ages = f", newest {format_age(min(days))}, oldest {format_age(max(days))}" if days else ""
-    return Check("own prices", Status.OK, f"{counted(len(book.offers), 'offer')} at {store.directory}{ages}")
+    return CheckResult("own prices", CheckStatus.OK, f"{counted(len(book.offers), 'offer')} at {store.directory}{ages}")
 
 
-def _strategies() -> Check:
+def _strategies() -> CheckResult:
     names = strategy_names()
     for name in names:
         load_strategy(name)
     if not names:
         raise HcloudError("no strategy files came with this installation", hint=install_command())
-    return Check("strategies", Status.OK, f"{', '.join(names)} at {bundled('policies')}")
+    return CheckResult("strategies", CheckStatus.OK, f"{', '.join(names)} at {bundled('policies')}")

@@ -13,6 +13,10 @@ from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.checks import Check, Status
 from hcloud.model.holdings.live import Quota, Scope
 from hcloud.usecases.live.ground import FAKE, LiveGround
+<<<<<<< HEAD
+=======
+from hcloud.usecases.tools.checks import CheckResult, CheckStatus
+>>>>>>> main
 
 PATIENCE_SECONDS = 3.0  # ours
 MOST_SKEW_SECONDS = 60.0  # ours; signatures are refused from five minutes on
@@ -23,7 +27,7 @@ NEEDED = ("credentials", "machines")
 """Without these nothing on a cloud works, for whatever reason they cannot be had."""
 
 
-def examine_cloud(ground: LiveGround) -> Iterator[Check]:
+def examine_cloud(ground: LiveGround) -> Iterator[CheckResult]:
     """Checks that only read; where the credentials do not hold, nothing after them is asked."""
     try:
         scope = ground.cloud.scope()
@@ -31,7 +35,7 @@ def examine_cloud(ground: LiveGround) -> Iterator[Check]:
         yield _failed("credentials", error, "plan --cloud, apply, commit and everything else on this cloud")
         yield _clock(ground)
         return
-    yield Check("credentials", Status.OK, str(scope))
+    yield CheckResult("credentials", CheckStatus.OK, str(scope))
     yield _account(ground, scope)
     yield _clock(ground)
     yield _asked("machines", lambda: _machines(ground), "plan --cloud and apply: what cannot be seen is not made")
@@ -40,29 +44,31 @@ def examine_cloud(ground: LiveGround) -> Iterator[Check]:
     yield _prices(ground)
 
 
-def _account(ground: LiveGround, scope: Scope) -> Check:
+def _account(ground: LiveGround, scope: Scope) -> CheckResult:
     wanted = ground.loaded.config.live.account
     if wanted is None:
-        return Check(
-            "account", Status.OK, "any: live.account would refuse others", hint=f"live.account: {scope.account}"
+        return CheckResult(
+            "account", CheckStatus.OK, "any: live.account would refuse others", hint=f"live.account: {scope.account}"
         )
     if wanted != scope.account:
-        return Check("account", Status.ERROR, f"live.account is {wanted}, these credentials belong to {scope.account}")
-    return Check("account", Status.OK, f"{scope.account}, as live.account says")
+        return CheckResult(
+            "account", CheckStatus.ERROR, f"live.account is {wanted}, these credentials belong to {scope.account}"
+        )
+    return CheckResult("account", CheckStatus.OK, f"{scope.account}, as live.account says")
 
 
-def _asked(name: str, ask: Callable[[], str], without: str) -> Check:
+def _asked(name: str, ask: Callable[[], str], without: str) -> CheckResult:
     try:
-        return Check(name, Status.OK, ask())
+        return CheckResult(name, CheckStatus.OK, ask())
     except HcloudError as error:
         return _failed(name, error, without)
 
 
-def _failed(name: str, error: HcloudError, without: str) -> Check:
-    status = Status.ERROR if isinstance(error, CredentialsError) or name in NEEDED else Status.WARNING
+def _failed(name: str, error: HcloudError, without: str) -> CheckResult:
+    status = CheckStatus.ERROR if isinstance(error, CredentialsError) or name in NEEDED else CheckStatus.WARNING
     code = error.call.code if isinstance(error, CloudError) else ""
     hint = error.hint or ("hcloud iam print shows the permissions" if code else "")
-    return Check(name, status, str(error), (f"without it not working: {without}",), hint)
+    return CheckResult(name, status, str(error), (f"without it not working: {without}",), hint)
 
 
 def _machines(ground: LiveGround) -> str:
@@ -75,7 +81,7 @@ def _commitments(ground: LiveGround) -> str:
     return f"{len(held)} held"
 
 
-def _quotas(ground: LiveGround) -> Iterator[Check]:
+def _quotas(ground: LiveGround) -> Iterator[CheckResult]:
     types = sorted({section.instance_type for section in ground.loaded.config.fleet})
     seen: dict[str, Quota] = {}
     for name in types:
@@ -87,14 +93,16 @@ def _quotas(ground: LiveGround) -> Iterator[Check]:
     for quota in seen.values():
         limit = "no limit" if quota.limit is None else f"{quota.limit}"
         full = quota.limit is not None and quota.used >= quota.limit
-        yield Check("quotas", Status.WARNING if full else Status.OK, f"{quota.name}: {quota.used} of {limit} in use")
+        yield CheckResult(
+            "quotas", CheckStatus.WARNING if full else CheckStatus.OK, f"{quota.name}: {quota.used} of {limit} in use"
+        )
     if not types:
-        yield Check("quotas", Status.SKIPPED, "no fleet is configured whose types could be looked up")
+        yield CheckResult("quotas", CheckStatus.SKIPPED, "no fleet is configured whose types could be looked up")
 
 
-def _prices(ground: LiveGround) -> Check:
+def _prices(ground: LiveGround) -> CheckResult:
     if ground.is_local:
-        return Check("prices", Status.SKIPPED, "this machine costs nothing more")
+        return CheckResult("prices", CheckStatus.SKIPPED, "this machine costs nothing more")
     place = ground.place
     offers = [
         o
@@ -103,26 +111,30 @@ def _prices(ground: LiveGround) -> Check:
     ]
     if not offers:
         why = f"none on demand in {place.region}"
-        return Check("prices", Status.ERROR, why, ("without them not working: apply",), "hcloud pricing import")
+        return CheckResult(
+            "prices", CheckStatus.ERROR, why, ("without them not working: apply",), "hcloud pricing import"
+        )
     oldest: date = min(o.origin.day for o in offers)
     age = (ground.today - oldest).days
-    status = Status.WARNING if age > OLDEST_PRICE_DAYS else Status.OK
-    hint = "hcloud pricing refresh" if status is Status.WARNING else ""
-    return Check("prices", status, f"{len(offers)} in {place.region}, the oldest {age} days old", hint=hint)
+    status = CheckStatus.WARNING if age > OLDEST_PRICE_DAYS else CheckStatus.OK
+    hint = "hcloud pricing refresh" if status is CheckStatus.WARNING else ""
+    return CheckResult("prices", status, f"{len(offers)} in {place.region}, the oldest {age} days old", hint=hint)
 
 
-def _clock(ground: LiveGround) -> Check:
+def _clock(ground: LiveGround) -> CheckResult:
     if ground.selection.startswith(FAKE) or ground.is_local:
-        return Check("clock", Status.SKIPPED, "there is no other clock to agree with")
+        return CheckResult("clock", CheckStatus.SKIPPED, "there is no other clock to agree with")
     url = ground.loaded.config.live.endpoint or ENDPOINTS.get(ground.place.provider, USUAL)
     told = _time_at(url)
     if told is None:
-        return Check("clock", Status.WARNING, f"{url} tells no time, so how far the clock is off is not known")
+        return CheckResult(
+            "clock", CheckStatus.WARNING, f"{url} tells no time, so how far the clock is off is not known"
+        )
     off = ground.clock.now() - told
     if abs(off) > MOST_SKEW_SECONDS:
         why = f"{abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} {url}: requests may be refused as forged"
-        return Check("clock", Status.ERROR, why, hint="set the clock, for example with chrony")
-    return Check("clock", Status.OK, f"within {MOST_SKEW_SECONDS:.0f} s of {url}")
+        return CheckResult("clock", CheckStatus.ERROR, why, hint="set the clock, for example with chrony")
+    return CheckResult("clock", CheckStatus.OK, f"within {MOST_SKEW_SECONDS:.0f} s of {url}")
 
 
 def _time_at(url: str) -> float | None:

@@ -20,7 +20,7 @@ IMAGE_PARAMETER = "image_parameter"
 
 
 @dataclass(frozen=True, slots=True)
-class Granted:
+class PermissionGrant:
     """The permissions for some purposes in one account, and whose machines may be ended (the state's lineage);
     ``parameter`` is the parameter that names the image, on AWS."""
 
@@ -72,7 +72,7 @@ def _made(settings: Mapping[str, object]) -> Mapping[str, object]:
 
 def granted(
     scope: Scope, lineage: str, purposes: Collection[str], settings: Mapping[str, object] | None = None
-) -> Granted:
+) -> PermissionGrant:
     """The permissions of a cloud for some purposes, with these of ``live.settings`` made.
 
     UsageError for a purpose there is not, or a cloud without any.
@@ -89,7 +89,7 @@ def granted(
     table = load_permissions(scope.cloud).permissions
     made = settings or {}
     found = tuple(p for p in table if p.is_needed(chosen, made))
-    return Granted(scope, lineage, chosen, found, _parameter(scope, str(made.get(IMAGE_PARAMETER, ""))))
+    return PermissionGrant(scope, lineage, chosen, found, _parameter(scope, str(made.get(IMAGE_PARAMETER, ""))))
 
 
 def _parameter(scope: Scope, name: str) -> str:
@@ -100,7 +100,7 @@ def _parameter(scope: Scope, name: str) -> str:
     return f"arn:aws:ssm:{scope.region}:{owner}:parameter/{name.partition(':')[0].lstrip('/')}"
 
 
-def policy_document(grant: Granted) -> Mapping[str, object]:
+def policy_document(grant: PermissionGrant) -> Mapping[str, object]:
     """An IAM policy (AWS), a custom role (Google) or a role definition (Azure), ready to be given to the cloud."""
     if grant.scope.cloud == "aws":
         return {"Version": "2012-10-17", "Statement": [_statement(p, grant) for p in grant.permissions]}
@@ -118,7 +118,7 @@ def policy_document(grant: Granted) -> Mapping[str, object]:
     }
 
 
-def _statement(permission: Permission, grant: Granted) -> dict[str, object]:
+def _statement(permission: Permission, grant: PermissionGrant) -> dict[str, object]:
     words = "".join(c for c in permission.name.title() if c.isalnum())
     words += "Profile" if permission.purposes == ("profile",) else ""  # ids of statements have to differ
     scope = grant.scope
@@ -134,14 +134,14 @@ def _statement(permission: Permission, grant: Granted) -> dict[str, object]:
     return {**statement, "Condition": {how: conditions}}
 
 
-def limits(grant: Granted) -> tuple[str, ...]:
+def limits(grant: PermissionGrant) -> tuple[str, ...]:
     """What to narrow by hand: how far the permission to end machines reaches, which differs between the clouds, and
     what the settings brought; empty where neither is granted."""
     brought = tuple(f"{p.name}: {p.why}" for p in grant.permissions if p.given)
     return (*_endings(grant), *brought) if "terminate" in grant.purposes else brought
 
 
-def _endings(grant: Granted) -> tuple[str, ...]:
+def _endings(grant: PermissionGrant) -> tuple[str, ...]:
     if grant.scope.cloud == "aws":
         whose = "this state's machines" if grant.lineage != "*" else "machines of any state of hcloud"
         return (
@@ -158,6 +158,6 @@ def _endings(grant: Granted) -> tuple[str, ...]:
     )
 
 
-def reasons(grant: Granted) -> Sequence[tuple[str, str]]:
+def reasons(grant: PermissionGrant) -> Sequence[tuple[str, str]]:
     """Each permission with why it is needed."""
     return [(p.name, p.why) for p in grant.permissions]

@@ -17,7 +17,11 @@ from hcloud.planning.fleets.candidates import find_candidates
 from hcloud.planning.settings import Market
 from hcloud.readers.configuration.config import Config, Loaded, load_config
 from hcloud.units import counted, format_age, format_duration, format_span
+<<<<<<< HEAD
 from hcloud.usecases.tools.checks import from_error, guarded
+=======
+from hcloud.usecases.tools.checks import CheckResult, CheckStatus, from_error, guarded
+>>>>>>> main
 from hcloud.usecases.tools.validate_live import live_checks
 from hcloud.usecases.workloads.sources import open_prices, open_workload
 
@@ -28,12 +32,12 @@ SHOWN = 10
 Progress = Callable[[float], None]
 
 
-def validate(file: Path | None, now: datetime, progress: Progress | None = None) -> tuple[Check, ...]:
+def validate(file: Path | None, now: datetime, progress: Progress | None = None) -> tuple[CheckResult, ...]:
     """Check a configuration, the workload, prices and overlay it names; raises UsageError where there is none."""
     try:
         loaded = load_config(file)
     except (InputError, OSError, UnicodeDecodeError) as error:
-        skipped = (Check(name, Status.SKIPPED, "the configuration cannot be read") for name in LATER)
+        skipped = (CheckResult(name, CheckStatus.SKIPPED, "the configuration cannot be read") for name in LATER)
         return (from_error("configuration", error), *skipped)
     if not loaded.files:
         raise UsageError("there is no hcloud.yaml here", hint="write one with 'hcloud init', or name a file")
@@ -43,26 +47,28 @@ def validate(file: Path | None, now: datetime, progress: Progress | None = None)
     return (_configuration(loaded), workload, *_prices(loaded, now), *live, *later)
 
 
-def _configuration(loaded: Loaded) -> Check:
+def _configuration(loaded: Loaded) -> CheckResult:
     given = loaded.config.model_dump(exclude_unset=True)
     keys = sum(len(v) if isinstance(v, dict) else 1 for v in given.values())
-    return Check(
-        "configuration", Status.OK, f"{', '.join(map(str, loaded.files))}: {counted(keys, 'key')} set, all known"
+    return CheckResult(
+        "configuration", CheckStatus.OK, f"{', '.join(map(str, loaded.files))}: {counted(keys, 'key')} set, all known"
     )
 
 
-def _workload(loaded: Loaded, progress: Progress | None) -> Check:
+def _workload(loaded: Loaded, progress: Progress | None) -> CheckResult:
     section = loaded.config.workload
     if section.path is None and section.scenario is None:
-        return Check("workload", Status.SKIPPED, "none is named", hint="name it here or give it to 'hcloud plan'")
+        return CheckResult(
+            "workload", CheckStatus.SKIPPED, "none is named", hint="name it here or give it to 'hcloud plan'"
+        )
     workload = open_workload(loaded, progress)
     origin = workload.provenance
     details = [f"{counted(count, 'row')} repaired: {why}" for why, count in sorted(origin.repaired.items())]
     details += [f"{counted(count, 'row')} left out: {why}" for why, count in sorted(origin.left_out.items())]
-    status = Status.WARNING if details else Status.OK
+    status = CheckStatus.WARNING if details else CheckStatus.OK
     details += [f"modelled: {m.column}, {m.rule} (workload.options.{m.key})" for m in origin.modelled]
     message = f"{origin.name}: {counted(origin.rows, 'row')} of {origin.format}, {_extent(workload)}"
-    return Check("workload", status, message, tuple(details))
+    return CheckResult("workload", status, message, tuple(details))
 
 
 def _extent(workload: Workload) -> str:
@@ -73,20 +79,20 @@ def _extent(workload: Workload) -> str:
     return f"{counted(len(workload), 'step')} of {step}, {float(workload.cores.mean()):,.0f} vCPU on average"
 
 
-def _prices(loaded: Loaded, now: datetime) -> Iterator[Check]:
+def _prices(loaded: Loaded, now: datetime) -> Iterator[CheckResult]:
     """A check of each market, of what is owned and of the overlay; the book is read once without the overlay."""
     plain = replace(loaded, config=_without_overlay(loaded))
     books: list[PriceBook] = []
 
-    def read() -> Check:
+    def read() -> CheckResult:
         book = open_prices(plain, now.date())[0]
         books.append(book)
         quarantined = [f"quarantined: {q.row}: {q.reason}" for q in book.quarantine]
         shown = (*quarantined[:SHOWN], *([f"... and {len(quarantined) - SHOWN} more"] if quarantined[SHOWN:] else []))
-        status = Status.WARNING if quarantined else Status.OK
+        status = CheckStatus.WARNING if quarantined else CheckStatus.OK
         offers = f"{counted(len(book.offers), 'offer')} of the book {loaded.config.prices.book}"
         message = f"{offers}, {len(quarantined)} quarantined"
-        return Check("prices", status, message, shown)
+        return CheckResult("prices", status, message, shown)
 
     yield guarded("prices", read)
     for book in books:
@@ -97,7 +103,7 @@ def _prices(loaded: Loaded, now: datetime) -> Iterator[Check]:
     yield guarded("overlay", lambda: _overlay(loaded, now))
 
 
-def _operation(loaded: Loaded) -> Check:
+def _operation(loaded: Loaded) -> CheckResult:
     """Whether the strategies and the cloud that are named are there, and can be read."""
     from hcloud.readers.clouds import load_cloud
     from hcloud.usecases.deciding.operate import AUTO
@@ -107,17 +113,19 @@ def _operation(loaded: Loaded) -> Check:
     names = [s.name for s in strategies_named([section.strategy])] if section.strategy not in (None, AUTO) else []
     cloud = load_cloud(section.cloud).name if section.cloud else "the market's own"
     if section.strategy is None:
-        return Check("operation", Status.OK, "no strategy is named, so nothing is simulated")
-    return Check("operation", Status.OK, f"{', '.join(names) or 'every strategy'} in the cloud {cloud}")
+        return CheckResult("operation", CheckStatus.OK, "no strategy is named, so nothing is simulated")
+    return CheckResult("operation", CheckStatus.OK, f"{', '.join(names) or 'every strategy'} in the cloud {cloud}")
 
 
-def _profiles(loaded: Loaded) -> Check:
+def _profiles(loaded: Loaded) -> CheckResult:
     from hcloud.readers.applications.profiles import load_corpus
 
     folder = loaded.config.profiles.folder
     if folder is None:
-        return Check("profiles", Status.OK, "none are named, so jobs get what they ask for")
-    return Check("profiles", Status.OK, f"{folder}: {counted(len(load_corpus(loaded.resolve(folder))), 'profile')}")
+        return CheckResult("profiles", CheckStatus.OK, "none are named, so jobs get what they ask for")
+    return CheckResult(
+        "profiles", CheckStatus.OK, f"{folder}: {counted(len(load_corpus(loaded.resolve(folder))), 'profile')}"
+    )
 
 
 def _without_overlay(loaded: Loaded) -> Config:
@@ -125,7 +133,7 @@ def _without_overlay(loaded: Loaded) -> Config:
     return loaded.config.model_copy(update={"prices": prices})
 
 
-def _market(market: Market, book: PriceBook, loaded: Loaded, now: datetime) -> Check:
+def _market(market: Market, book: PriceBook, loaded: Loaded, now: datetime) -> CheckResult:
     candidates, _ = find_candidates(
         book, market, loaded.config.settings().outlook.horizon_hours
     )  # with vcpus "auto" it checks the names only
@@ -144,11 +152,15 @@ def _market(market: Market, book: PriceBook, loaded: Loaded, now: datetime) -> C
         f"{where}: {counted(len(offers), 'offer')}, the newest price {format_age(min(days))}, the oldest {max(days)}"
     )
     if limit is not None and min(days) * DAY > limit:
-        return Check("market", Status.ERROR, message, hint=f"all are older than prices.max_age allows: {_REFRESH}")
+        return CheckResult(
+            "market", CheckStatus.ERROR, message, hint=f"all are older than prices.max_age allows: {_REFRESH}"
+        )
     ages = [("warn_age", warn)] + ([("max_age", limit)] if limit is not None else [])
     older = [(key, age, sum(d * DAY > age for d in days)) for key, age in ages]
     details = tuple(f"{n:,} of them older than {format_duration(a)} (prices.{k})" for k, a, n in older if n)
-    return Check("market", Status.WARNING if details else Status.OK, message, details, _REFRESH if details else "")
+    return CheckResult(
+        "market", CheckStatus.WARNING if details else CheckStatus.OK, message, details, _REFRESH if details else ""
+    )
 
 
 _REFRESH = "'hcloud pricing refresh' or 'hcloud pricing import' brings newer prices"
@@ -174,7 +186,7 @@ def _buyable(key: OfferKey, market: Market) -> bool:
     return wanted and key.term_years in market.terms and key.payment in market.payments
 
 
-def _owned(loaded: Loaded, book: PriceBook, now: datetime) -> Check:
+def _owned(loaded: Loaded, book: PriceBook, now: datetime) -> CheckResult:
     problems, expired = [], 0
     for index, section in enumerate(loaded.config.owned):
         where = f"owned.{index}"
@@ -187,16 +199,18 @@ def _owned(loaded: Loaded, book: PriceBook, now: datetime) -> Check:
         expired += section.expires <= now.date()
     message = f"{counted(len(loaded.config.owned), 'commitment')}, {expired} expired"
     if problems:
-        return Check("owned", Status.ERROR, message, tuple(problems))
-    return Check("owned", Status.WARNING if expired else Status.OK, message)
+        return CheckResult("owned", CheckStatus.ERROR, message, tuple(problems))
+    return CheckResult("owned", CheckStatus.WARNING if expired else CheckStatus.OK, message)
 
 
-def _overlay(loaded: Loaded, now: datetime) -> Check:
+def _overlay(loaded: Loaded, now: datetime) -> CheckResult:
     path = loaded.config.prices.overlay
     if path is None:
-        return Check("overlay", Status.OK, "no negotiated prices are named")
+        return CheckResult("overlay", CheckStatus.OK, "no negotiated prices are named")
     from hcloud.readers.prices.overlay import read_overlay
 
     rules = read_overlay(loaded.resolve(path))
     idle = open_prices(loaded, now.date())[1]
-    return Check("overlay", Status.WARNING if idle else Status.OK, f"{path}: {counted(len(rules), 'rule')}", idle)
+    return CheckResult(
+        "overlay", CheckStatus.WARNING if idle else CheckStatus.OK, f"{path}: {counted(len(rules), 'rule')}", idle
+    )

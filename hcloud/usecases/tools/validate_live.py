@@ -19,7 +19,11 @@ from hcloud.units import HOURS_PER_MONTH, counted, format_money
 from hcloud.usecases.live.connect import CLASSES, FAKE, LOCAL, settled_fields
 from hcloud.usecases.live.ground import place_of, prices_of
 from hcloud.usecases.live.launch_template import user_data
+<<<<<<< HEAD
 from hcloud.usecases.tools.checks import guarded
+=======
+from hcloud.usecases.tools.checks import CheckResult, CheckStatus, guarded
+>>>>>>> main
 
 ZONES = {
     "aws": (r"{region}[a-z]", "{region}a"),
@@ -30,14 +34,14 @@ ZONES = {
 
 
 @dataclass(slots=True)
-class Judgement:
+class LiveProblems:
     """What is wrong, and what is odd."""
 
     problems: list[str]
     oddities: list[str]
 
 
-def live_checks(loaded: Loaded, today: date) -> Iterator[Check]:
+def live_checks(loaded: Loaded, today: date) -> Iterator[CheckResult]:
     """A check of section live and one of section fleet at the prices of a day, where the configuration has them."""
     config = loaded.config
     if config.live.cloud is None and not config.fleet:
@@ -47,10 +51,10 @@ def live_checks(loaded: Loaded, today: date) -> Iterator[Check]:
         yield guarded("fleet", lambda: _fleet(loaded, today))
 
 
-def _live(loaded: Loaded, today: date) -> Check:
+def _live(loaded: Loaded, today: date) -> CheckResult:
     live = loaded.config.live
     place = place_of(loaded, live.cloud or FAKE)
-    judged = Judgement([], [])
+    judged = LiveProblems([], [])
     if place.provider != LOCAL:
         _region(prices_of(loaded, place, today), place, judged)
         judged.problems += [f"live.zones: {said}" for said in _wrong_zones(place, live.zones)]
@@ -65,7 +69,7 @@ def _live(loaded: Loaded, today: date) -> Check:
     )
 
 
-def _region(book: PriceBook, place: Place, judged: Judgement) -> None:
+def _region(book: PriceBook, place: Place, judged: LiveProblems) -> None:
     if not any(key.region == place.region for key in book.offers):
         known = sorted({k.region for k in _everywhere(place).offers})
         meant = did_you_mean(place.region, known)
@@ -85,14 +89,16 @@ def _wrong_zones(place: Place, zones: tuple[str, ...]) -> Iterator[str]:
             yield f"{zone!r} is no zone of {place.region}, for example {example.replace(chr(92), '')}"
 
 
-def _fleet(loaded: Loaded, today: date) -> Check:
+def _fleet(loaded: Loaded, today: date) -> CheckResult:
     fleet, limits = loaded.config.fleet, loaded.config.limits
     place = place_of(loaded, loaded.config.live.cloud or FAKE)
-    judged = Judgement([], [])
+    judged = LiveProblems([], [])
     hourly = Decimal(0)
     book = prices_of(loaded, place, today) if place.provider != LOCAL else None
     if book is not None and not any(key.region == place.region for key in book.offers):
-        return Check("fleet", Status.SKIPPED, f"without prices of {place.region!r} nothing can be said of its types")
+        return CheckResult(
+            "fleet", CheckStatus.SKIPPED, f"without prices of {place.region!r} nothing can be said of its types"
+        )
     for number, section in enumerate(fleet):
         where = f"fleet.{number} ({section.address})"
         if [s.address for s in fleet].index(section.address) != number:
@@ -109,7 +115,7 @@ def _fleet(loaded: Loaded, today: date) -> Check:
     return _judged("fleet", f"{machines} at {counted(len(fleet), 'address', 'addresses')}, ${hourly:,.4f}/h", judged)
 
 
-def _priced(section: FleetSection, place: Place, book: PriceBook, judged: Judgement, where: str) -> Decimal:
+def _priced(section: FleetSection, place: Place, book: PriceBook, judged: LiveProblems, where: str) -> Decimal:
     """Dollars an hour of an entry; what of its types is not known or has no price goes to the problems."""
     provider, region = Provider(place.provider), place.region
     for name in (section.instance_type, *section.fallbacks):
@@ -124,7 +130,9 @@ def _priced(section: FleetSection, place: Place, book: PriceBook, judged: Judgem
     return Decimal(0) if offer is None else offer.hourly * section.count
 
 
-def _judged(name: str, message: str, judged: Judgement) -> Check:
+def _judged(name: str, message: str, judged: LiveProblems) -> CheckResult:
     if judged.problems:
-        return Check(name, Status.ERROR, message, tuple(judged.problems + judged.oddities))
-    return Check(name, Status.WARNING if judged.oddities else Status.OK, message, tuple(judged.oddities))
+        return CheckResult(name, CheckStatus.ERROR, message, tuple(judged.problems + judged.oddities))
+    return CheckResult(
+        name, CheckStatus.WARNING if judged.oddities else CheckStatus.OK, message, tuple(judged.oddities)
+    )

@@ -31,7 +31,7 @@ _STEPS = ((DAY, 60), (7 * DAY, 300), (60 * DAY, 3600), (float("inf"), DAY))
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class WorkloadRequest:
     """What to open and how: a path or ``scenario:NAME``, a format (or ``auto``), keys as given, the scenario's seed,
     and what of it counts."""
 
@@ -42,12 +42,72 @@ class Request:
     window: str | None = None
 
 
+<<<<<<< HEAD
 def open_request(request: Request, progress: Callable[[float], None] | None = None) -> Workload:
+=======
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A workload in figures, with its demand in steps fit to be drawn; ``kinds`` counts jobs (none for a series).
+
+    Means, peak and batch share are those of ``counted``, the window that counts in the steps a plan takes;
+    ``peak_at_once`` is the most vCPUs of the whole trace at one moment (of a series: in one step).
+    """
+
+    provenance: Provenance
+    entries: int
+    kinds: dict[str, int]
+    span_seconds: float
+    mean_duration_seconds: float
+    counted: Demand
+    window: Window
+    peak_at_once: float
+    core_hours: float
+    gpus: float
+    demand: Demand
+
+    @property
+    def mean_cores(self) -> float:
+        """The mean vCPUs in use in the window."""
+        return float(self.counted.cores.mean())
+
+    @property
+    def peak_cores(self) -> float:
+        """The most vCPUs in use in one step of the window."""
+        return float(self.counted.cores.max())
+
+    @property
+    def mean_memory_gib(self) -> float:
+        """The mean GiB in use in the window."""
+        return float(self.counted.memory.mean())
+
+    @property
+    def batch_share(self) -> float:
+        """The part of the window's core-hours that batch jobs take."""
+        total = float(self.counted.cores.sum())
+        return float(self.counted.batch_cores.sum()) / total if total else 0.0
+
+    @property
+    def dated(self) -> bool:
+        """Whether the times are dates."""
+        return self.demand.start >= DATES_FROM
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadVerdict:
+    """Whether a file can be used: its workload, or the error that says why not."""
+
+    name: str
+    workload: Workload | None
+    error: InputError | None
+
+
+def open_request(request: WorkloadRequest, progress: Callable[[float], None] | None = None) -> Workload:
+>>>>>>> main
     """The workload that is asked for; InputError where a file cannot be used, UsageError for unknown names."""
     return within(_read(request, progress), request.window)
 
 
-def _read(request: Request, progress: Callable[[float], None] | None) -> Workload:
+def _read(request: WorkloadRequest, progress: Callable[[float], None] | None) -> Workload:
     if request.name.startswith(SCENARIO_PREFIX):
         from hcloud.sim.setup.scenarios import scenario
 
@@ -58,22 +118,22 @@ def _read(request: Request, progress: Callable[[float], None] | None) -> Workloa
 
 
 def validate(
-    names: Iterable[str], request: Request, progress: Callable[[float], None] | None = None
-) -> tuple[Verdict, ...]:
+    names: Iterable[str], request: WorkloadRequest, progress: Callable[[float], None] | None = None
+) -> tuple[WorkloadVerdict, ...]:
     """Read every file and say whether it can be used; no file hides another's problems."""
-    verdicts: list[Verdict] = []
+    verdicts: list[WorkloadVerdict] = []
     for name in names:
-        verdicts.append(_verdict(Request(name, request.format, request.keys, request.seed)))
+        verdicts.append(_verdict(WorkloadRequest(name, request.format, request.keys, request.seed)))
         if progress is not None:
             progress(len(verdicts))
     return tuple(verdicts)
 
 
-def _verdict(request: Request) -> Verdict:
+def _verdict(request: WorkloadRequest) -> WorkloadVerdict:
     try:
-        return Verdict(request.name, open_request(request), None)
+        return WorkloadVerdict(request.name, open_request(request), None)
     except InputError as error:
-        return Verdict(request.name, None, error)
+        return WorkloadVerdict(request.name, None, error)
 
 
 def summarise(workload: Workload, step_seconds: int | None = None) -> Summary:

@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from hcloud.planning.purchases.answers import Holdings, Pair, Planned, Recommendation
     from hcloud.planning.purchases.history import Recorded
     from hcloud.planning.purchases.leaving import WayOut
+<<<<<<< HEAD
+=======
+    from hcloud.usecases.commitments.apply import Applied
+    from hcloud.usecases.commitments.held import Holdings, MatchedPurchase
+    from hcloud.usecases.commitments.plan import PlannedPurchases
+    from hcloud.usecases.commitments.recommend import Recommendation
+>>>>>>> main
     from hcloud.views.lines import Shown
 
 
@@ -137,7 +144,7 @@ def _told(found: Commitment) -> str:
     return f"{found.count or ''} {what}".strip()
 
 
-def show_planned(found: Planned, out: str, terminal: Terminal) -> None:
+def show_planned(found: PlannedPurchases, out: str, terminal: Terminal) -> None:
     """The purchases that a plan file holds now, and what it takes to make them."""
     _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
     for need in found.later:
@@ -223,7 +230,7 @@ def show_holdings(found: Holdings, terminal: Terminal) -> None:
     _show_standing(found.expiring, (), (), terminal)
 
 
-def _pair(pair: Pair, *, asked: bool) -> tuple[str, ...]:
+def _pair(pair: MatchedPurchase, *, asked: bool) -> tuple[str, ...]:
     recorded, held = pair.recorded, pair.commitment
     what = money = ""
     ledger, ends, name = "not recorded", None, ""

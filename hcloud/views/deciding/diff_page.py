@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from hcloud.model.plans.difference import PlanDifference
 from hcloud.views.deciding import diff_rows
-from hcloud.views.page.parts import KeyFigure, Page, Section
+from hcloud.views.page.parts import KeyFigure, Page, PageSection
 
 
 def difference_page(found: PlanDifference) -> Page:
@@ -16,16 +16,16 @@ def difference_page(found: PlanDifference) -> Page:
     return Page("What changes from one plan to the next", lead, tuple(_sections(found)), tuple(_key(found)))
 
 
-def _sections(found: PlanDifference) -> Iterator[Section]:
+def _sections(found: PlanDifference) -> Iterator[PageSection]:
     if not found.is_empty:
         words = (_sentence(diff_rows.why(found)),) if found.base is not None else ()
-        yield Section("Before and after", words, tables=(diff_rows.totals(found),))
+        yield PageSection("Before and after", words, tables=(diff_rows.totals(found),))
     for table in diff_rows.tables(found):
-        yield Section(table.title, tables=(replace(table, title=""),))
+        yield PageSection(table.title, tables=(replace(table, title=""),))
     said_new, said_gone, new, gone = diff_rows.warnings(found)
     for said, told in ((said_new, new), (said_gone, gone)):
         if told:
-            yield Section(_sentence(said).removesuffix("."), points=told)
+            yield PageSection(_sentence(said).removesuffix("."), points=told)
 
 
 def _key(found: PlanDifference) -> Iterator[KeyFigure]:

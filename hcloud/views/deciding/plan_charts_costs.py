@@ -12,7 +12,7 @@ from hcloud.units import HOURS_PER_MONTH, format_money
 from hcloud.views.deciding.operation import telling
 from hcloud.views.deciding.plan_charts import HEIGHTS, dollars, horizon
 from hcloud.views.page.axes import Frame, axis, framed
-from hcloud.views.page.bars import Bar, Bars, bars
+from hcloud.views.page.bars import BarRow, Bars, bars
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.svg import WIDE, Canvas, Point, text_width
 
@@ -32,7 +32,7 @@ def _alternatives(plan: Plan) -> Drawn:
         own = option.name == plan.after.name
         low, high = (plan.risk.cost_p10, plan.risk.cost_p90) if own and plan.risk else (option.total, option.total)
         kind = "p-best" if own else "p-idle" if option.name == BOUND else "p-other"
-        rows.append(Bar(option.name, format_money(option.total), float(option.total), float(low), float(high), kind))
+        rows.append(BarRow(option.name, format_money(option.total), float(option.total), float(low), float(high), kind))
     title = f"Dollars over {horizon(plan)}"
     said = f"{title}: " + ", ".join(f"{row.name} {row.said}" for row in rows) + "."
     caption = "For the same demand at the same prices; nothing can be cheaper than the lower bound."
@@ -48,7 +48,7 @@ def strategies_picture(operation: Operation) -> Drawn:
         half = float((point.hourly_half or 0) * HOURS_PER_MONTH)
         value = float(point.monthly)
         said = format_money(point.monthly) + (f" ± {half:,.0f}" if point.hourly_half else "")
-        rows.append(Bar(_called(point, operation), said, value, value - half, value + half, _kind(point, operation)))
+        rows.append(BarRow(_called(point, operation), said, value, value - half, value + half, _kind(point, operation)))
     seeds = len(operation.seeds)
     told = "Dollars a month of each strategy: " + ", ".join(f"{row.name} {row.said}" for row in rows) + "."
     about = f"± and whiskers: 95% interval over {seeds} seeds." if seeds > 1 else "One seed, so no intervals."
@@ -81,7 +81,7 @@ def _kind(point: OperatingPoint, operation: Operation) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class QualityMeasure:
     """A figure of quality: which of a point's, how it is scaled and written, and what it means."""
 
     attribute: str
@@ -93,8 +93,8 @@ class Measure:
 
 
 MEASURES = (
-    Measure("kept_qos", "Jobs that keep 95% of their performance", 100, 1, "%", "More is better"),
-    Measure(
+    QualityMeasure("kept_qos", "Jobs that keep 95% of their performance", 100, 1, "%", "More is better"),
+    QualityMeasure(
         "batch_p5",
         "Batch jobs: performance all but 5% reach",
         100,
@@ -102,7 +102,7 @@ MEASURES = (
         "%",
         "Of their performance in isolation; more is better",
     ),
-    Measure(
+    QualityMeasure(
         "tail_p95",
         "Services: tail latency all but 5% stay below",
         1,
@@ -110,7 +110,7 @@ MEASURES = (
         " ×",
         "In multiples of isolation; less is better",
     ),
-    Measure("wait_p95", "Waiting that all but 5% stay below", 1, 0, " s", "Less is better"),
+    QualityMeasure("wait_p95", "Waiting that all but 5% stay below", 1, 0, " s", "Less is better"),
 )
 
 
@@ -120,7 +120,7 @@ def quality_pictures(operation: Operation) -> tuple[Drawn, ...]:
     return tuple(made for measure in MEASURES if (made := _quality(operation, points, measure)) is not None)
 
 
-def _quality(operation: Operation, points: Sequence[OperatingPoint], measure: Measure) -> Drawn | None:
+def _quality(operation: Operation, points: Sequence[OperatingPoint], measure: QualityMeasure) -> Drawn | None:
     rows = []
     for point in points:
         band: Band | None = getattr(point, measure.attribute)
@@ -128,7 +128,7 @@ def _quality(operation: Operation, points: Sequence[OperatingPoint], measure: Me
             continue
         value, half = band.mean * measure.factor, (band.half or 0.0) * measure.factor
         said = f"{value:,.{measure.digits}f}" + (f" ± {half:,.{measure.digits}f}" if half else "") + measure.unit
-        rows.append(Bar(_called(point, operation), said, value, value - half, value + half, _kind(point, operation)))
+        rows.append(BarRow(_called(point, operation), said, value, value - half, value + half, _kind(point, operation)))
     if not rows:
         return None
     kept = measure.attribute == "kept_qos"

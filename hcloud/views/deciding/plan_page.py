@@ -17,7 +17,7 @@ from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, hor
 from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
 from hcloud.views.live.change_documents import changes_section
 from hcloud.views.page.drawn import Drawn
-from hcloud.views.page.parts import KeyFigure, Page, Section
+from hcloud.views.page.parts import KeyFigure, Page, PageSection
 from hcloud.views.workloads.window import window_line
 
 SHOWN = 3
@@ -103,7 +103,7 @@ def _key(plan: Plan) -> Iterator[KeyFigure]:
     yield KeyFigure("oldest price", counted(plan.price_age_days, "day"), f"old, of {plan.price_day}")
 
 
-def _cost(plan: Plan) -> Section:
+def _cost(plan: Plan) -> PageSection:
     if plan.operation is None:
         note = (
             "These are sums over the demand; they know no queue, no start of an instance and no neighbour. 'hcloud plan"
@@ -115,7 +115,7 @@ def _cost(plan: Plan) -> Section:
             f" this plan costs {format_money(plan.operation.chosen.monthly)} a month."
         )
     said = plan.reasons[:1] if plan.operation is None else plan.operation.reasons[:1]
-    return Section(
+    return PageSection(
         "What it costs",
         figures=(cost_picture(plan).figure(),),
         points=said,
@@ -128,16 +128,16 @@ def _capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _demand(plan: Plan) -> Section:
+def _demand(plan: Plan) -> PageSection:
     drawn = [demand_picture(plan), use_picture(plan)]
-    return Section(
+    return PageSection(
         "Demand against the reserve",
         figures=tuple(d.figure() for d in drawn if d is not None),
         points=plan.reasons if plan.operation is not None else plan.reasons[1:],
     )
 
 
-def _falls(plan: Plan) -> Section | None:
+def _falls(plan: Plan) -> PageSection | None:
     drawn = falls_picture(plan)
     if drawn is None:
         return None
@@ -148,34 +148,36 @@ def _falls(plan: Plan) -> Section | None:
         words.append(f"{said_of_risk(plan.risk)}.")
     by_regret = plan.risk is None or plan.risk.sized_at is not None
     notes = () if by_regret else ("'hcloud plan --regret-quantile 0.9' sizes the reserve by its regret over them.",)
-    return Section("If demand falls", tuple(words), (drawn.figure(),), notes=notes)
+    return PageSection("If demand falls", tuple(words), (drawn.figure(),), notes=notes)
 
 
-def _front(operation: Operation) -> Section:
-    return Section("Dollars and quality", figures=(front_picture(operation).figure(),), points=operation.reasons[1:])
+def _front(operation: Operation) -> PageSection:
+    return PageSection(
+        "Dollars and quality", figures=(front_picture(operation).figure(),), points=operation.reasons[1:]
+    )
 
 
-def _quality(operation: Operation) -> Section:
+def _quality(operation: Operation) -> PageSection:
     figures = tuple(drawn.figure() for drawn in quality_pictures(operation))
     about = [line for line in said_of(operation) if line not in operation.reasons]
-    return Section("Quality and waiting", (), figures, (tables.points_table(operation),), points=tuple(about))
+    return PageSection("Quality and waiting", (), figures, (tables.points_table(operation),), points=tuple(about))
 
 
-def _mix(plan: Plan) -> Section:
+def _mix(plan: Plan) -> PageSection:
     words = ("What to buy and what to rent. 'pays above' is the use above which a commitment beats renting.",)
-    return Section("The mix", (*words, *derived_note(plan)), tables=(tables.mix_table(plan),))
+    return PageSection("The mix", (*words, *derived_note(plan)), tables=(tables.mix_table(plan),))
 
 
-def _changes(plan: Plan) -> Section:
+def _changes(plan: Plan) -> PageSection:
     if plan.changes is None:
         words = (
             "This plan was made for no cloud. 'hcloud plan --cloud aws --out plan.json' lists what would change there.",
         )
-        return Section("Changes", words)
+        return PageSection("Changes", words)
     return changes_section(plan.changes)
 
 
-def _why_not(plan: Plan) -> Section:
+def _why_not(plan: Plan) -> PageSection:
     near = [r for r in plan.refusals if r.margin is not None and r.margin > 0]
     close = sorted(near, key=lambda r: r.margin or Decimal(0))[:SHOWN]
     points = tuple(
@@ -185,10 +187,10 @@ def _why_not(plan: Plan) -> Section:
     )
     words = (f"{counted(len(plan.refusals), 'option')} refused; the nearest:",) if points else ("Nothing was refused.",)
     listed = (tables.refusals_table(plan),) if plan.refusals else ()
-    return Section("Why not something else", words, tables=listed, points=points)
+    return PageSection("Why not something else", words, tables=listed, points=points)
 
 
-def _rests_on(plan: Plan) -> Section:
+def _rests_on(plan: Plan) -> PageSection:
     age = f"The oldest price is of {plan.price_day}, {format_age(plan.price_age_days)}"
     words = [f"{age}."]
     w = plan.workload
@@ -196,10 +198,10 @@ def _rests_on(plan: Plan) -> Section:
         told = {kind: count for kind, count in counts.items() if not any(kind in line for line in plan.warnings)}
         words += [f"{what}: " + ", ".join(f"{count:,} {kind}" for kind, count in told.items()) + "."] if told else []
     listed = (tables.assumptions_table(plan), tables.prices_table(plan))
-    return Section("What it rests on", tuple(words), tables=listed, points=plan.warnings)
+    return PageSection("What it rests on", tuple(words), tables=listed, points=plan.warnings)
 
 
-def _how_to_read(plan: Plan) -> Section:
+def _how_to_read(plan: Plan) -> PageSection:
     points = [
         "A commitment is paid for around the clock; on demand is paid for while an instance runs. So the base of demand"
         " is worth a commitment and its peaks are not; where the line lies is decided by how much of the time the last"
@@ -215,4 +217,4 @@ def _how_to_read(plan: Plan) -> Section:
             " the trace resembles the future is not in it.",
         ]
     points.append("'hcloud explain PLAN' says more of each line, and what would flip it.")
-    return Section("How to read this", points=tuple(points))
+    return PageSection("How to read this", points=tuple(points))

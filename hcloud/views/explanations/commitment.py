@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hcloud.model.plans.plan import MixLine, Plan, Sizing
 from hcloud.units import counted, format_money, plain
-from hcloud.views.explanations.explanation import Explanation, Line, listed, percent
+from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, percent
 from hcloud.views.explanations.plan import (
     horizon,
     offer_name,
@@ -33,11 +33,11 @@ def explain_commitment(plan: Plan, line: MixLine) -> Explanation:
     )
     answer += "".join(f"; {said}" for said in short_history(plan))
     lines = (
-        Line("why", listed(_why(plan, size)), 2),
-        Line("gains", listed(_gains(size))),
-        Line("chosen", listed(_by_simulation(plan))),
-        Line("regret", listed(_regret(plan))),
-        Line("flips", listed(_flips(plan, size)), 3),
+        ExplanationLine("why", listed(_why(plan, size)), 2),
+        ExplanationLine("gains", listed(_gains(size))),
+        ExplanationLine("chosen", listed(_by_simulation(plan))),
+        ExplanationLine("regret", listed(_regret(plan))),
+        ExplanationLine("flips", listed(_flips(plan, size)), 3),
     )
     return Explanation(f"why {line.address}", answer, lines)
 
@@ -100,13 +100,13 @@ def explain_purchases(purchases: PurchasePlan) -> Explanation:
     items = sorted(purchases.items, key=lambda i: -i.amount)
     answer = f"{counted(len(items), 'purchase')}: {format_money(purchases.amount, 2)} bound over the terms"
     lines = (
-        *(Line(f"buy {at}", (_item(item),)) for at, item in enumerate(items[:3], 1)),
-        Line("more", (f"{len(items) - 3} smaller ones",) if len(items) > 3 else ()),
-        Line(
+        *(ExplanationLine(f"buy {at}", (_item(item),)) for at, item in enumerate(items[:3], 1)),
+        ExplanationLine("more", (f"{len(items) - 3} smaller ones",) if len(items) > 3 else ()),
+        ExplanationLine(
             "due",
             (f"{format_money(purchases.upfront, 2)} at once", f"valid until {purchases.expires:%Y-%m-%d %H:%M} UTC"),
         ),
-        Line("why", ("the plan that asks for it says: hcloud explain PLAN --commitment ADDRESS",)),
+        ExplanationLine("why", ("the plan that asks for it says: hcloud explain PLAN --commitment ADDRESS",)),
     )
     return Explanation("why these purchases", answer, lines)
 

@@ -16,7 +16,7 @@ from hcloud.units import harmless
 from hcloud.views.comment import LONGEST_TEXT
 from hcloud.views.escaped import BLANK, Written, markdown_document, md
 from hcloud.views.lines import INDENT, wrapped
-from hcloud.views.page.parts import Page, Section
+from hcloud.views.page.parts import Page, PageSection
 
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
@@ -26,7 +26,7 @@ MOST_LINES = 9
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ExplanationLine:
     """What is said about one thing; the clauses are in order of weight. Lines of less ``weight`` give way first."""
 
     about: str
@@ -45,10 +45,10 @@ class Explanation:
 
     question: str
     answer: str
-    lines: tuple[Line, ...]
+    lines: tuple[ExplanationLine, ...]
 
     @property
-    def said(self) -> tuple[Line, ...]:
+    def said(self) -> tuple[ExplanationLine, ...]:
         """The lines that say something."""
         return tuple(line for line in self.lines if line.clauses)
 
@@ -89,7 +89,7 @@ def _gutter(explanation: Explanation) -> int:
     return INDENT + max((len(line.about) for line in explanation.said), default=0) + 2
 
 
-def _parts(line: Line, room: int) -> Sequence[str]:
+def _parts(line: ExplanationLine, room: int) -> Sequence[str]:
     return wrap(harmless(line.text), max(room, 20), break_on_hyphens=False)
 
 
@@ -102,7 +102,7 @@ def markdown(explanation: Explanation) -> Written:
 
 def page(explanation: Explanation) -> Page:
     """The explanation as a page."""
-    sections = tuple(Section(line.about, line.clauses) for line in explanation.said)
+    sections = tuple(PageSection(line.about, line.clauses) for line in explanation.said)
     return Page(explanation.question, (explanation.answer,), sections)
 
 

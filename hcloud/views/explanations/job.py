@@ -9,7 +9,7 @@ from hcloud.control.decode import POOL, SECONDS, percent, quality
 from hcloud.model.running.decision import Action, Decision, Declined
 from hcloud.model.running.event import BelowQos, Completion, Interruption
 from hcloud.units import counted, format_span
-from hcloud.views.explanations.explanation import Explanation, Line, listed
+from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
 
 if TYPE_CHECKING:
     from hcloud.control.story import Story, Turn
@@ -21,12 +21,12 @@ def explain_story(story: Story) -> Explanation:
     assert considered is not None
     asked = f"{job.ask / 1000:g} vCPUs and {job.memory / 1024:,.2f} GiB at {job.at:,.2f} s under {story.setup.strategy}"
     lines = (
-        Line("asked", (asked, "may be interrupted") if job.restartable else (asked,), weight=0),
-        Line("why", (considered.decision.why,), weight=3),
-        Line("there", listed(_there(story)), weight=2),
-        Line("refused", tuple(map(_missed, considered.refused)), weight=1),
-        Line("flips", tuple(map(_said, story.turns)), weight=2),
-        Line("later", listed(_later(story)), weight=0),
+        ExplanationLine("asked", (asked, "may be interrupted") if job.restartable else (asked,), weight=0),
+        ExplanationLine("why", (considered.decision.why,), weight=3),
+        ExplanationLine("there", listed(_there(story)), weight=2),
+        ExplanationLine("refused", tuple(map(_missed, considered.refused)), weight=1),
+        ExplanationLine("flips", tuple(map(_said, story.turns)), weight=2),
+        ExplanationLine("later", listed(_later(story)), weight=0),
     )
     return Explanation(f"why job {job.job} went where it went", _answer(story), lines)
 

@@ -9,7 +9,7 @@ from hcloud.model.plans.operation import OperatingPoint, Operation
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target, next_best
 from hcloud.units import format_money, format_span
-from hcloud.views.explanations.explanation import Explanation, Line, listed, percent, share
+from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, percent, share
 
 
 def explain_operation(plan: Plan, operation: Operation, against: Iterator[str]) -> Explanation:
@@ -21,10 +21,10 @@ def explain_operation(plan: Plan, operation: Operation, against: Iterator[str]) 
         f" {percent(chosen.kept_qos.mean)} of jobs keep their performance"
     )
     lines = (
-        Line("why", operation.reasons[:1] + plan.reasons[:1], 2),
-        Line("beside", listed(_beside_points(operation, saved)), 2),
-        Line("against", (*_against(operation), *against)),
-        Line("flips", listed(_wishes(operation)), 3),
+        ExplanationLine("why", operation.reasons[:1] + plan.reasons[:1], 2),
+        ExplanationLine("beside", listed(_beside_points(operation, saved)), 2),
+        ExplanationLine("against", (*_against(operation), *against)),
+        ExplanationLine("flips", listed(_wishes(operation)), 3),
     )
     return Explanation("why this plan", answer, lines)
 
@@ -82,20 +82,20 @@ def _down(share: float) -> str:
     return f"{int(share * 1000) / 1000:.3f}"
 
 
-def explain_point(operation: Operation, point: OperatingPoint) -> tuple[str, tuple[Line, ...]]:
+def explain_point(operation: Operation, point: OperatingPoint) -> tuple[str, tuple[ExplanationLine, ...]]:
     """Why a simulated point was not chosen."""
     chosen = operation.chosen
     if point is chosen:
-        return f"{name_of(point)} is what was chosen", (Line("why", operation.reasons),)
+        return f"{name_of(point)} is what was chosen", (ExplanationLine("why", operation.reasons),)
     dearer = point.monthly - chosen.monthly
     answer = f"not {name_of(point)}: {_signed_money(dearer)} a month, {percent(point.kept_qos.mean)} of jobs kept"
     lines = (
-        Line("why", (point.verdict,)),
-        Line(
+        ExplanationLine("why", (point.verdict,)),
+        ExplanationLine(
             "chosen",
             (f"{name_of(chosen)}: {percent(chosen.kept_qos.mean)} kept, {percent(operation.qos_target)} asked for",),
         ),
-        Line("flips", listed(_brings_in(operation, point))),
+        ExplanationLine("flips", listed(_brings_in(operation, point))),
     )
     return answer, lines
 

@@ -10,7 +10,7 @@ from hcloud.model.plans.plan import OWNED, Alternative, Flip, Lever, MixLine, Pl
 from hcloud.planning.explanations.asked import Found
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_duration, format_money, format_span, plain
 from hcloud.views.deciding.plan import SHORT
-from hcloud.views.explanations.explanation import Explanation, Line, listed, percent, share
+from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, percent, share
 from hcloud.views.explanations.operation import explain_operation, explain_point
 
 OLD_DAYS = 30  # ours: as apply and commit refuse by default
@@ -22,10 +22,10 @@ def explain_plan(plan: Plan) -> Explanation:
         return explain_operation(plan, plan.operation, _against(plan))
     saved = plan.now.monthly - plan.after.monthly
     lines = (
-        Line("why", tuple(_uses(plan))[:1] or plan.reasons[1:2] or plan.reasons, 2),
-        Line("beside", listed(_beside(plan, saved)), 2),
-        Line("against", listed(_against(plan))),
-        Line("flips", listed(_flips(plan)), 3),
+        ExplanationLine("why", tuple(_uses(plan))[:1] or plan.reasons[1:2] or plan.reasons, 2),
+        ExplanationLine("beside", listed(_beside(plan, saved)), 2),
+        ExplanationLine("against", listed(_against(plan))),
+        ExplanationLine("flips", listed(_flips(plan)), 3),
     )
     return Explanation("why this plan", _decision(plan), lines)
 
@@ -197,7 +197,10 @@ def explain_why_not(plan: Plan, found: Found, words: str) -> Explanation:
     """Why something is not in the plan: by how many dollars, and what would bring it in."""
     subject, question = found.subject, f"why not {words}"
     if isinstance(subject, MixLine):
-        lines: tuple[Line, ...] = (Line("it is", (_in_plan(subject),)), Line("why", plan.reasons))
+        lines: tuple[ExplanationLine, ...] = (
+            ExplanationLine("it is", (_in_plan(subject),)),
+            ExplanationLine("why", plan.reasons),
+        )
         return Explanation(question, f"{subject.address} is in the plan", lines)
     if isinstance(subject, Refusal):
         answer, lines = _refused(plan, subject)
@@ -206,7 +209,7 @@ def explain_why_not(plan: Plan, found: Found, words: str) -> Explanation:
     else:
         assert plan.operation is not None
         answer, lines = explain_point(plan.operation, subject)
-    more = (Line("also", (f"{found.others} more fit: --full lists them",)),) if found.others else ()
+    more = (ExplanationLine("also", (f"{found.others} more fit: --full lists them",)),) if found.others else ()
     return Explanation(question, answer, (*lines, *more))
 
 
@@ -215,19 +218,22 @@ def _in_plan(line: MixLine) -> str:
     return f"{count} as {offer_name(line)} at ${price(line.hourly)}/h together, {format_money(line.monthly)} a month"
 
 
-def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[Line, ...]]:
+def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, ...]]:
     parts = refusal.address.split("/")
     name = f"{parts[2]} in {parts[1]}" if len(parts) == 3 else f"{parts[2]} as {parts[-1]}"
     if refusal.margin is None:
         again = "allow it there and plan again: it was not counted"
-        return f"not {name}: a rule leaves it out", (Line("rule", (refusal.reason,)), Line("flips", (again,)))
+        return f"not {name}: a rule leaves it out", (
+            ExplanationLine("rule", (refusal.reason,)),
+            ExplanationLine("flips", (again,)),
+        )
     answer = f"not {name}: {more_of(plan, refusal.margin)} for the same demand"
     if not refusal.margin:
         answer = f"not {name}: it costs the same, and the other was listed first"
     lines = (
-        Line("why", listed(_why_refused(plan, refusal))),
-        Line("use", listed(_use_for(plan, refusal))),
-        Line("flips", listed(_flips_of(refusal)), 2),
+        ExplanationLine("why", listed(_why_refused(plan, refusal))),
+        ExplanationLine("use", listed(_use_for(plan, refusal))),
+        ExplanationLine("flips", listed(_flips_of(refusal)), 2),
     )
     return answer, lines
 
@@ -269,9 +275,9 @@ def _flips_of(refusal: Refusal) -> Iterator[str]:
         yield f"{what} by {-float(flip.change):.1%}, to {at} from ${price(flip.now)}{latest}"
 
 
-def _other_plan(plan: Plan, other: Alternative) -> tuple[str, tuple[Line, ...]]:
+def _other_plan(plan: Plan, other: Alternative) -> tuple[str, tuple[ExplanationLine, ...]]:
     if other.name == plan.after.name:
-        return "that is this plan", (Line("why", plan.reasons),)
+        return "that is this plan", (ExplanationLine("why", plan.reasons),)
     versus = other.versus_plan
     answer = f"not {other.name}: {more_of(plan, versus)}"
     if versus < 0:
@@ -283,10 +289,12 @@ def _other_plan(plan: Plan, other: Alternative) -> tuple[str, tuple[Line, ...]]:
         [said_of_flip(f) for f in plan.flips] if on_demand else [said_of_flip(f) for s in plan.sizing for f in s.flips]
     )
     lines = (
-        Line("what", (other.description,)),
-        Line("costs", (f"{format_money(other.monthly)} a month against {format_money(plan.after.monthly)}",)),
-        Line("why", listed(_uses(plan))),
-        Line("flips", tuple(flips), 2),
+        ExplanationLine("what", (other.description,)),
+        ExplanationLine(
+            "costs", (f"{format_money(other.monthly)} a month against {format_money(plan.after.monthly)}",)
+        ),
+        ExplanationLine("why", listed(_uses(plan))),
+        ExplanationLine("flips", tuple(flips), 2),
     )
     return answer, lines
 

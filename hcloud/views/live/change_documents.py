@@ -10,7 +10,7 @@ from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
 from hcloud.views.escaped import BLANK, Markdown, item, markdown_row, md, rule_of
 from hcloud.views.live.change import named, totals
 from hcloud.views.live.launched_with import as_table
-from hcloud.views.page.parts import Page, Section
+from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.tables import Figures
 
 VERBS = {Action.LAUNCH: "+ launch", Action.TERMINATE: "- end", Action.REPLACE: "~ replace", Action.COMMIT: "$ commit"}
@@ -55,12 +55,12 @@ def _table(figures: Figures) -> Iterator[Markdown]:
     yield from (markdown_row(row, LONGEST_TEXT) for row in figures.rows)
 
 
-def changes_section(changes: ChangeSet) -> Section:
+def changes_section(changes: ChangeSet) -> PageSection:
     """What apply would do, as a section of a page."""
     words = (f"What 'hcloud apply' would do in {changes.base.scope}. It buys no commitment: 'hcloud commit' does.",)
     template = () if changes.template is None else (as_table(changes.template),)
     points = (*totals(changes), *changes.notes)
-    return Section("Changes", words, tables=(changes_table(changes), *template), points=points)
+    return PageSection("Changes", words, tables=(changes_table(changes), *template), points=points)
 
 
 def changes_page(changes: ChangeSet) -> Page:

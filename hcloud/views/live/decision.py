@@ -18,7 +18,12 @@ from hcloud.views.escaped import json_as_stored
 from hcloud.views.lines import hanging
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from hcloud.control.story import Story
+=======
+    from hcloud.usecases.deciding.explain_job import Story
+    from hcloud.usecases.live.decide import OpenedStream, Stream
+>>>>>>> main
     from hcloud.views.console import Terminal
 
 FORMAT_VERSION = "1.0"
@@ -28,7 +33,11 @@ _AT_ONCE = 1 << 14
 """Bytes read at a time: a hundred lines or so, which are answered in a few milliseconds."""
 
 
+<<<<<<< HEAD
 def show_opened(opened: GoneOn, terminal: Terminal) -> None:
+=======
+def show_opened(opened: OpenedStream, terminal: Terminal) -> None:
+>>>>>>> main
     """Say where a stream goes on, and tell what a crash kept from being told."""
     if opened.torn:
         terminal.warn("the last line of the journal was torn; it is dropped, send its event again")

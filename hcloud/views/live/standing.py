@@ -18,12 +18,16 @@ from hcloud.views.tables import Figures, fitted
 if TYPE_CHECKING:
     from hcloud.live.collect import Orphan
     from hcloud.live.recover import Found
+<<<<<<< HEAD
     from hcloud.model.holdings.standing import Group, Status
+=======
+    from hcloud.usecases.live.status import LiveStatus, MachineGroup
+>>>>>>> main
 
 FORMAT_VERSION = "1.0"
 
 
-def show_status(found: Status, terminal: Terminal) -> None:
+def show_status(found: LiveStatus, terminal: Terminal) -> None:
     """Machines by address, what they cost, and what is open."""
     observed = found.observed
     state = found.stored
@@ -50,7 +54,7 @@ def show_status(found: Status, terminal: Terminal) -> None:
         terminal.warn(f"held: {found.holder}")
 
 
-def _group(group: Group) -> tuple[str, ...]:
+def _group(group: MachineGroup) -> tuple[str, ...]:
     price = "?" if group.hourly is None else f"{group.hourly:,.4f}"
     cells = (group.address or "-", group.instance_type, group.zone, group.state)
     return (*cells, str(group.count), price)
@@ -62,7 +66,7 @@ def _orphan(one: Orphan) -> tuple[str, ...]:
     return machine.id, machine.instance_type, machine.zone, f"{one.why}{tail}"
 
 
-def show_drift(found: Status, terminal: Terminal) -> None:
+def show_drift(found: LiveStatus, terminal: Terminal) -> None:
     """A line a difference."""
     rows = [(one.id, one.address or "-", one.what) for one in found.drift]
     if rows:
@@ -100,7 +104,7 @@ def _head(at: datetime) -> dict[str, object]:
     return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": moment}
 
 
-def status_document(found: Status, at: datetime) -> Mapping[str, object]:
+def status_document(found: LiveStatus, at: datetime) -> Mapping[str, object]:
     """What stands, as JSON."""
     scope = found.observed.scope
     return {
@@ -130,11 +134,11 @@ def status_document(found: Status, at: datetime) -> Mapping[str, object]:
     }
 
 
-def _drift(found: Status) -> list[dict[str, str]]:
+def _drift(found: LiveStatus) -> list[dict[str, str]]:
     return [{"id": d.id, "address": d.address, "what": d.what} for d in found.drift]
 
 
-def drift_document(found: Status, at: datetime) -> Mapping[str, object]:
+def drift_document(found: LiveStatus, at: datetime) -> Mapping[str, object]:
     """The differences, as JSON."""
     return {**_head(at), "lineage": found.stored.lineage, "serial": found.stored.serial, "drift": _drift(found)}
 

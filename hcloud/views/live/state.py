@@ -14,14 +14,19 @@ from hcloud.units import counted
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from hcloud.model.holdings.state import Intent, LockInfo, Record, Remembered, State
+=======
+    from hcloud.model.holdings.state import Intent, LockInfo, Record, State
+    from hcloud.usecases.live.state import RememberedState
+>>>>>>> main
     from hcloud.views.console import Terminal
 
 FORMAT_VERSION = "1.0"
 NOTHING = "-"
 
 
-def show_list(found: Remembered, terminal: Terminal) -> None:
+def show_list(found: RememberedState, terminal: Terminal) -> None:
     """A line for each machine, by address."""
     state = found.state
     if state is None:
@@ -35,7 +40,7 @@ def show_list(found: Remembered, terminal: Terminal) -> None:
     _warn(found, terminal)
 
 
-def show_state(found: Remembered, terminal: Terminal) -> None:
+def show_state(found: RememberedState, terminal: Terminal) -> None:
     """What the state is, and every figure of the records it was asked for."""
     state = found.state
     if state is None:
@@ -49,7 +54,7 @@ def show_state(found: Remembered, terminal: Terminal) -> None:
     _warn(found, terminal)
 
 
-def state_screen(found: Remembered, at: datetime) -> Mapping[str, object]:
+def state_screen(found: RememberedState, at: datetime) -> Mapping[str, object]:
     """What list, show and push tell, as a JSON document."""
     state = found.state
     records = () if state is None else sorted(state.records, key=lambda r: r.id)
@@ -117,7 +122,7 @@ def _record_lines(record: Record) -> Iterator[tuple[str, str]]:
     yield "missed since", _time(record.missed_since) if record.missed_since else NOTHING
 
 
-def _warn(found: Remembered, terminal: Terminal) -> None:
+def _warn(found: RememberedState, terminal: Terminal) -> None:
     if found.holder is not None:
         terminal.warn(f"locked: {found.holder} (id {found.holder.id})")
     if found.open_intents:

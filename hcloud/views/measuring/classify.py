@@ -14,7 +14,11 @@ from hcloud.views.lines import hanging
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from hcloud.classify.judgement import Answer
+=======
+    from hcloud.usecases.measuring.classify import ApplicationEstimate
+>>>>>>> main
     from hcloud.views.console import Terminal
     from hcloud.views.lines import Shown
 
@@ -30,7 +34,7 @@ _BAR, _FULL = 10, 100.0
 _MOST_ROWS = 12
 
 
-def show_answers(answers: Sequence[Answer], terminal: Terminal) -> None:
+def show_answers(answers: Sequence[ApplicationEstimate], terminal: Terminal) -> None:
     """Every application in turn; what should be known beforehand goes to stderr."""
     for answer in answers:
         for line in answer.surprises:
@@ -38,7 +42,7 @@ def show_answers(answers: Sequence[Answer], terminal: Terminal) -> None:
         _show(answer, terminal)
 
 
-def _show(answer: Answer, terminal: Terminal) -> None:
+def _show(answer: ApplicationEstimate, terminal: Terminal) -> None:
     profile, estimate = answer.profile, answer.estimate
     head = f"{profile.app}: {profile.kind.name.lower()}, {profile.metric.name} in {profile.metric.unit}"
     terminal.show(f"{head} · beside {counted(answer.known_apps, 'application')} seen before", "")
@@ -75,7 +79,7 @@ def _how(predicted: Predicted) -> str:
     return "measured" if predicted.measured else "predicted"
 
 
-def _performance(answer: Answer, row: Row, width: int) -> Shown:
+def _performance(answer: ApplicationEstimate, row: Row, width: int) -> Shown:
     """Sizes and node counts in their order, types from best to worst."""
     order = [r.column for r in answer.types] if row.aspect is Aspect.TYPES else list(row.columns)
     shown = order[:_MOST_ROWS]
@@ -90,7 +94,7 @@ def _performance(answer: Answer, row: Row, width: int) -> Shown:
     return fitted(Figures(names, cells, frozenset({1, 2, 3})), width)
 
 
-def _said(answer: Answer) -> Iterator[str]:
+def _said(answer: ApplicationEstimate) -> Iterator[str]:
     if answer.quality is not None:
         yield f"quality it needs: {answer.quality / SCALE:.2%} (what it bears badly or causes, worst resource first)"
     yield from _type_said(answer)
@@ -108,7 +112,7 @@ def _said(answer: Answer) -> Iterator[str]:
         yield f"too little is known of {WORDS[probe.aspect]}: measure {probe.column} next ({probe.why})"
 
 
-def _type_said(answer: Answer) -> Iterator[str]:
+def _type_said(answer: ApplicationEstimate) -> Iterator[str]:
     """The fastest type and the one that does the work for the least money."""
     if not answer.types:
         return
@@ -136,7 +140,7 @@ def _error(row: Row) -> str:
     return f"error {error} on applications held out"
 
 
-def answers_document(answers: Sequence[Answer], at: datetime) -> dict[str, object]:
+def answers_document(answers: Sequence[ApplicationEstimate], at: datetime) -> dict[str, object]:
     """The answers as JSON."""
     return {
         "format_version": FORMAT_VERSION,
@@ -146,7 +150,7 @@ def answers_document(answers: Sequence[Answer], at: datetime) -> dict[str, objec
     }
 
 
-def _document(answer: Answer) -> dict[str, object]:
+def _document(answer: ApplicationEstimate) -> dict[str, object]:
     return {
         "app": answer.profile.app,
         "known_applications": answer.known_apps,

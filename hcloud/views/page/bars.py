@@ -11,7 +11,7 @@ ROW, THICK, TOP = 42.0, 14.0, 6.0
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class BarRow:
     """A row: its name, its value in words and as a number, half of its interval (or its ends), and its colour."""
 
     name: str
@@ -26,7 +26,7 @@ class Bar:
 class Bars:
     """Rows from above, on a common scale from zero, and a level with its name that all of them are compared with."""
 
-    rows: Sequence[Bar]
+    rows: Sequence[BarRow]
     level: float | None = None
     level_name: str = ""
 
@@ -58,7 +58,7 @@ def _bar_top(place: int) -> float:
     return TOP + place * ROW + LINE + 2
 
 
-def _said(canvas: Canvas, row: Bar, top: float, scale: Callable[[float], float]) -> None:
+def _said(canvas: Canvas, row: BarRow, top: float, scale: Callable[[float], float]) -> None:
     """What is written of a row: its name above the bar, the whisker on it, and its value to the right of both."""
     kind = ("p-b" if row.kind == "p-best" else "p-t") + " p-halo"
     canvas.text((0, top - 6), row.name, kind)

@@ -19,7 +19,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class PageSection:
     """A heading with what stands below it, in this order; ``points`` are sentences of a list."""
 
     heading: str
@@ -46,7 +46,7 @@ class Page:
 
     title: str
     lead: tuple[str, ...]
-    sections: tuple[Section, ...]
+    sections: tuple[PageSection, ...]
     key_figures: tuple[KeyFigure, ...] = ()
     foot: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

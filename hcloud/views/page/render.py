@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from hcloud.units import harmless
 from hcloud.views.escaped import Written
-from hcloud.views.page.parts import Page, Section
+from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def _compact(style: str) -> str:
     return re.sub(r"\s*\n\s*", "\n", re.sub(r"/\*.*?\*/", "", style, flags=re.DOTALL)).strip()
 
 
-def _anchors(sections: Sequence[Section]) -> list[str]:
+def _anchors(sections: Sequence[PageSection]) -> list[str]:
     """A fragment for each heading, told apart where two are alike."""
     made: list[str] = []
     for section in sections:

@@ -21,7 +21,12 @@ from hcloud.views.tables import Figures, fitted
 if TYPE_CHECKING:
     from hcloud.catalog.intake import Intake, Taken
     from hcloud.model.catalog import QuarantinedPrice
+<<<<<<< HEAD
     from hcloud.model.prices import PriceChange, PriceComparison, PriceLine, PriceWarning, TypeScreen, Verification
+=======
+    from hcloud.usecases.prices.intake import Intake, IntakeResult
+    from hcloud.usecases.prices.pricing import PriceChange, PriceComparison, PriceLine, TypeScreen, Verification
+>>>>>>> main
 
 FORMAT_VERSION = "1.0"
 SHOWN_REFUSED = 5
@@ -301,7 +306,7 @@ def _finding(found: QuarantinedPrice | PriceWarning) -> dict[str, object]:
     return {"row": found.row, "reason": found.reason, "offer": None if found.key is None else str(found.key)}
 
 
-def _taken_members(taken: Taken) -> dict[str, object]:
+def _taken_members(taken: IntakeResult) -> dict[str, object]:
     return {
         "name": taken.name,
         "format": taken.format,

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.escaped import BLANK, Markdown, Written, item, markdown_document, markdown_row, md, rule_of
-from hcloud.views.page.parts import Section
+from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import Figures
 
 
-def markdown(sections: Sequence[Section]) -> Written:
+def markdown(sections: Sequence[PageSection]) -> Written:
     """Sections as Markdown for a pull request or a ticket."""
     lines: list[Markdown] = []
     for section in sections:

@@ -15,7 +15,7 @@ from hcloud.planning.reports.savings import coverage, savings
 from hcloud.units import format_money
 from hcloud.views.page.axes import axis, framed, key
 from hcloud.views.page.drawn import Drawn
-from hcloud.views.page.parts import KeyFigure, Page, Section
+from hcloud.views.page.parts import KeyFigure, Page, PageSection
 from hcloud.views.page.svg import Canvas
 from hcloud.views.reports.report import SOURCES, money, percent, span_text
 
@@ -27,12 +27,12 @@ OTHERS = "others"
 MOST_TICKS, GAP_SHARE = 7, 0.2
 
 
-def report_page(report: Report, sections: Sequence[Section]) -> Page:
+def report_page(report: Report, sections: Sequence[PageSection]) -> Page:
     """The page of a report."""
     drawn = [_drawn(report).figure()] if len(_days(report.charges)) > 1 else []
-    picture = [Section("Effective cost by day", figures=tuple(drawn))] if drawn else []
+    picture = [PageSection("Effective cost by day", figures=tuple(drawn))] if drawn else []
     title = f"{SOURCES[report.source]} {report.name}"
-    rest = [Section(s.heading, s.words[1:], s.figures, s.tables, s.notes, s.points) for s in sections]
+    rest = [PageSection(s.heading, s.words[1:], s.figures, s.tables, s.notes, s.points) for s in sections]
     return Page(title[:1].upper() + title[1:], _lead(report), (*picture, *rest), _key_figures(report), _foot(report))
 
 

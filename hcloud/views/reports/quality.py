@@ -9,7 +9,7 @@ from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.planning.reports.accuracy import Compared, Effects
 from hcloud.planning.reports.quality import Quality
 from hcloud.units import format_span
-from hcloud.views.page.parts import Page, Section
+from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ NONE = "-"
 UNITS = {"$/h": "$/h", "$/month": "$/month", "share": "%", "s": "s", "vCPU": "vCPU"}
 
 
-def quality_sections(report: QualityReport) -> tuple[Section, ...]:
+def quality_sections(report: QualityReport) -> tuple[PageSection, ...]:
     """What jobs got, or are predicted to get."""
     if report.operation is not None:
         return (_predicted(report, report.operation),)
@@ -30,7 +30,7 @@ def quality_sections(report: QualityReport) -> tuple[Section, ...]:
         f" {whole.jobs:,} jobs kept 95 % of their performance, wait p95 {_seconds(whole.wait_p95)},"
         f" {whole.below:,} violations"
     )
-    return (Section("Quality", (words,), tables=(_got(report.groups), _done(report.groups)), notes=report.notes),)
+    return (PageSection("Quality", (words,), tables=(_got(report.groups), _done(report.groups)), notes=report.notes),)
 
 
 def _got(groups: tuple[Quality, ...]) -> Figures:
@@ -61,7 +61,7 @@ def _done(groups: tuple[Quality, ...]) -> Figures:
     return Figures(names, rows, frozenset(range(1, len(names))))
 
 
-def _predicted(report: QualityReport, operation: Operation) -> Section:
+def _predicted(report: QualityReport, operation: Operation) -> PageSection:
     chosen = operation.chosen
     kept, asked = percent(chosen.kept_qos.mean), percent(operation.qos_target)
     words = (
@@ -70,7 +70,7 @@ def _predicted(report: QualityReport, operation: Operation) -> Section:
     )
     names = ("predicted", "kept %", "batch p5 %", "tail p95 x", "wait p95 s", "reserve in use %")
     rows = [_point(p) for p in (chosen, operation.baseline)]
-    return Section(
+    return PageSection(
         "Quality", (words,), tables=(Figures(names, rows, frozenset(range(1, len(names)))),), notes=report.notes
     )
 
@@ -94,7 +94,7 @@ def _band(band: Band | None, factor: float) -> str:
     return f"{band.mean * factor:,.1f}{half}"
 
 
-def accuracy_sections(accuracy: Accuracy) -> tuple[Section, ...]:
+def accuracy_sections(accuracy: Accuracy) -> tuple[PageSection, ...]:
     """What was predicted beside what happened, and why the dollars differ."""
     first = accuracy.figures[0]
     words = (
@@ -103,8 +103,8 @@ def accuracy_sections(accuracy: Accuracy) -> tuple[Section, ...]:
         f" {amount(first.actual, first.unit)} actual ({_error(first)})"
     )
     return (
-        Section("Accuracy", (words,), tables=(_compared(accuracy.figures),), notes=accuracy.notes),
-        Section("Why the dollars differ", (_said(accuracy.effects),), tables=(_effects(accuracy.effects),)),
+        PageSection("Accuracy", (words,), tables=(_compared(accuracy.figures),), notes=accuracy.notes),
+        PageSection("Why the dollars differ", (_said(accuracy.effects),), tables=(_effects(accuracy.effects),)),
     )
 
 
@@ -177,10 +177,10 @@ def _said(found: Effects) -> str:
     return f"${abs(found.difference):,.2f}/h {verb} than the mix was planned to cost; most of it: {name} ({most:+,.2f})"
 
 
-def report_page(title: str, sections: tuple[Section, ...]) -> Page:
+def report_page(title: str, sections: tuple[PageSection, ...]) -> Page:
     """The sections as a page: what stands first is its lead."""
     lead = sections[0].words[:1]
-    first = Section(sections[0].heading, sections[0].words[1:], tables=sections[0].tables, notes=sections[0].notes)
+    first = PageSection(sections[0].heading, sections[0].words[1:], tables=sections[0].tables, notes=sections[0].notes)
     return Page(title, lead, (first, *sections[1:]))
 
 

@@ -12,7 +12,7 @@ from hcloud.model.report import Costs
 from hcloud.planning.reports.report import Dimension, Group, Report, Source, grouped, shown, to_cents
 from hcloud.planning.reports.savings import CommitmentUse, Coverage, Savings, against, as_of, coverage, savings, uses
 from hcloud.units import cents, format_money, plain
-from hcloud.views.page.parts import Section
+from hcloud.views.page.parts import PageSection
 from hcloud.views.tables import NARROW_GAP, Figures, fitted
 
 if TYPE_CHECKING:
@@ -25,13 +25,13 @@ TOTAL = "total"
 SPARED = ("hours", "contracted")
 
 
-def cost_sections(report: Report, by: Sequence[Dimension]) -> tuple[Section, ...]:
+def cost_sections(report: Report, by: Sequence[Dimension]) -> tuple[PageSection, ...]:
     """Costs four ways by some dimensions."""
     groups = grouped(report.charges, by, report.team_tag)
-    return (Section("Cost", (_headline(report),), tables=(_cost_figures(groups, by),), notes=report.notes),)
+    return (PageSection("Cost", (_headline(report),), tables=(_cost_figures(groups, by),), notes=report.notes),)
 
 
-def savings_sections(report: Report) -> tuple[Section, ...]:
+def savings_sections(report: Report) -> tuple[PageSection, ...]:
     """Where the savings come from, and what the same use would have cost otherwise."""
     found = savings(report.charges)
     costs = shown([found.costs])[0]
@@ -48,7 +48,9 @@ def savings_sections(report: Report) -> tuple[Section, ...]:
     saved = money(costs.list - costs.effective)
     said = f"effective savings rate {percent(found.rate)}: {saved} less than at list price"
     return (
-        Section("Savings", (_headline(report), said), tables=(where, *_counterfactuals(report)), notes=report.notes),
+        PageSection(
+            "Savings", (_headline(report), said), tables=(where, *_counterfactuals(report)), notes=report.notes
+        ),
     )
 
 
@@ -61,15 +63,15 @@ def _parts(found: Savings, whole: Decimal) -> tuple[Decimal, ...]:
     return tuple(parts)
 
 
-def commitments_sections(report: Report, at: datetime) -> tuple[Section, ...]:
+def commitments_sections(report: Report, at: datetime) -> tuple[PageSection, ...]:
     """Coverage and utilisation, and each commitment with what was not used of it and when it ends."""
     whole, found = coverage(report.charges), uses(report)
     words = (_headline(report), *_coverage_words(whole))
     tables = (_commitment_figures(found, as_of(report, at)),) if found else ()
-    return (Section("Commitments", words, tables=tables, notes=report.notes),)
+    return (PageSection("Commitments", words, tables=tables, notes=report.notes),)
 
 
-def show_sections(sections: Sequence[Section], terminal: Terminal) -> None:
+def show_sections(sections: Sequence[PageSection], terminal: Terminal) -> None:
     """Print sections; what needs attention goes to stderr."""
     for section in sections:
         terminal.show(*section.words)

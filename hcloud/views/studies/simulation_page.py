@@ -15,9 +15,9 @@ from hcloud.views.charts import axis_number
 from hcloud.views.deciding.plan_charts import HEADROOM, area, time_unit
 from hcloud.views.deciding.plan_charts_costs import titles
 from hcloud.views.page.axes import axis, framed, key
-from hcloud.views.page.bars import Bar, Bars, bars
+from hcloud.views.page.bars import BarRow, Bars, bars
 from hcloud.views.page.drawn import Drawn
-from hcloud.views.page.parts import Page, Section
+from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.page.svg import Canvas
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
@@ -26,7 +26,7 @@ HEIGHT = 230.0
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class RunMeasure:
     """A figure of a run: its name, how it is written, and how to read it."""
 
     title: str
@@ -38,13 +38,15 @@ class Measure:
 
 
 MORE, LESS = "More is better.", "Less is better."
-DOLLARS = Measure("Dollars an hour of work", dollars_per_hour, 2, "$", "", LESS)
+DOLLARS = RunMeasure("Dollars an hour of work", dollars_per_hour, 2, "$", "", LESS)
 QUALITY = (
-    Measure("Jobs that keep 95% of their performance", lambda m: 100 * kept_qos(m), 1, "", "%", MORE),
-    Measure("Batch jobs: performance all but 5% reach", lambda m: 100 * m.service.batch.p5, 0, "", "%", MORE),
-    Measure("Services: tail latency all but 5% stay below", lambda m: m.service.tail.p95, 2, "", " ×", LESS),
-    Measure("Waiting that all but 5% stay below", lambda m: m.service.waiting.p95, 0, "", " s", LESS),
-    Measure("Use of the reserve", lambda m: 100 * m.use.utilisation, 0, "", "%", "Of its vCPUs, over the whole run."),
+    RunMeasure("Jobs that keep 95% of their performance", lambda m: 100 * kept_qos(m), 1, "", "%", MORE),
+    RunMeasure("Batch jobs: performance all but 5% reach", lambda m: 100 * m.service.batch.p5, 0, "", "%", MORE),
+    RunMeasure("Services: tail latency all but 5% stay below", lambda m: m.service.tail.p95, 2, "", " ×", LESS),
+    RunMeasure("Waiting that all but 5% stay below", lambda m: m.service.waiting.p95, 0, "", " s", LESS),
+    RunMeasure(
+        "Use of the reserve", lambda m: 100 * m.use.utilisation, 0, "", "%", "Of its vCPUs, over the whole run."
+    ),
 )
 
 
@@ -55,13 +57,13 @@ def comparison_page(comparison: Comparison, at: datetime) -> Page:
     cost_drawn = _picture(comparison, DOLLARS)
     named = "; ".join(f"{name}: {title}" for name, title in titles(c.name for c in comparison.strategies))
     sections = (
-        Section(
+        PageSection(
             "What each strategy costs",
             figures=() if cost_drawn is None else (cost_drawn.figure(),),
             notes=(f"{named}.",) if named else (),
         ),
-        Section("Quality, waiting and use", figures=quality, tables=(_table(comparison),)),
-        Section(
+        PageSection("Quality, waiting and use", figures=quality, tables=(_table(comparison),)),
+        PageSection(
             "What is in use when",
             ("The first seed.",),
             tuple(drawn.figure() for drawn in _courses(comparison)),
@@ -97,7 +99,7 @@ def _standing(compared: Compared) -> str:
     return ("yes" if compared.on_front else "") if compared.is_compared else "not compared"
 
 
-def _shown(compared: Compared, measure: Measure) -> tuple[float, float, str]:
+def _shown(compared: Compared, measure: RunMeasure) -> tuple[float, float, str]:
     """Mean, half of the interval (none of one seed) and both in words."""
     found = compared.interval(measure.of)
     half = 0.0 if math.isnan(found.half) else found.half
@@ -105,7 +107,7 @@ def _shown(compared: Compared, measure: Measure) -> tuple[float, float, str]:
     return found.mean, half, f"{measure.prefix}{found.mean:,.{measure.digits}f}{spread}{measure.unit}"
 
 
-def _picture(comparison: Comparison, measure: Measure) -> Drawn | None:
+def _picture(comparison: Comparison, measure: RunMeasure) -> Drawn | None:
     rows = []
     for compared in sorted(comparison.strategies, key=lambda c: -c.interval(dollars_per_hour).mean):
         value, half, said = _shown(compared, measure)
@@ -114,7 +116,7 @@ def _picture(comparison: Comparison, measure: Measure) -> Drawn | None:
                 ": on the front" if compared.on_front else ""
             )
             kind = "p-best" if compared.on_front else "p-other"
-            rows.append(Bar(name, said, value, max(value - half, 0.0), value + half, kind))
+            rows.append(BarRow(name, said, value, max(value - half, 0.0), value + half, kind))
     if not rows:
         return None
     told = f"{measure.title}: " + ", ".join(f"{row.name} {row.said}" for row in rows) + "."
@@ -130,7 +132,7 @@ def _table(comparison: Comparison) -> Figures:
     return Figures(names, rows, frozenset(range(1, len(names) - 1)), "All figures")
 
 
-def _row(compared: Compared, measures: list[Measure]) -> Iterator[str]:
+def _row(compared: Compared, measures: list[RunMeasure]) -> Iterator[str]:
     yield from (compared.name, f"{compared.runs[0].pool:,}")
     for measure in measures:
         value, _, said = _shown(compared, measure)

@@ -29,6 +29,11 @@ if TYPE_CHECKING:
     from hcloud.sim.outcomes.sweep import Cell, Sweep
     from hcloud.sim.setup.grid import Grid
     from hcloud.sim.setup.variation import Change
+<<<<<<< HEAD
+=======
+    from hcloud.usecases.studies.sweep import Cell, Sweep
+    from hcloud.usecases.studies.sweep_grid import SweepGrid
+>>>>>>> main
 
 SHOWN_ROWS = 60
 COLUMNS = {
@@ -240,7 +245,7 @@ def _panel(sweep: Sweep, cells: Iterable[Cell], name: str, title: str) -> Any:
     return layers.facet(column=alt.Column("facet:N", sort=[_facet(c.key, c.label) for c in facets], header=header))
 
 
-def _first_key(grid: Grid) -> alt.X:
+def _first_key(grid: SweepGrid) -> alt.X:
     import altair as alt
 
     axis = grid.axes[0]
@@ -253,7 +258,7 @@ def _numeric(axis: Sequence[Change]) -> bool:
     return all(isinstance(c.value, int | float) and not isinstance(c.value, bool) for c in axis)
 
 
-def _colour(grid: Grid) -> alt.Color:
+def _colour(grid: SweepGrid) -> alt.Color:
     import altair as alt
 
     order = list(grid.strategies)
@@ -272,7 +277,7 @@ def _scale(values: Sequence[float]) -> Any:
     return alt.Scale(zero=False, nice=True)
 
 
-def _point(cell: Cell, interval: Interval, grid: Grid) -> dict[str, object]:
+def _point(cell: Cell, interval: Interval, grid: SweepGrid) -> dict[str, object]:
     label = cell.changes[grid.keys[0]]
     value = next(c.value for c in grid.axes[0] if c.label == label)
     half = _known(interval.half) or 0.0

@@ -12,7 +12,13 @@ from hcloud.units import counted
 from hcloud.views.lines import line_of
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from hcloud.model.rehearsal import Facts, Shown, Step
+=======
+    from hcloud.usecases.tools.demo import Shown
+    from hcloud.usecases.tools.demo_ledger import DemoTotals
+    from hcloud.usecases.tools.demo_steps import DemoStep
+>>>>>>> main
     from hcloud.views.console import Terminal
 
 INDENT = 2
@@ -34,7 +40,7 @@ def show_opening(terminal: Terminal, folder: Path, *, keeps: bool) -> None:
     )
 
 
-def show_step(terminal: Terminal, number: int, step: Step) -> None:
+def show_step(terminal: Terminal, number: int, step: DemoStep) -> None:
     """What a step is for."""
     terminal.show("", Text(f"{number}. {step.title}", style="bold cyan"), step.why)
 
@@ -58,7 +64,7 @@ def show_stand_in(terminal: Terminal, app: str) -> None:
     )
 
 
-def show_closing(terminal: Terminal, facts: Facts, seconds: float, kept: Path | None) -> None:
+def show_closing(terminal: Terminal, facts: DemoTotals, seconds: float, kept: Path | None) -> None:
     """What the fake cloud's own ledger says, and where to go from here."""
     terminal.show(
         "",

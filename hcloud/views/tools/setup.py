@@ -14,7 +14,11 @@ from hcloud.views.console import Terminal
 from hcloud.views.lines import hanging
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from hcloud.model.checks import Check
+=======
+    from hcloud.usecases.tools.checks import CheckResult
+>>>>>>> main
 
 FORMAT_VERSION = "1.0"
 STYLES = {"ok": "green", "warning": "yellow", "error": "red", "skipped": "dim"}
@@ -31,7 +35,7 @@ def show_written(path: Path, *, has_workload: bool, terminal: Terminal) -> None:
     terminal.note(f"      hcloud plan{trace}{where}")
 
 
-def show_checks(checks: Sequence[Check], terminal: Terminal) -> None:
+def show_checks(checks: Sequence[CheckResult], terminal: Terminal) -> None:
     """A line a check with its details below, and how many of each kind there were."""
     width = max((len(c.name) for c in checks), default=0)
     for check in checks:
@@ -49,7 +53,7 @@ def _how_many(status: str, count: int) -> str:
     return counted(count, status) if status in ("warning", "error") else f"{count} {status}"
 
 
-def checks_document(checks: Sequence[Check], at: datetime) -> Mapping[str, object]:
+def checks_document(checks: Sequence[CheckResult], at: datetime) -> Mapping[str, object]:
     """The checks as a JSON document."""
     return {
         "format_version": FORMAT_VERSION,

@@ -14,12 +14,16 @@ from hcloud import __version__
 from hcloud.errors import InputError
 from hcloud.model.workload import Provenance, Workload, odd_times
 from hcloud.units import counted, format_duration, format_span
-from hcloud.views.charts import Layer, Level, SeriesChart, figure, terminal_legend, terminal_series
+from hcloud.views.charts import Layer, ReferenceLine, SeriesChart, figure, terminal_legend, terminal_series
 from hcloud.views.console import Terminal, plain_table
 from hcloud.views.workloads.window import window_document, window_line
 
 if TYPE_CHECKING:
+<<<<<<< HEAD
     from hcloud.model.workload import Summary, Verdict
+=======
+    from hcloud.usecases.workloads.workload import Summary, WorkloadVerdict
+>>>>>>> main
 
 FORMAT_VERSION = "1.0"
 FIXED = "fixed"
@@ -98,11 +102,11 @@ def chart_of(summary: Summary) -> SeriesChart:
         start=demand.start,
         step_seconds=demand.step_seconds,
         layers=kept,
-        levels=(Level(f"mean {figure(summary.mean_cores)}", summary.mean_cores),),
+        levels=(ReferenceLine(f"mean {figure(summary.mean_cores)}", summary.mean_cores),),
     )
 
 
-def show_verdicts(verdicts: Sequence[Verdict], terminal: Terminal) -> None:
+def show_verdicts(verdicts: Sequence[WorkloadVerdict], terminal: Terminal) -> None:
     """One unwrapped line a file that can be used; the problems of the others with line and column."""
     for verdict in verdicts:
         if verdict.workload is not None:
@@ -164,12 +168,12 @@ def summary_document(summary: Summary, now: datetime) -> Mapping[str, object]:
     }
 
 
-def verdicts_document(verdicts: Sequence[Verdict], now: datetime) -> Mapping[str, object]:
+def verdicts_document(verdicts: Sequence[WorkloadVerdict], now: datetime) -> Mapping[str, object]:
     """The verdicts as JSON."""
     return _head(now) | {"files": [_verdict(verdict) for verdict in verdicts]}
 
 
-def _verdict(verdict: Verdict) -> dict[str, object]:
+def _verdict(verdict: WorkloadVerdict) -> dict[str, object]:
     if verdict.workload is not None:
         return {"name": verdict.name, "usable": True, "workload": _provenance(verdict.workload.provenance)}
     error = verdict.error or InputError("not read")
