@@ -11,10 +11,10 @@ from pathlib import Path
 from hcloud.control.ports import Cloud
 from hcloud.fake.faults import FaultPlan, fault_plan
 from hcloud.fake.in_memory.memory import MemoryCloud
-from hcloud.live.buying.purchase import Gates, Ground, execute
+from hcloud.live.buying.purchase import Gates, Ground, Purchased, execute
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
-from hcloud.model.holdings.purchase import Need, Purchased, PurchasePlan, Wanted
+from hcloud.model.holdings.purchase import Need, PurchasePlan, Wanted
 from hcloud.planning.purchases.gates import Approval
 from hcloud.planning.purchases.history import History, history
 from hcloud.planning.purchases.purchase import Basis, key_of, purchase_plan

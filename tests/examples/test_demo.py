@@ -14,17 +14,11 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
-from hcloud.model.rehearsal import Step
-from hcloud.usecases.progress import unheard
 from hcloud.usecases.tools.demo import Demo
 from hcloud.usecases.tools.demo_files import STAND_IN, is_measured
 from hcloud.usecases.tools.demo_ledger import DemoError
-<<<<<<< HEAD
-from hcloud.usecases.tools.demo_steps import steps
-=======
 from hcloud.usecases.tools.demo_steps import DemoStep, steps
 from hcloud.usecases.progress import unheard
->>>>>>> main
 
 KILLED = 137
 

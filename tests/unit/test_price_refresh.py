@@ -15,16 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from hcloud.catalog.intake import Intake
 from hcloud.errors import HcloudError, UnreachableError, UsageError
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.providers.http import Fetcher, Limits
 from hcloud.store.prices import PriceStore
-<<<<<<< HEAD
-from hcloud.usecases.prices.intake import Target, refresh
-=======
 from hcloud.usecases.prices.intake import Intake, RefreshTarget, refresh
->>>>>>> main
 
 CASES = Path(__file__).parents[1] / "cases" / "prices"
 NOW = datetime(2026, 7, 3, tzinfo=UTC)

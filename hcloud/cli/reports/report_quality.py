@@ -18,13 +18,8 @@ from hcloud.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-<<<<<<< HEAD
-    from hcloud.planning.reports.accuracy import Accuracy
-    from hcloud.usecases.reports.report import Asked
-=======
     from hcloud.usecases.reports.accuracy import Accuracy
     from hcloud.usecases.reports.report import ReportRequest
->>>>>>> main
     from hcloud.views.console import Terminal
     from hcloud.views.escaped import Written
     from hcloud.views.page.parts import PageSection

@@ -15,13 +15,8 @@ from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from hcloud.model.rehearsal import Shown, Step
-    from hcloud.usecases.tools.demo import Demo
-=======
     from hcloud.usecases.tools.demo import Demo, Shown
     from hcloud.usecases.tools.demo_steps import DemoStep
->>>>>>> main
     from hcloud.views.console import Terminal
 
 app = typer.Typer(pretty_exceptions_enable=False)

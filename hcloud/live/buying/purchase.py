@@ -30,7 +30,6 @@ from hcloud.model.holdings.purchase import (
     Entry,
     Outcome,
     PurchaseConclusion,
-    Purchased,
     PurchaseIntent,
     PurchaseItem,
     PurchasePlan,
@@ -112,6 +111,16 @@ class Ground:
     def ask(self, read: Callable[[], Found], limits: Limits = READING) -> Found:
         """The answer to a question that changes nothing, asked again where that helps; nothing else is."""
         return Patience(self.clock, limits, lambda: False).ask(read)
+
+
+@dataclass(frozen=True, slots=True)
+class Purchased:
+    """What came of an item; ``before`` says that an earlier run had bought it."""
+
+    item: PurchaseItem
+    outcome: Outcome
+    id: str
+    before: bool = False
 
 
 Approve = Callable[[PurchasePlan], Approval]

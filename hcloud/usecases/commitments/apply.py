@@ -7,9 +7,9 @@ from datetime import datetime
 from pathlib import Path
 
 from hcloud.errors import UsageError
-from hcloud.live.buying.purchase import Approve, check_open, execute, settle
+from hcloud.live.buying.purchase import Approve, Purchased, check_open, execute, settle
 from hcloud.model.holdings.live import Scope
-from hcloud.model.holdings.purchase import Applied, Outcome, PurchaseConclusion
+from hcloud.model.holdings.purchase import Outcome, PurchaseConclusion, PurchasePlan
 from hcloud.planning.changes.slots import Place
 from hcloud.planning.purchases.history import Recorded, history
 from hcloud.readers.configuration.config import Loaded
@@ -18,9 +18,6 @@ from hcloud.store.purchase_file import load_purchase_plan
 from hcloud.usecases.commitments.ground import CommitGround, CommitSelection, at_scope, gates_of, ledger_of, opened
 
 
-<<<<<<< HEAD
-def apply_purchases(loaded: Loaded, file: Path, where: Where, approve: Approve, at: datetime) -> Applied:
-=======
 @dataclass(frozen=True, slots=True)
 class Applied:
     """A purchase plan with what came of each of its items."""
@@ -30,7 +27,6 @@ class Applied:
 
 
 def apply_purchases(loaded: Loaded, file: Path, where: CommitSelection, approve: Approve, at: datetime) -> Applied:
->>>>>>> main
     """Buy what a purchase plan says; see :func:`hcloud.live.buying.purchase.execute` for what it raises."""
     gates = gates_of(loaded)
     check_open(gates)

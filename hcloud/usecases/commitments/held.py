@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
+from decimal import Decimal
 
-from hcloud.model.holdings.live import Commitment
-from hcloud.planning.purchases.answers import Holdings, Pair
-from hcloud.planning.purchases.history import history
+from hcloud.model.holdings.live import Commitment, Scope
+from hcloud.planning.purchases.history import Recorded, history
 from hcloud.planning.purchases.purchase import expiring
 from hcloud.readers.configuration.config import Loaded
 from hcloud.usecases.commitments.ground import CommitSelection, ledger_of, opened
 
 
-<<<<<<< HEAD
-def list_commitments(loaded: Loaded, where: Where, at: datetime) -> Holdings:
-=======
 @dataclass(frozen=True, slots=True)
 class MatchedPurchase:
     """A purchase of the ledger, a commitment of the cloud, or both where they are the same."""
@@ -36,7 +34,6 @@ class Holdings:
 
 
 def list_commitments(loaded: Loaded, where: CommitSelection, at: datetime) -> Holdings:
->>>>>>> main
     """What is recorded and what is held; a cloud is asked where one is named."""
     past = history(ledger_of(loaded, where).entries())
     scope, held = None, dict[str, Commitment]()

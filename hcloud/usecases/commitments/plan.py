@@ -11,14 +11,13 @@ from pathlib import Path
 
 from hcloud import __version__
 from hcloud.errors import EvidenceError, PartialError, StaleError
-from hcloud.model.holdings.live import CommitmentQuote, Scope
-from hcloud.model.holdings.purchase import Need
+from hcloud.model.holdings.live import Commitment, CommitmentQuote, Scope
+from hcloud.model.holdings.purchase import Need, PurchasePlan
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.fleets.history import said_of_history
-from hcloud.planning.purchases.answers import Planned
 from hcloud.planning.purchases.gates import CLOCK_SKEW, check_against_plan
 from hcloud.planning.purchases.purchase import Basis, expiring, orders, purchase_plan, still_to_buy, unplanned
-from hcloud.planning.purchases.reconciled import reconciled
+from hcloud.planning.purchases.reconciled import Reconciled, reconciled
 from hcloud.readers.configuration.config import CommitmentsSection, Loaded
 from hcloud.store.plan_file import plan_document
 from hcloud.store.purchase_file import check_target, save_purchase_plan, sealed
@@ -37,9 +36,6 @@ class PurchasePlanRequest:
     later: bool = False
 
 
-<<<<<<< HEAD
-def plan_purchases(loaded: Loaded, asked: Asked, where: Where, at: datetime) -> Planned:
-=======
 @dataclass(frozen=True, slots=True)
 class PlannedPurchases:
     """A purchase plan (None where nothing is left to buy) with the needs it meets, and what was left out and why."""
@@ -57,7 +53,6 @@ class PlannedPurchases:
 def plan_purchases(
     loaded: Loaded, asked: PurchasePlanRequest, where: CommitSelection, at: datetime
 ) -> PlannedPurchases:
->>>>>>> main
     """Ask the cloud what is held and what the rest costs, and write a purchase plan of it.
 
     Raises StaleError for an old plan, EvidenceError for old or unbelievable prices, PartialError while it is unknown

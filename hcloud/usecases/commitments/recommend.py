@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from hcloud.model.holdings.live import Commitment
-from hcloud.model.holdings.purchase import Need
+from hcloud.model.holdings.live import Commitment, Scope
+from hcloud.model.holdings.purchase import ExitTerms, Need
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.fleets.history import said_of_history
-from hcloud.planning.purchases.answers import Recommendation
 from hcloud.planning.purchases.purchase import expiring, still_to_buy, unplanned
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.exit_terms import exit_terms
@@ -20,9 +19,6 @@ from hcloud.usecases.commitments.ground import CommitSelection, opened, place_in
 from hcloud.usecases.live.held import with_held
 
 
-<<<<<<< HEAD
-def plan_of(loaded: Loaded, file: Path | None, where: Where, at: datetime) -> Plan:
-=======
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     """The needs of a plan, the way out of each, and what stands in the cloud; ``scope`` is None where no cloud was
@@ -38,7 +34,6 @@ class Recommendation:
 
 
 def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Plan:
->>>>>>> main
     """The plan in a file, else one made from the configuration now, with what the cloud holds used up first."""
     if file is not None:
         return load_plan(file)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hcloud.control.ports import Crash, MendableStore
 from hcloud.errors import InputError, StaleError, UsageError
 from hcloud.model.files import HEAD, check_sort
-from hcloud.model.holdings.state import Intent, LockInfo, Remembered, Result, State
+from hcloud.model.holdings.state import Intent, LockInfo, Result, State
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.files.crash import crash_from
 
@@ -20,8 +20,6 @@ UNSAFE = "HYC_UNSAFE_STORE"
 """Set to 1 (by --unsafe-store) it takes a bucket that ignores the conditions of writings."""
 
 
-<<<<<<< HEAD
-=======
 @dataclass(frozen=True, slots=True)
 class RememberedState:
     """What stands in one place: the state (None where there is none yet), what was begun and not ended, and who holds
@@ -33,7 +31,6 @@ class RememberedState:
     holder: LockInfo | None = None
 
 
->>>>>>> main
 def state_place(named: str | None, file: Path | None, environment: Mapping[str, str] = os.environ) -> str:
     """Where the state is: as named, else as ``live.state`` of the configuration says, relative to it."""
     if named is not None:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 
 from hcloud.live.observe import observe
 from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import MachineState
-from hcloud.model.holdings.standing import Group, Status
-from hcloud.planning.changes.drift import drift
+from hcloud.model.holdings.state import LockInfo, State
+from hcloud.planning.changes.drift import Drift, drift
 from hcloud.planning.changes.standing import standing
 from hcloud.usecases.live.ground import LiveGround
 
 
-<<<<<<< HEAD
-def status(ground: LiveGround) -> Status:
-=======
 @dataclass(frozen=True, slots=True)
 class MachineGroup:
     """Machines of one address, type, zone and state, with their dollars an hour (None: no price is known)."""
@@ -42,7 +40,6 @@ class LiveStatus:
 
 
 def status(ground: LiveGround) -> LiveStatus:
->>>>>>> main
     """Everything that can be seen without changing anything; raises as :func:`hcloud.live.observe.observe` does."""
     site = ground.site()
     stored = site.remembered()

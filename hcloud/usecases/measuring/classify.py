@@ -14,18 +14,17 @@ import numpy as np
 from hcloud.classify import ridge, sgd
 from hcloud.classify.classifier import Limits, Options, classify, train
 from hcloud.classify.feedback import misclassified
-from hcloud.classify.judgement import Answer, Target, ranking, size_for
+from hcloud.classify.judgement import Ranked, Target, ranking, size_for
 from hcloud.classify.matrix import Matrix, matrix_of
 from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
 from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, Failed, Measured, Profile
-from hcloud.model.prices import TypePrices
 from hcloud.planning.forecasting.needs import need_of
 from hcloud.policy.quality import encode, leading
 from hcloud.readers.applications.matrices import load_matrices
 from hcloud.readers.applications.profiles import load_corpus, load_profile
 from hcloud.readers.bundle import bundled
 from hcloud.usecases.measuring.profile_names import profile_file
-from hcloud.usecases.prices.type_prices import prices_of
+from hcloud.usecases.prices.type_prices import TypePrices, prices_of
 
 BUNDLED = "bundled"
 FAILED = "failed"
@@ -64,8 +63,6 @@ class ClassificationRequest:
     references: Mapping[Aspect, str] = field(default_factory=dict)
 
 
-<<<<<<< HEAD
-=======
 @dataclass(frozen=True, slots=True)
 class ApplicationEstimate:
     """One application's estimate with what follows from it; ``quality`` is the leading part of its encoding, 0..9999,
@@ -84,7 +81,6 @@ class ApplicationEstimate:
     surprises: tuple[str, ...]
 
 
->>>>>>> main
 def open_corpus(name: str) -> Mapping[Aspect, Matrix]:
     """The matrices of a corpus: the bundled profiles, a folder of them, or a matrix file; aspects nobody measured are
     missing. Raises InputError for files that are not what they should be."""

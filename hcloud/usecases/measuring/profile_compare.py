@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from hcloud.model.measured.comparison import ProfileComparison, ProfileLine
-from hcloud.model.measured.profile import RESOURCES, Aspect, Profile
+from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Profile
 from hcloud.readers.applications.profiles import load_profile
 
 
-<<<<<<< HEAD
-=======
 @dataclass(frozen=True, slots=True)
 class ComparedNumber:
     """One number of two profiles, None where one has none."""
@@ -37,18 +35,13 @@ class ProfileComparison:
     lines: tuple[ComparedNumber, ...]
 
 
->>>>>>> main
 def compare_profiles(left: Path, right: Path) -> ProfileComparison:
     """Two profiles from their files, every column that either has."""
     one, other = load_profile(left), load_profile(right)
     lines = [
-<<<<<<< HEAD
-        ProfileLine(aspect, column, one.entries.get(aspect, {}).get(column), other.entries.get(aspect, {}).get(column))
-=======
         ComparedNumber(
             aspect, column, one.entries.get(aspect, {}).get(column), other.entries.get(aspect, {}).get(column)
         )
->>>>>>> main
         for aspect in Aspect
         for column in _columns(aspect, one, other)
     ]

@@ -10,22 +10,17 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from hcloud.catalog.book import PriceBook, TypeKey
-from hcloud.catalog.checks import checked
-from hcloud.catalog.intake import Intake, Source, Taken, restricted_to
+from hcloud.catalog.checks import PriceWarning, checked
+from hcloud.catalog.intake import Source, restricted_to
 from hcloud.errors import HcloudError, InputError, UnreachableError, UsageError
-from hcloud.model.catalog import InstanceType, OfferKey, Provider
-from hcloud.model.prices import PriceComparison
+from hcloud.model.catalog import InstanceType, OfferKey, Provider, QuarantinedPrice
 from hcloud.providers.http import Fetcher, Limits
 from hcloud.readers.prices.payload import decode, read_bytes
 from hcloud.readers.prices.recognise import format_named, own_day, recognise
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.store.prices import PriceStore
 from hcloud.units import counted
-<<<<<<< HEAD
-from hcloud.usecases.prices.pricing import BUNDLED, USER, compare, family_in
-=======
 from hcloud.usecases.prices.pricing import BUNDLED, USER, PriceComparison, compare, family_in
->>>>>>> main
 
 _DAY_IN_NAME = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", re.ASCII)
 _PLACE_IN_NAME = re.compile(r"(?<![a-z])([a-z]{2}(?:-gov)?-[a-z]+-\d)(?!\d)", re.ASCII)
@@ -47,9 +42,6 @@ class Hints:
 
 
 @dataclass(frozen=True, slots=True)
-<<<<<<< HEAD
-class Target:
-=======
 class IntakeResult:
     """What one source gave: its good rows as a book, the rows refused and the odd ones."""
 
@@ -76,7 +68,6 @@ class Intake:
 
 @dataclass(frozen=True, slots=True)
 class RefreshTarget:
->>>>>>> main
     """What to refresh: a provider's region, from its public endpoint or another one."""
 
     provider: Provider

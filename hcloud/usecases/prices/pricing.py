@@ -7,18 +7,18 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeVar
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.checks import check_prices
+from hcloud.catalog.checks import PriceWarning, check_prices
 from hcloud.catalog.shapes import family_of
 from hcloud.catalog.table import key_order
 from hcloud.classify.matrix import natural
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice
-from hcloud.model.prices import PriceChange, PriceComparison, PriceLine, PriceWarning, TypeScreen, Verification
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice
 from hcloud.readers.bundle import bundled
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.prices.shipped.manifest import MANIFEST
@@ -56,8 +56,6 @@ class Filter:
 ANY = Filter()
 
 
-<<<<<<< HEAD
-=======
 @dataclass(frozen=True, slots=True)
 class PriceLine:
     """One offer with what a reader wants to know beside it; ``on_demand`` is None where no such price is known."""
@@ -133,7 +131,6 @@ class Verification:
     warnings: tuple[PriceWarning, ...]
 
 
->>>>>>> main
 def open_book(wanted: Filter = ANY, instance_type: str | None = None) -> PriceBook:
     """The bundled prices with the user's own laid over them, as far as the filter can tell beforehand."""
     providers, regions = wanted.providers or None, wanted.regions or None

@@ -10,7 +10,7 @@ from pathlib import Path
 from hcloud.errors import UsageError
 from hcloud.model.plans.operation import Band
 from hcloud.model.plans.plan import OWNED, Plan
-from hcloud.planning.reports.accuracy import Accuracy, Compared, effects, items_of
+from hcloud.planning.reports.accuracy import Compared, Effects, effects, items_of
 from hcloud.planning.reports.quality import Follower, Quality, Span, quality_of, span_of
 from hcloud.planning.reports.report import Report
 from hcloud.planning.reports.savings import coverage
@@ -23,6 +23,19 @@ from hcloud.usecases.workloads.sources import open_prices
 
 LEAST_STEP = 60
 SHARES = 6  # ours: digits of a share
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Figures of a plan beside those of a source over ``hours``, and why the dollars of an hour differ from those of
+    the plan's mix."""
+
+    plan: str
+    source: str
+    hours: Decimal
+    figures: tuple[Compared, ...]
+    effects: Effects
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hcloud.control.decode import Facts, Order, Setup, TypeFacts, decide
 from hcloud.control.session import Session
 from hcloud.control.state import Kind
 from hcloud.errors import HcloudError
-from hcloud.model.running.decision import Action, Decision, Entry
+from hcloud.model.running.decision import Action, Decision
 from hcloud.model.running.event import (
     Arrival,
     BelowQos,
@@ -35,7 +35,7 @@ from hcloud.sim.kernels.compiled import kernels
 from hcloud.sim.outcomes.measure import tails_by_task
 from hcloud.sim.run import Outcome
 from hcloud.sim.setup.shop import Shop
-from hcloud.store.journal import check_target, save_journal
+from hcloud.store.journal import Entry, check_target, save_journal
 from hcloud.usecases.studies.simulation import Study, simulate_once
 
 Line = tuple[int, int, int, int, int, float, float]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,15 +15,11 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.strategies import NAMES, load_strategy
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, Dropped
 from hcloud.sim.outcomes.interval import Interval
-from hcloud.sim.outcomes.sweep import Cell, Sweep
-from hcloud.sim.setup.grid import Batch, Changes, Grid, parse_grid
 from hcloud.store.sweep_rows import Row, RowFile, open_rows
 from hcloud.units import counted
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study
 from hcloud.usecases.studies.sweep_bench import SweepBench
 from hcloud.usecases.studies.sweep_engines import Engine
-<<<<<<< HEAD
-=======
 from hcloud.usecases.studies.sweep_grid import Changes, SweepGrid, WhatIfBatch, parse_grid
 
 
@@ -48,7 +44,6 @@ class Sweep:
     cells: tuple[Cell, ...]
     notes: tuple[str, ...]
     place: str
->>>>>>> main
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,6 @@ from hcloud.readers import clouds, strategies
 from hcloud.sim.outcomes.measure import WEEK_HOURS, Measures, Spread, measure
 from hcloud.sim.outcomes.pricing_models import Model, bill
 from hcloud.sim.run import run
-from hcloud.sim.setup.grid import Batch, Changes, WhatIf
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.variation import varied_cloud, varied_strategy
 from hcloud.store.sweep_rows import Figure, Row
@@ -30,10 +29,7 @@ from hcloud.usecases.studies.simulation import (
     tasks_for,
     with_seed,
 )
-<<<<<<< HEAD
-=======
 from hcloud.usecases.studies.sweep_grid import Changes, SweepCase, WhatIfBatch
->>>>>>> main
 
 T = TypeVar("T")
 _SAMPLES = 1

@@ -14,14 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hcloud.errors import HcloudError
-from hcloud.sim.setup.grid import Batch
 from hcloud.store.sweep_rows import Row
-<<<<<<< HEAD
-from hcloud.usecases.studies.sweep_bench import Bench
-=======
 from hcloud.usecases.studies.sweep_bench import SweepBench
 from hcloud.usecases.studies.sweep_grid import WhatIfBatch
->>>>>>> main
 
 _AHEAD = 4
 """Batches that wait for each worker: none is idle, and the results that wait for their turn stay few."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
 
 from hcloud.errors import HcloudError, InputError
-<<<<<<< HEAD
-from hcloud.model.checks import Check, Status
-=======
 
 
 class CheckStatus(StrEnum):
@@ -28,7 +27,6 @@ class CheckResult:
     message: str
     details: tuple[str, ...] = ()
     hint: str = ""
->>>>>>> main
 
 
 def guarded(name: str, check: Callable[[], CheckResult]) -> CheckResult:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -11,7 +12,6 @@ from typing import Any
 from hcloud.errors import HcloudError
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.json_text import parsed
-from hcloud.model.rehearsal import Facts
 from hcloud.units import cents
 from hcloud.usecases.tools.demo_files import REGION
 
@@ -26,9 +26,6 @@ class DemoError(HcloudError):
         return str(self).split("\n")
 
 
-<<<<<<< HEAD
-def facts_of(folder: Path, changes: Mapping[str, Any], report: Mapping[str, Any]) -> Facts:
-=======
 @dataclass(frozen=True, slots=True)
 class DemoTotals:
     """What the ledger says when all is over: machines that a plan wanted, that ever were, and that stand; commitments
@@ -44,7 +41,6 @@ class DemoTotals:
 
 
 def facts_of(folder: Path, changes: Mapping[str, Any], report: Mapping[str, Any]) -> DemoTotals:
->>>>>>> main
     """What the ledger of a walk says; DemoError where it does not fit what was planned and reported."""
     ledger = parsed((folder / LEDGER).read_text(encoding="utf-8"))
     machines = ledger["machines"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
-from hcloud.model.rehearsal import Step
 from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.store.files.crash import VARIABLE as CRASH_AT
 from hcloud.usecases.tools.demo_files import FAMILY, PROGRAM
@@ -14,9 +14,6 @@ MEASURING_SECONDS = 18  # ours
 ABSTAINED = 9
 
 
-<<<<<<< HEAD
-def measuring() -> Step:
-=======
 @dataclass(frozen=True, slots=True)
 class DemoStep:
     """One verb: ``why`` says in a sentence or two what it is for, ``keep`` are patterns of the lines that are shown,
@@ -32,7 +29,6 @@ class DemoStep:
 
 
 def measuring() -> DemoStep:
->>>>>>> main
     """Measure the bundled program on this machine."""
     name = f"{PROGRAM}.profile.yaml"
     words = ("profile", "run", "--name", PROGRAM, "--resources", "memcap", "--time-cap", f"{MEASURING_SECONDS}s")

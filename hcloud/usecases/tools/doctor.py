@@ -13,7 +13,6 @@ from pathlib import Path
 from hcloud import __version__
 from hcloud.errors import HcloudError
 from hcloud.installation import DISTRIBUTION, install_command
-from hcloud.model.checks import Check, Status
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import FILE_NAME, load_config
 from hcloud.readers.prices.shipped.manifest import MANIFEST, manifest_text
@@ -21,11 +20,7 @@ from hcloud.readers.strategies import load_strategy, strategy_names
 from hcloud.store.prices import PriceStore
 from hcloud.units import counted, format_age
 from hcloud.usecases.extras import EXTRAS, version_of
-<<<<<<< HEAD
-from hcloud.usecases.tools.checks import guarded
-=======
 from hcloud.usecases.tools.checks import CheckResult, CheckStatus, guarded
->>>>>>> main
 
 FOREIGN = "hcloud"
 OLDEST_PYTHON = (3, 11)

@@ -11,7 +11,6 @@ from decimal import Decimal
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import HcloudError, did_you_mean
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
-from hcloud.model.checks import Check, Status
 from hcloud.planning.changes.slots import Place
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.configuration.live_sections import FleetSection
@@ -19,11 +18,7 @@ from hcloud.units import HOURS_PER_MONTH, counted, format_money
 from hcloud.usecases.live.connect import CLASSES, FAKE, LOCAL, settled_fields
 from hcloud.usecases.live.ground import place_of, prices_of
 from hcloud.usecases.live.launch_template import user_data
-<<<<<<< HEAD
-from hcloud.usecases.tools.checks import guarded
-=======
 from hcloud.usecases.tools.checks import CheckResult, CheckStatus, guarded
->>>>>>> main
 
 ZONES = {
     "aws": (r"{region}[a-z]", "{region}a"),

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import InputError, UsageError, writing
-from hcloud.model.workload import Demand, Jobs, Kind, Summary, Verdict, Window, Workload
+from hcloud.model.workload import DATES_FROM, Demand, Jobs, Kind, Provenance, Window, Workload
 from hcloud.planning.forecasting.demand import demand_of, peak_cores
 from hcloud.planning.forecasting.forecast import choose_step
 from hcloud.planning.forecasting.window import demand_within, window_of
@@ -42,9 +42,6 @@ class WorkloadRequest:
     window: str | None = None
 
 
-<<<<<<< HEAD
-def open_request(request: Request, progress: Callable[[float], None] | None = None) -> Workload:
-=======
 @dataclass(frozen=True, slots=True)
 class Summary:
     """A workload in figures, with its demand in steps fit to be drawn; ``kinds`` counts jobs (none for a series).
@@ -102,7 +99,6 @@ class WorkloadVerdict:
 
 
 def open_request(request: WorkloadRequest, progress: Callable[[float], None] | None = None) -> Workload:
->>>>>>> main
     """The workload that is asked for; InputError where a file cannot be used, UsageError for unknown names."""
     return within(_read(request, progress), request.window)
 

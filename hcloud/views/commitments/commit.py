@@ -18,18 +18,14 @@ from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
     from hcloud.model.holdings.live import Commitment, CommitmentOrder
-    from hcloud.model.holdings.purchase import Applied, ExitTerms, Need, PurchaseItem, PurchasePlan
+    from hcloud.model.holdings.purchase import ExitTerms, Need, PurchaseItem, PurchasePlan
     from hcloud.model.plans.plan import Plan
-    from hcloud.planning.purchases.answers import Holdings, Pair, Planned, Recommendation
     from hcloud.planning.purchases.history import Recorded
     from hcloud.planning.purchases.leaving import WayOut
-<<<<<<< HEAD
-=======
     from hcloud.usecases.commitments.apply import Applied
     from hcloud.usecases.commitments.held import Holdings, MatchedPurchase
     from hcloud.usecases.commitments.plan import PlannedPurchases
     from hcloud.usecases.commitments.recommend import Recommendation
->>>>>>> main
     from hcloud.views.lines import Shown
 
 

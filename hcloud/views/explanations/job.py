@@ -12,7 +12,8 @@ from hcloud.units import counted, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
 
 if TYPE_CHECKING:
-    from hcloud.control.story import Story, Turn
+    from hcloud.usecases.deciding.explain_job import Story
+    from hcloud.usecases.deciding.explain_turns import Turn
 
 
 def explain_story(story: Story) -> Explanation:

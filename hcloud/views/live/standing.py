@@ -18,11 +18,7 @@ from hcloud.views.tables import Figures, fitted
 if TYPE_CHECKING:
     from hcloud.live.collect import Orphan
     from hcloud.live.recover import Found
-<<<<<<< HEAD
-    from hcloud.model.holdings.standing import Group, Status
-=======
     from hcloud.usecases.live.status import LiveStatus, MachineGroup
->>>>>>> main
 
 FORMAT_VERSION = "1.0"
 

@@ -14,12 +14,8 @@ from hcloud.units import counted
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from hcloud.model.holdings.state import Intent, LockInfo, Record, Remembered, State
-=======
     from hcloud.model.holdings.state import Intent, LockInfo, Record, State
     from hcloud.usecases.live.state import RememberedState
->>>>>>> main
     from hcloud.views.console import Terminal
 
 FORMAT_VERSION = "1.0"

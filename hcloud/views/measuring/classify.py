@@ -14,11 +14,7 @@ from hcloud.views.lines import hanging
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from hcloud.classify.judgement import Answer
-=======
     from hcloud.usecases.measuring.classify import ApplicationEstimate
->>>>>>> main
     from hcloud.views.console import Terminal
     from hcloud.views.lines import Shown
 

@@ -17,11 +17,7 @@ from hcloud.views.tables import Figures, fitted
 if TYPE_CHECKING:
     from rich.table import Table
 
-<<<<<<< HEAD
-    from hcloud.model.measured.comparison import ProfileComparison, ProfileLine
-=======
     from hcloud.usecases.measuring.profile_compare import ComparedNumber, ProfileComparison
->>>>>>> main
 
 FORMAT_VERSION = "1.0"
 BAR = 10
@@ -180,11 +176,7 @@ def _performance(profile: Profile) -> Figures:
     return Figures(names, rows, frozenset({1, 2, 3}))
 
 
-<<<<<<< HEAD
-def _cells(line: ProfileLine, comparison: ProfileComparison) -> list[str]:
-=======
 def _cells(line: ComparedNumber, comparison: ProfileComparison) -> list[str]:
->>>>>>> main
     cells = []
     for found, profile in ((line.left, comparison.left), (line.right, comparison.right)):
         if found is not None:
@@ -194,11 +186,7 @@ def _cells(line: ComparedNumber, comparison: ProfileComparison) -> list[str]:
     return cells
 
 
-<<<<<<< HEAD
-def _verdict(line: ProfileLine) -> str:
-=======
 def _verdict(line: ComparedNumber) -> str:
->>>>>>> main
     return {None: "", True: "differs", False: "may be equal"}[line.differs]
 
 

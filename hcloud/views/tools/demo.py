@@ -12,13 +12,9 @@ from hcloud.units import counted
 from hcloud.views.lines import line_of
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from hcloud.model.rehearsal import Facts, Shown, Step
-=======
     from hcloud.usecases.tools.demo import Shown
     from hcloud.usecases.tools.demo_ledger import DemoTotals
     from hcloud.usecases.tools.demo_steps import DemoStep
->>>>>>> main
     from hcloud.views.console import Terminal
 
 INDENT = 2

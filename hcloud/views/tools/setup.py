@@ -14,11 +14,7 @@ from hcloud.views.console import Terminal
 from hcloud.views.lines import hanging
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from hcloud.model.checks import Check
-=======
     from hcloud.usecases.tools.checks import CheckResult
->>>>>>> main
 
 FORMAT_VERSION = "1.0"
 STYLES = {"ok": "green", "warning": "yellow", "error": "red", "skipped": "dim"}

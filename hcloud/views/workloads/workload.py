@@ -19,11 +19,7 @@ from hcloud.views.console import Terminal, plain_table
 from hcloud.views.workloads.window import window_document, window_line
 
 if TYPE_CHECKING:
-<<<<<<< HEAD
-    from hcloud.model.workload import Summary, Verdict
-=======
     from hcloud.usecases.workloads.workload import Summary, WorkloadVerdict
->>>>>>> main
 
 FORMAT_VERSION = "1.0"
 FIXED = "fixed"
