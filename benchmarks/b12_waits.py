@@ -30,6 +30,8 @@ from hcloud.usecases.studies.simulation import Study, setting_for, tasks_for
 LEVELS = (0.5, 0.9, 0.95, 0.99)
 SCENARIOS = ("static", "low-variability", "high-variability")
 DRAWS = 1000
+KNOWN = 16
+"""Waits of a cause that had ended before a promise which rests on more than what is assumed."""
 
 
 def main(seeds: int) -> int:
@@ -53,13 +55,14 @@ def deciding_by(strategy: Strategy, level: float) -> Strategy:
 
 
 class Promised(NamedTuple):
-    """Of each job that was promised a wait and followed to its end: the bound, the mean, the wait, 1 if it queued; and
-    how many were not followed to the end."""
+    """Of each job that was promised a wait and followed to its end: the bound, the mean, the wait, 1 if it queued, how
+    many waits of its cause had ended by then; and how many were not followed to the end."""
 
     bound: Reals
     mean: Reals
     wait: Reals
     queued: Reals
+    known: Reals
     lost: int
 
 
@@ -77,14 +80,15 @@ def promises(study: Study, strategy: Strategy) -> Promised:
         raise RuntimeError("a table was too short")
     action, opened, cause = column(made.tasks, "action"), column(control.jobs, "opened"), column(control.jobs, "cause")
     asked = (action == QUEUE) | (action == LARGE)
-    at, means = np.flatnonzero(asked & (opened >= 0)), []
+    at, means, known = np.flatnonzero(asked & (opened >= 0)), [], []
     for job in at:
         cast("Any", control.waits)[:] = before[job]
+        known.append(float(control.waits[int(cause[job])].all_ended))
         rate = kernels["control.queue.usual_rate"](control, int(cause[job]))
         means.append(kernels["policy.queueing.mean_wait"](control.waits[int(cause[job])], rate))
     bound = column(made.tasks, "margin")[at] + float(control.kinds[control.rules.large].spin_up)
     lost = int((asked & (opened < 0)).sum())
-    return Promised(bound, np.array(means), opened[at], (action[at] == QUEUE) * 1.0, lost)
+    return Promised(bound, np.array(means), opened[at], (action[at] == QUEUE) * 1.0, np.array(known), lost)
 
 
 def told(runs: Sequence[Promised]) -> str:
@@ -92,12 +96,14 @@ def told(runs: Sequence[Promised]) -> str:
     lost = sum(r.lost for r in runs)
     every = [np.column_stack([r.wait <= r.bound, r.mean, r.wait]) for r in runs]
     queued = [rows[r.queued > 0] for rows, r in zip(every, runs, strict=True)]
+    taught = [rows[r.known >= KNOWN] for rows, r in zip(every, runs, strict=True)]
     rows = np.vstack(every)
     if not len(rows):
         return "no job met a full reserve"
     ratio = f"mean {rows[:, 1].mean():.1f} s promised, {rows[:, 2].mean():.1f} s waited {_within(every, _ratio)}"
     kept = f"{len(rows)} promises (and {lost} not followed), kept {_within(every, _kept)}"
-    return f"{kept} | {sum(map(len, queued))} queued, kept {_within(queued, _kept)} | {ratio}"
+    some = f"{sum(map(len, taught))} after {KNOWN} waits of their cause, kept {_within(taught, _kept)}"
+    return f"{kept} | {some} | {sum(map(len, queued))} queued, kept {_within(queued, _kept)} | {ratio}"
 
 
 def _kept(rows: Reals) -> float:
