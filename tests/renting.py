@@ -39,9 +39,9 @@ from hcloud.model.holdings.purchase import CommitmentNeed, WantedCommitment
 from hcloud.model.holdings.state import State
 from hcloud.model.report import Period
 from hcloud.planning.changes.diff import changes
-from hcloud.planning.changes.slots import Place
+from hcloud.planning.changes.slots import CloudRegion
 from hcloud.planning.purchases.history import history
-from hcloud.planning.purchases.purchase import Basis, key_of, purchase_plan
+from hcloud.planning.purchases.purchase import PurchaseBasis, key_of, purchase_plan
 from hcloud.planning.reports.report import Report
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.purchase_file import sealed
@@ -182,7 +182,7 @@ class Renting:
         wanted = self._wanted(option, payment, amount, number)
         found = ledger.begin()
         records = history(ledger.entries()).recorded_beside("")
-        basis = Basis(found, cloud.scope(), "d" * 64, self.now(), timedelta(days=1), records)
+        basis = PurchaseBasis(found, cloud.scope(), "d" * 64, self.now(), timedelta(days=1), records)
         order = CommitmentOrder(
             key=key_of(basis, wanted), option=option, instance_type=wanted.instance_type, term_years=1,
             payment=payment, count=wanted.count, dollars_per_hour=wanted.dollars_per_hour,
@@ -215,7 +215,7 @@ class Renting:
         """What 'hcloud report' says of what is rented, at the fake's own prices."""
         cloud = self.rig.cloud()
         selection = FAKE if isinstance(self.rig.fake, MemoryCloud) else str(self.kind.provider)
-        place = Place(self.kind.provider, cloud.scope().region)
+        place = CloudRegion(self.kind.provider, cloud.scope().region)
         config = self.directory / "hcloud.yaml"
         config.write_text("live: {project: shop}", encoding="utf-8")
         loaded = load_config(config)

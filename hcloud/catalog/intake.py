@@ -31,7 +31,7 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/+ -]{0,118}[A-Za-z0-9._/+-])?", 
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PriceSource:
     """What is known of a price file before it is read; ``provider`` and ``region`` fill in where the format lacks them,
     ``shapes`` are the machine types already known (some formats only price a vCPU and a GiB)."""
 
@@ -101,7 +101,7 @@ class PriceIntake:
     Two rows for the same offer with different prices are both refused: which one is right cannot be known.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: PriceSource) -> None:
         self.source = source
         self._types: dict[TypeKey, InstanceType] = {}
         self._offers: dict[OfferKey, Offer] = {}

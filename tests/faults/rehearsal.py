@@ -20,7 +20,7 @@ from hcloud.live.observe import observe
 from hcloud.live.site import Site, Waits
 from hcloud.model.holdings.change import ChangeSet, Observed, Shape, Slot
 from hcloud.model.holdings.state import State
-from hcloud.planning.changes.diff import Terms, changes
+from hcloud.planning.changes.diff import DiffInputs, changes
 
 CLOUDS = ("aws", "gcp", "azure")
 LINEAGE = "0123456789abcdef" * 2
@@ -73,7 +73,7 @@ class Rehearsal:
         self.most: dict[str, int] = {}
         self.principal = ""
         self.waits = Waits()
-        self.terms = Terms()
+        self.terms = DiffInputs()
         self.workers = 1
         self.skew = 0.0
 

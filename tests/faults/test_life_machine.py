@@ -26,7 +26,7 @@ from hcloud.model.holdings.change import ChangeSet, Slot
 from hcloud.model.holdings.live import CommitmentQuote
 from hcloud.model.holdings.purchase import PurchasePlan
 from hcloud.planning.changes.recall import unresolved
-from hcloud.planning.purchases.gates import Approval
+from hcloud.planning.purchases.gates import PurchaseApproval
 from hcloud.planning.purchases.unknown import GRACE
 
 MOST_CALLS = 400
@@ -237,9 +237,9 @@ class Life(RuleBasedStateMachine):
         return self.shop.plan(*(wanted(own, count, f"need/{number}") for number, count in enumerate(counts)))
 
     def _purchase(self, cart: PurchasePlan, consents: bool, crash: Crasher) -> None:
-        def approve(shown: PurchasePlan) -> Approval:
+        def approve(shown: PurchasePlan) -> PurchaseApproval:
             if not consents:
-                return Approval("", "")
+                return PurchaseApproval("", "")
             self.approved.update({item.key: item.quote for item in shown.items})
             return read_and_approved(shown)
 

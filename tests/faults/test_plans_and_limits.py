@@ -13,7 +13,7 @@ from hcloud.fake.in_memory.store import Disk
 from hcloud.live.applying.guards import Approval
 from hcloud.model.holdings.change import Bar
 from hcloud.model.holdings.state import State
-from hcloud.planning.changes.diff import Terms
+from hcloud.planning.changes.diff import DiffInputs
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 
@@ -37,7 +37,7 @@ def test_H1_a_lost_state_beside_tagged_machines_is_never_n_to_add(cloud: str) ->
     with pytest.raises(HcloudError, match="3 machines of project rehearsal"):
         apply(site, shown)
     assert r.calls("launch") == 1
-    meant = changes([slot], observe(site), Terms(beside=True))
+    meant = changes([slot], observe(site), DiffInputs(beside=True))
     assert meant.coming == 3, "another state of the same project, on purpose"
 
 

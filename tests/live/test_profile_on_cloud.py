@@ -27,7 +27,7 @@ from hcloud.fake.server import Running
 from hcloud.live.patience import StoppedError
 from hcloud.model.holdings.live import TAG_EXPIRES, Launch, Owner
 from hcloud.model.measured.profile import Aspect
-from hcloud.planning.changes.slots import Place
+from hcloud.planning.changes.slots import CloudRegion
 from hcloud.profiling.machines import passing_host
 from hcloud.profiling.parcel import ParcelError
 from hcloud.readers.applications.app import load_app
@@ -78,7 +78,7 @@ class Stage:
     def ground(self) -> LiveGround:
         talking: Any = Talking(self.cloud, self.say)
         loaded = load_config(self.folder / "hcloud.yaml")
-        place = Place("aws", "us-east-1")
+        place = CloudRegion("aws", "us-east-1")
         store = open_store(str(self.folder / ".hcloud"))
         beside = self.folder / ".hcloud"
         return LiveGround(loaded, "fake", place, talking, store, self.cloud.clock, TODAY, beside)

@@ -12,7 +12,7 @@ from test_simulation import ROWS, simulated, spread, strategies
 from hcloud.catalog.quote import amortised_cost
 from hcloud.model.catalog import Provider
 from hcloud.model.running.strategy import Strategy
-from hcloud.planning.reserving.program import Column, Loads, solve
+from hcloud.planning.reserving.program import Loads, ProgramColumn, solve
 from hcloud.planning.reserving.reserve import CommitmentKind, optimal_reserve
 from hcloud.readers.strategies import load_strategy
 from hcloud.research.bound import Load, arrived, lower_bound, worked
@@ -64,9 +64,9 @@ def _by_program(shop: Shop, load: Load, paid: float, *, spot: bool = False) -> f
     everywhere = np.arange(len(hours))
     large = shop.types[shop.large].shape
     fee = float(amortised_cost(shop.reserved, 1)) * paid / SECONDS_PER_HOUR
-    columns = [Column((float(large.vcpus), float(large.memory_gib)), fee, everywhere)]
+    columns = [ProgramColumn((float(large.vcpus), float(large.memory_gib)), fee, everywhere)]
     columns += [
-        Column((float(t.shape.vcpus), float(t.shape.memory_gib)), float(offer.hourly) * h, np.array([row]))
+        ProgramColumn((float(t.shape.vcpus), float(t.shape.memory_gib)), float(offer.hourly) * h, np.array([row]))
         for t in shop.types
         for offer in (t.on_demand, *([t.spot] if spot and t.spot else []))
         for row, h in enumerate(hours.tolist())

@@ -11,7 +11,7 @@ from hcloud.errors import HcloudError, LockedError, StaleError
 from hcloud.fake.clock import FakeClock
 from hcloud.model.holdings.state import Conclusion, Intent, IntentResult, LockInfo, State
 from hcloud.model.report import MachineRental
-from hcloud.planning.changes.rentals import Rental, folded, fresh, running, usages
+from hcloud.planning.changes.rentals import RentalRecord, folded, fresh, running, usages
 
 
 @dataclass(slots=True)
@@ -20,7 +20,7 @@ class Disk:
 
     state: State | None = None
     entries: list[Intent | Conclusion] = field(default_factory=list)
-    rentals: dict[tuple[str, int], Rental] = field(default_factory=dict)
+    rentals: dict[tuple[str, int], RentalRecord] = field(default_factory=dict)
     holder: LockInfo | None = None
     full: bool = False
     writes: int = 0

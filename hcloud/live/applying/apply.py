@@ -25,23 +25,23 @@ from hcloud.live.site import Site
 from hcloud.model.holdings.change import Bar, Change, ChangeSet, How, Observed
 from hcloud.model.holdings.live import Machine
 from hcloud.model.holdings.state import Deed, Intent, State
-from hcloud.planning.changes.diff import Terms, changes
+from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.digest import wanted_digest
 from hcloud.planning.changes.recall import adopted, record_of, unresolved, with_endings, with_records
 from hcloud.planning.changes.standing import being_ended
 
 
-def apply(site: Site, found: ChangeSet, approval: Approval | None = None, terms: Terms | None = None) -> Outcome:
+def apply(site: Site, found: ChangeSet, approval: Approval | None = None, terms: DiffInputs | None = None) -> Outcome:
     """Carry out changes, after looking again whether everything they were made from still holds.
 
     Raises, with nothing done, InputError (altered), StaleError (not what is there any more), DeniedByGuardError,
     PartialError or HcloudError (too little known), LockedError, and what the cloud says to a first look. Everything
     later is told by the outcome; what is already done is never taken back by an error.
     """
-    return _carry_out(site, found, (approval or Approval(), terms or Terms()), "apply")
+    return _carry_out(site, found, (approval or Approval(), terms or DiffInputs()), "apply")
 
 
-def ends_of_all(site: Site, terms: Terms | None = None) -> ChangeSet:
+def ends_of_all(site: Site, terms: DiffInputs | None = None) -> ChangeSet:
     """What destroy would do: end everything that this state holds.
 
     Machines that were ordered so short a while ago that the cloud does not tell of them yet are waited for.
@@ -49,12 +49,12 @@ def ends_of_all(site: Site, terms: Terms | None = None) -> ChangeSet:
     return changes((), observe_until_told(site), terms)
 
 
-def destroy(site: Site, found: ChangeSet, approval: Approval | None = None, terms: Terms | None = None) -> Outcome:
+def destroy(site: Site, found: ChangeSet, approval: Approval | None = None, terms: DiffInputs | None = None) -> Outcome:
     """Carry out the end of everything; ``approval.ends`` is the number of machines, typed on purpose."""
-    return _carry_out(site, found, (approval or Approval(), terms or Terms()), "destroy")
+    return _carry_out(site, found, (approval or Approval(), terms or DiffInputs()), "destroy")
 
 
-def _carry_out(site: Site, found: ChangeSet, agreed: tuple[Approval, Terms], purpose: str) -> Outcome:
+def _carry_out(site: Site, found: ChangeSet, agreed: tuple[Approval, DiffInputs], purpose: str) -> Outcome:
     approval, terms = agreed
     check_true(found)
     with site.store.locked(purpose):
@@ -81,7 +81,7 @@ def _remember_missed(site: Site, observed: Observed) -> None:
         site.store.save(replace(observed.state, serial=stored.serial))
 
 
-def _begun(site: Site, patience: Patience, given: tuple[ChangeSet, Approval, Terms], observed: Observed) -> Run:
+def _begun(site: Site, patience: Patience, given: tuple[ChangeSet, Approval, DiffInputs], observed: Observed) -> Run:
     """Remember what was seen, adopt what is ours, and count this plan: its orders have keys of their own."""
     found, approval, terms = given
     stored = site.remembered()

@@ -17,7 +17,7 @@ from hcloud.live.patience import Patience
 from hcloud.live.site import Site, Step, order_key
 from hcloud.model.holdings.change import ChangeSet, Observed
 from hcloud.model.holdings.live import TAG_PROJECT, Launch, Machine, MachineState, Owner, Scope
-from hcloud.planning.changes.diff import Terms
+from hcloud.planning.changes.diff import DiffInputs
 
 
 @dataclass(slots=True)
@@ -32,7 +32,7 @@ class Run:
     book: Book
     purse: Purse
     found: ChangeSet
-    terms: Terms
+    terms: DiffInputs
     scope: Scope
     launched: dict[str, str] = field(default_factory=dict)
     answered: dict[str, Machine] = field(default_factory=dict)

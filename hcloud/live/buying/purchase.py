@@ -37,7 +37,7 @@ from hcloud.model.holdings.purchase import (
     takes_key,
 )
 from hcloud.planning.purchases.gates import (
-    Approval,
+    PurchaseApproval,
     check_approval,
     check_ceiling,
     check_fresh,
@@ -45,8 +45,8 @@ from hcloud.planning.purchases.gates import (
     check_quote,
     check_still_held,
 )
-from hcloud.planning.purchases.history import History, history
-from hcloud.planning.purchases.unknown import Judgement, Verdict, judge, may_resend
+from hcloud.planning.purchases.history import PurchaseHistory, history
+from hcloud.planning.purchases.unknown import PurchaseJudgement, PurchaseVerdict, judge, may_resend
 
 VARIABLE = "HYC_ALLOW_PURCHASE"
 LOOK_AFTER_SECONDS = (0.0, 2.0, 5.0, 10.0, 20.0)  # ours: how patiently a lost answer is looked up
@@ -104,7 +104,7 @@ class Ground:
         """The time in UTC."""
         return datetime.fromtimestamp(self.clock.now(), UTC)
 
-    def history(self) -> History:
+    def history(self) -> PurchaseHistory:
         """The ledger put together."""
         return history(self.ledger.entries())
 
@@ -123,7 +123,7 @@ class Purchased:
     before: bool = False
 
 
-Approve = Callable[[PurchasePlan], Approval]
+Approve = Callable[[PurchasePlan], PurchaseApproval]
 """Shows what is about to be bought, at today's quotes, and returns what was put down; ConfirmationError where there is
 nobody to ask."""
 
@@ -191,21 +191,23 @@ def settle(ground: Ground, own: str = "") -> None:
             _block(intent, judgement.why)
 
 
-def _look(intent: PurchaseIntent, ground: Ground) -> Judgement:
+def _look(intent: PurchaseIntent, ground: Ground) -> PurchaseJudgement:
     """What the cloud's list says of an intent; a list that did not come says nothing."""
     try:
         if intent.scope != (scope := ground.ask(ground.cloud.scope, LOOKING)):
-            return Judgement(Verdict.CANNOT_TELL, None, f"it was asked for in {intent.scope}, and this is {scope}")
+            return PurchaseJudgement(
+                PurchaseVerdict.CANNOT_TELL, None, f"it was asked for in {intent.scope}, and this is {scope}"
+            )
         held = ground.ask(ground.cloud.commitments, LOOKING)
     except CloudError as error:
-        return Judgement(Verdict.CANNOT_TELL, None, f"the commitments cannot be listed: {error}")
+        return PurchaseJudgement(PurchaseVerdict.CANNOT_TELL, None, f"the commitments cannot be listed: {error}")
     ground.crash("commit.looked-up")
     return judge(intent, held, ground.history().ids, ground.now())
 
 
-def _noted(intent: PurchaseIntent, judgement: Judgement, ground: Ground) -> bool:
+def _noted(intent: PurchaseIntent, judgement: PurchaseJudgement, ground: Ground) -> bool:
     """Whether a judgement settles an intent; if so it is noted."""
-    if judgement.verdict is Verdict.CANNOT_TELL:
+    if judgement.verdict is PurchaseVerdict.CANNOT_TELL:
         return False
     found = judgement.commitment
     outcome = PurchaseOutcome.FOUND if found else PurchaseOutcome.NOT_BOUGHT
@@ -223,7 +225,7 @@ def _block(intent: PurchaseIntent, why: str) -> NoReturn:
     )
 
 
-def _checked(plan: PurchasePlan, past: History, gates: Gates, ground: Ground) -> PurchasePlan:
+def _checked(plan: PurchasePlan, past: PurchaseHistory, gates: Gates, ground: Ground) -> PurchasePlan:
     """The plan at what its items cost now, where it still holds."""
     check_fresh(plan, ground.now())
     if past.recorded_beside(plan.digest) != plan.recorded:
@@ -241,7 +243,7 @@ def _checked(plan: PurchasePlan, past: History, gates: Gates, ground: Ground) ->
     return replace(plan, items=tuple(items))
 
 
-def _buy_all(plan: PurchasePlan, past: History, ground: Ground) -> None:
+def _buy_all(plan: PurchasePlan, past: PurchaseHistory, ground: Ground) -> None:
     for number, item in enumerate(plan.items):
         try:
             again = past.of(item.key, plan.digest)
@@ -299,14 +301,14 @@ def _ask(intent: PurchaseIntent, ground: Ground, *, asked_before: bool = False) 
     _block(intent, why)
 
 
-def _look_patiently(intent: PurchaseIntent, ground: Ground, *, last: bool) -> Judgement:
+def _look_patiently(intent: PurchaseIntent, ground: Ground, *, last: bool) -> PurchaseJudgement:
     """Look until it is found or patience ends; between two sendings one look is enough."""
-    judgement = Judgement(Verdict.CANNOT_TELL)
+    judgement = PurchaseJudgement(PurchaseVerdict.CANNOT_TELL)
     for seconds in LOOK_AFTER_SECONDS if last else LOOK_AFTER_SECONDS[:1]:
         if seconds:
             ground.clock.sleep(seconds)
         judgement = _look(intent, ground)
-        if judgement.verdict is not Verdict.CANNOT_TELL:
+        if judgement.verdict is not PurchaseVerdict.CANNOT_TELL:
             break
     return judgement
 
@@ -325,6 +327,6 @@ def _conclude(
         ) from error
 
 
-def _results(plan: PurchasePlan, now: frozenset[str], past: History) -> tuple[Purchased, ...]:
+def _results(plan: PurchasePlan, now: frozenset[str], past: PurchaseHistory) -> tuple[Purchased, ...]:
     found = [(item, past.of(item.key, plan.digest)) for item in plan.items]
     return tuple(Purchased(i, r.outcome, r.id, i.key not in now) for i, r in found if r is not None)

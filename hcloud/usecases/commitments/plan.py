@@ -16,7 +16,7 @@ from hcloud.model.holdings.purchase import CommitmentNeed, PurchasePlan
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.fleets.history import said_of_history
 from hcloud.planning.purchases.gates import CLOCK_SKEW, check_against_plan
-from hcloud.planning.purchases.purchase import Basis, expiring, orders, purchase_plan, still_to_buy, unplanned
+from hcloud.planning.purchases.purchase import PurchaseBasis, expiring, orders, purchase_plan, still_to_buy, unplanned
 from hcloud.planning.purchases.reconciled import Reconciled, reconciled
 from hcloud.readers.configuration.config import CommitmentsSection, Loaded
 from hcloud.store.plan_file import plan_document
@@ -119,10 +119,10 @@ def _is_in(need: CommitmentNeed, scope: Scope) -> bool:
     return (need.wanted.cloud, need.wanted.region) == (scope.cloud, scope.region)
 
 
-def _basis(plan: Plan, ground: CommitGround, scope: Scope, at: datetime) -> Basis:
+def _basis(plan: Plan, ground: CommitGround, scope: Scope, at: datetime) -> PurchaseBasis:
     with ground.ledger.held("commit plan"):
         lineage = ground.ledger.begin()
-    return Basis(
+    return PurchaseBasis(
         lineage=lineage,
         scope=scope,
         plan=plan_digest(plan),
@@ -134,7 +134,7 @@ def _basis(plan: Plan, ground: CommitGround, scope: Scope, at: datetime) -> Basi
 
 
 def quoted(
-    needs: tuple[CommitmentNeed, ...], basis: Basis, ground: CommitGround
+    needs: tuple[CommitmentNeed, ...], basis: PurchaseBasis, ground: CommitGround
 ) -> list[tuple[CommitmentNeed, CommitmentQuote]]:
     """Each need that is not met with the cloud's quote for it; EvidenceError for one that is not to be believed."""
     found = []

@@ -26,7 +26,7 @@ from hcloud.model.holdings.live import MachineState
 from hcloud.model.measured.app import App
 from hcloud.model.measured.merge import merged
 from hcloud.model.measured.profile import Profile
-from hcloud.planning.changes.diff import Terms, changes
+from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.profiling.parcel import Parcel, ParcelError, check_no_secrets, opened, shown, start_up
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import save_profile
@@ -196,7 +196,7 @@ class Trip:
     def launch(self, slot: Slot) -> str:
         """Order it as anything is ordered: noted, tagged, once. Returns its id."""
         self.began = self.site.clock.passed()
-        terms = Terms(beside=True)
+        terms = DiffInputs(beside=True)
         found = changes((slot,), observe(self.site), terms)
         outcome = apply(self.site, found, Approval(hourly=None), terms)
         if outcome.launched and outcome.error is None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from hcloud.catalog.book import PriceBook, TypeKey
 from hcloud.catalog.checks import PriceWarning, checked
-from hcloud.catalog.intake import Source, restricted_to
+from hcloud.catalog.intake import PriceSource, restricted_to
 from hcloud.errors import HcloudError, InputError, UnreachableError, UsageError
 from hcloud.model.catalog import InstanceType, OfferKey, Provider, QuarantinedPrice
 from hcloud.providers.http import Fetcher, Limits
@@ -111,7 +111,7 @@ def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> IntakeResul
     known_format = format_named(hints.format) if hints.format else recognise(text, str(path))
     day = hints.day or own_day(text) or _day_of(path)
     region = hints.region or _place_of(path)
-    source = Source(path.name, day, hints.provider, region, _shapes(stored))
+    source = PriceSource(path.name, day, hints.provider, region, _shapes(stored))
     book = restricted_to(known_format.read(text, source), hints.provider, hints.region)
     taken = _checked(book, known_format.name, path.name, stored)
     if not taken.book.offers and not taken.refused:
@@ -131,7 +131,7 @@ def refresh(target: RefreshTarget, now: datetime, advance: Advance, limits: Limi
     try:
         text = decode(body, name)
         form = format_named(_REFRESH_FORMATS[target.provider])
-        source = Source(name, now.astimezone(UTC).date(), target.provider, target.region, _shapes(stored))
+        source = PriceSource(name, now.astimezone(UTC).date(), target.provider, target.region, _shapes(stored))
         book = restricted_to(form.read(text, source), target.provider, target.region)
     except InputError as error:
         raise UnreachableError(f"{error}; stored prices are unchanged", hint=error.hint) from error

@@ -8,7 +8,7 @@ import numpy as np
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Demand, Modelled, Provenance
-from hcloud.planning.forecasting.demand import Grid, mean_in_use
+from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column, Sink
 from hcloud.readers.workloads.delimited import Progress
@@ -69,7 +69,7 @@ def _demand(source: Source, digest: str, tables: tuple[Sink, Sink], options: Wor
     begin, end = _spans(machines.numbers("submission_time")[owner] / 1000, pieces.numbers("duration") / 1000, owner)
     speed = machines.numbers("cpu_capacity") / machines.numbers("cpu_count")
     used = pieces.numbers("cpu_usage") / speed[owner]
-    grid = Grid.over(float(begin.min()), float(end.max()), options.step_seconds)
+    grid = TimeGrid.over(float(begin.min()), float(end.max()), options.step_seconds)
     first = machines.numbers("submission_time") / 1000
     last = np.zeros(len(first))
     np.maximum.at(last, owner, end)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hcloud.model.workload import Demand, Modelled, Provenance
-from hcloud.planning.forecasting.demand import Grid
+from hcloud.planning.forecasting.demand import TimeGrid
 from hcloud.readers.workloads.columns import Column
 from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
 from hcloud.readers.workloads.formats.series import Beside, demand
@@ -30,4 +30,4 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
         Modelled("memory", f"the whole cluster has {options.memory_per_core:g} GiB per vCPU", "memory_per_core"),
     )
     provenance = Provenance(source.name, FORMAT, table.digest, table.rows, modelled=rules)
-    return demand(Grid(0.0, options.step_seconds, table.rows), cores, provenance, options, Beside(memory))
+    return demand(TimeGrid(0.0, options.step_seconds, table.rows), cores, provenance, options, Beside(memory))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from hcloud.model.workload import Demand, Modelled, Provenance
-from hcloud.planning.forecasting.demand import Grid
+from hcloud.planning.forecasting.demand import TimeGrid
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column
 from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
@@ -27,7 +27,7 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
     table = read_table(source, layout, options.max_rows, progress)
     times = table.sink.numbers("TIMESTAMP")
     step = options.request_step_seconds
-    grid = Grid.over(float(times.min()), float(times.max()) + 1e-6, step)
+    grid = TimeGrid.over(float(times.min()), float(times.max()) + 1e-6, step)
     bins = ((times - grid.start) // step).astype(np.intp)
     counts = np.bincount(bins, minlength=grid.count).astype(np.float64)
     rules = (

@@ -9,7 +9,7 @@ import numpy as np
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Modelled, Provenance
-from hcloud.planning.forecasting.demand import Grid, mean_in_use
+from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column
 from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
@@ -81,7 +81,7 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
 
 
 def demand(
-    grid: Grid, cores: Floats, provenance: Provenance, options: WorkloadOptions, beside: Beside = NOTHING_BESIDE
+    grid: TimeGrid, cores: Floats, provenance: Provenance, options: WorkloadOptions, beside: Beside = NOTHING_BESIDE
 ) -> Demand:
     """A demand series; memory and the batch part are modelled where they are not given, and stated."""
     rules = list(provenance.modelled)
@@ -134,7 +134,7 @@ def _settle(column: str, file: str, options: WorkloadOptions) -> tuple[str, str]
 
 def regular(
     source: Source, times: Floats, values: Floats, options: WorkloadOptions, repaired: dict[str, int]
-) -> tuple[Grid, Floats]:
+) -> tuple[TimeGrid, Floats]:
     """Sorted values (one row a column) on steps of the commonest length; gaps hold the value before them, counted."""
     if len(times) < 2:
         raise InputError(f"{source.name}: a series needs at least two rows")
@@ -143,10 +143,10 @@ def regular(
     step = max(int(lengths[np.argmax(counts)]), 1)
     _refuse_long_gaps(source, times, gaps, options)
     if (gaps == step).all():
-        return Grid(float(times[0]), step, len(times)), values
+        return TimeGrid(float(times[0]), step, len(times)), values
     end = np.append(times[1:], times[-1] + step)
     count = int(np.ceil((end[-1] - times[0]) / step))
-    grid = Grid(float(times[0]), step, count)
+    grid = TimeGrid(float(times[0]), step, count)
     held = int(np.maximum(np.round(gaps / step) - 1, 0).sum())
     if held:
         repaired["missing steps: the value before held"] = held
@@ -157,7 +157,7 @@ def regular(
     return grid, np.array([mean_in_use(grid, times, end, row) / covered for row in values])
 
 
-def _covered(grid: Grid, end: float) -> Floats:
+def _covered(grid: TimeGrid, end: float) -> Floats:
     """The part of each step that the series covers: all of it, but for the last."""
     part = np.ones(grid.count)
     part[-1] = (end - grid.start) / grid.step - (grid.count - 1)
