@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
-from hcloud.control.session import Session
+from hcloud.control.session import ControlSession
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Arrival, Event
 from hcloud.readers.clouds import load_cloud
@@ -36,7 +36,7 @@ from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import Tasks, tasks_of
 from hcloud.sim.setup.scenarios import scenario
-from hcloud.sim.setup.shop import Wanted, open_shop
+from hcloud.sim.setup.shop import ShopChoice, open_shop
 from hcloud.store.events import decision_document, event_document, to_line
 from hcloud.store.journal import Journal
 from hcloud.usecases.live.decide import Stream
@@ -64,7 +64,7 @@ def repeated(tasks: Tasks, count: int) -> Tasks:
 
 def recorded(arrivals: int) -> Journal:
     """The journal of a run with so many arrivals."""
-    wanted = Wanted.paper()
+    wanted = ShopChoice.paper()
     book: PriceBook = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
     strategy, cloud = load_strategy("HM"), load_cloud("paper")
     tasks = repeated(
@@ -79,7 +79,7 @@ def in_process(journal: Journal) -> dict[str, np.ndarray]:
     """Microseconds of every arrival: from line to lines, and of the decision alone."""
     taken: dict[str, list[float]] = {"line to line": [], "decision alone": []}
     lines = [(isinstance(e, Arrival), to_line(event_document(e)), e) for e in journal.events]
-    stream, session = Stream(Session(journal.setup, compiled())), Session(journal.setup, compiled())
+    stream, session = Stream(ControlSession(journal.setup, compiled())), ControlSession(journal.setup, compiled())
     clock, told, decided = time.perf_counter, [], []
     for arrives, line, event in lines:
         begin = clock()
@@ -178,7 +178,7 @@ class Peer:
 
 def peer_times(journal: Journal) -> np.ndarray:
     """Microseconds of every arrival, line to line."""
-    peer, session, taken = Peer(journal), Session(journal.setup, compiled()), []
+    peer, session, taken = Peer(journal), ControlSession(journal.setup, compiled()), []
     for event in journal.events:
         if isinstance(event, Arrival):
             line = to_line(event_document(event))

@@ -21,9 +21,9 @@ from hcloud.classify.evidence import Asked
 from hcloud.classify.matrix import Floats, Matrix, natural
 from hcloud.model.measured.profile import Aspect, CompletedRow
 from hcloud.research.evaluation import (
-    Accuracy,
     Choice,
-    Held,
+    ErrorSummary,
+    HeldOutRow,
     Protocol,
     accuracy,
     as_probed,
@@ -63,16 +63,16 @@ class Study:
     def relative(self) -> bool:
         return not self.matrix.aspect.is_interference
 
-    def rows(self, entries: int, options: Options, choice: Choice | None = None) -> list[Held]:
+    def rows(self, entries: int, options: Options, choice: Choice | None = None) -> list[HeldOutRow]:
         """All held-out rows: over the draws, or once where the choice is no matter of chance."""
-        found: list[Held] = []
+        found: list[HeldOutRow] = []
         for seed in DRAWS if choice is None else (0,):
             chance = at_random(np.random.default_rng([seed, entries]))
             protocol = Protocol(self.groups, entries, choice or chance, options)
             found.extend(held_out_rows(self.matrix, protocol, self.trained))
         return found
 
-    def blind(self, rows: Sequence[Held]) -> list[Held]:
+    def blind(self, rows: Sequence[HeldOutRow]) -> list[HeldOutRow]:
         """The mean of the others on the same cells."""
         reference = 1 if self.matrix.reference else 0
         protocol = Protocol(self.groups, reference, at_random(np.random.default_rng(0)), BLIND)
@@ -80,7 +80,7 @@ class Study:
         return [held._replace(row=means[held.app]) for held in rows]
 
 
-def shown(name: str, found: Accuracy, relative: bool) -> None:
+def shown(name: str, found: ErrorSummary, relative: bool) -> None:
     scale, unit = (100, "%") if relative else (1, "points")
     figures = " / ".join(f"{scale * value:.1f}" for value in (found.mean, found.p90, found.max))
     say(f"{name}: {figures} {unit}; abstained {found.abstained:.0%}; 95 % intervals hold {found.coverage:.0%}")

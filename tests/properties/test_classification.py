@@ -21,7 +21,7 @@ from hcloud.classify.judgement import sensitivity
 from hcloud.classify.matrix import Floats, Matrix
 from hcloud.model.measured.profile import Aspect, CompletedRow, Estimate, Predicted
 from hcloud.policy.quality import HALF, encode
-from hcloud.research.evaluation import Accuracy, Protocol, accuracy, at_random, new_rows, stated
+from hcloud.research.evaluation import ErrorSummary, Protocol, accuracy, at_random, new_rows, stated
 
 SEEDS = range(5)
 ANSWER = Options(limits=Limits(float("inf"), float("inf"), 2, 1, 1))
@@ -49,14 +49,14 @@ def drawn(kind: Callable[[int, np.random.Generator], Truth], rank: int, seed: in
     return truth, train(truth.known)
 
 
-def figures(found: tuple[Truth, Trained], entries: int, seed: int, options: Options = ANSWER) -> Accuracy:
+def figures(found: tuple[Truth, Trained], entries: int, seed: int, options: Options = ANSWER) -> ErrorSummary:
     truth, trained = found
     protocol = Protocol(truth.new.apps, entries, at_random(np.random.default_rng([seed, entries])), options)
     rows = list(new_rows(trained, truth.new, protocol))
     return accuracy(rows, relative=not truth.new.aspect.is_interference)
 
 
-def mean(found: list[Accuracy], name: str) -> float:
+def mean(found: list[ErrorSummary], name: str) -> float:
     return float(np.mean([getattr(one, name) for one in found]))
 
 

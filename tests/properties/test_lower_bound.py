@@ -18,7 +18,7 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.research.bound import Load, arrived, lower_bound, worked
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import run
-from hcloud.sim.setup.shop import Shop, Wanted, open_shop
+from hcloud.sim.setup.shop import Shop, ShopChoice, open_shop
 from hcloud.units import SECONDS_PER_HOUR
 from hcloud.usecases.prices.pricing import open_book
 
@@ -106,7 +106,7 @@ def test_jobs_as_they_came_are_a_bound_for_strategies_that_let_nobody_wait() -> 
 @pytest.mark.parametrize("spot", [False, True])
 @pytest.mark.parametrize("patterns", [("m5.*",), ("m5.*", "c5.*", "r5.*")])
 def test_several_shapes_are_mixed_as_the_program_mixes_them(patterns: tuple[str, ...], spot: bool) -> None:
-    shop = open_shop(open_book(), Wanted(Provider.AWS, "us-east-1", patterns))
+    shop = open_shop(open_book(), ShopChoice(Provider.AWS, "us-east-1", patterns))
     chance = np.random.default_rng(5)
     rows = [
         (3600 * hour, 3600, cores, round(cores * chance.uniform(0.5, 14)))

@@ -13,7 +13,7 @@ from hcloud.classify.judgement import Target, caused, ranking, sensitivity, size
 from hcloud.errors import EvidenceError
 from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Estimate, Predicted
 from hcloud.research.evaluation import (
-    Held,
+    HeldOutRow,
     Protocol,
     accuracy,
     as_probed,
@@ -113,7 +113,7 @@ def test_a_held_out_group_has_not_been_seen() -> None:
 def test_figures_are_of_held_out_cells_only() -> None:
     row = row_of(Aspect.TYPES, {"x": 11.0, "y": 20.0, "z": 33.0}, margin=2.0)
     row = replace(row, columns={**row.columns, "y": Predicted(20.0, 20.0, 20.0, measured=True)})
-    held = Held("a", np.array([10.0, 20.0, 30.0]), np.array([1], np.intp), row)
+    held = HeldOutRow("a", np.array([10.0, 20.0, 30.0]), np.array([1], np.intp), row)
     found = accuracy([held, held._replace(row=None)], relative=True)
     assert (found.mean, found.max, found.p90) == pytest.approx((0.1, 0.1, 0.1))
     assert (found.abstained, found.coverage) == (0.5, 0.5)

@@ -21,19 +21,19 @@ from hcloud.planning.reports.quality import (
 )
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import measure
-from hcloud.sim.run import Outcome, run
+from hcloud.sim.run import RunOutcome, run
 from hcloud.usecases.studies.journal import journal_entries, setup_of_run
 
 POOLS = {"SR": 6, "OdM": 0, "HM": 2}
 
 
 @cache
-def outcome(name: str) -> Outcome:
+def outcome(name: str) -> RunOutcome:
     setting = setting_of(name, POOLS[name])
     return run(setting, tasks_in(setting, excerpt(250)), journal=True)
 
 
-def followed(made: Outcome) -> JourneyBuilder:
+def followed(made: RunOutcome) -> JourneyBuilder:
     return JourneyBuilder().follow(journal_entries(made, setup_of_run(made)))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from hcloud.control.decode import Setup, refusals
-from hcloud.control.session import Session
+from hcloud.control.session import ControlSession
 from hcloud.errors import UsageError
 from hcloud.model.running.decision import Considered, Decision, DecisionAction
 from hcloud.model.running.event import Arrival, BelowQos, Completion, Event, Interruption, Ready
@@ -100,7 +100,7 @@ def _story(journal: Journal, at: int) -> Story:
     return story
 
 
-def _decide(session: Session, arrival: Arrival) -> tuple[list[Decision], Situation, int, Ahead]:
+def _decide(session: ControlSession, arrival: Arrival) -> tuple[list[Decision], Situation, int, Ahead]:
     seen: list[tuple[Situation, int, Ahead]] = []
 
     def watch(row: int, now: float) -> None:
@@ -112,7 +112,7 @@ def _decide(session: Session, arrival: Arrival) -> tuple[list[Decision], Situati
     return decisions, *seen[0]
 
 
-def _ahead(session: Session) -> Ahead:
+def _ahead(session: ControlSession) -> Ahead:
     """The jobs in the queue."""
     number, jobs, ask = int(session.tables.control.desk.head), 0, 0
     while number >= 0:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hcloud.control.decode import Setup
-from hcloud.control.session import Session
+from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError, InputError, UsageError
 from hcloud.model.catalog import Provider
 from hcloud.model.running.decision import Decision
@@ -68,16 +68,16 @@ def _bought(strategy: Strategy, pool: int, market: StreamMarket) -> Setup:
     from hcloud.readers.clouds import load_cloud
     from hcloud.readers.prices.shipped.bundled import load_bundled
     from hcloud.sim.setup.build import Setting, rental_kinds
-    from hcloud.sim.setup.shop import Wanted, open_shop, shop_for
+    from hcloud.sim.setup.shop import ShopChoice, open_shop, shop_for
     from hcloud.usecases.studies.journal import setup_of
     from hcloud.usecases.studies.simulation import LARGE_VCPUS, PAPER, PATTERNS
 
-    wanted, cloud = Wanted.paper(), market.cloud or PAPER
+    wanted, cloud = ShopChoice.paper(), market.cloud or PAPER
     if market.provider is not None:
         if market.region is None:
             raise UsageError(f"--provider {market.provider} needs --region")
         families = market.families or PATTERNS[market.provider]
-        wanted = Wanted(market.provider, market.region, families, LARGE_VCPUS)
+        wanted = ShopChoice(market.provider, market.region, families, LARGE_VCPUS)
         cloud = market.cloud or f"measured-{market.provider}"
     book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
     shop = shop_for(open_shop(book, wanted), strategy)
@@ -88,7 +88,7 @@ def _bought(strategy: Strategy, pool: int, market: StreamMarket) -> Setup:
 class Stream:
     """Lines of events in, lines of decisions out; each is in the journal, where there is one, before it is out."""
 
-    def __init__(self, session: Session, file: FileIO | None = None, *, durable: bool = False) -> None:
+    def __init__(self, session: ControlSession, file: FileIO | None = None, *, durable: bool = False) -> None:
         self._session, self._file, self._durable = session, file, durable
 
     def close(self) -> None:
@@ -141,7 +141,7 @@ def open_stream(
             return replace(opened, untold=_told_last(read_journal(path), retell)) if retell else opened
     if setup is None:
         raise UsageError("a new stream needs --strategy", hint="SR, OdF, OdM, HF, HM or the path of a file")
-    session = Session(setup, kernels)
+    session = ControlSession(setup, kernels)
     if path is None:
         return OpenedStream(Stream(session), "", 0, 0.0, False)
 
@@ -195,13 +195,13 @@ def _told_last(journal: Journal, events: int) -> str:
     return "".join(to_line(decision_document(decision)) for decision in told)
 
 
-def replay(journal: Journal, kernels: Kernels) -> tuple[Session, list[Decision]]:
+def replay(journal: Journal, kernels: Kernels) -> tuple[ControlSession, list[Decision]]:
     """A fresh controller after the events of a journal, and all that it decided."""
-    session = Session(journal.setup, kernels)
+    session = ControlSession(journal.setup, kernels)
     return session, [decision for event in journal.events for decision in _again(session, event)]
 
 
-def _again(session: Session, event: Any) -> list[Decision]:
+def _again(session: ControlSession, event: Any) -> list[Decision]:
     try:
         return session.handle(event)
     except EventError as error:

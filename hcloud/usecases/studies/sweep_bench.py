@@ -13,7 +13,7 @@ from hcloud import __version__
 from hcloud.errors import UsageError
 from hcloud.model.running.strategy import Strategy
 from hcloud.readers import clouds, strategies
-from hcloud.sim.outcomes.measure import WEEK_HOURS, Measures, Spread, measure
+from hcloud.sim.outcomes.measure import WEEK_HOURS, Distribution, Measures, measure
 from hcloud.sim.outcomes.pricing_models import Model, bill
 from hcloud.sim.run import run
 from hcloud.sim.setup.prepare import Tasks
@@ -146,7 +146,7 @@ def service_figures(measures: Measures) -> Mapping[str, Figure]:
     }
 
 
-def _levels(name: str, spread: Spread, levels: tuple[str, ...]) -> dict[str, Figure]:
+def _levels(name: str, spread: Distribution, levels: tuple[str, ...]) -> dict[str, Figure]:
     return {f"{name}_{level}": _number(getattr(spread, level)) for level in levels}
 
 
