@@ -11,7 +11,7 @@ from pathlib import Path
 from hcloud.control.ports import Cloud
 from hcloud.fake.faults import FaultPlan, fault_plan
 from hcloud.fake.in_memory.memory import MemoryCloud
-from hcloud.live.buying.purchase import Gates, Ground, Purchased, execute
+from hcloud.live.buying.purchase import Gates, PurchaseContext, Purchased, execute
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchasePlan, WantedCommitment
@@ -134,9 +134,9 @@ class Shop:
             quoted.append((CommitmentNeed(one, Decimal(0)), self.cloud.quote(order)))
         return sealed(purchase_plan(quoted, self.cloud.commitments(), basis))
 
-    def ground(self, crash: Callable[[str], None] = go_on, cloud: Cloud | None = None) -> Ground:
+    def ground(self, crash: Callable[[str], None] = go_on, cloud: Cloud | None = None) -> PurchaseContext:
         """What the executor stands on."""
-        return Ground(cloud or self.cloud, self.ledger, self.cloud.clock, crash)
+        return PurchaseContext(cloud or self.cloud, self.ledger, self.cloud.clock, crash)
 
     def apply(
         self, plan: PurchasePlan, gates: Gates = OPEN, crash: Callable[[str], None] = go_on

@@ -18,9 +18,9 @@ from hcloud.fake.bill import Bill, Tariff, bill
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.tariffs import tariff_of
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
-from hcloud.live.applying.guards import Approval
-from hcloud.live.applying.outcome import Outcome
-from hcloud.live.buying.purchase import Ground, execute
+from hcloud.live.applying.guards import ChangeApproval
+from hcloud.live.applying.outcome import ApplyOutcome
+from hcloud.live.buying.purchase import PurchaseContext, execute
 from hcloud.live.observe import observe
 from hcloud.live.site import Site
 from hcloud.model.catalog import (
@@ -153,10 +153,10 @@ class Renting:
         option = PurchaseOption.SPOT if spot else PurchaseOption.ON_DEMAND
         return Slot(address, self.kind.types[number], self.rig.zones[:1], count, Decimal("0.10"), option)
 
-    def apply(self, *slots: Slot, crash: Callable[[str], None] = go_on) -> Outcome:
+    def apply(self, *slots: Slot, crash: Callable[[str], None] = go_on) -> ApplyOutcome:
         """Plan what should stand and apply it."""
         found = changes(slots, observe(self.site()))
-        return apply(self.site(crash), found, Approval(ends=len(found.going)))
+        return apply(self.site(crash), found, ChangeApproval(ends=len(found.going)))
 
     def killed_at(self, point: str, *slots: Slot) -> None:
         """The same, ended in the middle."""
@@ -171,10 +171,10 @@ class Renting:
             return
         raise AssertionError(f"it never came to {point}")
 
-    def destroy(self) -> Outcome:
+    def destroy(self) -> ApplyOutcome:
         """End everything."""
         found = ends_of_all(self.site())
-        return destroy(self.site(), found, Approval(ends=len(found.going)))
+        return destroy(self.site(), found, ChangeApproval(ends=len(found.going)))
 
     def buy(self, option: PurchaseOption, payment: Payment, amount: str, number: int) -> None:
         """Buy one commitment, by a purchase plan that somebody approved."""
@@ -190,7 +190,7 @@ class Renting:
         plan = sealed(
             purchase_plan([(CommitmentNeed(wanted, Decimal(0)), cloud.quote(order))], cloud.commitments(), basis)
         )
-        [done] = execute(plan, OPEN, approved, Ground(cloud, ledger, self.rig.fake.clock, go_on))
+        [done] = execute(plan, OPEN, approved, PurchaseContext(cloud, ledger, self.rig.fake.clock, go_on))
         assert done.id, done
         self.bought.append(order)
 

@@ -15,7 +15,7 @@ from hcloud.fake.clock import FakeClock
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.in_memory.store import Disk
 from hcloud.fake.ledger import Ledger, Purchase, Rented
-from hcloud.live.applying.outcome import Outcome, Result
+from hcloud.live.applying.outcome import ApplyOutcome, ApplyResult
 from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, CommitmentOrder, CommitmentQuote
 from hcloud.model.holdings.purchase import committed
@@ -108,7 +108,7 @@ def v3_foreign_is_untouched(cloud: Judged, lineage: str, before: Mapping[str, Ma
     assert all(now.get(i) == was for i, was in before.items()), "V3: a foreign machine was touched"
 
 
-def v5_exit_is_true(cloud: MemoryCloud, disk: Disk, slots: Sequence[Slot], outcome: Outcome) -> None:
+def v5_exit_is_true(cloud: MemoryCloud, disk: Disk, slots: Sequence[Slot], outcome: ApplyOutcome) -> None:
     """0 exactly where what lives is what is wanted, of the right shape, and nothing is open."""
     lineage = disk.state.lineage if disk.state else ""
     wanted = {slot.address: slot for slot in slots}
@@ -120,11 +120,11 @@ def v5_exit_is_true(cloud: MemoryCloud, disk: Disk, slots: Sequence[Slot], outco
     )
     sure = not unresolved(disk.entries)
     if outcome.exit_code == 0:
-        assert outcome.result is Result.CONVERGED
+        assert outcome.result is ApplyResult.CONVERGED
         assert reached, f"V5: exit 0 with {dict(least)} to {dict(most)}"
         assert sure, "V5: exit 0 with an open intent"
         v1_records_are_exact(cloud, disk, lineage)
-    if outcome.result is Result.PARTIAL:
+    if outcome.result is ApplyResult.PARTIAL:
         assert outcome.exit_code != 0
         assert sure, "V5: partial said where an outcome is unknown"
 

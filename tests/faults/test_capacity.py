@@ -140,13 +140,13 @@ def test_E7_an_operation_that_fails_later_leaves_nothing_remembered_as_live(clou
 def test_E1_a_fallback_beyond_the_budget_is_not_taken(cloud: str) -> None:
     from decimal import Decimal
 
-    from hcloud.live.applying.guards import Approval
+    from hcloud.live.applying.guards import ChangeApproval
 
     r = Rehearsal(cloud)
     slot = r.slot(3, fallbacks=[r.types[1]])
     r.allow(slot)
     r.heal(stock={r.types[0]: 0})
-    outcome = r.carry_out(r.plan(slot), approval=Approval(hourly=Decimal("0.30")))
+    outcome = r.carry_out(r.plan(slot), approval=ChangeApproval(hourly=Decimal("0.30")))
     assert outcome.exit_code == 6
     assert any("go beyond $0.3000/h" in t for t in outcome.shortfalls[0].tried)
     assert not r.cloud.ledger.machines

@@ -15,7 +15,7 @@ from hcloud.errors import HcloudError
 from hcloud.fake.faults import Kind
 from hcloud.live.applying import crash_points
 from hcloud.live.applying.apply import apply
-from hcloud.live.applying.guards import Approval
+from hcloud.live.applying.guards import ChangeApproval
 from hcloud.model.holdings.state import Intent
 
 QUICK: Mapping[str, object] = {}
@@ -226,7 +226,7 @@ def test_A4_somebody_asks_for_an_end_and_what_was_under_way_is_remembered(cloud:
         r.allow(*slots)
         seen: list[str] = []
         site = r.site(seen.append, stop=lambda seen=seen, stop_at=stop_at: len(seen) >= stop_at)
-        outcome = apply(site, r.plan(*slots), Approval())
+        outcome = apply(site, r.plan(*slots), ChangeApproval())
         r.judge()
         assert outcome.exit_code in (0, 130)
         assert len(r.cloud.ledger.machines) == r.live() <= 4

@@ -14,11 +14,11 @@ from test_over_the_wire import OverTheWire
 
 from hcloud.errors import StaleError
 from hcloud.fake.faults import Kind
-from hcloud.live.applying.guards import Approval
-from hcloud.live.applying.outcome import Outcome
+from hcloud.live.applying.guards import ChangeApproval
+from hcloud.live.applying.outcome import ApplyOutcome
 from hcloud.live.collect import orphans
 from hcloud.live.recover import put_back, rebuild
-from hcloud.live.site import Waits
+from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.live import MachineState
 from hcloud.store.states.in_directory import FileStateStore
@@ -64,7 +64,7 @@ def ended(r: Rehearsal) -> set[str]:
     return {m.id for m in r.cloud.ledger.machines.values() if m.asked_to_end is not None}
 
 
-def until_not_stale(r: Rehearsal, slot: Slot) -> Outcome:
+def until_not_stale(r: Rehearsal, slot: Slot) -> ApplyOutcome:
     """Apply; where the two looks of one apply are not alike nothing is done, and it is asked for again."""
     for _ in range(50):
         try:
@@ -199,7 +199,7 @@ def test_C1_what_lists_do_not_show_for_long_is_asked_for_by_its_id_before_it_is_
     r = stand.rehearsal()
     r.converges(r.slot(2))
     r.cloud.clock.advance(7200)
-    r.waits = Waits(ready=0)
+    r.waits = WaitLimits(ready=0)
     r.apply(r.slot(3))
     stand.behind(r, Kind.MISSES_NEW, seconds=3600)
     for _ in range(4):
@@ -222,5 +222,5 @@ def test_what_is_remembered_never_goes_for_what_is_not(stand: Stand) -> None:
     r.disk.rentals.clear()
     found = r.plan(r.slot(3))
     assert set(found.going) == dropped
-    assert r.carry_out(found, approval=Approval(ends=2)).exit_code == 0
+    assert r.carry_out(found, approval=ChangeApproval(ends=2)).exit_code == 0
     assert ended(r) == dropped

@@ -17,7 +17,7 @@ from hcloud.fake.azure.cloud import FakeAzure
 from hcloud.fake.server import Answer, FakeCloud, Received, Running, json_answer
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.settings import AzureSettings
-from hcloud.providers.http import Fetcher, Limits, same_host
+from hcloud.providers.http import Fetcher, HttpLimits, same_host
 
 Change = Callable[[Received, Any], object]
 
@@ -128,7 +128,7 @@ def test_C4_an_outage_in_our_region_is_no_empty_list(google: GoogleRig, place: s
 def test_L8_an_address_that_is_none_is_another_hosts(url: str) -> None:
     assert not same_host(url, "https://prices.example")
     with pytest.raises(UnreachableError, match="another host"):
-        Fetcher("https://prices.example", limits=Limits(attempts=1)).get(url)
+        Fetcher("https://prices.example", limits=HttpLimits(attempts=1)).get(url)
 
 
 def test_L8_the_standard_port_is_no_other_host() -> None:

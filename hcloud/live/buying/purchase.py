@@ -24,7 +24,7 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
-from hcloud.live.patience import Limits, Patience
+from hcloud.live.patience import Patience, RetryLimits
 from hcloud.model.holdings.live import Commitment
 from hcloud.model.holdings.purchase import (
     Entry,
@@ -51,7 +51,7 @@ from hcloud.planning.purchases.unknown import PurchaseJudgement, PurchaseVerdict
 VARIABLE = "HYC_ALLOW_PURCHASE"
 LOOK_AFTER_SECONDS = (0.0, 2.0, 5.0, 10.0, 20.0)  # ours: how patiently a lost answer is looked up
 MOST_SENDINGS = 3  # ours: the same order with the same key, where the provider takes one
-READING, LOOKING = Limits(), Limits(attempts=3)  # ours: a look-up is patient by itself
+READING, LOOKING = RetryLimits(), RetryLimits(attempts=3)  # ours: a look-up is patient by itself
 _NO_WORD = (UnknownOutcomeError, UnavailableError, MismatchError)
 """After these it is not known whether something was bought: a key that was used before may have bought it then."""
 
@@ -59,7 +59,7 @@ _NO_WORD = (UnknownOutcomeError, UnavailableError, MismatchError)
 Found = TypeVar("Found")
 
 
-class Ledger(Protocol):
+class PurchaseRecords(Protocol):
     """The ledger of purchases, as far as buying needs it."""
 
     def lineage(self) -> str:
@@ -92,11 +92,11 @@ class Gates:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class PurchaseContext:
     """The cloud that sells, the ledger, the clock, and the points at which tests end the process."""
 
     cloud: Cloud
-    ledger: Ledger
+    ledger: PurchaseRecords
     clock: Clock
     crash: Crash
 
@@ -108,7 +108,7 @@ class Ground:
         """The ledger put together."""
         return history(self.ledger.entries())
 
-    def ask(self, read: Callable[[], Found], limits: Limits = READING) -> Found:
+    def ask(self, read: Callable[[], Found], limits: RetryLimits = READING) -> Found:
         """The answer to a question that changes nothing, asked again where that helps; nothing else is."""
         return Patience(self.clock, limits, lambda: False).ask(read)
 
@@ -143,7 +143,7 @@ def check_open(gates: Gates) -> None:
         )
 
 
-def execute(plan: PurchasePlan, gates: Gates, approve: Approve, ground: Ground) -> tuple[Purchased, ...]:
+def execute(plan: PurchasePlan, gates: Gates, approve: Approve, ground: PurchaseContext) -> tuple[Purchased, ...]:
     """Buy what of the plan was not bought yet; a plan that was bought already is a no-op.
 
     Raises DeniedByGuardError where a gate is closed, InputError for what cannot be bought, StaleError where the plan no
@@ -167,7 +167,7 @@ def execute(plan: PurchasePlan, gates: Gates, approve: Approve, ground: Ground) 
         return _results(plan, frozenset(i.key for i in left), ground.history())
 
 
-def _check_whose(plan: PurchasePlan, ground: Ground) -> None:
+def _check_whose(plan: PurchasePlan, ground: PurchaseContext) -> None:
     if (lineage := ground.ledger.lineage()) != plan.lineage:
         raise StaleError(
             f"this purchase plan was made beside the ledger {plan.lineage[:12]}, and this one is"
@@ -178,7 +178,7 @@ def _check_whose(plan: PurchasePlan, ground: Ground) -> None:
         raise StaleError(f"this purchase plan is for {plan.scope}, and these credentials are for {scope}")
 
 
-def settle(ground: Ground, own: str = "") -> None:
+def settle(ground: PurchaseContext, own: str = "") -> None:
     """Look up every purchase of which it is not known whether it took place, and note what is found.
 
     Raises PartialError where that cannot be told, except of a purchase of the plan ``own`` that may be sent again under
@@ -191,7 +191,7 @@ def settle(ground: Ground, own: str = "") -> None:
             _block(intent, judgement.why)
 
 
-def _look(intent: PurchaseIntent, ground: Ground) -> PurchaseJudgement:
+def _look(intent: PurchaseIntent, ground: PurchaseContext) -> PurchaseJudgement:
     """What the cloud's list says of an intent; a list that did not come says nothing."""
     try:
         if intent.scope != (scope := ground.ask(ground.cloud.scope, LOOKING)):
@@ -205,7 +205,7 @@ def _look(intent: PurchaseIntent, ground: Ground) -> PurchaseJudgement:
     return judge(intent, held, ground.history().ids, ground.now())
 
 
-def _noted(intent: PurchaseIntent, judgement: PurchaseJudgement, ground: Ground) -> bool:
+def _noted(intent: PurchaseIntent, judgement: PurchaseJudgement, ground: PurchaseContext) -> bool:
     """Whether a judgement settles an intent; if so it is noted."""
     if judgement.verdict is PurchaseVerdict.CANNOT_TELL:
         return False
@@ -225,7 +225,7 @@ def _block(intent: PurchaseIntent, why: str) -> NoReturn:
     )
 
 
-def _checked(plan: PurchasePlan, past: PurchaseHistory, gates: Gates, ground: Ground) -> PurchasePlan:
+def _checked(plan: PurchasePlan, past: PurchaseHistory, gates: Gates, ground: PurchaseContext) -> PurchasePlan:
     """The plan at what its items cost now, where it still holds."""
     check_fresh(plan, ground.now())
     if past.recorded_beside(plan.digest) != plan.recorded:
@@ -243,7 +243,7 @@ def _checked(plan: PurchasePlan, past: PurchaseHistory, gates: Gates, ground: Gr
     return replace(plan, items=tuple(items))
 
 
-def _buy_all(plan: PurchasePlan, past: PurchaseHistory, ground: Ground) -> None:
+def _buy_all(plan: PurchasePlan, past: PurchaseHistory, ground: PurchaseContext) -> None:
     for number, item in enumerate(plan.items):
         try:
             again = past.of(item.key, plan.digest)
@@ -262,7 +262,7 @@ def _buy_all(plan: PurchasePlan, past: PurchaseHistory, ground: Ground) -> None:
             ) from error
 
 
-def _buy(item: PurchaseItem, plan: PurchasePlan, ground: Ground) -> None:
+def _buy(item: PurchaseItem, plan: PurchasePlan, ground: PurchaseContext) -> None:
     before = snapshot(ground.ask(ground.cloud.commitments))
     number = ground.ledger.next_number()
     intent = PurchaseIntent(number, ground.now(), plan.scope, plan.digest, item.address, item.quote, before)
@@ -272,7 +272,7 @@ def _buy(item: PurchaseItem, plan: PurchasePlan, ground: Ground) -> None:
     _ask(intent, ground)
 
 
-def _ask(intent: PurchaseIntent, ground: Ground, *, asked_before: bool = False) -> None:
+def _ask(intent: PurchaseIntent, ground: PurchaseContext, *, asked_before: bool = False) -> None:
     """One purchase; where its answer is lost it is looked up, and sent again only under a key.
 
     Once an answer was lost, a later refusal says nothing about what was asked before it.
@@ -301,7 +301,7 @@ def _ask(intent: PurchaseIntent, ground: Ground, *, asked_before: bool = False) 
     _block(intent, why)
 
 
-def _look_patiently(intent: PurchaseIntent, ground: Ground, *, last: bool) -> PurchaseJudgement:
+def _look_patiently(intent: PurchaseIntent, ground: PurchaseContext, *, last: bool) -> PurchaseJudgement:
     """Look until it is found or patience ends; between two sendings one look is enough."""
     judgement = PurchaseJudgement(PurchaseVerdict.CANNOT_TELL)
     for seconds in LOOK_AFTER_SECONDS if last else LOOK_AFTER_SECONDS[:1]:
@@ -314,7 +314,11 @@ def _look_patiently(intent: PurchaseIntent, ground: Ground, *, last: bool) -> Pu
 
 
 def _conclude(
-    intent: PurchaseIntent, outcome: PurchaseOutcome, ground: Ground, found: Commitment | None = None, why: str = ""
+    intent: PurchaseIntent,
+    outcome: PurchaseOutcome,
+    ground: PurchaseContext,
+    found: Commitment | None = None,
+    why: str = "",
 ) -> None:
     """Note what came of it; where that fails after a purchase, say so and leave it to be looked up."""
     id_, ends = (found.id, found.ends) if found else ("", None)

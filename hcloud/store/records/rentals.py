@@ -12,7 +12,7 @@ from hcloud.errors import InputError
 from hcloud.model.holdings.state import MachineRecord, State
 from hcloud.model.report import FORMAT_VERSION, MachineRental
 from hcloud.planning.changes.rentals import RentalRecord, folded, fresh, running, usages
-from hcloud.store.files.place import RENTALS, RENTALS_ASIDE, Place
+from hcloud.store.files.place import RENTALS, RENTALS_ASIDE, StorageLocation
 from hcloud.store.records.durable_lines import Content, DurableLines
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Rentals:
     A line whose writing was cut short is left out, and its place taken; any other damage raises InputError.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: StorageLocation) -> None:
         self._place = place
         self._lines = DurableLines(place, RENTALS, WHAT, HINT)
         self._known: dict[tuple[str, int], RentalRecord] | None = None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hcloud.errors import UsageError
-from hcloud.live.buying.purchase import VARIABLE, Gates, Ground
+from hcloud.live.buying.purchase import VARIABLE, Gates, PurchaseContext
 from hcloud.model.catalog import Provider
 from hcloud.model.holdings.live import Scope
 from hcloud.model.plans.plan import Plan
@@ -56,9 +56,9 @@ class CommitGround:
         return self.here.cloud
 
     @property
-    def live(self) -> Ground:
+    def live(self) -> PurchaseContext:
         """What the executors need of it."""
-        return Ground(self.cloud, self.ledger, self.here.clock, self.crash)
+        return PurchaseContext(self.cloud, self.ledger, self.here.clock, self.crash)
 
 
 def gates_of(loaded: Loaded, environment: Mapping[str, str] = os.environ) -> Gates:

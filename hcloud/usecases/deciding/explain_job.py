@@ -12,7 +12,7 @@ from hcloud.model.running.decision import Considered, Decision, DecisionAction
 from hcloud.model.running.event import Arrival, BelowQos, Completion, Event, Interruption, Ready
 from hcloud.policy.mapping import Situation, choose
 from hcloud.sim.kernels.compiled import kernels
-from hcloud.store.journal import Entry, Journal, read_journal
+from hcloud.store.journal import Entry, JournalContents, read_journal
 from hcloud.usecases.deciding.explain_turns import Ahead, Turn, turns
 from hcloud.usecases.live.decide import replay
 
@@ -80,8 +80,8 @@ def explain_job(path: Path, job: str) -> Story:
     return _story(journal, arrivals[-1])
 
 
-def _story(journal: Journal, at: int) -> Story:
-    events, before = journal.events, Journal(journal.setup, journal.events[:at], 0, False)
+def _story(journal: JournalContents, at: int) -> Story:
+    events, before = journal.events, JournalContents(journal.setup, journal.events[:at], 0, False)
     session, _ = replay(before, kernels(len(events)))
     arrival = events[at]
     assert isinstance(arrival, Arrival)

@@ -19,7 +19,7 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.policy.compose import compose
 from hcloud.readers.strategies import load_strategy
 from hcloud.store.events import decision_document, from_line, parse_event, to_line
-from hcloud.store.journal import Journal, check_target, entry_line, header_line, read_journal
+from hcloud.store.journal import JournalContents, check_target, entry_line, header_line, read_journal
 
 Kernels = Mapping[str, Callable[..., Any]]
 
@@ -187,7 +187,7 @@ def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, 
     return OpenedStream(stream, untold, len(events), events[-1].at if events else 0.0, journal.torn)
 
 
-def _told_last(journal: Journal, events: int) -> str:
+def _told_last(journal: JournalContents, events: int) -> str:
     """The lines of the decisions that the last so many events brought."""
     places = [at for at, entry in enumerate(journal.entries) if not isinstance(entry, Decision)]
     first = places[max(len(places) - events, 0)] if places else 0
@@ -195,7 +195,7 @@ def _told_last(journal: Journal, events: int) -> str:
     return "".join(to_line(decision_document(decision)) for decision in told)
 
 
-def replay(journal: Journal, kernels: Kernels) -> tuple[ControlSession, list[Decision]]:
+def replay(journal: JournalContents, kernels: Kernels) -> tuple[ControlSession, list[Decision]]:
     """A fresh controller after the events of a journal, and all that it decided."""
     session = ControlSession(journal.setup, kernels)
     return session, [decision for event in journal.events for decision in _again(session, event)]

@@ -17,9 +17,9 @@ from uuid import uuid4
 from hcloud.catalog.book import OnDemandRates, PriceBook
 from hcloud.control.ports import Size
 from hcloud.errors import StaleError, UsageError, did_you_mean
-from hcloud.live.applying.guards import Approval
+from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.clock import SystemClock
-from hcloud.live.patience import Limits, Patience
+from hcloud.live.patience import Patience, RetryLimits
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.endpoint import is_here
@@ -97,7 +97,7 @@ class LiveGround:
 
     def patience(self) -> Patience:
         """Patience for questions that change nothing."""
-        return Patience(self.clock, Limits(deadline=LOOKING_SECONDS), lambda: False)
+        return Patience(self.clock, RetryLimits(deadline=LOOKING_SECONDS), lambda: False)
 
     def site(
         self, progress: Progress | None = None, stop: Callable[[], bool] = lambda: False, lineage: str = ""
@@ -108,17 +108,17 @@ class LiveGround:
         """
         beginning = State(lineage=lineage or uuid4().hex, project=self.loaded.config.live.project)
         crash = crash_from(os.environ)
-        limits = Limits() if progress else Limits(deadline=LOOKING_SECONDS)
+        limits = RetryLimits() if progress else RetryLimits(deadline=LOOKING_SECONDS)
         heard = progress or (lambda step: None)
         site = Site(self.cloud, self.store, self.clock, stop, heard, crash, limits, beginning=beginning)
         site = replace(site, user_data=partial(user_data, self.loaded))
         in_memory = self.selection.startswith(FAKE)
         return replace(site, waits=replace(site.waits, ready=0.0, ended=0.0)) if in_memory else site
 
-    def approval(self, ends: int | None) -> Approval:
+    def approval(self, ends: int | None) -> ChangeApproval:
         """How far an apply may go; ``ends`` is the number of machines to end that was typed."""
         limits, oldest = self.loaded.config.limits, float(self.loaded.config.live.max_plan_age)
-        return Approval(limits.hourly, limits.monthly, limits.increase, ends, oldest, limits.ended)
+        return ChangeApproval(limits.hourly, limits.monthly, limits.increase, ends, oldest, limits.ended)
 
     def terms(self) -> DiffInputs:
         """Dollars an hour on demand of everything that may stand here."""

@@ -14,7 +14,7 @@ from hcloud.catalog.checks import PriceWarning, checked
 from hcloud.catalog.intake import PriceSource, restricted_to
 from hcloud.errors import HcloudError, InputError, UnreachableError, UsageError
 from hcloud.model.catalog import InstanceType, OfferKey, Provider, QuarantinedPrice
-from hcloud.providers.http import Fetcher, Limits
+from hcloud.providers.http import Fetcher, HttpLimits
 from hcloud.readers.prices.payload import decode, read_bytes
 from hcloud.readers.prices.recognise import format_named, own_day, recognise
 from hcloud.readers.prices.shipped.bundled import load_bundled
@@ -26,7 +26,7 @@ _DAY_IN_NAME = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", re.ASCI
 _PLACE_IN_NAME = re.compile(r"(?<![a-z])([a-z]{2}(?:-gov)?-[a-z]+-\d)(?!\d)", re.ASCII)
 _REFRESH_FORMATS = {Provider.AWS: "aws-offer", Provider.GCP: "gcp-skus", Provider.AZURE: "azure-retail"}
 
-USUAL_LIMITS = Limits()
+USUAL_LIMITS = HttpLimits()
 
 Advance = Callable[[float], None]
 
@@ -119,7 +119,7 @@ def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> IntakeResul
     return taken
 
 
-def refresh(target: RefreshTarget, now: datetime, advance: Advance, limits: Limits = USUAL_LIMITS) -> Intake:
+def refresh(target: RefreshTarget, now: datetime, advance: Advance, limits: HttpLimits = USUAL_LIMITS) -> Intake:
     """Fetch what a provider publishes for a region, check it and store it.
 
     Raises UnreachableError where the endpoint fails or answers nonsense: the prices stored before stay as they are.
@@ -221,7 +221,7 @@ def _checked(book: PriceBook, form: str, name: str, stored: PriceBook | None) ->
     return IntakeResult(name, form, good, good.quarantine, warnings, newer)
 
 
-def _fetch(target: RefreshTarget, limits: Limits, advance: Advance) -> bytes:
+def _fetch(target: RefreshTarget, limits: HttpLimits, advance: Advance) -> bytes:
     if target.provider == Provider.AWS:
         from hcloud.providers.aws import offers as aws
 

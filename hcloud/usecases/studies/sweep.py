@@ -15,7 +15,7 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.strategies import NAMES, load_strategy
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, Dropped
 from hcloud.sim.outcomes.interval import Interval
-from hcloud.store.sweep_rows import Row, RowFile, open_rows
+from hcloud.store.sweep_rows import RowFile, SweepRow, open_rows
 from hcloud.units import counted
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study
 from hcloud.usecases.studies.sweep_bench import SweepBench
@@ -145,7 +145,7 @@ def run_sweep(prepared: Prepared, engine: Engine, out: Path | None, watch: Watch
     return prepared.summed(sums.cells())
 
 
-def _rows(bench: SweepBench, grid: SweepGrid, engine: Engine, file: RowFile) -> Iterator[Row]:
+def _rows(bench: SweepBench, grid: SweepGrid, engine: Engine, file: RowFile) -> Iterator[SweepRow]:
     """The rows in the order of the grid, found or computed; a batch that lacks one is computed whole."""
     todo = (b for b in grid.batches() if _missing(b, file))
     with closing(engine.answers(bench, todo)) as answers:
@@ -169,7 +169,7 @@ class _Sums:
         self.grid = grid
         self.values: dict[tuple[str, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
 
-    def add(self, row: Row) -> None:
+    def add(self, row: SweepRow) -> None:
         """Count a row in."""
         cell = self.values[row.strategy, *row.changes.values()]
         for name, value in row.figures.items():

@@ -11,7 +11,7 @@ from hcloud.readers.workloads.columns import Column
 from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
 from hcloud.readers.workloads.formats.series import demand, in_cores
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import Source
+from hcloud.readers.workloads.source import TraceFile
 
 FORMAT = "requests"
 _COLUMNS = (
@@ -21,7 +21,7 @@ _COLUMNS = (
 )
 
 
-def read(source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """Demand of the requests that begin in each bin; tokens are checked and not used."""
     layout = header_layout(source, _COLUMNS, ignore_extra=options.extra_columns == "ignore")
     table = read_table(source, layout, options.max_rows, progress)
