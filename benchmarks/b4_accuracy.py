@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hcloud.classify.classifier import Limits, Options, Trained
+from hcloud.classify.classifier import EvidenceLimits, Options, Trained
 from hcloud.classify.factorize import Factors, fit
 from hcloud.classify.matrix import Floats, Ints, Matrix, matrix_of, natural
 from hcloud.model.measured.profile import Aspect
@@ -29,7 +29,7 @@ from hcloud.research.evaluation import HeldOutRow, Protocol, at_random, held_out
 ROOT = Path(__file__).parents[1]
 DRAWS, ENTRIES = range(10), 2
 LIFTED = with_error_limit(Options(), float("inf"), float("inf"))
-BLIND = Options(limits=Limits(float("inf"), float("inf"), 2, 1, 0))
+BLIND = Options(limits=EvidenceLimits(float("inf"), float("inf"), 2, 1, 0))
 RANKS, LAMBDAS = (1, 2, 3, 5), (0.1, 1.0, 10.0, 100.0)
 SURPRISE = ({}, *({"n_factors": f, "reg_all": r, "n_epochs": 200} for f, r in itertools.product((2, 8), (0.02, 0.2))))
 

@@ -92,11 +92,11 @@ def _amazon() -> Iterator[Operation]:
 
 def _google() -> Iterator[Operation]:
     from hcloud.fake.gcp.refusals import permission_of
-    from hcloud.fake.gcp.routes import OPERATIONS, Route
+    from hcloud.fake.gcp.routes import OPERATIONS, GcpRoute
 
     for name in OPERATIONS:
         permission = permission_of(name).replace("aggregatedList", "list")
-        yield Operation(name, permission, name.count(".") == 1 and Route(name, {}).mutating)
+        yield Operation(name, permission, name.count(".") == 1 and GcpRoute(name, {}).mutating)
 
 
 def _azure() -> Iterator[Operation]:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from fake_objects import ACCOUNT, BUCKET, FakeAzure, FakeGoogle, FakeStore, Kind
 
 from hcloud.control.ports import Crash
-from hcloud.fake.server import FakeCloud, Running
+from hcloud.fake.server import FakeCloud, FakeServer
 from hcloud.store.buckets.address import Address, parse_address
 from hcloud.store.buckets.bucket import Bucket
 from hcloud.store.buckets.objects import ABSENT, ConditionError, Marked, Objects, StoredObject, Writing
@@ -261,7 +261,7 @@ def running(store: str) -> Iterator[Rig]:
             yield Amazon(front, url)
         return
     fake: FakeStore = FakeGoogle() if store == "gs" else FakeAzure()
-    with Running(cast("FakeCloud", fake)) as server:
+    with FakeServer(cast("FakeCloud", fake)) as server:
         yield Google(fake, server.url) if store == "gs" else Azure(fake, server.url)
 
 

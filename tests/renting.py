@@ -14,7 +14,7 @@ from contract.rig import Rig
 from purchasing import OPEN, approved, go_on
 
 from hcloud.catalog.book import PriceBook
-from hcloud.fake.bill import Bill, Tariff, bill
+from hcloud.fake.bill import FakeBill, FakeTariff, bill
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.tariffs import tariff_of
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
@@ -223,11 +223,11 @@ class Renting:
         ground.book = self.book()
         return report_of_live(ground, ReportRequest(loaded, self.now(), span, "team"))
 
-    def bill(self, period: Period) -> Bill:
+    def bill(self, period: Period) -> FakeBill:
         """What the fake itself charges."""
         return bill(self.rig.fake.ledger, self.tariff(), period.start, period.end)
 
-    def tariff(self) -> Tariff:
+    def tariff(self) -> FakeTariff:
         """The fake's own."""
         return tariff_of(self.rig.fake)
 

@@ -49,7 +49,7 @@ def _price(prices: Mapping[str, float], column: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PerformanceTarget:
     """A performance to reach, in the metric's unit; ``sure`` asks the far end of the interval to reach it, too."""
 
     value: float
@@ -57,7 +57,7 @@ class Target:
     sure: bool = False
 
 
-def size_for(row: CompletedRow, target: Target, prices: Mapping[str, float] | None = None) -> str | None:
+def size_for(row: CompletedRow, target: PerformanceTarget, prices: Mapping[str, float] | None = None) -> str | None:
     """The first column that reaches the target: the cheapest where prices are given, else the smallest by natural
     order; None where no column does."""
     reaching = []

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hcloud.classify.classifier import Options, Trained, complete, train
-from hcloud.classify.evidence import Asked, evidence_of
+from hcloud.classify.evidence import ClassifiedApp, evidence_of
 from hcloud.classify.matrix import Flags, Floats, Ints, Matrix
 from hcloud.classify.probing import Missing, next_probe
 from hcloud.model.measured.profile import CompletedRow, Measured
@@ -86,7 +86,7 @@ def as_probed(trained: Trained, able: Ints, count: int) -> Ints:
     barred = frozenset(c for i, c in enumerate(matrix.columns) if i not in set(able.tolist()))
     while len(given) < min(count, len(able)):
         entries = {matrix.columns[i]: stated(50.0) for i in given}  # what comes out does not matter to a probe
-        evidence = evidence_of(matrix, entries, Asked("", rising=True))
+        evidence = evidence_of(matrix, entries, ClassifiedApp("", rising=True))
         probe = next_probe(Missing(matrix, evidence, barred), trained.factors, {}, "")
         if probe is None:
             break
@@ -139,7 +139,7 @@ def predicted_row(trained: Trained, app: str, truth: _Truth, protocol: Protocol)
     able = np.flatnonzero(~np.isnan(truth.values))
     given = protocol.choice(trained, able, protocol.entries)
     entries = {trained.matrix.columns[i]: stated(float(truth.values[i])) for i in given}
-    found = complete(trained, entries, Asked(app, truth.rising), protocol.options)
+    found = complete(trained, entries, ClassifiedApp(app, truth.rising), protocol.options)
     return HeldOutRow(app, truth.values, given, found if isinstance(found, CompletedRow) else None)
 
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from hcloud.classify.classifier import Limits, Options, Trained, complete, train
-from hcloud.classify.evidence import Asked
+from hcloud.classify.classifier import EvidenceLimits, Options, Trained, complete, train
+from hcloud.classify.evidence import ClassifiedApp
 from hcloud.classify.matrix import Floats, Matrix, natural
 from hcloud.model.measured.profile import Aspect, CompletedRow
 from hcloud.research.evaluation import (
@@ -39,7 +39,7 @@ DRAWS = range(10)
 CLEARLY = 0.75
 """What a mean error or regret may be of the baseline's to count as clearly better."""
 LIFTED = with_error_limit(Options(), float("inf"), float("inf"))
-BLIND = replace(LIFTED, limits=Limits(float("inf"), float("inf"), 2, 1, 0))
+BLIND = replace(LIFTED, limits=EvidenceLimits(float("inf"), float("inf"), 2, 1, 0))
 """Answers without any entry: the mean of the other rows."""
 LIMIT_SECONDS = 7200.0
 SOURCES = ("cpu", "l1d", "l1i", "l2", "llc", "membw")
@@ -282,4 +282,4 @@ def test_threads(shared_data: Path) -> None:
 def test_one_measurement_of_a_workload_is_no_answer(shared_data: Path) -> None:
     made = scout(shared_data)
     trained = train(made.without(made.apps[:1]))
-    assert not isinstance(complete(trained, {}, Asked(made.apps[0], False), Options()), CompletedRow)
+    assert not isinstance(complete(trained, {}, ClassifiedApp(made.apps[0], False), Options()), CompletedRow)

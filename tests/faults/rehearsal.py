@@ -10,9 +10,9 @@ from decimal import Decimal
 import oracle
 
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan, Kind, Rule
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.fake.in_memory.memory import MemoryCloud
-from hcloud.fake.in_memory.store import Disk, MemoryStore
+from hcloud.fake.in_memory.store import MemoryDisk, MemoryStore
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.applying.outcome import ApplyOutcome
@@ -69,7 +69,7 @@ class Rehearsal:
 
     def __init__(self, semantics: str, plan: FaultPlan | None = None) -> None:
         self.cloud = MemoryCloud(semantics, plan)
-        self.disk = Disk()
+        self.disk = MemoryDisk()
         self.most: dict[str, int] = {}
         self.principal = ""
         self.waits = WaitLimits()
@@ -146,7 +146,7 @@ class Rehearsal:
         for slot in slots:
             self.most[slot.address] = max(self.most.get(slot.address, 0), slot.count)
 
-    def faults(self, *rules: Rule, **more: object) -> None:
+    def faults(self, *rules: FaultRule, **more: object) -> None:
         """From now on these go wrong; delays, stock and quotas as told, else none."""
         self.cloud.plan_faults(FaultPlan.model_validate({"rules": rules, **more}))
 
@@ -184,5 +184,5 @@ def crashing() -> Iterator[None]:
         return
 
 
-def rule(on: str, answer: Kind, **more: object) -> Rule:
-    return Rule.model_validate({"on": on, "answer": answer, **more})
+def rule(on: str, answer: FaultKind, **more: object) -> FaultRule:
+    return FaultRule.model_validate({"on": on, "answer": answer, **more})

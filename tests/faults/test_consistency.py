@@ -7,7 +7,7 @@ from oracle import foreign, v3_foreign_is_untouched, v8_calls_are_bounded
 from rehearsal import CLOUDS, LINEAGE, Crasher, Rehearsal, crashing, rule
 
 from hcloud.errors import PartialError, UnavailableError
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.change import Bar
@@ -76,7 +76,7 @@ def test_C3_not_found_by_id_is_waited_for_and_nothing_new_is_launched(cloud: str
     slot = r.slot(3)
     quiet = Rehearsal(cloud)
     quiet.apply(quiet.slot(3))
-    r.faults(rule("look", Kind.NOT_FOUND, first=4), rule("machines", Kind.EMPTY, calls=[2, 3, 4, 5]))
+    r.faults(rule("look", FaultKind.NOT_FOUND, first=4), rule("machines", FaultKind.EMPTY, calls=[2, 3, 4, 5]))
     assert r.apply(slot).exit_code == 0
     assert len(r.cloud.ledger.machines) == 3
     v8_calls_are_bounded(r.calls(), quiet.calls())
@@ -119,7 +119,7 @@ def test_C4_an_empty_list_authorises_nothing(cloud: str) -> None:
     slot = r.slot(3)
     r.converges(slot)
     r.cloud.clock.advance(3600)
-    r.faults(rule("machines", Kind.EMPTY), rule("look", Kind.EMPTY))
+    r.faults(rule("machines", FaultKind.EMPTY), rule("look", FaultKind.EMPTY))
     shown = r.plan(slot)
     assert not shown.changes
     assert shown.blocking[0].bar is Bar.UNSEEN
@@ -140,7 +140,7 @@ def test_C4_a_failed_list_authorises_nothing(cloud: str) -> None:
     slot = r.slot(3)
     r.converges(slot)
     found, before = r.plan(), r.calls("launch", "terminate")
-    r.faults(rule("machines", Kind.UNAVAILABLE))
+    r.faults(rule("machines", FaultKind.UNAVAILABLE))
     with pytest.raises(UnavailableError):
         r.carry_out(found, approval=ChangeApproval(ends=3))
     assert r.calls("launch", "terminate") == before

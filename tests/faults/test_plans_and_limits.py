@@ -9,7 +9,7 @@ import pytest
 from rehearsal import CLOUDS, Rehearsal
 
 from hcloud.errors import DeniedByGuardError, EvidenceError, HcloudError, InputError, StaleError
-from hcloud.fake.in_memory.store import Disk
+from hcloud.fake.in_memory.store import MemoryDisk
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.model.holdings.change import Bar
 from hcloud.model.holdings.state import State
@@ -23,7 +23,7 @@ def test_H1_a_lost_state_beside_tagged_machines_is_never_n_to_add(cloud: str) ->
     r = Rehearsal(cloud)
     slot = r.slot(3)
     r.converges(slot)
-    r.disk = Disk()
+    r.disk = MemoryDisk()
     beginning = State("f" * 32, project="rehearsal")
     from hcloud.live.applying.apply import apply
     from hcloud.live.observe import observe

@@ -12,7 +12,7 @@ from test_lists_that_lag import MEMORY, WIRED, Stand
 
 from benchmarks.processes import LAUNCH as LAUNCHES
 from hcloud.errors import HcloudError
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 from hcloud.live.applying.apply import apply
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.applying.outcome import ApplyOutcome
@@ -126,7 +126,7 @@ def test_D_a_cut_is_said_at_once_and_ends_when_it_was_said(stand: Stand, at: int
     r.allow(slot)
     found = r.plan(slot)
     before = len(r.cloud.ledger.requests)
-    r.faults(rule("*", Kind.DROPPED_BEFORE, from_call=at))
+    r.faults(rule("*", FaultKind.DROPPED_BEFORE, from_call=at))
     told, began = Told(r), r.cloud.clock.now()
     try:
         outcome = apply(r.site(progress=told), found, ChangeApproval(), r.terms)

@@ -23,7 +23,7 @@ from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.execute import Executor
 from hcloud.fake.faults import FaultPlan, fault_plan
 from hcloud.fake.in_memory.memory import MemoryCloud
-from hcloud.fake.server import Running
+from hcloud.fake.server import FakeServer
 from hcloud.live.patience import StoppedError
 from hcloud.model.holdings.live import TAG_EXPIRES, Launch, Owner
 from hcloud.model.measured.profile import Aspect
@@ -112,7 +112,7 @@ def aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAws]:
     (tmp_path / "hcloud.yaml").write_text(CONFIG)
     monkeypatch.chdir(tmp_path)
     fake = FakeAws(FaultPlan())
-    with passing_host() as host, Executor(fake.ledger, fake.clock, host, size_of(fake)), Running(fake) as running:
+    with passing_host() as host, Executor(fake.ledger, fake.clock, host, size_of(fake)), FakeServer(fake) as running:
         for name, value in environment("aws", running.url).items():
             monkeypatch.setenv(name, value)
         yield fake

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 
 from hcloud.classify import ridge, sgd
-from hcloud.classify.classifier import Limits, Options, classify, train
+from hcloud.classify.classifier import EvidenceLimits, Options, classify, train
 from hcloud.classify.feedback import misclassified
-from hcloud.classify.judgement import Ranked, Target, ranking, size_for
+from hcloud.classify.judgement import PerformanceTarget, Ranked, ranking, size_for
 from hcloud.classify.matrix import Matrix, matrix_of
 from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
 from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, Failed, Measured, Profile
@@ -159,7 +159,7 @@ def _observed(profile: Profile, request: ClassificationRequest, at: datetime) ->
 
 def options_of(solver: Solver, largest_error: float | None) -> Options:
     """How to classify; ``largest_error`` is a share for performance and the same in hundredths for scores."""
-    limits = Limits()
+    limits = EvidenceLimits()
     if largest_error is not None:
         limits = replace(limits, relative_error=largest_error, points_error=100 * largest_error)
     return Options(limits=limits, fold=ridge.fold if solver is Solver.RIDGE else sgd.fold, monotone=True)
@@ -183,7 +183,7 @@ def _answer(profile: Profile, before: Profile, corpus: _Corpus, request: Classif
     vector = need_of(profile, estimate).vector
     rising = profile.metric.rising
     types, sizes = (estimate.rows.get(a) for a in (Aspect.TYPES, Aspect.SCALE_UP))
-    target = Target(request.target, rising, sure=True) if request.target is not None else None
+    target = PerformanceTarget(request.target, rising, sure=True) if request.target is not None else None
     return ApplicationEstimate(
         profile,
         estimate,
