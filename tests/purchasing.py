@@ -11,10 +11,10 @@ from pathlib import Path
 from hcloud.control.ports import Cloud
 from hcloud.fake.faults import FaultPlan, fault_plan
 from hcloud.fake.in_memory.memory import MemoryCloud
-from hcloud.live.buying.purchase import Gates, PurchaseContext, Purchased, execute
+from hcloud.live.buying.purchase import Gates, PurchaseContext, execute
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
-from hcloud.model.holdings.purchase import CommitmentNeed, PurchasePlan, WantedCommitment
+from hcloud.model.holdings.purchase import CommitmentNeed, Purchased, PurchasePlan, WantedCommitment
 from hcloud.planning.purchases.gates import PurchaseApproval
 from hcloud.planning.purchases.history import PurchaseHistory, history
 from hcloud.planning.purchases.purchase import PurchaseBasis, key_of, purchase_plan

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import NamedTuple
 
 from hcloud.catalog.book import PriceBook, TypeKey
@@ -21,6 +22,7 @@ from hcloud.model.catalog import (
     QuarantinedPrice,
     SustainedUse,
 )
+from hcloud.model.prices import PriceWarning
 from hcloud.units import parse_decimal
 
 HIGHEST_HOURLY = Decimal(100_000)
@@ -50,6 +52,31 @@ class PriceRow(NamedTuple):
     hourly: object
     upfront: object = 0
     derived: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeResult:
+    """What one source gave: its good rows as a book, the rows refused and the odd ones."""
+
+    name: str
+    format: str
+    book: PriceBook
+    refused: tuple[QuarantinedPrice, ...]
+    warnings: tuple[PriceWarning, ...]
+    replaced_newer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What a run took in, and where it was stored (None in a dry run)."""
+
+    sources: tuple[IntakeResult, ...]
+    stored: Path | None
+
+    @property
+    def refused(self) -> int:
+        """Rows in quarantine, of all sources."""
+        return sum(len(s.refused) for s in self.sources)
 
 
 def number(value: object) -> Decimal:

@@ -11,7 +11,7 @@ from typing import Any, cast
 from hcloud import __version__
 from hcloud.control.decode import Setup, TypeFacts
 from hcloud.errors import InputError
-from hcloud.model.running.decision import Decision
+from hcloud.model.running.decision import Decision, Entry
 from hcloud.model.running.event import Event, EventError
 from hcloud.policy.rules import Rules
 from hcloud.store.events import decision_document, event_document, from_line, parse_decision, parse_event, to_line
@@ -22,8 +22,6 @@ FORMAT_VERSION = "1.0"
 _TYPE = ("name", "cores", "memory", "spin_up", "prior")
 LONGEST_LINE = 1 << 20
 MOST_POOL = 1_000_000
-
-Entry = Event | Decision
 
 
 @dataclass(frozen=True, slots=True)

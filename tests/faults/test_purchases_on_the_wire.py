@@ -15,8 +15,8 @@ from purchasing import OPEN, CrashAt, Died, approved, go_on
 
 from hcloud.control.ports import Cloud
 from hcloud.errors import PartialError
-from hcloud.live.buying.purchase import PurchaseContext, Purchased, execute
-from hcloud.model.holdings.purchase import PurchaseItem, PurchaseOutcome, PurchasePlan, snapshot
+from hcloud.live.buying.purchase import PurchaseContext, execute
+from hcloud.model.holdings.purchase import Purchased, PurchaseItem, PurchaseOutcome, PurchasePlan, snapshot
 from hcloud.planning.purchases.history import history
 from hcloud.planning.purchases.unknown import GRACE
 from hcloud.store.purchase_file import sealed

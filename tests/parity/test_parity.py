@@ -181,10 +181,10 @@ def test_a_restart_goes_on_as_if_nothing_had_been(
     before.stream.close()
     path.write_bytes(path.read_bytes()[: -tail or None])
     opened = open_stream(read.setup, kernels, path)
-    assert opened.torn == (tail > 0)
-    again = lines[opened.replayed :]
-    assert cut - 1 <= opened.replayed <= cut
-    told = [*told[: opened.replayed], *(opened.stream.answer(line) for line in again)]
+    assert opened.gone_on.torn == (tail > 0)
+    again = lines[opened.gone_on.replayed :]
+    assert cut - 1 <= opened.gone_on.replayed <= cut
+    told = [*told[: opened.gone_on.replayed], *(opened.stream.answer(line) for line in again)]
     opened.stream.close()
     assert "".join(told) == "".join(entry_line(d) for d in read.decisions)
     assert read_journal(path).decisions == read.decisions
@@ -196,7 +196,7 @@ def test_decisions_that_a_crash_cut_off_are_told_at_the_restart(journal: Callabl
     path.write_text(header_line(read.setup) + entry_line(read.events[0]), encoding="utf-8")
     opened = open_stream(None, plain(), path)
     opened.stream.close()
-    assert opened.untold == entry_line(read.decisions[0])
+    assert opened.gone_on.untold == entry_line(read.decisions[0])
     assert read_journal(path).decisions == read.decisions[:1]
 
 

@@ -10,14 +10,15 @@ import pytest
 
 from hcloud.control.decode import Setup
 from hcloud.control.session import ControlSession
+from hcloud.control.story import Ahead, Story, Turn
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import UNKNOWN, Arrival, Event
 from hcloud.policy import codes
 from hcloud.policy.mapping import Situation, choose
 from hcloud.sim.kernels.compiled import kernels
 from hcloud.store.journal import save_journal
-from hcloud.usecases.deciding.explain_job import Story, explain_job
-from hcloud.usecases.deciding.explain_turns import Ahead, Turn, turns, with_servers
+from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.deciding.explain_turns import turns, with_servers
 from hcloud.usecases.live.decide import StreamMarket, make_setup
 
 GENTLE, TOUCHY = (0,) * 10, (99,) * 10

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import pytest
 
+from hcloud.catalog.intake import Intake
 from hcloud.errors import HcloudError, UnreachableError, UsageError
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.providers.http import Fetcher, HttpLimits
 from hcloud.store.prices import PriceStore
-from hcloud.usecases.prices.intake import Intake, RefreshTarget, refresh
+from hcloud.usecases.prices.intake import RefreshTarget, refresh
 
 CASES = Path(__file__).parents[1] / "cases" / "prices"
 NOW = datetime(2026, 7, 3, tzinfo=UTC)

@@ -15,9 +15,9 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import Cost
 from hcloud.sim.outcomes.pricing_models import bill
 from hcloud.sim.run import CapacityCost
+from hcloud.sim.setup.grid import parse_grid
 from hcloud.sim.setup.shop import Rentable, Shop
 from hcloud.sim.setup.variation import MAPPINGS, known_keys, parse_axis, varied_cloud, varied_strategy
-from hcloud.usecases.studies.sweep_grid import parse_grid
 
 HM, PAPER = load_strategy("HM"), load_cloud("paper")
 

@@ -29,6 +29,7 @@ from hcloud.model.holdings.live import Commitment
 from hcloud.model.holdings.purchase import (
     Entry,
     PurchaseConclusion,
+    Purchased,
     PurchaseIntent,
     PurchaseItem,
     PurchaseOutcome,
@@ -111,16 +112,6 @@ class PurchaseContext:
     def ask(self, read: Callable[[], Found], limits: RetryLimits = READING) -> Found:
         """The answer to a question that changes nothing, asked again where that helps; nothing else is."""
         return Patience(self.clock, limits, lambda: False).ask(read)
-
-
-@dataclass(frozen=True, slots=True)
-class Purchased:
-    """What came of an item; ``before`` says that an earlier run had bought it."""
-
-    item: PurchaseItem
-    outcome: PurchaseOutcome
-    id: str
-    before: bool = False
 
 
 Approve = Callable[[PurchasePlan], PurchaseApproval]

@@ -78,6 +78,19 @@ class CostEffects:
 Items = Mapping[tuple[str, str], Item]
 
 
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Figures of a plan beside those of a source over ``hours``, and why the dollars of an hour differ from those of
+    the plan's mix."""
+
+    plan: str
+    source: str
+    hours: Decimal
+    figures: tuple[ComparedFigure, ...]
+    effects: CostEffects
+    notes: tuple[str, ...] = ()
+
+
 def items_of(charges: Iterable[Charge], hours: Decimal, vcpus: Callable[[str], Decimal]) -> Items:
     """Charges over ``hours`` by instance type and option; the unused part of a commitment is machines of its kind."""
     found: dict[tuple[str, str], Item] = {}

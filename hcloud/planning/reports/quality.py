@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hcloud.model.running.decision import Decision, DecisionAction
-from hcloud.model.running.event import Arrival, BelowQos, Completion, Event, Interruption, Ready
+from hcloud.model.plans.operation import Operation
+from hcloud.model.running.decision import Decision, DecisionAction, Entry
+from hcloud.model.running.event import Arrival, BelowQos, Completion, Interruption, Ready
 
 KEPT = 0.95
 """The share of its performance in isolation that a job keeps, as everywhere (thesis section 3.5.1)."""
 _PART = 0.5  # of a step: less is no step of its own
 BATCH, SERVICE, ALL = "batch", "service", "all jobs"
 OWN = "reserved server"
-Entry = Event | Decision
 
 
 @dataclass(slots=True)
@@ -207,6 +207,17 @@ class JourneyBuilder:
                 del self._on[instance]
         if journey.stays and journey.stays[-1].end is None:
             journey.stays[-1].end = at
+
+
+@dataclass(frozen=True, slots=True)
+class QualityReport:
+    """Of a journal what each group of jobs got, of a plan its simulated ``operation``; the other one is empty."""
+
+    name: str
+    strategy: str
+    groups: tuple[Quality, ...] = ()
+    operation: Operation | None = None
+    notes: tuple[str, ...] = ()
 
 
 def journeys_of(entries: Iterable[Entry]) -> tuple[Journey, ...]:

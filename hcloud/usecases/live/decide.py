@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from hcloud.control.decode import Setup
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError, InputError, UsageError
 from hcloud.model.catalog import Provider
-from hcloud.model.running.decision import Decision
+from hcloud.model.running.decision import Decision, GoneOn
 from hcloud.model.running.event import EventError
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.compose import compose
@@ -116,14 +116,10 @@ def append(file: FileIO, text: str, *, durable: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class OpenedStream:
-    """A stream ready to go on: the lines that a crash kept from being told, how many events were replayed, when the
-    last of them was, and whether the journal's last line was torn."""
+    """A stream that is ready, and where it goes on."""
 
     stream: Stream
-    untold: str
-    replayed: int
-    last: float
-    torn: bool
+    gone_on: GoneOn = field(default_factory=GoneOn)
 
 
 def open_stream(
@@ -138,16 +134,19 @@ def open_stream(
         check_target(path)
         if path.exists() and path.stat().st_size > 0:
             opened = _claimed(path, lambda file: _resume(setup, kernels, file, path, durable=durable))
-            return replace(opened, untold=_told_last(read_journal(path), retell)) if retell else opened
+            if retell:
+                untold = _told_last(read_journal(path), retell)
+                return replace(opened, gone_on=replace(opened.gone_on, untold=untold))
+            return opened
     if setup is None:
         raise UsageError("a new stream needs --strategy", hint="SR, OdF, OdM, HF, HM or the path of a file")
     session = ControlSession(setup, kernels)
     if path is None:
-        return OpenedStream(Stream(session), "", 0, 0.0, False)
+        return OpenedStream(Stream(session))
 
     def begun(file: FileIO) -> OpenedStream:
         append(file, header_line(setup), durable=durable)
-        return OpenedStream(Stream(session, file, durable=durable), "", 0, 0.0, False)
+        return OpenedStream(Stream(session, file, durable=durable))
 
     return _claimed(path, begun)
 
@@ -184,7 +183,7 @@ def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, 
     append(file, untold, durable=durable)
     events = journal.events
     stream = Stream(session, file, durable=durable)
-    return OpenedStream(stream, untold, len(events), events[-1].at if events else 0.0, journal.torn)
+    return OpenedStream(stream, GoneOn(untold, len(events), events[-1].at if events else 0.0, journal.torn))
 
 
 def _told_last(journal: JournalContents, events: int) -> str:

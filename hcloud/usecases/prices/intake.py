@@ -10,17 +10,18 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from hcloud.catalog.book import PriceBook, TypeKey
-from hcloud.catalog.checks import PriceWarning, checked
-from hcloud.catalog.intake import PriceSource, restricted_to
+from hcloud.catalog.checks import checked
+from hcloud.catalog.intake import Intake, IntakeResult, PriceSource, restricted_to
 from hcloud.errors import HcloudError, InputError, UnreachableError, UsageError
-from hcloud.model.catalog import InstanceType, OfferKey, Provider, QuarantinedPrice
+from hcloud.model.catalog import InstanceType, OfferKey, Provider
+from hcloud.model.prices import PriceComparison
 from hcloud.providers.http import Fetcher, HttpLimits
 from hcloud.readers.prices.payload import decode, read_bytes
 from hcloud.readers.prices.recognise import format_named, own_day, recognise
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.store.prices import PriceStore
 from hcloud.units import counted
-from hcloud.usecases.prices.pricing import BUNDLED, USER, PriceComparison, compare, family_in
+from hcloud.usecases.prices.pricing import BUNDLED, USER, compare, family_in
 
 _DAY_IN_NAME = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", re.ASCII)
 _PLACE_IN_NAME = re.compile(r"(?<![a-z])([a-z]{2}(?:-gov)?-[a-z]+-\d)(?!\d)", re.ASCII)
@@ -39,31 +40,6 @@ class Hints:
     provider: Provider | None = None
     region: str = ""
     day: date | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class IntakeResult:
-    """What one source gave: its good rows as a book, the rows refused and the odd ones."""
-
-    name: str
-    format: str
-    book: PriceBook
-    refused: tuple[QuarantinedPrice, ...]
-    warnings: tuple[PriceWarning, ...]
-    replaced_newer: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Intake:
-    """What a run took in, and where it was stored (None in a dry run)."""
-
-    sources: tuple[IntakeResult, ...]
-    stored: Path | None
-
-    @property
-    def refused(self) -> int:
-        """Rows in quarantine, of all sources."""
-        return sum(len(s.refused) for s in self.sources)
 
 
 @dataclass(frozen=True, slots=True)

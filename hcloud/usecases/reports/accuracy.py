@@ -10,7 +10,7 @@ from pathlib import Path
 from hcloud.errors import UsageError
 from hcloud.model.plans.operation import Band
 from hcloud.model.plans.plan import OWNED, Plan
-from hcloud.planning.reports.accuracy import ComparedFigure, CostEffects, effects, items_of
+from hcloud.planning.reports.accuracy import Accuracy, ComparedFigure, effects, items_of
 from hcloud.planning.reports.quality import CapacityUse, JourneyBuilder, Quality, quality_of, span_of
 from hcloud.planning.reports.report import Report
 from hcloud.planning.reports.savings import coverage
@@ -23,19 +23,6 @@ from hcloud.usecases.workloads.sources import open_prices
 
 LEAST_STEP = 60
 SHARES = 6  # ours: digits of a share
-
-
-@dataclass(frozen=True, slots=True)
-class Accuracy:
-    """Figures of a plan beside those of a source over ``hours``, and why the dollars of an hour differ from those of
-    the plan's mix."""
-
-    plan: str
-    source: str
-    hours: Decimal
-    figures: tuple[ComparedFigure, ...]
-    effects: CostEffects
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from hcloud.control.decode import DecisionFacts, DecodedCommand, Setup, TypeFact
 from hcloud.control.session import ControlSession
 from hcloud.control.state import RentableKind
 from hcloud.errors import HcloudError
-from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.decision import Decision, DecisionAction, Entry
 from hcloud.model.running.event import (
     Arrival,
     BelowQos,
@@ -35,7 +35,7 @@ from hcloud.sim.kernels.compiled import kernels
 from hcloud.sim.outcomes.measure import tails_by_task
 from hcloud.sim.run import RunOutcome
 from hcloud.sim.setup.shop import Shop
-from hcloud.store.journal import Entry, check_target, save_journal
+from hcloud.store.journal import check_target, save_journal
 from hcloud.usecases.studies.simulation import Study, simulate_once
 
 Line = tuple[int, int, int, int, int, float, float]

@@ -16,6 +16,7 @@ from hcloud.readers import clouds, strategies
 from hcloud.sim.outcomes.measure import WEEK_HOURS, Distribution, Measures, measure
 from hcloud.sim.outcomes.pricing_models import Model, bill
 from hcloud.sim.run import run
+from hcloud.sim.setup.grid import Changes, SweepCase, WhatIfBatch
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.variation import varied_cloud, varied_strategy
 from hcloud.store.sweep_rows import Figure, SweepRow
@@ -29,7 +30,6 @@ from hcloud.usecases.studies.simulation import (
     tasks_for,
     with_seed,
 )
-from hcloud.usecases.studies.sweep_grid import Changes, SweepCase, WhatIfBatch
 
 T = TypeVar("T")
 _SAMPLES = 1

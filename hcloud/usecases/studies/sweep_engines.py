@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hcloud.errors import HcloudError
+from hcloud.sim.setup.grid import WhatIfBatch
 from hcloud.store.sweep_rows import SweepRow
 from hcloud.usecases.studies.sweep_bench import SweepBench
-from hcloud.usecases.studies.sweep_grid import WhatIfBatch
 
 _AHEAD = 4
 """Batches that wait for each worker: none is idle, and the results that wait for their turn stay few."""

@@ -11,6 +11,7 @@ from decimal import Decimal
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import HcloudError, did_you_mean
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
+from hcloud.model.checks import CheckResult, CheckStatus
 from hcloud.planning.changes.slots import CloudRegion
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.configuration.live_sections import FleetSection
@@ -18,7 +19,7 @@ from hcloud.units import HOURS_PER_MONTH, counted, format_money
 from hcloud.usecases.live.connect import CLASSES, FAKE, LOCAL, settled_fields
 from hcloud.usecases.live.ground import place_of, prices_of
 from hcloud.usecases.live.launch_template import user_data
-from hcloud.usecases.tools.checks import CheckResult, CheckStatus, guarded
+from hcloud.usecases.tools.checks import guarded
 
 ZONES = {
     "aws": (r"{region}[a-z]", "{region}a"),

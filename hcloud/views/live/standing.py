@@ -18,7 +18,7 @@ from hcloud.views.tables import Figures, fitted
 if TYPE_CHECKING:
     from hcloud.live.collect import Orphan
     from hcloud.live.recover import RecoveryFindings
-    from hcloud.usecases.live.status import LiveStatus, MachineGroup
+    from hcloud.model.holdings.standing import LiveStatus, MachineGroup
 
 FORMAT_VERSION = "1.0"
 

@@ -13,8 +13,8 @@ from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
-    from hcloud.usecases.reports.accuracy import Accuracy
-    from hcloud.usecases.reports.quality import QualityReport
+    from hcloud.planning.reports.accuracy import Accuracy
+    from hcloud.planning.reports.quality import QualityReport
 
 NONE = "-"
 UNITS = {"$/h": "$/h", "$/month": "$/month", "share": "%", "s": "s", "vCPU": "vCPU"}

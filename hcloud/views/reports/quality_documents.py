@@ -18,8 +18,8 @@ from hcloud.units import plain
 from hcloud.views.escaped import Written, csv_document
 
 if TYPE_CHECKING:
-    from hcloud.usecases.reports.accuracy import Accuracy
-    from hcloud.usecases.reports.quality import QualityReport
+    from hcloud.planning.reports.accuracy import Accuracy
+    from hcloud.planning.reports.quality import QualityReport
 
 Document = Mapping[str, object]
 DIGITS = 6  # ours: digits of measured shares and seconds

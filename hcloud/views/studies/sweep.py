@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     import altair as alt
 
     from hcloud.sim.outcomes.interval import Interval
+    from hcloud.sim.outcomes.sweep import Cell, Sweep
+    from hcloud.sim.setup.grid import SweepGrid
     from hcloud.sim.setup.variation import ParameterChange
-    from hcloud.usecases.studies.sweep import Cell, Sweep
-    from hcloud.usecases.studies.sweep_grid import SweepGrid
 
 SHOWN_ROWS = 60
 COLUMNS = {
