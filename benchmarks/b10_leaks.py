@@ -36,8 +36,8 @@ from benchmarks.late_lists import SETTLED_SECONDS, ended_again, late_lists
 from benchmarks.naive_loop import FILE, TAG, known
 from benchmarks.processes import CLOUDS, LAUNCH, Fate, Mark, Stage, fresh
 from hcloud.errors import HcloudError, StaleError
-from hcloud.fake.faults import FaultPlan, Faults, Kind, Rule
-from hcloud.fake.server import Running
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Faults
+from hcloud.fake.server import FakeServer
 from hcloud.live.applying import crash_points
 from hcloud.store.files.crash import ANY, KILLED_EXIT, POINTS
 
@@ -77,7 +77,7 @@ class Window:
 class Lane:
     """The trials on one cloud, one after the other."""
 
-    def __init__(self, cloud: str, stage: Stage, running: Running, seed: int) -> None:
+    def __init__(self, cloud: str, stage: Stage, running: FakeServer, seed: int) -> None:
         self.cloud, self.stage, self.running, self.seed = cloud, stage, running, seed
         self.tally = Tally(f"hcloud on {cloud}")
         self._points = 0
@@ -109,7 +109,7 @@ class Lane:
 
     def _begin_anew(self, number: int) -> None:
         lagging = is_lagging(number)
-        slow = Rule(on=LAUNCH[self.cloud], answer=Kind.SLOW, seconds=SLOW_ORDER_SECONDS)
+        slow = FaultRule(on=LAUNCH[self.cloud], answer=FaultKind.SLOW, seconds=SLOW_ORDER_SECONDS)
         late = late_lists(self.cloud) if lagging else ()
         seen, tagged = LAGS if lagging else (0.0, 0.0)
         plan = FaultPlan(rules=(slow, *late), visibility_delay=seen, tag_delay=tagged, seed=number)
@@ -269,7 +269,7 @@ def lane(forker: Forker, cloud: str, trials: int, seed: int, kills: int | None =
     """All trials of one cloud, or as many as it takes for so many kills."""
     with (
         tempfile.TemporaryDirectory(prefix="hcloud-b10-") as scratch,
-        Running(fresh(cloud, FaultPlan())) as running,
+        FakeServer(fresh(cloud, FaultPlan())) as running,
     ):
         made = Lane(cloud, Stage(running, Path(scratch) / "work", forker, FLEET), running, seed)
         made.prepare()
@@ -286,13 +286,13 @@ def naive(forker: Forker, trials: int, seed: int) -> Tally:
     tally = Tally("naive boto3 loop")
     with (
         tempfile.TemporaryDirectory(prefix="hcloud-b10-") as scratch,
-        Running(fresh("aws", FaultPlan())) as running,
+        FakeServer(fresh("aws", FaultPlan())) as running,
     ):
         stage = Stage(running, Path(scratch), forker, FLEET)
         arguments = ("naive", str(MACHINES))
         for number in range(trials):
             chance = Random(f"{seed}/naive/{number}")
-            slow = Rule(on="RunInstances", answer=Kind.SLOW, seconds=SLOW_ORDER_SECONDS)
+            slow = FaultRule(on="RunInstances", answer=FaultKind.SLOW, seconds=SLOW_ORDER_SECONDS)
             running.exchange(fresh("aws", FaultPlan(rules=(slow,)), LATE_SECONDS, number))
             (stage.directory / FILE).unlink(missing_ok=True)
             tally.trials += 1

@@ -23,7 +23,7 @@ from hcloud.catalog.shapes import UNSTEADY
 from hcloud.errors import HcloudError
 from hcloud.model.catalog import Provider
 from hcloud.model.workload import Demand, Jobs
-from hcloud.planning.decide import Decision, Given, decide
+from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.settings import Market, PlanSettings, RiskSettings
 from hcloud.readers.configuration.config import load_config
@@ -71,7 +71,7 @@ class Ground:
     book: PriceBook
     settings: PlanSettings
 
-    def decision(self, market: Market) -> Decision:
+    def decision(self, market: Market) -> FleetDecision:
         """The plan for a market."""
         settings = replace(self.settings, markets=(market,))
         demand = planned_demand(self.workload, settings)
@@ -88,12 +88,12 @@ def ground(case: Case, provider: Provider) -> Ground:
     return Ground(workload, book, settings)
 
 
-def monthly(decision: Decision) -> float:
+def monthly(decision: FleetDecision) -> float:
     """Dollars a month of a plan."""
     return float(decision.machines.cost) / decision.horizon_hours * HOURS_PER_MONTH
 
 
-def choices(given: Ground, plain: Decision) -> Iterator[Market]:
+def choices(given: Ground, plain: FleetDecision) -> Iterator[Market]:
     """Every size, every family, and every size of the cheapest families."""
     market = given.settings.markets[0]
     shapes = [s for (p, _), s in given.book.types.items() if p == market.provider and ".metal" not in s.name]

@@ -23,7 +23,7 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import compiled
 from hcloud.sim.setup.build import build, usual_capacity
 from hcloud.sim.setup.scenarios import scenario
-from hcloud.sim.setup.shop import Wanted, open_shop
+from hcloud.sim.setup.shop import ShopChoice, open_shop
 from hcloud.usecases.prices.pricing import open_book
 from hcloud.usecases.studies.simulation import Study, setting_for, tasks_for
 
@@ -36,7 +36,7 @@ KNOWN = 16
 
 def main(seeds: int) -> int:
     """Print a line for each scenario, strategy and level."""
-    shop, cloud = open_shop(open_book(), Wanted.paper()), load_cloud("paper")
+    shop, cloud = open_shop(open_book(), ShopChoice.paper()), load_cloud("paper")
     for name in SCENARIOS:
         studies = [Study(scenario(name, seed), cloud, shop, True, seed, name) for seed in range(42, 42 + seeds)]
         for strategy in ("HF", "HM"):

@@ -35,7 +35,7 @@ from hcloud.planning.fleets.fleet import Fleet, serve
 from hcloud.planning.forecasting.demand import demand_of, without_gpu_jobs
 from hcloud.planning.forecasting.forecast import repeating, stretch
 from hcloud.planning.risks.futures import draw_futures
-from hcloud.planning.risks.risk import SCALES, Span, changed, spread
+from hcloud.planning.risks.risk import SCALES, HoldingSpan, changed, spread
 from hcloud.planning.settings import Market, Outlook, RiskSettings
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.workloads import read_workload
@@ -145,7 +145,9 @@ class Bench:
         pattern, types = repeating(stretch(seen, outlook), outlook), (self._candidate,)
         futures = draw_futures(pattern, outlook, risk, np.random.default_rng([SEED, len(split.seen)]))
         assert futures is not None
-        span = Span(np.arange(futures.paths.shape[1]), fleet.holdings, lambda level: changed(pattern, level - 1.0))
+        span = HoldingSpan(
+            np.arange(futures.paths.shape[1]), fleet.holdings, lambda level: changed(pattern, level - 1.0)
+        )
         costs = spread(types, fleet, [span], futures)[:, int(np.argmin(np.abs(SCALES - 1.0)))]
         actual = serve(stretch(came, outlook), types, fleet.holdings)
         demand = _inside(float(came.cores.mean()), futures.mean_demand(pattern))

@@ -26,7 +26,7 @@ from hcloud.sim.setup.build import Setting, build, usual_capacity
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import tasks_of
 from hcloud.sim.setup.scenarios import SECONDS, scenario
-from hcloud.sim.setup.shop import Wanted, open_shop
+from hcloud.sim.setup.shop import ShopChoice, open_shop
 from hcloud.usecases.prices.pricing import open_book
 
 ROUNDS = 3
@@ -72,7 +72,7 @@ def plain_queue(queue: Queue, peers: Mapping[str, Callable[[Queue], float]]) -> 
 def whole_model(jobs: int) -> None:
     """The five strategies over the scenario, interleaved."""
     work, cloud = repeated(jobs), load_cloud("paper")
-    shop = open_shop(open_book(), Wanted.paper())
+    shop = open_shop(open_book(), ShopChoice.paper())
     simulate = compiled()["sim.kernels.engine.simulate"]
     best: dict[str, float] = {}
     for _ in range(ROUNDS):

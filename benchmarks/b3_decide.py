@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from hcloud.catalog.book import PriceBook
-from hcloud.control.session import Session
+from hcloud.control.session import ControlSession
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Arrival, Event
 from hcloud.readers.clouds import load_cloud
@@ -36,9 +36,9 @@ from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import Tasks, tasks_of
 from hcloud.sim.setup.scenarios import scenario
-from hcloud.sim.setup.shop import Wanted, open_shop
+from hcloud.sim.setup.shop import ShopChoice, open_shop
 from hcloud.store.events import decision_document, event_document, to_line
-from hcloud.store.journal import Journal
+from hcloud.store.journal import JournalContents
 from hcloud.usecases.live.decide import Stream
 from hcloud.usecases.studies.journal import journal_entries, setup_of_run
 
@@ -62,9 +62,9 @@ def repeated(tasks: Tasks, count: int) -> Tasks:
     return replace(tasks, **made)
 
 
-def recorded(arrivals: int) -> Journal:
+def recorded(arrivals: int) -> JournalContents:
     """The journal of a run with so many arrivals."""
-    wanted = Wanted.paper()
+    wanted = ShopChoice.paper()
     book: PriceBook = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
     strategy, cloud = load_strategy("HM"), load_cloud("paper")
     tasks = repeated(
@@ -72,14 +72,14 @@ def recorded(arrivals: int) -> Journal:
     )
     outcome = run(Setting(strategy, cloud, open_shop(book, wanted), POOL, SEED), tasks, journal=True)
     setup = setup_of_run(outcome)
-    return Journal(setup, tuple(journal_entries(outcome, setup)), 0, False)
+    return JournalContents(setup, tuple(journal_entries(outcome, setup)), 0, False)
 
 
-def in_process(journal: Journal) -> dict[str, np.ndarray]:
+def in_process(journal: JournalContents) -> dict[str, np.ndarray]:
     """Microseconds of every arrival: from line to lines, and of the decision alone."""
     taken: dict[str, list[float]] = {"line to line": [], "decision alone": []}
     lines = [(isinstance(e, Arrival), to_line(event_document(e)), e) for e in journal.events]
-    stream, session = Stream(Session(journal.setup, compiled())), Session(journal.setup, compiled())
+    stream, session = Stream(ControlSession(journal.setup, compiled())), ControlSession(journal.setup, compiled())
     clock, told, decided = time.perf_counter, [], []
     for arrives, line, event in lines:
         begin = clock()
@@ -97,11 +97,11 @@ def in_process(journal: Journal) -> dict[str, np.ndarray]:
     return {name: 1e6 * np.array(seconds) for name, seconds in taken.items()}
 
 
-def expected(journal: Journal) -> str:
+def expected(journal: JournalContents) -> str:
     return "".join(to_line(decision_document(d)) for d in journal.decisions)
 
 
-def through_pipe(journal: Journal) -> float:
+def through_pipe(journal: JournalContents) -> float:
     """Seconds in which a process of its own answers all lines, less those of one that answers none."""
     command = [sys.executable, "-m", "hcloud", "decide", "--strategy", "HM", "--pool", str(POOL), "--start", "0"]
     with tempfile.TemporaryDirectory() as folder:
@@ -125,7 +125,7 @@ def through_pipe(journal: Journal) -> float:
 class Peer:
     """The mapping and the placement with NumPy over all servers at once; it follows the run's own decisions."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: JournalContents) -> None:
         rules = journal.setup.rules
         self.soft, self.hard, self.share = rules.soft, rules.hard, rules.guarantee
         self.capacity = float(journal.setup.large.cores)
@@ -176,9 +176,9 @@ class Peer:
         self.pressure[server] += sign * np.array(job.vector) * job.ask / self.capacity
 
 
-def peer_times(journal: Journal) -> np.ndarray:
+def peer_times(journal: JournalContents) -> np.ndarray:
     """Microseconds of every arrival, line to line."""
-    peer, session, taken = Peer(journal), Session(journal.setup, compiled()), []
+    peer, session, taken = Peer(journal), ControlSession(journal.setup, compiled()), []
     for event in journal.events:
         if isinstance(event, Arrival):
             line = to_line(event_document(event))
@@ -189,7 +189,7 @@ def peer_times(journal: Journal) -> np.ndarray:
     return 1e6 * np.array(taken)
 
 
-def round_trips(journal: Journal) -> np.ndarray:
+def round_trips(journal: JournalContents) -> np.ndarray:
     """Microseconds to read and to write again the line of every arrival."""
     taken, encode = [], json.JSONEncoder(separators=(",", ":")).encode
     for line in [to_line(event_document(e)) for e in journal.events if isinstance(e, Arrival)]:

@@ -19,17 +19,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from hcloud.classify.classifier import Limits, Options, Trained
+from hcloud.classify.classifier import EvidenceLimits, Options, Trained
 from hcloud.classify.factorize import Factors, fit
 from hcloud.classify.matrix import Floats, Ints, Matrix, matrix_of, natural
 from hcloud.model.measured.profile import Aspect
 from hcloud.readers.applications.profiles import load_corpus
-from hcloud.research.evaluation import Held, Protocol, at_random, held_out_rows, with_error_limit
+from hcloud.research.evaluation import HeldOutRow, Protocol, at_random, held_out_rows, with_error_limit
 
 ROOT = Path(__file__).parents[1]
 DRAWS, ENTRIES = range(10), 2
 LIFTED = with_error_limit(Options(), float("inf"), float("inf"))
-BLIND = Options(limits=Limits(float("inf"), float("inf"), 2, 1, 0))
+BLIND = Options(limits=EvidenceLimits(float("inf"), float("inf"), 2, 1, 0))
 RANKS, LAMBDAS = (1, 2, 3, 5), (0.1, 1.0, 10.0, 100.0)
 SURPRISE = ({}, *({"n_factors": f, "reg_all": r, "n_epochs": 200} for f, r in itertools.product((2, 8), (0.02, 0.2))))
 
@@ -97,14 +97,14 @@ def surprise(settings: dict[str, float]) -> Predict:
     return predict
 
 
-def tasks(matrix: Matrix, rows: list[Held]) -> Iterator[tuple[Held, Task]]:
+def tasks(matrix: Matrix, rows: list[HeldOutRow]) -> Iterator[tuple[HeldOutRow, Task]]:
     for held in rows:
         at = matrix.apps.index(held.app)
         others = matrix.without([held.app]).transformed()
         yield held, Task(others[~np.isnan(others).all(axis=1)], held.given, matrix.transformed()[at][held.given])
 
 
-def errors(matrix: Matrix, rows: list[Held], predict: Predict | None) -> Floats:
+def errors(matrix: Matrix, rows: list[HeldOutRow], predict: Predict | None) -> Floats:
     """(rows,): the mean error over the held-out cells of each, by hcloud's own rows where nobody else predicts."""
     found = []
     for held, task in tasks(matrix, rows):
@@ -127,7 +127,7 @@ def tell(name: str, found: Floats, relative: bool) -> float:
 def study(name: str, matrix: Matrix) -> bool:
     """Print every contender; whether hcloud holds."""
     relative = not matrix.aspect.is_interference
-    rows, blind, trained = list[Held](), list[Held](), dict[str, Trained]()
+    rows, blind, trained = list[HeldOutRow](), list[HeldOutRow](), dict[str, Trained]()
     for seed in DRAWS:
         choice = at_random(np.random.default_rng([seed, ENTRIES]))
         drawn = list(held_out_rows(matrix, Protocol(matrix.apps, ENTRIES, choice, LIFTED), trained))

@@ -41,7 +41,7 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.readers.workloads import read_workload
 from hcloud.research.bound import arrived, lower_bound
 from hcloud.sim.outcomes.measure import measure
-from hcloud.sim.setup.shop import Shop, Wanted, open_shop
+from hcloud.sim.setup.shop import Shop, ShopChoice, open_shop
 from hcloud.units import SECONDS_PER_HOUR
 from hcloud.usecases.studies.simulation import Study, simulate_once, tasks_for
 
@@ -222,7 +222,7 @@ def main() -> None:
     parser.add_argument("--traces", type=Path, default=Path(__file__).parents[2] / "shared" / "data" / "workloads")
     chosen = parser.parse_args()
     book = load_bundled(providers={Provider.AWS}, regions={"us-east-1"}, systems={"linux"})
-    shop = open_shop(book, Wanted(Provider.AWS, "us-east-1", ("m5.*",), 16))
+    shop = open_shop(book, ShopChoice(Provider.AWS, "us-east-1", ("m5.*",), 16))
     print(f"b6 prices of {shop.reserved.origin.day}, read on {date.today()}: {shop.reserved.key}")
     for case in cases(chosen.traces):
         report(case, shop)

@@ -23,7 +23,7 @@ from benchmarks.naive_loop import client
 from benchmarks.processes import CLOUDS, Stage, fresh
 from hcloud.errors import HcloudError
 from hcloud.fake.faults import FaultPlan
-from hcloud.fake.server import Running
+from hcloud.fake.server import FakeServer
 
 MANY, SOME = 1000, 100
 GOAL = 5
@@ -58,7 +58,7 @@ def measured(stage: Stage, *arguments: str) -> Took:
 def of_cloud(cloud: str, scratch: Path, forker: Forker) -> dict[str, Took]:
     """All three deeds on one fake."""
     found = {}
-    with Running(fresh(cloud, FaultPlan())) as running:
+    with FakeServer(fresh(cloud, FaultPlan())) as running:
         stage = Stage(running, scratch / f"{cloud}-many", forker, {"web": MANY})
         prepared = stage.run("apply", "-y", seconds=300)
         if prepared.code or len(stage.live()) != MANY:
@@ -77,7 +77,7 @@ def of_cloud(cloud: str, scratch: Path, forker: Forker) -> dict[str, Took]:
 
 def naive() -> dict[str, Took]:
     """The loop of one machine at a time, in this process: its start costs nothing here."""
-    with Running(fresh("aws", FaultPlan())) as running:
+    with FakeServer(fresh("aws", FaultPlan())) as running:
         ec2 = client(running.url)
         ledger = running.cloud.ledger
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from hcloud.research.reproduce import open_bench
-from hcloud.research.studies.bench import HIGH, LOW, Bench, Case
+from hcloud.research.studies.bench import HIGH, LOW, Case, StudyBench
 from hcloud.research.studies.quality import Calibrated, calibrated
 from hcloud.sim.setup.variation import parse_axis, varied_cloud
 
@@ -94,7 +94,7 @@ def tell(name: str, values: Values, made: Calibrated) -> None:
     )
 
 
-def tell_places(bench: Bench) -> None:
+def tell_places(bench: StudyBench) -> None:
     """Where HM runs its jobs: the reserve, each size on demand."""
     for scenario in (LOW, HIGH):
         outcome = bench.outcome(Case(scenario, "HM"), bench.seeds[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hcloud.fake.faults import Kind, Rule
+from hcloud.fake.faults import FaultKind, FaultRule
 
 LISTS: Mapping[str, Sequence[str]] = {
     "aws": ("DescribeInstances",),
@@ -16,15 +16,15 @@ SETTLED_SECONDS = 600.0
 """By so much the fake's clock is put forward before machines are ended: a list that is behind shows them running."""
 
 
-def late_lists(cloud: str) -> tuple[Rule, ...]:
+def late_lists(cloud: str) -> tuple[FaultRule, ...]:
     """The rules that put lists of machines behind, by chance."""
     return tuple(
-        Rule(on=on, answer=Kind.STALE, seconds=seconds, probability=SHARE_OF_EACH)
+        FaultRule(on=on, answer=FaultKind.STALE, seconds=seconds, probability=SHARE_OF_EACH)
         for on in LISTS[cloud]
         for seconds in BEHIND_SECONDS
     )
 
 
-def ended_again(cloud: str) -> tuple[Rule, ...]:
+def ended_again(cloud: str) -> tuple[FaultRule, ...]:
     """The rules by which every list shows what was ended in the last two minutes as if it were not."""
-    return tuple(Rule(on=on, answer=Kind.SHOWS_ENDED, seconds=max(BEHIND_SECONDS)) for on in LISTS[cloud])
+    return tuple(FaultRule(on=on, answer=FaultKind.SHOWS_ENDED, seconds=max(BEHIND_SECONDS)) for on in LISTS[cloud])

@@ -18,8 +18,8 @@ from random import Random
 from benchmarks.children import FROM_NOWHERE, KEPT, ROOT, Child, Forker, Job
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Faults, fault_plan
-from hcloud.fake.ledger import Ledger, Rented, Request
-from hcloud.fake.server import Answer, FakeCloud, Received, Running
+from hcloud.fake.ledger import Ledger, RecordedRequest, Rented
+from hcloud.fake.server import FakeCloud, FakeServer, HttpAnswer, Received
 from hcloud.model.holdings.live import TAG_PROJECT
 from hcloud.model.holdings.state import Conclusion, Intent, State
 from hcloud.store.states.in_directory import FileStateStore
@@ -85,7 +85,7 @@ class Front:
     def faults(self, faults: Faults) -> None:
         self.behind.faults = faults
 
-    def answer(self, received: Received) -> Answer:
+    def answer(self, received: Received) -> HttpAnswer:
         """What the cloud says, after a while."""
         with self._counted():
             mark = self._marked(received)
@@ -94,7 +94,7 @@ class Front:
             if mark is not None and mark.fate in (Fate.LOST, Fate.LATE):
                 mark.let_go.wait()
             if mark is not None and mark.fate is Fate.LOST:
-                return Answer(dropped=True)
+                return HttpAnswer(dropped=True)
             found = self.behind.answer(received)
             if self._late:
                 time.sleep(self._chance.random() * self._late)
@@ -151,7 +151,7 @@ def is_order(cloud: str, received: Received) -> bool:
 class Stage:
     """A fake cloud that listens, a directory with a configuration and a state, and processes of hcloud in it."""
 
-    def __init__(self, running: Running, directory: Path, forker: Forker, fleet: Mapping[str, int]) -> None:
+    def __init__(self, running: FakeServer, directory: Path, forker: Forker, fleet: Mapping[str, int]) -> None:
         self._running = running
         self.forker = forker
         self.directory = directory
@@ -246,7 +246,7 @@ class Stage:
         found = self.ledger.live(self.front.clock.now())
         return tuple(m for m in found if m.tags.get(TAG_PROJECT) == PROJECT)
 
-    def requests(self, *, mutating: bool = False) -> tuple[Request, ...]:
+    def requests(self, *, mutating: bool = False) -> tuple[RecordedRequest, ...]:
         """Requests that arrived."""
         with self.ledger.held():
             return tuple(r for r in self.ledger.requests if r.mutating or not mutating)

@@ -92,11 +92,11 @@ def _amazon() -> Iterator[Operation]:
 
 def _google() -> Iterator[Operation]:
     from hcloud.fake.gcp.refusals import permission_of
-    from hcloud.fake.gcp.routes import OPERATIONS, Route
+    from hcloud.fake.gcp.routes import OPERATIONS, GcpRoute
 
     for name in OPERATIONS:
         permission = permission_of(name).replace("aggregatedList", "list")
-        yield Operation(name, permission, name.count(".") == 1 and Route(name, {}).mutating)
+        yield Operation(name, permission, name.count(".") == 1 and GcpRoute(name, {}).mutating)
 
 
 def _azure() -> Iterator[Operation]:
@@ -158,14 +158,14 @@ def _permissions(cloud: str) -> Iterator[str]:
 def _limits() -> Iterator[str]:
     from hcloud.live.applying.guards import MOST_ENDED, MOST_ENDED_SHARE
     from hcloud.live.buying.purchase import MOST_SENDINGS
-    from hcloud.live.patience import Limits
+    from hcloud.live.patience import RetryLimits
     from hcloud.planning.purchases.gates import FARTHEST_FROM_BOOK, MOST_DOLLARS_PER_HOUR, MOST_INSTANCES
     from hcloud.readers.configuration.config import Config
     from hcloud.units import format_duration
     from hcloud.usecases.live.ground import LOOKING_SECONDS, OLDEST_PRICE_SECONDS
     from hcloud.usecases.live.profile_cloud import MAX_DOLLARS
 
-    config, patience = Config(), Limits()
+    config, patience = Config(), RetryLimits()
     commitments, limits = config.commitments, config.limits
     rows: list[tuple[str, object, str]] = [
         ("dollars an hour, a month, and by how much they may rise, after an apply", _or_none(limits.hourly), "limits"),

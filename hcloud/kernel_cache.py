@@ -6,10 +6,12 @@ import hashlib
 import inspect
 import os
 import platform
+import re
 import shutil
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import version
@@ -50,6 +52,7 @@ def _facts(function: FunctionType) -> Iterator[str]:
     code = function.__code__
     yield f"{function.__module__}.{function.__qualname__} {code.co_varnames} {code.co_names}"
     yield code.co_code.hex()
+    yield _types(inspect.get_annotations(function), function.__globals__)
     yield from (_value(c) for c in code.co_consts if c != function.__doc__)
     for name in code.co_names:
         if name in function.__globals__:
@@ -62,10 +65,27 @@ def _value(value: object) -> str:
     if isinstance(value, CodeType):
         return value.co_code.hex()
     if isinstance(value, type):
-        return f"{value.__name__} {inspect.get_annotations(value)}"
+        return _columns(value)
     if isinstance(value, bool | int | float | str | bytes | tuple | None):
         return repr(value)
     return str(getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or repr(value))
+
+
+def _types(hints: Mapping[str, object], scope: Mapping[str, object]) -> str:
+    """The classes that annotations name: numba keeps the types of arguments by the names of their classes, and cannot
+    read what it kept where one of them has another name."""
+    named = sorted({name for hint in hints.values() for name in re.findall(r"\w+", str(hint))})
+    kinds = (scope.get(name) for name in named)
+    return "; ".join(_columns(kind) for kind in kinds if isinstance(kind, type))
+
+
+@cache
+def _columns(kind: type) -> str:
+    """A class by its name and those of its columns, with the classes that these are of."""
+    hints = inspect.get_annotations(kind)
+    module = sys.modules.get(kind.__module__)
+    inner = _types(hints, vars(module)) if module and kind.__module__.startswith("hcloud.") else ""
+    return f"{kind.__module__}.{kind.__qualname__} {hints} {inner}"
 
 
 @cache

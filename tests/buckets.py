@@ -11,10 +11,10 @@ from typing import Any, cast
 from fake_objects import ACCOUNT, BUCKET, FakeAzure, FakeGoogle, FakeStore, Kind
 
 from hcloud.control.ports import Crash
-from hcloud.fake.server import FakeCloud, Running
+from hcloud.fake.server import FakeCloud, FakeServer
 from hcloud.store.buckets.address import Address, parse_address
 from hcloud.store.buckets.bucket import Bucket
-from hcloud.store.buckets.objects import ABSENT, ConditionError, Found, Marked, Objects, Writing
+from hcloud.store.buckets.objects import ABSENT, ConditionError, Marked, Objects, StoredObject, Writing
 from hcloud.store.buckets.state_bucket import BucketStateStore
 from hcloud.store.files.crash import go_on
 
@@ -233,8 +233,8 @@ class InMemory:
     def __init__(self) -> None:
         self.held: dict[str, tuple[str, Writing]] = {}
 
-    def get(self, key: str) -> Found | None:
-        return Found(self.held[key][0], self.held[key][1].data) if key in self.held else None
+    def get(self, key: str) -> StoredObject | None:
+        return StoredObject(self.held[key][0], self.held[key][1].data) if key in self.held else None
 
     def marked(self, key: str) -> Marked | None:
         return Marked(self.held[key][0], self.held[key][1].mark) if key in self.held else None
@@ -261,7 +261,7 @@ def running(store: str) -> Iterator[Rig]:
             yield Amazon(front, url)
         return
     fake: FakeStore = FakeGoogle() if store == "gs" else FakeAzure()
-    with Running(cast("FakeCloud", fake)) as server:
+    with FakeServer(cast("FakeCloud", fake)) as server:
         yield Google(fake, server.url) if store == "gs" else Azure(fake, server.url)
 
 

@@ -19,7 +19,7 @@ from typing import cast
 from urllib.parse import unquote
 from xml.sax.saxutils import escape
 
-from hcloud.fake.server import Answer, Received, json_answer
+from hcloud.fake.server import HttpAnswer, Received, json_answer
 
 BUCKET = "states"
 ACCOUNT = "canaryaccount"
@@ -53,7 +53,7 @@ class FakeStore:
         self.written_at: dict[str, float] = {}
         self.requests: list[tuple[str, str]] = []
 
-    def answer(self, received: Received) -> Answer:
+    def answer(self, received: Received) -> HttpAnswer:
         with self.lock:
             what, key = self.asked(received)
             self.requests.append((what, key))
@@ -66,10 +66,10 @@ class FakeStore:
     def asked(self, received: Received) -> tuple[str, str]:
         raise NotImplementedError
 
-    def acted(self, what: str, key: str, received: Received) -> Answer:
+    def acted(self, what: str, key: str, received: Received) -> HttpAnswer:
         raise NotImplementedError
 
-    def refusal(self, kind: Kind) -> Answer:
+    def refusal(self, kind: Kind) -> HttpAnswer:
         raise NotImplementedError
 
     def write(self, key: str, body: bytes, marks: Mapping[str, str] | None = None) -> Stored:
@@ -98,7 +98,7 @@ class FakeGoogle(FakeStore):
             return {"GET": "GET" if whole else "HEAD"}.get(received.method, received.method), unquote(key)
         return ("PUT", str(_parts(received)[0]["name"])) if received.method == "POST" else ("LIST", "")
 
-    def acted(self, what: str, key: str, received: Received) -> Answer:
+    def acted(self, what: str, key: str, received: Received) -> HttpAnswer:
         if f"/b/{BUCKET}/o" not in received.path:
             return _google(404, "notFound", "The specified bucket does not exist.")
         if what == "LIST":
@@ -110,15 +110,15 @@ class FakeGoogle(FakeStore):
             return _google(404, "notFound", f"No such object: {BUCKET}/{key}")
         if what == "DELETE":
             del self.objects[key]
-            return Answer(204)
+            return HttpAnswer(204)
         if what == "GET":
-            return Answer(200, stored.body, {"x-goog-generation": stored.tag, "content-type": "application/json"})
+            return HttpAnswer(200, stored.body, {"x-goog-generation": stored.tag, "content-type": "application/json"})
         return json_answer({"generation": stored.tag, "metadata": dict(stored.marks)})
 
     def tag(self, number: int) -> str:
         return str(1_700_000_000_000_000 + number)
 
-    def refusal(self, kind: Kind) -> Answer:
+    def refusal(self, kind: Kind) -> HttpAnswer:
         return {
             "busy": _google(409, "conflict", "The request was aborted by a concurrent one."),
             "throttled": _google(429, "rateLimitExceeded", "The object exceeded the rate limit for mutations."),
@@ -127,7 +127,7 @@ class FakeGoogle(FakeStore):
             "broken": _google(503, "backendError", "Backend Error"),
         }[kind]
 
-    def _insert(self, key: str, received: Received) -> Answer:
+    def _insert(self, key: str, received: Received) -> HttpAnswer:
         wanted, stored = received.query.get("ifGenerationMatch"), self.objects.get(key)
         if self.now is not None:
             last, self.written_at[key] = self.written_at.get(key), self.now()
@@ -140,7 +140,7 @@ class FakeGoogle(FakeStore):
         marks = about.get("metadata")
         return json_answer({"generation": self.write(key, body, marks if isinstance(marks, dict) else {}).tag})
 
-    def _list(self, received: Received) -> Answer:
+    def _list(self, received: Received) -> HttpAnswer:
         keys, deeper, more = self.listed(received.query.get("prefix", ""), received.query.get("pageToken", ""))
         page: dict[str, object] = {"kind": "storage#objects"}
         page |= {"items": [{"name": k} for k in keys]} if keys else {}
@@ -156,7 +156,7 @@ def _parts(received: Received) -> tuple[dict[str, object], bytes]:
     return json.loads(cast("bytes", about.get_payload(decode=True))), body
 
 
-def _google(status: int, reason: str, message: str) -> Answer:
+def _google(status: int, reason: str, message: str) -> HttpAnswer:
     error = {"code": status, "message": message, "errors": [{"reason": reason, "message": message, "domain": "global"}]}
     return json_answer({"error": error}, status)
 
@@ -168,7 +168,7 @@ class FakeAzure(FakeStore):
         key = unquote(received.path).partition(f"/{ACCOUNT}/")[2].partition("/")[2]
         return ("LIST", "") if received.query.get("comp") == "list" else (received.method, key)
 
-    def acted(self, what: str, key: str, received: Received) -> Answer:
+    def acted(self, what: str, key: str, received: Received) -> HttpAnswer:
         if not received.headers.get("authorization", "").startswith(f"SharedKey {ACCOUNT}:"):
             return _azure(403, "AuthenticationFailed", "Server failed to authenticate the request.\nsignature canary")
         if not received.path.startswith(f"/{ACCOUNT}/{BUCKET}"):
@@ -182,13 +182,13 @@ class FakeAzure(FakeStore):
             return _azure(404, "BlobNotFound", "The specified blob does not exist.")
         if what == "DELETE":
             del self.objects[key]
-            return Answer(202)
+            return HttpAnswer(202)
         return self._read(stored, received)
 
     def tag(self, number: int) -> str:
         return f'"0x8D{number:013X}"'
 
-    def refusal(self, kind: Kind) -> Answer:
+    def refusal(self, kind: Kind) -> HttpAnswer:
         return {
             "busy": _azure(503, "ServerBusy", "The server is currently unable to receive requests."),
             "throttled": _azure(503, "ServerBusy", "The server is currently unable to receive requests."),
@@ -197,7 +197,7 @@ class FakeAzure(FakeStore):
             "broken": _azure(500, "InternalError", "The server encountered an internal error."),
         }[kind]
 
-    def _put(self, key: str, received: Received) -> Answer:
+    def _put(self, key: str, received: Received) -> HttpAnswer:
         stored, heads = self.objects.get(key), received.headers
         if heads.get("x-ms-blob-type") != "BlockBlob":
             return _azure(400, "InvalidHeaderValue", "x-ms-blob-type")
@@ -209,22 +209,22 @@ class FakeAzure(FakeStore):
                 412, "ConditionNotMet", "The condition specified using HTTP conditional header(s) is not met."
             )
         marks = {k.removeprefix("x-ms-meta-"): v for k, v in heads.items() if k.startswith("x-ms-meta-")}
-        return Answer(201, b"", _dated({"etag": self.write(key, received.body, marks).tag}))
+        return HttpAnswer(201, b"", _dated({"etag": self.write(key, received.body, marks).tag}))
 
-    def _read(self, stored: Stored, received: Received) -> Answer:
+    def _read(self, stored: Stored, received: Received) -> HttpAnswer:
         told = {"etag": stored.tag, "x-ms-blob-type": "BlockBlob", "content-type": "application/octet-stream"}
         told |= {f"x-ms-meta-{k}": v for k, v in stored.marks.items()}
         wanted = received.headers.get("x-ms-range")
         if received.method == "HEAD" or not wanted:
-            return Answer(200, stored.body, _dated(told))
+            return HttpAnswer(200, stored.body, _dated(told))
         if not stored.body:
             return _azure(416, "InvalidRange", "The range specified is invalid for the current size of the resource.")
         first, _, last = wanted.removeprefix("bytes=").partition("-")
         piece = stored.body[int(first) : int(last) + 1]
         told["content-range"] = f"bytes {first}-{int(first) + len(piece) - 1}/{len(stored.body)}"
-        return Answer(206, piece, _dated(told))
+        return HttpAnswer(206, piece, _dated(told))
 
-    def _list(self, received: Received) -> Answer:
+    def _list(self, received: Received) -> HttpAnswer:
         prefix, marker = received.query.get("prefix", ""), received.query.get("marker", "")
         keys, deeper, more = self.listed(prefix, marker)
         blobs = "".join(
@@ -239,15 +239,15 @@ class FakeAzure(FakeStore):
             f"<Prefix>{escape(prefix)}</Prefix><Delimiter>/</Delimiter><Blobs>{blobs}{below}</Blobs>"
             f"<NextMarker>{escape(more)}</NextMarker></EnumerationResults>"
         )
-        return Answer(200, text.encode(), {"content-type": "application/xml"})
+        return HttpAnswer(200, text.encode(), {"content-type": "application/xml"})
 
 
 def _dated(told: dict[str, str]) -> dict[str, str]:
     return {**told, "last-modified": formatdate(usegmt=True), "x-ms-version": "2025-11-05"}
 
 
-def _azure(status: int, code: str, message: str) -> Answer:
+def _azure(status: int, code: str, message: str) -> HttpAnswer:
     text = (
         f'<?xml version="1.0" encoding="utf-8"?><Error><Code>{code}</Code><Message>{escape(message)}</Message></Error>'
     )
-    return Answer(status, text.encode(), {"content-type": "application/xml", "x-ms-error-code": code})
+    return HttpAnswer(status, text.encode(), {"content-type": "application/xml", "x-ms-error-code": code})

@@ -11,13 +11,13 @@ from pathlib import Path
 from hcloud.control.ports import Cloud
 from hcloud.fake.faults import FaultPlan, fault_plan
 from hcloud.fake.in_memory.memory import MemoryCloud
-from hcloud.live.buying.purchase import Gates, Ground, Purchased, execute
+from hcloud.live.buying.purchase import Gates, PurchaseContext, execute
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
-from hcloud.model.holdings.purchase import CommitmentNeed, PurchasePlan, WantedCommitment
-from hcloud.planning.purchases.gates import Approval
-from hcloud.planning.purchases.history import History, history
-from hcloud.planning.purchases.purchase import Basis, key_of, purchase_plan
+from hcloud.model.holdings.purchase import CommitmentNeed, Purchased, PurchasePlan, WantedCommitment
+from hcloud.planning.purchases.gates import PurchaseApproval
+from hcloud.planning.purchases.history import PurchaseHistory, history
+from hcloud.planning.purchases.purchase import PurchaseBasis, key_of, purchase_plan
 from hcloud.store.purchase_file import sealed
 from hcloud.store.records.purchases import PurchaseLedger
 from hcloud.units import cents, plain
@@ -97,7 +97,7 @@ class Shop:
         return PurchaseLedger(self.directory)
 
     @property
-    def history(self) -> History:
+    def history(self) -> PurchaseHistory:
         """What the ledger tells."""
         return history(self.ledger.entries())
 
@@ -122,7 +122,9 @@ class Shop:
     def plan(self, *needs: WantedCommitment, valid_for: timedelta = timedelta(days=1)) -> PurchasePlan:
         """A purchase plan at the cloud's quotes; five of the shop's kind where nothing is said."""
         found = self.ledger.begin()
-        basis = Basis(found, self.cloud.scope(), "d" * 64, self.now(), valid_for, self.history.recorded_beside(""))
+        basis = PurchaseBasis(
+            found, self.cloud.scope(), "d" * 64, self.now(), valid_for, self.history.recorded_beside("")
+        )
         quoted = []
         for one in needs or (wanted(self.kind),):
             order = CommitmentOrder(
@@ -132,9 +134,9 @@ class Shop:
             quoted.append((CommitmentNeed(one, Decimal(0)), self.cloud.quote(order)))
         return sealed(purchase_plan(quoted, self.cloud.commitments(), basis))
 
-    def ground(self, crash: Callable[[str], None] = go_on, cloud: Cloud | None = None) -> Ground:
+    def ground(self, crash: Callable[[str], None] = go_on, cloud: Cloud | None = None) -> PurchaseContext:
         """What the executor stands on."""
-        return Ground(cloud or self.cloud, self.ledger, self.cloud.clock, crash)
+        return PurchaseContext(cloud or self.cloud, self.ledger, self.cloud.clock, crash)
 
     def apply(
         self, plan: PurchasePlan, gates: Gates = OPEN, crash: Callable[[str], None] = go_on
@@ -143,9 +145,9 @@ class Shop:
         return execute(plan, gates, approved, self.ground(crash))
 
 
-def approved(plan: PurchasePlan) -> Approval:
+def approved(plan: PurchasePlan) -> PurchaseApproval:
     """A person who read the plan and typed what it says."""
-    return Approval(plan.digest, plain(cents(plan.amount)))
+    return PurchaseApproval(plan.digest, plain(cents(plan.amount)))
 
 
 def later(when: datetime | date, **span: int) -> datetime:

@@ -14,13 +14,13 @@ from contract.rig import Rig
 from purchasing import OPEN, approved, go_on
 
 from hcloud.catalog.book import PriceBook
-from hcloud.fake.bill import Bill, Tariff, bill
+from hcloud.fake.bill import FakeBill, FakeTariff, bill
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.tariffs import tariff_of
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
-from hcloud.live.applying.guards import Approval
-from hcloud.live.applying.outcome import Outcome
-from hcloud.live.buying.purchase import Ground, execute
+from hcloud.live.applying.guards import ChangeApproval
+from hcloud.live.applying.outcome import ApplyOutcome
+from hcloud.live.buying.purchase import PurchaseContext, execute
 from hcloud.live.observe import observe
 from hcloud.live.site import Site
 from hcloud.model.catalog import (
@@ -39,9 +39,9 @@ from hcloud.model.holdings.purchase import CommitmentNeed, WantedCommitment
 from hcloud.model.holdings.state import State
 from hcloud.model.report import Period
 from hcloud.planning.changes.diff import changes
-from hcloud.planning.changes.slots import Place
+from hcloud.planning.changes.slots import CloudRegion
 from hcloud.planning.purchases.history import history
-from hcloud.planning.purchases.purchase import Basis, key_of, purchase_plan
+from hcloud.planning.purchases.purchase import PurchaseBasis, key_of, purchase_plan
 from hcloud.planning.reports.report import Report
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.purchase_file import sealed
@@ -153,10 +153,10 @@ class Renting:
         option = PurchaseOption.SPOT if spot else PurchaseOption.ON_DEMAND
         return Slot(address, self.kind.types[number], self.rig.zones[:1], count, Decimal("0.10"), option)
 
-    def apply(self, *slots: Slot, crash: Callable[[str], None] = go_on) -> Outcome:
+    def apply(self, *slots: Slot, crash: Callable[[str], None] = go_on) -> ApplyOutcome:
         """Plan what should stand and apply it."""
         found = changes(slots, observe(self.site()))
-        return apply(self.site(crash), found, Approval(ends=len(found.going)))
+        return apply(self.site(crash), found, ChangeApproval(ends=len(found.going)))
 
     def killed_at(self, point: str, *slots: Slot) -> None:
         """The same, ended in the middle."""
@@ -171,10 +171,10 @@ class Renting:
             return
         raise AssertionError(f"it never came to {point}")
 
-    def destroy(self) -> Outcome:
+    def destroy(self) -> ApplyOutcome:
         """End everything."""
         found = ends_of_all(self.site())
-        return destroy(self.site(), found, Approval(ends=len(found.going)))
+        return destroy(self.site(), found, ChangeApproval(ends=len(found.going)))
 
     def buy(self, option: PurchaseOption, payment: Payment, amount: str, number: int) -> None:
         """Buy one commitment, by a purchase plan that somebody approved."""
@@ -182,7 +182,7 @@ class Renting:
         wanted = self._wanted(option, payment, amount, number)
         found = ledger.begin()
         records = history(ledger.entries()).recorded_beside("")
-        basis = Basis(found, cloud.scope(), "d" * 64, self.now(), timedelta(days=1), records)
+        basis = PurchaseBasis(found, cloud.scope(), "d" * 64, self.now(), timedelta(days=1), records)
         order = CommitmentOrder(
             key=key_of(basis, wanted), option=option, instance_type=wanted.instance_type, term_years=1,
             payment=payment, count=wanted.count, dollars_per_hour=wanted.dollars_per_hour,
@@ -190,7 +190,7 @@ class Renting:
         plan = sealed(
             purchase_plan([(CommitmentNeed(wanted, Decimal(0)), cloud.quote(order))], cloud.commitments(), basis)
         )
-        [done] = execute(plan, OPEN, approved, Ground(cloud, ledger, self.rig.fake.clock, go_on))
+        [done] = execute(plan, OPEN, approved, PurchaseContext(cloud, ledger, self.rig.fake.clock, go_on))
         assert done.id, done
         self.bought.append(order)
 
@@ -215,7 +215,7 @@ class Renting:
         """What 'hcloud report' says of what is rented, at the fake's own prices."""
         cloud = self.rig.cloud()
         selection = FAKE if isinstance(self.rig.fake, MemoryCloud) else str(self.kind.provider)
-        place = Place(self.kind.provider, cloud.scope().region)
+        place = CloudRegion(self.kind.provider, cloud.scope().region)
         config = self.directory / "hcloud.yaml"
         config.write_text("live: {project: shop}", encoding="utf-8")
         loaded = load_config(config)
@@ -223,11 +223,11 @@ class Renting:
         ground.book = self.book()
         return report_of_live(ground, ReportRequest(loaded, self.now(), span, "team"))
 
-    def bill(self, period: Period) -> Bill:
+    def bill(self, period: Period) -> FakeBill:
         """What the fake itself charges."""
         return bill(self.rig.fake.ledger, self.tariff(), period.start, period.end)
 
-    def tariff(self) -> Tariff:
+    def tariff(self) -> FakeTariff:
         """The fake's own."""
         return tariff_of(self.rig.fake)
 

@@ -12,12 +12,12 @@ from hcloud.model.running.strategy import Parameter, Strategy, Value
 from hcloud.model.workload import Jobs, Provenance
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.kernels.world import World
+from hcloud.sim.kernels.world import SimulatedWorld
 from hcloud.sim.setup.build import Setting, build, usual_capacity
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import Tasks, tasks_of
 from hcloud.sim.setup.scenarios import scenario
-from hcloud.sim.setup.shop import Shop, Wanted, open_shop
+from hcloud.sim.setup.shop import Shop, ShopChoice, open_shop
 from hcloud.usecases.prices.pricing import open_book
 
 Row = tuple[float, float, float, float, int]
@@ -25,7 +25,7 @@ Row = tuple[float, float, float, float, int]
 
 def paper_shop() -> Shop:
     """What the study rents."""
-    return open_shop(open_book(), Wanted.paper())
+    return open_shop(open_book(), ShopChoice.paper())
 
 
 def jobs_of(rows: Sequence[Row]) -> Jobs:
@@ -79,6 +79,6 @@ def tasks_in(setting: Setting, jobs: Jobs) -> Tasks:
     return tasks_of(jobs, setting.cloud, setting.strategy, Room(16_000, 61_440), setting.seed)
 
 
-def world_of(setting: Setting, tasks: Tasks) -> World:
+def world_of(setting: Setting, tasks: Tasks) -> SimulatedWorld:
     """A world with a journal, before its first event."""
     return build(setting, tasks, usual_capacity(len(tasks), setting.pool, journal=True))

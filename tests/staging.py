@@ -11,7 +11,7 @@ import pytest
 from benchmarks.children import Forker, Job
 from benchmarks.processes import CLOUDS, Stage, fresh
 from hcloud.fake.faults import FaultPlan
-from hcloud.fake.server import Running
+from hcloud.fake.server import FakeServer
 
 FLEET = {"web": 3, "batch": 2}
 Staging = Callable[..., Stage]
@@ -33,7 +33,7 @@ def staged(forker: Forker, tmp_path: Path) -> Iterator[Staging]:
     with ExitStack() as stack:
 
         def stage(cloud: str, fleet: Mapping[str, int] = FLEET, **plan: object) -> Stage:
-            running = stack.enter_context(Running(fresh(cloud, FaultPlan.model_validate(plan))))
+            running = stack.enter_context(FakeServer(fresh(cloud, FaultPlan.model_validate(plan))))
             number = len(list(tmp_path.glob("stage-*")))
             made = Stage(running, tmp_path / f"stage-{number}", forker, fleet)
             if cloud not in _warm:

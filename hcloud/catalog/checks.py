@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from itertools import chain
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import refusal
 from hcloud.model.catalog import Offer, OfferKey, Payment, PurchaseOption, QuarantinedPrice
+from hcloud.model.prices import PriceWarning
 
 CENTS_FROM, CENTS_TO = Decimal(30), Decimal(300)
 NEIGHBOURS = 2
@@ -24,18 +25,6 @@ CHEAPEST_SHARE = Decimal("0.05")
 _EMPTY = PriceBook({}, {})
 
 Group = tuple[object, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PriceWarning:
-    """A price that stays in use although it looks odd, and why."""
-
-    row: str
-    reason: str
-    key: OfferKey | None = None
-
-    def __str__(self) -> str:
-        return f"{self.row} {self.reason}"
 
 
 Finding = QuarantinedPrice | PriceWarning

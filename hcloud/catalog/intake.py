@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
+from pathlib import Path
 from typing import NamedTuple
 
 from hcloud.catalog.book import PriceBook, TypeKey
@@ -21,6 +22,7 @@ from hcloud.model.catalog import (
     QuarantinedPrice,
     SustainedUse,
 )
+from hcloud.model.prices import PriceWarning
 from hcloud.units import parse_decimal
 
 HIGHEST_HOURLY = Decimal(100_000)
@@ -31,7 +33,7 @@ _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._/+ -]{0,118}[A-Za-z0-9._/+-])?", 
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PriceSource:
     """What is known of a price file before it is read; ``provider`` and ``region`` fill in where the format lacks them,
     ``shapes`` are the machine types already known (some formats only price a vCPU and a GiB)."""
 
@@ -50,6 +52,31 @@ class PriceRow(NamedTuple):
     hourly: object
     upfront: object = 0
     derived: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class IntakeResult:
+    """What one source gave: its good rows as a book, the rows refused and the odd ones."""
+
+    name: str
+    format: str
+    book: PriceBook
+    refused: tuple[QuarantinedPrice, ...]
+    warnings: tuple[PriceWarning, ...]
+    replaced_newer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """What a run took in, and where it was stored (None in a dry run)."""
+
+    sources: tuple[IntakeResult, ...]
+    stored: Path | None
+
+    @property
+    def refused(self) -> int:
+        """Rows in quarantine, of all sources."""
+        return sum(len(s.refused) for s in self.sources)
 
 
 def number(value: object) -> Decimal:
@@ -101,7 +128,7 @@ class PriceIntake:
     Two rows for the same offer with different prices are both refused: which one is right cannot be known.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: PriceSource) -> None:
         self.source = source
         self._types: dict[TypeKey, InstanceType] = {}
         self._offers: dict[OfferKey, Offer] = {}

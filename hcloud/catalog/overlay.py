@@ -9,9 +9,9 @@ from decimal import Decimal
 from fnmatch import fnmatchcase
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.checks import PriceWarning
 from hcloud.catalog.shapes import family_of
 from hcloud.model.catalog import Offer, OfferKey, Origin, Provider, PurchaseOption
+from hcloud.model.prices import PriceWarning
 
 _HUNDRED = Decimal(100)
 _PRICE_DIGITS = Decimal("1E-10")

@@ -20,7 +20,7 @@ from functools import lru_cache
 from typing import TypeVar
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import PriceIntake, PriceRow, Source, number, shortened
+from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, number, shortened
 from hcloud.catalog.shapes import named_type
 from hcloud.errors import InputError, Problem
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, Provider, PurchaseOption
@@ -70,7 +70,7 @@ def offer_cells(offer: Offer, machine: InstanceType | None) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def read_table(text: str, source: Source) -> PriceBook:
+def read_table(text: str, source: PriceSource) -> PriceBook:
     """The book in CSV text; rows that cannot be used are quarantined under their line number.
 
     Raises InputError, with every problem found, where the header is not ours.

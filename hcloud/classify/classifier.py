@@ -10,7 +10,7 @@ import numpy as np
 
 from hcloud.classify import calibration, ridge
 from hcloud.classify.calibration import HeldOut, Misses
-from hcloud.classify.evidence import Asked, Evidence, evidence_of
+from hcloud.classify.evidence import ClassifiedApp, Evidence, evidence_of
 from hcloud.classify.factorize import Factors, fit, taught_by
 from hcloud.classify.matrix import Floats, Ints, Matrix
 from hcloud.classify.monotone import rising_along
@@ -32,7 +32,7 @@ Fold = Callable[[Factors, Ints, Floats], Floats]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class EvidenceLimits:
     """When there is too little evidence for a row; all ours.
 
     The largest mean error expected, relative for performance and in points for scores; the fewest applications in the
@@ -59,7 +59,7 @@ class Options:
     """How to classify: the limits, the solver, whether performance may not fall with size (``monotone``), how many
     neighbours to name, and what a measurement costs by aspect and column (any unit; 1 where missing)."""
 
-    limits: Limits = field(default_factory=Limits)
+    limits: EvidenceLimits = field(default_factory=EvidenceLimits)
     fold: Fold = ridge.fold
     monotone: bool = False
     neighbours: int = 3
@@ -105,7 +105,9 @@ def classify(profile: Profile, corpus: Mapping[Aspect, Trained], options: Option
     probes: list[Probe] = []
     for aspect, trained in corpus.items():
         barred = ruled_out(profile, aspect, trained.matrix.columns)
-        asked = Asked(profile.app, profile.metric.rising, profile.unmeasurable if aspect.is_interference else barred)
+        asked = ClassifiedApp(
+            profile.app, profile.metric.rising, profile.unmeasurable if aspect.is_interference else barred
+        )
         found = complete(trained, profile.entries.get(aspect, {}), asked, options or Options())
         if isinstance(found, CompletedRow):
             rows[aspect] = replace(found, columns={c: p for c, p in found.columns.items() if c not in barred})
@@ -115,7 +117,7 @@ def classify(profile: Profile, corpus: Mapping[Aspect, Trained], options: Option
 
 
 def complete(
-    trained: Trained, entries: Mapping[str, Measured], asked: Asked, options: Options
+    trained: Trained, entries: Mapping[str, Measured], asked: ClassifiedApp, options: Options
 ) -> CompletedRow | Probe | None:
     """The completed row, or the next measurement to make (None where no column is left that could be measured)."""
     evidence = evidence_of(trained.matrix, entries, asked)
@@ -132,7 +134,7 @@ def complete(
     return CompletedRow(aspect, _entries(trained.matrix, evidence, prediction, entries), likely, error)
 
 
-def _doubt(error: float, aspect: Aspect, limits: Limits) -> str:
+def _doubt(error: float, aspect: Aspect, limits: EvidenceLimits) -> str:
     """Why a prediction is not told."""
     if not np.isfinite(error):
         least = calibration.LEAST_HELD_OUT
@@ -142,7 +144,7 @@ def _doubt(error: float, aspect: Aspect, limits: Limits) -> str:
     return f"an error of {error:.2g} of the value is expected, {limits.error(aspect):.2g} allowed"
 
 
-def _lacking(trained: Trained, evidence: Evidence, limits: Limits) -> str:
+def _lacking(trained: Trained, evidence: Evidence, limits: EvidenceLimits) -> str:
     """Why nothing can be said yet; "" where something can."""
     aspect = trained.matrix.aspect
     if trained.profiled < limits.apps:

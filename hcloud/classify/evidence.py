@@ -17,7 +17,7 @@ _WIDTH = 2 * 1.96
 """Standard deviations in a 95 % interval."""
 
 
-class Asked(NamedTuple):
+class ClassifiedApp(NamedTuple):
     """Who is asked about: the application, whether more of its metric is better, columns that cannot be measured."""
 
     app: str
@@ -63,7 +63,7 @@ class Evidence:
         return made if self.level == 0 else np.hstack((np.full((columns, 1), self.level), made))
 
 
-def evidence_of(matrix: Matrix, entries: Mapping[str, Measured], asked: Asked) -> Evidence:
+def evidence_of(matrix: Matrix, entries: Mapping[str, Measured], asked: ClassifiedApp) -> Evidence:
     """The evidence of an application's entries; columns the matrix does not have say nothing here.
 
     The reference itself is left out of what informs: after normalising it is 0 in every row. Raises ValueError for a

@@ -9,7 +9,8 @@ import numpy as np
 
 from hcloud.classify.matrix import natural
 from hcloud.errors import EvidenceError
-from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Estimate
+from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Estimate, Profile
+from hcloud.model.prices import TypePrices
 
 MOST = 99
 """The largest entry of a vector: two decimal digits, since 100 would carry over in the encoding of quality."""
@@ -23,6 +24,24 @@ class Ranked:
     column: str
     value: float
     merit: float
+
+
+@dataclass(frozen=True, slots=True)
+class ApplicationEstimate:
+    """One application's estimate with what follows from it; ``quality`` is the leading part of its encoding, 0..9999,
+    None where no resource is known; ``types`` by performance, ``worth`` those with a price by performance per dollar;
+    ``surprises`` tells of observed values that were predicted otherwise."""
+
+    profile: Profile
+    estimate: Estimate
+    vector: tuple[int, ...] | None
+    quality: int | None
+    types: tuple[Ranked, ...]
+    worth: tuple[Ranked, ...]
+    prices: TypePrices
+    size: str | None
+    known_apps: int
+    surprises: tuple[str, ...]
 
 
 def ranking(row: CompletedRow, rising: bool, prices: Mapping[str, float] | None = None) -> tuple[Ranked, ...]:
@@ -49,7 +68,7 @@ def _price(prices: Mapping[str, float], column: str) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PerformanceTarget:
     """A performance to reach, in the metric's unit; ``sure`` asks the far end of the interval to reach it, too."""
 
     value: float
@@ -57,7 +76,7 @@ class Target:
     sure: bool = False
 
 
-def size_for(row: CompletedRow, target: Target, prices: Mapping[str, float] | None = None) -> str | None:
+def size_for(row: CompletedRow, target: PerformanceTarget, prices: Mapping[str, float] | None = None) -> str | None:
     """The first column that reaches the target: the cheapest where prices are given, else the smallest by natural
     order; None where no column does."""
     reaching = []

@@ -22,7 +22,7 @@ from hcloud.units import harmless
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from hcloud.live.site import Progress, Step
+    from hcloud.live.site import Progress, ProgressStep
     from hcloud.usecases.live.ground import LiveGround
     from hcloud.views.console import Terminal
 
@@ -132,7 +132,7 @@ def told(
     spoken = passed()
     with terminal.progress(title, max(total, 1)) as advance:
 
-        def tell(step: Step) -> None:
+        def tell(step: ProgressStep) -> None:
             nonlocal spoken
             if step.at_once:
                 spoken = passed()

@@ -75,7 +75,7 @@ class Setup:
         return sum(self.types[kind].cores * servers for kind, servers in self.lots)
 
 
-class Facts(NamedTuple):
+class DecisionFacts(NamedTuple):
     """What stood around a command: the pool before the event, the job (its row of numbers) and the type that fits."""
 
     at: float
@@ -89,7 +89,7 @@ class Facts(NamedTuple):
     measured: bool
 
 
-class Order(NamedTuple):
+class DecodedCommand(NamedTuple):
     """A command with names: what, the action, reason and margin behind it, and whom and what it is about."""
 
     what: int
@@ -101,7 +101,7 @@ class Order(NamedTuple):
     place: str
 
 
-def decide(setup: Setup, order: Order, facts: Facts) -> Decision:
+def decide(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> Decision:
     """The decision that a command stands for."""
     reader = _OF_INSTANCES.get(order.what)
     if reader is not None:
@@ -115,7 +115,7 @@ def decide(setup: Setup, order: Order, facts: Facts) -> Decision:
     )
 
 
-Sentence = Callable[[Setup, Order, Facts], str]
+Sentence = Callable[[Setup, DecodedCommand, DecisionFacts], str]
 
 
 def percent(share: float) -> str:
@@ -128,7 +128,7 @@ def quality(value: float) -> str:
     return f"{value / SCALE:.2f}"
 
 
-def _pool(setup: Setup, facts: Facts) -> str:
+def _pool(setup: Setup, facts: DecisionFacts) -> str:
     rules, used = setup.rules, facts.utilisation
     soft, hard = percent(facts.soft), percent(rules.hard)
     if setup.pool == 0:
@@ -140,11 +140,11 @@ def _pool(setup: Setup, facts: Facts) -> str:
     return f"the pool is at {percent(used)}, below the soft limit ({soft}), but no reserved server has room"
 
 
-def _type(setup: Setup, facts: Facts) -> str:
+def _type(setup: Setup, facts: DecisionFacts) -> str:
     return setup.types[facts.kind].name if facts.kind >= 0 else "any type"
 
 
-def _offered(setup: Setup, order: Order, facts: Facts) -> str:
+def _offered(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> str:
     level = percent(1 - setup.rules.guarantee)
     offered = quality(facts.needed + order.margin * SCALE)
     how = f"reaches {offered} in {level} of samples" if facts.measured else f"is expected to reach {offered}"
@@ -155,7 +155,7 @@ def _seconds(value: float) -> str:
     return f"{value:,.1f} s".replace(".0 s", " s")
 
 
-def _wait(setup: Setup, order: Order, facts: Facts) -> str:
+def _wait(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> str:
     spin_up, used = setup.large.spin_up, facts.utilisation
     start = f"{_seconds(spin_up)} that {setup.large.name} takes to start"
     full = (
@@ -168,31 +168,31 @@ def _wait(setup: Setup, order: Order, facts: Facts) -> str:
     return f"{noisy}; the expected wait of {_seconds(order.margin + spin_up)} {compared} the {start}"
 
 
-def _coin(setup: Setup, order: Order, facts: Facts) -> str:
+def _coin(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> str:
     side = "below" if order.margin > 0 else "not below"
     return f"the job's draw of {facts.coin:.3f} is {side} the reserved share of {setup.rules.reserved_share:.3f}"
 
 
-def _sensitive(setup: Setup, order: Order, facts: Facts) -> str:
+def _sensitive(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> str:
     side = "above" if order.margin > 0 else "not above"
     return f"the job needs a quality of {quality(facts.needed)}, {side} the threshold {quality(setup.rules.threshold)}"
 
 
-def _limit(setup: Setup, order: Order, facts: Facts) -> str:
+def _limit(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> str:
     side = "below" if order.margin > 0 else "not below"
     return f"the pool is at {percent(facts.utilisation)}, {side} the limit of {percent(setup.rules.static_limit)}"
 
 
-def _below_soft(_setup: Setup, _order: Order, facts: Facts) -> str:
+def _below_soft(_setup: Setup, _order: DecodedCommand, facts: DecisionFacts) -> str:
     return f"the pool is at {percent(facts.utilisation)}, below the soft limit ({percent(facts.soft)})"
 
 
-def _spot(setup: Setup, _order: Order, facts: Facts) -> str:
+def _spot(setup: Setup, _order: DecodedCommand, facts: DecisionFacts) -> str:
     most = quality(setup.rules.spot_quality)
     return f"the job may be interrupted and needs a quality of {quality(facts.needed)} only; spot is used below {most}"
 
 
-def _too_large(setup: Setup, _order: Order, facts: Facts) -> str:
+def _too_large(setup: Setup, _order: DecodedCommand, facts: DecisionFacts) -> str:
     most = setup.types[-1]
     asked = f"{facts.ask / 1000:g} vCPUs and {facts.memory / 1024:,.1f} GiB"
     return f"it asks for {asked}; no type has that ({most.name}: {most.cores / 1000:g} and {most.memory / 1024:,.1f})"
@@ -239,24 +239,24 @@ _RELEASES = {
 Words = tuple[str, float | None, str, str]
 
 
-def _retain(_setup: Setup, order: Order, facts: Facts) -> Words:
+def _retain(_setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> Words:
     kept = order.margin - facts.at
     return "still-wanted", kept, SECONDS, f"idle and well-behaved; kept {_seconds(kept)} for a job that suits it"
 
 
-def _release(_setup: Setup, order: Order, _facts: Facts) -> Words:
+def _release(_setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Words:
     name, why = _RELEASES[order.reason]
     return name, None, "", why
 
 
-def _suffering(setup: Setup, order: Order, _facts: Facts) -> Words:
+def _suffering(setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Words:
     level, done = setup.rules.monitor_level, order.margin
     then = "it gets more of its server" if order.what == codes.ENLARGE else "it is moved"
     why = f"it runs at {percent(done)} of its performance in isolation, below {percent(level)}; {then}"
     return "below-qos", level - done, "share of performance", why
 
 
-_OF_INSTANCES: dict[int, Callable[[Setup, Order, Facts], Words]] = {
+_OF_INSTANCES: dict[int, Callable[[Setup, DecodedCommand, DecisionFacts], Words]] = {
     codes.RETAIN: _retain,
     codes.RELEASE: _release,
     codes.ENLARGE: _suffering,

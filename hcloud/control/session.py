@@ -9,9 +9,9 @@ from heapq import heappop, heappush
 from types import FunctionType
 from typing import Any
 
-from hcloud.control.decode import Facts, Order, Setup, decide
+from hcloud.control.decode import DecisionFacts, DecodedCommand, Setup, decide
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, STARTING, UP
-from hcloud.control.tables import Tables, encoded
+from hcloud.control.tables import ControlTables, encoded
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import (
     UNKNOWN,
@@ -60,7 +60,7 @@ class Instance:
     launched: float
 
 
-class Session:
+class ControlSession:
     """One controller and its state. ``kernels`` are plain or compiled (``hcloud.sim.kernels.compiled``); the answers
     agree.
 
@@ -69,7 +69,7 @@ class Session:
 
     def __init__(self, setup: Setup, kernels: Kernels) -> None:
         self.setup = setup
-        self.tables = Tables(setup, compiled=not isinstance(kernels["control.controller.arrive"], FunctionType))
+        self.tables = ControlTables(setup, compiled=not isinstance(kernels["control.controller.arrive"], FunctionType))
         self.instances = {slot: Instance(slot, kind, OWN, 0.0) for slot, kind in enumerate(setup.reserve)}
         self.watch: Callable[[int, float], None] | None = None
         self.now = setup.start if setup.start is not None else math.nan
@@ -180,7 +180,7 @@ class Session:
         if what == codes.RETAIN and number is not None:
             heappush(self._deadlines, (margin, number))
         job = self.tables.names[row] if row >= 0 else None
-        order = Order(what, action, reason, margin, job, number, self._place(what, number))
+        order = DecodedCommand(what, action, reason, margin, job, number, self._place(what, number))
         made = decide(self.setup, order, self._facts(row, around))
         if what == codes.RELEASE and number is not None:
             del self.instances[number]
@@ -205,12 +205,12 @@ class Session:
         paid = "spot" if instance.paid == INTERRUPTIBLE else "on-demand"
         return f"{paid} {self.setup.types[instance.kind].name}"
 
-    def _facts(self, row: int, around: tuple[float, float, float]) -> Facts:
+    def _facts(self, row: int, around: tuple[float, float, float]) -> DecisionFacts:
         if row < 0:
-            return Facts(*around, 0, 0, 0, 0.0, -1, False)
+            return DecisionFacts(*around, 0, 0, 0, 0.0, -1, False)
         ask, memory, high, _, kind, _, coin = self.tables.given[row]
         measured = kind >= 0 and bool(self.tables.samples[kind])
-        return Facts(*around, leading(high), ask, memory, coin, kind, measured)
+        return DecisionFacts(*around, leading(high), ask, memory, coin, kind, measured)
 
     def _arrival(self, event: Arrival) -> list[Decision]:
         row = self.tables.add(event, event.vector if self.setup.rules.informed else UNKNOWN)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 
-from hcloud.control.state import Block, Control, Shelf
+from hcloud.control.state import Control, Shelf, ShelfBlock
 
 _SMALLEST = 16
 """Servers of a full block on a short shelf."""
 
 
-def _is_full(part: Block, shelf: Shelf) -> bool:
+def _is_full(part: ShelfBlock, shelf: Shelf) -> bool:
     return part.length >= _SMALLEST and part.length >= int(math.sqrt(shelf.length))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated, NamedTuple
 
 from hcloud.policy.placement import RESOURCES
-from hcloud.policy.quality import Window
+from hcloud.policy.quality import QualityWindow
 from hcloud.policy.queueing import CAUSES, Waits
 from hcloud.policy.records import Ints, Table, record, table
 from hcloud.policy.rules import Rules
@@ -23,7 +23,7 @@ FREED = 16
 """Servers remembered that a job left since somebody looked for those who are followed."""
 
 
-class Kind:
+class RentableKind:
     """What can be rented: thousandths of a vCPU, MiB, expected seconds to start, and the quality (0..9999) that is
     assumed before the first sample."""
 
@@ -102,7 +102,7 @@ class Shelf:
     length: int
 
 
-class Block:
+class ShelfBlock:
     """A stretch of a shelf: its ``first`` and ``last`` of ``length`` servers, the blocks ``before`` and ``after`` it
     (-1: none), and what none of its servers has more of: ``worth``, MiB free, thousandths of a vCPU free."""
 
@@ -165,14 +165,14 @@ class Control(NamedTuple):
     """All that a decision of the controller rests on, and the commands it gives; jobs ``followed`` elsewhere."""
 
     rules: Rules
-    kinds: Table[Kind]
-    windows: Table[Window]
+    kinds: Table[RentableKind]
+    windows: Table[QualityWindow]
     waits: Table[Waits]
     followed: Table[Job]
     jobs: Table[Job]
     servers: Table[Server]
     shelves: Table[Shelf]
-    blocks: Table[Block]
+    blocks: Table[ShelfBlock]
     desk: Desk
     commands: Table[Command]
 
@@ -181,19 +181,21 @@ COMMANDS = 4096
 """Commands between two reads that there is room for at first."""
 
 
-def new_control(rules: Rules, kinds: Table[Kind], jobs: Table[Job], servers: int, commands: int = COMMANDS) -> Control:
+def new_control(
+    rules: Rules, kinds: Table[RentableKind], jobs: Table[Job], servers: int, commands: int = COMMANDS
+) -> Control:
     """A controller that has seen nothing, with room for so many servers at a time and commands an event."""
     count = len(kinds)
     made = Control(
         record(rules),
         kinds,
-        table(Window, count),
+        table(QualityWindow, count),
         table(Waits, CAUSES),
         table(Job, FOLLOWED),
         jobs,
         table(Server, servers),
         table(Shelf, 2 * SHELF + count),
-        table(Block, servers),
+        table(ShelfBlock, servers),
         table(Desk, 1)[0],
         table(Command, commands),
     )

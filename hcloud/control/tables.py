@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.control.decode import Setup
-from hcloud.control.state import Command, Desk, Job, Kind, new_control
+from hcloud.control.state import Command, Desk, Job, RentableKind, new_control
 from hcloud.model.running.event import Arrival
 from hcloud.policy.codes import MAP_RESERVED
 from hcloud.policy.records import Table, column, numpy_type, table
@@ -23,7 +23,7 @@ Given = tuple[int, int, int, int, int, int, float]
 """What is known of a job when it comes: ask, memory, high, low, kind, restartable, coin."""
 
 
-class Tables:
+class ControlTables:
     """A controller's tables with names for jobs. Columns that are looked at for every event are kept as arrays: reading
     a field of a record by name takes longer than a decision."""
 
@@ -137,8 +137,8 @@ def _array(rows: Table[Job] | Table[Command] | Table[Desk]) -> NDArray[Any]:
     return cast("NDArray[Any]", rows).view(np.ndarray)
 
 
-def _kinds(setup: Setup) -> Table[Kind]:
-    kinds = table(Kind, len(setup.types))
+def _kinds(setup: Setup) -> Table[RentableKind]:
+    kinds = table(RentableKind, len(setup.types))
     for at, facts in enumerate(setup.types):
         kind = kinds[at]
         kind.cores, kind.memory, kind.spin_up, kind.prior = facts.cores, facts.memory, facts.spin_up, facts.prior

@@ -29,7 +29,7 @@ class Meter:
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class FakeTerms:
     """What a commitment costs and gives: dollars at its start and an hour, units by pool, or dollars an hour of usage
     at a share of its price (``at`` by instance type; a type that is missing is not covered)."""
 
@@ -41,7 +41,7 @@ class Terms:
     rank: int = 0
 
 
-class Tariff(Protocol):
+class FakeTariff(Protocol):
     """What a fake asks for what it rents out and sells."""
 
     rule: BillingRule
@@ -49,12 +49,12 @@ class Tariff(Protocol):
     def meters(self, rented: Rented) -> tuple[Meter, ...]:
         """What a machine is charged for, now."""
 
-    def terms(self, purchase: Purchase) -> Terms:
+    def terms(self, purchase: Purchase) -> FakeTerms:
         """What a purchase costs and gives."""
 
 
 @dataclass(slots=True)
-class Bill:
+class FakeBill:
     """Dollars by machine (or purchase) and day, the day as its first second since 1970."""
 
     lines: defaultdict[tuple[str, int], Decimal] = field(default_factory=lambda: defaultdict(lambda: NOTHING))
@@ -88,14 +88,14 @@ class _Left:
     seconds: Decimal
 
 
-def bill(ledger: Ledger, tariff: Tariff, start: int, end: int) -> Bill:
+def bill(ledger: Ledger, tariff: FakeTariff, start: int, end: int) -> FakeBill:
     """What is charged from ``start`` to before ``end``, in whole seconds since 1970 as the fake tells them.
 
     Commitments are used clock hour by clock hour: machines' units first, the smaller and then the older machine before
     the others, then what was committed to be spent, where it saves most and of that at the lowest rate first. Their
     fees run whether they are used or not; one that was given back or dequeued costs nothing.
     """
-    found = Bill()
+    found = FakeBill()
     with ledger.held():
         machines = sorted(ledger.machines.values(), key=lambda m: (int(m.made_at), m.id))
         held = [(p, tariff.terms(p)) for _, p in sorted(ledger.purchases.items()) if p.cancelled_at is None]
@@ -147,7 +147,7 @@ def _of_term(purchase: Purchase, start: int, end: int) -> int:
     return max(min(end, begins + purchase.term_seconds) - max(start, begins), 0)
 
 
-def _cover_units(left: Sequence[_Left], held: Sequence[tuple[Purchase, Terms]], hour: tuple[int, int]) -> None:
+def _cover_units(left: Sequence[_Left], held: Sequence[tuple[Purchase, FakeTerms]], hour: tuple[int, int]) -> None:
     pools: defaultdict[str, Decimal] = defaultdict(lambda: NOTHING)
     for purchase, terms in held:
         for pool, units in terms.units.items():
@@ -159,7 +159,7 @@ def _cover_units(left: Sequence[_Left], held: Sequence[tuple[Purchase, Terms]], 
             one.seconds -= covered
 
 
-def _cover_spend(left: Sequence[_Left], held: Sequence[tuple[Purchase, Terms]], hour: tuple[int, int]) -> None:
+def _cover_spend(left: Sequence[_Left], held: Sequence[tuple[Purchase, FakeTerms]], hour: tuple[int, int]) -> None:
     for purchase, terms in held:
         dollars = terms.spend * _of_term(purchase, *hour) / HOUR
         eligible = [

@@ -19,7 +19,7 @@ from hcloud.model.files import HEAD, check_sort, kind_of, no_such_file
 from hcloud.units import parse_duration
 
 
-class Kind(StrEnum):
+class FaultKind(StrEnum):
     """What a rule makes of a request. Those after which the cloud has acted are said so; every server knows how its
     cloud says each of them on the wire."""
 
@@ -58,7 +58,7 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Rule(_Strict):
+class FaultRule(_Strict):
     """One thing that goes wrong: on which operations (the cloud's own names, with * and ?), and which of them.
 
     Calls of a rule are counted from 1 over the operations it names. All conditions given must hold. ``principals``
@@ -66,7 +66,7 @@ class Rule(_Strict):
     """
 
     on: str = "*"
-    answer: Kind
+    answer: FaultKind
     calls: tuple[Annotated[int, Field(ge=1)], ...] = ()
     first: Annotated[int, Field(ge=1)] | None = None
     from_call: Annotated[int, Field(ge=1)] | None = None
@@ -91,12 +91,12 @@ class Lag:
     ended: float = 0.0
 
     @classmethod
-    def of(cls, rule: Rule | None) -> Lag:
+    def of(cls, rule: FaultRule | None) -> Lag:
         """By the rule that a list falls under; other kinds of rules leave it up to date."""
         if rule is None:
             return cls()
-        made = rule.seconds if rule.answer in (Kind.STALE, Kind.MISSES_NEW) else 0.0
-        return cls(made, rule.seconds if rule.answer in (Kind.STALE, Kind.SHOWS_ENDED) else 0.0)
+        made = rule.seconds if rule.answer in (FaultKind.STALE, FaultKind.MISSES_NEW) else 0.0
+        return cls(made, rule.seconds if rule.answer in (FaultKind.STALE, FaultKind.SHOWS_ENDED) else 0.0)
 
 
 class ClockPlan(_Strict):
@@ -130,11 +130,11 @@ class FaultPlan(_Strict):
     roles: Mapping[str, tuple[str, ...]] = {}
     price_factor: Annotated[float, Field(gt=0)] = 1.0
     spot_notices: tuple[Seconds, ...] = ()
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[FaultRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class InterceptedRequest:
     """A request as rules see it."""
 
     operation: str
@@ -157,7 +157,7 @@ class Faults:
     def __post_init__(self) -> None:
         self._chance = random.Random(self.plan.seed)
 
-    def strike(self, asked: Asked, now: float) -> Rule | None:
+    def strike(self, asked: InterceptedRequest, now: float) -> FaultRule | None:
         """The first rule that applies to a request; every rule that names its operation counts it."""
         with self._lock:
             struck = None
@@ -170,7 +170,7 @@ class Faults:
                     struck = rule
             return struck
 
-    def allows(self, asked: Asked) -> bool:
+    def allows(self, asked: InterceptedRequest) -> bool:
         """Whether the role of a request may do it."""
         allowed = self.plan.roles.get(asked.principal)
         return allowed is None or any(fnmatchcase(asked.operation, pattern) for pattern in allowed)
@@ -182,12 +182,12 @@ class Faults:
                 return self.plan.stock[name]
         return None
 
-    def _in_time(self, rule: Rule, now: float) -> bool:
+    def _in_time(self, rule: FaultRule, now: float) -> bool:
         age = now - self.started
         return age >= rule.after and (rule.until is None or age < rule.until)
 
 
-def _names(rule: Rule, asked: Asked) -> bool:
+def _names(rule: FaultRule, asked: InterceptedRequest) -> bool:
     return (
         fnmatchcase(asked.operation, rule.on)
         and (rule.mutating is None or rule.mutating == asked.mutating)
@@ -197,7 +197,7 @@ def _names(rule: Rule, asked: Asked) -> bool:
     )
 
 
-def _counts(rule: Rule, count: int) -> bool:
+def _counts(rule: FaultRule, count: int) -> bool:
     stated = [
         not rule.calls or count in rule.calls,
         rule.first is None or count <= rule.first,

@@ -71,7 +71,7 @@ class Purchase:
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RecordedRequest:
     """A request that reached the fake: when, which operation, whether it changes something, by whom, and what came of
     it (``ok``, or the kind of fault or error it was answered with). ``acted`` says whether it changed something."""
 
@@ -90,7 +90,7 @@ class Ledger:
         self.lock = threading.RLock()
         self.machines: dict[str, Rented] = {}
         self.purchases: dict[str, Purchase] = {}
-        self.requests: list[Request] = []
+        self.requests: list[RecordedRequest] = []
         self.extras: dict[str, dict[str, object]] = {}
         self._number = 0
 

@@ -41,7 +41,7 @@ class Received:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """What goes back; ``dropped`` ends the connection without a word."""
 
     status: int = 200
@@ -50,10 +50,10 @@ class Answer:
     dropped: bool = False
 
 
-def json_answer(document: object, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
+def json_answer(document: object, status: int = 200, headers: Mapping[str, str] | None = None) -> HttpAnswer:
     """A JSON answer."""
     body = json.dumps(document).encode()
-    return Answer(status, body, {"content-type": "application/json; charset=utf-8", **(headers or {})})
+    return HttpAnswer(status, body, {"content-type": "application/json; charset=utf-8", **(headers or {})})
 
 
 class FakeCloud(Protocol):
@@ -64,7 +64,7 @@ class FakeCloud(Protocol):
     clock: FakeClock
     faults: Faults
 
-    def answer(self, received: Received) -> Answer:
+    def answer(self, received: Received) -> HttpAnswer:
         """What the cloud says to a request; applies faults and notes everything in the ledger."""
 
     def edit(self, change: Mapping[str, object]) -> object:
@@ -92,7 +92,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = do_GET  # noqa: N815
 
-    def _write(self, answer: Answer) -> None:
+    def _write(self, answer: HttpAnswer) -> None:
         if answer.dropped:
             self.close_connection = True
             self.connection.shutdown(socket.SHUT_RDWR)
@@ -121,7 +121,7 @@ class _Server(ThreadingHTTPServer):
         self.cloud = cloud
         super().__init__(("127.0.0.1", port), _Handler)
 
-    def answer(self, received: Received) -> Answer:
+    def answer(self, received: Received) -> HttpAnswer:
         if received.path.startswith(CONTROL):
             return control(self.cloud, received)
         return self.cloud.answer(received)
@@ -130,7 +130,7 @@ class _Server(ThreadingHTTPServer):
         """A client that went away is no news."""
 
 
-class Running:
+class FakeServer:
     """A fake cloud that listens; use as a context. With ``tls`` it speaks HTTPS."""
 
     def __init__(self, cloud: FakeCloud, port: int = 0, tls: ssl.SSLContext | None = None) -> None:
@@ -150,7 +150,7 @@ class Running:
         """Put another cloud behind the same address."""
         self.cloud = self._server.cloud = cloud
 
-    def __enter__(self) -> Running:
+    def __enter__(self) -> FakeServer:
         self._thread.start()
         return self
 
@@ -159,7 +159,7 @@ class Running:
         self._server.server_close()
 
 
-def control(cloud: FakeCloud, received: Received) -> Answer:
+def control(cloud: FakeCloud, received: Received) -> HttpAnswer:
     """The way by which tests and people look into a fake and turn its clock; no cloud has anything like it.
 
     GET ledger; GET requests (how many there were); POST bill {"from": S, "to": S}; POST clock {"advance": S} or

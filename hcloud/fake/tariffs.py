@@ -5,19 +5,19 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any, cast
 
-from hcloud.fake.bill import Tariff, bill
+from hcloud.fake.bill import FakeTariff, bill
 from hcloud.fake.in_memory.bill import MemoryTariff
 from hcloud.fake.in_memory.memory import MemoryCloud
 
 _TARIFFS = {"aws": "AwsTariff", "gcp": "GoogleTariff", "azure": "AzureTariff"}
 
 
-def tariff_of(cloud: Any) -> Tariff:
+def tariff_of(cloud: Any) -> FakeTariff:
     """What a fake asks: that of the cloud in memory, or of one that listens."""
     if isinstance(cloud, MemoryCloud):
         return MemoryTariff(cloud.world)
     module = import_module(f"hcloud.fake.{cloud.name}.bill")
-    return cast("Tariff", getattr(module, _TARIFFS[cloud.name])(cloud))
+    return cast("FakeTariff", getattr(module, _TARIFFS[cloud.name])(cloud))
 
 
 def bill_document(cloud: Any, start: int, end: int) -> dict[str, object]:

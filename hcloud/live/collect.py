@@ -15,7 +15,7 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
-from hcloud.live.applying.guards import Approval
+from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.observe import check_scope, examined, observe
 from hcloud.live.site import Site
 from hcloud.model.holdings.live import PROTECTED_TAG, TAG_EXPIRES, TAG_PROJECT, Machine, Terminated
@@ -75,7 +75,7 @@ def _is_over(expires: str, at: datetime) -> bool:
         return False
 
 
-def collect(site: Site, found: Sequence[Orphan], approval: Approval) -> tuple[str, ...]:
+def collect(site: Site, found: Sequence[Orphan], approval: ChangeApproval) -> tuple[str, ...]:
     """End orphans, noted before it is asked for; returns those the cloud agreed to end.
 
     Raises DeniedByGuardError unless ``approval.ends`` is their number, and LockedError where somebody works here.

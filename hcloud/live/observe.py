@@ -18,7 +18,7 @@ from hcloud.planning.changes.standing import GRACE, is_overdue
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class CloudListing:
     """What the cloud listed, and what was stored when it had."""
 
     scope: Scope
@@ -42,10 +42,10 @@ def observe(site: Site, patience: Patience | None = None) -> Observed:
     told = patience.ask(lambda: site.cloud.machines("" if unused else before.lineage))
     stored = site.remembered()
     check_scope(stored, scope)
-    return brought_together(site, patience, Seen(scope, told, stored, site.store.journal().entries()))
+    return brought_together(site, patience, CloudListing(scope, told, stored, site.store.journal().entries()))
 
 
-def brought_together(site: Site, patience: Patience, seen: Seen) -> Observed:
+def brought_together(site: Site, patience: Patience, seen: CloudListing) -> Observed:
     """What was listed and what is remembered; what is remembered and was not listed is looked up by id, and examined
     before it is forgotten.
 

@@ -25,7 +25,7 @@ class StoppedError(HcloudError):
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RetryLimits:
     """How long and how often: all values are ours. ``attempts`` is for one request, ``calls`` for a whole run beyond
     three times what it needs where nothing goes wrong, ``deadline`` for all that a run is put off together."""
 
@@ -60,7 +60,7 @@ class Patience:
     not a quota, not a denial, not bad credentials, not a wrong request.
     """
 
-    def __init__(self, clock: Clock, limits: Limits, stop: Callable[[], bool], tell: Tell = _silent) -> None:
+    def __init__(self, clock: Clock, limits: RetryLimits, stop: Callable[[], bool], tell: Tell = _silent) -> None:
         self._clock, self._limits, self._stop, self._tell = clock, limits, stop, tell
         self._lock = threading.Lock()
         self._probe = threading.Lock()

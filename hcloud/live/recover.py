@@ -11,7 +11,7 @@ from hcloud.errors import HcloudError, InputError, StaleError, UsageError
 from hcloud.live.applying.ending import GROWTH
 from hcloud.live.observe import check_scope, examined
 from hcloud.live.patience import Patience
-from hcloud.live.site import Site, Step
+from hcloud.live.site import ProgressStep, Site
 from hcloud.model.holdings.live import TAG_PROJECT, Machine, Scope
 from hcloud.model.holdings.state import Remains, State
 from hcloud.planning.changes.recall import adopted, up_to_date, with_records
@@ -22,7 +22,7 @@ GENERATIONS_LOST = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RecoveryFindings:
     """What a state can be rebuilt to: whose machines it would hold, and the other lineages of this project."""
 
     state: State
@@ -31,7 +31,7 @@ class Found:
     others: tuple[tuple[str, int], ...]
 
 
-def rebuild(site: Site, store: MendableStore, lineage: str | None = None) -> Found:
+def rebuild(site: Site, store: MendableStore, lineage: str | None = None) -> RecoveryFindings:
     """The state as tags and remains tell it; reads only.
 
     The lineage is the one that is named, else the one that the remains name, else the only one that this project's
@@ -53,7 +53,7 @@ def rebuild(site: Site, store: MendableStore, lineage: str | None = None) -> Fou
     machines = tuple(sorted((m for m in ours if m.lineage == chosen), key=lambda m: m.id))
     state = _state(site, (chosen, project, scope), machines, remains)
     others = tuple((name, count) for name, count in sorted(counts.items()) if name != chosen)
-    return Found(state, remains, machines, others)
+    return RecoveryFindings(state, remains, machines, others)
 
 
 def _told(site: Site, patience: Patience, remains: Remains) -> tuple[Machine, ...]:
@@ -62,7 +62,7 @@ def _told(site: Site, patience: Patience, remains: Remains) -> tuple[Machine, ..
     told = patience.ask(lambda: site.cloud.machines(""))
     until, delay = site.clock.passed() + GRACE.total_seconds(), site.waits.first_poll
     while remains.damaged and (left := until - site.clock.passed()) > 0:
-        site.progress(Step("lists", int(GRACE.total_seconds() - left), int(GRACE.total_seconds())))
+        site.progress(ProgressStep("lists", int(GRACE.total_seconds() - left), int(GRACE.total_seconds())))
         patience.pause(min(delay, left))
         delay = min(delay * GROWTH, site.waits.longest_poll)
         patience.expect(1)
@@ -123,7 +123,7 @@ def _only(named: Sequence[str], borne: Sequence[str]) -> str:
     raise UsageError(f"{len(candidates)} states are possible: {', '.join(candidates)}", hint="--lineage names one")
 
 
-def put_back(store: MendableStore, found: Found) -> State:
+def put_back(store: MendableStore, found: RecoveryFindings) -> State:
     """Write the rebuilt state; what it replaces is kept beside it. LockedError where somebody works here."""
     with store.locked("recover"):
         if store.remains() != found.remains:

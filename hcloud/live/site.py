@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from hcloud.control.ports import Clock, Cloud, Crash, StateStore
 from hcloud.errors import HcloudError
-from hcloud.live.patience import Limits, Patience, at_the_latest
+from hcloud.live.patience import Patience, RetryLimits, at_the_latest
 from hcloud.live.sold_out import SoldOut
 from hcloud.model.holdings.state import State
 
@@ -17,7 +17,7 @@ WORKERS = 4  # ours: orders of different addresses under way at the same time
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ProgressStep:
     """Something to tell people: what happened, and how far the work is; ``of`` 0 where it only goes on. ``at_once`` is
     a sentence that is told as it comes: that something is waited for now, and until when."""
 
@@ -27,11 +27,11 @@ class Step:
     at_once: bool = False
 
 
-Progress = Callable[[Step], None]
+Progress = Callable[[ProgressStep], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Waits:
+class WaitLimits:
     """How long things are waited for, in seconds: machines to run, ends to be confirmed. 0 does not wait."""
 
     ready: float = 600.0  # ours
@@ -52,8 +52,8 @@ class Site:
     stop: Callable[[], bool] = field(default=lambda: False)
     progress: Progress = field(default=lambda step: None)
     crash: Crash = field(default=lambda name: None)
-    limits: Limits = field(default_factory=Limits)
-    waits: Waits = field(default_factory=Waits)
+    limits: RetryLimits = field(default_factory=RetryLimits)
+    waits: WaitLimits = field(default_factory=WaitLimits)
     beginning: State | None = None
     workers: int = WORKERS
     sold_out: SoldOut = field(default_factory=SoldOut)
@@ -81,7 +81,7 @@ class Site:
         self._tell(f"waiting {what}, until {at_the_latest(self.clock, seconds)}", at_once=True)
 
     def _tell(self, text: str, *, at_once: bool = False) -> None:
-        self.progress(Step(text, at_once=at_once))
+        self.progress(ProgressStep(text, at_once=at_once))
 
 
 def order_key(lineage: str, generation: int, address: str, offering: tuple[str, str], attempt: int) -> str:

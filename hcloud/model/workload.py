@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from hcloud.errors import InputError
+
     Floats = NDArray[np.float64]
     Codes = NDArray[np.int32]
     Kinds = NDArray[np.int8]
@@ -129,6 +131,62 @@ class Jobs:
     def name(self, row: int) -> str:
         """The trace's own name of a job, or its row where it has none."""
         return job_name(None if self.ids is None else self.ids[row], row)
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A workload in figures, with its demand in steps fit to be drawn; ``kinds`` counts jobs (none for a series).
+
+    Means, peak and batch share are those of ``counted``, the window that counts in the steps a plan takes;
+    ``peak_at_once`` is the most vCPUs of the whole trace at one moment (of a series: in one step).
+    """
+
+    provenance: Provenance
+    entries: int
+    kinds: dict[str, int]
+    span_seconds: float
+    mean_duration_seconds: float
+    counted: Demand
+    window: Window
+    peak_at_once: float
+    core_hours: float
+    gpus: float
+    demand: Demand
+
+    @property
+    def mean_cores(self) -> float:
+        """The mean vCPUs in use in the window."""
+        return float(self.counted.cores.mean())
+
+    @property
+    def peak_cores(self) -> float:
+        """The most vCPUs in use in one step of the window."""
+        return float(self.counted.cores.max())
+
+    @property
+    def mean_memory_gib(self) -> float:
+        """The mean GiB in use in the window."""
+        return float(self.counted.memory.mean())
+
+    @property
+    def batch_share(self) -> float:
+        """The part of the window's core-hours that batch jobs take."""
+        total = float(self.counted.cores.sum())
+        return float(self.counted.batch_cores.sum()) / total if total else 0.0
+
+    @property
+    def dated(self) -> bool:
+        """Whether the times are dates."""
+        return self.demand.start >= DATES_FROM
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadVerdict:
+    """Whether a file can be used: its workload, or the error that says why not."""
+
+    name: str
+    workload: Workload | None
+    error: InputError | None
 
 
 def job_name(known: bytes | None, row: int) -> str:

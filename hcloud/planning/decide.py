@@ -26,14 +26,23 @@ from hcloud.planning.fleets.evaluate import (
 )
 from hcloud.planning.fleets.fleet import Fleet, serve
 from hcloud.planning.fleets.mix import lower_bound, mixed_reserve, useful_types
-from hcloud.planning.fleets.options import Asked, Option, Parts, divide, find_options, ladders_of, plain_parts, together
+from hcloud.planning.fleets.options import (
+    FleetProblem,
+    Option,
+    Parts,
+    divide,
+    find_options,
+    ladders_of,
+    plain_parts,
+    together,
+)
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.fleets.sizes import Ladder, stated
 from hcloud.planning.forecasting.forecast import Forecast, repeating
-from hcloud.planning.forecasting.packing import Running
+from hcloud.planning.forecasting.packing import RunningJobs
 from hcloud.planning.risks.futures import draw_futures
-from hcloud.planning.risks.risk import SCALES, Span, Spread, changed, scaled, spread
-from hcloud.planning.risks.rivals import NEAREST, Chosen, Fall, Rival, fall, region_of, rivals, spot_fleet
+from hcloud.planning.risks.risk import SCALES, FutureCosts, HoldingSpan, changed, scaled, spread
+from hcloud.planning.risks.rivals import NEAREST, ChosenFleet, Fall, Rival, fall, region_of, rivals, spot_fleet
 from hcloud.planning.settings import PlanSettings
 from hcloud.units import HOURS_PER_MONTH
 
@@ -46,7 +55,7 @@ SEED_FUTURES = 1  # purpose of the random stream, mixed with the seed so that an
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class FleetDecision:
     """The chosen fleet and everything it was compared with; bounds are float dollars, the rest is exact.
 
     ``optimum_cost`` is the forecast's optimum, which the fleet exceeds only where it was sized by regret. ``demanded``
@@ -67,7 +76,7 @@ class Decision:
     evaluations: tuple[Evaluation, ...]
     refusals: tuple[Refusal, ...]
     falls: tuple[Fall, ...]
-    spread: Spread | None
+    spread: FutureCosts | None
     scale: float
     sized_at: float | None
     owned: tuple[Owned, ...]
@@ -95,7 +104,7 @@ class Given:
     be split; ``reserve``, so many instances of the cheapest single type to hold, whatever would be optimal;
     ``leanest``, the GiB per vCPU of the demand's jobs, where it has jobs."""
 
-    running: Running | None = None
+    running: RunningJobs | None = None
     reserve: int | None = None
     leanest: Leanest | None = None
 
@@ -106,13 +115,13 @@ def decide(
     settings: PlanSettings,
     owned: Sequence[Owned] = (),
     given: Given | None = None,
-) -> Decision:
+) -> FleetDecision:
     """Choose the cheapest fleet for the demand's forecast among the markets' offers.
 
     Raises EvidenceError where no candidate has a price or a job fits none, InputError where there is no demand.
     """
     given = given or Given()
-    asked = Asked(demand, settings, owned, given.running, given.leanest)
+    asked = FleetProblem(demand, settings, owned, given.running, given.leanest)
     found = [find_candidates(book, m, settings.outlook.horizon_hours) for m in settings.markets]
     candidates = [_paced(c, settings) for kept, _ in found for c in kept]
     if not candidates:
@@ -128,7 +137,7 @@ def decide(
     sized = _sized(start, settings, owned)
     chosen = sized.chosen
     ladders = ladders_of(options)
-    return Decision(
+    return FleetDecision(
         chosen.option.parts.planned,
         chosen.types,
         chosen.fleet,
@@ -157,9 +166,9 @@ def decide(
 class _Sized:
     """The spread over futures (None without any, or without a commitment), the scale of the reserve, what is held."""
 
-    spread: Spread | None
+    spread: FutureCosts | None
     scale: float
-    chosen: Chosen
+    chosen: ChosenFleet
 
 
 def _paced(candidate: Candidate, settings: PlanSettings) -> Candidate:
@@ -173,7 +182,9 @@ def _evaluated(options: Sequence[Option]) -> tuple[Evaluation, ...]:
     return tuple(sorted(found, key=lambda e: (e.cost, e.candidate.address)))
 
 
-def _if_divisible(evaluations: Sequence[Evaluation], optimum: Chosen, plain: Parts, asked: Asked) -> Decimal | None:
+def _if_divisible(
+    evaluations: Sequence[Evaluation], optimum: ChosenFleet, plain: Parts, asked: FleetProblem
+) -> Decimal | None:
     """What the fleet would cost if every job could be split; no more than it costs."""
     if asked.running is None:
         return None
@@ -182,7 +193,9 @@ def _if_divisible(evaluations: Sequence[Evaluation], optimum: Chosen, plain: Par
     return min(mixed, optimum.fleet.cost, *again)
 
 
-def _choose(evaluations: Sequence[Evaluation], options: Sequence[Option], plain: Forecast, asked: Asked) -> Chosen:
+def _choose(
+    evaluations: Sequence[Evaluation], options: Sequence[Option], plain: Forecast, asked: FleetProblem
+) -> ChosenFleet:
     """The best single type, or a mix of types of its region where that saves enough. The bound is for ``plain``, demand
     that can be split."""
     best, settings = evaluations[0], asked.settings
@@ -193,7 +206,7 @@ def _choose(evaluations: Sequence[Evaluation], options: Sequence[Option], plain:
     }
     bound = min(r.cost for _, r in relaxed.values()) / (1 + max(o.unit.excess for o in options))
     own = by_address[best.candidate.address]
-    single = Chosen((best.candidate,), own, best.fleet, best.method, float(best.cost - best.bound), bound)
+    single = ChosenFleet((best.candidate,), own, best.fleet, best.method, float(best.cost - best.bound), bound)
     useful, fractional = relaxed[region_of(best.candidate)]
     enough = float(best.cost) * (1 - settings.mix_min_saving)
     if not settings.mix_types or len(useful) == 1 or fractional.cost >= enough:
@@ -209,17 +222,17 @@ def _choose(evaluations: Sequence[Evaluation], options: Sequence[Option], plain:
     if asked.leanest is not None and not_held(mixed, shapes, forecast, asked.leanest) > APART:
         return single
     gap = max(float(mixed.cost) - mix.bound, 0.0)
-    return Chosen(_in_use(shapes, mixed), several, mixed, mix.method, gap, bound)
+    return ChosenFleet(_in_use(shapes, mixed), several, mixed, mix.method, gap, bound)
 
 
-def _holding(best: Evaluation, optimum: Chosen, count: int) -> Chosen:
+def _holding(best: Evaluation, optimum: ChosenFleet, count: int) -> ChosenFleet:
     """The fleet of the best single type with a stated reserve, its gap counted from the optimum's bound."""
     forecast = optimum.option.parts.planned
     holdings = fill(best.candidate.commitments, count, forecast.hours)
     fleet = serve(forecast, (best.candidate,), holdings)
     gap = float(fleet.cost - best.bound)
     method = f"a reserve of {count}, chosen by simulation"
-    return Chosen((best.candidate,), optimum.option, fleet, method, gap, optimum.lower_bound)
+    return ChosenFleet((best.candidate,), optimum.option, fleet, method, gap, optimum.lower_bound)
 
 
 def _by_shape(
@@ -253,7 +266,7 @@ def _in_use(candidates: Sequence[Candidate], fleet: Fleet) -> tuple[Candidate, .
     return tuple(c for c in candidates if c.shape.name in used)
 
 
-def _sized(chosen: Chosen, settings: PlanSettings, owned: Sequence[Owned]) -> _Sized:
+def _sized(chosen: ChosenFleet, settings: PlanSettings, owned: Sequence[Owned]) -> _Sized:
     """The spread over futures and, where a regret quantile is set, the reserve scaled to it."""
     generator = np.random.default_rng([settings.seed, SEED_FUTURES])
     demanded, planned = chosen.option.demanded, chosen.option.parts.planned
@@ -264,7 +277,7 @@ def _sized(chosen: Chosen, settings: PlanSettings, owned: Sequence[Owned]) -> _S
     spans = _spans(chosen.fleet, pattern, settings, owned)
     costs = spread(chosen.types, chosen.fleet, spans, futures)
     mean = float(np.mean(pattern.cores) * futures.stated.mean())
-    outcome = Spread(SCALES, costs, futures.mean_demand(pattern) / mean)
+    outcome = FutureCosts(SCALES, costs, futures.mean_demand(pattern) / mean)
     quantile = settings.risk.regret_quantile
     if quantile is None:
         return _Sized(outcome, 1.0, chosen)
@@ -275,7 +288,7 @@ def _sized(chosen: Chosen, settings: PlanSettings, owned: Sequence[Owned]) -> _S
     return _Sized(outcome, scale, replace(chosen, fleet=serve(planned, chosen.types, holdings)))
 
 
-def _spans(fleet: Fleet, pattern: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> list[Span]:
+def _spans(fleet: Fleet, pattern: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> list[HoldingSpan]:
     """The months of the horizon, those together in whose middle the same is held and owned; of more than ``MOST_SPANS``
     months several are looked at as one."""
     together: dict[tuple[tuple[int, ...], tuple[int, ...]], list[int]] = {}
@@ -288,7 +301,7 @@ def _spans(fleet: Fleet, pattern: Forecast, settings: PlanSettings, owned: Seque
         left = (i for i, o in enumerate(owned) if o.hours_left >= middle)
         together.setdefault((tuple(lasting), tuple(left)), []).append(month)
     return [
-        Span(
+        HoldingSpan(
             np.array(months),
             tuple(fleet.holdings[i] for i in held),
             partial(_left, pattern, settings, [replace(owned[i], hours_left=hours) for i in left]),

@@ -53,7 +53,7 @@ SAMPLES = 4096
 """Samples kept of a type at most; where more fall into the window, the oldest go."""
 
 
-class Window:
+class QualityWindow:
     """A record: quality samples of one instance type over a sliding window, as a ring of times and qualities
     (0..9999), their histogram, and a pointer (``bin``, with ``below`` samples under it) to the quantile asked for."""
 
@@ -66,7 +66,7 @@ class Window:
     below: int
 
 
-def observe(window: Window, now: float, quality: int) -> None:
+def observe(window: QualityWindow, now: float, quality: int) -> None:
     """Add a sample; where the ring is full the oldest goes."""
     if window.length == SAMPLES:
         _drop_oldest(window)
@@ -79,7 +79,7 @@ def observe(window: Window, now: float, quality: int) -> None:
         window.below += 1
 
 
-def _drop_oldest(window: Window) -> None:
+def _drop_oldest(window: QualityWindow) -> None:
     quality = window.qualities[window.start]
     window.start = (window.start + 1) % SAMPLES
     window.length -= 1
@@ -88,7 +88,7 @@ def _drop_oldest(window: Window) -> None:
         window.below -= 1
 
 
-def quantile(window: Window, oldest: float, share: float) -> int:
+def quantile(window: QualityWindow, oldest: float, share: float) -> int:
     """The sample below which at most ``share`` of the samples lie, of those not before ``oldest``; -1 without any.
 
     The 0.10 quantile is what 90 % of observations reach or exceed.

@@ -12,8 +12,8 @@ from hcloud.profiling import cage as cages
 from hcloud.profiling.bench import Stand
 from hcloud.profiling.cage import GIB, Cage, Hierarchy
 from hcloud.profiling.guard import Guard
-from hcloud.profiling.injectors import Ground, Injector, Stressor
-from hcloud.profiling.place import Layout, Place, TrialError, layout, start
+from hcloud.profiling.injectors import Injector, Stressor, StressorContext
+from hcloud.profiling.place import CoreLayout, ProcessPlacement, TrialError, layout, start
 from hcloud.profiling.programs.orphans import PREFIX
 
 NETWORK_RATE = "2gbit"  # ours: slow enough that one core's flows fill it
@@ -34,7 +34,7 @@ class Arena:
     group: Cage
     app_cage: Cage
     load_cage: Cage
-    layout: Layout
+    layout: CoreLayout
     shape: MachineShare
 
     @classmethod
@@ -59,8 +59,8 @@ class Arena:
 
     def stand(self, network: str = "") -> Stand:
         """Where the application and its load run."""
-        app = Place(self.app_cage, self.layout.app, network=network, kill_first=True)
-        return Stand(app, Place(self.load_cage, self.layout.load, network=network))
+        app = ProcessPlacement(self.app_cage, self.layout.app, network=network, kill_first=True)
+        return Stand(app, ProcessPlacement(self.load_cage, self.layout.load, network=network))
 
     def injector(
         self, stressor: Stressor, cores: tuple[int, ...], *, network: str = "", footprint: int = 0
@@ -69,20 +69,22 @@ class Arena:
         cage = self.group.inside(f"stress-{'-'.join(map(str, cores))}-{stressor.resource}-{stressor.program}")
         cage.keep_to(cores)
         nice = 0 if self.hierarchy.has("cpu") else _LEAST_PRIORITY
-        place = Place(cage, cores, nice, network)
-        return Injector(self.guard, stressor, Ground(cage, place, len(cores), max(footprint, 0)))
+        place = ProcessPlacement(cage, cores, nice, network)
+        return Injector(self.guard, stressor, StressorContext(cage, place, len(cores), max(footprint, 0)))
 
     def victim(self, resource: str, *, network: str = "", footprint: int = 0) -> Injector:
         """A built-in program that needs one resource, where the application would run."""
         place = replace(self.stand(network).app, cores=self.layout.app[:1])
-        return Injector(self.guard, Stressor(resource, "built-in"), Ground(self.app_cage, place, 1, footprint))
+        return Injector(self.guard, Stressor(resource, "built-in"), StressorContext(self.app_cage, place, 1, footprint))
 
     def private_network(self) -> str:
         """The handle of a network of its own with a limited loopback; TrialError where that is not permitted."""
         if not (os.access("/proc/self/ns/net", os.F_OK) and os.geteuid() == 0):
             raise TrialError("a private network needs root")
         words = ["sh", "-c", _NETWORK.format(rate=NETWORK_RATE)]
-        holder = start(self.guard, Place(self.load_cage, self.layout.load, network="new"), words, "network.out")
+        holder = start(
+            self.guard, ProcessPlacement(self.load_cage, self.layout.load, network="new"), words, "network.out"
+        )
         until = time.monotonic() + _NETWORK_PATIENCE
         while "ready" not in holder.printed():
             if holder.ended or time.monotonic() > until:

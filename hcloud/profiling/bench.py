@@ -20,7 +20,7 @@ from hcloud.model.measured.app import App, CompletionTime, HttpLoad, LoadCommand
 from hcloud.model.measured.profile import Metric
 from hcloud.model.workload import JobKind
 from hcloud.profiling.guard import Guard
-from hcloud.profiling.place import Place, Running, TooSlowError, TrialError, start
+from hcloud.profiling.place import ProcessPlacement, RunningProgram, TooSlowError, TrialError, start
 from hcloud.profiling.programs import load, orphans
 
 _LOOK_EVERY = 0.002
@@ -29,7 +29,7 @@ _SAID = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class BenchReading:
     """What one measurement gave: the figure in the metric's unit, and the CPU seconds a unit of work took (None where
     they are not counted)."""
 
@@ -44,7 +44,7 @@ class Reading:
 class Bench(Protocol):
     """Something that can be measured again and again."""
 
-    def measure(self, patience: float) -> Reading:
+    def measure(self, patience: float) -> BenchReading:
         """One measurement; raises TrialError where it gives no figure within ``patience`` seconds."""
         ...
 
@@ -57,8 +57,8 @@ class Bench(Protocol):
 class Stand:
     """Where the application and the load on it run."""
 
-    app: Place
-    load: Place
+    app: ProcessPlacement
+    load: ProcessPlacement
 
 
 def open_bench(guard: Guard, app: App, stand: Stand) -> Bench:
@@ -78,10 +78,10 @@ def require(command: Sequence[str]) -> None:
 class BatchBench:
     """A command that ends by itself."""
 
-    def __init__(self, guard: Guard, app: App, place: Place) -> None:
+    def __init__(self, guard: Guard, app: App, place: ProcessPlacement) -> None:
         self._guard, self._app, self._place = guard, app, place
 
-    def measure(self, patience: float) -> Reading:
+    def measure(self, patience: float) -> BenchReading:
         """One run from start to end."""
         cage = self._place.cage
         before = None if cage is None else cage.cpu_seconds()
@@ -102,7 +102,7 @@ class BatchBench:
             )
         after = None if cage is None else cage.cpu_seconds()
         cost = None if before is None or after is None else after - before
-        return Reading(self._figure(took, running), cost)
+        return BenchReading(self._figure(took, running), cost)
 
     def close(self) -> None:
         """Nothing runs between runs."""
@@ -110,7 +110,7 @@ class BatchBench:
     def _strays(self) -> set[int]:
         return set() if self._place.cage is None else orphans.members(self._place.cage.groups)
 
-    def _figure(self, took: float, running: Running) -> float:
+    def _figure(self, took: float, running: RunningProgram) -> float:
         measure = self._app.measure
         if isinstance(measure, Printed):
             return last_number(running.printed(), measure.pattern, self._app.command)
@@ -123,9 +123,9 @@ class ServiceBench:
 
     def __init__(self, guard: Guard, app: App, stand: Stand) -> None:
         self._guard, self._app, self._stand = guard, app, stand
-        self._running: Running | None = None
+        self._running: RunningProgram | None = None
 
-    def measure(self, patience: float) -> Reading:
+    def measure(self, patience: float) -> BenchReading:
         """One stretch of load; the service is started (again) where it does not run."""
         if self._running is None or self._running.ended:
             self._open(patience)
@@ -135,7 +135,7 @@ class ServiceBench:
         after = None if cage is None else cage.cpu_seconds()
         if self._running is not None and self._running.ended:
             raise TrialError(f"{self._app.command[0]} ended under load: {tail(self._running)}")
-        return Reading(figure, None if before is None or after is None else (after - before) / requests)
+        return BenchReading(figure, None if before is None or after is None else (after - before) / requests)
 
     def close(self) -> None:
         """End the service."""
@@ -178,7 +178,7 @@ class ServiceBench:
         return running.printed()
 
 
-def await_end(running: Running, command: Sequence[str], patience: float) -> None:
+def await_end(running: RunningProgram, command: Sequence[str], patience: float) -> None:
     """Wait for a command to end well."""
     until = time.monotonic() + patience
     while not running.ended:
@@ -192,7 +192,9 @@ def await_end(running: Running, command: Sequence[str], patience: float) -> None
         raise TrialError(f"{command[0]} failed with exit code {code}: {tail(running)}")
 
 
-def await_ready(guard: Guard, place: Place, running: Running, ready: Readiness | None, patience: float) -> None:
+def await_ready(
+    guard: Guard, place: ProcessPlacement, running: RunningProgram, ready: Readiness | None, patience: float
+) -> None:
     """Wait until a service serves, looking from the network it is in."""
     until = time.monotonic() + patience
     while ready is not None and not _serves(guard, place, running, ready):
@@ -203,7 +205,7 @@ def await_ready(guard: Guard, place: Place, running: Running, ready: Readiness |
         time.sleep(_READY_EVERY)
 
 
-def _serves(guard: Guard, place: Place, running: Running, ready: Readiness) -> bool:
+def _serves(guard: Guard, place: ProcessPlacement, running: RunningProgram, ready: Readiness) -> bool:
     if ready.line is not None:
         return any(ready.line in line for line in running.printed().splitlines())
     if place.network:
@@ -256,6 +258,6 @@ def usable(figure: float, what: str) -> float:
     return figure
 
 
-def tail(running: Running) -> str:
+def tail(running: RunningProgram) -> str:
     """The end of what a program printed."""
     return running.printed().strip()[-_SAID:] or "it printed nothing"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hcloud.profiling.cage import Cage
 from hcloud.profiling.guard import Guard
-from hcloud.profiling.place import Place, Running, TrialError, start
+from hcloud.profiling.place import ProcessPlacement, RunningProgram, TrialError, start
 from hcloud.profiling.programs import kernels
 
 BUILT_IN = "built-in"
@@ -61,11 +61,11 @@ def stressors(resource: str) -> tuple[Stressor, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class StressorContext:
     """Where stressors run: their control group and the place within it, and what a full footprint is in bytes."""
 
     cage: Cage
-    place: Place
+    place: ProcessPlacement
     workers: int = 1
     footprint: int = 0
 
@@ -84,10 +84,10 @@ class Work:
 class Injector:
     """One stressor, held at no intensity until it is turned up."""
 
-    def __init__(self, guard: Guard, stressor: Stressor, ground: Ground) -> None:
+    def __init__(self, guard: Guard, stressor: Stressor, ground: StressorContext) -> None:
         self.stressor, self.ground, self._guard = stressor, ground, guard
         self.intensity = 0.0
-        self._running: list[Running] = []
+        self._running: list[RunningProgram] = []
         self._counters: list[Path] = []
         self._duty: _Duty | None = None
         if stressor.resource not in OWN_DIAL:
@@ -139,7 +139,7 @@ class Injector:
             self._running.append(self._kernel(counter, share, count))
         self._await_work()
 
-    def _kernel(self, counter: Path, share: float, count: int) -> Running:
+    def _kernel(self, counter: Path, share: float, count: int) -> RunningProgram:
         words = [sys.executable, "-P", kernels.__file__, self.stressor.resource, str(counter)]
         footprint = int(self.ground.footprint * share / count)
         share = TOUCH_SHARE if self.stressor.resource == "memcap" else share
@@ -185,7 +185,7 @@ class Injector:
 class _Duty:
     """Stops and continues processes in turn: the dial where no CPU quota can be set."""
 
-    def __init__(self, running: Sequence[Running], share: float) -> None:
+    def __init__(self, running: Sequence[RunningProgram], share: float) -> None:
         self._running, self._share = running, share
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._turn, daemon=True)
@@ -204,6 +204,6 @@ class _Duty:
             _signal(self._running, signal.SIGSTOP)
 
 
-def _signal(running: Sequence[Running], number: int) -> None:
+def _signal(running: Sequence[RunningProgram], number: int) -> None:
     for one in running:
         one.signal(number)

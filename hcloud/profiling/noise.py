@@ -12,7 +12,7 @@ _T95_MANY = 1.96
 _NINE_IN_TEN = 2.44  # of normal errors nine in ten are below so many times their median
 
 
-class Spread(NamedTuple):
+class MeanInterval(NamedTuple):
     """A mean with its 95 % interval."""
 
     mean: float
@@ -20,16 +20,16 @@ class Spread(NamedTuple):
     high: float
 
 
-def spread(values: Sequence[float]) -> Spread:
+def spread(values: Sequence[float]) -> MeanInterval:
     """Mean and interval of measurements; one alone has no known interval and gets an unlimited one."""
     mean = math.fsum(values) / len(values)
     if len(values) == 1:
-        return Spread(mean, -math.inf, math.inf)
+        return MeanInterval(mean, -math.inf, math.inf)
     deviation = math.sqrt(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1))
     freedom = len(values) - 1
     factor = _T95[freedom - 1] if freedom <= len(_T95) else _T95_MANY
     half = factor * deviation / math.sqrt(len(values))
-    return Spread(mean, mean - half, mean + half)
+    return MeanInterval(mean, mean - half, mean + half)
 
 
 def drift(baselines: Sequence[float]) -> float:

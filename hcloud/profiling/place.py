@@ -30,7 +30,7 @@ class TooSlowError(TrialError):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ProcessPlacement:
     """A control group, cores, a priority and (by the path of its handle) a network; ``kill_first`` makes the kernel
     choose this program when memory runs out."""
 
@@ -50,7 +50,7 @@ class Place:
 
 
 @dataclass(slots=True)
-class Running:
+class RunningProgram:
     """A program that was started, and the file that gets what it prints."""
 
     process: subprocess.Popen[bytes]
@@ -78,12 +78,12 @@ class Running:
         return self.output.read_text(encoding="utf-8", errors="replace") if self.output.is_file() else ""
 
 
-def start(guard: Guard, place: Place, command: Sequence[str], output: str = "") -> Running:
+def start(guard: Guard, place: ProcessPlacement, command: Sequence[str], output: str = "") -> RunningProgram:
     """Start a command at its place; what it prints goes to a file of that name in the run's folder, or nowhere."""
     words = [sys.executable, "-I", "-S", launcher.__file__, place.document(), str(os.getpid()), *command]
     path = guard.folder / output if output else Path(os.devnull)
     with path.open("wb") as file:
-        return Running(_spawn(words, guard, file), path)
+        return RunningProgram(_spawn(words, guard, file), path)
 
 
 def _spawn(words: Sequence[str], guard: Guard, file: IO[bytes]) -> subprocess.Popen[bytes]:
@@ -98,7 +98,7 @@ def _spawn(words: Sequence[str], guard: Guard, file: IO[bytes]) -> subprocess.Po
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class CoreLayout:
     """Which cores the application, the load on it and the stressors get; no core for stressors on a small machine."""
 
     app: tuple[int, ...]
@@ -106,13 +106,13 @@ class Layout:
     apart: tuple[int, ...]
 
 
-def layout(cores: Sequence[int], vcpus: float) -> Layout:
+def layout(cores: Sequence[int], vcpus: float) -> CoreLayout:
     """Share out the cores: the application first, then stressors, then (where cores are left) the load generator."""
     wanted = max(1, -(-int(vcpus * 1000) // 1000))
     app, rest = tuple(cores[:wanted]), tuple(cores[wanted:])
     if len(rest) > 1:
-        return Layout(app, rest[:1], rest[1:])
-    return Layout(app, app, rest)
+        return CoreLayout(app, rest[:1], rest[1:])
+    return CoreLayout(app, app, rest)
 
 
 def own_cores() -> tuple[int, ...]:

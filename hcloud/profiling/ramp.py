@@ -16,7 +16,7 @@ Losses = Mapping[float, Sequence[float]]
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RampRules:
     """When a loss counts and how long to look; ``noise`` is the drift of undisturbed measurements."""
 
     limit: float = 0.05  # Paragon §2.3: 95 % of the isolated performance
@@ -31,7 +31,7 @@ class Rules:
         return max(self.limit, self.noise)
 
 
-class Verdict(Enum):
+class RampVerdict(Enum):
     """What the repeats at one intensity say; LEANING ones were cut off before they were sure."""
 
     OPEN = "open"
@@ -43,7 +43,7 @@ class Verdict(Enum):
     @property
     def is_lost(self) -> bool:
         """Whether more than the threshold was lost, surely or not."""
-        return self in (Verdict.LOST, Verdict.LEANING_LOST)
+        return self in (RampVerdict.LOST, RampVerdict.LEANING_LOST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,21 +58,21 @@ class Crossing:
     never: bool
 
 
-def verdict(losses: Sequence[float], rules: Rules) -> Verdict:
+def verdict(losses: Sequence[float], rules: RampRules) -> RampVerdict:
     """Whether the threshold was lost at an intensity, by the interval of its repeats."""
     if len(losses) < rules.fewest:
-        return Verdict.OPEN
+        return RampVerdict.OPEN
     mean, low, high = spread(losses)
     if low > rules.threshold:
-        return Verdict.LOST
+        return RampVerdict.LOST
     if high <= rules.threshold:
-        return Verdict.KEPT
+        return RampVerdict.KEPT
     if len(losses) < rules.most:
-        return Verdict.OPEN
-    return Verdict.LEANING_LOST if mean > rules.threshold else Verdict.LEANING_KEPT
+        return RampVerdict.OPEN
+    return RampVerdict.LEANING_LOST if mean > rules.threshold else RampVerdict.LEANING_KEPT
 
 
-def next_intensity(losses: Losses, rules: Rules) -> float | None:
+def next_intensity(losses: Losses, rules: RampRules) -> float | None:
     """The intensity to measure next, None when the crossing is known as well as the rules ask.
 
     Full intensity goes first, since most applications bear most resources and are done with that. Then the ramp goes up
@@ -81,23 +81,23 @@ def next_intensity(losses: Losses, rules: Rules) -> float | None:
     return _search(losses, rules)[2]
 
 
-def crossing(losses: Losses, rules: Rules) -> Crossing | None:
+def crossing(losses: Losses, rules: RampRules) -> Crossing | None:
     """Where the threshold is lost by what was measured so far; None where not even full intensity was judged."""
-    if _judged(losses, FULL, rules) is Verdict.OPEN:
+    if _judged(losses, FULL, rules) is RampVerdict.OPEN:
         return None
     low, high, _ = _search(losses, rules)
     samples = sum(map(len, losses.values()))
-    sure_kept = max((x for x in losses if x <= low and _judged(losses, x, rules) is Verdict.KEPT), default=0.0)
+    sure_kept = max((x for x in losses if x <= low and _judged(losses, x, rules) is RampVerdict.KEPT), default=0.0)
     if high > FULL:
         return Crossing(FULL, sure_kept, FULL, samples, never=True)
-    sure_lost = min((x for x in losses if x >= high and _judged(losses, x, rules) is Verdict.LOST), default=FULL)
+    sure_lost = min((x for x in losses if x >= high and _judged(losses, x, rules) is RampVerdict.LOST), default=FULL)
     return Crossing(_between(losses, (low, high), rules), sure_kept, sure_lost, samples, never=False)
 
 
-def _search(losses: Losses, rules: Rules) -> tuple[float, float, float | None]:
+def _search(losses: Losses, rules: RampRules) -> tuple[float, float, float | None]:
     """The step in which the loss came (its upper end beyond FULL: never), and the intensity still to be measured."""
     at_full = _judged(losses, FULL, rules)
-    if at_full is Verdict.OPEN:
+    if at_full is RampVerdict.OPEN:
         return 0.0, FULL, FULL
     if not at_full.is_lost:
         return FULL, 2 * FULL, None
@@ -105,7 +105,7 @@ def _search(losses: Losses, rules: Rules) -> tuple[float, float, float | None]:
     while wanted is None and high - low > rules.resolution:
         middle = (low + high) / 2
         judged = _judged(losses, middle, rules)
-        if judged is Verdict.OPEN:
+        if judged is RampVerdict.OPEN:
             wanted = middle
         elif judged.is_lost:
             high = middle
@@ -114,11 +114,11 @@ def _search(losses: Losses, rules: Rules) -> tuple[float, float, float | None]:
     return low, high, wanted
 
 
-def _climb(losses: Losses, rules: Rules) -> tuple[float, float, float | None]:
+def _climb(losses: Losses, rules: RampRules) -> tuple[float, float, float | None]:
     low = 0.0
     for step in RAMP:
         judged = _judged(losses, step, rules)
-        if judged is Verdict.OPEN:
+        if judged is RampVerdict.OPEN:
             return low, FULL, step
         if judged.is_lost:
             return low, step, None
@@ -126,11 +126,11 @@ def _climb(losses: Losses, rules: Rules) -> tuple[float, float, float | None]:
     return low, FULL, None
 
 
-def _judged(losses: Losses, intensity: float, rules: Rules) -> Verdict:
+def _judged(losses: Losses, intensity: float, rules: RampRules) -> RampVerdict:
     return verdict(losses.get(intensity, ()), rules)
 
 
-def _between(losses: Losses, step: tuple[float, float], rules: Rules) -> float:
+def _between(losses: Losses, step: tuple[float, float], rules: RampRules) -> float:
     """The straight line between the two ends of the step, where it meets the threshold."""
     low, high = step
     below, above = _mean(losses.get(low, ())), _mean(losses.get(high, ()))

@@ -11,7 +11,7 @@ from hcloud.profiling.arena import Arena
 from hcloud.profiling.injectors import Injector, Stressor, Work, stressors
 from hcloud.profiling.noise import drift, spread
 from hcloud.profiling.place import TrialError
-from hcloud.profiling.ramp import FULL, Rules, Verdict, verdict
+from hcloud.profiling.ramp import FULL, RampRules, RampVerdict, verdict
 
 WINDOW = 0.2  # ours: seconds of one measurement of a victim
 REPEATS = 4  # ours: at least so many
@@ -32,7 +32,7 @@ class Per(Enum):
     BUSY_SECOND = "busy second"
 
 
-class Mode(Enum):
+class IsolationMode(Enum):
     """How a resource is told apart: by a stressor on other cores, by one on the same core that counts only beyond what
     a stressor of nothing but the processor does there, or under a limit that both sides share."""
 
@@ -43,16 +43,20 @@ class Mode(Enum):
     @property
     def own_rate(self) -> Per:
         """What the stressor's own rate is taken over."""
-        return {Mode.APART: Per.SECOND, Mode.TOGETHER: Per.CPU_SECOND, Mode.LIMITED: Per.BUSY_SECOND}[self]
+        return {
+            IsolationMode.APART: Per.SECOND,
+            IsolationMode.TOGETHER: Per.CPU_SECOND,
+            IsolationMode.LIMITED: Per.BUSY_SECOND,
+        }[self]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ResourceFinding:
     """How a resource is to be measured here, with which stressor, and by how much that slowed the victim; or, with no
     mode, why it cannot be."""
 
     resource: str
-    mode: Mode | None
+    mode: IsolationMode | None
     stressor: Stressor | None
     why: str
 
@@ -65,9 +69,9 @@ class Response:
     noise: float
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> RampVerdict:
         """What the repeats say of the limit and the drift; open as long as that is not sure."""
-        return verdict(self.losses, Rules(noise=self.noise, most=len(self.losses) + 1))
+        return verdict(self.losses, RampRules(noise=self.noise, most=len(self.losses) + 1))
 
     @property
     def shows(self) -> bool:
@@ -80,14 +84,14 @@ class Response:
         return spread(self.losses).mean
 
 
-def check(arena: Arena, resource: str, most: int = QUICK) -> Finding:
+def check(arena: Arena, resource: str, most: int = QUICK) -> ResourceFinding:
     """How a resource can be measured on this machine, by so many repeats at most; fewer when they are sure before."""
     try:
         if resource in LIMITED:
             return _check_limited(arena, resource, most)
         return _check_cores(arena, resource, most)
     except TrialError as error:
-        return Finding(resource, None, None, str(error))
+        return ResourceFinding(resource, None, None, str(error))
 
 
 def rate(before: Work, after: Work, per: Per) -> float:
@@ -107,46 +111,48 @@ def watched(injector: Injector, per: Per = Per.SECOND, seconds: float = WINDOW) 
     return rate(before, injector.work(), per)
 
 
-def _check_cores(arena: Arena, resource: str, most: int) -> Finding:
+def _check_cores(arena: Arena, resource: str, most: int) -> ResourceFinding:
     victim = arena.victim(resource)
-    tried: list[tuple[Mode, Response]] = []
+    tried: list[tuple[IsolationMode, Response]] = []
     try:
         victim.turn(FULL)
-        found: list[tuple[float, Mode, Stressor]] = []
+        found: list[tuple[float, IsolationMode, Stressor]] = []
         for mode, stressor in _candidates(arena, resource):
             response = _respond(arena, victim, mode, stressor, most)
             tried.append((mode, response))
             if response.shows:
                 found.append((response.mean, mode, stressor))
-        apart = [f for f in found if f[1] is Mode.APART]
+        apart = [f for f in found if f[1] is IsolationMode.APART]
         if found:
             mean, mode, stressor = max(apart or found, key=lambda f: f[0])
-            return Finding(resource, mode, stressor, f"{stressor.label} {mode.value} cost its victim {mean:.0%}")
+            return ResourceFinding(
+                resource, mode, stressor, f"{stressor.label} {mode.value} cost its victim {mean:.0%}"
+            )
     finally:
         victim.close()
-    return Finding(resource, None, None, _why_not(resource, tried))
+    return ResourceFinding(resource, None, None, _why_not(resource, tried))
 
 
-def _why_not(resource: str, tried: Sequence[tuple[Mode, Response]]) -> str:
+def _why_not(resource: str, tried: Sequence[tuple[IsolationMode, Response]]) -> str:
     if not tried:
         return "there is no other core for a stressor, and on the same core CPU time is not counted here"
     most = {mode: max((r for m, r in tried if m is mode), key=lambda r: r.mean) for mode, _ in tried}
-    beyond = {Mode.APART: "", Mode.TOGETHER: " beyond a plain CPU load"}
+    beyond = {IsolationMode.APART: "", IsolationMode.TOGETHER: " beyond a plain CPU load"}
     lost = ", ".join(f"{r.mean:.0%} {mode.value}{beyond[mode]} (noise {r.noise:.0%})" for mode, r in most.items())
     return f"a victim of {resource} pressure lost no more than {lost}"
 
 
-def _candidates(arena: Arena, resource: str) -> list[tuple[Mode, Stressor]]:
-    modes = [Mode.APART] if arena.layout.apart else []
+def _candidates(arena: Arena, resource: str) -> list[tuple[IsolationMode, Stressor]]:
+    modes = [IsolationMode.APART] if arena.layout.apart else []
     if arena.hierarchy.has("cpuacct") and resource != "cpu":
-        modes.append(Mode.TOGETHER)
+        modes.append(IsolationMode.TOGETHER)
     return [(mode, stressor) for mode in modes for stressor in stressors(resource)]
 
 
-def _respond(arena: Arena, victim: Injector, mode: Mode, stressor: Stressor, most: int) -> Response:
-    cores = arena.layout.apart if mode is Mode.APART else arena.layout.app[:1]
+def _respond(arena: Arena, victim: Injector, mode: IsolationMode, stressor: Stressor, most: int) -> Response:
+    cores = arena.layout.apart if mode is IsolationMode.APART else arena.layout.app[:1]
     pressing = arena.injector(stressor, cores)
-    control = None if mode is Mode.APART else arena.injector(Stressor("cpu", "built-in"), cores)
+    control = None if mode is IsolationMode.APART else arena.injector(Stressor("cpu", "built-in"), cores)
     try:
         return _response(lambda: watched(victim, Per.CPU_SECOND), pressing, control, most)
     finally:
@@ -164,7 +170,7 @@ def _response(measure: Callable[[], float], pressing: Injector, control: Injecto
         calm.append(_with(control, measure))
         losses.append(1 - 2 * pressed / (calm[-2] + calm[-1]) if calm[-2] + calm[-1] > 0 else 0.0)
         found = Response(losses, drift(calm))
-        if len(losses) >= most or (len(losses) >= REPEATS and found.verdict is not Verdict.OPEN):
+        if len(losses) >= most or (len(losses) >= REPEATS and found.verdict is not RampVerdict.OPEN):
             return found
 
 
@@ -178,7 +184,7 @@ def _with(injector: Injector | None, measure: Callable[[], float]) -> float:
         injector.turn(0.0)
 
 
-def _check_limited(arena: Arena, resource: str, most: int) -> Finding:
+def _check_limited(arena: Arena, resource: str, most: int) -> ResourceFinding:
     stressor = stressors(resource)[0]
     network, footprint = "", 0
     if resource == "network":
@@ -198,9 +204,11 @@ def _check_limited(arena: Arena, resource: str, most: int) -> Finding:
         if resource == "memcap":
             arena.limit_together(None)
     if response.shows:
-        return Finding(resource, Mode.LIMITED, stressor, f"{stressor.label} cost its victim {response.mean:.0%}")
+        return ResourceFinding(
+            resource, IsolationMode.LIMITED, stressor, f"{stressor.label} cost its victim {response.mean:.0%}"
+        )
     lost = f"{response.mean:.0%} under a shared limit (noise {response.noise:.0%})"
-    return Finding(resource, None, None, f"a victim of {resource} pressure lost no more than {lost}")
+    return ResourceFinding(resource, None, None, f"a victim of {resource} pressure lost no more than {lost}")
 
 
 def _alive(victim: Injector) -> float:

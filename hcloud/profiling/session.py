@@ -20,8 +20,8 @@ from hcloud.profiling.injectors import Injector, Stressor
 from hcloud.profiling.noise import drift
 from hcloud.profiling.place import TooSlowError, TrialError
 from hcloud.profiling.ramp import FULL, Crossing
-from hcloud.profiling.selfcheck import Finding, Mode
-from hcloud.profiling.trial import Clock, Level, OutOfTimeError, Scores, Trial, level, timed
+from hcloud.profiling.selfcheck import IsolationMode, ResourceFinding
+from hcloud.profiling.trial import OutOfTimeError, PerformanceEstimate, Scores, TimeBudget, Trial, level, timed
 
 NARROW = 0.03  # ours: repeat until the interval is within 3 % of the mean
 MOST_REPEATS = 6  # ours
@@ -41,7 +41,7 @@ Advance = Callable[[float], None]
 class Known:
     """What was found out about the machine: what it can tell of each resource, and how straight each dial is."""
 
-    findings: dict[str, Finding] = field(default_factory=dict)
+    findings: dict[str, ResourceFinding] = field(default_factory=dict)
     dials: dict[str, tuple[float, ...]] = field(default_factory=dict)
 
 
@@ -56,7 +56,7 @@ def learn(known: Known, shape: MachineShare, resources: Sequence[str], advance: 
 
 
 @dataclass(slots=True)
-class Session:
+class ProfilingSession:
     """What was measured until now; at any moment it can be made a profile. ``known`` is what was found out about the
     machine; sessions that follow each other may share it."""
 
@@ -92,7 +92,7 @@ class Session:
         if self.app.shape.vcpus > len(cores):
             raise UsageError(f"{self.app.shape.vcpus:g} vCPUs asked for; this machine has {len(cores)}")
         limits = self.app.limits
-        clock = Clock.start(limits.total_seconds, limits.run_seconds)
+        clock = TimeBudget.start(limits.total_seconds, limits.run_seconds)
         with Guard() as guard:
             arena = Arena.open(guard, cores, self.app.shape, self.hierarchy)
             self._describe()
@@ -110,9 +110,9 @@ class Session:
 
 @dataclass(slots=True)
 class _Run:
-    session: Session
+    session: ProfilingSession
     arena: Arena
-    clock: Clock
+    clock: TimeBudget
     cores: tuple[int, ...]
 
     def all(self, advance: Advance) -> None:
@@ -147,7 +147,7 @@ class _Run:
         why = OUT_OF_MEMORY if self.arena.app_cage.ran_out_of_memory() else str(error)
         self.session.failures[size_name(shape)] = Failed(why, now(), self.session.machine, command)
 
-    def _baseline(self, shape: MachineShare, clock: Clock, first: Clock) -> None:
+    def _baseline(self, shape: MachineShare, clock: TimeBudget, first: TimeBudget) -> None:
         """Repeats as far as one clock goes; the warm-up and the first run may take as long as the other says."""
         self.arena.fit(shape, self.cores)
         bench = open_bench(self.arena.guard, self.session.app, self.arena.stand())
@@ -162,12 +162,12 @@ class _Run:
         command = " ".join(self.session.app.command)
         self.session.record(Aspect.SCALE_UP, size_name(shape), self._measured(found, command[:200]))
 
-    def _warm(self, bench: Bench, clock: Clock) -> None:
+    def _warm(self, bench: Bench, clock: TimeBudget) -> None:
         """A batch command's first run is not counted; a service was warmed up when it started."""
         if self.session.app.kind is JobKind.BATCH:
             timed(bench, clock)
 
-    def _measured(self, found: Level, source: str) -> Measured:
+    def _measured(self, found: PerformanceEstimate, source: str) -> Measured:
         if len(found.readings) == 1:
             self.session.notes.append(f"one sample alone, so its interval is not known: {found.mean:.4g}")
         return Measured(found.mean, found.low, found.high, len(found.readings), now(), self.session.machine, source)
@@ -194,7 +194,7 @@ class _Run:
         else:
             self._keep(resource, finding, scores)
 
-    def _scores(self, finding: Finding, clock: Clock) -> Scores:
+    def _scores(self, finding: ResourceFinding, clock: TimeBudget) -> Scores:
         """Both scores; where the strongest stressor does not count its work, the built-in one is asked for its own."""
         assert finding.stressor is not None
         built_in = Stressor(finding.resource, "built-in")
@@ -204,19 +204,23 @@ class _Run:
         weak = self._against(finding, built_in, clock)
         return replace(strong, own=weak.own, own_noise=weak.own_noise)
 
-    def _against(self, finding: Finding, stressor: Stressor, clock: Clock) -> Scores:
+    def _against(self, finding: ResourceFinding, stressor: Stressor, clock: TimeBudget) -> Scores:
         mode, resource = finding.mode, finding.resource
         assert mode is not None
         network = self.arena.private_network() if resource == "network" else ""
         limit = self._memory_limit(clock) if resource == "memcap" else 0
         bench = open_bench(self.arena.guard, self.session.app, self.arena.stand(network))
-        cores = self.arena.layout.app if mode is Mode.TOGETHER else self.arena.layout.apart or self.arena.layout.app
+        cores = (
+            self.arena.layout.app
+            if mode is IsolationMode.TOGETHER
+            else self.arena.layout.apart or self.arena.layout.app
+        )
         injectors: list[Injector] = []
         try:
             if limit:
                 self.arena.limit_together(limit)
             injectors.append(self.arena.injector(stressor, cores, network=network, footprint=limit - INTERPRETER))
-            if mode is Mode.TOGETHER:
+            if mode is IsolationMode.TOGETHER:
                 injectors.append(self.arena.injector(Stressor("cpu", "built-in"), cores))
             if injectors[0].counts and resource not in selfcheck.LIMITED:
                 self._note_dial(injectors[0])
@@ -239,7 +243,7 @@ class _Run:
         steps = ", ".join(f"{x:g}" for x in selfcheck.DIAL)
         self.session.notes.append(f"{label}: own rate at {steps} % is {rates} of the full one")
 
-    def _memory_limit(self, clock: Clock) -> int:
+    def _memory_limit(self, clock: TimeBudget) -> int:
         """What application and stressor share: the shape's memory, stated or usual for so many vCPUs."""
         if (stated := self.session.app.shape.memory_gib) is not None:
             return int(stated * GIB)
@@ -256,7 +260,7 @@ class _Run:
         self.session.notes.append(f"memcap: {limit / GIB:.2f} GiB shared by both sides")
         return limit
 
-    def _keep(self, resource: str, finding: Finding, scores: Scores) -> None:
+    def _keep(self, resource: str, finding: ResourceFinding, scores: Scores) -> None:
         assert finding.stressor is not None
         assert finding.mode is not None
         source = f"{finding.stressor.label}, {finding.mode.value}, {scores.noise:.0%} lost"

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from hcloud.model.measured.profile import Metric
-from hcloud.profiling.bench import Bench, Reading
+from hcloud.profiling.bench import Bench, BenchReading
 from hcloud.profiling.injectors import Injector, Work
 from hcloud.profiling.noise import drift, spread
 from hcloud.profiling.place import TooSlowError, TrialError
-from hcloud.profiling.ramp import FULL, Crossing, Rules, crossing, next_intensity
-from hcloud.profiling.selfcheck import Mode, rate, watched
+from hcloud.profiling.ramp import FULL, Crossing, RampRules, crossing, next_intensity
+from hcloud.profiling.selfcheck import IsolationMode, rate, watched
 
 TOO_SLOW = 4.0  # ours: a run under pressure that takes so many times as long need not be waited for
 LEAST_PATIENCE = 1.0
@@ -26,14 +26,14 @@ class OutOfTimeError(TrialError):
 
 
 @dataclass(slots=True)
-class Clock:
+class TimeBudget:
     """How long a run may still go on."""
 
     ends: float
     run_seconds: float
 
     @classmethod
-    def start(cls, seconds: float, run_seconds: float) -> Clock:
+    def start(cls, seconds: float, run_seconds: float) -> TimeBudget:
         """A clock that runs out after so many seconds."""
         return cls(time.monotonic() + seconds, run_seconds)
 
@@ -42,7 +42,7 @@ class Clock:
         """Seconds that are left."""
         return self.ends - time.monotonic()
 
-    def share(self, parts: int) -> Clock:
+    def share(self, parts: int) -> TimeBudget:
         """A clock that runs out after one of so many equal parts of what is left."""
         return replace(self, ends=time.monotonic() + max(self.left, 0.0) / parts)
 
@@ -53,7 +53,7 @@ class Clock:
         return min(self.run_seconds, self.left)
 
 
-def timed(bench: Bench, clock: Clock) -> Reading:
+def timed(bench: Bench, clock: TimeBudget) -> BenchReading:
     """One measurement; OutOfTimeError where the clock rather than the application is why there is none."""
     try:
         return bench.measure(clock.patience())
@@ -79,9 +79,9 @@ class Samples:
         """Remember a repeat."""
         self.losses.setdefault(intensity, []).append(loss)
 
-    def rules(self, known_noise: float) -> Rules:
+    def rules(self, known_noise: float) -> RampRules:
         """The rules under the larger of the drift seen here and the one known before."""
-        return Rules(noise=max([known_noise, *map(drift, self.calm.values())]))
+        return RampRules(noise=max([known_noise, *map(drift, self.calm.values())]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +101,10 @@ class Trial:
 
     bench: Bench
     metric: Metric
-    mode: Mode
+    mode: IsolationMode
     injector: Injector
     control: Injector | None
-    clock: Clock
+    clock: TimeBudget
     noise: float = 0.0
     app: Samples = field(default_factory=Samples)
     own: Samples = field(default_factory=Samples)
@@ -202,31 +202,31 @@ class Trial:
             self.bench.close()
             return 0.0
 
-    def _performance(self, reading: Reading) -> float:
-        if self.mode is Mode.TOGETHER and reading.cpu_cost:
+    def _performance(self, reading: BenchReading) -> float:
+        if self.mode is IsolationMode.TOGETHER and reading.cpu_cost:
             return 1 / reading.cpu_cost
         return reading.performance(self.metric)
 
 
 @dataclass(frozen=True, slots=True)
-class Level:
+class PerformanceEstimate:
     """A performance with its interval, and the repeats it rests on."""
 
     mean: float
     low: float
     high: float
-    readings: tuple[Reading, ...]
+    readings: tuple[BenchReading, ...]
 
 
-def level(measure: Callable[[], Reading], narrow: float, most: int) -> Level:
+def level(measure: Callable[[], BenchReading], narrow: float, most: int) -> PerformanceEstimate:
     """Repeat until the 95 % interval is narrow enough (half of it, relative to the mean) or there are enough."""
     readings = [measure()]
     while True:
         mean, low, high = spread([r.figure for r in readings])
         if len(readings) >= most or (len(readings) > 2 and high - mean <= narrow * mean):
-            return Level(mean, max(low, 0.0), high, tuple(readings))
+            return PerformanceEstimate(mean, max(low, 0.0), high, tuple(readings))
         try:
             readings.append(measure())
         except OutOfTimeError:
             known = len(readings) > 1
-            return Level(mean, max(low, 0.0) if known else mean, high if known else mean, tuple(readings))
+            return PerformanceEstimate(mean, max(low, 0.0) if known else mean, high if known else mean, tuple(readings))

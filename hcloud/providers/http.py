@@ -26,7 +26,7 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class HttpLimits:
     """How long and how much: a pause between two bytes, the whole answer, its size, and how often to try."""
 
     silence_seconds: float = 30
@@ -43,7 +43,7 @@ class Fetcher:
 
     endpoint: str
     headers: Mapping[str, str] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
+    limits: HttpLimits = field(default_factory=HttpLimits)
     sleep: Callable[[float], None] = time.sleep
 
     def __post_init__(self) -> None:

@@ -40,7 +40,7 @@ def read_cloud(path: Path) -> CloudModel:
 
 def parse_cloud(content: object, name: str) -> CloudModel:
     """The cloud model that a document states; ``name`` is the file that problems are reported for."""
-    reading = _Reading(name)
+    reading = _CloudReading(name)
     model = reading.cloud(content)
     if not reading.problems:
         reading.problems += [Problem(name, where, what, why) for where, what, why in misfits(model)]
@@ -65,7 +65,7 @@ def _folder() -> Path:
     return bundled("policies") / "clouds"
 
 
-class _Reading(Stated):
+class _CloudReading(Stated):
     """A cloud model being read."""
 
     def cloud(self, content: object) -> CloudModel:

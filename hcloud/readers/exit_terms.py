@@ -10,7 +10,7 @@ from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import CLOUDS
 from hcloud.model.holdings.purchase import ExitTerms, Refund
 from hcloud.readers.bundle import bundled
-from hcloud.readers.prices.shipped.tables import Row, Tables
+from hcloud.readers.prices.shipped.tables import PriceTables, TableRow
 
 TABLE = "exits.csv"
 _COLUMNS = (
@@ -24,7 +24,7 @@ Terms = Mapping[tuple[str, PurchaseOption], ExitTerms]
 
 def exit_terms() -> Terms:
     """The terms by cloud and option; InputError with every problem where the table cannot be used."""
-    tables = Tables(bundled("pricing"))
+    tables = PriceTables(bundled("pricing"))
     found = {}
     for row in tables.rows(TABLE, _COLUMNS, ("cloud", "option")):
         terms = _terms(row)
@@ -33,7 +33,7 @@ def exit_terms() -> Terms:
     return found
 
 
-def _terms(row: Row) -> ExitTerms:
+def _terms(row: TableRow) -> ExitTerms:
     option = row.text("option", _COMMITMENTS)
     refund = row.text("refund", tuple(Refund))
     origin, days, a_year = row.origin(), _limit(row, "within_days"), _limit(row, "most_a_year")
@@ -53,5 +53,5 @@ def _terms(row: Row) -> ExitTerms:
     )
 
 
-def _limit(row: Row, column: str) -> Decimal | None:
+def _limit(row: TableRow, column: str) -> Decimal | None:
     return row.positive(column) if row.cells[column] else None

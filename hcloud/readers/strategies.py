@@ -36,7 +36,7 @@ def read_strategy(path: Path) -> Strategy:
 
 def parse_strategy(content: object, name: str) -> Strategy:
     """The strategy that a document states; ``name`` is the file that problems are reported for."""
-    reading = _Reading(name)
+    reading = _StrategyReading(name)
     strategy = reading.strategy(content)
     if not reading.problems:
         reading.problems += [Problem(name, where, what, why) for where, what, why in misfits(strategy)]
@@ -85,7 +85,7 @@ _DROPPED = {"examined": "leave it out: the search finds what a look at every ser
 """Keys that strategies had once, and what is true instead."""
 
 
-class _Reading(Stated):
+class _StrategyReading(Stated):
     """A strategy being read."""
 
     def instead(self, key: str, known: tuple[str, ...]) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from hcloud.catalog.quote import amortised_cost
 from hcloud.policy.records import Ints, Reals
-from hcloud.sim.run import Outcome
+from hcloud.sim.run import RunOutcome
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.shop import Shop
 from hcloud.units import SECONDS_PER_HOUR
@@ -52,7 +52,7 @@ def arrived(tasks: Tasks) -> Load:
     return Load(tasks.submit, tasks.submit + tasks.work, tasks.need, tasks.memory)
 
 
-def worked(outcome: Outcome) -> Load:
+def worked(outcome: RunOutcome) -> Load:
     """The finished jobs when a run worked on them, at the lesser of what they needed and asked for.
 
     Whatever the strategy, its run cost at least the bound of this load. Jobs that were interrupted or waited for a

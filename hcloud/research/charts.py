@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from hcloud.research.page import file_name
-from hcloud.research.studies.report import Mark, Picture
+from hcloud.research.studies.report import Picture, PictureMark
 from hcloud.views.pictures import check_picture, save_picture, styled
 
 _COLOURS = {"SR": "#2f6f9f", "OdF": "#e08a2e", "OdM": "#b0302f", "HF": "#5a9e5a", "HM": "#9a6fb0"}
@@ -82,7 +82,7 @@ def _chart(values: Values) -> Any:
     return alt.Chart(alt.InlineData(values=values))
 
 
-def _colour(marks: Sequence[Mark], *, legend: bool = True) -> Any:
+def _colour(marks: Sequence[PictureMark], *, legend: bool = True) -> Any:
     import altair as alt
 
     known = {**_COLOURS, **_PLACES}
@@ -101,7 +101,7 @@ def _scale(picture: Picture, axis: Literal["x", "y"]) -> Any:
     return alt.Scale(nice=False, zero=False) if axis == "x" else alt.Scale(zero=True)
 
 
-def _rows(marks: Sequence[Mark], names: tuple[str, ...]) -> Values:
+def _rows(marks: Sequence[PictureMark], names: tuple[str, ...]) -> Values:
     return [
         {"series": m.series, "x": _short(m.x), **{n: _short(v) for n, v in zip(names, m.values, strict=True)}}
         for m in marks
@@ -112,7 +112,7 @@ def _short(value: float) -> float:
     return float(f"{value:.{_DIGITS}g}")
 
 
-def _lines(picture: Picture, marks: list[Mark]) -> Any:
+def _lines(picture: Picture, marks: list[PictureMark]) -> Any:
     import altair as alt
 
     values = [v for v in _rows(marks, ("y", "low", "high")) if v["y"] == v["y"]]
@@ -131,7 +131,7 @@ def _lines(picture: Picture, marks: list[Mark]) -> Any:
     return band + line
 
 
-def _decades(marks: Sequence[Mark]) -> Any:
+def _decades(marks: Sequence[PictureMark]) -> Any:
     """Ticks of a logarithmic axis: 1, 10, 100 ..."""
     import altair as alt
 
@@ -140,14 +140,14 @@ def _decades(marks: Sequence[Mark]) -> Any:
     return alt.Axis(values=[10.0**power for power in range(ends[0], ends[1] + 1)], format="~s")
 
 
-def _named(picture: Picture, marks: list[Mark]) -> Any:
+def _named(picture: Picture, marks: list[PictureMark]) -> Any:
     import altair as alt
 
     order = list(dict.fromkeys(mark.series for mark in marks))
     return alt.X("series:N", sort=order, title=picture.x or None, axis=alt.Axis(labelAngle=0))
 
 
-def _bars(picture: Picture, marks: list[Mark]) -> Any:
+def _bars(picture: Picture, marks: list[PictureMark]) -> Any:
     import altair as alt
 
     base = _chart(_rows(marks, ("y", "low", "high"))).encode(x=_named(picture, marks))
@@ -156,7 +156,7 @@ def _bars(picture: Picture, marks: list[Mark]) -> Any:
     return bars + base.mark_rule(color="#111").encode(y="low:Q", y2="high:Q")
 
 
-def _boxes(picture: Picture, marks: list[Mark]) -> Any:
+def _boxes(picture: Picture, marks: list[PictureMark]) -> Any:
     import altair as alt
 
     values = _rows(marks, ("p5", "p25", "p50", "p75", "p95", "mean"))
@@ -170,7 +170,7 @@ def _boxes(picture: Picture, marks: list[Mark]) -> Any:
     return whiskers + box + middle + mean
 
 
-def _areas(picture: Picture, marks: list[Mark]) -> Any:
+def _areas(picture: Picture, marks: list[PictureMark]) -> Any:
     import altair as alt
 
     known = list(_PLACES)
@@ -187,7 +187,7 @@ def _areas(picture: Picture, marks: list[Mark]) -> Any:
     )
 
 
-def _heat(picture: Picture, marks: list[Mark]) -> Any:
+def _heat(picture: Picture, marks: list[PictureMark]) -> Any:
     import altair as alt
 
     times, servers = (sorted(places) for places in ({m.x for m in marks}, {m.values[0] for m in marks}))
@@ -206,7 +206,7 @@ def _heat(picture: Picture, marks: list[Mark]) -> Any:
     )
 
 
-def _bands(marks: Sequence[Mark], width: float, height: float) -> Values:
+def _bands(marks: Sequence[PictureMark], width: float, height: float) -> Values:
     """Cells of a row that follow each other and differ by less than a shade as one."""
     bands: Values = []
     for mark in sorted(marks, key=lambda m: (m.values[0], m.x)):

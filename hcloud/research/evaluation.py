@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from hcloud.classify.classifier import Options, Trained, complete, train
-from hcloud.classify.evidence import Asked, evidence_of
+from hcloud.classify.evidence import ClassifiedApp, evidence_of
 from hcloud.classify.matrix import Flags, Floats, Ints, Matrix
 from hcloud.classify.probing import Missing, next_probe
 from hcloud.model.measured.profile import CompletedRow, Measured
@@ -32,7 +32,7 @@ class Protocol:
     options: Options = field(default_factory=Options)
 
 
-class Held(NamedTuple):
+class HeldOutRow(NamedTuple):
     """A held-out row: the application, its true values (columns,) with NaN where unknown, the columns given, and its
     completed row (None: abstained)."""
 
@@ -57,7 +57,7 @@ class Held(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
+class ErrorSummary:
     """Mean, 90th percentile and maximum over applications of an application's mean error over its held-out cells
     (relative to the truth for performance, points for scores); the share of applications abstained from, and the share
     of held-out cells inside their 95 % interval. NaN where nothing was answered."""
@@ -86,7 +86,7 @@ def as_probed(trained: Trained, able: Ints, count: int) -> Ints:
     barred = frozenset(c for i, c in enumerate(matrix.columns) if i not in set(able.tolist()))
     while len(given) < min(count, len(able)):
         entries = {matrix.columns[i]: stated(50.0) for i in given}  # what comes out does not matter to a probe
-        evidence = evidence_of(matrix, entries, Asked("", rising=True))
+        evidence = evidence_of(matrix, entries, ClassifiedApp("", rising=True))
         probe = next_probe(Missing(matrix, evidence, barred), trained.factors, {}, "")
         if probe is None:
             break
@@ -104,7 +104,9 @@ def stated(value: float) -> Measured:
     return Measured(value, value, value, 1, _LONG_AGO, "", "held-out truth")
 
 
-def held_out_rows(matrix: Matrix, protocol: Protocol, trained: dict[str, Trained] | None = None) -> Iterator[Held]:
+def held_out_rows(
+    matrix: Matrix, protocol: Protocol, trained: dict[str, Trained] | None = None
+) -> Iterator[HeldOutRow]:
     """Every row predicted from a few of its own entries and the rows of all other groups, in the matrix's order.
 
     ``trained`` keeps the corpora without a group, for other protocols over the same matrix and groups.
@@ -126,30 +128,30 @@ def _without(matrix: Matrix, groups: Sequence[str], group: str) -> Trained:
     return train(matrix.without(gone), [own for own in groups if own != group])
 
 
-def new_rows(trained: Trained, matrix: Matrix, protocol: Protocol) -> Iterator[Held]:
+def new_rows(trained: Trained, matrix: Matrix, protocol: Protocol) -> Iterator[HeldOutRow]:
     """Every row of a second matrix with the same columns, predicted from a few of its entries; groups play no part."""
     for app, values, rising in zip(matrix.apps, matrix.values, matrix.rising, strict=True):
         yield predicted_row(trained, app, _Truth(values, bool(rising)), protocol)
 
 
-def predicted_row(trained: Trained, app: str, truth: _Truth, protocol: Protocol) -> Held:
+def predicted_row(trained: Trained, app: str, truth: _Truth, protocol: Protocol) -> HeldOutRow:
     """One row predicted from the entries that the protocol chooses."""
     able = np.flatnonzero(~np.isnan(truth.values))
     given = protocol.choice(trained, able, protocol.entries)
     entries = {trained.matrix.columns[i]: stated(float(truth.values[i])) for i in given}
-    found = complete(trained, entries, Asked(app, truth.rising), protocol.options)
-    return Held(app, truth.values, given, found if isinstance(found, CompletedRow) else None)
+    found = complete(trained, entries, ClassifiedApp(app, truth.rising), protocol.options)
+    return HeldOutRow(app, truth.values, given, found if isinstance(found, CompletedRow) else None)
 
 
-def accuracy(rows: Sequence[Held], relative: bool) -> Accuracy:
+def accuracy(rows: Sequence[HeldOutRow], relative: bool) -> ErrorSummary:
     """The figures of held-out rows."""
     answered = [row for row in rows if row.row is not None]
     errors = np.array([error(row, relative) for row in answered])
     errors = errors[~np.isnan(errors)]
     covered = np.concatenate([row.covered() for row in answered]) if answered else np.zeros(0)
     if not len(errors):
-        return Accuracy(np.nan, np.nan, np.nan, 1.0, np.nan)
-    return Accuracy(
+        return ErrorSummary(np.nan, np.nan, np.nan, 1.0, np.nan)
+    return ErrorSummary(
         float(errors.mean()),
         float(np.percentile(errors, 90)),
         float(errors.max()),
@@ -158,7 +160,7 @@ def accuracy(rows: Sequence[Held], relative: bool) -> Accuracy:
     )
 
 
-def error(held: Held, relative: bool) -> float:
+def error(held: HeldOutRow, relative: bool) -> float:
     """The mean error over the held-out cells of one row; NaN where it has none."""
     truth = held.truth.copy()
     truth[held.given] = np.nan
@@ -167,7 +169,7 @@ def error(held: Held, relative: bool) -> float:
     return float(cells.mean()) if len(cells) else float("nan")
 
 
-class Chosen(NamedTuple):
+class ChosenConfiguration(NamedTuple):
     """A configuration chosen among several: its column, its rank by true cost (1: the best), and by what share its true
     cost exceeds the best one's."""
 
@@ -176,7 +178,7 @@ class Chosen(NamedTuple):
     regret: float
 
 
-def chosen(merit: Floats, costs: Floats) -> Chosen:
+def chosen(merit: Floats, costs: Floats) -> ChosenConfiguration:
     """What choosing the largest ``merit`` (NaN: not a candidate) leads to, by the true ``costs`` of all configurations.
 
     Raises ValueError where nothing is a candidate.
@@ -184,10 +186,10 @@ def chosen(merit: Floats, costs: Floats) -> Chosen:
     if np.isnan(merit).all():
         raise ValueError("no configuration can be chosen")
     at = int(np.nanargmax(merit))
-    return Chosen(at, 1 + int((costs < costs[at]).sum()), float(costs[at] / np.nanmin(costs) - 1.0))
+    return ChosenConfiguration(at, 1 + int((costs < costs[at]).sum()), float(costs[at] / np.nanmin(costs) - 1.0))
 
 
-def baselines(others: Floats, prices: Floats, fits: Flags, costs: Floats) -> dict[str, Chosen]:
+def baselines(others: Floats, prices: Floats, fits: Flags, costs: Floats) -> dict[str, ChosenConfiguration]:
     """Choices that need no measurement of a workload, and the one that needs all.
 
     ``others`` (rows, columns) are the dollars other workloads cost, ``prices`` (columns,) dollars per hour, ``fits``

@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 
 from hcloud.research.studies.judge import RULES
-from hcloud.research.studies.report import Claim, Picture, Report, Table, Verdict
+from hcloud.research.studies.report import Claim, ClaimVerdict, Picture, StudyReport, StudyTable
 
 PICTURES = "reproduction"
 _MARKER = re.compile(r"^<!-- study: ([a-z0-9-]+) -->$", re.MULTILINE)
 _SEEDS = re.compile(r"^Seeds: 1 to (\d+)\.$", re.MULTILINE)
-_VERDICTS = "|".join(Verdict)
+_VERDICTS = "|".join(ClaimVerdict)
 _CLAIM = re.compile(rf"^\| ([^|]+) \| ([^|]+) \| [^|]* \| (?:\*\*)?(?:{_VERDICTS})(?:\*\*)? \|$", re.MULTILINE)
 _HEAD = """# The published studies of HCloud, reproduced
 
@@ -30,37 +30,37 @@ intervals as bands or rules. The rules by which the program judges, fixed before
 """
 
 
-def page(reports: Sequence[Report], seeds: int) -> str:
+def page(reports: Sequence[StudyReport], seeds: int) -> str:
     """The whole page."""
     rules = "\n".join(f"- {rule};" for rule in RULES)[:-1] + "."
     return "\n".join([_HEAD.format(seeds=seeds, rules=rules), summary(reports), *map(section, reports)])
 
 
-def summary(reports: Sequence[Report]) -> str:
+def summary(reports: Sequence[StudyReport]) -> str:
     """How many claims hold, and every one that does not."""
-    rows = [(r.title, *(str(_count(r, v)) for v in Verdict)) for r in reports]
-    totals = ("**all**", *(f"**{sum(_count(r, v) for r in reports)}**" for v in Verdict))
-    table = _table(Table("", ("study", *(str(v) for v in Verdict)), (*rows, totals)))
-    missed = [f"- {c.section}: {c.text}. Here: {c.got}." for c in claims_with(reports, Verdict.FAILS)]
+    rows = [(r.title, *(str(_count(r, v)) for v in ClaimVerdict)) for r in reports]
+    totals = ("**all**", *(f"**{sum(_count(r, v) for r in reports)}**" for v in ClaimVerdict))
+    table = _table(StudyTable("", ("study", *(str(v) for v in ClaimVerdict)), (*rows, totals)))
+    missed = [f"- {c.section}: {c.text}. Here: {c.got}." for c in claims_with(reports, ClaimVerdict.FAILS)]
     told = "\n".join(missed) if missed else "Every claim holds."
     return f"## Summary\n\n{table}\n\n### What does not hold\n\n{told}\n"
 
 
-def claims_with(reports: Sequence[Report], verdict: Verdict) -> list[Claim]:
+def claims_with(reports: Sequence[StudyReport], verdict: ClaimVerdict) -> list[Claim]:
     """The claims of all reports that fared so."""
     return [claim for report in reports for claim in report.claims if claim.verdict is verdict]
 
 
-def _count(report: Report, verdict: Verdict) -> int:
+def _count(report: StudyReport, verdict: ClaimVerdict) -> int:
     return sum(claim.verdict is verdict for claim in report.claims)
 
 
-def section(report: Report) -> str:
+def section(report: StudyReport) -> str:
     """One study: what was done, pictures, claims, tables."""
     parts = [f"<!-- study: {report.key} -->", f"## {report.title}", report.about]
     parts += [f"![{p.title}]({PICTURES}/{file_name(p)})" for p in report.pictures]
     rows = tuple((c.section, c.text, c.got, _verdict(c)) for c in report.claims)
-    parts.append(_table(Table("", ("", "the text", "here", ""), rows)))
+    parts.append(_table(StudyTable("", ("", "the text", "here", ""), rows)))
     for table in report.tables:
         parts += [f"**{table.title}**", _table(table)]
     return "\n\n".join(parts) + "\n"
@@ -72,10 +72,10 @@ def file_name(picture: Picture) -> str:
 
 
 def _verdict(claim: Claim) -> str:
-    return f"**{claim.verdict}**" if claim.verdict is Verdict.FAILS else str(claim.verdict)
+    return f"**{claim.verdict}**" if claim.verdict is ClaimVerdict.FAILS else str(claim.verdict)
 
 
-def _table(table: Table) -> str:
+def _table(table: StudyTable) -> str:
     lines = [table.columns, tuple("---" if at == 0 else "---:" for at in range(len(table.columns))), *table.rows]
     if table.columns[:2] == ("", "the text"):
         lines[1] = ("---",) * 4
@@ -94,7 +94,7 @@ def seeds_of(text: str) -> int:
     return int(found[1]) if found else 0
 
 
-def differences(committed: str, made: Sequence[Report], seeds: int, *, whole: bool) -> list[str]:
+def differences(committed: str, made: Sequence[StudyReport], seeds: int, *, whole: bool) -> list[str]:
     """What a committed page has otherwise than the reports: their sections word by word where the seeds are the same,
     else studies and claims only; with ``whole`` the page may hold no other study."""
     before, after = sections(committed), {report.key: section(report) for report in made}

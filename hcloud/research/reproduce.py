@@ -8,21 +8,21 @@ from hcloud.errors import UsageError, did_you_mean
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
-from hcloud.research.studies.bench import STRATEGIES, Bench
+from hcloud.research.studies.bench import STRATEGIES, StudyBench
 from hcloud.research.studies.catalogue import STUDIES
-from hcloud.research.studies.report import Report
-from hcloud.sim.setup.shop import Wanted, open_shop
+from hcloud.research.studies.report import StudyReport
+from hcloud.sim.setup.shop import ShopChoice, open_shop
 
 SYSTEMS = ("hcloud",)
 SEEDS = 7
 
 
-def open_bench(seeds: int, advance: Callable[[int], None] = lambda runs: None) -> Bench:
+def open_bench(seeds: int, advance: Callable[[int], None] = lambda runs: None) -> StudyBench:
     """The study's cloud, prices and strategies, as they are shipped, at seeds 1 and up."""
-    wanted = Wanted.paper()
+    wanted = ShopChoice.paper()
     book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
     strategies = {name: load_strategy(name) for name in STRATEGIES}
-    return Bench(strategies, load_cloud("paper"), open_shop(book, wanted), tuple(range(1, seeds + 1)), advance)
+    return StudyBench(strategies, load_cloud("paper"), open_shop(book, wanted), tuple(range(1, seeds + 1)), advance)
 
 
 def chosen_studies(system: str, wanted: Sequence[str]) -> tuple[str, ...]:
@@ -37,7 +37,7 @@ def chosen_studies(system: str, wanted: Sequence[str]) -> tuple[str, ...]:
     return tuple(key for key in STUDIES if key in wanted or not wanted)
 
 
-def reproduce(bench: Bench, keys: Sequence[str], advance: Callable[[float], None]) -> tuple[Report, ...]:
+def reproduce(bench: StudyBench, keys: Sequence[str], advance: Callable[[float], None]) -> tuple[StudyReport, ...]:
     """The reports of the studies; runs that several of them look at happen once."""
     made = []
     for at, key in enumerate(keys):

@@ -1,1 +1,1 @@
-"""Scenarios and, later, the event engine that runs a plan on them."""
+"""Scenarios, and the event engine that runs strategies on them."""

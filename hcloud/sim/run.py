@@ -15,7 +15,7 @@ from hcloud.model.catalog import Offer
 from hcloud.policy.records import Ints, Reals, column
 from hcloud.sim.kernels import compiled
 from hcloud.sim.kernels.objects import as_objects, write_back
-from hcloud.sim.kernels.world import Capacity, World
+from hcloud.sim.kernels.world import Capacity, SimulatedWorld
 from hcloud.sim.setup.build import Setting, build, usual_capacity
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.units import SECONDS_PER_HOUR
@@ -27,12 +27,12 @@ _MOST_DOUBLINGS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RunOutcome:
     """What a run did: its setting, its jobs, and the tables the engine wrote (see :mod:`hcloud.sim.kernels.world`)."""
 
     setting: Setting
     tasks: Tasks
-    world: World
+    world: SimulatedWorld
 
     def of_tasks(self, field: str) -> Reals | Ints:
         """One field of all jobs, in the order of their decisions."""
@@ -54,7 +54,7 @@ class Outcome:
 
 def run(
     setting: Setting, tasks: Tasks, *, journal: bool = False, advance: Callable[[float], None] | None = None
-) -> Outcome:
+) -> RunOutcome:
     """Simulate the jobs under a setting; ``advance`` is told the share that is done.
 
     The same setting and jobs give the same bytes. Where a table turns out too short the run is repeated with more room.
@@ -63,12 +63,12 @@ def run(
     for _ in range(_MOST_DOUBLINGS):
         made = build(setting, tasks, capacity)
         if _finished(made, len(tasks), advance):
-            return Outcome(setting, tasks, made)
+            return RunOutcome(setting, tasks, made)
         capacity = Capacity(*(2 * room for room in capacity))
     raise HcloudError(f"a run of {len(tasks):,} jobs needs more room than {capacity}")
 
 
-def _finished(made: World, jobs: int, advance: Callable[[float], None] | None) -> bool:
+def _finished(made: SimulatedWorld, jobs: int, advance: Callable[[float], None] | None) -> bool:
     """Run in steps of arrivals, so that progress can be shown; False where a table was too short.
 
     Plain Python may begin and the compiled engine go on: both write the same bytes into the tables.
@@ -82,7 +82,7 @@ def _finished(made: World, jobs: int, advance: Callable[[float], None] | None) -
     return not (made.tally.full or made.control.desk.overflow)
 
 
-def _plainly(made: World, jobs: int, advance: Callable[[float], None] | None) -> int:
+def _plainly(made: SimulatedWorld, jobs: int, advance: Callable[[float], None] | None) -> int:
     """Run in plain Python, until the engine is compiled or to the end; how many jobs have come, one more at the end."""
     engine, objects, until = compiled.plain()[compiled.SIMULATE], as_objects(made), 0
     while until <= jobs and compiled.goes_on_plainly(jobs - until):
@@ -98,7 +98,7 @@ def _tell(advance: Callable[[float], None] | None, until: int, jobs: int) -> Non
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
+class CapacityCost:
     """What one kind of capacity cost: its offer, instances obtained, seconds they ran, dollars."""
 
     offer: Offer
@@ -107,7 +107,7 @@ class Charge:
     dollars: Decimal
 
 
-def charges(outcome: Outcome) -> tuple[Charge, ...]:
+def charges(outcome: RunOutcome) -> tuple[CapacityCost, ...]:
     """What the rented instances cost, by offer. Each is charged from its launch to its release, in whole seconds
     rounded outwards, by the billing rule of its provider; where a window counts, for its part in it."""
     shop, made = outcome.setting.shop, []
@@ -125,11 +125,11 @@ def charges(outcome: Outcome) -> tuple[Charge, ...]:
                 lengths, counts = np.unique(chosen, return_counts=True)
                 lengths_counts = zip(lengths.tolist(), counts.tolist(), strict=True)
                 dollars = sum((rental_cost(offer, s, shop.billing) * n for s, n in lengths_counts), Decimal(0))
-                made.append(Charge(offer, len(chosen), int(chosen.sum()), dollars))
+                made.append(CapacityCost(offer, len(chosen), int(chosen.sum()), dollars))
     return tuple(made)
 
 
-def reserved_cost(outcome: Outcome, seconds: float) -> Decimal:
+def reserved_cost(outcome: RunOutcome, seconds: float) -> Decimal:
     """The amortised cost of the reserved servers over a span (of at most their term)."""
     per_hour = sum((amortised_cost(lot.offer, 1) * lot.servers for lot in outcome.setting.lots), Decimal(0))
     return per_hour * Decimal(repr(float(seconds))) / SECONDS_PER_HOUR

@@ -11,7 +11,7 @@ from typing import Any, cast
 from hcloud import __version__
 from hcloud.control.decode import Setup, TypeFacts
 from hcloud.errors import InputError
-from hcloud.model.running.decision import Decision
+from hcloud.model.running.decision import Decision, Entry
 from hcloud.model.running.event import Event, EventError
 from hcloud.policy.rules import Rules
 from hcloud.store.events import decision_document, event_document, from_line, parse_decision, parse_event, to_line
@@ -23,11 +23,9 @@ _TYPE = ("name", "cores", "memory", "spin_up", "prior")
 LONGEST_LINE = 1 << 20
 MOST_POOL = 1_000_000
 
-Entry = Event | Decision
-
 
 @dataclass(frozen=True, slots=True)
-class Journal:
+class JournalContents:
     """What a journal holds. ``whole_bytes`` are those of its complete lines; ``torn`` says that a last one was begun
     and not ended, as a crash leaves it."""
 
@@ -92,7 +90,7 @@ def check_target(path: Path) -> None:
                 raise InputError(f"{path}: exists and is not a journal; it is not overwritten")
 
 
-def read_journal(path: Path) -> Journal:
+def read_journal(path: Path) -> JournalContents:
     """The whole of a journal; a torn last line is tolerated. Raises InputError with the line where one is damaged."""
     if not path.is_file() or path.stat().st_size:  # of an empty one more is known below
         check_file(path, "a journal", hint="hcloud simulate and hcloud decide write one with --journal")
@@ -113,7 +111,7 @@ def read_journal(path: Path) -> Journal:
     if setup is None:
         hint = "a crash may have left it like that: remove it, and start anew"
         raise InputError(f"{path}: holds no journal, not even the first line of one", hint=hint)
-    return Journal(setup, tuple(entries), whole, torn)
+    return JournalContents(setup, tuple(entries), whole, torn)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

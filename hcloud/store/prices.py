@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from hcloud.catalog.book import PriceBook, TypeKey
-from hcloud.catalog.intake import Source
+from hcloud.catalog.intake import PriceSource
 from hcloud.catalog.shapes import family_of
 from hcloud.catalog.table import COLUMNS, read_table, write_table
 from hcloud.errors import HcloudError, InputError
@@ -69,7 +69,7 @@ class PriceStore:
             return None
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{self.table} cannot be read: {error}") from error
-        book = read_table(text, Source(str(self.table), date.min))
+        book = read_table(text, PriceSource(str(self.table), date.min))
         damaged = (replace(q, row=f"{TABLE}: {q.row}") for q in book.quarantine)
         meta = _read_meta(self.directory / META)
         book = _restricted(replace(book, quarantine=tuple(damaged)), choice)

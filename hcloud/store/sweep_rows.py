@@ -21,7 +21,7 @@ Figure = int | float | str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class SweepRow:
     """One what-if: its digest, what was changed, and what came out."""
 
     what_if: str
@@ -48,11 +48,11 @@ class Row:
 class RowFile:
     """The rows of a sweep: those found when it was opened (by digest), and where more are appended."""
 
-    found: dict[str, Row]
+    found: dict[str, SweepRow]
     inputs: str
     file: BinaryIO | None = None
 
-    def append(self, rows: Iterable[Row]) -> None:
+    def append(self, rows: Iterable[SweepRow]) -> None:
         """Write rows so that a crash leaves whole lines and at most one torn at the end."""
         if self.file is not None:
             with writing(self.file.name):
@@ -96,9 +96,9 @@ def _lock(file: BinaryIO, path: Path) -> None:
         raise UsageError(f"{path}: another sweep is writing to it") from None
 
 
-def _read(file: BinaryIO, path: Path, inputs: str) -> tuple[dict[str, Row], int]:
+def _read(file: BinaryIO, path: Path, inputs: str) -> tuple[dict[str, SweepRow], int]:
     """The rows, and how many bytes of the file are whole lines."""
-    found, whole = dict[str, Row](), 0
+    found, whole = dict[str, SweepRow](), 0
     for number, line in enumerate(file, start=1):
         if not line.endswith(b"\n"):
             break
@@ -108,11 +108,11 @@ def _read(file: BinaryIO, path: Path, inputs: str) -> tuple[dict[str, Row], int]
     return found, whole
 
 
-def _parse(line: bytes, where: str, inputs: str) -> Row:
+def _parse(line: bytes, where: str, inputs: str) -> SweepRow:
     try:
         document = parsed(line)
         version, theirs = str(document["format_version"]), document["inputs"]
-        row = Row(*(document[k] for k in ("what_if", "strategy", "seed", "changes", "figures")))
+        row = SweepRow(*(document[k] for k in ("what_if", "strategy", "seed", "changes", "figures")))
     except (ValueError, KeyError, TypeError):
         raise InputError(
             f"{where}: not a row of a sweep", hint="remove the line, or sweep into another folder"

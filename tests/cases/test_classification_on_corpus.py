@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hcloud.classify.classifier import Limits, Options, Trained
+from hcloud.classify.classifier import EvidenceLimits, Options, Trained
 from hcloud.classify.matrix import matrix_of
 from hcloud.model.measured.profile import Aspect, Profile
 from hcloud.readers.applications.app import load_app
@@ -17,7 +17,7 @@ from hcloud.research.evaluation import Protocol, accuracy, at_random, error, hel
 
 FOLDER = Path(__file__).parents[2] / "profiles"
 LIFTED = with_error_limit(Options(), float("inf"), float("inf"))
-BLIND = Options(limits=Limits(float("inf"), float("inf"), 2, 1, 0))
+BLIND = Options(limits=EvidenceLimits(float("inf"), float("inf"), 2, 1, 0))
 DRAWS = range(3)  # the benchmark b4_accuracy draws ten times
 FEWEST = 25
 

@@ -16,14 +16,14 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from hcloud.classify.classifier import Limits, Options, Trained, complete, train
-from hcloud.classify.evidence import Asked
+from hcloud.classify.classifier import EvidenceLimits, Options, Trained, complete, train
+from hcloud.classify.evidence import ClassifiedApp
 from hcloud.classify.matrix import Floats, Matrix, natural
 from hcloud.model.measured.profile import Aspect, CompletedRow
 from hcloud.research.evaluation import (
-    Accuracy,
     Choice,
-    Held,
+    ErrorSummary,
+    HeldOutRow,
     Protocol,
     accuracy,
     as_probed,
@@ -39,7 +39,7 @@ DRAWS = range(10)
 CLEARLY = 0.75
 """What a mean error or regret may be of the baseline's to count as clearly better."""
 LIFTED = with_error_limit(Options(), float("inf"), float("inf"))
-BLIND = replace(LIFTED, limits=Limits(float("inf"), float("inf"), 2, 1, 0))
+BLIND = replace(LIFTED, limits=EvidenceLimits(float("inf"), float("inf"), 2, 1, 0))
 """Answers without any entry: the mean of the other rows."""
 LIMIT_SECONDS = 7200.0
 SOURCES = ("cpu", "l1d", "l1i", "l2", "llc", "membw")
@@ -63,16 +63,16 @@ class Study:
     def relative(self) -> bool:
         return not self.matrix.aspect.is_interference
 
-    def rows(self, entries: int, options: Options, choice: Choice | None = None) -> list[Held]:
+    def rows(self, entries: int, options: Options, choice: Choice | None = None) -> list[HeldOutRow]:
         """All held-out rows: over the draws, or once where the choice is no matter of chance."""
-        found: list[Held] = []
+        found: list[HeldOutRow] = []
         for seed in DRAWS if choice is None else (0,):
             chance = at_random(np.random.default_rng([seed, entries]))
             protocol = Protocol(self.groups, entries, choice or chance, options)
             found.extend(held_out_rows(self.matrix, protocol, self.trained))
         return found
 
-    def blind(self, rows: Sequence[Held]) -> list[Held]:
+    def blind(self, rows: Sequence[HeldOutRow]) -> list[HeldOutRow]:
         """The mean of the others on the same cells."""
         reference = 1 if self.matrix.reference else 0
         protocol = Protocol(self.groups, reference, at_random(np.random.default_rng(0)), BLIND)
@@ -80,7 +80,7 @@ class Study:
         return [held._replace(row=means[held.app]) for held in rows]
 
 
-def shown(name: str, found: Accuracy, relative: bool) -> None:
+def shown(name: str, found: ErrorSummary, relative: bool) -> None:
     scale, unit = (100, "%") if relative else (1, "points")
     figures = " / ".join(f"{scale * value:.1f}" for value in (found.mean, found.p90, found.max))
     say(f"{name}: {figures} {unit}; abstained {found.abstained:.0%}; 95 % intervals hold {found.coverage:.0%}")
@@ -282,4 +282,4 @@ def test_threads(shared_data: Path) -> None:
 def test_one_measurement_of_a_workload_is_no_answer(shared_data: Path) -> None:
     made = scout(shared_data)
     trained = train(made.without(made.apps[:1]))
-    assert not isinstance(complete(trained, {}, Asked(made.apps[0], False), Options()), CompletedRow)
+    assert not isinstance(complete(trained, {}, ClassifiedApp(made.apps[0], False), Options()), CompletedRow)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from hcloud.catalog.intake import IntakeResult
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
-from hcloud.usecases.prices.intake import Hints, IntakeResult, take_file
+from hcloud.usecases.prices.intake import Hints, take_file
 
 COUNTS = {
     "aws_on-demand_us-east-1_2026-07-20.csv": ("two-columns", 1367, 0),

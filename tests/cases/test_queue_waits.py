@@ -10,7 +10,7 @@ from hcloud.model.workload import Jobs, Provenance
 from hcloud.policy.queueing import FIRST_BAND, Waits, count_wait, end_wait, wait_within
 from hcloud.policy.records import Reals, table
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.run import Outcome, run
+from hcloud.sim.run import RunOutcome, run
 
 JOBS, SERVERS, LOAD = 400_000, 20, 0.65
 LEVELS = (0.5, 0.9, 0.99)
@@ -18,7 +18,7 @@ HISTORY = 1000
 
 
 @pytest.fixture(scope="module")
-def outcome() -> Outcome:
+def outcome() -> RunOutcome:
     """Poisson arrivals of 1 to 16 vCPUs on 20 servers, in strict order of arrival."""
     chance = np.random.default_rng(1)
     cores = chance.choice([1.0, 2.0, 4.0, 8.0, 16.0], JOBS, p=[0.3, 0.2, 0.2, 0.18, 0.12])
@@ -45,7 +45,7 @@ def predicted(waits: Reals) -> tuple[Reals, Reals]:
 
 
 @pytest.mark.parametrize("vcpus", [4, 8, 16])
-def test_predicted_and_observed_waits_agree(outcome: Outcome, vcpus: int) -> None:
+def test_predicted_and_observed_waits_agree(outcome: RunOutcome, vcpus: int) -> None:
     queued, began = outcome.of_tasks("queued"), outcome.of_tasks("began")
     chosen = np.flatnonzero((queued >= 0) & (outcome.tasks.need == vcpus * 1000))
     waits = np.asarray(queued[chosen[np.argsort(began[chosen], kind="stable")]], np.float64)

@@ -14,7 +14,7 @@ from purchasing import Shop, wanted
 
 from hcloud.cli.main import run
 from hcloud.model.plans.operation import Operation
-from hcloud.planning.strategies.choice import Target, choose
+from hcloud.planning.strategies.choice import OperatingTarget, choose
 from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target
 from hcloud.store.plan_file import load_plan
 from hcloud.store.purchase_file import save_purchase_plan
@@ -187,17 +187,17 @@ def test_wishes_turn_exactly_where_they_are_said_to(operated: Path) -> None:
         cheaper, better, poorer = lower_target(made), higher_target(made), lower_budget(made)
         if cheaper is not None:
             found += 1
-            assert choose(made.points, Target(cheaper.qos, made.budget)) == cheaper.chosen != made.chosen
-            assert choose(made.points, Target(cheaper.qos + 1e-9, made.budget)) == made.chosen
+            assert choose(made.points, OperatingTarget(cheaper.qos, made.budget)) == cheaper.chosen != made.chosen
+            assert choose(made.points, OperatingTarget(cheaper.qos + 1e-9, made.budget)) == made.chosen
         if better is not None:
             found += 1
-            assert choose(made.points, Target(better.qos, made.budget)) == made.chosen
-            assert choose(made.points, Target(better.qos + 1e-9, made.budget)) == better.chosen
+            assert choose(made.points, OperatingTarget(better.qos, made.budget)) == made.chosen
+            assert choose(made.points, OperatingTarget(better.qos + 1e-9, made.budget)) == better.chosen
         if poorer is not None and poorer.budget is not None:
             found += 1
-            assert choose(made.points, Target(made.qos_target, poorer.budget)) == made.chosen
+            assert choose(made.points, OperatingTarget(made.qos_target, poorer.budget)) == made.chosen
             less = poorer.budget - Decimal("0.01")
-            assert choose(made.points, Target(made.qos_target, less)) == poorer.chosen != made.chosen
+            assert choose(made.points, OperatingTarget(made.qos_target, less)) == poorer.chosen != made.chosen
     assert found >= 3
 
 
@@ -206,7 +206,7 @@ def _every_target(operation: Operation) -> list[Operation]:
     made = []
     bare = [replace(p, hourly_by_seed=(), kept_by_seed=()) for p in operation.points]
     for kept in sorted({p.kept_qos.mean for p in bare}):
-        chosen = choose(bare, Target(kept, None))
+        chosen = choose(bare, OperatingTarget(kept, None))
         points = tuple(replace(p, verdict="" if p is chosen else "another") for p in bare)
         made.append(replace(operation, qos_target=kept, points=points, meets_target=True, within_budget=True))
     return made

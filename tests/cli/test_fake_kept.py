@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from hcloud.cli.main import run
-from hcloud.fake.bill import Bill, bill
+from hcloud.fake.bill import FakeBill, bill
 from hcloud.fake.in_memory.bill import MemoryTariff
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.model.catalog import Payment, PurchaseOption
@@ -168,7 +168,7 @@ def bought_by_a_person() -> None:
         ground.cloud.buy(ground.cloud.quote(order))
 
 
-def own_bill(document: Any) -> Bill:
+def own_bill(document: Any) -> FakeBill:
     """What the rehearsal itself charges for the span of a report."""
     span = (int(datetime.fromisoformat(document["period"][end]).timestamp()) for end in ("start", "end"))
     with opened(load_config(), CloudSelection(), datetime.now(UTC)) as ground:

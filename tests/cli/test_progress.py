@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from hcloud.cli import acting as live
-from hcloud.live.patience import Limits, Patience
-from hcloud.live.site import Step
+from hcloud.live.patience import Patience, RetryLimits
+from hcloud.live.site import ProgressStep
 from hcloud.views.console import SOON_SECONDS, Terminal
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,7 +75,7 @@ def test_a_wait_says_again_and_again_what_for() -> None:
     def heard(text: str, *, at_once: bool = False) -> None:
         told.append(text)
 
-    Patience(Ticking(), Limits(), lambda: False, heard).pause(5.0)
+    Patience(Ticking(), RetryLimits(), lambda: False, heard).pause(5.0)
     assert len(told) == 10
     assert set(told) == {"waiting until the cloud has done it"}
 
@@ -85,10 +85,10 @@ def test_a_pipe_hears_of_a_wait_now_and_then(quiet: bool, lines: int) -> None:
     where, said = terminal(is_terminal=False, quiet=quiet)
     clock = Ticking()
     with live.told(where, "applying", 4, clock.passed) as tell:
-        tell(Step("web: launched", 1, 4))
+        tell(ProgressStep("web: launched", 1, 4))
         clock.sleep(live.SILENT_SECONDS)
-        tell(Step("waiting until the cloud has done it"))
-        tell(Step("running", 1, 4))
+        tell(ProgressStep("waiting until the cloud has done it"))
+        tell(ProgressStep("running", 1, 4))
     expected = ["applying: waiting until the cloud has done it"] * lines
     assert said.getvalue().splitlines() == expected
 
@@ -98,8 +98,8 @@ def test_what_is_waited_for_is_said_as_soon_as_it_is(is_terminal: bool) -> None:
     where, said = terminal(is_terminal=is_terminal, quiet=False)
     sentence = "waiting for 2 machines to start, until 10:00:00 UTC at the latest"
     with live.told(where, "applying", 4, Ticking().passed) as tell:
-        tell(Step("web: launched", 2, 4))
-        tell(Step(sentence, at_once=True))
+        tell(ProgressStep("web: launched", 2, 4))
+        tell(ProgressStep(sentence, at_once=True))
         assert sentence in said.getvalue()
 
 

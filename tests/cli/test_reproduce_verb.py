@@ -15,7 +15,7 @@ from hcloud.research.reproduce import open_bench
 from hcloud.research.studies import judge
 from hcloud.research.studies.bench import Case, recipe
 from hcloud.research.studies.catalogue import STUDIES
-from hcloud.research.studies.report import Interval, Mark, Picture, Verdict, written
+from hcloud.research.studies.report import ClaimVerdict, Picture, PictureMark, WrittenInterval, written
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = "reproduction.md"
@@ -94,21 +94,21 @@ def test_a_page_is_written_with_its_pictures(
 
 
 def test_orderings_need_an_interval_clear_of_zero_and_numbers_a_mean_within_a_tenth() -> None:
-    assert judge.above(SAID, (3, 4, 5), (1, 2, 3.1)).verdict is Verdict.HOLDS
-    assert judge.above(SAID, (3, 4, 5), (2.9, 4.2, 1)).verdict is Verdict.FAILS
-    assert judge.above(SAID, (1, 1), (1, 1)).verdict is Verdict.FAILS
-    assert judge.above(SAID, (math.nan,) * 2, (1, 1)).verdict is Verdict.FAILS
-    assert judge.near(SAID, 2.2, (2.0, 2.0)).verdict is Verdict.HOLDS
-    assert judge.near(SAID, 8, (0.6, 0.6)).verdict is Verdict.FAILS
-    assert judge.slightly_below(SAID, (10, 10, 10), (9.5, 9.4, 9.6)).verdict is Verdict.HOLDS
-    assert judge.slightly_below(SAID, (10, 10, 10), (5, 5, 5)).verdict is Verdict.FAILS
-    assert judge.changed_by_at_most(SAID, (10, 10), (10.4, 10.4)).verdict is Verdict.HOLDS
+    assert judge.above(SAID, (3, 4, 5), (1, 2, 3.1)).verdict is ClaimVerdict.HOLDS
+    assert judge.above(SAID, (3, 4, 5), (2.9, 4.2, 1)).verdict is ClaimVerdict.FAILS
+    assert judge.above(SAID, (1, 1), (1, 1)).verdict is ClaimVerdict.FAILS
+    assert judge.above(SAID, (math.nan,) * 2, (1, 1)).verdict is ClaimVerdict.FAILS
+    assert judge.near(SAID, 2.2, (2.0, 2.0)).verdict is ClaimVerdict.HOLDS
+    assert judge.near(SAID, 8, (0.6, 0.6)).verdict is ClaimVerdict.FAILS
+    assert judge.slightly_below(SAID, (10, 10, 10), (9.5, 9.4, 9.6)).verdict is ClaimVerdict.HOLDS
+    assert judge.slightly_below(SAID, (10, 10, 10), (5, 5, 5)).verdict is ClaimVerdict.FAILS
+    assert judge.changed_by_at_most(SAID, (10, 10), (10.4, 10.4)).verdict is ClaimVerdict.HOLDS
 
 
 def test_figures_are_written_short() -> None:
     assert [written(v) for v in (0.4236, 1226.4, 2.0, 99.97, math.nan)] == ["0.424", "1,226", "2.00", "100", "-"]
-    assert str(Interval.of((1.0, 3.0))) == "2.00 ± 13"
-    assert str(Interval.of((math.nan, 3.0))) == "3.00"
+    assert str(WrittenInterval.of((1.0, 3.0))) == "2.00 ± 13"
+    assert str(WrittenInterval.of((math.nan, 3.0))) == "3.00"
 
 
 def test_pools_are_those_that_the_scenarios_state() -> None:
@@ -134,9 +134,11 @@ def test_pictures_lose_digits_of_places_only() -> None:
 
 
 def test_a_picture_has_the_same_bytes_whatever_was_drawn_before_it_in_lines_and_text_alone(tmp_path: Path) -> None:
-    marks = [Mark("HF", "", float(minute), (float(row), 0.5)) for minute in range(4) for row in range(3)]
+    marks = [PictureMark("HF", "", float(minute), (float(row), 0.5)) for minute in range(4) for row in range(3)]
     heat = Picture("heat", "Use", "heat", "minutes", "server", tuple(marks))
-    curve = Picture("curve", "Curve", "lines", "x", "y", tuple(Mark("p", "SR", x, (x, x, x)) for x in (1.0, 2.0)))
+    curve = Picture(
+        "curve", "Curve", "lines", "x", "y", tuple(PictureMark("p", "SR", x, (x, x, x)) for x in (1.0, 2.0))
+    )
     drawn = []
     for pictures in ((heat,), (curve, heat)):
         save_pictures(pictures, tmp_path)

@@ -19,7 +19,7 @@ from hcloud.errors import HcloudError, InputError
 from hcloud.installation import install_command
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.measure import Measures, measure
-from hcloud.sim.run import Outcome
+from hcloud.sim.run import RunOutcome
 from hcloud.store.sweep_rows import ROWS, open_rows
 from hcloud.usecases import extras
 
@@ -225,7 +225,7 @@ def test_prices_are_looked_at_without_another_run(
 
     runs = list[Measures]()
 
-    def counted(outcome: Outcome) -> Measures:
+    def counted(outcome: RunOutcome) -> Measures:
         runs.append(measure(outcome))
         return runs[-1]
 

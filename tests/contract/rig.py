@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from hcloud.control.ports import Cloud
 from hcloud.fake.faults import Faults, fault_plan
-from hcloud.fake.ledger import Rented, Request
+from hcloud.fake.ledger import RecordedRequest, Rented
 from hcloud.fake.server import FakeCloud
 from hcloud.model.holdings.live import CommitmentOrder, Launch, Owner
 
@@ -138,7 +138,7 @@ class Rig(ABC):
         """Those of them that nobody asked to end."""
         return self.fake.ledger.live(self.fake.clock.now())
 
-    def requests(self, operation: str = "", *, mutating: bool = False) -> tuple[Request, ...]:
+    def requests(self, operation: str = "", *, mutating: bool = False) -> tuple[RecordedRequest, ...]:
         """The requests that arrived: of one operation, or of all; only those that change something where told so."""
         found = self.fake.ledger.requests
         return tuple(r for r in found if (not operation or r.operation == operation) and (r.mutating or not mutating))

@@ -13,14 +13,14 @@ import pytest
 from contract.rig import LINEAGE, Rig, order
 from hcloud.control.ports import Cloud
 from hcloud.errors import CloudError, DeniedError, UnavailableError, UnknownOutcomeError
-from hcloud.fake.server import Answer, Received
+from hcloud.fake.server import HttpAnswer, Received
 
 PAGE = b"<html><body><h1>Gateway</h1>BODY " + b"x" * 3000 + b"</body></html>"
-REPLIES: Mapping[str, Callable[[Answer], Answer]] = {
-    "500 page": lambda real: Answer(500, PAGE, {"content-type": "text/html"}),
-    "500 page that says JSON": lambda real: Answer(500, PAGE, {"content-type": "application/json"}),
-    "404 page": lambda real: Answer(404, PAGE, {"content-type": "text/html"}),
-    "403 page": lambda real: Answer(403, PAGE, {"content-type": "application/json"}),
+REPLIES: Mapping[str, Callable[[HttpAnswer], HttpAnswer]] = {
+    "500 page": lambda real: HttpAnswer(500, PAGE, {"content-type": "text/html"}),
+    "500 page that says JSON": lambda real: HttpAnswer(500, PAGE, {"content-type": "application/json"}),
+    "404 page": lambda real: HttpAnswer(404, PAGE, {"content-type": "text/html"}),
+    "403 page": lambda real: HttpAnswer(403, PAGE, {"content-type": "application/json"}),
     "cut off": lambda real: replace(real, body=real.body[: len(real.body) // 2]),
     "deep": lambda real: replace(real, body=b"[" * 100_000, headers={"content-type": "application/json"}),
 }
@@ -38,9 +38,9 @@ class Proxy:
     """Stands before a fake and says something else in its place."""
 
     real: Any
-    say: Callable[[Answer], Answer]
+    say: Callable[[HttpAnswer], HttpAnswer]
 
-    def answer(self, received: Received) -> Answer:
+    def answer(self, received: Received) -> HttpAnswer:
         """What comes through."""
         return self.say(self.real.answer(received))
 

@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from hcloud.cli.main import run
+from hcloud.model.rehearsal import DemoStep
+from hcloud.usecases.progress import unheard
 from hcloud.usecases.tools.demo import Demo
 from hcloud.usecases.tools.demo_files import STAND_IN, is_measured
 from hcloud.usecases.tools.demo_ledger import DemoError
-from hcloud.usecases.tools.demo_steps import DemoStep, steps
-from hcloud.usecases.progress import unheard
+from hcloud.usecases.tools.demo_steps import steps
 
 KILLED = 137
 

@@ -13,9 +13,9 @@ from typing import Protocol
 
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.in_memory.memory import MemoryCloud
-from hcloud.fake.in_memory.store import Disk
+from hcloud.fake.in_memory.store import MemoryDisk
 from hcloud.fake.ledger import Ledger, Purchase, Rented
-from hcloud.live.applying.outcome import Outcome, Result
+from hcloud.live.applying.outcome import ApplyOutcome, ApplyResult
 from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, CommitmentOrder, CommitmentQuote
 from hcloud.model.holdings.purchase import committed
@@ -59,7 +59,7 @@ def untagged_of_ours(cloud: Judged) -> list[str]:
     return [m.id for m in cloud.ledger.live(cloud.clock.now()) if m.token and TAG_LINEAGE not in m.tags]
 
 
-def v1_nothing_is_orphaned(cloud: Judged, disk: Disk, lineage: str) -> None:
+def v1_nothing_is_orphaned(cloud: Judged, disk: MemoryDisk, lineage: str) -> None:
     """At any moment, after any crash: every live machine of ours is remembered, or an order in the journal names it."""
     records = {r.id for r in disk.state.records} if disk.state else set()
     keys = {e.order.key for e in disk.entries if isinstance(e, Intent) and e.order is not None}
@@ -67,7 +67,7 @@ def v1_nothing_is_orphaned(cloud: Judged, disk: Disk, lineage: str) -> None:
     assert not lost, f"V1: nobody remembers {lost}"
 
 
-def v1_records_are_exact(cloud: MemoryCloud, disk: Disk, lineage: str) -> None:
+def v1_records_are_exact(cloud: MemoryCloud, disk: MemoryDisk, lineage: str) -> None:
     """After a run that says it converged: exactly one record for each live machine, and the reverse."""
     ids = {r.id for r in disk.state.records if not r.ending} if disk.state else set()
     assert {m.id for m in ours(cloud, lineage)} <= ids, "V1: a machine without a record"
@@ -108,7 +108,7 @@ def v3_foreign_is_untouched(cloud: Judged, lineage: str, before: Mapping[str, Ma
     assert all(now.get(i) == was for i, was in before.items()), "V3: a foreign machine was touched"
 
 
-def v5_exit_is_true(cloud: MemoryCloud, disk: Disk, slots: Sequence[Slot], outcome: Outcome) -> None:
+def v5_exit_is_true(cloud: MemoryCloud, disk: MemoryDisk, slots: Sequence[Slot], outcome: ApplyOutcome) -> None:
     """0 exactly where what lives is what is wanted, of the right shape, and nothing is open."""
     lineage = disk.state.lineage if disk.state else ""
     wanted = {slot.address: slot for slot in slots}
@@ -120,11 +120,11 @@ def v5_exit_is_true(cloud: MemoryCloud, disk: Disk, slots: Sequence[Slot], outco
     )
     sure = not unresolved(disk.entries)
     if outcome.exit_code == 0:
-        assert outcome.result is Result.CONVERGED
+        assert outcome.result is ApplyResult.CONVERGED
         assert reached, f"V5: exit 0 with {dict(least)} to {dict(most)}"
         assert sure, "V5: exit 0 with an open intent"
         v1_records_are_exact(cloud, disk, lineage)
-    if outcome.result is Result.PARTIAL:
+    if outcome.result is ApplyResult.PARTIAL:
         assert outcome.exit_code != 0
         assert sure, "V5: partial said where an outcome is unknown"
 
@@ -138,7 +138,7 @@ def _fits(m: Rented, slot: Slot | None) -> bool:
     return slot is not None and m.instance_type in types and m.zone in slot.zones
 
 
-def v6_disk_is_readable(disk: Disk) -> None:
+def v6_disk_is_readable(disk: MemoryDisk) -> None:
     """Every conclusion in the journal belongs to an intent, and no number is used twice."""
     numbers = [e.number for e in disk.entries if isinstance(e, Intent)]
     assert len(numbers) == len(set(numbers)), "V6: a number is used twice"
@@ -154,7 +154,7 @@ def v8_calls_are_bounded(calls: int, fault_free: int) -> None:
     assert calls <= 3 * fault_free + SPARE_CALLS, f"V8: {calls} calls, {fault_free} without faults"
 
 
-def nothing_asked_before_it_was_noted(cloud: Judged, disk: Disk, lineage: str) -> None:
+def nothing_asked_before_it_was_noted(cloud: Judged, disk: MemoryDisk, lineage: str) -> None:
     """Every machine that bears a token of ours came from an order that the disk was told of before."""
     noted = {e.order.key for e in disk.entries if isinstance(e, Intent) and e.deed is Deed.LAUNCH and e.order}
     remembered = {r.key for r in disk.state.records} if disk.state else set()

@@ -10,17 +10,17 @@ from decimal import Decimal
 import oracle
 
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan, Kind, Rule
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.fake.in_memory.memory import MemoryCloud
-from hcloud.fake.in_memory.store import Disk, MemoryStore
+from hcloud.fake.in_memory.store import MemoryDisk, MemoryStore
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
-from hcloud.live.applying.guards import Approval
-from hcloud.live.applying.outcome import Outcome
+from hcloud.live.applying.guards import ChangeApproval
+from hcloud.live.applying.outcome import ApplyOutcome
 from hcloud.live.observe import observe
-from hcloud.live.site import Site, Waits
+from hcloud.live.site import Site, WaitLimits
 from hcloud.model.holdings.change import ChangeSet, Observed, Shape, Slot
 from hcloud.model.holdings.state import State
-from hcloud.planning.changes.diff import Terms, changes
+from hcloud.planning.changes.diff import DiffInputs, changes
 
 CLOUDS = ("aws", "gcp", "azure")
 LINEAGE = "0123456789abcdef" * 2
@@ -69,11 +69,11 @@ class Rehearsal:
 
     def __init__(self, semantics: str, plan: FaultPlan | None = None) -> None:
         self.cloud = MemoryCloud(semantics, plan)
-        self.disk = Disk()
+        self.disk = MemoryDisk()
         self.most: dict[str, int] = {}
         self.principal = ""
-        self.waits = Waits()
-        self.terms = Terms()
+        self.waits = WaitLimits()
+        self.terms = DiffInputs()
         self.workers = 1
         self.skew = 0.0
 
@@ -112,25 +112,25 @@ class Rehearsal:
         return changes(slots, self.look(), self.terms)
 
     def apply(
-        self, *slots: Slot, crash: Callable[[str], None] | None = None, approval: Approval | None = None
-    ) -> Outcome:
+        self, *slots: Slot, crash: Callable[[str], None] | None = None, approval: ChangeApproval | None = None
+    ) -> ApplyOutcome:
         """Plan and apply; however many machines end, their number has been typed."""
         self.allow(*slots)
         found = self.plan(*slots)
         return self.carry_out(found, crash=crash, approval=approval)
 
     def carry_out(
-        self, found: ChangeSet, *, crash: Callable[[str], None] | None = None, approval: Approval | None = None
-    ) -> Outcome:
-        approval = approval or Approval(ends=len(found.going))
+        self, found: ChangeSet, *, crash: Callable[[str], None] | None = None, approval: ChangeApproval | None = None
+    ) -> ApplyOutcome:
+        approval = approval or ChangeApproval(ends=len(found.going))
         return self.judged(found.slots, apply(self.site(crash), found, approval, self.terms))
 
-    def destroy(self, crash: Callable[[str], None] | None = None, ends: int | None = None) -> Outcome:
+    def destroy(self, crash: Callable[[str], None] | None = None, ends: int | None = None) -> ApplyOutcome:
         found = ends_of_all(self.site(), self.terms)
-        approval = Approval(ends=len(found.going) if ends is None else ends)
+        approval = ChangeApproval(ends=len(found.going) if ends is None else ends)
         return self.judged((), destroy(self.site(crash), found, approval, self.terms))
 
-    def judged(self, slots: Sequence[Slot], outcome: Outcome) -> Outcome:
+    def judged(self, slots: Sequence[Slot], outcome: ApplyOutcome) -> ApplyOutcome:
         self.judge()
         oracle.v5_exit_is_true(self.cloud, self.disk, slots, outcome)
         return outcome
@@ -146,7 +146,7 @@ class Rehearsal:
         for slot in slots:
             self.most[slot.address] = max(self.most.get(slot.address, 0), slot.count)
 
-    def faults(self, *rules: Rule, **more: object) -> None:
+    def faults(self, *rules: FaultRule, **more: object) -> None:
         """From now on these go wrong; delays, stock and quotas as told, else none."""
         self.cloud.plan_faults(FaultPlan.model_validate({"rules": rules, **more}))
 
@@ -184,5 +184,5 @@ def crashing() -> Iterator[None]:
         return
 
 
-def rule(on: str, answer: Kind, **more: object) -> Rule:
-    return Rule.model_validate({"on": on, "answer": answer, **more})
+def rule(on: str, answer: FaultKind, **more: object) -> FaultRule:
+    return FaultRule.model_validate({"on": on, "answer": answer, **more})

@@ -8,7 +8,7 @@ import pytest
 from oracle import ours
 from rehearsal import CLOUDS, LINEAGE, Crasher, Rehearsal, crashing, rule
 
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 from hcloud.live.site import order_key
 from hcloud.model.holdings.live import Launch, Owner
 from hcloud.model.holdings.state import Intent
@@ -18,8 +18,10 @@ SEEDS = range(20)
 
 
 @every_cloud
-@pytest.mark.parametrize("lost", [Kind.DROPPED_AFTER, Kind.NONSENSE, Kind.DROPPED_BEFORE, Kind.SERVER_ERROR])
-def test_R1_R3_R5_half_of_all_replies_are_lost_and_nothing_is_launched_twice(cloud: str, lost: Kind) -> None:
+@pytest.mark.parametrize(
+    "lost", [FaultKind.DROPPED_AFTER, FaultKind.NONSENSE, FaultKind.DROPPED_BEFORE, FaultKind.SERVER_ERROR]
+)
+def test_R1_R3_R5_half_of_all_replies_are_lost_and_nothing_is_launched_twice(cloud: str, lost: FaultKind) -> None:
     for seed in SEEDS:
         r = Rehearsal(cloud)
         slots = (r.slot(3, "a"), r.slot(2, "b"))
@@ -35,7 +37,7 @@ def test_R2_a_cloud_without_tokens_is_looked_at_before_an_order_is_sent_again(cl
     for seed in SEEDS:
         r = Rehearsal(cloud)
         slots = (r.slot(3, "a"), r.slot(2, "b"))
-        r.faults(rule("launch", Kind.DROPPED_AFTER, probability=0.5), seed=seed, tokens=False)
+        r.faults(rule("launch", FaultKind.DROPPED_AFTER, probability=0.5), seed=seed, tokens=False)
         r.apply(*slots)
         r.heal(tokens=False)
         r.converges(*slots)
@@ -60,7 +62,7 @@ def test_R2_a_crash_after_a_lost_reply_of_a_cloud_without_tokens_adopts_by_tag(c
 def test_R3_a_connection_that_ends_before_the_cloud_acts_is_tried_again(cloud: str) -> None:
     r = Rehearsal(cloud)
     slot = r.slot(1)
-    r.faults(rule("launch", Kind.DROPPED_BEFORE, first=2))
+    r.faults(rule("launch", FaultKind.DROPPED_BEFORE, first=2))
     assert r.apply(slot).exit_code == 0
     assert (r.calls("launch"), len(r.cloud.ledger.machines)) == (3, 1)
 
@@ -69,7 +71,7 @@ def test_R3_a_connection_that_ends_before_the_cloud_acts_is_tried_again(cloud: s
 def test_R5_nonsense_for_ever_is_unknown_and_never_failed(cloud: str) -> None:
     r = Rehearsal(cloud)
     slot = r.slot(2)
-    r.faults(rule("launch", Kind.NONSENSE_BEFORE))
+    r.faults(rule("launch", FaultKind.NONSENSE_BEFORE))
     outcome = r.apply(slot)
     assert (outcome.result, outcome.exit_code) == ("unknown", 6)
     assert [e for e in r.disk.entries if isinstance(e, Intent)], "the intent is gone"
@@ -82,7 +84,7 @@ def test_R5_nonsense_for_ever_is_unknown_and_never_failed(cloud: str) -> None:
 def test_R5_what_a_plan_shows_of_an_unknown_order_is_that_it_is_asked_again(cloud: str) -> None:
     r = Rehearsal(cloud)
     slot = r.slot(2)
-    r.faults(rule("launch", Kind.NONSENSE_BEFORE))
+    r.faults(rule("launch", FaultKind.NONSENSE_BEFORE))
     r.apply(slot)
     r.heal()
     shown = r.plan(slot)
@@ -94,7 +96,7 @@ def test_R5_what_a_plan_shows_of_an_unknown_order_is_that_it_is_asked_again(clou
 def test_R6_a_request_delivered_twice_makes_one_machine(cloud: str) -> None:
     r = Rehearsal(cloud)
     slot = r.slot(1)
-    r.faults(rule("*", Kind.TWICE))
+    r.faults(rule("*", FaultKind.TWICE))
     assert r.apply(slot).exit_code == 0
     assert len(r.cloud.ledger.machines) == 1
     assert r.destroy().exit_code == 0
@@ -126,9 +128,9 @@ def test_R8_an_open_order_is_resolved_as_it_was_noted_though_the_plan_has_change
 
 
 @every_cloud
-@pytest.mark.parametrize("kind", [Kind.DENIED, Kind.QUOTA])
+@pytest.mark.parametrize("kind", [FaultKind.DENIED, FaultKind.QUOTA])
 def test_R1_an_order_that_may_have_been_carried_out_is_not_given_up_because_it_is_refused_now(
-    cloud: str, kind: Kind
+    cloud: str, kind: FaultKind
 ) -> None:
     r = Rehearsal(cloud)
     r.heal(visibility_delay=60)

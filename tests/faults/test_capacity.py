@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from rehearsal import CLOUDS, Rehearsal, rule
 
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 
@@ -78,7 +78,7 @@ def test_E3_a_quota_is_not_retried_and_is_named_with_what_is_needed_and_allowed(
 def test_E4_six_of_ten_are_remembered_four_are_told_missing_and_asked_for_next_time(cloud: str) -> None:
     r = Rehearsal(cloud)
     slot = replace(r.slot(10), zones=r.zones[:1])
-    r.faults(rule("launch", Kind.PARTIAL, share=0.6))
+    r.faults(rule("launch", FaultKind.PARTIAL, share=0.6))
     outcome = r.apply(slot)
     assert (outcome.result, outcome.exit_code) == ("partial", 6)
     assert r.disk.state is not None
@@ -105,7 +105,7 @@ def test_E4_a_partial_fill_whose_reply_is_lost_is_told_in_full(cloud: str) -> No
     r = Rehearsal(cloud)
     slot = r.slot(10)
     stock = {f"{slot.instance_type}@{slot.zones[0]}": 6}
-    r.faults(rule("launch", Kind.DROPPED_AFTER, calls=[1]), stock=stock)
+    r.faults(rule("launch", FaultKind.DROPPED_AFTER, calls=[1]), stock=stock)
     r.converges(slot)
     assert len(r.cloud.ledger.machines) == 10
 
@@ -114,7 +114,7 @@ def test_E4_a_partial_fill_whose_reply_is_lost_is_told_in_full(cloud: str) -> No
 def test_E5_an_answer_without_machines_is_no_success(cloud: str) -> None:
     r = Rehearsal(cloud)
     slot = r.slot(3)
-    r.faults(rule("launch", Kind.PARTIAL, share=0))
+    r.faults(rule("launch", FaultKind.PARTIAL, share=0))
     outcome = r.apply(slot)
     assert outcome.exit_code == 8
     assert outcome.shortfalls[0].missing == 3
@@ -128,7 +128,7 @@ def test_E5_an_answer_without_machines_is_no_success(cloud: str) -> None:
 def test_E7_an_operation_that_fails_later_leaves_nothing_remembered_as_live(cloud: str) -> None:
     r = Rehearsal(cloud)
     slot = r.slot(3)
-    r.faults(rule("launch", Kind.OPERATION_FAILS), operation_delay=20)
+    r.faults(rule("launch", FaultKind.OPERATION_FAILS), operation_delay=20)
     assert r.apply(slot).exit_code == 8
     assert r.disk.state is not None
     assert r.disk.state.records == ()
@@ -140,13 +140,13 @@ def test_E7_an_operation_that_fails_later_leaves_nothing_remembered_as_live(clou
 def test_E1_a_fallback_beyond_the_budget_is_not_taken(cloud: str) -> None:
     from decimal import Decimal
 
-    from hcloud.live.applying.guards import Approval
+    from hcloud.live.applying.guards import ChangeApproval
 
     r = Rehearsal(cloud)
     slot = r.slot(3, fallbacks=[r.types[1]])
     r.allow(slot)
     r.heal(stock={r.types[0]: 0})
-    outcome = r.carry_out(r.plan(slot), approval=Approval(hourly=Decimal("0.30")))
+    outcome = r.carry_out(r.plan(slot), approval=ChangeApproval(hourly=Decimal("0.30")))
     assert outcome.exit_code == 6
     assert any("go beyond $0.3000/h" in t for t in outcome.shortfalls[0].tried)
     assert not r.cloud.ledger.machines

@@ -7,9 +7,9 @@ from oracle import foreign, v3_foreign_is_untouched, v8_calls_are_bounded
 from rehearsal import CLOUDS, LINEAGE, Crasher, Rehearsal, crashing, rule
 
 from hcloud.errors import PartialError, UnavailableError
-from hcloud.fake.faults import Kind
-from hcloud.live.applying.guards import Approval
-from hcloud.live.site import Waits
+from hcloud.fake.faults import FaultKind
+from hcloud.live.applying.guards import ChangeApproval
+from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.change import Bar
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
@@ -35,7 +35,7 @@ def test_C1_what_lists_do_not_show_yet_is_never_launched_again(cloud: str, delay
 @every_cloud
 def test_C1_a_record_is_kept_while_its_machine_is_not_told_of(cloud: str) -> None:
     r = Rehearsal(cloud)
-    r.waits = Waits(ready=0)
+    r.waits = WaitLimits(ready=0)
     r.heal(visibility_delay=120)
     slot = r.slot(3)
     assert r.apply(slot).result == "converged", "the answer to the order said so"
@@ -76,7 +76,7 @@ def test_C3_not_found_by_id_is_waited_for_and_nothing_new_is_launched(cloud: str
     slot = r.slot(3)
     quiet = Rehearsal(cloud)
     quiet.apply(quiet.slot(3))
-    r.faults(rule("look", Kind.NOT_FOUND, first=4), rule("machines", Kind.EMPTY, calls=[2, 3, 4, 5]))
+    r.faults(rule("look", FaultKind.NOT_FOUND, first=4), rule("machines", FaultKind.EMPTY, calls=[2, 3, 4, 5]))
     assert r.apply(slot).exit_code == 0
     assert len(r.cloud.ledger.machines) == 3
     v8_calls_are_bounded(r.calls(), quiet.calls())
@@ -119,14 +119,14 @@ def test_C4_an_empty_list_authorises_nothing(cloud: str) -> None:
     slot = r.slot(3)
     r.converges(slot)
     r.cloud.clock.advance(3600)
-    r.faults(rule("machines", Kind.EMPTY), rule("look", Kind.EMPTY))
+    r.faults(rule("machines", FaultKind.EMPTY), rule("look", FaultKind.EMPTY))
     shown = r.plan(slot)
     assert not shown.changes
     assert shown.blocking[0].bar is Bar.UNSEEN
     before = r.calls("launch", "terminate")
     for wanted in ([slot], []):
         with pytest.raises(PartialError, match="tells of none of 3 machines"):
-            r.carry_out(r.plan(*wanted), approval=Approval(ends=3))
+            r.carry_out(r.plan(*wanted), approval=ChangeApproval(ends=3))
     assert r.calls("launch", "terminate") == before
     assert r.disk.state is not None
     assert len(r.disk.state.records) == 3
@@ -140,9 +140,9 @@ def test_C4_a_failed_list_authorises_nothing(cloud: str) -> None:
     slot = r.slot(3)
     r.converges(slot)
     found, before = r.plan(), r.calls("launch", "terminate")
-    r.faults(rule("machines", Kind.UNAVAILABLE))
+    r.faults(rule("machines", FaultKind.UNAVAILABLE))
     with pytest.raises(UnavailableError):
-        r.carry_out(found, approval=Approval(ends=3))
+        r.carry_out(found, approval=ChangeApproval(ends=3))
     assert r.calls("launch", "terminate") == before
     assert r.live() == 3
 
@@ -198,7 +198,7 @@ def test_C7_a_replacement_that_starts_is_all_it_takes(cloud: str) -> None:
 @every_cloud
 def test_C7_a_plan_replaces_what_has_been_pending_for_too_long(cloud: str) -> None:
     r = Rehearsal(cloud)
-    r.waits = Waits(ready=0)
+    r.waits = WaitLimits(ready=0)
     slot = r.slot(2)
     r.heal(spin_up=1e8)
     r.apply(slot)

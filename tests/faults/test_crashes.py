@@ -12,10 +12,10 @@ from rehearsal import CLOUDS, LINEAGE, Crasher, Rehearsal, crashing, rule
 
 import hcloud.live
 from hcloud.errors import HcloudError
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 from hcloud.live.applying import crash_points
 from hcloud.live.applying.apply import apply
-from hcloud.live.applying.guards import Approval
+from hcloud.live.applying.guards import ChangeApproval
 from hcloud.model.holdings.state import Intent
 
 QUICK: Mapping[str, object] = {}
@@ -226,7 +226,7 @@ def test_A4_somebody_asks_for_an_end_and_what_was_under_way_is_remembered(cloud:
         r.allow(*slots)
         seen: list[str] = []
         site = r.site(seen.append, stop=lambda seen=seen, stop_at=stop_at: len(seen) >= stop_at)
-        outcome = apply(site, r.plan(*slots), Approval())
+        outcome = apply(site, r.plan(*slots), ChangeApproval())
         r.judge()
         assert outcome.exit_code in (0, 130)
         assert len(r.cloud.ledger.machines) == r.live() <= 4
@@ -238,7 +238,7 @@ def test_A4_somebody_asks_for_an_end_and_what_was_under_way_is_remembered(cloud:
 def test_A1_with_workers_at_the_same_time_nothing_is_lost_either(cloud: str) -> None:
     r = Rehearsal(cloud)
     r.workers = 4
-    r.faults(rule("launch", Kind.DROPPED_AFTER, probability=0.3))
+    r.faults(rule("launch", FaultKind.DROPPED_AFTER, probability=0.3))
     slots = tuple(r.slot(2, f"a{n}") for n in range(8))
     r.apply(*slots)
     r.judge()

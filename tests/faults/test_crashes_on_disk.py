@@ -11,8 +11,8 @@ from rehearsal import LINEAGE, Crasher, crashing
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
 from hcloud.live.applying.crash_points import NAMES
-from hcloud.live.applying.guards import Approval
-from hcloud.live.applying.outcome import Outcome
+from hcloud.live.applying.guards import ChangeApproval
+from hcloud.live.applying.outcome import ApplyOutcome
 from hcloud.live.observe import observe
 from hcloud.live.site import Site
 from hcloud.model.holdings.change import Slot
@@ -30,15 +30,15 @@ def process(cloud: MemoryCloud, place: Path, crasher: Crasher) -> Site:
     return Site(cloud, store, cloud.clock, crash=crasher, beginning=beginning, workers=1)
 
 
-def applied(cloud: MemoryCloud, place: Path, slot: Slot, crasher: Crasher) -> Outcome:
+def applied(cloud: MemoryCloud, place: Path, slot: Slot, crasher: Crasher) -> ApplyOutcome:
     site = process(cloud, place, crasher)
     return apply(site, changes([slot], observe(site)))
 
 
-def destroyed(cloud: MemoryCloud, place: Path, crasher: Crasher) -> Outcome:
+def destroyed(cloud: MemoryCloud, place: Path, crasher: Crasher) -> ApplyOutcome:
     site = process(cloud, place, crasher)
     found = ends_of_all(site)
-    return destroy(site, found, Approval(ends=len(found.going)))
+    return destroy(site, found, ChangeApproval(ends=len(found.going)))
 
 
 @pytest.mark.parametrize(("name", "step"), [("aws", 1), ("gcp", 3), ("azure", 4)])

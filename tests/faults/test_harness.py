@@ -16,7 +16,7 @@ import pytest
 from benchmarks.children import Child, Forker, Job
 from benchmarks.processes import Fate, Front, Mark
 from hcloud.fake.faults import FaultPlan
-from hcloud.fake.server import Answer, Received
+from hcloud.fake.server import HttpAnswer, Received
 from hcloud.usecases.tools.fake import made
 
 BUSY = "import time\nwhile time.process_time() < {seconds}: pass"
@@ -98,7 +98,7 @@ class Asked:
     """Somebody who asks a front for machines and waits for the answer."""
 
     def __init__(self, front: Front) -> None:
-        self.answers: list[Answer] = []
+        self.answers: list[HttpAnswer] = []
         body = (
             b"Action=RunInstances&MinCount=1&MaxCount=1&ImageId=ami-1&InstanceType=m5.large&ClientToken=a"
             b"&Version=2016-11-15"

@@ -16,7 +16,7 @@ from test_lists_that_lag import MEMORY, WIRED, Stand
 from test_lists_that_lead_astray import altered
 
 from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 from hcloud.fake.server import Received
 from hcloud.live.site import order_key
 from hcloud.model.holdings.change import Slot
@@ -152,7 +152,7 @@ def test_R8_a_refusal_of_an_order_that_lists_show_in_part_leaves_it_open() -> No
     with crashing():
         r.apply(slot, crash=Crasher(4))
     r.cloud.world.hidden.add(sorted(r.cloud.ledger.machines)[0])
-    r.faults(rule("launch", Kind.QUOTA), tokens=False)
+    r.faults(rule("launch", FaultKind.QUOTA), tokens=False)
     assert r.apply(slot).exit_code == 6
     assert len(r.cloud.ledger.machines) == 3
     r.cloud.world.hidden.clear()

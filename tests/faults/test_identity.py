@@ -7,7 +7,7 @@ from oracle import untagged_of_ours
 from rehearsal import CLOUDS, LINEAGE, Crasher, Rehearsal, crashing, rule
 
 from hcloud.errors import CredentialsError, DeniedError, StaleError
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 from hcloud.fake.in_memory.memory import OTHER_ACCOUNT
 from hcloud.live.site import order_key
 
@@ -15,9 +15,9 @@ every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 
 
 @every_cloud
-@pytest.mark.parametrize("kind", [Kind.EXPIRED, Kind.SKEWED])
+@pytest.mark.parametrize("kind", [FaultKind.EXPIRED, FaultKind.SKEWED])
 def test_F1_F6_credentials_that_end_at_any_call_stop_it_at_once_and_the_next_run_completes(
-    cloud: str, kind: Kind
+    cloud: str, kind: FaultKind
 ) -> None:
     for k in range(1, 9):
         r = Rehearsal(cloud)
@@ -33,7 +33,7 @@ def test_F1_F6_credentials_that_end_at_any_call_stop_it_at_once_and_the_next_run
         except CredentialsError as error:
             said = error
         assert said is None or isinstance(said, CredentialsError)
-        assert kind is Kind.EXPIRED or said is None or "clock" in str(said)
+        assert kind is FaultKind.EXPIRED or said is None or "clock" in str(said)
         assert r.cloud.clock.now() - began <= 5
         assert r.calls() - asked <= k, "asked again with credentials that are known to be bad"
         r.judge()
@@ -85,7 +85,7 @@ def test_F4_what_may_not_be_launched_is_told_once(cloud: str) -> None:
 def test_F4_machines_made_without_their_tags_are_ended_at_once(cloud: str, delay: float) -> None:
     r = Rehearsal(cloud)
     slot = r.slot(3)
-    r.faults(rule("launch", Kind.UNTAGGED), visibility_delay=delay)
+    r.faults(rule("launch", FaultKind.UNTAGGED), visibility_delay=delay)
     outcome = r.apply(slot)
     assert outcome.exit_code == 6
     assert "without the tags" in str(outcome.error)
@@ -100,7 +100,7 @@ def test_F4_a_crash_anywhere_leaves_no_untagged_machine_after_the_next_run(cloud
     for at in range(1, 40):
         r = Rehearsal(cloud)
         slot = r.slot(3)
-        r.faults(rule("launch", Kind.UNTAGGED), visibility_delay=delay)
+        r.faults(rule("launch", FaultKind.UNTAGGED), visibility_delay=delay)
         crasher = Crasher(at)
         with crashing():
             r.apply(slot, crash=crasher)

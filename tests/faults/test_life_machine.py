@@ -20,13 +20,13 @@ from rehearsal import LINEAGE, Crasher, Rehearsal, crashing
 from rehearsal import rule as fault
 
 from hcloud.errors import HcloudError, LockedError, StaleError
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 from hcloud.live.buying.purchase import execute, settle
 from hcloud.model.holdings.change import ChangeSet, Slot
 from hcloud.model.holdings.live import CommitmentQuote
 from hcloud.model.holdings.purchase import PurchasePlan
 from hcloud.planning.changes.recall import unresolved
-from hcloud.planning.purchases.gates import Approval
+from hcloud.planning.purchases.gates import PurchaseApproval
 from hcloud.planning.purchases.unknown import GRACE
 
 MOST_CALLS = 400
@@ -40,7 +40,13 @@ QUIET = settings(
 )
 POINTS = st.integers(min_value=1, max_value=24)
 POINTS_OF_A_PURCHASE = st.integers(min_value=1, max_value=10)
-LOST = [Kind.DROPPED_AFTER, Kind.DROPPED_BEFORE, Kind.NONSENSE, Kind.NONSENSE_BEFORE, Kind.SERVER_ERROR]
+LOST = [
+    FaultKind.DROPPED_AFTER,
+    FaultKind.DROPPED_BEFORE,
+    FaultKind.NONSENSE,
+    FaultKind.NONSENSE_BEFORE,
+    FaultKind.SERVER_ERROR,
+]
 CEILING_IN_INSTANCES = 12
 """Commitments of one to five each: some lives come to it, and most buy several times before."""
 
@@ -57,7 +63,7 @@ class Life(RuleBasedStateMachine):
         tags=st.sampled_from([0, 30]),
         lost=st.one_of(st.none(), st.sampled_from(LOST)),
     )
-    def begin(self, visibility: int, spin_up: int, end: int, tags: int, lost: Kind | None) -> None:
+    def begin(self, visibility: int, spin_up: int, end: int, tags: int, lost: FaultKind | None) -> None:
         self.r = Rehearsal(self.cloud)
         self.world: Mapping[str, object] = {
             "visibility_delay": visibility,
@@ -110,28 +116,28 @@ class Life(RuleBasedStateMachine):
     @rule(
         kind=st.sampled_from(
             [
-                Kind.THROTTLED,
-                Kind.DROPPED_AFTER,
-                Kind.DROPPED_BEFORE,
-                Kind.NONSENSE,
-                Kind.SERVER_ERROR,
-                Kind.PARTIAL,
-                Kind.TWICE,
-                Kind.NO_CAPACITY,
-                Kind.QUOTA,
-                Kind.DENIED,
-                Kind.OPERATION_FAILS,
-                Kind.NONSENSE_BEFORE,
-                Kind.UNKNOWN_WORDS,
-                Kind.UNTAGGED,
-                Kind.SLOW,
+                FaultKind.THROTTLED,
+                FaultKind.DROPPED_AFTER,
+                FaultKind.DROPPED_BEFORE,
+                FaultKind.NONSENSE,
+                FaultKind.SERVER_ERROR,
+                FaultKind.PARTIAL,
+                FaultKind.TWICE,
+                FaultKind.NO_CAPACITY,
+                FaultKind.QUOTA,
+                FaultKind.DENIED,
+                FaultKind.OPERATION_FAILS,
+                FaultKind.NONSENSE_BEFORE,
+                FaultKind.UNKNOWN_WORDS,
+                FaultKind.UNTAGGED,
+                FaultKind.SLOW,
             ]
         ),
         share=st.sampled_from([0.3, 0.6, 0.95]),
         seed=st.integers(0, 1000),
         at=st.one_of(st.just(0), POINTS),
     )
-    def apply_while_something_is_wrong(self, kind: Kind, share: float, seed: int, at: int) -> None:
+    def apply_while_something_is_wrong(self, kind: FaultKind, share: float, seed: int, at: int) -> None:
         self.r.faults(fault("*", kind, probability=share), seed=seed, **self.world)
         with crashing():
             self._run(lambda: self.r.apply(*self.slots, crash=Crasher(at)))
@@ -139,14 +145,14 @@ class Life(RuleBasedStateMachine):
 
     @rule(k=st.integers(1, 12), ends=st.booleans())
     def credentials_expire(self, k: int, ends: bool) -> None:
-        self.r.faults(fault("*", Kind.EXPIRED, from_call=k), **self.world)
+        self.r.faults(fault("*", FaultKind.EXPIRED, from_call=k), **self.world)
         self._run(self.r.destroy if ends else lambda: self.r.apply(*self.slots))
         self.r.heal(**self.world)
 
     @precondition(lambda self: not self._missing())  # what two looks, five minutes apart, do not show is forgotten
     @rule()
     def lists_are_empty(self) -> None:
-        self.r.faults(fault("machines", Kind.EMPTY), fault("look", Kind.EMPTY), **self.world)
+        self.r.faults(fault("machines", FaultKind.EMPTY), fault("look", FaultKind.EMPTY), **self.world)
         before = self.r.calls("terminate")
         unsure = bool(unresolved(self.r.disk.entries))  # what these come to may have to end
         self._run(self.r.destroy)
@@ -212,17 +218,19 @@ class Life(RuleBasedStateMachine):
         answers=st.sets(st.integers(1, 3), min_size=1),
         at=st.one_of(st.just(0), POINTS_OF_A_PURCHASE),
     )
-    def buy(self, counts: list[int], kind: int, consents: bool, lost: Kind | None, answers: set[int], at: int) -> None:
+    def buy(
+        self, counts: list[int], kind: int, consents: bool, lost: FaultKind | None, answers: set[int], at: int
+    ) -> None:
         self.cart = self._purchase_plan(counts, kind)
         self._buy(self.cart, consents, lost, answers, at)
 
     @precondition(lambda self: self.cart is not None)
     @rule(lost=st.one_of(st.none(), st.sampled_from(LOST)), at=st.one_of(st.just(0), POINTS_OF_A_PURCHASE))
-    def buy_the_same_plan_again(self, lost: Kind | None, at: int) -> None:
+    def buy_the_same_plan_again(self, lost: FaultKind | None, at: int) -> None:
         if self.cart is not None:
             self._buy(self.cart, True, lost, {1}, at)
 
-    def _buy(self, cart: PurchasePlan, consents: bool, lost: Kind | None, answers: set[int], at: int) -> None:
+    def _buy(self, cart: PurchasePlan, consents: bool, lost: FaultKind | None, answers: set[int], at: int) -> None:
         if lost is not None:
             self.r.faults(fault("buy", lost, calls=sorted(answers)), **self.world)
         before = self.r.calls("buy")
@@ -237,9 +245,9 @@ class Life(RuleBasedStateMachine):
         return self.shop.plan(*(wanted(own, count, f"need/{number}") for number, count in enumerate(counts)))
 
     def _purchase(self, cart: PurchasePlan, consents: bool, crash: Crasher) -> None:
-        def approve(shown: PurchasePlan) -> Approval:
+        def approve(shown: PurchasePlan) -> PurchaseApproval:
             if not consents:
-                return Approval("", "")
+                return PurchaseApproval("", "")
             self.approved.update({item.key: item.quote for item in shown.items})
             return read_and_approved(shown)
 

@@ -13,12 +13,12 @@ from rehearsal import LINEAGE, Crasher, Rehearsal, crashing, rule
 from test_over_the_wire import OverTheWire
 
 from hcloud.errors import StaleError
-from hcloud.fake.faults import Kind
-from hcloud.live.applying.guards import Approval
-from hcloud.live.applying.outcome import Outcome
+from hcloud.fake.faults import FaultKind
+from hcloud.live.applying.guards import ChangeApproval
+from hcloud.live.applying.outcome import ApplyOutcome
 from hcloud.live.collect import orphans
 from hcloud.live.recover import put_back, rebuild
-from hcloud.live.site import Waits
+from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.live import MachineState
 from hcloud.store.states.in_directory import FileStateStore
@@ -46,7 +46,9 @@ class Stand:
         sets = ("VirtualMachines_List*", "VirtualMachineScaleSet*_List*")
         return {**found, "azure": sets}[self.rig.name] if self.is_wired else ("machines", "look")
 
-    def behind(self, r: Rehearsal, kind: Kind = Kind.STALE, seconds: float = 2 * MINUTE, **more: object) -> None:
+    def behind(
+        self, r: Rehearsal, kind: FaultKind = FaultKind.STALE, seconds: float = 2 * MINUTE, **more: object
+    ) -> None:
         """From now on every list is so far behind."""
         r.faults(*(rule(on, kind, seconds=seconds, **more) for on in self.lists()))
 
@@ -64,7 +66,7 @@ def ended(r: Rehearsal) -> set[str]:
     return {m.id for m in r.cloud.ledger.machines.values() if m.asked_to_end is not None}
 
 
-def until_not_stale(r: Rehearsal, slot: Slot) -> Outcome:
+def until_not_stale(r: Rehearsal, slot: Slot) -> ApplyOutcome:
     """Apply; where the two looks of one apply are not alike nothing is done, and it is asked for again."""
     for _ in range(50):
         try:
@@ -104,7 +106,9 @@ def test_C5_lists_that_jump_to_and_fro_end_what_was_asked_and_nothing_else(stand
         least = 6
         for count in (6, 5, 4, 6, 3):
             before = len(ended(r))
-            lags = [rule(on, Kind.STALE, seconds=s, probability=0.4) for on in stand.lists() for s in (20, 60, 120)]
+            lags = [
+                rule(on, FaultKind.STALE, seconds=s, probability=0.4) for on in stand.lists() for s in (20, 60, 120)
+            ]
             r.faults(*lags, seed=seed)
             until_not_stale(r, r.slot(count))
             assert len(ended(r)) - before <= max(least - count, 0), "more ended than was asked to"
@@ -143,7 +147,7 @@ def test_C5_a_crash_in_a_scale_down_with_lists_that_show_what_has_ended_ends_no_
         with crashing():
             r.apply(r.slot(3), crash=crasher)
         r.cloud.clock.advance(20)
-        stand.behind(r, Kind.SHOWS_ENDED)
+        stand.behind(r, FaultKind.SHOWS_ENDED)
         r.apply(replace(r.slot(3), zones=tuple(reversed(r.slot(3).zones))))
         r.heal()
         r.converges(r.slot(3))
@@ -170,7 +174,7 @@ def test_C5_what_was_ended_is_not_recovered_when_nothing_is_left_that_tells_of_i
     r.cloud.clock.advance(600)
     r.apply(r.slot(4))
     r.cloud.clock.advance(30)
-    stand.behind(r, Kind.SHOWS_ENDED)
+    stand.behind(r, FaultKind.SHOWS_ENDED)
     shown = {m.id for m in r.cloud.as_principal("").machines(LINEAGE) if m.state.is_live}
     assert ended(r) & shown, "the list is not behind"
     store = FileStateStore(tmp_path / "lost")
@@ -199,9 +203,9 @@ def test_C1_what_lists_do_not_show_for_long_is_asked_for_by_its_id_before_it_is_
     r = stand.rehearsal()
     r.converges(r.slot(2))
     r.cloud.clock.advance(7200)
-    r.waits = Waits(ready=0)
+    r.waits = WaitLimits(ready=0)
     r.apply(r.slot(3))
-    stand.behind(r, Kind.MISSES_NEW, seconds=3600)
+    stand.behind(r, FaultKind.MISSES_NEW, seconds=3600)
     for _ in range(4):
         assert r.apply(r.slot(3)).exit_code in (0, 6)
         r.cloud.clock.advance(400)
@@ -222,5 +226,5 @@ def test_what_is_remembered_never_goes_for_what_is_not(stand: Stand) -> None:
     r.disk.rentals.clear()
     found = r.plan(r.slot(3))
     assert set(found.going) == dropped
-    assert r.carry_out(found, approval=Approval(ends=2)).exit_code == 0
+    assert r.carry_out(found, approval=ChangeApproval(ends=2)).exit_code == 0
     assert ended(r) == dropped

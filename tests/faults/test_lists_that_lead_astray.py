@@ -14,10 +14,10 @@ from contract.rigs.gcp import GoogleRig
 from benchmarks.processes import Front
 from hcloud.errors import UnavailableError, UnreachableError
 from hcloud.fake.azure.cloud import FakeAzure
-from hcloud.fake.server import Answer, FakeCloud, Received, Running, json_answer
+from hcloud.fake.server import FakeCloud, FakeServer, HttpAnswer, Received, json_answer
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.settings import AzureSettings
-from hcloud.providers.http import Fetcher, Limits, same_host
+from hcloud.providers.http import Fetcher, HttpLimits, same_host
 
 Change = Callable[[Received, Any], object]
 
@@ -29,7 +29,7 @@ class Altering(Front):
         super().__init__(cloud)
         self.of, self.change, self.asked = of, change, 0
 
-    def answer(self, received: Received) -> Answer:
+    def answer(self, received: Received) -> HttpAnswer:
         found = super().answer(received)
         if received.method != "GET" or self.of not in received.path or found.status != 200:
             return found
@@ -65,7 +65,7 @@ def altered(rig: AzureRig | GoogleRig, of: str, change: Change) -> Altering:
 
 @pytest.mark.parametrize("of", ["/virtualMachines", "/skus", "/usages"])
 def test_L8_a_list_of_azures_that_goes_on_at_another_host_is_not_followed(azure: AzureRig, of: str) -> None:
-    with Running(FakeAzure()) as other:
+    with FakeServer(FakeAzure()) as other:
         altered(azure, of, lambda received, said: {**said, "nextLink": f"{other.url}{received.path}?api-version=1"})
         cloud = azure.cloud()
         with pytest.raises(UnavailableError, match="another host"):
@@ -128,7 +128,7 @@ def test_C4_an_outage_in_our_region_is_no_empty_list(google: GoogleRig, place: s
 def test_L8_an_address_that_is_none_is_another_hosts(url: str) -> None:
     assert not same_host(url, "https://prices.example")
     with pytest.raises(UnreachableError, match="another host"):
-        Fetcher("https://prices.example", limits=Limits(attempts=1)).get(url)
+        Fetcher("https://prices.example", limits=HttpLimits(attempts=1)).get(url)
 
 
 def test_L8_the_standard_port_is_no_other_host() -> None:

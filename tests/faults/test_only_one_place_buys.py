@@ -12,7 +12,7 @@ import pytest
 from rehearsal import CLOUDS, Rehearsal, rule
 
 from hcloud.errors import HcloudError
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 
 ROOT = Path(__file__).resolve().parents[2] / "hcloud"
 BUYER = "hcloud.live.buying.purchase"
@@ -107,8 +107,8 @@ def test_the_graph_sees_what_it_should() -> None:
 
 
 @pytest.mark.parametrize("cloud", CLOUDS)
-@pytest.mark.parametrize("fault", [None, Kind.DROPPED_AFTER, Kind.THROTTLED, Kind.NO_CAPACITY])
-def test_apply_plan_and_destroy_neither_buy_nor_give_back_whatever_happens(cloud: str, fault: Kind | None) -> None:
+@pytest.mark.parametrize("fault", [None, FaultKind.DROPPED_AFTER, FaultKind.THROTTLED, FaultKind.NO_CAPACITY])
+def test_apply_plan_and_destroy_neither_buy_nor_give_back_whatever_happens(cloud: str, fault: FaultKind | None) -> None:
     r = Rehearsal(cloud)
     if fault:
         r.faults(rule("launch", fault, first=2), rule("terminate", fault, first=1))

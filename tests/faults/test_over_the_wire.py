@@ -13,7 +13,7 @@ from contract.rig import Rig
 from oracle import foreign, v3_foreign_is_untouched
 from rehearsal import LINEAGE, Crasher, Rehearsal, crashing, rule
 
-from hcloud.fake.faults import FaultPlan, Faults, Kind
+from hcloud.fake.faults import FaultKind, FaultPlan, Faults
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.ledger import Ledger
 from hcloud.model.holdings.live import TAG_KEY
@@ -103,9 +103,16 @@ def test_A2_a_crash_at_any_point_of_destroy_leaves_nothing(opened: Rig) -> None:
 
 @pytest.mark.parametrize(
     "answer",
-    [Kind.DROPPED_AFTER, Kind.DROPPED_BEFORE, Kind.NONSENSE, Kind.SERVER_ERROR, Kind.UNAVAILABLE, Kind.THROTTLED],
+    [
+        FaultKind.DROPPED_AFTER,
+        FaultKind.DROPPED_BEFORE,
+        FaultKind.NONSENSE,
+        FaultKind.SERVER_ERROR,
+        FaultKind.UNAVAILABLE,
+        FaultKind.THROTTLED,
+    ],
 )
-def test_R1_R3_R5_D5_whatever_is_lost_once_is_launched_once(opened: Rig, answer: Kind) -> None:
+def test_R1_R3_R5_D5_whatever_is_lost_once_is_launched_once(opened: Rig, answer: FaultKind) -> None:
     r = OverTheWire(opened)
     r.faults(rule(opened.words.launch, answer, first=1))
     r.apply(r.slot(3))
@@ -114,8 +121,10 @@ def test_R1_R3_R5_D5_whatever_is_lost_once_is_launched_once(opened: Rig, answer:
     assert len(r.cloud.ledger.machines) == 3
 
 
-@pytest.mark.parametrize("answer", [Kind.DROPPED_AFTER, Kind.NONSENSE, Kind.SERVER_ERROR, Kind.THROTTLED])
-def test_R1_D1_a_third_of_all_answers_go_wrong(opened: Rig, answer: Kind) -> None:
+@pytest.mark.parametrize(
+    "answer", [FaultKind.DROPPED_AFTER, FaultKind.NONSENSE, FaultKind.SERVER_ERROR, FaultKind.THROTTLED]
+)
+def test_R1_D1_a_third_of_all_answers_go_wrong(opened: Rig, answer: FaultKind) -> None:
     r = OverTheWire(opened)
     r.faults(rule("*", answer, probability=0.3), seed=11)
     r.allow(r.slot(3))

@@ -9,11 +9,11 @@ import pytest
 from rehearsal import CLOUDS, Rehearsal
 
 from hcloud.errors import DeniedByGuardError, EvidenceError, HcloudError, InputError, StaleError
-from hcloud.fake.in_memory.store import Disk
-from hcloud.live.applying.guards import Approval
+from hcloud.fake.in_memory.store import MemoryDisk
+from hcloud.live.applying.guards import ChangeApproval
 from hcloud.model.holdings.change import Bar
 from hcloud.model.holdings.state import State
-from hcloud.planning.changes.diff import Terms
+from hcloud.planning.changes.diff import DiffInputs
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 
@@ -23,7 +23,7 @@ def test_H1_a_lost_state_beside_tagged_machines_is_never_n_to_add(cloud: str) ->
     r = Rehearsal(cloud)
     slot = r.slot(3)
     r.converges(slot)
-    r.disk = Disk()
+    r.disk = MemoryDisk()
     beginning = State("f" * 32, project="rehearsal")
     from hcloud.live.applying.apply import apply
     from hcloud.live.observe import observe
@@ -37,7 +37,7 @@ def test_H1_a_lost_state_beside_tagged_machines_is_never_n_to_add(cloud: str) ->
     with pytest.raises(HcloudError, match="3 machines of project rehearsal"):
         apply(site, shown)
     assert r.calls("launch") == 1
-    meant = changes([slot], observe(site), Terms(beside=True))
+    meant = changes([slot], observe(site), DiffInputs(beside=True))
     assert meant.coming == 3, "another state of the same project, on purpose"
 
 
@@ -47,7 +47,7 @@ def test_I7_the_end_of_everything_needs_its_number_typed(cloud: str) -> None:
     r.converges(r.slot(3))
     for typed in (None, 0, 2, 4):
         with pytest.raises(DeniedByGuardError, match="3 of 3 machines would end"):
-            r.carry_out(r.plan(), approval=Approval(ends=typed))
+            r.carry_out(r.plan(), approval=ChangeApproval(ends=typed))
     assert r.calls("terminate") == 0
     assert r.destroy(ends=3).exit_code == 0
 
@@ -64,10 +64,10 @@ def test_I7_more_than_a_fifth_or_twenty_needs_its_number_typed(
     found = r.plan(r.slot(wanted))
     if needs:
         with pytest.raises(DeniedByGuardError, match="would end"):
-            r.carry_out(found, approval=Approval())
+            r.carry_out(found, approval=ChangeApproval())
         assert r.live() == stands
     else:
-        assert r.carry_out(found, approval=Approval()).exit_code == 0
+        assert r.carry_out(found, approval=ChangeApproval()).exit_code == 0
         assert r.live() == wanted
 
 
@@ -92,14 +92,14 @@ def test_I7_budgets_hold(cloud: str) -> None:
     slot = r.slot(5)
     r.allow(slot)
     cheap, dear = Decimal("0.49"), Decimal("0.50")
-    for approval in (Approval(hourly=cheap), Approval(monthly=cheap * 730), Approval(increase=cheap)):
+    for approval in (ChangeApproval(hourly=cheap), ChangeApproval(monthly=cheap * 730), ChangeApproval(increase=cheap)):
         with pytest.raises(DeniedByGuardError):
             r.carry_out(r.plan(slot), approval=approval)
     assert r.calls("launch") == 0
-    assert r.carry_out(r.plan(slot), approval=Approval(dear, dear * 730, dear)).exit_code == 0
+    assert r.carry_out(r.plan(slot), approval=ChangeApproval(dear, dear * 730, dear)).exit_code == 0
     less = r.plan(r.slot(4))
     assert (less.hourly_before, less.hourly_after) == (Decimal("0.50"), Decimal("0.40"))
-    assert r.carry_out(less, approval=Approval(hourly=Decimal("0.10"))).exit_code == 0, "less is never too much"
+    assert r.carry_out(less, approval=ChangeApproval(hourly=Decimal("0.10"))).exit_code == 0, "less is never too much"
 
 
 @every_cloud
@@ -110,7 +110,7 @@ def test_I7_a_budget_cannot_be_checked_without_a_price(cloud: str) -> None:
     found = r.plan(r.slot(5))
     assert found.unpriced == (r.types[2],)
     with pytest.raises(EvidenceError):
-        r.carry_out(found, approval=Approval(hourly=Decimal(9)))
+        r.carry_out(found, approval=ChangeApproval(hourly=Decimal(9)))
 
 
 @every_cloud
@@ -177,4 +177,4 @@ def test_J3_an_old_plan_is_refused_unless_said_otherwise(cloud: str) -> None:
     r.cloud.clock.advance(86_401)
     with pytest.raises(StaleError, match=r"24\.0 h old"):
         r.carry_out(found)
-    assert r.carry_out(found, approval=Approval(oldest_seconds=1e6)).exit_code == 0
+    assert r.carry_out(found, approval=ChangeApproval(oldest_seconds=1e6)).exit_code == 0

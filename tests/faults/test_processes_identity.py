@@ -13,7 +13,7 @@ from benchmarks.forking import GUARD
 from benchmarks.processes import CLOUDS, Front, Stage, fresh
 from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.faults import FaultPlan
-from hcloud.fake.gcp.catalog import Place
+from hcloud.fake.gcp.catalog import GcpProject
 from hcloud.fake.gcp.cloud import FakeGoogle
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
@@ -63,7 +63,7 @@ def moved(stage: Stage) -> Front:
     if stage.cloud == "aws":
         front = Front(FakeAws(account=other))
     elif stage.cloud == "gcp":
-        front = Front(FakeGoogle(place=Place(project=other)))
+        front = Front(FakeGoogle(place=GcpProject(project=other)))
     else:
         front = fresh(stage.cloud, FaultPlan())
     stage.exchange(front)

@@ -11,7 +11,7 @@ from staging import FLEET, Staging
 
 from benchmarks.children import Child
 from benchmarks.processes import CLOUDS, LAUNCH, TYPES, Front, Stage
-from hcloud.fake.server import Answer, FakeCloud, Received
+from hcloud.fake.server import FakeCloud, HttpAnswer, Received
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 CANARY = "c4n4ry"
@@ -49,12 +49,12 @@ class Blabbing(Front):
         self.status = status
         self.silent = False
 
-    def answer(self, received: Received) -> Answer:
+    def answer(self, received: Received) -> HttpAnswer:
         if self.silent:
             return super().answer(received)
         held = "; ".join(f"{k}: {v}" for k, v in received.headers.items())
         said = f"refused {held} token={CANARY}-echoed Bearer {CANARY}.bearer.token"
-        return Answer(self.status, self._body(said).encode(), {"content-type": self._type()})
+        return HttpAnswer(self.status, self._body(said).encode(), {"content-type": self._type()})
 
     def _type(self) -> str:
         return "text/xml" if self.name == "aws" else "application/json"

@@ -34,7 +34,7 @@ from hcloud.live.buying.purchase import execute
 from hcloud.model.catalog import Payment
 from hcloud.model.holdings.live import CommitmentOrder, CommitmentQuote
 from hcloud.model.holdings.purchase import PurchaseOutcome, PurchasePlan
-from hcloud.planning.purchases.gates import Approval
+from hcloud.planning.purchases.gates import PurchaseApproval
 from hcloud.planning.purchases.unknown import GRACE
 
 A_WHILE = GRACE.total_seconds() + 60
@@ -274,7 +274,7 @@ def test_I3_the_same_plan_in_sequence_is_a_no_op(kind: str, tmp_path: Path) -> N
     assert len(shop.cloud.ledger.requests) - asked <= 1
 
 
-def nobody(plan: object) -> Approval:
+def nobody(plan: object) -> PurchaseApproval:
     raise AssertionError("nobody is asked")
 
 
@@ -283,7 +283,7 @@ def test_I3_the_same_plan_at_once_works_for_exactly_one(kind: str, tmp_path: Pat
     plan = shop.plan()
     inside, out = threading.Event(), threading.Event()
 
-    def slowly(shown: object) -> Approval:
+    def slowly(shown: object) -> PurchaseApproval:
         inside.set()
         assert out.wait(10)
         return approved(plan)
@@ -344,7 +344,7 @@ def test_I4_a_price_that_moved_is_refused(kind: str, factor: float, tmp_path: Pa
 def test_I4_within_the_tolerance_it_is_bought_at_the_price_that_was_shown(tmp_path: Path) -> None:
     shop, shown = Shop.open("aws", tmp_path), list[PurchasePlan]()
 
-    def read(plan: PurchasePlan) -> Approval:
+    def read(plan: PurchasePlan) -> PurchaseApproval:
         shown.append(plan)
         return approved(plan)
 
@@ -368,7 +368,7 @@ def test_I4_a_price_that_rises_after_it_was_shown_is_refused_by_the_cloud(tmp_pa
     shop = Shop.open("aws", tmp_path)
     plan = shop.plan()
 
-    def slowly(shown: object) -> Approval:
+    def slowly(shown: object) -> PurchaseApproval:
         shop.faults(price_factor=1.2)
         return approved(plan)
 
@@ -460,9 +460,9 @@ def test_I5_another_amount_than_the_shown_one_is_refused(amount: str, tmp_path: 
     plan = shop.plan()
     assert plan.amount == Decimal("2628")
     with pytest.raises(DeniedByGuardError):
-        execute(plan, OPEN, lambda p: Approval(p.digest, amount), shop.ground())
+        execute(plan, OPEN, lambda p: PurchaseApproval(p.digest, amount), shop.ground())
     with pytest.raises(DeniedByGuardError, match="is "):
-        execute(plan, OPEN, lambda p: Approval("0" * 64, "2628.00"), shop.ground())
+        execute(plan, OPEN, lambda p: PurchaseApproval("0" * 64, "2628.00"), shop.ground())
     assert shop.asked == 0
 
 

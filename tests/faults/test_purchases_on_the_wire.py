@@ -15,8 +15,8 @@ from purchasing import OPEN, CrashAt, Died, approved, go_on
 
 from hcloud.control.ports import Cloud
 from hcloud.errors import PartialError
-from hcloud.live.buying.purchase import Ground, Purchased, execute
-from hcloud.model.holdings.purchase import PurchaseItem, PurchaseOutcome, PurchasePlan, snapshot
+from hcloud.live.buying.purchase import PurchaseContext, execute
+from hcloud.model.holdings.purchase import Purchased, PurchaseItem, PurchaseOutcome, PurchasePlan, snapshot
 from hcloud.planning.purchases.history import history
 from hcloud.planning.purchases.unknown import GRACE
 from hcloud.store.purchase_file import sealed
@@ -76,7 +76,7 @@ class Wired:
 
     def apply(self, plan: PurchasePlan, crash: Callable[[str], None] = go_on) -> tuple[Purchased, ...]:
         cloud: Cloud = self.rig.cloud()
-        return execute(plan, OPEN, approved, Ground(cloud, self.ledger, self.rig.fake.clock, crash))
+        return execute(plan, OPEN, approved, PurchaseContext(cloud, self.ledger, self.rig.fake.clock, crash))
 
 
 @pytest.mark.parametrize("how", BOTH)

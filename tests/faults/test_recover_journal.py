@@ -16,7 +16,7 @@ from hcloud.fake.faults import FaultPlan
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.live.applying.apply import apply
 from hcloud.live.applying.crash_points import POINTS
-from hcloud.live.applying.outcome import Outcome
+from hcloud.live.applying.outcome import ApplyOutcome
 from hcloud.live.observe import observe
 from hcloud.live.recover import put_back, rebuild
 from hcloud.live.site import Site
@@ -58,7 +58,7 @@ class Disk:
         beginning = State(LINEAGE, project="rehearsal")
         return Site(self.cloud, store, self.cloud.clock, crash=crash, beginning=beginning, workers=workers)
 
-    def apply(self, crash: Callable[[str], None] = lambda name: None) -> Outcome:
+    def apply(self, crash: Callable[[str], None] = lambda name: None) -> ApplyOutcome:
         site = self.site(crash)
         return apply(site, changes(self.slots, observe(site)))
 

@@ -11,8 +11,8 @@ from test_lists_that_lag import MEMORY, WIRED, Stand
 
 from hcloud.fake.ledger import Rented
 from hcloud.live.applying.apply import apply
-from hcloud.live.applying.guards import Approval
-from hcloud.live.site import Waits
+from hcloud.live.applying.guards import ChangeApproval
+from hcloud.live.site import WaitLimits
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.change import Slot
 
@@ -77,7 +77,7 @@ def test_C7_what_an_earlier_run_launched_is_waited_for_before_anything_goes_for_
     told: list[str] = []
     found = r.plan(slot)
     assert [c.how for c in found.changes] == ["terminate"]
-    outcome = apply(r.site(progress=lambda s: told.append(s.text)), found, Approval(ends=2), r.terms)
+    outcome = apply(r.site(progress=lambda s: told.append(s.text)), found, ChangeApproval(ends=2), r.terms)
     assert outcome.exit_code == 0
     ends = [r.cloud.ledger.machines[m.id].asked_to_end for m in old]
     assert all(at is not None and at >= launched + SLOW - 30 for at in ends), "ended before the new ones ran"
@@ -89,7 +89,7 @@ def test_C7_where_it_never_runs_in_time_what_runs_stays(stand: Stand) -> None:
     with crashing():
         r.apply(slot, crash=stop)
     r.cloud.clock.advance(20)
-    r.waits = Waits(ready=60)
+    r.waits = WaitLimits(ready=60)
     outcome = r.apply(slot)
     assert outcome.exit_code == 6
     assert all(r.cloud.ledger.machines[m.id].asked_to_end is None for m in old)

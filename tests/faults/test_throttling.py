@@ -7,7 +7,7 @@ from oracle import v8_calls_are_bounded
 from rehearsal import CLOUDS, Rehearsal, rule
 
 from hcloud.errors import ThrottledError
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 
 every_cloud = pytest.mark.parametrize("cloud", CLOUDS)
 
@@ -30,7 +30,7 @@ def test_D1_a_third_of_all_requests_throttled_is_right_and_takes_no_more_than_tw
     calls, seconds = fault_free(cloud, spin_up=60)
     for seed in range(20):
         r = Rehearsal(cloud)
-        r.faults(rule("*", Kind.THROTTLED, probability=0.3), seed=seed, spin_up=60)
+        r.faults(rule("*", FaultKind.THROTTLED, probability=0.3), seed=seed, spin_up=60)
         began = r.cloud.clock.now()
         assert r.apply(*slots_of(r)).exit_code == 0
         assert r.cloud.clock.now() - began <= 2 * seconds
@@ -48,7 +48,7 @@ def test_D2_nearly_everything_throttled_completes_or_stops_cleanly_within_five_m
         r = Rehearsal(cloud)
         found = r.plan(*slots_of(r))
         r.allow(*slots_of(r))
-        r.faults(rule("*", Kind.THROTTLED, probability=share), seed=seed)
+        r.faults(rule("*", FaultKind.THROTTLED, probability=share), seed=seed)
         began, asked = r.cloud.clock.now(), r.calls()
         try:
             outcome = r.carry_out(found)
@@ -70,27 +70,27 @@ def test_D2_nearly_everything_throttled_completes_or_stops_cleanly_within_five_m
 def test_D3_everything_throttled_for_a_minute_is_waited_out_with_few_calls(cloud: str) -> None:
     calls, _ = fault_free(cloud)
     r = Rehearsal(cloud)
-    r.faults(rule("*", Kind.THROTTLED, until=60))
+    r.faults(rule("*", FaultKind.THROTTLED, until=60))
     assert r.apply(*slots_of(r)).exit_code == 0
     v8_calls_are_bounded(r.calls(), calls)
-    assert sum(q.outcome == Kind.THROTTLED for q in r.cloud.ledger.requests) <= 10
+    assert sum(q.outcome == FaultKind.THROTTLED for q in r.cloud.ledger.requests) <= 10
 
 
 @every_cloud
 def test_D3_the_back_off_is_one_for_all_threads(cloud: str) -> None:
     r = Rehearsal(cloud)
     r.workers = 4
-    r.faults(rule("launch", Kind.THROTTLED, until=60))
+    r.faults(rule("launch", FaultKind.THROTTLED, until=60))
     slots = tuple(r.slot(1, f"a{n}") for n in range(8))
     assert r.apply(*slots).exit_code == 0
-    assert sum(q.outcome == Kind.THROTTLED for q in r.cloud.ledger.requests) <= 16, "each thread backed off alone"
+    assert sum(q.outcome == FaultKind.THROTTLED for q in r.cloud.ledger.requests) <= 16, "each thread backed off alone"
     assert len(r.cloud.ledger.machines) == 8
 
 
 @every_cloud
 def test_D4_the_moment_that_the_cloud_names_is_kept_to_the_second(cloud: str) -> None:
     r = Rehearsal(cloud)
-    r.faults(rule("launch", Kind.THROTTLED, first=1, retry_after=30))
+    r.faults(rule("launch", FaultKind.THROTTLED, first=1, retry_after=30))
     assert r.apply(r.slot(1)).exit_code == 0
     first, second = (q.at for q in r.cloud.ledger.requests if q.operation == "launch")
     assert 30 <= second - first < 31
@@ -98,7 +98,7 @@ def test_D4_the_moment_that_the_cloud_names_is_kept_to_the_second(cloud: str) ->
 
 @every_cloud
 def test_D5_bursts_of_server_errors_on_changes_are_tried_again_with_the_same_key(cloud: str) -> None:
-    for kind in (Kind.SERVER_ERROR, Kind.UNAVAILABLE):
+    for kind in (FaultKind.SERVER_ERROR, FaultKind.UNAVAILABLE):
         r = Rehearsal(cloud)
         r.faults(rule("*", kind, mutating=True, first=3))
         assert r.apply(r.slot(2)).exit_code == 0
@@ -113,7 +113,7 @@ def test_D5_bursts_of_server_errors_on_changes_are_tried_again_with_the_same_key
 def test_D6_lists_that_are_throttled_while_launches_succeed_repeat_no_launch(cloud: str) -> None:
     r = Rehearsal(cloud)
     slots = slots_of(r)
-    r.faults(rule("machines", Kind.THROTTLED, from_call=3))
+    r.faults(rule("machines", FaultKind.THROTTLED, from_call=3))
     outcome = r.apply(*slots)
     assert outcome.exit_code == 6
     assert r.calls("launch") == 4

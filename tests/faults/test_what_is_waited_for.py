@@ -12,11 +12,11 @@ from test_lists_that_lag import MEMORY, WIRED, Stand
 
 from benchmarks.processes import LAUNCH as LAUNCHES
 from hcloud.errors import HcloudError
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 from hcloud.live.applying.apply import apply
-from hcloud.live.applying.guards import Approval
-from hcloud.live.applying.outcome import Outcome
-from hcloud.live.site import Step
+from hcloud.live.applying.guards import ChangeApproval
+from hcloud.live.applying.outcome import ApplyOutcome
+from hcloud.live.site import ProgressStep
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.change import Slot
 
@@ -60,7 +60,7 @@ class Told:
         self.sentences: list[tuple[float, str]] = []
         self._clock, self._began = r.cloud.clock, r.cloud.clock.now()
 
-    def __call__(self, step: Step) -> None:
+    def __call__(self, step: ProgressStep) -> None:
         if step.at_once:
             self.sentences.append((self._clock.now() - self._began, step.text))
 
@@ -78,10 +78,10 @@ class Told:
         return (hours * 3600 + minutes * 60 + seconds - began) % 86_400
 
 
-def carried_out(r: Rehearsal, slot: Slot, told: Told, crash: Callable[[str], None] = lambda name: None) -> Outcome:
+def carried_out(r: Rehearsal, slot: Slot, told: Told, crash: Callable[[str], None] = lambda name: None) -> ApplyOutcome:
     r.allow(slot)
     found = r.plan(slot)
-    return apply(r.site(crash, progress=told), found, Approval(ends=len(found.going)), r.terms)
+    return apply(r.site(crash, progress=told), found, ChangeApproval(ends=len(found.going)), r.terms)
 
 
 def test_C7_machines_that_start_slowly_are_waited_for_and_it_is_said_until_when(stand: Stand) -> None:
@@ -126,10 +126,10 @@ def test_D_a_cut_is_said_at_once_and_ends_when_it_was_said(stand: Stand, at: int
     r.allow(slot)
     found = r.plan(slot)
     before = len(r.cloud.ledger.requests)
-    r.faults(rule("*", Kind.DROPPED_BEFORE, from_call=at))
+    r.faults(rule("*", FaultKind.DROPPED_BEFORE, from_call=at))
     told, began = Told(r), r.cloud.clock.now()
     try:
-        outcome = apply(r.site(progress=told), found, Approval(), r.terms)
+        outcome = apply(r.site(progress=told), found, ChangeApproval(), r.terms)
         code, error, asked = outcome.exit_code, outcome.error, list(outcome.open)
     except HcloudError as raised:
         code, error, asked = raised.exit_code, raised, []

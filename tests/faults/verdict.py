@@ -11,7 +11,7 @@ import oracle
 
 from benchmarks.children import Child
 from benchmarks.processes import Stage
-from hcloud.fake.in_memory.store import Disk
+from hcloud.fake.in_memory.store import MemoryDisk
 from hcloud.model.holdings.live import TAG_ADDRESS
 from hcloud.planning.changes.recall import unresolved
 
@@ -19,9 +19,9 @@ FAULT_FREE_CALLS = 14
 """Requests of an apply of two addresses where nothing goes wrong, of the cloud that needs most."""
 
 
-def disk_of(stage: Stage) -> Disk:
+def disk_of(stage: Stage) -> MemoryDisk:
     """What the files say; V6 is that they can be read at all."""
-    return Disk(stage.state(), list(stage.entries()))
+    return MemoryDisk(stage.state(), list(stage.entries()))
 
 
 def judge(stage: Stage, most: Mapping[str, int]) -> None:

@@ -23,11 +23,11 @@ from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.execute import Executor
 from hcloud.fake.faults import FaultPlan, fault_plan
 from hcloud.fake.in_memory.memory import MemoryCloud
-from hcloud.fake.server import Running
+from hcloud.fake.server import FakeServer
 from hcloud.live.patience import StoppedError
 from hcloud.model.holdings.live import TAG_EXPIRES, Launch, Owner
 from hcloud.model.measured.profile import Aspect
-from hcloud.planning.changes.slots import Place
+from hcloud.planning.changes.slots import CloudRegion
 from hcloud.profiling.machines import passing_host
 from hcloud.profiling.parcel import ParcelError
 from hcloud.readers.applications.app import load_app
@@ -78,7 +78,7 @@ class Stage:
     def ground(self) -> LiveGround:
         talking: Any = Talking(self.cloud, self.say)
         loaded = load_config(self.folder / "hcloud.yaml")
-        place = Place("aws", "us-east-1")
+        place = CloudRegion("aws", "us-east-1")
         store = open_store(str(self.folder / ".hcloud"))
         beside = self.folder / ".hcloud"
         return LiveGround(loaded, "fake", place, talking, store, self.cloud.clock, TODAY, beside)
@@ -112,7 +112,7 @@ def aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeAws]:
     (tmp_path / "hcloud.yaml").write_text(CONFIG)
     monkeypatch.chdir(tmp_path)
     fake = FakeAws(FaultPlan())
-    with passing_host() as host, Executor(fake.ledger, fake.clock, host, size_of(fake)), Running(fake) as running:
+    with passing_host() as host, Executor(fake.ledger, fake.clock, host, size_of(fake)), FakeServer(fake) as running:
         for name, value in environment("aws", running.url).items():
             monkeypatch.setenv(name, value)
         yield fake

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from simulating import changed, excerpt, setting_of, tasks_in, with_spot, world_of
 
-from hcloud.control.session import Session
+from hcloud.control.session import ControlSession
 from hcloud.model.running.decision import Decision
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import ENTRIES, SIMULATE, compiled, plain
 from hcloud.sim.kernels.objects import as_objects, write_back
-from hcloud.sim.kernels.world import World
+from hcloud.sim.kernels.world import SimulatedWorld
 from hcloud.sim.run import run
 from hcloud.usecases.studies.journal import JournalReader, setup_of_run
 
@@ -26,7 +26,7 @@ STRATEGIES = {
 }
 
 
-def contents(world: World) -> dict[str, bytes]:
+def contents(world: SimulatedWorld) -> dict[str, bytes]:
     control = world.control
     tables = {
         "tasks": world.tasks, "rentals": world.rentals, "lines": world.lines, "hosts": world.hosts,
@@ -45,7 +45,7 @@ def contents(world: World) -> dict[str, bytes]:
     }
 
 
-def on_objects(world: World, until: int) -> bool:
+def on_objects(world: SimulatedWorld, until: int) -> bool:
     """Simulate as plain Python does: on a copy of the tables as objects."""
     objects = as_objects(world)
     done: bool = plain()[SIMULATE](objects, until)
@@ -97,7 +97,7 @@ def test_entries_are_loaded_with_all_that_they_call() -> None:
     outcome = run(setting, tasks, journal=True)
     setup, kernels = setup_of_run(outcome), compiled()
     assert kernels[SIMULATE](world_of(setting, tasks), len(tasks) + 1)
-    session = Session(setup, kernels)
+    session = ControlSession(setup, kernels)
     for event in JournalReader(outcome, setup).entries():
         if not isinstance(event, Decision):
             session.handle(event)

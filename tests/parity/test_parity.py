@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hcloud.control.session import Session
+from hcloud.control.session import ControlSession
 from hcloud.errors import InputError
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.decision import Decision, DecisionAction
@@ -25,12 +25,12 @@ from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.strategies import NAMES, load_strategy, parse_strategy
 from hcloud.sim.kernels.compiled import compiled, plain
-from hcloud.sim.run import Outcome, run
+from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import Tasks, tasks_of
 from hcloud.sim.setup.scenarios import scenario
-from hcloud.sim.setup.shop import Wanted, open_shop
+from hcloud.sim.setup.shop import ShopChoice, open_shop
 from hcloud.store.events import decision_document, event_document, parse_decision, parse_event
 from hcloud.store.journal import entry_line, header_line, read_journal
 from hcloud.usecases.live.decide import open_stream, replay
@@ -49,12 +49,12 @@ def first(tasks: Tasks, count: int) -> Tasks:
 
 
 @cache
-def outcome(name: str, jobs: int) -> Outcome:
+def outcome(name: str, jobs: int) -> RunOutcome:
     return simulated(load_strategy(name), load_cloud("paper"), jobs)
 
 
-def simulated(strategy: Strategy, cloud: CloudModel, jobs: int) -> Outcome:
-    wanted = Wanted.paper()
+def simulated(strategy: Strategy, cloud: CloudModel, jobs: int) -> RunOutcome:
+    wanted = ShopChoice.paper()
     book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
     tasks = tasks_of(scenario("high-variability", SEED), cloud, strategy, Room(16_000, 61_440), SEED)
     setting = Setting(strategy, cloud, open_shop(book, wanted), POOLS[strategy.name], SEED)
@@ -151,7 +151,7 @@ def test_rows_of_ended_jobs_are_used_again(journal: Callable[..., Path]) -> None
 def test_tables_grow_while_the_stream_runs(journal: Callable[..., Path]) -> None:
     """More jobs and servers at a time than there was room for at first."""
     setup = replace(read_journal(journal("OdM")).setup, start=0.0)
-    session = Session(setup, plain())
+    session = ControlSession(setup, plain())
     vector = (1,) * 10
     for number in range(1500):
         made = session.handle(Arrival(0.5, str(number), 1000, 1024, vector, False, 0.5))
@@ -181,10 +181,10 @@ def test_a_restart_goes_on_as_if_nothing_had_been(
     before.stream.close()
     path.write_bytes(path.read_bytes()[: -tail or None])
     opened = open_stream(read.setup, kernels, path)
-    assert opened.torn == (tail > 0)
-    again = lines[opened.replayed :]
-    assert cut - 1 <= opened.replayed <= cut
-    told = [*told[: opened.replayed], *(opened.stream.answer(line) for line in again)]
+    assert opened.gone_on.torn == (tail > 0)
+    again = lines[opened.gone_on.replayed :]
+    assert cut - 1 <= opened.gone_on.replayed <= cut
+    told = [*told[: opened.gone_on.replayed], *(opened.stream.answer(line) for line in again)]
     opened.stream.close()
     assert "".join(told) == "".join(entry_line(d) for d in read.decisions)
     assert read_journal(path).decisions == read.decisions
@@ -196,7 +196,7 @@ def test_decisions_that_a_crash_cut_off_are_told_at_the_restart(journal: Callabl
     path.write_text(header_line(read.setup) + entry_line(read.events[0]), encoding="utf-8")
     opened = open_stream(None, plain(), path)
     opened.stream.close()
-    assert opened.untold == entry_line(read.decisions[0])
+    assert opened.gone_on.untold == entry_line(read.decisions[0])
     assert read_journal(path).decisions == read.decisions[:1]
 
 
@@ -244,8 +244,8 @@ def test_nothing_but_a_journal_is_overwritten(tmp_path: Path) -> None:
     assert path.read_text(encoding="utf-8") == "precious"
 
 
-def live(journal: Callable[..., Path]) -> Session:
-    return Session(replace(read_journal(journal("HM")).setup, start=None), plain())
+def live(journal: Callable[..., Path]) -> ControlSession:
+    return ControlSession(replace(read_journal(journal("HM")).setup, start=None), plain())
 
 
 def test_events_that_cannot_be(journal: Callable[..., Path]) -> None:
@@ -272,7 +272,7 @@ def test_events_that_cannot_be(journal: Callable[..., Path]) -> None:
 
 def test_what_was_due_before_a_bad_event_is_told_with_the_next(journal: Callable[..., Path]) -> None:
     setup = replace(read_journal(journal("OdM")).setup, start=0.0)
-    one, other = Session(setup, plain()), Session(setup, plain())
+    one, other = ControlSession(setup, plain()), ControlSession(setup, plain())
     events = [
         Arrival(0.0, "a", 1000, 1024, (1,) * 10, False, 0.5),
         parse_event({"at": 10, "event": "ready", "instance": 0}),

@@ -19,22 +19,22 @@ from hcloud.planning.reports.report import total
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.run import Outcome, charges, run
+from hcloud.sim.run import RunOutcome, charges, run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import Tasks, tasks_of
 from hcloud.sim.setup.scenarios import scenario
-from hcloud.sim.setup.shop import Wanted, open_shop
+from hcloud.sim.setup.shop import ShopChoice, open_shop
 from hcloud.store.journal import read_journal
 from hcloud.usecases.reports.rented import rented_in
 from hcloud.usecases.studies.journal import write_journal
 
 SEED, JOBS = 42, 200
-WANTED = Wanted.paper()
+WANTED = ShopChoice.paper()
 BOOK = replace(load_bundled(providers={WANTED.provider}, regions={WANTED.region}), sustained={})
 
 
-def simulated(name: str, *, spot: bool) -> Outcome:
+def simulated(name: str, *, spot: bool) -> RunOutcome:
     strategy, cloud = load_strategy(name), load_cloud("paper")
     strategy = with_spot(strategy, 0.9) if spot else strategy
     tasks = tasks_of(scenario("high-variability", SEED), cloud, strategy, Room(16_000, 61_440), SEED)

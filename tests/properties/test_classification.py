@@ -14,17 +14,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcloud.classify import calibration, ridge, sgd
-from hcloud.classify.classifier import Limits, Options, Trained, complete, train
-from hcloud.classify.evidence import Asked
+from hcloud.classify.classifier import EvidenceLimits, Options, Trained, complete, train
+from hcloud.classify.evidence import ClassifiedApp
 from hcloud.classify.factorize import Factors, fit
 from hcloud.classify.judgement import sensitivity
 from hcloud.classify.matrix import Floats, Matrix
 from hcloud.model.measured.profile import Aspect, CompletedRow, Estimate, Predicted
 from hcloud.policy.quality import HALF, encode
-from hcloud.research.evaluation import Accuracy, Protocol, accuracy, at_random, new_rows, stated
+from hcloud.research.evaluation import ErrorSummary, Protocol, accuracy, at_random, new_rows, stated
 
 SEEDS = range(5)
-ANSWER = Options(limits=Limits(float("inf"), float("inf"), 2, 1, 1))
+ANSWER = Options(limits=EvidenceLimits(float("inf"), float("inf"), 2, 1, 1))
 ALLOWED = 1.3
 """How much worse than the spec's table (one draw of one seed) the mean over five draws may be."""
 PERFORMANCE = {
@@ -49,14 +49,14 @@ def drawn(kind: Callable[[int, np.random.Generator], Truth], rank: int, seed: in
     return truth, train(truth.known)
 
 
-def figures(found: tuple[Truth, Trained], entries: int, seed: int, options: Options = ANSWER) -> Accuracy:
+def figures(found: tuple[Truth, Trained], entries: int, seed: int, options: Options = ANSWER) -> ErrorSummary:
     truth, trained = found
     protocol = Protocol(truth.new.apps, entries, at_random(np.random.default_rng([seed, entries])), options)
     rows = list(new_rows(trained, truth.new, protocol))
     return accuracy(rows, relative=not truth.new.aspect.is_interference)
 
 
-def mean(found: list[Accuracy], name: str) -> float:
+def mean(found: list[ErrorSummary], name: str) -> float:
     return float(np.mean([getattr(one, name) for one in found]))
 
 
@@ -83,7 +83,7 @@ def test_scores_of_known_rank(rank: int) -> None:
 def test_what_is_answered_within_a_limit_is_better_than_what_is_not() -> None:
     found = drawn(performance, 3, 0)
     everything = figures(found, 2, 0)
-    picky = figures(found, 2, 0, Options(limits=Limits(relative_error=0.10)))
+    picky = figures(found, 2, 0, Options(limits=EvidenceLimits(relative_error=0.10)))
     assert 0.05 < picky.abstained < 0.95
     assert picky.mean < everything.mean
     assert everything.abstained == 0
@@ -160,7 +160,7 @@ def test_the_order_of_rows_does_not_matter(order: list[int], seed: int) -> None:
     known = performance(2, np.random.default_rng(seed)).known
     shuffled = replace(known, apps=tuple(known.apps[i] for i in order), values=known.values[order])
     entries = {"t9": stated(2.0), "t3": stated(1.5)}
-    one, other = (complete(train(m), entries, Asked("new", True), ANSWER) for m in (known, shuffled))
+    one, other = (complete(train(m), entries, ClassifiedApp("new", True), ANSWER) for m in (known, shuffled))
     assert isinstance(one, CompletedRow)
     assert isinstance(other, CompletedRow)
     for column in known.columns:
@@ -179,7 +179,7 @@ def test_the_order_of_rows_does_not_matter(order: list[int], seed: int) -> None:
 def test_measured_entries_stay_and_predictions_are_legal(entries: dict[str, float], rising: bool, steep: bool) -> None:
     trained = train(performance(2, np.random.default_rng(3)).known)
     options = replace(ANSWER, fold=sgd.fold if steep else ridge.fold)
-    row = complete(trained, {c: stated(v) for c, v in entries.items()}, Asked("new", rising), options)
+    row = complete(trained, {c: stated(v) for c, v in entries.items()}, ClassifiedApp("new", rising), options)
     assert isinstance(row, CompletedRow)
     assert tuple(row.columns) == trained.matrix.columns
     for column, predicted in row.columns.items():
@@ -193,7 +193,7 @@ def test_measured_entries_stay_and_predictions_are_legal(entries: dict[str, floa
 @given(st.dictionaries(st.sampled_from(["cpu", "llc", "disk"]), st.floats(0, 100), min_size=1))
 def test_scores_stay_between_0_and_100(entries: dict[str, float]) -> None:
     trained = train(scores(2, np.random.default_rng(4)).known)
-    row = complete(trained, {c: stated(v) for c, v in entries.items()}, Asked("new", True), ANSWER)
+    row = complete(trained, {c: stated(v) for c, v in entries.items()}, ClassifiedApp("new", True), ANSWER)
     assert isinstance(row, CompletedRow)
     for predicted in row.columns.values():
         assert 0 <= predicted.low <= predicted.value <= predicted.high <= 100

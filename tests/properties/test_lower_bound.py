@@ -12,13 +12,13 @@ from test_simulation import ROWS, simulated, spread, strategies
 from hcloud.catalog.quote import amortised_cost
 from hcloud.model.catalog import Provider
 from hcloud.model.running.strategy import Strategy
-from hcloud.planning.reserving.program import Column, Loads, solve
+from hcloud.planning.reserving.program import Loads, ProgramColumn, solve
 from hcloud.planning.reserving.reserve import CommitmentKind, optimal_reserve
 from hcloud.readers.strategies import load_strategy
 from hcloud.research.bound import Load, arrived, lower_bound, worked
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import run
-from hcloud.sim.setup.shop import Shop, Wanted, open_shop
+from hcloud.sim.setup.shop import Shop, ShopChoice, open_shop
 from hcloud.units import SECONDS_PER_HOUR
 from hcloud.usecases.prices.pricing import open_book
 
@@ -64,9 +64,9 @@ def _by_program(shop: Shop, load: Load, paid: float, *, spot: bool = False) -> f
     everywhere = np.arange(len(hours))
     large = shop.types[shop.large].shape
     fee = float(amortised_cost(shop.reserved, 1)) * paid / SECONDS_PER_HOUR
-    columns = [Column((float(large.vcpus), float(large.memory_gib)), fee, everywhere)]
+    columns = [ProgramColumn((float(large.vcpus), float(large.memory_gib)), fee, everywhere)]
     columns += [
-        Column((float(t.shape.vcpus), float(t.shape.memory_gib)), float(offer.hourly) * h, np.array([row]))
+        ProgramColumn((float(t.shape.vcpus), float(t.shape.memory_gib)), float(offer.hourly) * h, np.array([row]))
         for t in shop.types
         for offer in (t.on_demand, *([t.spot] if spot and t.spot else []))
         for row, h in enumerate(hours.tolist())
@@ -106,7 +106,7 @@ def test_jobs_as_they_came_are_a_bound_for_strategies_that_let_nobody_wait() -> 
 @pytest.mark.parametrize("spot", [False, True])
 @pytest.mark.parametrize("patterns", [("m5.*",), ("m5.*", "c5.*", "r5.*")])
 def test_several_shapes_are_mixed_as_the_program_mixes_them(patterns: tuple[str, ...], spot: bool) -> None:
-    shop = open_shop(open_book(), Wanted(Provider.AWS, "us-east-1", patterns))
+    shop = open_shop(open_book(), ShopChoice(Provider.AWS, "us-east-1", patterns))
     chance = np.random.default_rng(5)
     rows = [
         (3600 * hour, 3600, cores, round(cores * chance.uniform(0.5, 14)))

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hcloud.control.controller import open_pool
 from hcloud.control.search import find, find_idle, reserved_for
 from hcloud.control.servers import close_server, open_server, reshelve, seat, unseat
-from hcloud.control.state import OWN, RENTED, UP, Control, Job, Kind, new_control
+from hcloud.control.state import OWN, RENTED, UP, Control, Job, RentableKind, new_control
 from hcloud.policy.codes import BEST_FIT, FIRST_FIT, LEAST_LOADED
 from hcloud.policy.compose import compose
 from hcloud.policy.placement import RESOURCES
@@ -56,7 +56,7 @@ class Yard:
     """Servers of both pools and idle ones, here and in the controller's tables, changed together."""
 
     def __init__(self, rules: Rules, servers: int, chance: random.Random) -> None:
-        kinds = table(Kind, len(SIZES))
+        kinds = table(RentableKind, len(SIZES))
         for kind, size in SIZES.items():
             kinds[kind].cores, kinds[kind].memory = size
         self.chance, self.jobs, self.steps = chance, table(Job, 4000), 0

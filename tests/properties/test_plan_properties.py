@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hcloud.catalog.cover.matching import bill
 from hcloud.model.catalog import Provider
 from hcloud.model.usage import CommitmentTerm, Usage
-from hcloud.planning.decide import Decision, decide
+from hcloud.planning.decide import FleetDecision, decide
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import instances_needed
 from hcloud.planning.settings import Market, Outlook, PlanSettings
@@ -97,7 +97,7 @@ def test_a_plan_costs_what_its_usage_would_be_billed(cores: list[float], price: 
     assert sum(r.hours for r in decision.fleet.rentals) == int(np.maximum(units - held, 0).sum())
 
 
-def billed_usage(decision: Decision, c: Candidate) -> Decimal:
+def billed_usage(decision: FleetDecision, c: Candidate) -> Decimal:
     """The on-demand part of the bill of the plan's own usage under the plan's own commitments."""
     units = instances_needed(decision.forecast.cores, decision.forecast.memory, c)
     usage = [[Usage(c.on_demand.key, Decimal(int(n)))] if n else [] for n in units]

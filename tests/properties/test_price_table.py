@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.checks import checked
-from hcloud.catalog.intake import Source, refusal
+from hcloud.catalog.intake import PriceSource, refusal
 from hcloud.catalog.overlay import Match, OverlayRule, apply_overlay
 from hcloud.catalog.shapes import named_type
 from hcloud.catalog.table import read_table, write_table
@@ -51,7 +51,7 @@ def books(draw: st.DrawFn) -> PriceBook:
 @settings(max_examples=150, deadline=None)
 @given(books())
 def test_a_table_gives_back_the_book(book: PriceBook) -> None:
-    again = read_table(write_table(book), Source("x", DAY))
+    again = read_table(write_table(book), PriceSource("x", DAY))
     assert again.quarantine == ()
     assert again.offers == book.offers
     assert again.types == book.types

@@ -19,7 +19,7 @@ from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQu
 from hcloud.model.holdings.purchase import PurchaseConclusion, PurchaseIntent, PurchaseOutcome, committed, snapshot
 from hcloud.planning.purchases.gates import check_ceiling, checked_count, checked_dollars, typed_amount
 from hcloud.planning.purchases.history import history
-from hcloud.planning.purchases.unknown import GRACE, Verdict, judge
+from hcloud.planning.purchases.unknown import GRACE, PurchaseVerdict, judge
 from hcloud.units import cents
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -115,11 +115,11 @@ def test_I1_a_judgement_rests_on_what_is_listed(before: list[Commitment], now: l
     found = judge(asked, now, frozenset(), at)
     known = {c.id for c in before}
     new = [c for c in now if c.id not in known]
-    if found.verdict is Verdict.NOT_BOUGHT:
+    if found.verdict is PurchaseVerdict.NOT_BOUGHT:
         assert seconds >= GRACE.total_seconds()
         assert {c.id for c in before if c.state != "ended"} <= {c.id for c in now}
         assert not any(c.instance_type == "m5.large" or c.key == asked.key for c in new)
-    if found.verdict is Verdict.BOUGHT:
+    if found.verdict is PurchaseVerdict.BOUGHT:
         assert found.commitment in now
         assert found.commitment is not None
         assert found.commitment.key in ("", asked.key)
@@ -132,9 +132,9 @@ def test_I1_a_cloud_that_does_not_tell_the_offering_is_judged_by_terms_and_price
         payment=Payment.PARTIAL, state="active", starts=AT, ends=None, upfront=Decimal("100.0"),
         hourly=Decimal("0.10"), currency="USD",
     )  # fmt: skip
-    assert judge(asked, [mine], frozenset(), AT).verdict is Verdict.BOUGHT
+    assert judge(asked, [mine], frozenset(), AT).verdict is PurchaseVerdict.BOUGHT
     for other in (replace(mine, term_years=3), replace(mine, payment=Payment.ALL), replace(mine, upfront=Decimal(90))):
-        assert judge(asked, [other], frozenset(), AT + GRACE).verdict is Verdict.CANNOT_TELL
+        assert judge(asked, [other], frozenset(), AT + GRACE).verdict is PurchaseVerdict.CANNOT_TELL
 
 
 @settings(max_examples=40, deadline=None)

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.b6_cost_gap import STEP, online_rule
-from hcloud.planning.reserving.bands import Pool, settle, solve_pool
+from hcloud.planning.reserving.bands import BandDemand, settle, solve_pool
 from hcloud.planning.reserving.compiled import compiled, plain
-from hcloud.planning.reserving.flow import Grid
+from hcloud.planning.reserving.flow import FlowGrid
 from hcloud.planning.reserving.reserve import CommitmentKind, ReserveSolution, optimal_reserve
 from hcloud.units import SECONDS_PER_HOUR
 
@@ -188,7 +188,7 @@ def test_neither_the_order_of_kinds_nor_one_more_of_them_raises_the_cost(
 def test_the_optimum_is_reached_from_any_band(seed: int, hours: int, term: int, share: int, at: float) -> None:
     demand = wavy_demand(seed, hours)
     steps = np.arange(hours + 1)
-    grid = Grid(demand, np.ones(hours, np.int64), steps, np.array([term]), np.array([term * share + 1]), 10)
+    grid = FlowGrid(demand, np.ones(hours, np.int64), steps, np.array([term]), np.array([term * share + 1]), 10)
     center = np.full(hours, int(at * demand.max()))
     narrow = settle(grid, (center - 1, center + 1), plain())
     wide = settle(grid, (np.full(hours, -1), np.full(hours, demand.max() + 1)), plain())
@@ -202,6 +202,6 @@ def test_the_optimum_is_reached_from_any_band(seed: int, hours: int, term: int, 
 @given(st.integers(0, 10**6), st.integers(2, 150), st.integers(1, 150), st.integers(1, 150), st.integers(1, 9))
 def test_plain_and_compiled_kernels_give_the_same_bytes(seed: int, hours: int, one: int, two: int, share: int) -> None:
     terms = np.array([min(one, hours), min(two, hours)])
-    pool = Pool(wavy_demand(seed, hours), 10, terms, terms * share + 1)
+    pool = BandDemand(wavy_demand(seed, hours), 10, terms, terms * share + 1)
     for slow, fast in zip(solve_pool(pool, plain()), solve_pool(pool, compiled()), strict=True):
         assert np.array_equal(slow, fast)

@@ -20,7 +20,7 @@ from hcloud.policy.records import Ints, column
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import batch_performance, measure
-from hcloud.sim.run import Outcome, run
+from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.streams import stream
 
@@ -58,16 +58,16 @@ def spread(rows: list[Row]) -> list[Row]:
     return [(float(t), *r[1:]) for t, r in zip(times, rows, strict=True)]
 
 
-def of_jobs(outcome: Outcome, field: str) -> Ints:
+def of_jobs(outcome: RunOutcome, field: str) -> Ints:
     """A field of what the controller knows of the jobs."""
     return column(outcome.world.control.jobs, field)
 
 
-def same_tasks(one: Outcome, other: Outcome) -> bool:
+def same_tasks(one: RunOutcome, other: RunOutcome) -> bool:
     return np.asarray(one.world.tasks).tobytes() == np.asarray(other.world.tasks).tobytes()
 
 
-def simulated(rows: list[Row], chosen: tuple[Strategy, int]) -> Outcome:
+def simulated(rows: list[Row], chosen: tuple[Strategy, int]) -> RunOutcome:
     setting = setting_of(*chosen)
     return run(setting, tasks_in(setting, jobs_of(rows)), journal=True)
 
@@ -96,7 +96,7 @@ def test_M3_what_holds_in_every_run(rows: list[Row], chosen: tuple[Strategy, int
     cost_is_bounded(outcome)
 
 
-def never_overfilled(outcome: Outcome) -> None:
+def never_overfilled(outcome: RunOutcome) -> None:
     """Tenants of an instance, by the runs of jobs that were never moved: never more than it holds at any time."""
     stays = of_jobs(outcome, "moves") == 0
     began, ended, serial = (outcome.of_tasks(f) for f in ("began", "ended", "serial"))
@@ -114,7 +114,7 @@ def never_overfilled(outcome: Outcome) -> None:
             assert memory <= float(shape.memory_gib) * 1024
 
 
-def cost_is_bounded(outcome: Outcome) -> None:
+def cost_is_bounded(outcome: RunOutcome) -> None:
     """No run costs less than its finished rented work at the cheapest rate of its own types, plus its reserve."""
     shop, cost = outcome.setting.shop, measure(outcome).cost
     rates = [float(o.hourly / t.shape.vcpus) for t in shop.types for o in (t.on_demand, t.spot) if o]

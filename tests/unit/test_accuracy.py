@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcloud.planning.reports.accuracy import Compared, Effects, Item, effects
+from hcloud.planning.reports.accuracy import ComparedFigure, CostEffects, Item, effects
 
 KINDS = [("m5.large", "on-demand"), ("m5.large", "reserved-instance"), ("m6i.4xlarge", "on-demand"), ("", "savings")]
 AMOUNTS = st.decimals(0, 10_000, places=6, allow_nan=False)
@@ -47,7 +47,7 @@ def one(machines: str, vcpus: str, dollars: str) -> Item:
 )
 def test_each_effect_alone(actual: dict[tuple[str, str], Item], price: str, volume: str, mix: str) -> None:
     found = effects({KINDS[0]: one("10", "2", "10")}, actual)
-    assert found == Effects(D("10.00"), D(price), D(volume), D(mix), found.actual)
+    assert found == CostEffects(D("10.00"), D(price), D(volume), D(mix), found.actual)
 
 
 def test_demand_explains_its_part_of_the_volume() -> None:
@@ -56,9 +56,9 @@ def test_demand_explains_its_part_of_the_volume() -> None:
 
 
 def test_errors_and_intervals() -> None:
-    inside = Compared("cost", "$/h", D(10), D(11), D(9), D(12))
+    inside = ComparedFigure("cost", "$/h", D(10), D(11), D(9), D(12))
     assert (inside.error, inside.inside) == (D("0.1"), True)
-    assert Compared("cost", "$/h", D(10), D(13), D(9), D(12)).inside is False
-    assert Compared("cost", "$/h", D(10), D(13)).inside is None
-    assert Compared("cost", "$/h", None, D(13)).error is None
-    assert Compared("wait", "s", D(0), D(13)).error is None
+    assert ComparedFigure("cost", "$/h", D(10), D(13), D(9), D(12)).inside is False
+    assert ComparedFigure("cost", "$/h", D(10), D(13)).inside is None
+    assert ComparedFigure("cost", "$/h", None, D(13)).error is None
+    assert ComparedFigure("wait", "s", D(0), D(13)).error is None

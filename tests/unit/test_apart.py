@@ -7,7 +7,7 @@ import pytest
 from builders import book, candidate, demand, forecast, reserved
 from scipy.optimize import linprog
 
-from hcloud.planning.decide import Decision, Given, decide
+from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.fleets.apart import Leanest, not_held
 from hcloud.planning.fleets.fleet import Fleet, Holding
 from hcloud.planning.settings import Market, PlanSettings
@@ -18,7 +18,7 @@ FAT = candidate("r9.4xlarge", "1.20", [reserved("r9.4xlarge", "0.72")], memory=1
 HELD = 1e-9
 
 
-def planned(*gib_per_vcpu: float) -> Decision:
+def planned(*gib_per_vcpu: float) -> FleetDecision:
     """Of 1,600 vCPUs as many jobs have each of the GiB per vCPU."""
     cores, ratios = np.full(len(gib_per_vcpu), 1600.0 / len(gib_per_vcpu)), np.array(gib_per_vcpu)
     leanest = Leanest.of(cores, cores * ratios, np.ones(len(ratios)))
@@ -26,7 +26,7 @@ def planned(*gib_per_vcpu: float) -> Decision:
     return decide(book(LEAN, FAT), series, SETTINGS, given=Given(leanest=leanest))
 
 
-def held(decision: Decision) -> dict[str, int]:
+def held(decision: FleetDecision) -> dict[str, int]:
     return {h.offer.key.instance_type: h.count for h in decision.fleet.holdings}
 
 

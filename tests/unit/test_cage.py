@@ -103,12 +103,12 @@ def test_only_groups_of_dead_runs_are_removed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("cores", "vcpus", "expected"),
     [
-        ((0,), 1.0, place.Layout((0,), (0,), ())),
-        ((0, 1), 1.0, place.Layout((0,), (0,), (1,))),
-        ((0, 1), 0.5, place.Layout((0,), (0,), (1,))),
-        ((0, 1), 1.5, place.Layout((0, 1), (0, 1), ())),
-        ((2, 4, 6, 8), 1.0, place.Layout((2,), (4,), (6, 8))),
+        ((0,), 1.0, place.CoreLayout((0,), (0,), ())),
+        ((0, 1), 1.0, place.CoreLayout((0,), (0,), (1,))),
+        ((0, 1), 0.5, place.CoreLayout((0,), (0,), (1,))),
+        ((0, 1), 1.5, place.CoreLayout((0, 1), (0, 1), ())),
+        ((2, 4, 6, 8), 1.0, place.CoreLayout((2,), (4,), (6, 8))),
     ],
 )
-def test_cores_are_shared_out(cores: tuple[int, ...], vcpus: float, expected: place.Layout) -> None:
+def test_cores_are_shared_out(cores: tuple[int, ...], vcpus: float, expected: place.CoreLayout) -> None:
     assert place.layout(cores, vcpus) == expected

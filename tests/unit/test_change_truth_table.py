@@ -25,7 +25,7 @@ from hcloud.model.holdings.live import (
 )
 from hcloud.model.holdings.state import Deed, Intent, MachineRecord, State
 from hcloud.planning.changes import diff
-from hcloud.planning.changes.diff import Terms, changes
+from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.recall import up_to_date
 
 NOW = datetime(2026, 11, 21, 10, tzinfo=UTC)
@@ -72,7 +72,7 @@ class Case:
     refused: tuple[str, ...] = ()
     noted: str = ""
     more: Mapping[str, object] = field(default_factory=dict)
-    terms: Terms = field(default_factory=Terms)
+    terms: DiffInputs = field(default_factory=DiffInputs)
 
 
 A, B, C, D = (record(n) for n in "1234")
@@ -119,7 +119,7 @@ CASES = [
     Case(20, 1, (A,), (a, bare("2"), machine("3", hcloud_lineage="f" * 32))),
     Case(21, 1, (A, B), (bare("1"), b), [("-", "terminate", 0, ("2",))], ("untagged",)),
     Case(21, 0, (A,), (bare("1"),), refused=("untagged",)),
-    Case(21, 0, (A,), (bare("1"),), [("-", "terminate", 0, ("1",))], terms=Terms(also=frozenset("1"))),
+    Case(21, 0, (A,), (bare("1"),), [("-", "terminate", 0, ("1",))], terms=DiffInputs(also=frozenset("1"))),
     Case(22, 0, (A, replace(B, protected=True)), (a, b), [("-", "terminate", 0, ("1",))], ("protected",)),
     Case(22, 1, (A, B), (a, machine("2", hcloud_protected="1")), [("-", "terminate", 0, ("1",))]),
     Case(22, 0, (A,), (machine("1", hcloud_protected="1"),), refused=("protected",)),
@@ -130,8 +130,8 @@ CASES = [
     Case(25, 2, refused=("lost-state",), more={"strangers": (machine("9", hcloud_lineage="f" * 32),)}),
     Case(26, 2, (A, B), (a, machine("2", state="stopped")), noted="2 at web is stopped"),
     Case(27, 2, (A, B), (a, machine("2", state="unknown")), refused=("unseen",)),
-    Case(28, 0, shown=[("$", "show", 4, ())], terms=Terms(wanted=(ORDER,))),
-    Case(28, 0, shown=[("$", "show", 0, ())], terms=Terms(wanted=(SPEND,))),
+    Case(28, 0, shown=[("$", "show", 4, ())], terms=DiffInputs(wanted=(ORDER,))),
+    Case(28, 0, shown=[("$", "show", 0, ())], terms=DiffInputs(wanted=(SPEND,))),
 ]
 
 
@@ -157,7 +157,7 @@ def test_no_line_of_the_truth_table_is_without_a_case() -> None:
 
 
 def test_the_hourly_rate_before_and_after_is_told_to_the_cent() -> None:
-    found = changes((replace(SLOT, count=3),), observed((A, C), (a, WRONG)), Terms({"t3.nano": Decimal("0.005")}))
+    found = changes((replace(SLOT, count=3),), observed((A, C), (a, WRONG)), DiffInputs({"t3.nano": Decimal("0.005")}))
     assert (found.hourly_before, found.hourly_after) == (Decimal("0.105"), Decimal("0.30"))
     assert [c.hourly for c in found.changes] == [Decimal("0.095"), Decimal("0.10")]
     assert (found.standing, found.coming, found.going) == (2, 2, ("3",))

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcloud.model.plans.operation import Band, OperatingPoint
-from hcloud.planning.strategies.choice import Target, choose, in_doubt, is_kept, landmarks, meets, with_front
+from hcloud.planning.strategies.choice import OperatingTarget, choose, in_doubt, is_kept, landmarks, meets, with_front
 from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
 from hcloud.planning.strategies.paired import difference, mean_of, student
 from hcloud.sim.outcomes.interval import Interval
 
-QOS = Target(0.9, None)
+QOS = OperatingTarget(0.9, None)
 
 
 def seeded(name: str, costs: list[int], kept: list[float]) -> OperatingPoint:
@@ -79,8 +79,8 @@ def test_one_seed_settles_nothing_and_decides_by_itself() -> None:
 def test_differences_too_small_to_matter_settle_the_choice() -> None:
     near = seeded("near", [1000, 1001, 1002], [0.902, 0.898, 0.901])
     nearer = seeded("nearer", [1002, 1001, 1000], [0.901, 0.899, 0.903])
-    assert in_doubt([near, nearer], Target(0.9, None, alike=0.01)) == ()
-    assert in_doubt([near, nearer], Target(0.9, None, alike=0.0))
+    assert in_doubt([near, nearer], OperatingTarget(0.9, None, alike=0.01)) == ()
+    assert in_doubt([near, nearer], OperatingTarget(0.9, None, alike=0.0))
 
 
 def test_the_knee_is_the_point_farthest_above_the_line_between_cheapest_and_best() -> None:
@@ -100,7 +100,7 @@ def test_the_choice_is_never_dearer_than_what_the_means_alone_choose(
     made: list[list[tuple[int, int]]], asked: int, confidence: float
 ) -> None:
     points = [seeded(f"p{i}", [c for c, _ in p], [k / 20 for _, k in p]) for i, p in enumerate(made)]
-    target = Target(asked / 20, None, confidence)
+    target = OperatingTarget(asked / 20, None, confidence)
     good = [p for p in points if meets(p, target)]
     by_means = min(good, key=lambda p: p.hourly) if good else min(points, key=lambda p: (-p.kept_qos.mean, p.hourly))
     chosen = choose(points, target)

@@ -9,8 +9,8 @@ import pytest
 from applications import performance, profile_of, scores
 
 from hcloud.classify import ridge, sgd
-from hcloud.classify.classifier import Limits, Options, Trained, classify, complete, train
-from hcloud.classify.evidence import Asked, evidence_of
+from hcloud.classify.classifier import EvidenceLimits, Options, Trained, classify, complete, train
+from hcloud.classify.evidence import ClassifiedApp, evidence_of
 from hcloud.classify.factorize import fit
 from hcloud.classify.feedback import Observation, misclassified, refitted, with_observation
 from hcloud.classify.matrix import Matrix, matrix_of
@@ -19,7 +19,7 @@ from hcloud.classify.probing import gains
 from hcloud.model.measured.profile import Aspect, CompletedRow, Measured, Predicted, Probe
 from hcloud.research.evaluation import stated
 
-NEW = Asked("new", rising=True)
+NEW = ClassifiedApp("new", rising=True)
 INF = float("inf")
 
 
@@ -71,13 +71,13 @@ def test_a_copy_of_a_known_application_is_predicted_like_it_and_has_it_for_a_nei
     assert row.neighbours[0].likeness > 0.95
     assert len(row.neighbours) == 3
     assert [n.likeness for n in row.neighbours] == sorted((n.likeness for n in row.neighbours), reverse=True)
-    itself = answered(complete(trained, given, Asked("known007", True), Options(neighbours=99)))
+    itself = answered(complete(trained, given, ClassifiedApp("known007", True), Options(neighbours=99)))
     assert "known007" not in {n.app for n in itself.neighbours}
 
 
 def test_times_are_predicted_as_the_inverse_of_rates(trained: Trained) -> None:
     rates = answered(complete(trained, entries(t9=2.0, t1=3.0), NEW, Options()))
-    times = answered(complete(trained, entries(t9=1 / 2.0, t1=1 / 3.0), Asked("new", False), Options()))
+    times = answered(complete(trained, entries(t9=1 / 2.0, t1=1 / 3.0), ClassifiedApp("new", False), Options()))
     for column, rate in rates.columns.items():
         time = times.columns[column]
         assert (time.value, time.low, time.high) == pytest.approx((1 / rate.value, 1 / rate.high, 1 / rate.low))
@@ -100,7 +100,7 @@ def test_a_vague_entry_says_less_than_a_sharp_one() -> None:
 
     def predicted(low: float, high: float) -> Predicted:
         given = {column: replace(stated(80.0), low=low, high=high)}
-        return answered(complete(corpus, given, NEW, Options(limits=Limits(points_error=INF)))).columns[other]
+        return answered(complete(corpus, given, NEW, Options(limits=EvidenceLimits(points_error=INF)))).columns[other]
 
     sharp, close, vague = predicted(80, 80), predicted(79, 81), predicted(0, 100)
     assert close.value == pytest.approx(sharp.value, abs=0.5)
@@ -110,7 +110,7 @@ def test_a_vague_entry_says_less_than_a_sharp_one() -> None:
 def test_a_vague_reference_leaves_the_level_open(trained: Trained) -> None:
     given = of_known(trained, "known003", "t1", "t9")
     vague = {**given, "t9": replace(given["t9"], low=given["t9"].value / 3, high=given["t9"].value * 3)}
-    believed = Options(limits=Limits(relative_error=INF))
+    believed = Options(limits=EvidenceLimits(relative_error=INF))
     sharp, open_ = (answered(complete(trained, g, NEW, believed)).columns["t4"] for g in (given, vague))
     assert open_.high / open_.low > sharp.high / sharp.low
 
@@ -118,7 +118,7 @@ def test_a_vague_reference_leaves_the_level_open(trained: Trained) -> None:
 def test_both_solvers_weigh_entries_alike(trained: Trained) -> None:
     known = of_known(trained, "known002", "t9", "t1", "t3")
     given = {c: replace(m, low=0.8 * m.value, high=1.3 * m.value) for c, m in known.items()}
-    believed = Limits(relative_error=INF)
+    believed = EvidenceLimits(relative_error=INF)
     closed, descended = (
         answered(complete(trained, given, NEW, Options(limits=believed, fold=f))) for f in (ridge.fold, sgd.fold)
     )
@@ -176,7 +176,7 @@ def test_one_score_is_evidence_and_none_is_not() -> None:
 def test_an_expected_error_above_the_limit_is_no_answer(trained: Trained) -> None:
     given = entries(t9=2.0, t1=3.0)
     error = error_of(answered(complete(trained, given, NEW, Options())))
-    probe = asked(complete(trained, given, NEW, Options(limits=Limits(relative_error=error / 2))))
+    probe = asked(complete(trained, given, NEW, Options(limits=EvidenceLimits(relative_error=error / 2))))
     assert "is expected" in probe.why
 
 
@@ -184,7 +184,7 @@ def test_an_application_unlike_the_corpus_is_doubted(trained: Trained) -> None:
     usual = answered(complete(trained, of_known(trained, "known003", "t9", "t1", "t2"), NEW, Options()))
     odd = entries(t9=1.0, t1=1e4, t2=1e4)
     assert isinstance(complete(trained, odd, NEW, Options()), Probe)
-    believed = answered(complete(trained, odd, NEW, Options(limits=Limits(relative_error=INF))))
+    believed = answered(complete(trained, odd, NEW, Options(limits=EvidenceLimits(relative_error=INF))))
     wide, narrow = believed.columns["t4"], usual.columns["t4"]
     assert wide.high / wide.low > narrow.high / narrow.low
 
@@ -201,8 +201,8 @@ def test_a_small_corpus_is_no_evidence() -> None:
 def test_what_cannot_be_measured_is_not_asked_for() -> None:
     trained = train(scores(1, np.random.default_rng(0)).known)
     barred = frozenset(trained.matrix.columns) - {"tlb"}
-    assert asked(complete(trained, {}, Asked("new", True, barred), Options())).column == "tlb"
-    assert complete(trained, {}, Asked("new", True, frozenset(trained.matrix.columns)), Options()) is None
+    assert asked(complete(trained, {}, ClassifiedApp("new", True, barred), Options())).column == "tlb"
+    assert complete(trained, {}, ClassifiedApp("new", True, frozenset(trained.matrix.columns)), Options()) is None
 
 
 def test_the_probe_is_what_narrows_the_row_most_for_its_cost(trained: Trained) -> None:
@@ -244,7 +244,7 @@ def test_probing_beats_chance() -> None:
         off = []
         for row in truth.new.values[:100]:
             given = {"t9": stated(row[9]), f"t{column}": stated(row[column])}
-            found = answered(complete(trained, given, NEW, Options(limits=Limits(INF, INF))))
+            found = answered(complete(trained, given, NEW, Options(limits=EvidenceLimits(INF, INF))))
             off.append(np.mean([abs(p.value / t - 1) for p, t in zip(found.columns.values(), row, strict=True)]))
         errors.append(np.mean(off))
     assert errors[best] < np.mean(errors)
@@ -252,7 +252,7 @@ def test_probing_beats_chance() -> None:
 
 def test_an_application_measured_everywhere_needs_no_prediction(trained: Trained) -> None:
     given = of_known(trained, "known000", *trained.matrix.columns)
-    row = answered(complete(trained, given, NEW, Options(limits=Limits(relative_error=0.0))))
+    row = answered(complete(trained, given, NEW, Options(limits=EvidenceLimits(relative_error=0.0))))
     assert all(p.measured for p in row.columns.values())
     assert row.held_out_error is None  # nothing was predicted, so nothing was held out
 
@@ -309,7 +309,7 @@ def test_feedback_overwrites_and_refits(trained: Trained) -> None:
     assert after.matrix.values[2, 4] == seen.value
     assert np.array_equal(trained.matrix.values, before)
     given = entries(t9=2.0, t1=3.0)
-    old, new = (answered(complete(t, given, NEW, Options(limits=Limits(INF, INF)))) for t in (trained, after))
+    old, new = (answered(complete(t, given, NEW, Options(limits=EvidenceLimits(INF, INF)))) for t in (trained, after))
     assert new.columns["t4"].value > old.columns["t4"].value
 
 
@@ -347,7 +347,7 @@ def test_the_clamp_is_for_sizes_and_counts_only() -> None:
     columns = tuple(str(n) for n in range(1, 11))
     falling = replace(base, aspect=Aspect.SCALE_OUT, columns=columns, reference="10")
     given = {"10": stated(1.0), "3": stated(0.9)}
-    loose = Options(limits=Limits(INF, INF))
+    loose = Options(limits=EvidenceLimits(INF, INF))
 
     def values(matrix: Matrix, options: Options) -> list[float]:
         return [p.value for p in answered(complete(train(matrix), given, NEW, options)).columns.values()]

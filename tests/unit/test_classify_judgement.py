@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from applications import performance, scores
 
-from hcloud.classify.classifier import Limits, Options, train
-from hcloud.classify.judgement import Target, caused, ranking, sensitivity, size_for, tolerated
+from hcloud.classify.classifier import EvidenceLimits, Options, train
+from hcloud.classify.judgement import PerformanceTarget, caused, ranking, sensitivity, size_for, tolerated
 from hcloud.errors import EvidenceError
 from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Estimate, Predicted
 from hcloud.research.evaluation import (
-    Held,
+    HeldOutRow,
     Protocol,
     accuracy,
     as_probed,
@@ -45,12 +45,12 @@ def test_types_rank_by_performance_and_by_what_it_costs() -> None:
 
 def test_a_size_reaches_its_target() -> None:
     row = row_of(Aspect.SCALE_OUT, {"1": 10.0, "2": 18.0, "10": 50.0}, margin=5.0)
-    assert size_for(row, Target(15.0, rising=True)) == "2"
-    assert size_for(row, Target(15.0, rising=True, sure=True)) == "10"
-    assert size_for(row, Target(15.0, rising=True), {"2": 9.0, "10": 1.0}) == "10"
-    assert size_for(row, Target(60.0, rising=True)) is None
-    assert size_for(row, Target(16.0, rising=False)) == "1"
-    assert size_for(row, Target(12.0, rising=False, sure=True)) is None
+    assert size_for(row, PerformanceTarget(15.0, rising=True)) == "2"
+    assert size_for(row, PerformanceTarget(15.0, rising=True, sure=True)) == "10"
+    assert size_for(row, PerformanceTarget(15.0, rising=True), {"2": 9.0, "10": 1.0}) == "10"
+    assert size_for(row, PerformanceTarget(60.0, rising=True)) is None
+    assert size_for(row, PerformanceTarget(16.0, rising=False)) == "1"
+    assert size_for(row, PerformanceTarget(12.0, rising=False, sure=True)) is None
 
 
 def estimate(aspect: Aspect, values: dict[str, float]) -> Estimate:
@@ -113,7 +113,7 @@ def test_a_held_out_group_has_not_been_seen() -> None:
 def test_figures_are_of_held_out_cells_only() -> None:
     row = row_of(Aspect.TYPES, {"x": 11.0, "y": 20.0, "z": 33.0}, margin=2.0)
     row = replace(row, columns={**row.columns, "y": Predicted(20.0, 20.0, 20.0, measured=True)})
-    held = Held("a", np.array([10.0, 20.0, 30.0]), np.array([1], np.intp), row)
+    held = HeldOutRow("a", np.array([10.0, 20.0, 30.0]), np.array([1], np.intp), row)
     found = accuracy([held, held._replace(row=None)], relative=True)
     assert (found.mean, found.max, found.p90) == pytest.approx((0.1, 0.1, 0.1))
     assert (found.abstained, found.coverage) == (0.5, 0.5)
@@ -146,4 +146,4 @@ def test_asking_for_entries_beats_drawing_them() -> None:
 
 
 def test_limits_can_be_lifted() -> None:
-    assert ANSWER.limits == Limits(relative_error=float("inf"), points_error=float("inf"))
+    assert ANSWER.limits == EvidenceLimits(relative_error=float("inf"), points_error=float("inf"))

@@ -18,7 +18,7 @@ from hcloud.cli.main import run
 from hcloud.errors import LockedError, UsageError
 from hcloud.store.buckets.bucket import Bucket
 from hcloud.store.buckets.condition_probe import NOTE, found_fault
-from hcloud.store.buckets.objects import ABSENT, Found, Objects, Writing
+from hcloud.store.buckets.objects import ABSENT, Objects, StoredObject, Writing
 from hcloud.store.files.place import ChangedError
 from hcloud.store.states.rows import encode_state
 from hcloud.usecases.live.state import open_store
@@ -148,9 +148,9 @@ class ListsLate(InMemory):
 
 
 class ReadsLate(InMemory):
-    def get(self, key: str) -> Found | None:
+    def get(self, key: str) -> StoredObject | None:
         found = super().get(key)
-        return found if found is None or found.body != b"3" else Found(found.tag, b"1")
+        return found if found is None or found.body != b"3" else StoredObject(found.tag, b"1")
 
 
 @pytest.mark.parametrize(

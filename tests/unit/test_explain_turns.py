@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 
 from hcloud.control.decode import Setup
-from hcloud.control.session import Session
+from hcloud.control.session import ControlSession
+from hcloud.control.story import Ahead, Story, Turn
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import UNKNOWN, Arrival, Event
 from hcloud.policy import codes
 from hcloud.policy.mapping import Situation, choose
 from hcloud.sim.kernels.compiled import kernels
 from hcloud.store.journal import save_journal
-from hcloud.usecases.deciding.explain_job import Story, explain_job
-from hcloud.usecases.deciding.explain_turns import Ahead, Turn, turns, with_servers
+from hcloud.usecases.deciding.explain_job import explain_job
+from hcloud.usecases.deciding.explain_turns import turns, with_servers
 from hcloud.usecases.live.decide import StreamMarket, make_setup
 
 GENTLE, TOUCHY = (0,) * 10, (99,) * 10
@@ -29,13 +30,13 @@ def arrival(job: str, cores: float, vector: tuple[int, ...] = UNKNOWN, at: float
 
 def last_place(setup: Setup, jobs: list[Arrival]) -> Decision:
     """Where the last of the jobs goes first."""
-    session = Session(setup, kernels(len(jobs)))
+    session = ControlSession(setup, kernels(len(jobs)))
     made = [session.handle(job) for job in jobs][-1]
     return next(d for d in made if d.job == jobs[-1].job)
 
 
 def story_of(setup: Setup, jobs: list[Arrival], path: Path) -> Story:
-    session = Session(setup, kernels(len(jobs)))
+    session = ControlSession(setup, kernels(len(jobs)))
     entries: list[Event | Decision] = []
     for job in jobs:
         entries += [job, *session.handle(job)]

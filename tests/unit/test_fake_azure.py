@@ -14,8 +14,8 @@ from azure.core.exceptions import HttpResponseError, ResourceExistsError, Resour
 
 from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION, FakeAzure
 from hcloud.fake.azure.shapes import shape, shapes
-from hcloud.fake.faults import FaultPlan, Faults, Kind, fault_plan
-from hcloud.fake.server import Running
+from hcloud.fake.faults import FaultKind, FaultPlan, Faults, fault_plan
+from hcloud.fake.server import FakeServer
 from hcloud.model.catalog import BillingRule
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.settings import AzureSettings
@@ -58,7 +58,7 @@ class World:
 @pytest.fixture
 def world() -> Iterator[World]:
     fake = FakeAzure(FaultPlan.model_validate({"clock": {"speed": 0}}))
-    with Running(fake) as running:
+    with FakeServer(fake) as running:
         found = World(fake, running.url)
         yield found
         found.arm.close()
@@ -341,40 +341,40 @@ def test_sets_that_are_wrong_are_refused(world: World, place: tuple[str, ...], v
     assert not world.fake.ledger.machines
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_every_fault_has_a_form_on_the_wire(world: World, kind: Kind) -> None:
+@pytest.mark.parametrize("kind", list(FaultKind))
+def test_every_fault_has_a_form_on_the_wire(world: World, kind: FaultKind) -> None:
     expected = {
-        Kind.THROTTLED: (429, "TooManyRequests"),
-        Kind.NO_CAPACITY: (409, "SkuNotAvailable"),
-        Kind.QUOTA: (409, "QuotaExceeded"),
-        Kind.DENIED: (403, "AuthorizationFailed"),
-        Kind.EXPIRED: (401, "ExpiredAuthenticationToken"),
-        Kind.SKEWED: (401, "InvalidAuthenticationToken"),
-        Kind.SERVER_ERROR: (500, "InternalServerError"),
-        Kind.UNAVAILABLE: (503, "ServiceUnavailable"),
-        Kind.NOT_FOUND: (404, "ResourceNotFound"),
-        Kind.REDIRECT: (307, ""),
-        Kind.NONSENSE: (200, ""),
-        Kind.NONSENSE_BEFORE: (200, ""),
+        FaultKind.THROTTLED: (429, "TooManyRequests"),
+        FaultKind.NO_CAPACITY: (409, "SkuNotAvailable"),
+        FaultKind.QUOTA: (409, "QuotaExceeded"),
+        FaultKind.DENIED: (403, "AuthorizationFailed"),
+        FaultKind.EXPIRED: (401, "ExpiredAuthenticationToken"),
+        FaultKind.SKEWED: (401, "InvalidAuthenticationToken"),
+        FaultKind.SERVER_ERROR: (500, "InternalServerError"),
+        FaultKind.UNAVAILABLE: (503, "ServiceUnavailable"),
+        FaultKind.NOT_FOUND: (404, "ResourceNotFound"),
+        FaultKind.REDIRECT: (307, ""),
+        FaultKind.NONSENSE: (200, ""),
+        FaultKind.NONSENSE_BEFORE: (200, ""),
     }
     acted = {
-        Kind.DROPPED_AFTER: 2,
-        Kind.NONSENSE: 2,
-        Kind.SLOW: 2,
-        Kind.TWICE: 2,
-        Kind.UNTAGGED: 2,
-        Kind.PARTIAL: 1,
-        Kind.UNKNOWN_WORDS: 2,
-        Kind.STALE: 2,
-        Kind.MISSES_NEW: 2,
-        Kind.SHOWS_ENDED: 2,
+        FaultKind.DROPPED_AFTER: 2,
+        FaultKind.NONSENSE: 2,
+        FaultKind.SLOW: 2,
+        FaultKind.TWICE: 2,
+        FaultKind.UNTAGGED: 2,
+        FaultKind.PARTIAL: 1,
+        FaultKind.UNKNOWN_WORDS: 2,
+        FaultKind.STALE: 2,
+        FaultKind.MISSES_NEW: 2,
+        FaultKind.SHOWS_ENDED: 2,
     }
     world.faults({"rules": [{"answer": kind.value, "on": "VirtualMachineScaleSets_CreateOrUpdate", "seconds": 1}]})
     home = f"/subscriptions/{FIRST_SUBSCRIPTION}/resourceGroups/{GROUP}/providers/Microsoft.Compute"
     try:
         status, document = world.ask("PUT", f"{home}/virtualMachineScaleSets/set?api-version=1", uniform(world, 2))
     except (http.client.RemoteDisconnected, ConnectionResetError):
-        assert kind in (Kind.DROPPED_BEFORE, Kind.DROPPED_AFTER)
+        assert kind in (FaultKind.DROPPED_BEFORE, FaultKind.DROPPED_AFTER)
     else:
         error = document.get("error", {})
         assert isinstance(error, dict)

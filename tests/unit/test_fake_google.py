@@ -10,12 +10,12 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from hcloud.fake.faults import ClockPlan, FaultPlan, Kind, Rule
+from hcloud.fake.faults import ClockPlan, FaultKind, FaultPlan, FaultRule
 from hcloud.fake.gcp.cloud import FakeGoogle
 from hcloud.fake.gcp.filters import parse_filter
 from hcloud.fake.gcp.operations import ZERO_UUID
 from hcloud.fake.gcp.refusals import RefusalError
-from hcloud.fake.server import Answer, Received
+from hcloud.fake.server import HttpAnswer, Received
 from hcloud.model.catalog import PurchaseOption
 from hcloud.readers.prices.gcp_skus import component_of, unit_price
 
@@ -35,7 +35,7 @@ def send(
     body: object = None,
     query: Mapping[str, str] | None = None,
     headers: Mapping[str, str] | None = None,
-) -> Answer:
+) -> HttpAnswer:
     raw = json.dumps(body).encode() if body is not None else b""
     whole = f"/compute/v1/projects/{fake.place.project}{'/' + path if path else ''}"
     return fake.answer(Received(method, urlsplit(whole).path, query or {}, headers or {}, raw))
@@ -462,9 +462,9 @@ def test_the_token_says_who_asks_before_the_header_does() -> None:
     assert [r.principal for r in fake.ledger.requests] == ["watcher", "watcher", "boss", ""]
 
 
-@pytest.mark.parametrize("kind", list(Kind))
-def test_every_kind_of_fault_has_a_form_here(kind: Kind) -> None:
-    fake = cloud(rules=[Rule(on="instances.bulkInsert", answer=kind, seconds=5)])
+@pytest.mark.parametrize("kind", list(FaultKind))
+def test_every_kind_of_fault_has_a_form_here(kind: FaultKind) -> None:
+    fake = cloud(rules=[FaultRule(on="instances.bulkInsert", answer=kind, seconds=5)])
     answer = send(fake, "POST", f"{INSTANCES}/bulkInsert", bulk(4))
     refusing = {"throttled", "quota", "denied", "expired-credentials", "clock-skew", "server-error", "unavailable"}
     acting = {"dropped-after", "nonsense", "slow", "twice", "empty", "unknown-words", "untagged"}
@@ -478,7 +478,10 @@ def test_every_kind_of_fault_has_a_form_here(kind: Kind) -> None:
 
 
 def test_a_list_may_be_empty_or_full_of_new_words() -> None:
-    rules = [Rule(on="instances.list", answer=Kind.EMPTY, first=1), Rule(on="*.list", answer=Kind.UNKNOWN_WORDS)]
+    rules = [
+        FaultRule(on="instances.list", answer=FaultKind.EMPTY, first=1),
+        FaultRule(on="*.list", answer=FaultKind.UNKNOWN_WORDS),
+    ]
     fake = cloud(rules=rules)
     ask(fake, "POST", INSTANCES, single())
     assert names(fake) == []

@@ -14,7 +14,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption, SustainedUse
 from hcloud.model.plans.plan import Flip, Lever
 from hcloud.model.workload import Demand
-from hcloud.planning.decide import Decision, Given, decide
+from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.flips import plan_flips, sizings
 from hcloud.planning.explanations.reasons import refusals
 from hcloud.planning.fleets.candidates import Candidate
@@ -63,7 +63,7 @@ def at_address(address: str) -> Callable[[Offer], bool]:
     return lambda offer: str(offer.key) == address
 
 
-def bought(decision: Decision) -> list[tuple[str, int]]:
+def bought(decision: FleetDecision) -> list[tuple[str, int]]:
     return sorted((str(h.offer.key), h.count) for h in decision.fleet.holdings)
 
 

@@ -9,7 +9,7 @@ from simulating import excerpt, setting_of, tasks_in, world_of
 
 from hcloud.control.controller import arrive, leave, open_pool
 from hcloud.control.queue import append, await_opening, follow, remove, usual_rate
-from hcloud.control.state import FOLLOWED, Control, Job, Kind, new_control
+from hcloud.control.state import FOLLOWED, Control, Job, RentableKind, new_control
 from hcloud.policy.compose import compose
 from hcloud.policy.queueing import wait_within
 from hcloud.policy.records import Table, record, table
@@ -20,7 +20,7 @@ from hcloud.sim.kernels.compiled import plain
 def full_reserve(start: float = 15.0) -> Control:
     """Two servers of 16 vCPUs, 13 of each in use by one job (81 %, above the hard limit), and nothing rented good
     enough for sensitive job 2 of one vCPU; an instance takes ``start`` seconds to start."""
-    kinds, jobs = table(Kind, 1), table(Job, 300)
+    kinds, jobs = table(RentableKind, 1), table(Job, 300)
     kinds[0].cores, kinds[0].memory, kinds[0].spin_up = 16_000, 60_000, start
     control = new_control(compose(load_strategy("HF"), 0), kinds, jobs, 400)
     open_pool(control, 0, 2)

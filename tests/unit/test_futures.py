@@ -9,11 +9,11 @@ import pytest
 from builders import REGION, book, candidate, demand, forecast, reserved
 
 from hcloud.model.catalog import Provider
-from hcloud.planning.decide import Decision, decide
+from hcloud.planning.decide import FleetDecision, decide
 from hcloud.planning.fleets.fleet import serve
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.risks.futures import Futures, draw_futures, drift_of
-from hcloud.planning.risks.risk import SCALES, Span, changed, spread
+from hcloud.planning.risks.risk import SCALES, HoldingSpan, changed, spread
 from hcloud.planning.settings import Market, Outlook, PlanSettings, RiskSettings
 
 RISK = RiskSettings()
@@ -24,7 +24,7 @@ DAY = [160.0] * 12 + [320.0] * 12
 WEEKS = DAY * 14
 
 
-def decided(hours: list[float], risk: RiskSettings = RISK, **outlook: float) -> Decision:
+def decided(hours: list[float], risk: RiskSettings = RISK, **outlook: float) -> FleetDecision:
     settings = replace(SETTINGS, risk=risk, outlook=Outlook(**outlook))  # type: ignore[arg-type]
     return decide(book(CHEAP), demand(hours), settings)
 
@@ -35,7 +35,7 @@ def drawn(pattern: Forecast, risk: RiskSettings = RISK, hours: int = 8760, futur
     return found
 
 
-def costs_of(decision: Decision) -> tuple[float, float, float]:
+def costs_of(decision: FleetDecision) -> tuple[float, float, float]:
     """p10, p50 and p90 of the plan's cost over its own."""
     assert decision.spread is not None
     found = decision.spread.costs[:, decision.spread.at(1.0)] / float(decision.fleet.cost)
@@ -111,7 +111,7 @@ def test_costs_are_those_of_each_future_counted_by_hand() -> None:
     pattern = forecast([float(n) for n in np.random.default_rng(3).uniform(100, 400, 72)])
     futures = drawn(pattern, RiskSettings(level_prior=0.3), hours=6 * 730, futures=15)
     fleet = serve(pattern, [CHEAP], decided(WEEKS).fleet.holdings)
-    span = Span(np.arange(6), fleet.holdings, lambda level: changed(pattern, level - 1.0))
+    span = HoldingSpan(np.arange(6), fleet.holdings, lambda level: changed(pattern, level - 1.0))
     found = spread([CHEAP], fleet, [span], futures)[:, list(SCALES).index(1.0)]
     held = sum(h.count for h in fleet.holdings)
     for row, cost in enumerate(found):

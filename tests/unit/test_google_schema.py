@@ -19,7 +19,7 @@ from jsonschema import Draft202012Validator
 from hcloud.fake.faults import ClockPlan, FaultPlan
 from hcloud.fake.gcp.cloud import FakeGoogle
 from hcloud.fake.gcp.routes import find_route, templates
-from hcloud.fake.server import Answer, Received, Running
+from hcloud.fake.server import FakeServer, HttpAnswer, Received
 from hcloud.model.catalog import PurchaseOption
 from hcloud.providers.gcp.provider import GoogleCloud
 from hcloud.providers.gcp.settings import GoogleSettings
@@ -84,7 +84,7 @@ class Recording(FakeGoogle):
         super().__init__(FaultPlan(clock=ClockPlan(speed=0)))
         self.bodies: list[tuple[str, Any]] = []
 
-    def answer(self, received: Received) -> Answer:
+    def answer(self, received: Received) -> HttpAnswer:
         route = find_route(received.method, received.path)
         if route is not None and received.body:
             self.bodies.append((route.operation, json.loads(received.body)))
@@ -98,7 +98,7 @@ def sent() -> Iterator[list[tuple[str, Any]]]:
     rig._fake = fake
     for name in ("regions/us-central1/subnetworks/inner", "worker@hcloud-fake.iam.gserviceaccount.com"):
         fake.edit({"create": name})
-    with Running(fake) as running:
+    with FakeServer(fake) as running:
         plain = GoogleSettings(fake.place.project, "us-central1", endpoint=running.url)
         rich = GoogleSettings(
             fake.place.project,

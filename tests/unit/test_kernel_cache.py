@@ -20,6 +20,7 @@ LIMIT = 3
 def renamed(function: FunctionType, **globals_: object) -> FunctionType:
     made = FunctionType(function.__code__, {**function.__globals__, **globals_}, function.__name__)
     made.__module__, made.__qualname__, made.__doc__ = function.__module__, function.__qualname__, function.__doc__
+    made.__annotations__ = function.__annotations__
     return made
 
 
@@ -56,6 +57,16 @@ def test_words_and_lines_do_not_count_but_constants_and_code_do() -> None:
     assert kernel_cache.digest([other]) != mine
 
 
+def test_a_class_of_arguments_with_another_name_or_module_counts() -> None:
+    """Numba keeps the types of arguments by their classes' names: where one is gone, it cannot read what it kept."""
+    kernel = plain()["sim.kernels.engine.simulate"]
+    mine = kernel_cache.digest([kernel])
+    world = kernel.__globals__[str(kernel.__annotations__["w"])]
+    for changed in ({"__qualname__": "Another"}, {"__module__": "hcloud.elsewhere"}):
+        other = type(world.__name__, (world,), {"__annotations__": world.__annotations__, **changed})
+        assert kernel_cache.digest([renamed(kernel, **{world.__name__: other})]) != mine
+
+
 def test_a_cache_that_cannot_be_written_to_is_replaced_by_a_private_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -80,7 +91,7 @@ def test_temporary_kernels_of_another_user_are_not_executed(tmp_path: Path, monk
 def test_plain_python_simulates_while_the_engine_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the compiling process still at work a run begins and goes on; one too long for plain Python waits."""
     monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(compiled._Spent, "jobs", PLAIN_JOBS)
+    monkeypatch.setattr(compiled._SpentJobs, "jobs", PLAIN_JOBS)
     asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     monkeypatch.setattr(compiled, "_makers", {compiled.ENGINE: asleep})
     try:
@@ -97,7 +108,7 @@ def test_plain_python_simulates_while_the_engine_is_compiled(tmp_path: Path, mon
 
 def test_a_short_run_neither_compiles_nor_imports_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(compiled._Spent, "jobs", 0)
+    monkeypatch.setattr(compiled._SpentJobs, "jobs", 0)
     monkeypatch.setattr(compiled, "_makers", {})
     assert compiled.begins_plainly(PLAIN_JOBS)
     assert compiled.goes_on_plainly(PLAIN_JOBS)

@@ -21,7 +21,7 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
-from hcloud.fake.faults import FaultPlan, Kind, Rule
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder, Launch, MachineState, Owner
@@ -36,7 +36,7 @@ def order(cloud: MemoryCloud, count: int = 2, key: str = "d" * 32) -> Launch:
     return Launch(key, "web", there.types[0], there.zones[0], count, Owner(LINEAGE, "p", "0"))
 
 
-def with_rules(name: str, *rules: Rule, **more: object) -> MemoryCloud:
+def with_rules(name: str, *rules: FaultRule, **more: object) -> MemoryCloud:
     return MemoryCloud(name, FaultPlan.model_validate({"rules": rules, **more}))
 
 
@@ -104,30 +104,30 @@ def test_stock_fills_in_part_and_a_quota_fills_nothing(name: str) -> None:
     assert cloud.quotas(cloud.world.semantics.types[0])[0].limit == 4
 
 
-ERRORS: list[tuple[Kind, type[CloudError], type[CloudError] | None]] = [
-    (Kind.THROTTLED, ThrottledError, ThrottledError),
-    (Kind.NO_CAPACITY, NoCapacityError, None),
-    (Kind.OPERATION_FAILS, NoCapacityError, None),
-    (Kind.QUOTA, QuotaError, None),
-    (Kind.DENIED, DeniedError, DeniedError),
-    (Kind.EXPIRED, CredentialsError, CredentialsError),
-    (Kind.SKEWED, CredentialsError, CredentialsError),
-    (Kind.SERVER_ERROR, UnknownOutcomeError, UnavailableError),
-    (Kind.UNAVAILABLE, UnknownOutcomeError, UnavailableError),
-    (Kind.DROPPED_BEFORE, UnknownOutcomeError, UnavailableError),
-    (Kind.NONSENSE_BEFORE, UnknownOutcomeError, UnavailableError),
-    (Kind.REDIRECT, UnknownOutcomeError, UnavailableError),
-    (Kind.DROPPED_AFTER, UnknownOutcomeError, UnavailableError),
-    (Kind.NONSENSE, UnknownOutcomeError, UnavailableError),
+ERRORS: list[tuple[FaultKind, type[CloudError], type[CloudError] | None]] = [
+    (FaultKind.THROTTLED, ThrottledError, ThrottledError),
+    (FaultKind.NO_CAPACITY, NoCapacityError, None),
+    (FaultKind.OPERATION_FAILS, NoCapacityError, None),
+    (FaultKind.QUOTA, QuotaError, None),
+    (FaultKind.DENIED, DeniedError, DeniedError),
+    (FaultKind.EXPIRED, CredentialsError, CredentialsError),
+    (FaultKind.SKEWED, CredentialsError, CredentialsError),
+    (FaultKind.SERVER_ERROR, UnknownOutcomeError, UnavailableError),
+    (FaultKind.UNAVAILABLE, UnknownOutcomeError, UnavailableError),
+    (FaultKind.DROPPED_BEFORE, UnknownOutcomeError, UnavailableError),
+    (FaultKind.NONSENSE_BEFORE, UnknownOutcomeError, UnavailableError),
+    (FaultKind.REDIRECT, UnknownOutcomeError, UnavailableError),
+    (FaultKind.DROPPED_AFTER, UnknownOutcomeError, UnavailableError),
+    (FaultKind.NONSENSE, UnknownOutcomeError, UnavailableError),
 ]
 
 
 @every_cloud
 @pytest.mark.parametrize(("kind", "changing", "reading"), ERRORS, ids=[k for k, _, _ in ERRORS])
 def test_every_fault_is_an_error_of_ours(
-    name: str, kind: Kind, changing: type[CloudError], reading: type[CloudError] | None
+    name: str, kind: FaultKind, changing: type[CloudError], reading: type[CloudError] | None
 ) -> None:
-    cloud = with_rules(name, Rule(answer=kind, retry_after=9))
+    cloud = with_rules(name, FaultRule(answer=kind, retry_after=9))
     with pytest.raises(changing) as caught:
         cloud.launch(order(cloud))
     assert not isinstance(caught.value, ThrottledError) or caught.value.retry_after == 9
@@ -136,7 +136,7 @@ def test_every_fault_is_an_error_of_ours(
     else:
         with pytest.raises(reading):
             cloud.machines(LINEAGE)
-    acted = kind in (Kind.DROPPED_AFTER, Kind.NONSENSE)
+    acted = kind in (FaultKind.DROPPED_AFTER, FaultKind.NONSENSE)
     assert len(cloud.ledger.machines) == (2 if acted else 0)
     assert [r.outcome for r in cloud.ledger.requests] == [kind, kind]
     assert cloud.ledger.requests[0].acted is acted
@@ -144,15 +144,23 @@ def test_every_fault_is_an_error_of_ours(
 
 @every_cloud
 def test_every_kind_of_fault_is_known_here(name: str) -> None:
-    quiet = {Kind.STALE, Kind.MISSES_NEW, Kind.SHOWS_ENDED}
-    quiet |= {Kind.SLOW, Kind.TWICE, Kind.EMPTY, Kind.NOT_FOUND, Kind.PARTIAL, Kind.UNTAGGED, Kind.UNKNOWN_WORDS}
-    assert {k for k, _, _ in ERRORS} | quiet == set(Kind)
+    quiet = {FaultKind.STALE, FaultKind.MISSES_NEW, FaultKind.SHOWS_ENDED}
+    quiet |= {
+        FaultKind.SLOW,
+        FaultKind.TWICE,
+        FaultKind.EMPTY,
+        FaultKind.NOT_FOUND,
+        FaultKind.PARTIAL,
+        FaultKind.UNTAGGED,
+        FaultKind.UNKNOWN_WORDS,
+    }
+    assert {k for k, _, _ in ERRORS} | quiet == set(FaultKind)
     cloud = with_rules(
         name,
-        Rule(on="launch", answer=Kind.SLOW, seconds=30, calls=(1,)),
-        Rule(on="launch", answer=Kind.UNTAGGED, calls=(2,)),
-        Rule(on="machines", answer=Kind.UNKNOWN_WORDS, calls=(1,)),
-        Rule(on="machines", answer=Kind.EMPTY, calls=(2,)),
+        FaultRule(on="launch", answer=FaultKind.SLOW, seconds=30, calls=(1,)),
+        FaultRule(on="launch", answer=FaultKind.UNTAGGED, calls=(2,)),
+        FaultRule(on="machines", answer=FaultKind.UNKNOWN_WORDS, calls=(1,)),
+        FaultRule(on="machines", answer=FaultKind.EMPTY, calls=(2,)),
     )
     began = cloud.clock.now()
     cloud.launch(order(cloud))

@@ -24,7 +24,7 @@ from hcloud.model.measured.profile import (
     Profile,
 )
 from hcloud.model.workload import JobKind, Jobs
-from hcloud.planning.forecasting.needs import KEPT, Need, SizePoint, fit_jobs, need_of, size_needed
+from hcloud.planning.forecasting.needs import KEPT, ApplicationNeed, SizePoint, fit_jobs, need_of, size_needed
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -44,8 +44,8 @@ def exact(value: float) -> Predicted:
     return Predicted(value, value, value, measured=True)
 
 
-def need(*sizes: tuple[float, float, float]) -> Need:
-    return Need("web", tuple(SizePoint(c, g, p, p, True) for c, g, p in sizes), None, {}, "a run")
+def need(*sizes: tuple[float, float, float]) -> ApplicationNeed:
+    return ApplicationNeed("web", tuple(SizePoint(c, g, p, p, True) for c, g, p in sizes), None, {}, "a run")
 
 
 def test_a_flat_curve_is_cut_to_where_it_becomes_flat() -> None:

@@ -21,7 +21,7 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.fake.clock import FakeClock
-from hcloud.live.patience import Limits, Patience, StoppedError
+from hcloud.live.patience import Patience, RetryLimits, StoppedError
 
 CALL = Call("aws", "eu-central-1", "launch")
 
@@ -38,9 +38,9 @@ def failing(times: int, error: CloudError) -> Callable[[], str]:
     return ask
 
 
-def patience(limits: Limits | None = None, stop: Callable[[], bool] = lambda: False) -> tuple[Patience, FakeClock]:
+def patience(limits: RetryLimits | None = None, stop: Callable[[], bool] = lambda: False) -> tuple[Patience, FakeClock]:
     clock = FakeClock(0.0, speed=0.0)
-    return Patience(clock, limits or Limits(), stop), clock
+    return Patience(clock, limits or RetryLimits(), stop), clock
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_giving_up_is_with_what_was_said_last_and_within_the_deadline() -> None:
 
 
 def test_all_requests_of_a_run_share_one_budget_of_calls() -> None:
-    given, _ = patience(Limits(spare_calls=5))
+    given, _ = patience(RetryLimits(spare_calls=5))
     given.expect(2)
     for _ in range(3):
         assert given.ask(failing(2, UnavailableError("?", CALL))) == "done"
@@ -99,7 +99,7 @@ def test_all_requests_of_a_run_share_one_budget_of_calls() -> None:
 
 def test_a_wait_ends_when_somebody_asks_for_an_end() -> None:
     clock = FakeClock(0.0, speed=0.0)
-    given = Patience(clock, Limits(), lambda: clock.now() >= 2)
+    given = Patience(clock, RetryLimits(), lambda: clock.now() >= 2)
     with pytest.raises(StoppedError):
         given.pause(60)
     assert 2 <= clock.now() < 3

@@ -14,7 +14,7 @@ from hcloud.policy import codes
 from hcloud.policy.compose import compose
 from hcloud.policy.limits import next_soft_limit
 from hcloud.policy.mapping import Situation, choose
-from hcloud.policy.quality import HALF, Window, complement, encode, leading, observe, quantile, reaches
+from hcloud.policy.quality import HALF, QualityWindow, complement, encode, leading, observe, quantile, reaches
 from hcloud.policy.queueing import (
     AT_LIMIT,
     BANDS,
@@ -77,7 +77,7 @@ def test_scores_of_100_do_not_carry() -> None:
     st.lists(st.tuples(st.floats(0, 30), st.integers(0, 9999)), min_size=1, max_size=120), st.sampled_from([0.1, 0.9])
 )
 def test_the_window_gives_the_quantile_of_what_is_in_it(samples: list[tuple[float, int]], share: float) -> None:
-    window, inside, now = table(Window, 1)[0], deque[tuple[float, int]](), 0.0
+    window, inside, now = table(QualityWindow, 1)[0], deque[tuple[float, int]](), 0.0
     for gap, quality in samples:
         now += gap
         observe(window, now, quality)

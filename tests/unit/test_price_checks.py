@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.checks import PriceWarning, check_prices, checked
+from hcloud.catalog.checks import check_prices, checked
 from hcloud.catalog.overlay import Match, OverlayRule, apply_overlay, idle_rules
 from hcloud.catalog.shapes import category_of, family_of, guess_provider, named_type, units_of
 from hcloud.errors import InputError
 from hcloud.model.catalog import Offer, OfferKey, Origin, Payment, Provider, PurchaseOption, QuarantinedPrice
+from hcloud.model.prices import PriceWarning
 from hcloud.readers.prices.overlay import parse_overlay, read_overlay
 
 D = Decimal

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import Source
+from hcloud.catalog.intake import PriceSource
 from hcloud.catalog.shapes import named_type
 from hcloud.catalog.table import write_table
 from hcloud.errors import InputError, UsageError
@@ -27,7 +27,7 @@ OD, SPOT, RI = PurchaseOption.ON_DEMAND, PurchaseOption.SPOT, PurchaseOption.RES
 
 def read(name: str, provider: Provider | None = None) -> PriceBook:
     text = decode(read_bytes(CASES / name), name)
-    return recognise(text, name).read(text, Source(name, DAY, provider, "us-east-1", SHAPES))
+    return recognise(text, name).read(text, PriceSource(name, DAY, provider, "us-east-1", SHAPES))
 
 
 def prices(book: PriceBook) -> dict[str, tuple[str, str]]:
@@ -86,7 +86,7 @@ def test_own_csv_round_trips_byte_for_byte() -> None:
     assert (reserved.upfront, reserved.remaining) == (D("525.60"), 12)
     assert book.types[Provider.AWS, "q7.large"].units == 4
     text = write_table(book)
-    again = format_named("own-csv").read(text, Source("again", DAY))
+    again = format_named("own-csv").read(text, PriceSource("again", DAY))
     assert write_table(again) == text
     assert again.offers == book.offers
     assert again.types == book.types
@@ -111,7 +111,7 @@ def test_own_csv_quarantines_every_hostile_row_with_its_line() -> None:
 def test_own_csv_names_missing_unknown_and_repeated_columns_together() -> None:
     text = "provider,region,instance_type,os,os,tenency,option,hourly\n"
     with pytest.raises(InputError) as error:
-        format_named("own-csv").read(text, Source("p.csv", DAY))
+        format_named("own-csv").read(text, PriceSource("p.csv", DAY))
     shown = str(error.value)
     assert "'upfront' is missing" in shown
     assert "did you mean 'tenancy'?" in shown
@@ -121,7 +121,7 @@ def test_own_csv_names_missing_unknown_and_repeated_columns_together() -> None:
 @pytest.mark.parametrize("delimiter", ["\t", ";"])
 def test_own_csv_with_other_delimiters_is_read(delimiter: str) -> None:
     text = (CASES / "own.csv").read_text(encoding="utf-8").replace(",", delimiter)
-    assert len(format_named("own-csv").read(text, Source("p.tsv", DAY)).offers) == 5
+    assert len(format_named("own-csv").read(text, PriceSource("p.tsv", DAY)).offers) == 5
 
 
 def test_ec2instances_splits_effective_prices_into_upfront_and_hourly() -> None:
@@ -153,7 +153,7 @@ def test_ec2instances_of_before_convertible_ones_have_standard_terms() -> None:
     text = (CASES / "ec2instances.json").read_text(encoding="utf-8").replace("yrTerm1Standard.", "yrTerm1.")
     from hcloud.readers.prices.ec2instances import read_ec2instances
 
-    old = read_ec2instances(text, Source("old.json", date(2016, 5, 1)))
+    old = read_ec2instances(text, PriceSource("old.json", date(2016, 5, 1)))
     assert prices(old) == prices(read("ec2instances.json"))
 
 
@@ -208,7 +208,7 @@ def test_skypilot_takes_the_provider_it_is_told() -> None:
 
 def test_skypilot_names_missing_columns() -> None:
     with pytest.raises(InputError, match="'SpotPrice' is missing"):
-        format_named("skypilot").read("InstanceType,Price\nq7.large,1\n", Source("c.csv", DAY))
+        format_named("skypilot").read("InstanceType,Price\nq7.large,1\n", PriceSource("c.csv", DAY))
 
 
 def test_aws_offer_keeps_plain_instances_and_their_terms() -> None:
@@ -229,7 +229,7 @@ def test_aws_offer_reads_terms_that_stand_before_the_products() -> None:
 
     document = json.loads((CASES / "aws_offer.json").read_text(encoding="utf-8"))
     turned = json.dumps({"terms": document["terms"], "products": document["products"]})
-    assert prices(format_named("aws-offer").read(turned, Source("t", DAY))) == prices(read("aws_offer.json"))
+    assert prices(format_named("aws-offer").read(turned, PriceSource("t", DAY))) == prices(read("aws_offer.json"))
 
 
 def test_azure_reservation_price_is_for_the_whole_term() -> None:
@@ -260,7 +260,7 @@ def test_gcp_skus_compose_machines_from_vcpus_and_memory() -> None:
 def test_gcp_skus_need_shapes() -> None:
     text = (CASES / "gcp_skus.json").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="no machine shapes"):
-        format_named("gcp-skus").read(text, Source("s", DAY))
+        format_named("gcp-skus").read(text, PriceSource("s", DAY))
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_two_columns_take_the_region_from_the_source() -> None:
     }
     assert list(reasons(book)) == ["line 4", "line 5"]
     with pytest.raises(InputError, match="which region"):
-        format_named("two-columns").read("instance_type,usd_per_hour\nq7.large,1\n", Source("t", DAY))
+        format_named("two-columns").read("instance_type,usd_per_hour\nq7.large,1\n", PriceSource("t", DAY))
 
 
 def test_annual_cost_is_a_third_of_the_upfront_payment() -> None:
@@ -333,7 +333,7 @@ def test_spot_average_without_a_spot_price_says_so() -> None:
 )
 def test_no_format_fails_otherwise_than_with_an_input_error(form: str, text: str) -> None:
     try:
-        book = format_named(form).read(text, Source("x", DAY, None, "us-east-1", SHAPES))
+        book = format_named(form).read(text, PriceSource("x", DAY, None, "us-east-1", SHAPES))
     except InputError:
         return
     assert not book.offers

@@ -15,15 +15,16 @@ from pathlib import Path
 
 import pytest
 
+from hcloud.catalog.intake import Intake
 from hcloud.errors import HcloudError, UnreachableError, UsageError
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
-from hcloud.providers.http import Fetcher, Limits
+from hcloud.providers.http import Fetcher, HttpLimits
 from hcloud.store.prices import PriceStore
-from hcloud.usecases.prices.intake import Intake, RefreshTarget, refresh
+from hcloud.usecases.prices.intake import RefreshTarget, refresh
 
 CASES = Path(__file__).parents[1] / "cases" / "prices"
 NOW = datetime(2026, 7, 3, tzinfo=UTC)
-QUICK = Limits(silence_seconds=2, whole_seconds=1, attempts=3, first_pause_seconds=0.01, longest_pause_seconds=0.05)
+QUICK = HttpLimits(silence_seconds=2, whole_seconds=1, attempts=3, first_pause_seconds=0.01, longest_pause_seconds=0.05)
 OFFER = (CASES / "aws_offer.json").read_bytes()
 AZURE = json.loads((CASES / "azure_retail.json").read_text(encoding="utf-8"))
 
@@ -168,7 +169,7 @@ def test_google_without_a_key_says_what_to_set() -> None:
 
 def test_too_many_requests_are_retried_after_the_time_asked_for() -> None:
     pauses: list[float] = []
-    limits = Limits(attempts=4, first_pause_seconds=1, longest_pause_seconds=30)
+    limits = HttpLimits(attempts=4, first_pause_seconds=1, longest_pause_seconds=30)
     with serving(
         body(b"", 429, Retry_After="7"), body(b"", 503), body(b"", 503, Retry_After="999"), body(b"ok")
     ) as server:
@@ -243,7 +244,7 @@ def test_nobody_listening_is_unreachable() -> None:
 
 
 def test_size_cap_holds_with_and_without_a_declared_length() -> None:
-    small = Limits(largest_bytes=1000, attempts=1)
+    small = HttpLimits(largest_bytes=1000, attempts=1)
 
     def undeclared(handler: Handler) -> None:
         handler.send_response(200)

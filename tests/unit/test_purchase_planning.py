@@ -18,7 +18,7 @@ from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQu
 from hcloud.model.holdings.purchase import CommitmentNeed, PurchaseConclusion, Refund
 from hcloud.model.plans.plan import OWNED, MixLine, Plan
 from hcloud.planning.purchases.gates import check_against_plan
-from hcloud.planning.purchases.history import History, history
+from hcloud.planning.purchases.history import PurchaseHistory, history
 from hcloud.planning.purchases.leaving import way_out
 from hcloud.planning.purchases.purchase import expiring, held_quantity, still_to_buy, unplanned, wanted_of
 from hcloud.planning.purchases.reconciled import reconciled, sentences
@@ -26,7 +26,7 @@ from hcloud.readers.exit_terms import exit_terms
 from hcloud.usecases.live.held import owned_sections
 
 AT = datetime(2026, 11, 21, 12, tzinfo=UTC)
-NOTHING = History((), ())
+NOTHING = PurchaseHistory((), ())
 
 
 def line(option: PurchaseOption, count: str, **more: Any) -> MixLine:

@@ -10,23 +10,31 @@ from simulating import excerpt, setting_of, tasks_in, with_spot
 
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import UNKNOWN, Arrival, BelowQos, Completion, Event, Interruption, Ready
-from hcloud.planning.reports.quality import SERVICE, Follower, Journey, journeys_of, qualities, quality_of, span_of
+from hcloud.planning.reports.quality import (
+    SERVICE,
+    Journey,
+    JourneyBuilder,
+    journeys_of,
+    qualities,
+    quality_of,
+    span_of,
+)
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import measure
-from hcloud.sim.run import Outcome, run
+from hcloud.sim.run import RunOutcome, run
 from hcloud.usecases.studies.journal import journal_entries, setup_of_run
 
 POOLS = {"SR": 6, "OdM": 0, "HM": 2}
 
 
 @cache
-def outcome(name: str) -> Outcome:
+def outcome(name: str) -> RunOutcome:
     setting = setting_of(name, POOLS[name])
     return run(setting, tasks_in(setting, excerpt(250)), journal=True)
 
 
-def followed(made: Outcome) -> Follower:
-    return Follower().follow(journal_entries(made, setup_of_run(made)))
+def followed(made: RunOutcome) -> JourneyBuilder:
+    return JourneyBuilder().follow(journal_entries(made, setup_of_run(made)))
 
 
 @pytest.mark.parametrize("name", POOLS)

@@ -8,7 +8,7 @@ from simulating import excerpt, setting_of, tasks_in, world_of
 
 from hcloud.control.controller import sampled
 from hcloud.control.servers import open_server
-from hcloud.control.state import RENTED, UP, Job, Kind, new_control
+from hcloud.control.state import RENTED, UP, Job, RentableKind, new_control
 from hcloud.policy.compose import compose
 from hcloud.policy.quality import leading
 from hcloud.policy.records import table
@@ -18,7 +18,7 @@ from hcloud.sim.kernels.world import QUALITY, READY
 
 
 def test_an_instance_that_is_kept_and_measured_again_does_not_vote_for_its_type_again() -> None:
-    control = new_control(compose(load_strategy("HM"), 0), table(Kind, 1), table(Job, 1), 4)
+    control = new_control(compose(load_strategy("HM"), 0), table(RentableKind, 1), table(Job, 1), 4)
     control.kinds[0].cores = 1000
     for quality in (9 * 10**9, 2 * 10**9):
         number = open_server(control, 0, RENTED, 15.0)

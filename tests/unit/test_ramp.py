@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hcloud.profiling.noise import drift, spread
-from hcloud.profiling.ramp import FULL, Crossing, Rules, Verdict, crossing, next_intensity, verdict
+from hcloud.profiling.ramp import FULL, Crossing, RampRules, RampVerdict, crossing, next_intensity, verdict
 
 Response = Callable[[float], float]
 
 
-PLAIN = Rules()
+PLAIN = RampRules()
 
 
-def searched(response: Response, rules: Rules = PLAIN) -> tuple[Crossing, dict[float, list[float]]]:
+def searched(response: Response, rules: RampRules = PLAIN) -> tuple[Crossing, dict[float, list[float]]]:
     """Runs the search against a response until it is content."""
     losses: dict[float, list[float]] = {}
     while (intensity := next_intensity(losses, rules)) is not None:
@@ -40,7 +40,7 @@ def test_the_crossing_of_a_rising_curve_is_found(truth: float, bend: float) -> N
     found, losses = searched(lambda x: 0.05 * (x / truth) ** bend)
     assert not found.never
     assert found.low <= found.value <= found.high
-    assert abs(found.value - truth) <= Rules().resolution
+    assert abs(found.value - truth) <= RampRules().resolution
     assert found.low - 1e-9 <= truth <= found.high + 1e-9
     assert len(losses) <= 6  # full, at most three of the ramp, two halvings
 
@@ -56,8 +56,8 @@ def test_who_never_loses_is_done_after_full_intensity(worst: float) -> None:
 def test_noise_widens_the_interval_and_seldom_misleads(truth: float, seed: int) -> None:
     found, losses = searched(noisy(lambda x: 0.05 * x / truth, 0.005, seed))
     assert found.low <= found.value <= found.high
-    assert all(len(repeats) <= Rules().most for repeats in losses.values())
-    assert abs(found.value - truth) <= Rules().resolution + 30 * truth / 100  # 3 sigma of a slope of 0.05/truth
+    assert all(len(repeats) <= RampRules().most for repeats in losses.values())
+    assert abs(found.value - truth) <= RampRules().resolution + 30 * truth / 100  # 3 sigma of a slope of 0.05/truth
 
 
 def test_the_interval_holds_the_truth_nineteen_times_in_twenty() -> None:
@@ -71,23 +71,23 @@ def test_the_interval_holds_the_truth_nineteen_times_in_twenty() -> None:
 
 def test_what_is_within_the_drift_is_no_loss() -> None:
     assert searched(lambda x: 0.08 * x / FULL)[0].value == pytest.approx(62.5, abs=6.25)
-    assert searched(lambda x: 0.08 * x / FULL, Rules(noise=0.1))[0].never
+    assert searched(lambda x: 0.08 * x / FULL, RampRules(noise=0.1))[0].never
 
 
 @given(st.lists(st.floats(-1, 1), max_size=7))
 def test_a_verdict_is_given_once_enough_was_measured(losses: list[float]) -> None:
-    rules = Rules()
+    rules = RampRules()
     judged = verdict(losses, rules)
-    assert (judged is Verdict.OPEN) <= (len(losses) < rules.most)
-    assert (len(losses) < rules.fewest) <= (judged is Verdict.OPEN)
-    if judged is not Verdict.OPEN:
+    assert (judged is RampVerdict.OPEN) <= (len(losses) < rules.most)
+    assert (len(losses) < rules.fewest) <= (judged is RampVerdict.OPEN)
+    if judged is not RampVerdict.OPEN:
         assert judged.is_lost == (math.fsum(losses) / len(losses) > rules.threshold)
 
 
 def test_a_search_cut_short_says_what_is_known() -> None:
-    assert crossing({}, Rules()) is None
-    assert crossing({FULL: [0.5]}, Rules()) is None
-    half = crossing({FULL: [0.5, 0.5]}, Rules())
+    assert crossing({}, RampRules()) is None
+    assert crossing({FULL: [0.5]}, RampRules()) is None
+    half = crossing({FULL: [0.5, 0.5]}, RampRules())
     assert half is not None
     assert (half.low, half.high, half.never) == (0.0, FULL, False)
 

@@ -18,7 +18,7 @@ from hcloud.catalog.bills.billing import charges
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment
 from hcloud.model.report import MachineRental, Period
-from hcloud.planning.reports.report import COMMITMENTS, Dimension, Report, Source, grouped, to_cents
+from hcloud.planning.reports.report import COMMITMENTS, Dimension, Report, ReportSource, grouped, to_cents
 from hcloud.planning.reports.reserved import all_reserved, peak_counts
 from hcloud.planning.reports.savings import coverage, savings, uses
 from hcloud.units import harmless
@@ -49,7 +49,7 @@ EVIL = ('=cmd|"/C calc"!A0', "+1+1", "-2+3", "@SUM(A1)", "\tx", "\rx", "<script>
 def report(rented: list[MachineRental], held: list[Commitment], provider: Provider = Provider.AWS) -> Report:
     place = tariff(provider)
     return Report(
-        source=Source.LIVE,
+        source=ReportSource.LIVE,
         name="aws 111122223333 us-east-1",
         period=PERIOD,
         charges=charges(rented, held, place, PERIOD),

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pytest
 
 from hcloud.planning.reserving import flow, reserve
-from hcloud.planning.reserving.bands import Pool, nothing_yet, solve_pool
+from hcloud.planning.reserving.bands import BandDemand, nothing_yet, solve_pool
 from hcloud.planning.reserving.compiled import compiled, plain
 from hcloud.planning.reserving.reserve import CommitmentKind, ProofError, optimal_reserve
 
@@ -135,14 +135,14 @@ def test_whole_numbers_in_floats_are_accepted() -> None:
 
 def test_plain_and_compiled_kernels_agree() -> None:
     for hours, terms in ((30, (5, 12)), (90, (24,)), (200, (24, 50))):
-        pool = Pool(demand_of(hours, seed=hours), 1000, np.array(terms), np.array([600 * t for t in terms]))
+        pool = BandDemand(demand_of(hours, seed=hours), 1000, np.array(terms), np.array([600 * t for t in terms]))
         for slow, fast in zip(solve_pool(pool, plain()), solve_pool(pool, compiled()), strict=True):
             assert np.array_equal(slow, fast)
 
 
 def test_prices_above_the_cost_of_a_commitment_are_reported() -> None:
     one = np.ones(3, np.int64)
-    grid = flow.Grid(3 * one, one, np.arange(4), np.array([2]), np.array([15]), 10)
+    grid = flow.FlowGrid(3 * one, one, np.arange(4), np.array([2]), np.array([15]), 10)
     _, (first, last) = flow.solve_inside(grid, 0 * one, one, nothing_yet(grid))
     assert (first, last) == (0, 3)
     _, nowhere = flow.solve_inside(grid, 0 * one, 4 * one, nothing_yet(grid))

@@ -20,7 +20,7 @@ from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import run
 from hcloud.sim.setup.build import Setting
-from hcloud.sim.setup.shop import Wanted, open_shop
+from hcloud.sim.setup.shop import ShopChoice, open_shop
 from hcloud.store.events import from_line
 
 NOW = ("--now", "2026-11-21T00:00:00Z")
@@ -38,7 +38,7 @@ def test_a_run_of_a_year_ends() -> None:
 def test_no_server_holds_more_memory_than_it_has() -> None:
     """A whole server is rented of a type that the job fits, and a reserve that holds no such job refuses it."""
     book = load_bundled(providers={Provider.GCP}, regions={"us-central1"}, systems={"linux"})
-    shop = open_shop(book, Wanted(Provider.GCP, "us-central1", ("n2-standard*", "n2-highmem*"), 16))
+    shop = open_shop(book, ShopChoice(Provider.GCP, "us-central1", ("n2-standard*", "n2-highmem*"), 16))
     small = shop.types[shop.large].shape
     rows: list[Row] = [(10.0 * i, 60.0, 4.0, 100.0, 0) for i in range(2)]
     assert float(small.memory_gib) < 100

@@ -17,7 +17,7 @@ from hcloud.planning.forecasting.dividing import can_split, settled
 from hcloud.planning.settings import Divisible
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.sim.setup.fitting import Priced, Room, largest_whole, pieces, worth_reserving
-from hcloud.sim.setup.shop import Wanted, open_shop, shop_of
+from hcloud.sim.setup.shop import ShopChoice, open_shop, shop_of
 
 
 def sold(name: str, vcpus: int, memory: int, hourly: str, *commitments: Offer) -> Candidate:
@@ -76,13 +76,13 @@ def test_without_a_commitment_the_reserve_has_the_on_demand_price() -> None:
 
 
 def test_a_missing_commitment_is_an_error_and_not_free() -> None:
-    wanted = Wanted(Provider.AWS, LARGE.on_demand.key.region, ("m9",), 32)
+    wanted = ShopChoice(Provider.AWS, LARGE.on_demand.key.region, ("m9",), 32)
     with pytest.raises(EvidenceError, match="no one-year commitment"):
         open_shop(shelf(), wanted)
 
 
 def test_a_size_nobody_sells_is_an_error() -> None:
-    wanted = Wanted(Provider.AWS, LARGE.on_demand.key.region, ("m9",), 64)
+    wanted = ShopChoice(Provider.AWS, LARGE.on_demand.key.region, ("m9",), 64)
     with pytest.raises(UsageError, match="no priced type of 64 vCPUs"):
         open_shop(shelf(), wanted)
 

@@ -16,13 +16,13 @@ from hcloud.cli.main import run
 from hcloud.model.catalog import Offer, Provider, SustainedUse
 from hcloud.model.usage import CommitmentTerm, Usage
 from hcloud.model.workload import Jobs
-from hcloud.planning.decide import Decision, Given, decide
+from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.advice import advice
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import instances_needed
 from hcloud.planning.fleets.sizes import units_of
 from hcloud.planning.forecasting.demand import demand_of
-from hcloud.planning.forecasting.packing import Machines, Running, packed
+from hcloud.planning.forecasting.packing import MachineSizes, RunningJobs, packed
 from hcloud.planning.settings import Divisible, Market, Outlook, PlanSettings
 from hcloud.readers.workloads import read_workload
 from hcloud.store.plan_file import load_plan
@@ -47,10 +47,10 @@ def family() -> tuple[Candidate, ...]:
     return tuple(map(size, NAMES))
 
 
-def jobs(*rows: tuple[float, float, float, float], whole: bool = True) -> Running:
+def jobs(*rows: tuple[float, float, float, float], whole: bool = True) -> RunningJobs:
     """Jobs of (begin hour, hours, vCPUs, GiB)."""
     begin, hours, cores, memory = (np.array(x, dtype=np.float64) for x in zip(*rows, strict=True))
-    return Running(begin * 3600, (begin + hours) * 3600, cores, memory, np.full(len(begin), whole))
+    return RunningJobs(begin * 3600, (begin + hours) * 3600, cores, memory, np.full(len(begin), whole))
 
 
 @pytest.mark.slow
@@ -98,7 +98,7 @@ def test_the_bill_of_mixed_sizes_is_the_plan_to_the_cent() -> None:
     assert bill(usage, bought, book(*family())).total == decision.machines.cost
 
 
-def _units(decision: Decision) -> list[int]:
+def _units(decision: FleetDecision) -> list[int]:
     forecast = decision.forecast
     return [int(n) for n in instances_needed(forecast.cores, forecast.memory, decision.types[0])]
 
@@ -149,7 +149,7 @@ def test_whole_jobs_are_paid_for_with_their_gaps() -> None:
 
 
 def test_whole_jobs_share_machines_and_what_can_be_split_fills_the_gaps() -> None:
-    sizes = Machines((2.0, 4.0, 8.0, 16.0), 4.0, 16.0)
+    sizes = MachineSizes((2.0, 4.0, 8.0, 16.0), 4.0, 16.0)
     three = jobs((0, 2, 5, 5), (0, 2, 5, 5), (0, 2, 5, 5))
     assert list(packed(three, demand([15.0] * 2, memory_per_core=1.0), sizes).extra) == [1.0, 1.0]
     split = jobs((0, 2, 5, 5), (0, 2, 5, 5), (0, 2, 5, 5), (0, 2, 1, 1))
@@ -165,7 +165,9 @@ def test_packing_is_no_less_than_any_packing_takes_and_no_more_than_a_machine_ea
     sizes = (2.0, 4.0, 8.0, 16.0)
     running = jobs(*((0, 1, w, w) for w in wanted))
     volume = sum(wanted)
-    taken = volume + float(packed(running, demand([volume], memory_per_core=1.0), Machines(sizes, 4.0, 16.0)).extra[0])
+    taken = volume + float(
+        packed(running, demand([volume], memory_per_core=1.0), MachineSizes(sizes, 4.0, 16.0)).extra[0]
+    )
     assert _best(wanted, sizes) - 1e-9 <= taken <= _alone(wanted, sizes) + 1e-9
 
 

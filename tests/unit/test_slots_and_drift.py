@@ -14,9 +14,9 @@ from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, Machin
 from hcloud.model.holdings.state import MachineRecord, State
 from hcloud.model.plans.plan import MixLine, Plan
 from hcloud.planning.changes.drift import drift
-from hcloud.planning.changes.slots import Place, in_zones, left_out, slots_of, slug
+from hcloud.planning.changes.slots import CloudRegion, in_zones, left_out, slots_of, slug
 
-HERE = Place(Provider.AWS, "us-east-1")
+HERE = CloudRegion(Provider.AWS, "us-east-1")
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
 

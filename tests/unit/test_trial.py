@@ -8,12 +8,12 @@ import random
 import pytest
 
 from hcloud.model.measured.app import COMPLETION
-from hcloud.profiling.bench import Reading
+from hcloud.profiling.bench import BenchReading
 from hcloud.profiling.cage import Cage, Hierarchy
-from hcloud.profiling.injectors import Ground, Injector, Stressor, Work
-from hcloud.profiling.place import Place, TooSlowError, TrialError
-from hcloud.profiling.selfcheck import Mode
-from hcloud.profiling.trial import Clock, OutOfTimeError, Trial, level
+from hcloud.profiling.injectors import Injector, Stressor, StressorContext, Work
+from hcloud.profiling.place import ProcessPlacement, TooSlowError, TrialError
+from hcloud.profiling.selfcheck import IsolationMode
+from hcloud.profiling.trial import OutOfTimeError, TimeBudget, Trial, level
 
 
 class Known(Injector):
@@ -21,7 +21,7 @@ class Known(Injector):
 
     def __init__(self, resource: str, loses_from: float) -> None:
         self.stressor = Stressor(resource, "built-in")
-        self.ground = Ground(Cage(Hierarchy(0), ""), Place())
+        self.ground = StressorContext(Cage(Hierarchy(0), ""), ProcessPlacement())
         self.intensity, self.loses_from = 0.0, loses_from
         self.beside = False
         self._looks = itertools.count()
@@ -50,11 +50,11 @@ class Answer:
         self.runs = 0
         self.closed = 0
 
-    def measure(self, patience: float) -> Reading:
+    def measure(self, patience: float) -> BenchReading:
         self.runs += 1
         self.injector.beside = True
         loss = 0.05 * self.injector.intensity / self.five_percent_at
-        return Reading(max(1 + self._chance.gauss(0, self._noise), 0.1) / (1 - loss), None)
+        return BenchReading(max(1 + self._chance.gauss(0, self._noise), 0.1) / (1 - loss), None)
 
     def close(self) -> None:
         self.closed += 1
@@ -65,11 +65,11 @@ class Fails(Answer):
 
     error: type[TrialError] = TrialError
 
-    def measure(self, patience: float) -> Reading:
+    def measure(self, patience: float) -> BenchReading:
         if self.injector.intensity >= self.five_percent_at:
             self.injector.beside = True
             raise self.error("gone")
-        return Reading(1.0, None)
+        return BenchReading(1.0, None)
 
 
 class Hangs(Fails):
@@ -82,7 +82,7 @@ def short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def trial(bench: Answer, seconds: float = 60.0) -> Trial:
-    return Trial(bench, COMPLETION, Mode.APART, bench.injector, None, Clock.start(seconds, 60.0))
+    return Trial(bench, COMPLETION, IsolationMode.APART, bench.injector, None, TimeBudget.start(seconds, 60.0))
 
 
 @pytest.mark.parametrize("truth", [7.0, 30.0, 62.0, 95.0])
@@ -138,16 +138,16 @@ def test_out_of_time_keeps_what_is_known() -> None:
 
 
 def test_repeats_end_when_the_interval_is_narrow_or_time_is_out() -> None:
-    steady = level(lambda: Reading(2.0, None), 0.03, 6)
+    steady = level(lambda: BenchReading(2.0, None), 0.03, 6)
     assert (steady.mean, len(steady.readings)) == (2.0, 3)
     figures = iter([1.0, 2.0])
 
-    def measure() -> Reading:
+    def measure() -> BenchReading:
         if (figure := next(figures, None)) is None:
             raise OutOfTimeError("over")
-        return Reading(figure, None)
+        return BenchReading(figure, None)
 
     short = level(measure, 0.03, 6)
     assert (short.mean, len(short.readings)) == (1.5, 2)
     wild = itertools.cycle([1.0, 5.0])
-    assert len(level(lambda: Reading(next(wild), None), 0.03, 6).readings) == 6
+    assert len(level(lambda: BenchReading(next(wild), None), 0.03, 6).readings) == 6

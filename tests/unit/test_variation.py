@@ -14,10 +14,10 @@ from hcloud.readers.clouds import load_cloud, misfits
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import Cost
 from hcloud.sim.outcomes.pricing_models import bill
-from hcloud.sim.run import Charge
+from hcloud.sim.run import CapacityCost
+from hcloud.sim.setup.grid import parse_grid
 from hcloud.sim.setup.shop import Rentable, Shop
 from hcloud.sim.setup.variation import MAPPINGS, known_keys, parse_axis, varied_cloud, varied_strategy
-from hcloud.usecases.studies.sweep_grid import parse_grid
 
 HM, PAPER = load_strategy("HM"), load_cloud("paper")
 
@@ -153,7 +153,7 @@ def _shop(sustained: SustainedUse | None = None) -> Shop:
 def _cost(shop: Shop, pool: int) -> Cost:
     offer: Offer = rented("m9.4xlarge", "1.00")
     upfront = shop.reserved.term_cost * pool
-    charge = Charge(offer, 2, 4 * 3600, Decimal(4))
+    charge = CapacityCost(offer, 2, 4 * 3600, Decimal(4))
     return Cost(10.0, 10.0, Decimal("0.4") * pool * 10, Decimal(0), Decimal(4), upfront, (charge,))
 
 

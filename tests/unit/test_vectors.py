@@ -13,7 +13,7 @@ from hcloud.model.running.event import Arrival
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.records import Ints
 from hcloud.readers.strategies import load_strategy
-from hcloud.sim.run import Outcome, run
+from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.store.events import event_document, parse_event
@@ -58,7 +58,7 @@ def test_the_truth_of_a_profiled_application_lies_around_its_profile_as_far_as_t
     assert (tasks.truth == tasks.truth[0]).all()
 
 
-def first_mapping(strategy: Strategy, change: Tasks | None = None) -> Outcome:
+def first_mapping(strategy: Strategy, change: Tasks | None = None) -> RunOutcome:
     setting: Setting = setting_of(strategy, 2)
     return run(setting, change or tasks_in(setting, JOBS), journal=True)
 

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from hcloud.catalog.bills.covered import Cover, Day
-from hcloud.catalog.bills.days import DAY, Offers, Rental, days, month_of
+from hcloud.catalog.bills.days import DAY, Offers, RentalCharge, days, month_of
 from hcloud.catalog.bills.rows import Sheet
 from hcloud.catalog.bills.tariff import Tariff
 from hcloud.catalog.bills.terms import Term, terms_of
@@ -53,7 +53,7 @@ def _covered(cover: Cover, terms: Sequence[Term], day: Period, machines: Sequenc
     return cover.day(day, machines) if needed else Day()
 
 
-def _rentals(rented: Sequence[MachineRental], tariff: Tariff, period: Period) -> list[Rental]:
+def _rentals(rented: Sequence[MachineRental], tariff: Tariff, period: Period) -> list[RentalCharge]:
     """What ran, the longest-running first, with its prices."""
     rule, found = tariff.rule, []
     for usage in sorted(rented, key=lambda u: (u.start, u.resource, u.address)):
@@ -62,11 +62,11 @@ def _rentals(rented: Sequence[MachineRental], tariff: Tariff, period: Period) ->
         paid = tariff.offer(usage.instance_type, usage.option, usage.zone)
         contracted = tariff.offer(usage.instance_type, PurchaseOption.ON_DEMAND)
         offers = Offers(paid, contracted, tariff.list_offer(usage.instance_type))
-        found.append(Rental(usage, offers, rule, period.end))
+        found.append(RentalCharge(usage, offers, rule, period.end))
     return found
 
 
-def _by_day(rentals: Sequence[Rental], since: int) -> Mapping[int, list[int]]:
+def _by_day(rentals: Sequence[RentalCharge], since: int) -> Mapping[int, list[int]]:
     """The rentals of each day from a moment on, by its number."""
     found: dict[int, list[int]] = defaultdict(list)
     for at, rental in enumerate(rentals):

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NamedTuple
 
-from hcloud.catalog.bills.days import Rental, clock_hours, month_of
+from hcloud.catalog.bills.days import RentalCharge, clock_hours, month_of
 from hcloud.catalog.bills.terms import Term
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.cover import aws as matching_aws
 from hcloud.catalog.cover import azure as matching_azure
 from hcloud.catalog.cover import google as matching_google
-from hcloud.catalog.cover.steps import Layout, Resource, Row, Slot
+from hcloud.catalog.cover.steps import CoveredResource, CoverLayout, UsageKind, UsageRow
 from hcloud.catalog.cover.sustained import Scope, charged_unit_hours, sustained_scope
 from hcloud.model.catalog import Provider
 from hcloud.model.report import Period
@@ -75,9 +75,9 @@ class Day:
 class Cover:
     """Settles days one after the other; the days of a month have to come in order, since sustained use grows by it."""
 
-    def __init__(self, rentals: Sequence[Rental], terms: Sequence[Term], book: PriceBook) -> None:
+    def __init__(self, rentals: Sequence[RentalCharge], terms: Sequence[Term], book: PriceBook) -> None:
         self.rentals, self._terms, self._book = rentals, terms, book
-        slots = [Slot(r.offers.contracted.key, r.usage.zone) for r in rentals]
+        slots = [UsageKind(r.offers.contracted.key, r.usage.zone) for r in rentals]
         distinct = sorted(set(slots))
         index = {slot: at for at, slot in enumerate(distinct)}
         self._slot_of = [index[slot] for slot in slots]
@@ -86,7 +86,7 @@ class Cover:
         for at, row in enumerate(self.rows):
             self._of_slot[row.slot].append(at)
         self._known: dict[tuple[Running, Running], Hour] = {}
-        self._layouts: dict[Running, Layout] = {}
+        self._layouts: dict[Running, CoverLayout] = {}
         self._sustained = _Sustained(self.rows)
 
     @property
@@ -97,7 +97,7 @@ class Cover:
     def bare_price(self, rental: int) -> Decimal:
         """Dollars an hour of what commitments can cover of a machine: its price without licence and devices."""
         rows = [self.rows[at] for at in self._of_slot[self._slot_of[rental]]]
-        rest = sum((r.rate * r.quantity for r in rows if r.resource is Resource.REST), ZERO)
+        rest = sum((r.rate * r.quantity for r in rows if r.resource is CoveredResource.REST), ZERO)
         return self.rentals[rental].offers.contracted.hourly - rest
 
     def day(self, period: Period, there: Sequence[int]) -> Day:
@@ -149,20 +149,20 @@ class Cover:
                         covered.append(Covered(rental, term, amount * row.share / row.quantity, drawn))
         return Hour(tuple(covered), dict(offered), tuple(still_open))
 
-    def _layout(self, terms: Running) -> Layout:
+    def _layout(self, terms: Running) -> CoverLayout:
         """Pools and draws while these terms run, each for its seconds of the hour."""
         if terms not in self._layouts:
             bought = [self._terms[at].bought for at, _ in terms]
             scaled = [replace(b, count=b.count * seconds) for b, (_, seconds) in zip(bought, terms, strict=True)]
-            found = Layout()
+            found = CoverLayout()
             for provider in (matching_aws, matching_azure, matching_google):
                 found.extend(provider.layout(self.rows, scaled, self._book))
             pools = [p._replace(commitment=terms[p.commitment][0]) for p in found.pools]
-            self._layouts[terms] = Layout(pools, found.steps)
+            self._layouts[terms] = CoverLayout(pools, found.steps)
         return self._layouts[terms]
 
 
-def _by_hour(rental: Rental, period: Period) -> Iterator[tuple[int, int]]:
+def _by_hour(rental: RentalCharge, period: Period) -> Iterator[tuple[int, int]]:
     """The clock hours of a period in which a machine is charged, by their beginning, with the seconds charged."""
     start = max(rental.usage.start // SECONDS_PER_HOUR * SECONDS_PER_HOUR, period.start)
     last, before = min(rental.end, period.end), rental.billed(start)
@@ -174,8 +174,8 @@ def _by_hour(rental: Rental, period: Period) -> Iterator[tuple[int, int]]:
         start, before = end, by
 
 
-def _rows(slots: Sequence[Slot], book: PriceBook, *, split: bool) -> tuple[Row, ...]:
-    by_provider: dict[Provider, list[tuple[int, Slot]]] = {provider: [] for provider in Provider}
+def _rows(slots: Sequence[UsageKind], book: PriceBook, *, split: bool) -> tuple[UsageRow, ...]:
+    by_provider: dict[Provider, list[tuple[int, UsageKind]]] = {provider: [] for provider in Provider}
     for index, slot in enumerate(slots):
         by_provider[slot.key.provider].append((index, slot))
     azure = matching_azure.rows(by_provider[Provider.AZURE], book, split=split)
@@ -205,7 +205,7 @@ def _dealt(
 class _Sustained:
     """The discount of a month as it grows: what is open is pooled by series and region, level by level."""
 
-    def __init__(self, rows: Sequence[Row]) -> None:
+    def __init__(self, rows: Sequence[UsageRow]) -> None:
         self._rows = rows
         self._scopes = {at: sustained_scope(row) for at, row in enumerate(rows) if row.sustained}
         self._month: Period | None = None

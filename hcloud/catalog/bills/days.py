@@ -73,7 +73,7 @@ class Offers(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Rental:
+class RentalCharge:
     """A machine's rental with its prices, up to ``until`` where it still runs."""
 
     usage: MachineRental

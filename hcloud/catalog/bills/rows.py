@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from hcloud.catalog.bills.covered import Cover, Day
-from hcloud.catalog.bills.days import Rental, exact_dollars, exact_hours
+from hcloud.catalog.bills.days import RentalCharge, exact_dollars, exact_hours
 from hcloud.catalog.bills.tariff import Tariff
 from hcloud.catalog.bills.terms import Term
 from hcloud.catalog.quote import usage_cost
@@ -27,7 +27,7 @@ _NOISE = Decimal("1e-9")  # ours: seconds below which what is left over is a div
 
 
 @dataclass(frozen=True, slots=True)
-class _Part:
+class _CoveredHours:
     """Hours of a machine under a commitment (None: on demand) and its costs."""
 
     term: int | None
@@ -40,7 +40,7 @@ class Sheet:
     """One day's charges."""
 
     tariff: Tariff
-    rentals: Sequence[Rental]
+    rentals: Sequence[RentalCharge]
     terms: Sequence[Term]
     cover: Cover
     day: Period
@@ -56,7 +56,7 @@ class Sheet:
             if at in places:
                 parts = self._parts(places[at], hours, covered, effective)
             else:
-                parts = iter([_Part(None, hours, _rented_costs(rental, hours))])
+                parts = iter([_CoveredHours(None, hours, _rented_costs(rental, hours))])
             yield from (self._of_machine(rental, part) for part in parts)
         for number, term in enumerate(self.terms):
             if term.seconds(self.day):
@@ -79,7 +79,7 @@ class Sheet:
 
     def _parts(
         self, place: int, hours: Decimal, covered: Day, effective: Mapping[tuple[int, int], Decimal]
-    ) -> Iterator[_Part]:
+    ) -> Iterator[_CoveredHours]:
         """A machine's hours under each term, then on demand. What is covered to the last second leaves nothing over;
         what no commitment covers (licences, devices) stays on demand."""
         rental, price = self.cover.rentals[place], self.cover.bare_price(place)
@@ -93,12 +93,12 @@ class Sheet:
             all_of_it = last and price == contracted.hourly
             dollars = dollars_left if all_of_it else exact_dollars(price * mine)
             hours_left, dollars_left = hours_left - mine, dollars_left - dollars
-            yield _Part(term, mine, Costs(at_list(dollars), dollars, effective.get((place, term), ZERO), ZERO))
+            yield _CoveredHours(term, mine, Costs(at_list(dollars), dollars, effective.get((place, term), ZERO), ZERO))
         if hours_left or dollars_left:
             paid = dollars_left - exact_dollars(covered.discount.get(place, ZERO))
-            yield _Part(None, hours_left, Costs(at_list(dollars_left), paid, paid, paid))
+            yield _CoveredHours(None, hours_left, Costs(at_list(dollars_left), paid, paid, paid))
 
-    def _of_machine(self, rental: Rental, part: _Part) -> Charge:
+    def _of_machine(self, rental: RentalCharge, part: _CoveredHours) -> Charge:
         usage, is_spot = rental.usage, rental.usage.option is PurchaseOption.SPOT
         term = None if part.term is None else self.terms[part.term]
         standard = PricingCategory.DYNAMIC if is_spot else PricingCategory.STANDARD
@@ -166,7 +166,7 @@ class Sheet:
         )
 
 
-def _rented_costs(rental: Rental, hours: Decimal) -> Costs:
+def _rented_costs(rental: RentalCharge, hours: Decimal) -> Costs:
     """Of what no commitment can cover: listed at the on-demand price, paid at its own."""
     listed = exact_dollars(usage_cost(rental.offers.listed, hours))
     paid = exact_dollars(usage_cost(rental.offers.paid, hours))

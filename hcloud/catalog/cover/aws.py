@@ -6,23 +6,23 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.cover.steps import ONE, Layout, Row, Slot, draw_by_discount, plan_rate, whole_row
+from hcloud.catalog.cover.steps import ONE, CoverLayout, UsageKind, UsageRow, draw_by_discount, plan_rate, whole_row
 from hcloud.catalog.flexibility import covers_all_sizes
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.usage import CommitmentTerm
 
-Numbered = Sequence[tuple[int, Row]]
+Numbered = Sequence[tuple[int, UsageRow]]
 Owned = Sequence[tuple[int, CommitmentTerm]]
 
 _RESERVED = (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE)
 
 
-def rows(slots: Sequence[tuple[int, Slot]], book: PriceBook) -> list[Row]:
+def rows(slots: Sequence[tuple[int, UsageKind]], book: PriceBook) -> list[UsageRow]:
     """One row a slot: AWS matches whole instances."""
     return [whole_row(index, slot, book) for index, slot in slots]
 
 
-def layout(all_rows: Sequence[Row], commitments: Sequence[CommitmentTerm], book: PriceBook) -> Layout:
+def layout(all_rows: Sequence[UsageRow], commitments: Sequence[CommitmentTerm], book: PriceBook) -> CoverLayout:
     """Pools and draws of the AWS commitments, in AWS' order; raises EvidenceError for a missing savings-plan rate.
 
     Sources: EC2 User Guide "How Reserved Instance discounts are applied" (zonal by exact attributes; regional from
@@ -31,7 +31,7 @@ def layout(all_rows: Sequence[Row], commitments: Sequence[CommitmentTerm], book:
     """
     own = [(i, r) for i, r in enumerate(all_rows) if r.key.provider is Provider.AWS]
     bought = [(i, c) for i, c in enumerate(commitments) if c.offer.key.provider is Provider.AWS]
-    result = Layout()
+    result = CoverLayout()
     reserved = [(i, c) for i, c in bought if c.offer.key.option in _RESERVED]
     for index, commitment in (x for x in reserved if x[1].scope_zone):
         _cover_same(result, index, commitment, own)
@@ -42,7 +42,7 @@ def layout(all_rows: Sequence[Row], commitments: Sequence[CommitmentTerm], book:
     return result
 
 
-def _cover_same(layout_: Layout, index: int, commitment: CommitmentTerm, own: Numbered) -> None:
+def _cover_same(layout_: CoverLayout, index: int, commitment: CommitmentTerm, own: Numbered) -> None:
     """Cover instances equal in every attribute, in the commitment's zone if it has one."""
     pool = layout_.add_pool(index, commitment.count)
     for number, row in own:
@@ -50,7 +50,7 @@ def _cover_same(layout_: Layout, index: int, commitment: CommitmentTerm, own: Nu
             layout_.draw(pool, number, ONE)
 
 
-def _cover_region(layout_: Layout, index: int, commitment: CommitmentTerm, own: Numbered, book: PriceBook) -> None:
+def _cover_region(layout_: CoverLayout, index: int, commitment: CommitmentTerm, own: Numbered, book: PriceBook) -> None:
     key = commitment.offer.key
     shape = book.instance_type(key.provider, key.instance_type)
     if not covers_all_sizes(key, shape.family):
@@ -62,19 +62,19 @@ def _cover_region(layout_: Layout, index: int, commitment: CommitmentTerm, own: 
         layout_.draw(pool, number, row.shape.units)
 
 
-def _same(commitment: CommitmentTerm, row: Row) -> bool:
+def _same(commitment: CommitmentTerm, row: UsageRow) -> bool:
     """Whether place, operating system and tenancy agree."""
     key, used = commitment.offer.key, row.key
     place = not commitment.scope_zone or commitment.scope_zone == (row.zone or used.zone)
     return place and (key.region, key.os, key.tenancy) == (used.region, used.os, used.tenancy)
 
 
-def _cover_spend(layout_: Layout, plans: Owned, own: Numbered, book: PriceBook) -> None:
+def _cover_spend(layout_: CoverLayout, plans: Owned, own: Numbered, book: PriceBook) -> None:
     pools = [(layout_.add_pool(index, plan.count), plan) for index, plan in plans]
     draw_by_discount(layout_, pools, own, lambda plan, row: _rate(plan, row, book))
 
 
-def _rate(plan: CommitmentTerm, row: Row, book: PriceBook) -> Decimal | None:
+def _rate(plan: CommitmentTerm, row: UsageRow, book: PriceBook) -> Decimal | None:
     key = plan.offer.key
     if key.option is PurchaseOption.INSTANCE_SAVINGS_PLAN:
         family = book.instance_type(key.provider, key.instance_type).family

@@ -9,10 +9,10 @@ from decimal import Decimal
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.cover.steps import (
     ONE,
-    Layout,
-    Resource,
-    Row,
-    Slot,
+    CoveredResource,
+    CoverLayout,
+    UsageKind,
+    UsageRow,
     draw_by_discount,
     families_in_plan,
     plan_rate,
@@ -22,7 +22,7 @@ from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.usage import CommitmentTerm
 
 
-def rows(slots: Sequence[tuple[int, Slot]], book: PriceBook, *, split: bool) -> list[Row]:
+def rows(slots: Sequence[tuple[int, UsageKind]], book: PriceBook, *, split: bool) -> list[UsageRow]:
     """One row a slot and, where ``split``, a second for the licence in the price of other systems than Linux.
 
     Reservations and savings plans cover the compute meter, which is that of Linux; software is charged beside it
@@ -35,11 +35,11 @@ def rows(slots: Sequence[tuple[int, Slot]], book: PriceBook, *, split: bool) -> 
         licence = row.rate - book.offer(replace(slot.key, os="linux")).hourly if split else Decimal(0)
         found.append(replace(row, rate=row.rate - licence))
         if licence:
-            found.append(replace(row, resource=Resource.REST, rate=licence, share=Decimal(0)))
+            found.append(replace(row, resource=CoveredResource.REST, rate=licence, share=Decimal(0)))
     return found
 
 
-def layout(all_rows: Sequence[Row], commitments: Sequence[CommitmentTerm], book: PriceBook) -> Layout:
+def layout(all_rows: Sequence[UsageRow], commitments: Sequence[CommitmentTerm], book: PriceBook) -> CoverLayout:
     """Pools and draws of the Azure commitments; raises EvidenceError for a missing savings-plan rate.
 
     Azure gives a reservation to whichever machine comes first; usage by the hour does not know, so the smallest size
@@ -47,10 +47,12 @@ def layout(all_rows: Sequence[Row], commitments: Sequence[CommitmentTerm], book:
     "How saving plan discount is applied" (reservations first, then the greatest discount; unused hours are lost).
     """
     own = [
-        (i, r) for i, r in enumerate(all_rows) if r.key.provider is Provider.AZURE and r.resource is Resource.INSTANCE
+        (i, r)
+        for i, r in enumerate(all_rows)
+        if r.key.provider is Provider.AZURE and r.resource is CoveredResource.INSTANCE
     ]
     bought = [(i, c) for i, c in enumerate(commitments) if c.offer.key.provider is Provider.AZURE]
-    result = Layout()
+    result = CoverLayout()
     for index, commitment in bought:
         if commitment.offer.key.option is PurchaseOption.RESERVATION:
             _cover_group(result, index, commitment, own, book)
@@ -63,7 +65,7 @@ def layout(all_rows: Sequence[Row], commitments: Sequence[CommitmentTerm], book:
 
 
 def _cover_group(
-    layout_: Layout, index: int, commitment: CommitmentTerm, own: Sequence[tuple[int, Row]], book: PriceBook
+    layout_: CoverLayout, index: int, commitment: CommitmentTerm, own: Sequence[tuple[int, UsageRow]], book: PriceBook
 ) -> None:
     key = commitment.offer.key
     shape = book.instance_type(key.provider, key.instance_type)

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.cover.steps import (
     ONE,
-    Layout,
-    Resource,
-    Row,
-    Slot,
+    CoveredResource,
+    CoverLayout,
+    UsageKind,
+    UsageRow,
     bare_key,
     bought_offer,
     draw_by_discount,
@@ -46,7 +46,7 @@ class UnitPrices(NamedTuple):
         return vcpus * self.vcpu + memory_gib * self.gib
 
 
-def rows(slots: Sequence[tuple[int, Slot]], book: PriceBook, *, split: bool) -> list[Row]:
+def rows(slots: Sequence[tuple[int, UsageKind]], book: PriceBook, *, split: bool) -> list[UsageRow]:
     """Rows for vCPUs, memory and the rest of each slot, or one whole row where its price does not come apart.
 
     Slots are split where ``split`` (there are commitments) or the series has sustained use. Raises EvidenceError for
@@ -76,15 +76,19 @@ def unit_prices(book: PriceBook, family: str, region: str) -> UnitPrices | None:
     return max(solved, key=lambda s: sum(t.vcpus for t, price in priced if _explains(s, t, price)), default=None)
 
 
-def layout(all_rows: Sequence[Row], commitments: Sequence[CommitmentTerm], book: PriceBook) -> Layout:
+def layout(all_rows: Sequence[UsageRow], commitments: Sequence[CommitmentTerm], book: PriceBook) -> CoverLayout:
     """Pools and draws of the Google commitments; raises EvidenceError for a missing price.
 
     Sources: Google Cloud "Resource-based committed use discounts" (vCPUs and memory of one series in one region,
     matched apart, before flexible ones) and "Compute flexible CUDs" (dollars an hour across series and regions).
     """
-    own = [(i, r) for i, r in enumerate(all_rows) if r.key.provider is Provider.GCP and r.resource is not Resource.REST]
+    own = [
+        (i, r)
+        for i, r in enumerate(all_rows)
+        if r.key.provider is Provider.GCP and r.resource is not CoveredResource.REST
+    ]
     bought = [(i, c) for i, c in enumerate(commitments) if c.offer.key.provider is Provider.GCP]
-    result = Layout()
+    result = CoverLayout()
     for index, commitment in bought:
         if commitment.offer.key.option is PurchaseOption.COMMITTED_USE:
             _cover_series(result, index, commitment, own, book)
@@ -161,7 +165,7 @@ def _explains(prices: UnitPrices, shape: InstanceType, price: Decimal) -> bool:
     return abs(prices.of(shape.vcpus, shape.memory_gib) - price) <= _TOLERANCE * price
 
 
-def _split(whole: Row, book: PriceBook) -> list[Row]:
+def _split(whole: UsageRow, book: PriceBook) -> list[UsageRow]:
     """The rows of one slot: a price rounded off its vCPUs and memory is fitted to them, what is above stays as rest.
 
     A type dearer by the unit than it is (shared core), or of a series without unit prices, stays whole.
@@ -180,15 +184,15 @@ def _split(whole: Row, book: PriceBook) -> list[Row]:
     vcpu = (machine - gib * shape.memory_gib) / shape.vcpus
     memory_share = gib * shape.memory_gib / machine
     parts = [
-        replace(whole, resource=Resource.VCPU, quantity=shape.vcpus, rate=vcpu, share=ONE - memory_share),
-        replace(whole, resource=Resource.MEMORY, quantity=shape.memory_gib, rate=gib, share=memory_share),
-        replace(whole, resource=Resource.REST, rate=rest, share=ZERO, sustained=None),
+        replace(whole, resource=CoveredResource.VCPU, quantity=shape.vcpus, rate=vcpu, share=ONE - memory_share),
+        replace(whole, resource=CoveredResource.MEMORY, quantity=shape.memory_gib, rate=gib, share=memory_share),
+        replace(whole, resource=CoveredResource.REST, rate=rest, share=ZERO, sustained=None),
     ]
     return [part for part in parts if part.rate]
 
 
 def _cover_series(
-    layout_: Layout, index: int, commitment: CommitmentTerm, own: Sequence[tuple[int, Row]], book: PriceBook
+    layout_: CoverLayout, index: int, commitment: CommitmentTerm, own: Sequence[tuple[int, UsageRow]], book: PriceBook
 ) -> None:
     """Pools for vCPUs and for GiB, or for instances of exactly its type where its series has no unit prices."""
     key = commitment.offer.key
@@ -198,11 +202,11 @@ def _cover_series(
     if prices is None:
         pool = layout_.add_pool(index, commitment.count)
         for number, row in near:
-            if row.resource is Resource.INSTANCE and row.key.instance_type == key.instance_type:
+            if row.resource is CoveredResource.INSTANCE and row.key.instance_type == key.instance_type:
                 layout_.draw(pool, number, ONE)
         return
     each = commitment.resources or CommittedResources(shape.vcpus, shape.memory_gib)
-    amounts = ((Resource.VCPU, each.vcpus, prices.vcpu), (Resource.MEMORY, each.memory_gib, prices.gib))
+    amounts = ((CoveredResource.VCPU, each.vcpus, prices.vcpu), (CoveredResource.MEMORY, each.memory_gib, prices.gib))
     for resource, amount, value in amounts:
         pool = layout_.add_pool(index, commitment.count * amount, value)
         for number, row in near:
@@ -212,11 +216,11 @@ def _cover_series(
 
 def _stays_whole(key: OfferKey, book: PriceBook) -> bool:
     """Whether usage of the type is one whole row: asks the very function that splits usage, so that both agree."""
-    whole = whole_row(0, Slot(_on_demand(key), ""), book)
-    return _split(whole, book)[0].resource is Resource.INSTANCE
+    whole = whole_row(0, UsageKind(_on_demand(key), ""), book)
+    return _split(whole, book)[0].resource is CoveredResource.INSTANCE
 
 
-def _flexible_rate(plan: CommitmentTerm, row: Row, book: PriceBook) -> Decimal:
+def _flexible_rate(plan: CommitmentTerm, row: UsageRow, book: PriceBook) -> Decimal:
     """Discounted dollars per unit of a row: one discount for the vCPUs and the memory of a type."""
     bare = bare_key(row.key)
     return row.rate * plan_rate(plan, bare, book) / book.offer(bare).hourly

@@ -12,7 +12,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.catalog.cover import aws as matching_aws
 from hcloud.catalog.cover import azure as matching_azure
 from hcloud.catalog.cover import google as matching_google
-from hcloud.catalog.cover.steps import Layout, Row, Slot, bought_offer, dollar_offer
+from hcloud.catalog.cover.steps import CoverLayout, UsageKind, UsageRow, bought_offer, dollar_offer
 from hcloud.catalog.cover.sustained import Scope, charged_unit_hours, sustained_scope
 from hcloud.catalog.quote import amortised_cost, commitment_cost, usage_cost
 from hcloud.model.catalog import Offer, Provider, PurchaseOption
@@ -69,8 +69,8 @@ class _Matching:
     """Usage slots as priced rows and commitments in a fixed order: what every hour of a bill shares."""
 
     book: PriceBook
-    slots: tuple[Slot, ...]
-    rows: tuple[Row, ...]
+    slots: tuple[UsageKind, ...]
+    rows: tuple[UsageRow, ...]
     commitments: tuple[CommitmentTerm, ...]
 
     def settle_all(self, hours: Mapping[tuple[Active, Vector], int]) -> dict[tuple[Active, Vector], _Settled]:
@@ -78,14 +78,14 @@ class _Matching:
         layouts = {active: self.layout(active) for active in sorted({a for a, _ in hours})}
         return {like: _settle(self.rows, layouts[like[0]], like[1]) for like in hours}
 
-    def layout(self, active: Active) -> Layout:
+    def layout(self, active: Active) -> CoverLayout:
         """Pools and draws while just these commitments run, by their index in ``commitments``."""
         chosen = [self.commitments[i] for i in active]
-        result = Layout()
+        result = CoverLayout()
         for provider in (matching_aws, matching_azure, matching_google):
             result.extend(provider.layout(self.rows, chosen, self.book))
         pools = [p._replace(commitment=active[p.commitment]) for p in result.pools]
-        return Layout(pools, result.steps)
+        return CoverLayout(pools, result.steps)
 
     def active(self, hour: int) -> Active:
         """The commitments whose term runs in an hour."""
@@ -134,7 +134,7 @@ def whole_offer(commitment: CommitmentTerm, book: PriceBook) -> Offer:
 
 def _matching(hours: Sequence[Sequence[Usage]], commitments: Iterable[CommitmentTerm], book: PriceBook) -> _Matching:
     ordered = tuple(sorted(commitments, key=_order))
-    slots = tuple(sorted({Slot(u.key, u.zone) for usages in hours for u in usages if u.instance_hours}))
+    slots = tuple(sorted({UsageKind(u.key, u.zone) for usages in hours for u in usages if u.instance_hours}))
     return _Matching(book, slots, _rows(slots, ordered, book), ordered)
 
 
@@ -146,8 +146,8 @@ def _order(commitment: CommitmentTerm) -> tuple[object, ...]:
     return *place, commitment.count, shape, offer.hourly, offer.upfront, str(offer.origin)
 
 
-def _rows(slots: Sequence[Slot], commitments: Sequence[CommitmentTerm], book: PriceBook) -> tuple[Row, ...]:
-    by_provider: dict[Provider, list[tuple[int, Slot]]] = {provider: [] for provider in Provider}
+def _rows(slots: Sequence[UsageKind], commitments: Sequence[CommitmentTerm], book: PriceBook) -> tuple[UsageRow, ...]:
+    by_provider: dict[Provider, list[tuple[int, UsageKind]]] = {provider: [] for provider in Provider}
     for index, slot in enumerate(slots):
         by_provider[slot.key.provider].append((index, slot))
     committed = {c.offer.key.provider for c in commitments}
@@ -184,16 +184,16 @@ def _next_change(commitments: Sequence[CommitmentTerm], hour: int) -> float:
     return min(edges, default=float("inf"))
 
 
-def _vector(usages: Sequence[Usage], index: Mapping[Slot, int]) -> Vector:
+def _vector(usages: Sequence[Usage], index: Mapping[UsageKind, int]) -> Vector:
     """Instance-hours by slot."""
     amounts = [ZERO] * len(index)
     for usage in usages:
         if usage.instance_hours:
-            amounts[index[Slot(usage.key, usage.zone)]] += usage.instance_hours
+            amounts[index[UsageKind(usage.key, usage.zone)]] += usage.instance_hours
     return tuple(amounts)
 
 
-def _settle(rows: Sequence[Row], layout: Layout, vector: Vector) -> _Settled:
+def _settle(rows: Sequence[UsageRow], layout: CoverLayout, vector: Vector) -> _Settled:
     """One hour: what the layout takes of its rows, summed up by commitment."""
     left = [vector[row.slot] * row.quantity for row in rows]
     hours, cost, offered, lost = (dict.fromkeys((p.commitment for p in layout.pools), ZERO) for _ in range(4))
@@ -208,7 +208,7 @@ def _settle(rows: Sequence[Row], layout: Layout, vector: Vector) -> _Settled:
     return _Settled(left, hours, cost, offered, lost)
 
 
-def _sustained(rows: Sequence[Row], month: Sequence[tuple[Sequence[Decimal], int]]) -> list[tuple[int, Decimal]]:
+def _sustained(rows: Sequence[UsageRow], month: Sequence[tuple[Sequence[Decimal], int]]) -> list[tuple[int, Decimal]]:
     """Discount in dollars by row for one month of uncovered amounts, each with the number of hours it lasted."""
     pools: defaultdict[Scope, list[int]] = defaultdict(list)
     for index, row in enumerate(rows):

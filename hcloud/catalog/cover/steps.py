@@ -23,14 +23,14 @@ _UPFRONT_SHARE = {Payment.NONE: Decimal(0), Payment.PARTIAL: Decimal("0.5"), Pay
 _SAME_DISCOUNT = Decimal("1e-12")
 
 
-class Slot(NamedTuple):
+class UsageKind(NamedTuple):
     """One kind of usage: the on-demand offer and the zone it ran in."""
 
     key: OfferKey
     zone: str
 
 
-class Resource(StrEnum):
+class CoveredResource(StrEnum):
     """What a row of usage is an amount of. ``REST`` is what no commitment covers: licences, attached devices."""
 
     INSTANCE = "instance"
@@ -40,7 +40,7 @@ class Resource(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class UsageRow:
     """One resource of one slot of usage.
 
     ``quantity`` units per instance-hour at a list price of ``rate`` dollars per unit-hour; ``share`` is the part of an
@@ -51,14 +51,14 @@ class Row:
     key: OfferKey
     zone: str
     shape: InstanceType
-    resource: Resource
+    resource: CoveredResource
     quantity: Decimal
     rate: Decimal
     share: Decimal
     sustained: SustainedUse | None = None
 
 
-class Pool(NamedTuple):
+class CommitmentPool(NamedTuple):
     """What a commitment gives each hour: ``capacity`` in units, GiB or dollars; ``value`` weighs a unit of it against
     the commitment's other pools when utilisation is computed."""
 
@@ -67,7 +67,7 @@ class Pool(NamedTuple):
     value: Decimal
 
 
-class Step(NamedTuple):
+class PoolDraw(NamedTuple):
     """Row ``row`` draws on pool ``pool``, ``weight`` of the pool for each unit of the row."""
 
     pool: int
@@ -75,7 +75,7 @@ class Step(NamedTuple):
     weight: Decimal
 
 
-class Taken(NamedTuple):
+class CoveredAmount(NamedTuple):
     """``amount`` of row ``row`` covered by pool ``pool``, of which it used up ``drawn``."""
 
     pool: int
@@ -85,19 +85,19 @@ class Taken(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class CoverLayout:
     """The pools of some commitments and every draw on them, in the order a provider applies them.
 
     Every step keeps an order: with less left in a row or more in a pool before it, the same holds after it. So one
     more commitment, or a larger one, never raises what is left for on-demand; keep the sequence fixed to keep that.
     """
 
-    pools: list[Pool] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    pools: list[CommitmentPool] = field(default_factory=list)
+    steps: list[PoolDraw] = field(default_factory=list)
 
     def add_pool(self, commitment: int, capacity: Decimal, value: Decimal = ONE) -> int:
         """Append a pool and return its index."""
-        self.pools.append(Pool(commitment, capacity, value))
+        self.pools.append(CommitmentPool(commitment, capacity, value))
         return len(self.pools) - 1
 
     def draw(self, pool: int, row: int, weight: Decimal) -> None:
@@ -107,9 +107,9 @@ class Layout:
                 "a price or size-flexibility weight of zero was met while matching",
                 hint="check the price file: every rate and every instance type's units must be above 0",
             )
-        self.steps.append(Step(pool, row, weight))
+        self.steps.append(PoolDraw(pool, row, weight))
 
-    def take(self, left: list[Decimal]) -> tuple[list[Taken], list[Decimal]]:
+    def take(self, left: list[Decimal]) -> tuple[list[CoveredAmount], list[Decimal]]:
         """Walk the steps once: each takes what its row still needs or its pool still has, whichever is less. ``left``
         is lessened by what is covered; with it comes what is left of each pool."""
         room = [pool.capacity for pool in self.pools]
@@ -124,20 +124,20 @@ class Layout:
             else:
                 taken = min(left[index], room[number] / weight)
                 left[index], room[number] = left[index] - taken, Decimal(0)
-            found.append(Taken(number, index, taken, before - room[number]))
+            found.append(CoveredAmount(number, index, taken, before - room[number]))
         return found, room
 
-    def extend(self, other: Layout) -> None:
+    def extend(self, other: CoverLayout) -> None:
         """Append another layout's pools and steps behind these."""
         offset = len(self.pools)
         self.pools.extend(other.pools)
-        self.steps.extend(Step(s.pool + offset, s.row, s.weight) for s in other.steps)
+        self.steps.extend(PoolDraw(s.pool + offset, s.row, s.weight) for s in other.steps)
 
 
-def whole_row(index: int, slot: Slot, book: PriceBook) -> Row:
+def whole_row(index: int, slot: UsageKind, book: PriceBook) -> UsageRow:
     """The row of usage that is matched by the instance; raises EvidenceError for an unknown price or type."""
     offer, shape = book.offer(slot.key), book.instance_type(slot.key.provider, slot.key.instance_type)
-    return Row(index, slot.key, slot.zone, shape, Resource.INSTANCE, ONE, offer.hourly, ONE)
+    return UsageRow(index, slot.key, slot.zone, shape, CoveredResource.INSTANCE, ONE, offer.hourly, ONE)
 
 
 def bare_key(key: OfferKey) -> OfferKey:
@@ -177,10 +177,10 @@ def dollar_offer(offer: Offer, dollars: Decimal) -> Offer:
 
 
 def draw_by_discount(
-    layout: Layout,
+    layout: CoverLayout,
     plans: Sequence[tuple[int, CommitmentTerm]],
-    rows: Sequence[tuple[int, Row]],
-    rate_of: Callable[[CommitmentTerm, Row], Decimal | None],
+    rows: Sequence[tuple[int, UsageRow]],
+    rate_of: Callable[[CommitmentTerm, UsageRow], Decimal | None],
 ) -> None:
     """Append the draws of spend-based plans (pool, commitment): greatest discount first, then the lowest rate.
 

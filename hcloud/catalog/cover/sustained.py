@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
 
-from hcloud.catalog.cover.steps import Resource, Row
+from hcloud.catalog.cover.steps import CoveredResource, UsageRow
 from hcloud.catalog.quote import monthly_sustained_cost, sustained_factor
 from hcloud.model.catalog import SustainedUse
 from hcloud.units import HOURS_PER_MONTH
@@ -16,9 +16,9 @@ ROUNDING = Decimal("1e-9")
 """Hours that a sum of thirds and twelfths of an hour may come to beyond the month it is."""  # ours
 
 
-def sustained_scope(row: Row) -> Scope:
+def sustained_scope(row: UsageRow) -> Scope:
     """What usage is pooled with: the same resource of the series in the region; a whole type only with itself."""
-    group = row.key.instance_type if row.resource is Resource.INSTANCE else row.shape.family
+    group = row.key.instance_type if row.resource is CoveredResource.INSTANCE else row.shape.family
     return group, row.key.region, row.resource.value
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hcloud.live.buying.purchase import Approve
     from hcloud.model.holdings.live import Commitment
     from hcloud.model.holdings.purchase import PurchasePlan
-    from hcloud.planning.purchases.gates import Approval
+    from hcloud.planning.purchases.gates import PurchaseApproval
     from hcloud.planning.purchases.leaving import WayOut
     from hcloud.readers.configuration.config import Loaded
     from hcloud.usecases.commitments.cancel import Agree
@@ -214,15 +214,15 @@ def _allowing(loaded: Loaded, ages: dict[str, str | None]) -> Loaded:
 def _approval(ctx: typer.Context, digest: str | None, amount: str | None) -> Approve:
     """Ask a person to type the amount; take it from the command line where it says both what and how much."""
 
-    def approve(plan: PurchasePlan) -> Approval:
-        from hcloud.planning.purchases.gates import Approval
+    def approve(plan: PurchasePlan) -> PurchaseApproval:
+        from hcloud.planning.purchases.gates import PurchaseApproval
         from hcloud.units import cents, plain
         from hcloud.views.commitments.commit import show_approval
 
         terminal = session(ctx).terminal
         show_approval(plan, terminal)
         if digest is not None and amount is not None:
-            return Approval(digest, amount)
+            return PurchaseApproval(digest, amount)
         if digest is not None or amount is not None or not _somebody_there(ctx):
             raise ConfirmationError(
                 "a purchase needs its amount typed by a person, and there is nobody to ask; nothing was bought",
@@ -231,7 +231,7 @@ def _approval(ctx: typer.Context, digest: str | None, amount: str | None) -> App
         typed = typer.prompt(
             "type the amount over the term in dollars to buy", default="", show_default=False, err=True
         )
-        return Approval(plan.digest, typed)
+        return PurchaseApproval(plan.digest, typed)
 
     return approve
 

@@ -67,8 +67,8 @@ def decide(
     kernels = load_compiled(SESSION) if compiled else plain()
     opened = open_stream(setup, kernels, journal, durable=durable, retell=retell)
     try:
-        show_opened(opened, terminal)
-        wrong = tell_lines(cast("BufferedIOBase", sys.stdin.buffer), opened.stream, terminal)
+        show_opened(opened.gone_on, terminal)
+        wrong = tell_lines(cast("BufferedIOBase", sys.stdin.buffer), opened.stream.answer, terminal)
     finally:
         opened.stream.close()
     if wrong:

@@ -209,7 +209,7 @@ def import_(
 ) -> None:
     """Make a profile of recorded use: the size that holds it, marked as imported; no scores."""
     from hcloud.model.workload import JobKind
-    from hcloud.readers.applications.utilisation import Machine
+    from hcloud.readers.applications.utilisation import UtilisationBase
     from hcloud.usecases.measuring.profile_import import import_profile
     from hcloud.usecases.measuring.profile_run import file_name
     from hcloud.views.measuring import profile as view
@@ -217,7 +217,9 @@ def import_(
     if kind.upper() not in JobKind.__members__ or not name.strip():
         raise UsageError(f"--kind {kind} --app {name!r}: batch or service, and a name")
     target = out or Path(file_name(name))
-    found = import_profile((file, format_), Machine(vcpus, memory_gib), (name.strip(), JobKind[kind.upper()]), target)
+    found = import_profile(
+        (file, format_), UtilisationBase(vcpus, memory_gib), (name.strip(), JobKind[kind.upper()]), target
+    )
     terminal = session(ctx).terminal
     if json_ or output is Output.JSON:
         terminal.write_json(view.profile_document(found, moment(now)))

@@ -14,8 +14,8 @@ from hcloud.cli.options import moment
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
+    from hcloud.catalog.intake import Intake
     from hcloud.model.catalog import Provider
-    from hcloud.usecases.prices.intake import Intake
 
 QUARANTINED = 9
 SHOWN_ROWS = 200

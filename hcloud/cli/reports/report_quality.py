@@ -18,7 +18,7 @@ from hcloud.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from hcloud.usecases.reports.accuracy import Accuracy
+    from hcloud.planning.reports.accuracy import Accuracy
     from hcloud.usecases.reports.report import ReportRequest
     from hcloud.views.console import Terminal
     from hcloud.views.escaped import Written

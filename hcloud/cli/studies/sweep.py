@@ -18,7 +18,7 @@ from hcloud.units import counted
 
 if TYPE_CHECKING:
     from hcloud.readers.configuration.config import Loaded
-    from hcloud.usecases.studies.sweep import Sweep
+    from hcloud.sim.outcomes.sweep import Sweep
     from hcloud.usecases.workloads.sources import Flags
 
 EPILOG = (

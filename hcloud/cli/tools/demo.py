@@ -15,8 +15,8 @@ from hcloud.cli.main import session
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
-    from hcloud.usecases.tools.demo import Demo, Shown
-    from hcloud.usecases.tools.demo_steps import DemoStep
+    from hcloud.model.rehearsal import DemoStep, Shown
+    from hcloud.usecases.tools.demo import Demo
     from hcloud.views.console import Terminal
 
 app = typer.Typer(pretty_exceptions_enable=False)

@@ -20,7 +20,7 @@ from hcloud.errors import MissingExtraError
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.models import Wire, service_model
 from hcloud.fake.aws.network import DEFAULT_GROUP, DEFAULT_VPC, subnet_in
-from hcloud.fake.server import Answer, Received
+from hcloud.fake.server import HttpAnswer, Received
 
 _one_by_one = threading.Lock()
 _used = threading.Event()
@@ -49,7 +49,7 @@ def is_used() -> bool:
     return _used.is_set()
 
 
-def ask_moto(received: Received, region: str = "") -> Answer:
+def ask_moto(received: Received, region: str = "") -> HttpAnswer:
     """What moto says; with ``region`` it is about EC2 there, whose default network goes by our ids."""
     if not region:
         return _asked(received)
@@ -102,7 +102,7 @@ def _written(service: str, region: str, operation: str, request: Wire) -> Receiv
     return Received("POST", "/", {}, headers, urlencode(made["body"]).encode())
 
 
-def _parsed(service: str, operation: str, answer: Answer) -> Wire:
+def _parsed(service: str, operation: str, answer: HttpAnswer) -> Wire:
     from botocore.parsers import create_parser
 
     model = service_model(service)
@@ -116,14 +116,14 @@ def _parsed(service: str, operation: str, answer: Answer) -> Wire:
     return found
 
 
-def _asked(received: Received) -> Answer:
+def _asked(received: Received) -> HttpAnswer:
     _application()
     with _one_by_one:
         _used.set()
         return _call(_environ(received))
 
 
-def _call(environ: dict[str, Any]) -> Answer:
+def _call(environ: dict[str, Any]) -> HttpAnswer:
     told: dict[str, Any] = {}
 
     def start(status: str, headers: list[tuple[str, str]], _: object = None) -> None:
@@ -137,7 +137,7 @@ def _call(environ: dict[str, Any]) -> Answer:
             pieces.close()
     skipped = ("content-length", "date", "server", "connection", "transfer-encoding")
     headers = {k: v for k, v in told["headers"] if k.lower() not in skipped}
-    return Answer(told["status"], body, headers)
+    return HttpAnswer(told["status"], body, headers)
 
 
 def _environ(received: Received) -> dict[str, Any]:

@@ -14,12 +14,12 @@ from hcloud.fake.aws.ec2 import parameters as public_parameters
 from hcloud.fake.aws.ec2.edits import edited
 from hcloud.fake.aws.ec2.machines import settle_spot
 from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.shop import Shop
+from hcloud.fake.aws.shop import AwsShop
 from hcloud.fake.aws.wire import Asking, parameters, refuse, understand, write
-from hcloud.fake.aws.world import ACCOUNT, Ask, World
-from hcloud.fake.faults import Asked, FaultPlan, Kind, Rule
-from hcloud.fake.ledger import Request
-from hcloud.fake.server import NONSENSE, Answer, Received
+from hcloud.fake.aws.world import ACCOUNT, Ask, AwsWorld
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, InterceptedRequest
+from hcloud.fake.ledger import RecordedRequest
+from hcloud.fake.server import NONSENSE, HttpAnswer, Received
 
 ELSEWHERE = "http://203.0.113.1/"
 READING = ("Describe", "Get", "List", "Head")
@@ -76,25 +76,25 @@ _HANDLERS: Mapping[tuple[str, str], Callable[[Ask], Wire]] = {
 }
 
 
-class FakeAws(World):
+class FakeAws(AwsWorld):
     """One account with all its regions. The role of a request is the access key id that signed it."""
 
-    def __init__(self, plan: FaultPlan | None = None, shop: Shop | None = None, account: str = ACCOUNT) -> None:
+    def __init__(self, plan: FaultPlan | None = None, shop: AwsShop | None = None, account: str = ACCOUNT) -> None:
         super().__init__(plan, shop, account)
         forget()
 
-    def answer(self, received: Received) -> Answer:
+    def answer(self, received: Received) -> HttpAnswer:
         """What AWS says to a request."""
         asking = understand(received)
         asked = _as_rules_see_it(asking)
         now = self.clock.now()
         rule = self.faults.strike(asked, now)
-        if rule is not None and rule.answer is Kind.SLOW:
+        if rule is not None and rule.answer is FaultKind.SLOW:
             self.clock.sleep(rule.seconds)
         with self.ledger.held():
             answer, outcome, acted = self._answered(received, asking, asked, rule)
             self.ledger.requests.append(
-                Request(now, asking.operation, asked.mutating, asking.principal, outcome, acted)
+                RecordedRequest(now, asking.operation, asked.mutating, asking.principal, outcome, acted)
             )
         return answer
 
@@ -104,47 +104,49 @@ class FakeAws(World):
             return edited(self, change)
 
     def _answered(
-        self, received: Received, asking: Asking, asked: Asked, rule: Rule | None
-    ) -> tuple[Answer, str, bool]:
+        self, received: Received, asking: Asking, asked: InterceptedRequest, rule: FaultRule | None
+    ) -> tuple[HttpAnswer, str, bool]:
         """The answer, what came of the request in a word, and whether it changed something."""
         refused = self._refused(asking, asked, rule)
         if refused is not None:
             return refused
         try:
             answer = self._acted(received, asking, rule)
-            if rule is not None and rule.answer is Kind.TWICE:
+            if rule is not None and rule.answer is FaultKind.TWICE:
                 answer = self._acted(received, asking, rule)
         except DenialError as denial:
             return refuse(asking, denial), denial.code, False
         acted = asked.mutating and answer.status < 400
-        if rule is not None and rule.answer is Kind.DROPPED_AFTER:
-            return Answer(dropped=True), rule.answer, acted
-        if rule is not None and rule.answer is Kind.NONSENSE:
+        if rule is not None and rule.answer is FaultKind.DROPPED_AFTER:
+            return HttpAnswer(dropped=True), rule.answer, acted
+        if rule is not None and rule.answer is FaultKind.NONSENSE:
             return nonsense(rule.code, answer), rule.answer, acted
         return answer, "ok" if answer.status < 400 else str(answer.status), acted
 
-    def _refused(self, asking: Asking, asked: Asked, rule: Rule | None) -> tuple[Answer, str, bool] | None:
+    def _refused(
+        self, asking: Asking, asked: InterceptedRequest, rule: FaultRule | None
+    ) -> tuple[HttpAnswer, str, bool] | None:
         """The answer to a request that is not carried out, for a fault or for its role."""
         if rule is not None:
-            if rule.answer is Kind.DROPPED_BEFORE:
-                return Answer(dropped=True), rule.answer, False
-            if rule.answer is Kind.NONSENSE_BEFORE:
-                return nonsense(rule.code, Answer(body=b"<a/>" * 9)), rule.answer, False
-            if rule.answer is Kind.REDIRECT:
-                return Answer(307, b"", {"location": rule.code or ELSEWHERE}), rule.answer, False
+            if rule.answer is FaultKind.DROPPED_BEFORE:
+                return HttpAnswer(dropped=True), rule.answer, False
+            if rule.answer is FaultKind.NONSENSE_BEFORE:
+                return nonsense(rule.code, HttpAnswer(body=b"<a/>" * 9)), rule.answer, False
+            if rule.answer is FaultKind.REDIRECT:
+                return HttpAnswer(307, b"", {"location": rule.code or ELSEWHERE}), rule.answer, False
             denial = denial_of(rule.answer, asking.service, rule.code, rule.retry_after)
             if denial is not None:
                 return refuse(asking, denial), rule.answer, False
         if not asking.principal and asking.service != "s3":
             return refuse(asking, DenialError("AuthFailure", "The request is not signed.", 401)), "AuthFailure", False
-        denied = denial_of(Kind.DENIED, asking.service)
+        denied = denial_of(FaultKind.DENIED, asking.service)
         for needed in (asked.operation, *also_needed(asking)):
             if denied is not None and not self.faults.allows(replace(asked, operation=needed)):
                 told = replace(denied, message=f"{denied.message} It needs {needed}.")
-                return refuse(asking, told), Kind.DENIED, False
+                return refuse(asking, told), FaultKind.DENIED, False
         return None
 
-    def _acted(self, received: Received, asking: Asking, rule: Rule | None) -> Answer:
+    def _acted(self, received: Received, asking: Asking, rule: FaultRule | None) -> HttpAnswer:
         handler = _HANDLERS.get((asking.service, asking.operation))
         if handler is None:
             return self._behind(received, asking)
@@ -152,10 +154,10 @@ class FakeAws(World):
         settle_spot(self, now)
         ask = Ask(self, asking.region, asking.principal, asking.operation, now, rule)
         result = handler(replace(ask, wire=parameters(asking)))
-        unknown = "never heard of" if ask.struck(Kind.UNKNOWN_WORDS) else ""
+        unknown = "never heard of" if ask.struck(FaultKind.UNKNOWN_WORDS) else ""
         return write(asking, {k: v for k, v in result.items() if v is not None}, unknown)
 
-    def _behind(self, received: Received, asking: Asking) -> Answer:
+    def _behind(self, received: Received, asking: Asking) -> HttpAnswer:
         """What moto says; it knows none of this fake's machines, and would say that they are not there."""
         if asking.service != "ec2":
             return ask_moto(received)
@@ -179,9 +181,9 @@ def also_needed(asking: Asking) -> tuple[str, ...]:
     return tuple(name for name, is_needed in needed.items() if is_needed)
 
 
-def _as_rules_see_it(asking: Asking) -> Asked:
+def _as_rules_see_it(asking: Asking) -> InterceptedRequest:
     form = asking.form
-    return Asked(
+    return InterceptedRequest(
         operation=asking.operation,
         mutating=not asking.operation.startswith(READING),
         principal=asking.principal,
@@ -190,13 +192,13 @@ def _as_rules_see_it(asking: Asking) -> Asked:
     )
 
 
-def nonsense(kind: str, answer: Answer) -> Answer:
+def nonsense(kind: str, answer: HttpAnswer) -> HttpAnswer:
     """An answer that nobody can read; ``kind`` says in which way."""
     page = {"content-type": "text/html"}
     return {
-        "html": Answer(200, b"<html><body>It works!</body></html>", page),
+        "html": HttpAnswer(200, b"<html><body>It works!</body></html>", page),
         "truncated": replace(answer, body=answer.body[: len(answer.body) // 2]),
-        "empty": Answer(200, b"", page),
-        "json": Answer(200, b'{"ok": true}', {"content-type": "application/json"}),
-        "gzip": Answer(200, gzip.compress(answer.body)[:-9] + b"???", {"content-encoding": "gzip"}),
-    }.get(kind, Answer(502, NONSENSE, page))
+        "empty": HttpAnswer(200, b"", page),
+        "json": HttpAnswer(200, b'{"ok": true}', {"content-type": "application/json"}),
+        "gzip": HttpAnswer(200, gzip.compress(answer.body)[:-9] + b"???", {"content-encoding": "gzip"}),
+    }.get(kind, HttpAnswer(502, NONSENSE, page))

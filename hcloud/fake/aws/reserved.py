@@ -10,7 +10,7 @@ from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.shop import YEAR_SECONDS, offering_id
 from hcloud.fake.aws.world import Ask, moment
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import Purchase
 from hcloud.model.catalog import Offer, Payment, PurchaseOption
 
@@ -27,7 +27,7 @@ PRODUCT = "Linux/UNIX"
 def describe_reserved_instances_offerings(ask: Ask) -> Wire:
     """What is on sale, by type, class, payment, length and id, in pages."""
     found = [o for o in ask.world.shop.reserved(ask.region) if _wanted(ask.wire, o)]
-    page, token = ask.page([] if ask.struck(Kind.EMPTY) else found, OFFERINGS_PAGE)
+    page, token = ask.page([] if ask.struck(FaultKind.EMPTY) else found, OFFERINGS_PAGE)
     return {"ReservedInstancesOfferings": [_offering(ask, o) for o in page], "NextToken": token}
 
 
@@ -149,7 +149,7 @@ def describe_reserved_instances(ask: Ask) -> Wire:
     if ids and len(found) < len(ids):
         raise DenialError("InvalidReservedInstancesId", "The specified reserved instances do not exist")
     seen = [p for p in found if p.bought_at + ask.world.faults.plan.visibility_delay <= ask.now]
-    return {"ReservedInstances": [] if ask.struck(Kind.EMPTY) else [_told(ask, p) for p in seen]}
+    return {"ReservedInstances": [] if ask.struck(FaultKind.EMPTY) else [_told(ask, p) for p in seen]}
 
 
 def state_of(purchase: Purchase, now: float) -> str:
@@ -163,7 +163,7 @@ def state_of(purchase: Purchase, now: float) -> str:
 
 def _told(ask: Ask, purchase: Purchase) -> Wire:
     words = {str(o): w for o, w in CLASS_WORDS.items()}
-    state = "pondering" if ask.struck(Kind.UNKNOWN_WORDS) else state_of(purchase, ask.now)
+    state = "pondering" if ask.struck(FaultKind.UNKNOWN_WORDS) else state_of(purchase, ask.now)
     charges = [{"Amount": purchase.hourly, "Frequency": "Hourly"}] if purchase.hourly else []
     return {
         "ReservedInstancesId": purchase.id,

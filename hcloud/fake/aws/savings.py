@@ -13,7 +13,7 @@ from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.reserved import PAYMENT_WORDS
 from hcloud.fake.aws.shop import YEAR_SECONDS
 from hcloud.fake.aws.world import Ask
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import Purchase
 from hcloud.model.catalog import PurchaseOption
 
@@ -60,7 +60,7 @@ def describe_savings_plans_offerings(ask: Ask) -> Wire:
     regions = _filters(ask.wire).get("region", [ask.region])
     ask.world.regions.update(regions)
     found = list({o.id: o for r in regions for o in _on_sale(ask, r) if _wanted(ask.wire, o)}.values())
-    page, token = ask.page([] if ask.struck(Kind.EMPTY) else found, OFFERINGS_PAGE)
+    page, token = ask.page([] if ask.struck(FaultKind.EMPTY) else found, OFFERINGS_PAGE)
     return {"searchResults": [_offering(o) for o in page], **({"nextToken": token} if token else {})}
 
 
@@ -194,7 +194,7 @@ def describe_savings_plans(ask: Ask) -> Wire:
         and (not states or state_of(p, ask.now) in states)
         and p.bought_at + ask.world.faults.plan.visibility_delay <= ask.now
     ]
-    page, token = ask.page([] if ask.struck(Kind.EMPTY) else found, 1000)
+    page, token = ask.page([] if ask.struck(FaultKind.EMPTY) else found, 1000)
     return {"savingsPlans": [_told(ask, p) for p in page], **({"nextToken": token} if token else {})}
 
 
@@ -207,7 +207,7 @@ def _told(ask: Ask, plan: Purchase) -> Wire:
         "savingsPlanArn": f"arn:aws:savingsplans::{ask.world.account}:savingsplan/{plan.id}",
         "start": _iso(plan.starts_at),
         "end": _iso(plan.starts_at + plan.term_seconds),
-        "state": "pondering" if ask.struck(Kind.UNKNOWN_WORDS) else state_of(plan, ask.now),
+        "state": "pondering" if ask.struck(FaultKind.UNKNOWN_WORDS) else state_of(plan, ask.now),
         **({"region": plan.detail["region"], "ec2InstanceFamily": plan.instance_type} if plan.instance_type else {}),
         "savingsPlanType": words[plan.option],
         "paymentOption": plan.detail["payment"],

@@ -38,7 +38,7 @@ _PAYMENT_WORD = {Payment.NONE: "none", Payment.PARTIAL: "partial", Payment.ALL: 
 
 
 @dataclass(slots=True)
-class Shop:
+class AwsShop:
     """Types by name and offers by region and kind; ``offers`` empty: every region sells the sample."""
 
     types: Mapping[str, InstanceType]
@@ -93,19 +93,19 @@ def offering_id(offer: Offer) -> str:
     return str(uuid.uuid5(uuid.NAMESPACE_URL, f"hcloud-fake/{offer.key}"))
 
 
-def sample_shop() -> Shop:
+def sample_shop() -> AwsShop:
     """A shop with the made-up few."""
     types = {
         name: InstanceType(Provider.AWS, name, name.partition(".")[0], Decimal(vcpus), Decimal(gib), Decimal(vcpus) * 2)
         for name, vcpus, gib, _ in _SAMPLE
     }
-    return Shop(types)
+    return AwsShop(types)
 
 
-def shop_of(types: Iterable[InstanceType], offers: Iterable[Offer]) -> Shop:
+def shop_of(types: Iterable[InstanceType], offers: Iterable[Offer]) -> AwsShop:
     """A shop that sells what a price catalogue says: of AWS, for Linux on shared machines."""
     sold = [o for o in offers if o.key.provider is Provider.AWS and o.key.os == "linux" and o.key.tenancy == "shared"]
-    return Shop({t.name: t for t in types if t.provider is Provider.AWS}, tuple(sold))
+    return AwsShop({t.name: t for t in types if t.provider is Provider.AWS}, tuple(sold))
 
 
 def _sample_offers(region: str, types: Mapping[str, InstanceType]) -> Iterator[Offer]:

@@ -16,7 +16,7 @@ from xml.sax.saxutils import escape
 
 from hcloud.fake.aws.denial import JSON_SERVICES, DenialError
 from hcloud.fake.aws.models import Wire, operation_at, service_model
-from hcloud.fake.server import Answer, Received
+from hcloud.fake.server import HttpAnswer, Received
 
 MODEL_OF = {"servicequotas": "service-quotas"}
 _CREDENTIAL = re.compile(r"Credential=([^/,]+)/\d{8}/([a-z0-9-]+)/([a-z0-9-]+)/aws4_request")
@@ -158,16 +158,16 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 # answers
 
 
-def write(asking: Asking, result: Wire, extra: str = "") -> Answer:
+def write(asking: Asking, result: Wire, extra: str = "") -> HttpAnswer:
     """An answer as the service writes it; ``extra`` is what no client knows, put into each list item."""
     if asking.service in JSON_SERVICES:
         body = json.dumps({**result, **({"somethingNew": extra} if extra else {})}, default=_as_json).encode()
-        return Answer(200, body, {"content-type": "application/x-amz-json-1.1", "x-amzn-requestid": _request_id()})
+        return HttpAnswer(200, body, {"content-type": "application/x-amz-json-1.1", "x-amzn-requestid": _request_id()})
     service = service_model(asking.service)
     model = service.operation_model(asking.operation)
     inner = _XmlWriter(extra).members(model.output_shape, result) if model.output_shape is not None else ""
     text = _enveloped(asking, inner, service.metadata["xmlNamespace"], extra)
-    return Answer(200, text.encode(), {"content-type": "text/xml;charset=UTF-8"})
+    return HttpAnswer(200, text.encode(), {"content-type": "text/xml;charset=UTF-8"})
 
 
 def _enveloped(asking: Asking, inner: str, namespace: str, extra: str) -> str:
@@ -221,13 +221,13 @@ def _as_json(value: object) -> object:
     return value.timestamp() if isinstance(value, datetime) else str(value)
 
 
-def refuse(asking: Asking, denial: DenialError) -> Answer:
+def refuse(asking: Asking, denial: DenialError) -> HttpAnswer:
     """An error as the service writes it."""
     asked, headers = _request_id(), dict(denial.headers)
     if asking.service in JSON_SERVICES:
         body = json.dumps({"__type": denial.code, "message": denial.message, "Message": denial.message})
         told = {"content-type": "application/x-amz-json-1.1", "x-amzn-errortype": denial.code}
-        return Answer(denial.status, body.encode(), {**told, "x-amzn-requestid": asked, **headers})
+        return HttpAnswer(denial.status, body.encode(), {**told, "x-amzn-requestid": asked, **headers})
     error = f"<Code>{escape(denial.code)}</Code><Message>{escape(denial.message)}</Message>"
     named = f"<RequestId>{asked}</RequestId>"
     shape = {
@@ -236,7 +236,7 @@ def refuse(asking: Asking, denial: DenialError) -> Answer:
     }
     of_ec2 = f"<Response><Errors><Error>{error}</Error></Errors><RequestID>{asked}</RequestID></Response>"
     body = '<?xml version="1.0" encoding="UTF-8"?>\n' + shape.get(asking.service, of_ec2)
-    return Answer(denial.status, body.encode(), {"content-type": "text/xml;charset=UTF-8", **headers})
+    return HttpAnswer(denial.status, body.encode(), {"content-type": "text/xml;charset=UTF-8", **headers})
 
 
 def _request_id() -> str:

@@ -9,9 +9,9 @@ from typing import TypeVar
 
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.shop import Shop, sample_shop
+from hcloud.fake.aws.shop import AwsShop, sample_shop
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan, Faults, Kind, Lag, Rule
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Faults, Lag
 from hcloud.fake.images import Images
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.fake.server import started
@@ -21,20 +21,20 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Told:
+class TokenAnswer:
     """What was answered to a client token, and for which parameters."""
 
     asked: str
     ids: tuple[str, ...]
 
 
-class World:
+class AwsWorld:
     """One account. ``home`` is the region where a person launches; ``largest_page`` limits the pages of every list
     below what is asked for, None does not."""
 
     name = "aws"
 
-    def __init__(self, plan: FaultPlan | None = None, shop: Shop | None = None, account: str = ACCOUNT) -> None:
+    def __init__(self, plan: FaultPlan | None = None, shop: AwsShop | None = None, account: str = ACCOUNT) -> None:
         self.clock: FakeClock
         self.faults: Faults
         self.clock, self.faults = started(plan or FaultPlan())
@@ -44,7 +44,7 @@ class World:
         self.home = "us-east-1"
         self.largest_page: int | None = None
         self.regions: set[str] = set()
-        self.tokens: dict[tuple[str, str, str], Told] = {}
+        self.tokens: dict[tuple[str, str, str], TokenAnswer] = {}
         self.images = Images()
 
     def price(self, amount: Decimal) -> Decimal:
@@ -61,16 +61,16 @@ class Ask:
     """A request at hand: its world and region, who asks, when, and the fault that struck it; ``behind`` is by how much
     a list that answers it is late."""
 
-    world: World
+    world: AwsWorld
     region: str
     principal: str
     operation: str
     now: float
-    rule: Rule | None = None
+    rule: FaultRule | None = None
     wire: Wire = field(default_factory=dict)
     behind: Lag = field(default_factory=Lag)
 
-    def struck(self, kind: Kind) -> Rule | None:
+    def struck(self, kind: FaultKind) -> FaultRule | None:
         """The fault at hand where it is of this kind."""
         return self.rule if self.rule is not None and self.rule.answer is kind else None
 

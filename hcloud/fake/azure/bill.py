@@ -7,7 +7,7 @@ from decimal import Decimal
 from hcloud.fake.azure.cloud import FakeAzure
 from hcloud.fake.azure.shapes import shape
 from hcloud.fake.azure.wire import text
-from hcloud.fake.bill import BY_THE_SECOND, Meter, Terms
+from hcloud.fake.bill import BY_THE_SECOND, FakeTerms, Meter
 from hcloud.fake.ledger import Purchase, Rented
 
 
@@ -24,10 +24,10 @@ class AzureTariff:
         pool, units = _pool(rented.zone.partition("-")[0], rented.instance_type)
         return (Meter("" if rented.spot else pool, units, self._world.hourly(rented)),)
 
-    def terms(self, purchase: Purchase) -> Terms:
+    def terms(self, purchase: Purchase) -> FakeTerms:
         """A whole order."""
         pool, units = _pool(text(purchase.detail, "location"), purchase.instance_type)
-        return Terms(purchase.upfront, purchase.hourly, {pool: units * purchase.count})
+        return FakeTerms(purchase.upfront, purchase.hourly, {pool: units * purchase.count})
 
 
 def _pool(location: str, instance_type: str) -> tuple[str, Decimal]:

@@ -8,17 +8,16 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from email.utils import formatdate
 
-from hcloud.fake.azure.estate import INTERFACES, MACHINES, Estate, Resource
+from hcloud.fake.azure.estate import INTERFACES, MACHINES, AzureResource, Estate
 from hcloud.fake.azure.machines import launch_by_hand
-from hcloud.fake.azure.operations import Operations
-from hcloud.fake.azure.routes import Route, routes
+from hcloud.fake.azure.operations import AzureOperations
+from hcloud.fake.azure.routes import AzureRoute, routes
 from hcloud.fake.azure.shapes import SPOT_FACTOR, shape
 from hcloud.fake.azure.virtual_machines import resize, retag
-from hcloud.fake.azure.wire import Asked, Document, Refused, after, before, branch, listed, text
-from hcloud.fake.faults import Asked as Ruled
-from hcloud.fake.faults import FaultPlan, Kind, Rule
-from hcloud.fake.ledger import Rented, Request
-from hcloud.fake.server import Answer, Received, json_answer
+from hcloud.fake.azure.wire import ArmRequest, Document, Refused, after, before, branch, listed, text
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, InterceptedRequest
+from hcloud.fake.ledger import RecordedRequest, Rented
+from hcloud.fake.server import HttpAnswer, Received, json_answer
 
 PRINCIPAL_HEADER = "x-hcloud-principal"
 
@@ -27,8 +26,8 @@ PRINCIPAL_HEADER = "x-hcloud-principal"
 class _Struck:
     """A request with where it goes and what befell it."""
 
-    route: Route
-    asked: Asked
+    route: AzureRoute
+    asked: ArmRequest
 
 
 class FakeAzure(Estate):
@@ -40,15 +39,15 @@ class FakeAzure(Estate):
     def __init__(self, plan: FaultPlan | None = None, scheme: str = "http") -> None:
         super().__init__(plan)
         self.scheme = scheme
-        self.operations = Operations(self)
+        self.operations = AzureOperations(self)
         self._routes = routes(self, self.operations)
 
-    def answer(self, received: Received) -> Answer:
+    def answer(self, received: Received) -> HttpAnswer:
         """What Azure says to a request, and at what time of its own."""
         answer = self._said(received)
         return replace(answer, headers={**answer.headers, "date": formatdate(self.clock.now(), usegmt=True)})
 
-    def _said(self, received: Received) -> Answer:
+    def _said(self, received: Received) -> HttpAnswer:
         found = self._route(received)
         if found is None:
             said = f"No resource type or method was found for {received.method} {received.path}."
@@ -58,7 +57,7 @@ class FakeAzure(Estate):
         with self.ledger.held():
             self.settle(asked.now)
             rule = self.faults.strike(_ruled(route, asked), asked.now)
-        if rule is not None and rule.answer is Kind.SLOW:
+        if rule is not None and rule.answer is FaultKind.SLOW:
             self.clock.sleep(rule.seconds)
         with self.ledger.held():
             asked = self._asked(received, params, rule)
@@ -104,20 +103,20 @@ class FakeAzure(Estate):
             ]
             return tuple(sorted(r.id for r in (*interfaces, *disks)))
 
-    def _machine(self, short_id: str) -> Resource:
+    def _machine(self, short_id: str) -> AzureResource:
         found = [m for m in self.of_kind(MACHINES) if m.short_id == short_id]
         if not found:
             raise Refused(404, "ResourceNotFound", f"There is no machine {short_id}.")
         return found[0]
 
-    def _route(self, received: Received) -> tuple[Route, Mapping[str, str]] | None:
+    def _route(self, received: Received) -> tuple[AzureRoute, Mapping[str, str]] | None:
         for route in self._routes:
             if route.method == received.method and (found := route.path.fullmatch(received.path)):
                 return route, found.groupdict()
         return None
 
-    def _asked(self, received: Received, params: Mapping[str, str], rule: Rule | None = None) -> Asked:
-        return Asked(
+    def _asked(self, received: Received, params: Mapping[str, str], rule: FaultRule | None = None) -> ArmRequest:
+        return ArmRequest(
             method=received.method,
             path=received.path,
             params=params,
@@ -130,7 +129,7 @@ class FakeAzure(Estate):
             rule=rule,
         )
 
-    def _answered(self, struck: _Struck) -> Answer:
+    def _answered(self, struck: _Struck) -> HttpAnswer:
         route, asked = struck.route, struck.asked
         outcome, acted = "ok", False
         try:
@@ -138,24 +137,24 @@ class FakeAzure(Estate):
             if answer is None:
                 answer = route.handler(asked)
                 acted = route.mutating
-                if asked.fault is Kind.TWICE:
+                if asked.fault is FaultKind.TWICE:
                     answer = route.handler(asked)
         except Refused as refused:
             answer, outcome = refused.answer(), refused.code
         if asked.rule is not None:
             answer, outcome = after(asked.rule, answer), asked.rule.answer.value
-        said = Request(asked.now, route.operation, route.mutating, asked.principal, outcome, acted)
+        said = RecordedRequest(asked.now, route.operation, route.mutating, asked.principal, outcome, acted)
         self.ledger.requests.append(said)
         return answer
 
-    def _early(self, struck: _Struck) -> Answer | None:
+    def _early(self, struck: _Struck) -> HttpAnswer | None:
         """What is answered before anything is done."""
         route, asked = struck.route, struck.asked
         if asked.rule is not None and (answer := before(asked.rule)):
             return answer
         if not asked.query.get("api-version"):
             raise Refused(400, "MissingApiVersionParameter", "The api-version query parameter is required.")
-        rights = [Ruled(name, route.mutating, asked.principal) for name in (route.operation, route.right)]
+        rights = [InterceptedRequest(name, route.mutating, asked.principal) for name in (route.operation, route.right)]
         if not any(self.faults.allows(right) for right in rights):
             said = f"The client '{asked.principal}' does not have authorization to perform action '{route.right}'."
             raise Refused(403, "AuthorizationFailed", said)
@@ -164,7 +163,7 @@ class FakeAzure(Estate):
             self.prepare(asked.path)
         else:
             self.prepare(asked.path.partition("/resourceGroups")[0])
-        if asked.fault is Kind.EMPTY and "_List" in route.operation:
+        if asked.fault is FaultKind.EMPTY and "_List" in route.operation:
             return json_answer({"value": []})
         return None
 
@@ -172,14 +171,14 @@ class FakeAzure(Estate):
 FIRST_SUBSCRIPTION = "5c1f0000-0000-4000-8000-000000000001"
 
 
-def _ruled(route: Route, asked: Asked) -> Ruled:
+def _ruled(route: AzureRoute, asked: ArmRequest) -> InterceptedRequest:
     """A request as rules see it."""
     profile = branch(asked.body, "properties", "hardwareProfile")
     type_name = text(asked.body, "sku", "name") or text(profile, "vmSize")
     zones = [str(z) for z in listed(asked.body, "zones")]
     location = text(asked.body, "location").lower()
     zone = f"{location}-{zones[0]}" if zones else location
-    return Ruled(route.operation, route.mutating, asked.principal, type_name, zone)
+    return InterceptedRequest(route.operation, route.mutating, asked.principal, type_name, zone)
 
 
 def _principal(received: Received) -> str:
@@ -188,13 +187,13 @@ def _principal(received: Received) -> str:
     return token if kind.lower() == "bearer" and token else received.headers.get(PRINCIPAL_HEADER, "")
 
 
-def _body(received: Received, rule: Rule | None) -> Document:
+def _body(received: Received, rule: FaultRule | None) -> Document:
     """What was sent, without any tags where the fault is that they are dropped."""
     try:
         body = received.json()
     except (json.JSONDecodeError, UnicodeDecodeError):
         return {}
-    if rule is not None and rule.answer is Kind.UNTAGGED:
+    if rule is not None and rule.answer is FaultKind.UNTAGGED:
         body.pop("tags", None)
         network = branch(body, "properties", "virtualMachineProfile", "networkProfile")
         for configuration in listed(network, "networkInterfaceConfigurations"):

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from hcloud.fake.azure.wire import Asked, Document, Refused, branch, text
+from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, text
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Faults, Lag
 from hcloud.fake.images import Images
 from hcloud.fake.ledger import Ledger, Rented
-from hcloud.fake.server import Answer, json_answer, started
+from hcloud.fake.server import HttpAnswer, json_answer, started
 
 LOCATION = "eastus"
 NAME = "hcloud"  # of the resource group and the network that each subscription has from the first
@@ -32,7 +32,7 @@ _PARTS = re.compile(r"/subscriptions/([^/]+)(?:/resourceGroups/([^/]+))?", re.IG
 
 
 @dataclass(slots=True)
-class Resource:
+class AzureResource:
     """One resource: ``document`` is what its owner sent, ``ready_at`` when it leaves Creating, ``failed`` the code it
     ends up with then, ``asked_at`` when its end began and ``gone_at`` when it is over. ``home`` is the id of the scale
     set it belongs to."""
@@ -123,8 +123,8 @@ class Estate:
         self.faults: Faults
         self.clock, self.faults = started(plan or FaultPlan())
         self.ledger = Ledger()
-        self.resources: dict[str, Resource] = {}
-        self.past: dict[str, Resource] = {}
+        self.resources: dict[str, AzureResource] = {}
+        self.past: dict[str, AzureResource] = {}
         self.page_size = PAGE_SIZE
         self.images = Images()
 
@@ -145,7 +145,7 @@ class Estate:
                 if now >= at + NOTICE_SECONDS:
                     self.end(machine, at + NOTICE_SECONDS, 0.0)
 
-    def add(self, resource: Resource) -> Resource:
+    def add(self, resource: AzureResource) -> AzureResource:
         """Put up a resource."""
         self.resources[resource.id.lower()] = resource
         self.past.pop(resource.id.lower(), None)
@@ -153,7 +153,7 @@ class Estate:
             self.ledger.extras.setdefault(resource.kind.rsplit("/", 1)[-1], {})[resource.id] = resource.document
         return resource
 
-    def forget(self, resource: Resource) -> None:
+    def forget(self, resource: AzureResource) -> None:
         """Take a resource away; machines and sets are kept for lists that are behind."""
         self.resources.pop(resource.id.lower(), None)
         if resource.kind in (MACHINES, SETS):
@@ -162,14 +162,14 @@ class Estate:
         if resource.kind == MACHINES:
             self._detach(resource)
 
-    def end(self, machine: Resource, at: float, delay: float) -> None:
+    def end(self, machine: AzureResource, at: float, delay: float) -> None:
         """Ask for the end of a machine; what goes with it goes when it is over."""
         if machine.gone_at is None:
             machine.asked_at, machine.gone_at = at, at + delay
             if machine.rented and machine.rented.asked_to_end is None:
                 machine.rented.asked_to_end, machine.rented.ended_at = at, at + delay
 
-    def _detach(self, machine: Resource) -> None:
+    def _detach(self, machine: AzureResource) -> None:
         nics = branch(machine.properties, "networkProfile").get("networkInterfaces")
         for nic in nics if isinstance(nics, list) else []:
             self._let_go(text(nic, "id"), text(nic, "properties", "deleteOption") == "Delete")
@@ -185,7 +185,7 @@ class Estate:
         found.properties.pop("virtualMachine", None)
         found.document.pop("managedBy", None)
 
-    def of_kind(self, kind: str, under: str = "") -> Iterator[Resource]:
+    def of_kind(self, kind: str, under: str = "") -> Iterator[AzureResource]:
         """Resources of a kind, those under a path only where one is given, by id."""
         under = under.lower()
         for key in sorted(self.resources):
@@ -193,7 +193,7 @@ class Estate:
             if found.kind == kind and key.startswith(under):
                 yield found
 
-    def listed(self, kind: str, under: str, asked: Asked) -> list[Resource]:
+    def listed(self, kind: str, under: str, asked: ArmRequest) -> list[AzureResource]:
         """Those that a list shows, which may be behind."""
         behind = Lag.of(asked.rule)
         then = asked.now - behind.ended
@@ -203,16 +203,16 @@ class Estate:
         found = sorted([*there, *ended], key=lambda r: r.id.lower()) if ended else there
         return [r for r in found if asked.now - behind.made >= r.made_at]
 
-    def members(self, home: Resource, asked: Asked | None = None) -> list[Resource]:
+    def members(self, home: AzureResource, asked: ArmRequest | None = None) -> list[AzureResource]:
         """The machines of a scale set, ending ones too; with ``asked`` those that a list shows."""
         machines = self.of_kind(MACHINES) if asked is None else self.listed(MACHINES, "", asked)
         return [m for m in machines if m.home.lower() == home.id.lower()]
 
-    def find(self, resource_id: str) -> Resource | None:
+    def find(self, resource_id: str) -> AzureResource | None:
         """A resource by its id, in whatever case."""
         return self.resources.get(resource_id.lower())
 
-    def at(self, path: str, now: float) -> Resource:
+    def at(self, path: str, now: float) -> AzureResource:
         """A resource that is there for all to see; raises Refused."""
         found = self.find(path)
         if found is None or now < found.visible_at:
@@ -243,11 +243,11 @@ class Estate:
             (f"{home}/providers/{NETWORKS}/{NAME}", NETWORKS),
             (subnet, f"{NETWORKS}/subnets"),
         ):
-            self.resources[resource_id.lower()] = Resource(resource_id, kind, {"location": LOCATION}, 0.0, 0.0)
+            self.resources[resource_id.lower()] = AzureResource(resource_id, kind, {"location": LOCATION}, 0.0, 0.0)
 
     def page(
-        self, asked: Asked, found: Sequence[Any], shown: Callable[[Any], Document] = lambda document: document
-    ) -> Answer:
+        self, asked: ArmRequest, found: Sequence[Any], shown: Callable[[Any], Document] = lambda document: document
+    ) -> HttpAnswer:
         """One page of a list, with the address of the next. Only what is on it is ``shown``: a list of thousands has
         dozens of pages."""
         start = int(asked.query.get("$skiptoken") or 0)
@@ -259,7 +259,7 @@ class Estate:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class AzureLocation:
     """Where a request makes something."""
 
     subscription: str

@@ -7,10 +7,10 @@ import binascii
 import math
 from dataclasses import dataclass
 
-from hcloud.fake.azure.estate import DISKS, INTERFACES, LOCATION, MACHINES, NAME, Estate, Place, Resource
-from hcloud.fake.azure.shapes import ZONES, Shape, shape
-from hcloud.fake.azure.wire import Asked, Document, Refused, branch, listed, text
-from hcloud.fake.faults import Kind
+from hcloud.fake.azure.estate import DISKS, INTERFACES, LOCATION, MACHINES, NAME, AzureLocation, AzureResource, Estate
+from hcloud.fake.azure.shapes import ZONES, AzureSize, shape
+from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, listed, text
+from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import Rented
 
 CORES = "cores"
@@ -21,11 +21,11 @@ PUBLISHERS = ("Canonical", "Debian", "MicrosoftWindowsServer", "RedHat", "SUSE",
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MachineOrder:
     """Machines of one kind that a request is for. ``profile`` is the part of its body that describes a machine."""
 
-    place: Place
-    shape: Shape
+    place: AzureLocation
+    shape: AzureSize
     count: int
     spot: bool
     tags: dict[str, str]
@@ -35,14 +35,14 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Granted:
+class CapacityGrant:
     """How many of them there are, and Azure's error for the rest."""
 
     count: int
     error: Document | None = None
 
 
-def wanted_from(asked: Asked, type_name: str, count: int, profile: Document) -> Wanted:
+def wanted_from(asked: ArmRequest, type_name: str, count: int, profile: Document) -> MachineOrder:
     """What a request is for; raises Refused where it is wrong."""
     found = shape(type_name)
     if found is None:
@@ -54,9 +54,9 @@ def wanted_from(asked: Asked, type_name: str, count: int, profile: Document) -> 
     if len(zones) > 1 or any(z not in ZONES for z in zones):
         raise Refused(400, "InvalidParameter", f"The zones {zones} are not valid here.")
     tags = {str(k): str(v) for k, v in branch(asked.body, "tags").items()}
-    place = Place(asked.params["subscription"], asked.params["group"], location, next(iter(zones), ""))
+    place = AzureLocation(asked.params["subscription"], asked.params["group"], location, next(iter(zones), ""))
     spot = text(profile, "priority") == "Spot"
-    return Wanted(place, found, count, spot, tags, profile, asked.params["name"], asked.principal)
+    return MachineOrder(place, found, count, spot, tags, profile, asked.params["name"], asked.principal)
 
 
 def _check_image(estate: Estate, profile: Document) -> None:
@@ -72,29 +72,29 @@ def _check_image(estate: Estate, profile: Document) -> None:
         raise Refused(404, "PlatformImageNotFound", words)
 
 
-def granted(estate: Estate, wanted: Wanted, asked: Asked) -> Granted:
+def granted(estate: Estate, wanted: MachineOrder, asked: ArmRequest) -> CapacityGrant:
     """How many machines a request gets; raises Refused where a limit forbids it, or there is no such image."""
     _check_image(estate, wanted.profile)
     check_limits(estate, wanted, asked.now)
     code = "ZonalAllocationFailed" if wanted.place.zone else "AllocationFailed"
     message = f"Allocation failed: not enough capacity for {wanted.shape.name} in {wanted.place.zone_name}."
     short: Document = {"code": (asked.rule.code if asked.rule else "") or code, "message": message}
-    if asked.fault is Kind.OPERATION_FAILS:
-        return Granted(0, short)
-    if asked.fault is Kind.EMPTY:
-        return Granted(0)
+    if asked.fault is FaultKind.OPERATION_FAILS:
+        return CapacityGrant(0, short)
+    if asked.fault is FaultKind.EMPTY:
+        return CapacityGrant(0)
     count = wanted.count
-    if asked.rule is not None and asked.fault is Kind.PARTIAL:
+    if asked.rule is not None and asked.fault is FaultKind.PARTIAL:
         count = math.floor(count * asked.rule.share)
     stock = estate.faults.stock(wanted.shape.name, wanted.place.zone_name)
     if stock is not None:
         there = [m for m in estate.ledger.machines.values() if m.is_there(asked.now)]
         used = sum(1 for m in there if (m.instance_type, m.zone) == (wanted.shape.name, wanted.place.zone_name))
         count = min(count, max(stock - used, 0))
-    return Granted(count, short if count < wanted.count else None)
+    return CapacityGrant(count, short if count < wanted.count else None)
 
 
-def limits(estate: Estate, place: Place, now: float) -> dict[str, tuple[int, int]]:
+def limits(estate: Estate, place: AzureLocation, now: float) -> dict[str, tuple[int, int]]:
     """The limits on cores of a location: used and allowed, by their names."""
     used: dict[str, int] = {CORES: 0, SPOT_CORES: 0}
     for machine in estate.ledger.machines.values():
@@ -107,7 +107,7 @@ def limits(estate: Estate, place: Place, now: float) -> dict[str, tuple[int, int
     return {name: (count, allowed.get(name.lower(), DEFAULT_LIMIT)) for name, count in used.items()}
 
 
-def check_limits(estate: Estate, wanted: Wanted, now: float) -> None:
+def check_limits(estate: Estate, wanted: MachineOrder, now: float) -> None:
     """Refuse what a limit on cores does not allow, in Azure's words."""
     found = limits(estate, wanted.place, now)
     allowed = {name.lower(): limit for name, limit in estate.faults.plan.quotas.items()}
@@ -123,7 +123,7 @@ def check_limits(estate: Estate, wanted: Wanted, now: float) -> None:
             raise Refused(409, "OperationNotAllowed", said)
 
 
-def make(estate: Estate, wanted: Wanted, name: str, home: Resource | None, now: float) -> Resource:
+def make(estate: Estate, wanted: MachineOrder, name: str, home: AzureResource | None, now: float) -> AzureResource:
     """A machine that runs, with whatever interface and disk its request describes."""
     machine = put_up(estate, wanted, name, home, now)
     plan = estate.faults.plan
@@ -150,7 +150,7 @@ def make(estate: Estate, wanted: Wanted, name: str, home: Resource | None, now: 
     return machine
 
 
-def put_up(estate: Estate, wanted: Wanted, name: str, home: Resource | None, now: float) -> Resource:
+def put_up(estate: Estate, wanted: MachineOrder, name: str, home: AzureResource | None, now: float) -> AzureResource:
     """The machine as a resource, running or not."""
     plan = estate.faults.plan
     properties: Document = {
@@ -167,7 +167,7 @@ def put_up(estate: Estate, wanted: Wanted, name: str, home: Resource | None, now
         **({"zones": [wanted.place.zone]} if wanted.place.zone else {}),
     }
     return estate.add(
-        Resource(
+        AzureResource(
             id=f"{wanted.place.home}/providers/{MACHINES}/{name}",
             kind=MACHINES,
             document=document,
@@ -180,7 +180,7 @@ def put_up(estate: Estate, wanted: Wanted, name: str, home: Resource | None, now
     )
 
 
-def leave_behind(estate: Estate, wanted: Wanted, home: Resource, now: float) -> None:
+def leave_behind(estate: Estate, wanted: MachineOrder, home: AzureResource, now: float) -> None:
     """What a machine leaves that could not be allocated: itself as a failed one with what was made for it, and an
     interface and a disk that belong to nothing."""
     broken = put_up(estate, wanted, f"{home.name}_{estate.ledger.next_number():08x}", home, now)
@@ -190,18 +190,18 @@ def leave_behind(estate: Estate, wanted: Wanted, home: Resource, now: float) -> 
         _bare(estate, wanted, kind, name, now)
 
 
-def launch_by_hand(estate: Estate, type_name: str, tags: dict[str, str], now: float) -> Resource:
+def launch_by_hand(estate: Estate, type_name: str, tags: dict[str, str], now: float) -> AzureResource:
     """A machine as a person makes one in the portal: alone, and nothing goes with it when it ends."""
     subscriptions = [r for r in estate.resources.values() if r.kind.endswith("/subscriptions")]
-    place = Place(subscriptions[0].name, NAME, LOCATION, ZONES[0])
+    place = AzureLocation(subscriptions[0].name, NAME, LOCATION, ZONES[0])
     found = shape(type_name)
     if found is None:
         raise Refused(400, "InvalidParameter", f"there is no {type_name}")
-    wanted = Wanted(place, found, 1, False, tags, {}, "", "somebody")
+    wanted = MachineOrder(place, found, 1, False, tags, {}, "", "somebody")
     return make(estate, wanted, f"by-hand-{estate.ledger.next_number():08x}", None, now)
 
 
-def _interfaces(estate: Estate, wanted: Wanted, name: str, home: Resource | None) -> list[object]:
+def _interfaces(estate: Estate, wanted: MachineOrder, name: str, home: AzureResource | None) -> list[object]:
     given = listed(wanted.profile, "networkProfile", "networkInterfaces")
     if given:
         for nic in given:
@@ -222,7 +222,7 @@ def _interfaces(estate: Estate, wanted: Wanted, name: str, home: Resource | None
     return made
 
 
-def _disk(estate: Estate, wanted: Wanted, name: str) -> Document:
+def _disk(estate: Estate, wanted: MachineOrder, name: str) -> Document:
     described = branch(wanted.profile, "storageProfile", "osDisk")
     disk = _bare(estate, wanted, DISKS, text(described, "name") or f"{name}_OsDisk_1", 0.0)
     disk.document["managedBy"] = f"{wanted.place.home}/providers/{MACHINES}/{name}"
@@ -230,9 +230,9 @@ def _disk(estate: Estate, wanted: Wanted, name: str) -> Document:
     return {"name": disk.name, "createOption": "FromImage", "deleteOption": option, "managedDisk": {"id": disk.id}}
 
 
-def _bare(estate: Estate, wanted: Wanted, kind: str, name: str, now: float) -> Resource:
+def _bare(estate: Estate, wanted: MachineOrder, kind: str, name: str, now: float) -> AzureResource:
     document: Document = {"location": wanted.place.location, "tags": dict(wanted.tags), "properties": {}}
-    return estate.add(Resource(f"{wanted.place.home}/providers/{kind}/{name}", kind, document, now, now))
+    return estate.add(AzureResource(f"{wanted.place.home}/providers/{kind}/{name}", kind, document, now, now))
 
 
 def _made_of(profile: Document) -> dict[str, object]:

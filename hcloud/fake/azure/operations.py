@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from hcloud.fake.azure.estate import Estate
-from hcloud.fake.azure.wire import Asked, Document, Refused
-from hcloud.fake.server import Answer, json_answer
+from hcloud.fake.azure.wire import ArmRequest, Document, Refused
+from hcloud.fake.server import HttpAnswer, json_answer
 
 CAPACITY = "/providers/Microsoft.Capacity"
 
@@ -24,7 +24,7 @@ class Style(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class AzureOperation:
     """One of them: ``error`` is how it will end, None for well; ``target`` is the id of what it works on."""
 
     id: str
@@ -33,7 +33,7 @@ class Operation:
     target: str
     style: Style
 
-    def headers(self, asked: Asked) -> dict[str, str]:
+    def headers(self, asked: ArmRequest) -> dict[str, str]:
         """Where to ask about it."""
         subscription = asked.params.get("subscription")
         home = f"/subscriptions/{subscription}/providers/Microsoft.Compute/locations/-" if subscription else CAPACITY
@@ -45,27 +45,29 @@ class Operation:
         return result if self.style is Style.RESULT else {**status, **result}
 
 
-class Operations:
+class AzureOperations:
     """All of them, by id."""
 
     def __init__(self, estate: Estate) -> None:
         self._estate = estate
-        self._all: dict[str, Operation] = {}
+        self._all: dict[str, AzureOperation] = {}
         self.styles: Iterator[Style] = itertools.cycle(Style)
 
-    def begin(self, target: str, ends_at: float, error: Document | None = None) -> Operation:
+    def begin(self, target: str, ends_at: float, error: Document | None = None) -> AzureOperation:
         """Begin one, with the next style."""
         number = f"{self._estate.ledger.next_number():08x}"
-        operation = Operation(number, ends_at, error, target, next(self.styles))
+        operation = AzureOperation(number, ends_at, error, target, next(self.styles))
         self._all[number] = operation
         return operation
 
-    def accept(self, asked: Asked, operation: Operation, document: Document | None = None, status: int = 202) -> Answer:
+    def accept(
+        self, asked: ArmRequest, operation: AzureOperation, document: Document | None = None, status: int = 202
+    ) -> HttpAnswer:
         """The first answer to a request that began one."""
         headers = operation.headers(asked)
-        return json_answer(document, status, headers) if document is not None else Answer(status, headers=headers)
+        return json_answer(document, status, headers) if document is not None else HttpAnswer(status, headers=headers)
 
-    def status(self, asked: Asked) -> Answer:
+    def status(self, asked: ArmRequest) -> HttpAnswer:
         """How one goes; that it failed is told with HTTP 200."""
         found = self._found(asked)
         if asked.now < found.ends_at:
@@ -74,17 +76,17 @@ class Operations:
             return json_answer({"name": found.id, "status": "Failed", "error": found.error})
         return json_answer({"name": found.id, "status": "Succeeded"})
 
-    def result(self, asked: Asked) -> Answer:
+    def result(self, asked: ArmRequest) -> HttpAnswer:
         """What one led to: 202 until it is there."""
         found = self._found(asked)
         if asked.now < found.ends_at and found.style is not Style.DISAGREEING:
-            return Answer(202, headers={"Location": f"{asked.base}{asked.path}?api-version=1"})
+            return HttpAnswer(202, headers={"Location": f"{asked.base}{asked.path}?api-version=1"})
         if found.error is not None and found.style is not Style.DISAGREEING:
             return json_answer({"error": found.error}, 409)
         target = self._estate.find(found.target)
-        return Answer(204) if target is None else json_answer(target.shown(asked.now))
+        return HttpAnswer(204) if target is None else json_answer(target.shown(asked.now))
 
-    def _found(self, asked: Asked) -> Operation:
+    def _found(self, asked: ArmRequest) -> AzureOperation:
         found = self._all.get(asked.params["number"])
         if found is None:
             raise Refused(404, "OperationNotFound", "The operation was not found; it may have expired.")

@@ -5,13 +5,13 @@ from __future__ import annotations
 import copy
 import json
 
-from hcloud.fake.azure.estate import NETWORKS, Estate, Place, Resource
+from hcloud.fake.azure.estate import NETWORKS, AzureLocation, AzureResource, Estate
 from hcloud.fake.azure.machines import limits
-from hcloud.fake.azure.operations import Operations
+from hcloud.fake.azure.operations import AzureOperations
 from hcloud.fake.azure.scale_sets import conditions, scope_of
-from hcloud.fake.azure.shapes import ZONES, Shape, shapes
-from hcloud.fake.azure.wire import Asked, Document, Refused, branch, listed, text
-from hcloud.fake.server import Answer, json_answer
+from hcloud.fake.azure.shapes import ZONES, AzureSize, shapes
+from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, listed, text
+from hcloud.fake.server import HttpAnswer, json_answer
 
 FIRST_IMAGE = 100  # so that the order of text is not that of numbers
 
@@ -19,12 +19,12 @@ FIRST_IMAGE = 100  # so that the order of text is not that of numbers
 class Plain:
     """The requests of one kind of them."""
 
-    def __init__(self, estate: Estate, operations: Operations, kind: str) -> None:
+    def __init__(self, estate: Estate, operations: AzureOperations, kind: str) -> None:
         self._estate = estate
         self._operations = operations
         self._kind = kind
 
-    def put(self, asked: Asked) -> Answer:
+    def put(self, asked: ArmRequest) -> HttpAnswer:
         """Make or replace one."""
         existing = self._estate.find(asked.path)
         conditions(existing, asked)
@@ -32,14 +32,16 @@ class Plain:
             self._estate.at(parent, asked.now)
         self._check_references(asked)
         body = copy.deepcopy(asked.body)
-        made = Resource(asked.path, self._kind, body, asked.now, asked.now, etag=existing.etag + 1 if existing else 1)
+        made = AzureResource(
+            asked.path, self._kind, body, asked.now, asked.now, etag=existing.etag + 1 if existing else 1
+        )
         self._estate.add(made)
         if self._kind == NETWORKS:
             self._add_subnets(made, asked)
         status = 200 if existing else 201
         return json_answer(made.shown(asked.now), status)
 
-    def _check_references(self, asked: Asked) -> None:
+    def _check_references(self, asked: ArmRequest) -> None:
         """Refuse an interface in a subnet, with an address or under rules that there are not."""
         parts = [branch(p, "properties") for p in listed(asked.body, "properties", "ipConfigurations")]
         named = [text(p, kind, "id") for p in parts for kind in ("subnet", "publicIPAddress")]
@@ -48,20 +50,20 @@ class Plain:
                 words = f"Resource {name} referenced by resource {asked.path} was not found."
                 raise Refused(400, "InvalidResourceReference", words)
 
-    def get(self, asked: Asked) -> Answer:
+    def get(self, asked: ArmRequest) -> HttpAnswer:
         """One of them."""
         return json_answer(self._estate.at(asked.path, asked.now).shown(asked.now))
 
-    def listed(self, asked: Asked) -> Answer:
+    def listed(self, asked: ArmRequest) -> HttpAnswer:
         """Those of a group or a subscription, or under another resource."""
         under = self._parent(asked.path + "/-") or scope_of(asked)
         return self._estate.page(asked, [r.shown(asked.now) for r in self._estate.of_kind(self._kind, under)])
 
-    def delete(self, asked: Asked) -> Answer:
+    def delete(self, asked: ArmRequest) -> HttpAnswer:
         """Remove one that nothing is attached to."""
         found = self._estate.find(asked.path)
         if found is None:
-            return Answer(204)
+            return HttpAnswer(204)
         if branch(found.properties, "virtualMachine") or text(found.document, "managedBy"):
             code = "NicInUse" if "networkInterfaces" in self._kind else "OperationNotAllowed"
             raise Refused(409, code, f"{found.id} is attached to a machine.")
@@ -75,10 +77,10 @@ class Plain:
         """The path of the resource that one of a nested kind belongs to."""
         return path.rsplit("/", 2)[0] if self._kind.count("/") > 1 else ""
 
-    def _add_subnets(self, network: Resource, asked: Asked) -> None:
+    def _add_subnets(self, network: AzureResource, asked: ArmRequest) -> None:
         for subnet in listed(network.document, "properties", "subnets"):
             path = f"{network.id}/subnets/{text(subnet, 'name')}"
-            self._estate.add(Resource(path, f"{NETWORKS}/subnets", dict(branch(subnet)), asked.now, asked.now))
+            self._estate.add(AzureResource(path, f"{NETWORKS}/subnets", dict(branch(subnet)), asked.now, asked.now))
 
 
 class Lists:
@@ -87,15 +89,15 @@ class Lists:
     def __init__(self, estate: Estate) -> None:
         self._estate = estate
 
-    def subscription(self, asked: Asked) -> Answer:
+    def subscription(self, asked: ArmRequest) -> HttpAnswer:
         """A subscription itself."""
         number = asked.params["subscription"]
         home = f"/subscriptions/{number}"
         return json_answer({"id": home, "subscriptionId": number, "displayName": "fake", "state": "Enabled"})
 
-    def usages(self, asked: Asked) -> Answer:
+    def usages(self, asked: ArmRequest) -> HttpAnswer:
         """The limits on cores."""
-        place = Place(asked.params["subscription"], "", asked.params["location"].lower())
+        place = AzureLocation(asked.params["subscription"], "", asked.params["location"].lower())
         known = limits(self._estate, place, asked.now)
         names = [*known, *(n for n in {s.family: 0 for s in shapes()} if n not in known)]
         found: list[Document] = []
@@ -105,7 +107,7 @@ class Lists:
             found.append({"name": value, "currentValue": used, "limit": limit, "unit": "Count"})
         return self._estate.page(asked, found)
 
-    def image_versions(self, asked: Asked) -> Answer:
+    def image_versions(self, asked: ArmRequest) -> HttpAnswer:
         """The versions of an image, which come as a bare list and in the order of text."""
         kind = ":".join(asked.params[part] for part in ("publisher", "offer", "sku"))
         newest = self._estate.images.number(f"{kind}:latest")
@@ -114,9 +116,9 @@ class Lists:
             [f"24.04.{FIRST_IMAGE + number}" for number in range(-1, newest + 1)],
         )
         versions = [{"name": name, "location": location, "id": f"{asked.path}/{name}"} for name in sorted(names)]
-        return Answer(200, json.dumps(versions).encode(), {"content-type": "application/json"})
+        return HttpAnswer(200, json.dumps(versions).encode(), {"content-type": "application/json"})
 
-    def skus(self, asked: Asked) -> Answer:
+    def skus(self, asked: ArmRequest) -> HttpAnswer:
         """The sizes there are; the location is that of the filter."""
         location = asked.query.get("$filter", "").partition("'")[2].rstrip("'").lower()
         return self._estate.page(asked, [_sku(shape, location or "eastus") for shape in shapes()])
@@ -126,7 +128,7 @@ class Lists:
         return allowed.get(name.lower(), 100_000)
 
 
-def _sku(shape: Shape, location: str) -> Document:
+def _sku(shape: AzureSize, location: str) -> Document:
     capabilities = {"vCPUs": str(shape.vcpus), "MemoryGB": str(shape.memory_gib)}
     return {
         "resourceType": "virtualMachines",

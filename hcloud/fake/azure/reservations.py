@@ -8,25 +8,25 @@ from datetime import UTC, datetime
 from decimal import Decimal
 
 from hcloud.fake.azure.estate import Estate
-from hcloud.fake.azure.operations import Operations
-from hcloud.fake.azure.shapes import TERM_FACTORS, TERM_YEARS, Shape, shape, shapes
-from hcloud.fake.azure.wire import Asked, Document, Refused, branch, text
+from hcloud.fake.azure.operations import AzureOperations
+from hcloud.fake.azure.shapes import TERM_FACTORS, TERM_YEARS, AzureSize, shape, shapes
+from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, text
 from hcloud.fake.ledger import Purchase
-from hcloud.fake.server import Answer, json_answer
+from hcloud.fake.server import HttpAnswer, json_answer
 
 HOURS_PER_YEAR = 8760
 HOME = "/providers/Microsoft.Capacity/reservationOrders"
 _KEY = re.compile(r"[0-9a-f]{32}")
 
 
-class Reservations:
+class FakeReservations:
     """Their requests. A purchase in the ledger holds the request that made it as its detail."""
 
-    def __init__(self, estate: Estate, operations: Operations) -> None:
+    def __init__(self, estate: Estate, operations: AzureOperations) -> None:
         self._estate = estate
         self._operations = operations
 
-    def calculate(self, asked: Asked) -> Answer:
+    def calculate(self, asked: ArmRequest) -> HttpAnswer:
         """What a reservation costs, and the id of an order for it."""
         _, total, _ = self._priced(asked.body)
         price = {"currencyCode": "USD", "amount": float(total)}
@@ -34,7 +34,7 @@ class Reservations:
         properties = {"billingCurrencyTotal": price, "pricingCurrencyTotal": price, "reservationOrderId": number}
         return json_answer({"properties": {**properties, "skuTitle": "Reserved VM Instance"}})
 
-    def purchase(self, asked: Asked) -> Answer:
+    def purchase(self, asked: ArmRequest) -> HttpAnswer:
         """Buy one; the same id with the same request is the same purchase."""
         number = str(self._number(asked))
         known = self._estate.ledger.purchases.get(number)
@@ -65,23 +65,23 @@ class Reservations:
         operation = self._operations.begin(f"{HOME}/{number}", asked.now + self._estate.faults.plan.operation_delay)
         return self._operations.accept(asked, operation, self._order(bought, asked.now), 202)
 
-    def order(self, asked: Asked) -> Answer:
+    def order(self, asked: ArmRequest) -> HttpAnswer:
         """One order."""
         return json_answer(self._order(self._known(asked), asked.now))
 
-    def orders(self, asked: Asked) -> Answer:
+    def orders(self, asked: ArmRequest) -> HttpAnswer:
         """All orders."""
         found = sorted(self._estate.ledger.purchases.values(), key=lambda p: p.id)
         return self._estate.page(asked, [self._order(p, asked.now) for p in found])
 
-    def held(self, asked: Asked) -> Answer:
+    def held(self, asked: ArmRequest) -> HttpAnswer:
         """All reservations, or those of an order; here each order has one."""
         found = sorted(self._estate.ledger.purchases.values(), key=lambda p: p.id)
         wanted = asked.params.get("order")
         here = [p for p in found if wanted is None or p.id == wanted.lower()]
         return self._estate.page(asked, [self._reservation(p, asked.now) for p in here])
 
-    def catalog(self, asked: Asked) -> Answer:
+    def catalog(self, asked: ArmRequest) -> HttpAnswer:
         """What can be reserved."""
         terms, plans = list(TERM_FACTORS), {"P1Y": ["Upfront", "Monthly"], "P3Y": ["Upfront", "Monthly"]}
         found: list[Document] = [
@@ -89,14 +89,14 @@ class Reservations:
         ]
         return self._estate.page(asked, found)
 
-    def refund(self, asked: Asked) -> Answer:
+    def refund(self, asked: ArmRequest) -> HttpAnswer:
         """What would be given back."""
         known = self._known(asked)
         amount = {"currencyCode": "USD", "amount": float(self._left(known, asked.now))}
         properties = {"sessionId": str(uuid.uuid5(uuid.NAMESPACE_URL, known.id)), "billingRefundAmount": amount}
         return json_answer({"id": f"{HOME}/{known.id}", "properties": properties})
 
-    def give_back(self, asked: Asked) -> Answer:
+    def give_back(self, asked: ArmRequest) -> HttpAnswer:
         """Give one back."""
         known = self._known(asked)
         if not text(asked.body, "properties", "sessionId"):
@@ -105,7 +105,7 @@ class Reservations:
         operation = self._operations.begin(f"{HOME}/{known.id}", asked.now + self._estate.faults.plan.operation_delay)
         return self._operations.accept(asked, operation, self._order(known, asked.now), 202)
 
-    def _priced(self, body: Document) -> tuple[Shape, Decimal, int]:
+    def _priced(self, body: Document) -> tuple[AzureSize, Decimal, int]:
         found = shape(text(body, "sku", "name"))
         properties = branch(body, "properties")
         factor = TERM_FACTORS.get(text(properties, "term"))
@@ -119,13 +119,13 @@ class Reservations:
         moved = Decimal(str(self._estate.faults.plan.price_factor))
         return found, (found.hourly * factor * hours * quantity * moved).quantize(Decimal("0.01")), quantity
 
-    def _number(self, asked: Asked) -> uuid.UUID:
+    def _number(self, asked: ArmRequest) -> uuid.UUID:
         try:
             return uuid.UUID(asked.params["order"])
         except ValueError:
             raise Refused(400, "InvalidReservationOrderId", "The order id is no GUID.") from None
 
-    def _known(self, asked: Asked) -> Purchase:
+    def _known(self, asked: ArmRequest) -> Purchase:
         found = self._estate.ledger.purchases.get(str(self._number(asked)))
         if found is None:
             raise Refused(404, "NotFound", f"Order {asked.params['order']} was not found.")

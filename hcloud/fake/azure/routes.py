@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from hcloud.fake.azure.estate import ADDRESSES, DISKS, GROUPS, INTERFACES, MACHINES, NETWORKS, SETS, Estate
-from hcloud.fake.azure.operations import CAPACITY, Operations
+from hcloud.fake.azure.operations import CAPACITY, AzureOperations
 from hcloud.fake.azure.plain import Lists, Plain
-from hcloud.fake.azure.reservations import Reservations
+from hcloud.fake.azure.reservations import FakeReservations
 from hcloud.fake.azure.scale_sets import ScaleSets
 from hcloud.fake.azure.virtual_machines import POWER, VirtualMachines
-from hcloud.fake.azure.wire import Asked
-from hcloud.fake.server import Answer
+from hcloud.fake.azure.wire import ArmRequest
+from hcloud.fake.server import HttpAnswer
 
-Handler = Callable[[Asked], Answer]
+Handler = Callable[[ArmRequest], HttpAnswer]
 SUBSCRIPTION = "/subscriptions/{subscription}"
 GROUP = f"{SUBSCRIPTION}/resourceGroups/{{group}}"
 IMAGES = "Microsoft.Compute/locations/publishers/artifacttypes/offers/skus/versions/read"
@@ -35,7 +35,7 @@ _NESTED = {
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class AzureRoute:
     """A method and a path: ``operation`` is the name in Azure's specification, ``right`` what a role has to hold."""
 
     method: str
@@ -46,28 +46,28 @@ class Route:
     mutating: bool
 
 
-def routes(estate: Estate, operations: Operations) -> tuple[Route, ...]:
+def routes(estate: Estate, operations: AzureOperations) -> tuple[AzureRoute, ...]:
     """All of them."""
     return (
         *_machines(VirtualMachines(estate, operations)),
         *_sets(ScaleSets(estate, operations)),
         *_resources(estate, operations),
-        *_reservations(Reservations(estate, operations)),
+        *_reservations(FakeReservations(estate, operations)),
         *_lists(Lists(estate), operations),
     )
 
 
-def route(method: str, path: str, operation: str, handler: Handler, right: str = "") -> Route:
+def route(method: str, path: str, operation: str, handler: Handler, right: str = "") -> AzureRoute:
     """One of them; only a GET changes nothing, but for prices that are asked for by POST."""
     named = re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", path.replace(".", r"\."))
     mutating = method != "GET" and "alculate" not in operation
     verb = {"GET": "read", "PUT": "write", "PATCH": "write", "DELETE": "delete", "POST": "action"}[method]
     kind = path.partition("/providers/")[2] or f"Microsoft.Resources{path}"
     right = right or f"{re.sub(r'/?{[^}]*}', '', kind)}/{verb}"
-    return Route(method, re.compile(named, re.IGNORECASE), operation, right, handler, mutating)
+    return AzureRoute(method, re.compile(named, re.IGNORECASE), operation, right, handler, mutating)
 
 
-def _machines(machines: VirtualMachines) -> Iterator[Route]:
+def _machines(machines: VirtualMachines) -> Iterator[AzureRoute]:
     kind, prefix = f"{GROUP}/providers/{MACHINES}", "VirtualMachines_"
     yield route("GET", f"{SUBSCRIPTION}/providers/{MACHINES}", f"{prefix}ListAll", machines.listed)
     location = f"{SUBSCRIPTION}/providers/Microsoft.Compute/locations/{{location}}/virtualMachines"
@@ -86,7 +86,7 @@ def _machines(machines: VirtualMachines) -> Iterator[Route]:
         yield route("POST", f"{kind}/{{name}}/{verb}", f"{prefix}{verb[0].upper()}{verb[1:]}", machines.power)
 
 
-def _sets(sets: ScaleSets) -> Iterator[Route]:
+def _sets(sets: ScaleSets) -> Iterator[AzureRoute]:
     kind, prefix = f"{GROUP}/providers/{SETS}", "VirtualMachineScaleSets_"
     yield route("GET", f"{SUBSCRIPTION}/providers/{SETS}", f"{prefix}ListAll", sets.listed)
     location = f"{SUBSCRIPTION}/providers/Microsoft.Compute/locations/{{location}}/virtualMachineScaleSets"
@@ -100,7 +100,7 @@ def _sets(sets: ScaleSets) -> Iterator[Route]:
     yield route("GET", f"{kind}/{{name}}/virtualMachines", "VirtualMachineScaleSetVMs_List", sets.members)
 
 
-def _resources(estate: Estate, operations: Operations) -> Iterator[Route]:
+def _resources(estate: Estate, operations: AzureOperations) -> Iterator[AzureRoute]:
     for kind, prefix in _PLAIN.items():
         plain = Plain(estate, operations, kind)
         yield route("GET", f"{SUBSCRIPTION}/providers/{kind}", f"{prefix}_ListAll", plain.listed)
@@ -114,13 +114,13 @@ def _resources(estate: Estate, operations: Operations) -> Iterator[Route]:
     yield from _plain(f"{SUBSCRIPTION}/resourceGroups/{{name}}", "ResourceGroups", Plain(estate, operations, GROUPS))
 
 
-def _plain(path: str, prefix: str, plain: Plain) -> Iterator[Route]:
+def _plain(path: str, prefix: str, plain: Plain) -> Iterator[AzureRoute]:
     yield route("PUT", path, f"{prefix}_CreateOrUpdate", plain.put)
     yield route("GET", path, f"{prefix}_Get", plain.get)
     yield route("DELETE", path, f"{prefix}_Delete", plain.delete)
 
 
-def _reservations(found: Reservations) -> Iterator[Route]:
+def _reservations(found: FakeReservations) -> Iterator[AzureRoute]:
     orders = f"{CAPACITY}/reservationOrders"
     yield route("POST", f"{CAPACITY}/calculatePrice", "ReservationOrder_Calculate", found.calculate)
     yield route("GET", f"{CAPACITY}/reservations", "Reservation_ListAll", found.held)
@@ -133,7 +133,7 @@ def _reservations(found: Reservations) -> Iterator[Route]:
     yield route("GET", f"{SUBSCRIPTION}{CAPACITY}/catalogs", "GetCatalog", found.catalog)
 
 
-def _lists(lists: Lists, operations: Operations) -> Iterator[Route]:
+def _lists(lists: Lists, operations: AzureOperations) -> Iterator[AzureRoute]:
     home = f"{SUBSCRIPTION}/providers/Microsoft.Compute"
     yield route("GET", SUBSCRIPTION, "Subscriptions_Get", lists.subscription, "Microsoft.Resources/subscriptions/read")
     yield route("GET", f"{home}/skus", "ResourceSkus_List", lists.skus)

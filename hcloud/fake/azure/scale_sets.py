@@ -6,17 +6,17 @@ import copy
 from collections import Counter
 from dataclasses import replace
 
-from hcloud.fake.azure.estate import MACHINES, SETS, Estate, Resource
-from hcloud.fake.azure.machines import Granted, granted, leave_behind, make, wanted_from
-from hcloud.fake.azure.operations import Operations
-from hcloud.fake.azure.wire import Asked, Document, Refused, branch, listed, text
+from hcloud.fake.azure.estate import MACHINES, SETS, AzureResource, Estate
+from hcloud.fake.azure.machines import CapacityGrant, granted, leave_behind, make, wanted_from
+from hcloud.fake.azure.operations import AzureOperations
+from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, listed, text
 from hcloud.fake.faults import Lag
-from hcloud.fake.server import Answer, json_answer
+from hcloud.fake.server import HttpAnswer, json_answer
 
 MOST_MACHINES = 1000
 
 
-def conditions(existing: Resource | None, asked: Asked) -> None:
+def conditions(existing: AzureResource | None, asked: ArmRequest) -> None:
     """Refuse what If-Match and If-None-Match forbid."""
     none_match, match = asked.headers.get("if-none-match", ""), asked.headers.get("if-match", "")
     if none_match == "*" and existing is not None:
@@ -28,11 +28,11 @@ def conditions(existing: Resource | None, asked: Asked) -> None:
 class ScaleSets:
     """Their requests."""
 
-    def __init__(self, estate: Estate, operations: Operations) -> None:
+    def __init__(self, estate: Estate, operations: AzureOperations) -> None:
         self._estate = estate
         self._operations = operations
 
-    def put(self, asked: Asked) -> Answer:
+    def put(self, asked: ArmRequest) -> HttpAnswer:
         """Make one with all its machines, or change one."""
         existing = self._estate.find(asked.path)
         conditions(existing, asked)
@@ -43,7 +43,7 @@ class ScaleSets:
         _check(self._estate, asked.body, profile)
         wanted = wanted_from(asked, text(asked.body, "sku", "name"), capacity, profile)
         given = granted(self._estate, wanted, asked)
-        made = Resource(asked.path, SETS, copy.deepcopy(asked.body), asked.now, self._over(asked))
+        made = AzureResource(asked.path, SETS, copy.deepcopy(asked.body), asked.now, self._over(asked))
         made.tagged_at = asked.now + self._estate.faults.plan.tag_delay
         made.uniform = text(asked.body, "properties", "orchestrationMode") != "Flexible"
         self._estate.add(made)
@@ -54,17 +54,17 @@ class ScaleSets:
         operation = self._operations.begin(made.id, made.ready_at, given.error)
         return self._operations.accept(asked, operation, self._shown(made, asked.now), 201)
 
-    def patch(self, asked: Asked) -> Answer:
+    def patch(self, asked: ArmRequest) -> HttpAnswer:
         """Change tags or capacity."""
         found = self._estate.at(asked.path, asked.now)
         conditions(found, asked)
         return self._changed(found, asked)
 
-    def get(self, asked: Asked) -> Answer:
+    def get(self, asked: ArmRequest) -> HttpAnswer:
         """One of them."""
         return json_answer(self._shown(self._estate.at(asked.path, asked.now), asked.now))
 
-    def listed(self, asked: Asked) -> Answer:
+    def listed(self, asked: ArmRequest) -> HttpAnswer:
         """Those of a group, a subscription or a location."""
         here = [s for s in self._estate.listed(SETS, scope_of(asked), asked) if in_location(s, asked)]
         behind = Lag.of(asked.rule)
@@ -73,7 +73,7 @@ class ScaleSets:
         shown = [_told(s.shown(asked.now, in_list=True, behind=behind), counts[s.id.lower()]) for s in here]
         return self._estate.page(asked, shown)
 
-    def members(self, asked: Asked) -> Answer:
+    def members(self, asked: ArmRequest) -> HttpAnswer:
         """The machines of one; of a flexible one they come without tags (a known gap of the real list)."""
         home = self._estate.at(asked.path.rsplit("/", 1)[0], asked.now)
         shown = []
@@ -84,11 +84,11 @@ class ScaleSets:
             shown.append({**document, "instanceId": machine.name.rpartition("_")[2] if home.uniform else machine.name})
         return self._estate.page(asked, shown)
 
-    def delete(self, asked: Asked) -> Answer:
+    def delete(self, asked: ArmRequest) -> HttpAnswer:
         """End one with all its machines."""
         found = self._estate.find(asked.path)
         if found is None:
-            return Answer(204)
+            return HttpAnswer(204)
         delay = self._estate.faults.plan.end_delay
         for machine in self._estate.members(found):
             self._estate.end(machine, asked.now, delay)
@@ -96,7 +96,7 @@ class ScaleSets:
             found.asked_at, found.gone_at = asked.now, asked.now + max(delay, self._estate.faults.plan.operation_delay)
         return self._operations.accept(asked, self._operations.begin(found.id, found.gone_at))
 
-    def delete_instances(self, asked: Asked) -> Answer:
+    def delete_instances(self, asked: ArmRequest) -> HttpAnswer:
         """End some machines of one."""
         home = self._estate.at(asked.path.rsplit("/", 1)[0], asked.now)
         names = [str(n) for n in listed(asked.body, "instanceIds")]
@@ -112,7 +112,7 @@ class ScaleSets:
         over = asked.now + max(delay, self._estate.faults.plan.operation_delay)
         return self._operations.accept(asked, self._operations.begin(home.id, over))
 
-    def _changed(self, found: Resource, asked: Asked) -> Answer:
+    def _changed(self, found: AzureResource, asked: ArmRequest) -> HttpAnswer:
         if found.gone_at is not None:
             raise Refused(409, "OperationPreempted", f"{found.id} is being deleted.")
         if "tags" in asked.body:
@@ -124,7 +124,7 @@ class ScaleSets:
         operation = self._operations.begin(found.id, self._over(asked), error)
         return self._operations.accept(asked, operation, self._shown(found, asked.now), 200)
 
-    def _resized(self, found: Resource, capacity: int, asked: Asked) -> Document | None:
+    def _resized(self, found: AzureResource, capacity: int, asked: ArmRequest) -> Document | None:
         alive = [m for m in self._estate.members(found) if m.gone_at is None]
         for machine in alive[capacity:]:
             self._estate.end(machine, asked.now, self._estate.faults.plan.end_delay)
@@ -137,17 +137,17 @@ class ScaleSets:
         self._fill(found, given, like)
         return given.error
 
-    def _fill(self, home: Resource, given: Granted, asked: Asked) -> None:
+    def _fill(self, home: AzureResource, given: CapacityGrant, asked: ArmRequest) -> None:
         profile = branch(asked.body, "properties", "virtualMachineProfile")
         wanted = wanted_from(asked, text(asked.body, "sku", "name"), given.count, profile)
         for _ in range(given.count):
             name = f"{home.name}_{self._estate.ledger.next_number():08x}"
             make(self._estate, wanted, name, home, asked.now).uniform = home.uniform
 
-    def _over(self, asked: Asked) -> float:
+    def _over(self, asked: ArmRequest) -> float:
         return asked.now + self._estate.faults.plan.operation_delay
 
-    def _shown(self, home: Resource, now: float) -> Document:
+    def _shown(self, home: AzureResource, now: float) -> Document:
         return _told(home.shown(now), sum(1 for m in self._estate.members(home) if m.is_kept(now)))
 
 
@@ -160,13 +160,13 @@ def _told(shown: Document, alive: int) -> Document:
     return {**shown, "sku": {**branch(shown, "sku"), "capacity": alive}}
 
 
-def scope_of(asked: Asked) -> str:
+def scope_of(asked: ArmRequest) -> str:
     """The path that what a list holds is under."""
     group = asked.params.get("group")
     return f"/subscriptions/{asked.params['subscription']}/" + (f"resourceGroups/{group}/" if group else "")
 
 
-def in_location(resource: Resource, asked: Asked) -> bool:
+def in_location(resource: AzureResource, asked: ArmRequest) -> bool:
     """Whether a list of a location, or of anything wider, holds a resource."""
     location = asked.params.get("location", "")
     return not location or str(resource.document.get("location", "")).lower() == location.lower()

@@ -36,7 +36,7 @@ ZONES = ("1", "2", "3")
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class AzureSize:
     """A size: ``family`` is the name of its limit on cores."""
 
     name: str
@@ -46,7 +46,7 @@ class Shape:
     hourly: Decimal
 
 
-def shape(name: str) -> Shape | None:
+def shape(name: str) -> AzureSize | None:
     """A size by its name; None where there is no such."""
     found = _NAME.fullmatch(name)
     if found is None or int(found[2]) not in _VCPUS:
@@ -56,10 +56,10 @@ def shape(name: str) -> Shape | None:
         return None
     vcpus = int(found[2])
     family = f"standard{found[1].upper()}{found[3].upper()}{found[4].lower()}Family"
-    return Shape(name, family, vcpus, vcpus * rates[0], rates[1] * vcpus)
+    return AzureSize(name, family, vcpus, vcpus * rates[0], rates[1] * vcpus)
 
 
-def shapes() -> tuple[Shape, ...]:
+def shapes() -> tuple[AzureSize, ...]:
     """All sizes there are."""
     names = [f"Standard_{s}{n}{letters}_{version}" for s, letters, version, _, _ in _FAMILIES for n in _VCPUS]
     return tuple(found for name in names if (found := shape(name)))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hcloud.fake.azure.estate import MACHINES, Estate, Resource
+from hcloud.fake.azure.estate import MACHINES, AzureResource, Estate
 from hcloud.fake.azure.machines import granted, make, put_up, wanted_from
-from hcloud.fake.azure.operations import Operations
+from hcloud.fake.azure.operations import AzureOperations
 from hcloud.fake.azure.scale_sets import conditions, in_location, scope_of
-from hcloud.fake.azure.wire import Asked, Document, Refused, branch, text
+from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, text
 from hcloud.fake.faults import Lag
-from hcloud.fake.server import Answer, json_answer
+from hcloud.fake.server import HttpAnswer, json_answer
 
 POWER = {"deallocate": "deallocated", "powerOff": "stopped", "start": "running"}
 
@@ -16,11 +16,11 @@ POWER = {"deallocate": "deallocated", "powerOff": "stopped", "start": "running"}
 class VirtualMachines:
     """Their requests."""
 
-    def __init__(self, estate: Estate, operations: Operations) -> None:
+    def __init__(self, estate: Estate, operations: AzureOperations) -> None:
         self._estate = estate
         self._operations = operations
 
-    def put(self, asked: Asked) -> Answer:
+    def put(self, asked: ArmRequest) -> HttpAnswer:
         """Make one, or change one."""
         existing = self._estate.find(asked.path)
         conditions(existing, asked)
@@ -41,24 +41,24 @@ class VirtualMachines:
         operation = self._operations.begin(made.id, over, given.error)
         return self._operations.accept(asked, operation, made.shown(asked.now), 201)
 
-    def patch(self, asked: Asked) -> Answer:
+    def patch(self, asked: ArmRequest) -> HttpAnswer:
         """Change tags, size, or what goes with it when it ends."""
         found = self._estate.at(asked.path, asked.now)
         conditions(found, asked)
         return self._changed(found, asked)
 
-    def get(self, asked: Asked) -> Answer:
+    def get(self, asked: ArmRequest) -> HttpAnswer:
         """One of them."""
         found = self._estate.at(asked.path, asked.now)
         view = {"instanceView": self._view(found, asked.now)} if asked.query.get("$expand") == "instanceView" else {}
         shown = found.shown(asked.now)
         return json_answer({**shown, "properties": {**branch(shown, "properties"), **view}})
 
-    def instance_view(self, asked: Asked) -> Answer:
+    def instance_view(self, asked: ArmRequest) -> HttpAnswer:
         """How it runs."""
         return json_answer(self._view(self._estate.at(asked.path.rsplit("/", 1)[0], asked.now), asked.now))
 
-    def listed(self, asked: Asked) -> Answer:
+    def listed(self, asked: ArmRequest) -> HttpAnswer:
         """Those of a group, a subscription or a location; machines of uniform sets are not among them."""
         home = asked.query.get("$filter", "").partition("'")[2].rstrip("'").lower()
         behind = Lag.of(asked.rule)
@@ -72,17 +72,17 @@ class VirtualMachines:
         ]
         return self._estate.page(asked, found, lambda m: m.shown(asked.now, in_list=True, behind=behind))
 
-    def delete(self, asked: Asked) -> Answer:
+    def delete(self, asked: ArmRequest) -> HttpAnswer:
         """End one; what does not go with it stays behind, attached to nothing."""
         found = self._estate.find(asked.path)
         if found is None:
-            return Answer(204)
+            return HttpAnswer(204)
         plan = self._estate.faults.plan
         self._estate.end(found, asked.now, plan.end_delay)
         over = asked.now + max(plan.end_delay, plan.operation_delay)
         return self._operations.accept(asked, self._operations.begin(found.id, over))
 
-    def power(self, asked: Asked) -> Answer:
+    def power(self, asked: ArmRequest) -> HttpAnswer:
         """Start or stop one."""
         path, _, verb = asked.path.rpartition("/")
         found = self._estate.at(path, asked.now)
@@ -90,7 +90,7 @@ class VirtualMachines:
         over = asked.now + self._estate.faults.plan.operation_delay
         return self._operations.accept(asked, self._operations.begin(found.id, over))
 
-    def diagnostics(self, asked: Asked) -> Answer:
+    def diagnostics(self, asked: ArmRequest) -> HttpAnswer:
         """Where its console's log is, signed; a person without boot diagnostics is told that there is none."""
         path = asked.path.rsplit("/", 1)[0]
         found = self._estate.at(path, asked.now)
@@ -98,15 +98,15 @@ class VirtualMachines:
             raise Refused(409, "OperationNotAllowed", "Boot diagnostics are not enabled for this machine.")
         return json_answer({"serialConsoleLogBlobUri": f"{asked.base}{path}/serialConsoleLog?api-version=1&sig=fake"})
 
-    def serial_console_log(self, asked: Asked) -> Answer:
+    def serial_console_log(self, asked: ArmRequest) -> HttpAnswer:
         """What it has written; nothing unless start-up scripts are executed."""
         found = self._estate.at(asked.path.rsplit("/", 1)[0], asked.now)
         if asked.query.get("sig") != "fake" or found.rented is None:
             raise Refused(403, "AuthenticationFailed", "The signature does not fit.")
         written = str(found.rented.detail.get("console", ""))
-        return Answer(200, written.encode(), {"content-type": "text/plain"})
+        return HttpAnswer(200, written.encode(), {"content-type": "text/plain"})
 
-    def _changed(self, found: Resource, asked: Asked) -> Answer:
+    def _changed(self, found: AzureResource, asked: ArmRequest) -> HttpAnswer:
         if "tags" in asked.body:
             retag(found, {str(k): str(v) for k, v in branch(asked.body, "tags").items()})
         size = text(asked.body, "properties", "hardwareProfile", "vmSize")
@@ -119,7 +119,7 @@ class VirtualMachines:
         operation = self._operations.begin(found.id, asked.now + self._estate.faults.plan.operation_delay)
         return self._operations.accept(asked, operation, found.shown(asked.now), 200)
 
-    def _view(self, machine: Resource, now: float) -> Document:
+    def _view(self, machine: AzureResource, now: float) -> Document:
         state = machine.state(now)
         code = f"ProvisioningState/{state.lower()}"
         if state == "Failed":
@@ -128,14 +128,14 @@ class VirtualMachines:
         return {"statuses": [{"code": code}, {"code": f"PowerState/{power}"}]}
 
 
-def retag(machine: Resource, tags: dict[str, str]) -> None:
+def retag(machine: AzureResource, tags: dict[str, str]) -> None:
     """Give a machine other tags."""
     machine.document["tags"] = dict(tags)
     if machine.rented:
         machine.rented.tags = dict(tags)
 
 
-def resize(machine: Resource, size: str) -> None:
+def resize(machine: AzureResource, size: str) -> None:
     """Make a machine another size."""
     machine.properties["hardwareProfile"] = {"vmSize": size}
     if machine.rented:

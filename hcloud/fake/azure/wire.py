@@ -7,8 +7,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hcloud.fake.faults import Kind, Rule
-from hcloud.fake.server import NONSENSE, Answer, json_answer
+from hcloud.fake.faults import FaultKind, FaultRule
+from hcloud.fake.server import NONSENSE, HttpAnswer, json_answer
 
 Document = dict[str, object]
 
@@ -16,26 +16,30 @@ OTHER_HOST = "https://management.example.invalid/"
 UNKNOWN_STATE = "Reticulating"
 
 # What a fault answers instead of acting: status, code and message
-_ANSWERS: Mapping[Kind, tuple[int, str, str]] = {
-    Kind.THROTTLED: (429, "TooManyRequests", "The request is being throttled as the limit has been reached."),
-    Kind.NO_CAPACITY: (409, "SkuNotAvailable", "The requested size is currently not available in this location."),
-    Kind.QUOTA: (
+_ANSWERS: Mapping[FaultKind, tuple[int, str, str]] = {
+    FaultKind.THROTTLED: (429, "TooManyRequests", "The request is being throttled as the limit has been reached."),
+    FaultKind.NO_CAPACITY: (409, "SkuNotAvailable", "The requested size is currently not available in this location."),
+    FaultKind.QUOTA: (
         409,
         "QuotaExceeded",
         "Operation could not be completed as it results in exceeding approved Total Regional Cores quota.",
     ),
-    Kind.DENIED: (403, "AuthorizationFailed", "The client does not have authorization to perform this action."),
-    Kind.EXPIRED: (401, "ExpiredAuthenticationToken", "The access token expiry is in the past."),
-    Kind.SKEWED: (401, "InvalidAuthenticationToken", "The access token is not valid yet: its 'nbf' is in the future."),
-    Kind.SERVER_ERROR: (500, "InternalServerError", "The server encountered an error; try again."),
-    Kind.UNAVAILABLE: (503, "ServiceUnavailable", "The service is temporarily unavailable."),
-    Kind.NOT_FOUND: (404, "ResourceNotFound", "The resource was not found."),
+    FaultKind.DENIED: (403, "AuthorizationFailed", "The client does not have authorization to perform this action."),
+    FaultKind.EXPIRED: (401, "ExpiredAuthenticationToken", "The access token expiry is in the past."),
+    FaultKind.SKEWED: (
+        401,
+        "InvalidAuthenticationToken",
+        "The access token is not valid yet: its 'nbf' is in the future.",
+    ),
+    FaultKind.SERVER_ERROR: (500, "InternalServerError", "The server encountered an error; try again."),
+    FaultKind.UNAVAILABLE: (503, "ServiceUnavailable", "The service is temporarily unavailable."),
+    FaultKind.NOT_FOUND: (404, "ResourceNotFound", "The resource was not found."),
 }
-AFTERWARDS = (Kind.DROPPED_AFTER, Kind.NONSENSE, Kind.UNKNOWN_WORDS)
+AFTERWARDS = (FaultKind.DROPPED_AFTER, FaultKind.NONSENSE, FaultKind.UNKNOWN_WORDS)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ArmRequest:
     """A request on its way through the fake: ``params`` are the named parts of its path, ``rule`` the fault that
     struck it, ``base`` the address of the fake."""
 
@@ -48,10 +52,10 @@ class Asked:
     now: float
     principal: str
     base: str
-    rule: Rule | None = None
+    rule: FaultRule | None = None
 
     @property
-    def fault(self) -> Kind | None:
+    def fault(self) -> FaultKind | None:
         """The kind of that fault."""
         return self.rule.answer if self.rule else None
 
@@ -65,7 +69,7 @@ class Refused(Exception):  # noqa: N818
     message: str
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    def answer(self) -> Answer:
+    def answer(self) -> HttpAnswer:
         """The same on the wire."""
         return json_answer({"error": {"code": self.code, "message": self.message}}, self.status, self.headers)
 
@@ -89,14 +93,14 @@ def text(document: object, *path: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def before(rule: Rule) -> Answer | None:
+def before(rule: FaultRule) -> HttpAnswer | None:
     """What a fault answers without anything being done; None where something is done."""
-    if rule.answer is Kind.DROPPED_BEFORE:
-        return Answer(dropped=True)
-    if rule.answer is Kind.NONSENSE_BEFORE:
+    if rule.answer is FaultKind.DROPPED_BEFORE:
+        return HttpAnswer(dropped=True)
+    if rule.answer is FaultKind.NONSENSE_BEFORE:
         return _nonsense()
-    if rule.answer is Kind.REDIRECT:
-        return Answer(307, headers={"location": OTHER_HOST})
+    if rule.answer is FaultKind.REDIRECT:
+        return HttpAnswer(307, headers={"location": OTHER_HOST})
     if rule.answer not in _ANSWERS:
         return None
     status, code, message = _ANSWERS[rule.answer]
@@ -104,22 +108,22 @@ def before(rule: Rule) -> Answer | None:
     return Refused(status, rule.code or code, message, wait).answer()
 
 
-def after(rule: Rule, answer: Answer) -> Answer:
+def after(rule: FaultRule, answer: HttpAnswer) -> HttpAnswer:
     """What a fault makes of an answer after everything was done."""
-    if rule.answer is Kind.DROPPED_AFTER:
-        return Answer(dropped=True)
-    if rule.answer is Kind.NONSENSE:
+    if rule.answer is FaultKind.DROPPED_AFTER:
+        return HttpAnswer(dropped=True)
+    if rule.answer is FaultKind.NONSENSE:
         return _nonsense()
-    if rule.answer is Kind.UNKNOWN_WORDS:
+    if rule.answer is FaultKind.UNKNOWN_WORDS:
         return _unknown_words(answer)
     return answer
 
 
-def _nonsense() -> Answer:
-    return Answer(200, NONSENSE, {"content-type": "text/html"})
+def _nonsense() -> HttpAnswer:
+    return HttpAnswer(200, NONSENSE, {"content-type": "text/html"})
 
 
-def _unknown_words(answer: Answer) -> Answer:
+def _unknown_words(answer: HttpAnswer) -> HttpAnswer:
     if not answer.body or not answer.body.startswith(b"{"):
         return answer
     document = json.loads(answer.body)
@@ -128,4 +132,4 @@ def _unknown_words(answer: Answer) -> Answer:
             item["hyperdrive"] = {"engaged": True}
             if "provisioningState" in branch(item, "properties"):
                 branch(item, "properties")["provisioningState"] = UNKNOWN_STATE
-    return Answer(answer.status, json.dumps(document).encode(), answer.headers)
+    return HttpAnswer(answer.status, json.dumps(document).encode(), answer.headers)

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from hcloud.fake.bill import BY_THE_MINUTE_AT_LEAST, Meter, Terms
+from hcloud.fake.bill import BY_THE_MINUTE_AT_LEAST, FakeTerms, Meter
 from hcloud.fake.gcp.catalog import FAMILIES, MIB_PER_GIB, PER_GIB, PER_VCPU, region_of
-from hcloud.fake.gcp.world import World
+from hcloud.fake.gcp.world import GcpWorld
 from hcloud.fake.ledger import Purchase, Rented
 from hcloud.model.catalog import PurchaseOption
 
@@ -19,7 +19,7 @@ class GoogleTariff:
 
     rule = BY_THE_MINUTE_AT_LEAST
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: GcpWorld) -> None:
         self._world = world
 
     def meters(self, rented: Rented) -> tuple[Meter, ...]:
@@ -36,7 +36,7 @@ class GoogleTariff:
             Meter(f"{pool}/gib", gib, gib * PER_GIB * factor),
         )
 
-    def terms(self, purchase: Purchase) -> Terms:
+    def terms(self, purchase: Purchase) -> FakeTerms:
         """vCPUs and memory of a series in a region."""
         body = purchase.detail["body"]
         resources = body["resources"] if isinstance(body, dict) else []
@@ -44,4 +44,4 @@ class GoogleTariff:
         series = next(s for s, kind in FAMILIES.items() if kind == purchase.instance_type)
         pool = f"{purchase.detail['region']}/{series}"
         units = {f"{pool}/vcpu": amounts["VCPU"], f"{pool}/gib": amounts["MEMORY"] / MIB_PER_GIB}
-        return Terms(purchase.upfront, purchase.hourly, units)
+        return FakeTerms(purchase.upfront, purchase.hourly, units)

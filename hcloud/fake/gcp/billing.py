@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from hcloud.fake.gcp import catalog
 from hcloud.fake.gcp.refusals import invalid
-from hcloud.fake.gcp.world import LARGEST_PRICE_PAGE, Call, World
+from hcloud.fake.gcp.world import LARGEST_PRICE_PAGE, GcpRequest, GcpWorld
 
 _NANOS = Decimal(10) ** 9
 _USAGES = (
@@ -19,7 +19,7 @@ _USAGES = (
 _PARTS = (("Core", "CPU", "h", (1, 0)), ("Ram", "RAM", "GiBy.h", (0, 1)))
 
 
-def skus(world: World, call: Call) -> dict[str, object]:
+def skus(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """A page of what every series asks for a vCPU and for a GiB, the same in all regions."""
     found, size, token = list(_skus(world)), call.query.get("pageSize", "0"), call.query.get("pageToken", "0")
     if not size.isdecimal() or not token.isdecimal():
@@ -29,7 +29,7 @@ def skus(world: World, call: Call) -> dict[str, object]:
     return {"skus": found[start:end], "nextPageToken": str(end) if end < len(found) else ""}
 
 
-def _skus(world: World) -> Iterator[dict[str, object]]:
+def _skus(world: GcpWorld) -> Iterator[dict[str, object]]:
     factor = Decimal(str(world.faults.plan.price_factor))
     for series in sorted(catalog.FAMILIES):
         for usage, share, words in _USAGES:

@@ -30,11 +30,11 @@ Name = Annotated[str, Field(pattern=NAME)]
 Labels = dict[Annotated[str, Field(pattern=LABEL_KEY)], Annotated[str, Field(pattern=LABEL_VALUE)]]
 
 
-class _Strict(BaseModel):
+class _RequestBody(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=_camel)
 
 
-class DiskParams(_Strict):
+class DiskParams(_RequestBody):
     """What a new disk is made from."""
 
     source_image: Annotated[str, Field(pattern=r"^(https://.*/)?projects/[^/]+/global/images/(family/)?[^/]+$")] = ""
@@ -44,7 +44,7 @@ class DiskParams(_Strict):
     labels: Labels = {}
 
 
-class Disk(_Strict):
+class DiskBody(_RequestBody):
     """A disk of a machine."""
 
     boot: bool = False
@@ -63,7 +63,7 @@ class Disk(_Strict):
         return bool(self.source or (self.initialize_params and self.initialize_params.source_image))
 
 
-class AccessConfig(_Strict):
+class AccessConfig(_RequestBody):
     """A way in from outside."""
 
     name: str = ""
@@ -71,7 +71,7 @@ class AccessConfig(_Strict):
     network_tier: Literal["PREMIUM", "STANDARD"] = "PREMIUM"
 
 
-class NetworkInterface(_Strict):
+class NetworkInterface(_RequestBody):
     """A network that a machine is in."""
 
     name: str = ""
@@ -82,14 +82,14 @@ class NetworkInterface(_Strict):
     access_configs: tuple[AccessConfig, ...] = ()
 
 
-class MetadataItem(_Strict):
+class MetadataItem(_RequestBody):
     """A pair that the machine can read."""
 
     key: Annotated[str, Field(pattern=r"^[a-zA-Z0-9-_]{1,127}$")]
     value: Annotated[str, Field(max_length=LONGEST_METADATA)] = ""
 
 
-class Metadata(_Strict):
+class Metadata(_RequestBody):
     """Everything that the machine can read."""
 
     items: tuple[MetadataItem, ...] = ()
@@ -97,7 +97,7 @@ class Metadata(_Strict):
     kind: str = ""
 
 
-class Scheduling(_Strict):
+class Scheduling(_RequestBody):
     """How firmly a machine is kept."""
 
     automatic_restart: bool = True
@@ -107,21 +107,21 @@ class Scheduling(_Strict):
     instance_termination_action: Literal["DELETE", "STOP"] = "STOP"
 
 
-class ServiceAccount(_Strict):
+class ServiceAccount(_RequestBody):
     """Whom the machine is to Google."""
 
     email: Annotated[str, Field(min_length=1)]
     scopes: tuple[str, ...] = ()
 
 
-class NetworkTags(_Strict):
+class NetworkTags(_RequestBody):
     """What firewall rules know it by."""
 
     items: tuple[str, ...] = ()
     fingerprint: str = ""
 
 
-class ReservationAffinity(_Strict):
+class ReservationAffinity(_RequestBody):
     """Which reservations it may use up."""
 
     consume_reservation_type: Literal["ANY_RESERVATION", "SPECIFIC_RESERVATION", "NO_RESERVATION"] = "ANY_RESERVATION"
@@ -129,14 +129,14 @@ class ReservationAffinity(_Strict):
     values: tuple[str, ...] = ()
 
 
-class Properties(_Strict):
+class Properties(_RequestBody):
     """What machines are like."""
 
     machine_type: Annotated[str, Field(min_length=1)]
     description: str = ""
     labels: Labels = {}
     metadata: Metadata = Metadata()
-    disks: tuple[Disk, ...] = ()
+    disks: tuple[DiskBody, ...] = ()
     network_interfaces: tuple[NetworkInterface, ...] = ()
     scheduling: Scheduling = Scheduling()
     service_accounts: tuple[ServiceAccount, ...] = ()
@@ -155,21 +155,21 @@ class Properties(_Strict):
         return self.scheduling.provisioning_model == "SPOT" or self.scheduling.preemptible
 
 
-class Instance(Properties):
+class InstanceBody(Properties):
     """A machine to insert."""
 
     name: Name
     deletion_protection: bool = False
 
 
-class PerInstance(_Strict):
+class PerInstance(_RequestBody):
     """What one of many has to itself."""
 
     name: str = ""
     hostname: str = ""
 
 
-class BulkInsert(_Strict):
+class BulkInsert(_RequestBody):
     """Many machines to insert."""
 
     count: Annotated[Int64, Field(ge=1, le=MOST_AT_ONCE)]
@@ -179,21 +179,21 @@ class BulkInsert(_Strict):
     instance_properties: Properties
 
 
-class SetLabels(_Strict):
+class SetLabels(_RequestBody):
     """New labels for a machine."""
 
     labels: Labels = {}
     label_fingerprint: str = ""
 
 
-class ResourceAmount(_Strict):
+class ResourceAmount(_RequestBody):
     """How much of something is committed to: vCPUs, or megabytes of memory."""
 
     type: Literal["VCPU", "MEMORY", "LOCAL_SSD", "ACCELERATOR"]
     amount: Annotated[Int64, Field(ge=1)]
 
 
-class Commitment(_Strict):
+class CommitmentBody(_RequestBody):
     """A commitment to buy."""
 
     name: Name
@@ -205,21 +205,21 @@ class Commitment(_Strict):
     resources: tuple[ResourceAmount, ...] = Field(min_length=1)
 
 
-class ReservedProperties(_Strict):
+class ReservedProperties(_RequestBody):
     """What is held ready."""
 
     machine_type: Annotated[str, Field(min_length=1)]
     min_cpu_platform: str = ""
 
 
-class SpecificReservation(_Strict):
+class SpecificReservation(_RequestBody):
     """How many of what are held ready."""
 
     count: Annotated[Int64, Field(ge=1)]
     instance_properties: ReservedProperties
 
 
-class Reservation(_Strict):
+class Reservation(_RequestBody):
     """Capacity to hold ready."""
 
     name: Name

@@ -47,7 +47,7 @@ FAMILY_QUOTA = 300_000  # ours
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class GcpMachineType:
     """A machine type."""
 
     name: str
@@ -66,27 +66,27 @@ class Shape:
         return "CPUS" if self.family in ("e2", "n1") else f"{self.family.upper()}_CPUS"
 
 
-def usual_shapes() -> dict[str, Shape]:
+def usual_shapes() -> dict[str, GcpMachineType]:
     """Every series in every shape and size, whether Google has it or not, and the small ones that share a core."""
     return {s.name: s for s in _shapes()}
 
 
-def _shapes() -> Iterator[Shape]:
+def _shapes() -> Iterator[GcpMachineType]:
     for name, gib in _SHARED.items():
-        yield Shape(name, 2, gib, shared=True)
+        yield GcpMachineType(name, 2, gib, shared=True)
     for family in FAMILIES:
         for kind, gib in _GIB_PER_VCPU.items():
             for size in _SIZES:
-                yield Shape(f"{family}-{kind}-{size}", size, gib * size)
+                yield GcpMachineType(f"{family}-{kind}-{size}", size, gib * size)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class GcpProject:
     """The project and everything in it that does not change. ``shapes`` are all machine types there are."""
 
     project: str = "hcloud-fake"
     region: str = "us-central1"
-    shapes: Mapping[str, Shape] = field(default_factory=usual_shapes)
+    shapes: Mapping[str, GcpMachineType] = field(default_factory=usual_shapes)
 
     @property
     def regions(self) -> tuple[str, ...]:

@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from hcloud.fake.faults import Asked, Kind
+from hcloud.fake.faults import FaultKind, InterceptedRequest
 from hcloud.fake.gcp import billing, documents, instances, listing, purchases
 from hcloud.fake.gcp.catalog import region_of
 from hcloud.fake.gcp.operations import LONGEST_WAIT_SECONDS, check_request_id
 from hcloud.fake.gcp.refusals import RefusalError, after_acting, before_acting, forbidden, unknown_resource
 from hcloud.fake.gcp.routes import find_route
-from hcloud.fake.gcp.world import Call, NewMachine, World
-from hcloud.fake.ledger import Rented, Request
-from hcloud.fake.server import Answer, Received, json_answer
+from hcloud.fake.gcp.world import GcpRequest, GcpWorld, NewMachine
+from hcloud.fake.ledger import RecordedRequest, Rented
+from hcloud.fake.server import HttpAnswer, Received, json_answer
 
 PRINCIPAL_HEADER = "x-hcloud-principal"
 PUBLIC = ("images.getFromFamily",)
 """What is asked of other projects, too."""
-Handler = Callable[[World, Call], dict[str, object]]
+Handler = Callable[[GcpWorld, GcpRequest], dict[str, object]]
 _HANDLERS: Mapping[str, Handler] = {
     "projects.get": listing.project,
     "regions.list": listing.regions,
@@ -56,24 +56,24 @@ _HANDLERS: Mapping[str, Handler] = {
 }
 
 
-class FakeGoogle(World):
+class FakeGoogle(GcpWorld):
     """Compute Engine for one project, as ``hcloud.fake.server`` runs it."""
 
     name = "gcp"
 
-    def answer(self, received: Received) -> Answer:
+    def answer(self, received: Received) -> HttpAnswer:
         """What Google says to a request."""
         route = find_route(received.method, received.path)
         if route is None:
             return unknown_resource(received.path).answer()
-        call = Call(route, received.path, received.query, received.body, principal(received.headers))
+        call = GcpRequest(route, received.path, received.query, received.body, principal(received.headers))
         asked = _asked(call)
         call.rule = self.faults.strike(asked, self.now)
         self._dawdle(call)
         with self.ledger.held():
             self.notice_spots()
             answer, outcome = self._outcome(call, asked)
-            request = Request(self.now, route.operation, route.mutating, call.principal, outcome, call.acted)
+            request = RecordedRequest(self.now, route.operation, route.mutating, call.principal, outcome, call.acted)
             self.ledger.requests.append(request)
         return after_acting(call.rule, answer)
 
@@ -90,9 +90,9 @@ class FakeGoogle(World):
                     return self._changed(verb, str(change[verb]), change)
         return {"error": "nothing to do"}
 
-    def _dawdle(self, call: Call) -> None:
+    def _dawdle(self, call: GcpRequest) -> None:
         """Let time pass, with nothing held: a wait lasts until its operation is done, or as long as Google waits."""
-        if call.rule and call.rule.answer is Kind.SLOW:
+        if call.rule and call.rule.answer is FaultKind.SLOW:
             self.clock.sleep(call.rule.seconds)
         if not call.route.operation.endswith(".wait") or self._refused(call):
             return
@@ -106,11 +106,11 @@ class FakeGoogle(World):
         if left > 0:
             self.clock.sleep(min(left, LONGEST_WAIT_SECONDS))
 
-    def _refused(self, call: Call) -> Answer | None:
+    def _refused(self, call: GcpRequest) -> HttpAnswer | None:
         route = call.route
         return before_acting(call.rule, route.operation, ordering=route.ordering) if call.rule else None
 
-    def _outcome(self, call: Call, asked: Asked) -> tuple[Answer, str]:
+    def _outcome(self, call: GcpRequest, asked: InterceptedRequest) -> tuple[HttpAnswer, str]:
         struck = call.rule.answer.value if call.rule else "ok"
         refused = self._refused(call)
         if refused is not None:
@@ -118,13 +118,13 @@ class FakeGoogle(World):
         try:
             if not self.faults.allows(asked):
                 raise forbidden(call.route.operation, f"projects/{self.place.project}")
-            for _ in range(2 if struck == Kind.TWICE else 1):
+            for _ in range(2 if struck == FaultKind.TWICE else 1):
                 found = self._acted(call)
         except RefusalError as refusal:
             return refusal.answer(), refusal.reason
-        return json_answer(documents.strange(found) if struck == Kind.UNKNOWN_WORDS else found), struck
+        return json_answer(documents.strange(found) if struck == FaultKind.UNKNOWN_WORDS else found), struck
 
-    def _acted(self, call: Call) -> dict[str, object]:
+    def _acted(self, call: GcpRequest) -> dict[str, object]:
         """Do it, or give the operation of the same request that came before."""
         project = call.route.path.get("project", self.place.project)
         if project != self.place.project and call.route.operation not in PUBLIC:
@@ -170,10 +170,10 @@ def principal(headers: Mapping[str, str]) -> str:
     return token.strip() if kind.lower() == "bearer" and token.strip() else headers.get(PRINCIPAL_HEADER, "")
 
 
-def _asked(call: Call) -> Asked:
+def _asked(call: GcpRequest) -> InterceptedRequest:
     route = call.route
     wanted = _wanted_type(call.raw) if route.ordering else ""
-    return Asked(route.operation, route.mutating, call.principal, wanted, route.path.get("zone", ""))
+    return InterceptedRequest(route.operation, route.mutating, call.principal, wanted, route.path.get("zone", ""))
 
 
 def _wanted_type(raw: bytes) -> str:

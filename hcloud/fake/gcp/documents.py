@@ -5,15 +5,15 @@ from __future__ import annotations
 from zlib import crc32
 
 from hcloud.fake.gcp import quotas
-from hcloud.fake.gcp.catalog import MIB_PER_GIB, Shape, region_of
+from hcloud.fake.gcp.catalog import MIB_PER_GIB, GcpMachineType, region_of
 from hcloud.fake.gcp.operations import BASE, stamp
-from hcloud.fake.gcp.world import World
+from hcloud.fake.gcp.world import GcpWorld
 from hcloud.fake.ledger import Rented
 
 UNKNOWN_STATE = "HIBERNATING_DEEPLY"
 
 
-def state(world: World, machine: Rented, ago: float = 0.0) -> str:
+def state(world: GcpWorld, machine: Rented, ago: float = 0.0) -> str:
     """Google's word for how a machine is, or was. TERMINATED is one that is stopped: those that are over are not
     shown."""
     now = world.now - ago
@@ -28,7 +28,7 @@ def state(world: World, machine: Rented, ago: float = 0.0) -> str:
     return "PROVISIONING" if now < (machine.made_at + running) / 2 else "STAGING"
 
 
-def instance(world: World, machine: Rented, ago: float = 0.0) -> dict[str, object]:
+def instance(world: GcpWorld, machine: Rented, ago: float = 0.0) -> dict[str, object]:
     """A machine as look-ups show it, or lists that show how it was so many seconds ago."""
     name, zone = str(machine.detail["name"]), machine.zone
     place = f"{BASE}/projects/{world.place.project}/zones/{zone}"
@@ -58,7 +58,7 @@ def fingerprint(machine: Rented) -> str:
     return f"{crc32(repr(sorted(machine.tags.items())).encode()):08x}"
 
 
-def machine_type(world: World, shape: Shape, zone: str) -> dict[str, object]:
+def machine_type(world: GcpWorld, shape: GcpMachineType, zone: str) -> dict[str, object]:
     """A machine type in a zone."""
     return {
         "kind": "compute#machineType",
@@ -71,7 +71,7 @@ def machine_type(world: World, shape: Shape, zone: str) -> dict[str, object]:
     }
 
 
-def zone(world: World, name: str) -> dict[str, object]:
+def zone(world: GcpWorld, name: str) -> dict[str, object]:
     """A zone."""
     place = f"{BASE}/projects/{world.place.project}"
     return {
@@ -83,7 +83,7 @@ def zone(world: World, name: str) -> dict[str, object]:
     }
 
 
-def region(world: World, name: str) -> dict[str, object]:
+def region(world: GcpWorld, name: str) -> dict[str, object]:
     """A region with its quotas."""
     place = f"{BASE}/projects/{world.place.project}"
     return {
@@ -96,7 +96,7 @@ def region(world: World, name: str) -> dict[str, object]:
     }
 
 
-def project(world: World) -> dict[str, object]:
+def project(world: GcpWorld) -> dict[str, object]:
     """The project with its quotas."""
     name = world.place.project
     return {

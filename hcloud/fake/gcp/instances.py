@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count, islice
 
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 from hcloud.fake.gcp import documents, quotas
-from hcloud.fake.gcp.bodies import BulkInsert, Instance, Properties, SetLabels, read_body
-from hcloud.fake.gcp.catalog import Shape
+from hcloud.fake.gcp.bodies import BulkInsert, InstanceBody, Properties, SetLabels, read_body
+from hcloud.fake.gcp.catalog import GcpMachineType
 from hcloud.fake.gcp.operations import BASE
 from hcloud.fake.gcp.references import check_references
 from hcloud.fake.gcp.refusals import STOCK_OUT, RefusalError, already_there, invalid
-from hcloud.fake.gcp.world import Call, Ending, NewMachine, World
+from hcloud.fake.gcp.world import GcpRequest, GcpWorld, NewMachine, OperationFault
 
 _LONGEST_NAME = 63
 
@@ -23,15 +23,15 @@ class _Order:
     """What is asked for once its body was understood."""
 
     zone: str
-    shape: Shape
+    shape: GcpMachineType
     names: tuple[str, ...]
     minimum: int
     properties: Properties
 
 
-def insert(world: World, call: Call) -> dict[str, object]:
+def insert(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """One machine."""
-    zone, body = world.zone(call), read_body(Instance, call.raw)
+    zone, body = world.zone(call), read_body(InstanceBody, call.raw)
     prefix = f"zones/{zone}/machineTypes/"
     if prefix not in body.machine_type:
         raise invalid("resource.machineType", body.machine_type, f"It must be a URL with {prefix}.")
@@ -42,7 +42,7 @@ def insert(world: World, call: Call) -> dict[str, object]:
     return world.begin(call, "insert", f"zones/{zone}/instances/{body.name}", ending)
 
 
-def bulk_insert(world: World, call: Call) -> dict[str, object]:
+def bulk_insert(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """As many machines as there are, the minimum at least, or none."""
     zone, body = world.zone(call), read_body(BulkInsert, call.raw)
     shape = _shape(world, body.instance_properties.machine_type, "resource.instanceProperties.machineType")
@@ -60,17 +60,17 @@ def bulk_insert(world: World, call: Call) -> dict[str, object]:
         "deletedVmCount": 0,
     }
     extra = {"instancesBulkInsertOperationMetadata": {"perLocationStatus": {f"zones/{zone}": status}}}
-    return world.begin(call, "bulkInsert", f"zones/{zone}", Ending(ending.errors, ending.status, extra))
+    return world.begin(call, "bulkInsert", f"zones/{zone}", OperationFault(ending.errors, ending.status, extra))
 
 
-def _shape(world: World, name: str, where: str = "resource.machineType") -> Shape:
+def _shape(world: GcpWorld, name: str, where: str = "resource.machineType") -> GcpMachineType:
     shape = world.place.shapes.get(name)
     if shape is None:
         raise invalid(where, name, "The referenced machine type does not exist.")
     return shape
 
 
-def _names(world: World, zone: str, body: BulkInsert) -> tuple[str, ...]:
+def _names(world: GcpWorld, zone: str, body: BulkInsert) -> tuple[str, ...]:
     if bool(body.per_instance_properties) == bool(body.name_pattern):
         raise invalid("resource.namePattern", body.name_pattern, "Give a pattern or per-instance properties.")
     if body.per_instance_properties:
@@ -80,7 +80,7 @@ def _names(world: World, zone: str, body: BulkInsert) -> tuple[str, ...]:
     return tuple(islice(_numbered(world, zone, body.name_pattern or ""), body.count))
 
 
-def _numbered(world: World, zone: str, pattern: str) -> Iterator[str]:
+def _numbered(world: GcpWorld, zone: str, pattern: str) -> Iterator[str]:
     """Names of a pattern, counted from behind the highest that is taken."""
     before, digits = pattern.partition("#")[0], pattern.count("#")
     after = pattern[len(before) + digits :]
@@ -91,30 +91,30 @@ def _numbered(world: World, zone: str, pattern: str) -> Iterator[str]:
         yield f"{before}{number:0{digits}d}{after}"[:_LONGEST_NAME]
 
 
-def _fill(world: World, call: Call, order: _Order) -> tuple[int, Ending]:
+def _fill(world: GcpWorld, call: GcpRequest, order: _Order) -> tuple[int, OperationFault]:
     """How many of an order are made, and how its operation ends."""
     _check(world, order)
     wanted = len(order.names)
     answer = call.rule.answer if call.rule else None
-    if answer in (Kind.NO_CAPACITY, Kind.OPERATION_FAILS):
+    if answer in (FaultKind.NO_CAPACITY, FaultKind.OPERATION_FAILS):
         return 0, _stock_out(world, order.zone, call.rule.code if call.rule else "")
     if too_many := quotas.exceeded(world, order.zone, order.shape, wanted, order.properties.spot):
         return 0, too_many
     left = world.stock_left(order.shape.name, order.zone)
     made = wanted if left is None else min(wanted, left)
-    if answer is Kind.PARTIAL and call.rule:
+    if answer is FaultKind.PARTIAL and call.rule:
         made = min(made, int(wanted * call.rule.share))
-    return (made, Ending()) if made >= order.minimum else (0, _stock_out(world, order.zone))
+    return (made, OperationFault()) if made >= order.minimum else (0, _stock_out(world, order.zone))
 
 
-def _check(world: World, order: _Order) -> None:
+def _check(world: GcpWorld, order: _Order) -> None:
     properties = order.properties
     if not any(d.boot and d.has_origin for d in properties.disks):
         raise invalid("resource.disks", "", "A boot disk with a source or a source image is required.")
     if not properties.network_interfaces:
         raise invalid("resource.networkInterfaces", "", "At least one network interface is required.")
     check_references(
-        world, properties, "resource" if isinstance(properties, Instance) else "resource.instanceProperties"
+        world, properties, "resource" if isinstance(properties, InstanceBody) else "resource.instanceProperties"
     )
     scheduling = properties.scheduling
     if properties.spot and (scheduling.automatic_restart or scheduling.on_host_maintenance != "TERMINATE"):
@@ -124,13 +124,13 @@ def _check(world: World, order: _Order) -> None:
             raise already_there(f"projects/{world.place.project}/zones/{order.zone}/instances/{name}")
 
 
-def _stock_out(world: World, zone: str, code: str = "") -> Ending:
+def _stock_out(world: GcpWorld, zone: str, code: str = "") -> OperationFault:
     where = f"projects/{world.place.project}/zones/{zone}"
     words = f"The zone '{where}' does not have enough resources available to fulfill the request."
-    return Ending(({"code": code or STOCK_OUT, "message": words},), 503)
+    return OperationFault(({"code": code or STOCK_OUT, "message": words},), 503)
 
 
-def _make(world: World, call: Call, order: _Order, made: int) -> None:
+def _make(world: GcpWorld, call: GcpRequest, order: _Order, made: int) -> None:
     properties = order.properties
     for name in order.names[:made]:
         detail: dict[str, object] = {
@@ -148,7 +148,7 @@ def _make(world: World, call: Call, order: _Order, made: int) -> None:
                 name=name,
                 instance_type=order.shape.name,
                 spot=properties.spot,
-                tags={} if call.rule and call.rule.answer is Kind.UNTAGGED else dict(properties.labels),
+                tags={} if call.rule and call.rule.answer is FaultKind.UNTAGGED else dict(properties.labels),
                 token=call.request_id,
                 principal=call.principal,
                 detail=detail,
@@ -156,23 +156,23 @@ def _make(world: World, call: Call, order: _Order, made: int) -> None:
         )
 
 
-def get(world: World, call: Call) -> dict[str, object]:
+def get(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """A machine."""
     return documents.instance(world, world.machine(world.zone(call), call.route.path["name"]))
 
 
-def delete(world: World, call: Call) -> dict[str, object]:
+def delete(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """Its end."""
     machine = world.machine(world.zone(call), call.route.path["name"])
     target = f"zones/{machine.zone}/instances/{machine.detail['name']}"
-    if call.rule and call.rule.answer is Kind.OPERATION_FAILS:
+    if call.rule and call.rule.answer is FaultKind.OPERATION_FAILS:
         error = {"code": call.rule.code or "INTERNAL_ERROR", "message": "Internal error: the machine was not deleted."}
-        return world.begin(call, "delete", target, Ending((error,), 500))
+        return world.begin(call, "delete", target, OperationFault((error,), 500))
     world.end(machine)
     return world.begin(call, "delete", target)
 
 
-def set_labels(world: World, call: Call) -> dict[str, object]:
+def set_labels(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """Other labels, for one who has seen the present ones."""
     machine = world.machine(world.zone(call), call.route.path["name"])
     body = read_body(SetLabels, call.raw)
@@ -182,14 +182,14 @@ def set_labels(world: World, call: Call) -> dict[str, object]:
     return world.begin(call, "setLabels", f"zones/{machine.zone}/instances/{machine.detail['name']}")
 
 
-def stop(world: World, call: Call) -> dict[str, object]:
+def stop(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """Let it stand still; its disk stays, and so does the machine."""
     machine = world.machine(world.zone(call), call.route.path["name"])
     machine.detail["stopped_at"] = world.now
     return world.begin(call, "stop", f"zones/{machine.zone}/instances/{machine.detail['name']}")
 
 
-def start(world: World, call: Call) -> dict[str, object]:
+def start(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """Let it run again."""
     machine = world.machine(world.zone(call), call.route.path["name"])
     machine.detail.pop("stopped_at", None)
@@ -197,7 +197,7 @@ def start(world: World, call: Call) -> dict[str, object]:
     return world.begin(call, "start", f"zones/{machine.zone}/instances/{machine.detail['name']}")
 
 
-def serial_port(world: World, call: Call) -> dict[str, object]:
+def serial_port(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """What it wrote to its console, from a byte on."""
     machine = world.machine(world.zone(call), call.route.path["name"])
     written = str(machine.detail.get("console", "")).encode()

@@ -6,12 +6,12 @@ import base64
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hcloud.fake.faults import Kind, Lag
+from hcloud.fake.faults import FaultKind, Lag
 from hcloud.fake.gcp import documents
 from hcloud.fake.gcp.filters import parse_filter
 from hcloud.fake.gcp.operations import BASE, stamp
 from hcloud.fake.gcp.refusals import invalid
-from hcloud.fake.gcp.world import LARGEST_PAGE, SPOT_NOTICE_SECONDS, Call, World
+from hcloud.fake.gcp.world import LARGEST_PAGE, SPOT_NOTICE_SECONDS, GcpRequest, GcpWorld
 from hcloud.fake.ledger import Rented
 
 FIRST_IMAGE = 20261101
@@ -21,7 +21,7 @@ FIRST_IMAGE = 20261101
 class _Machine:
     """A machine in a list, put into words where its page is shown: a list of thousands has dozens of pages."""
 
-    world: World
+    world: GcpWorld
     machine: Rented
     behind: Lag
     labelled: bool
@@ -40,13 +40,13 @@ class _Machine:
 Told = dict[str, object] | _Machine
 
 
-def page(world: World, call: Call, kind: str, found: Sequence[Told]) -> dict[str, object]:
+def page(world: GcpWorld, call: GcpRequest, kind: str, found: Sequence[Told]) -> dict[str, object]:
     """The page of a list that was asked for."""
     items, token = _cut(world, call, found)
     return {"kind": f"compute#{kind}List", **({"items": items} if items else {}), **token}
 
 
-def aggregated(world: World, call: Call, kind: str, found: Sequence[Told]) -> dict[str, object]:
+def aggregated(world: GcpWorld, call: GcpRequest, kind: str, found: Sequence[Told]) -> dict[str, object]:
     """The page of a list over all zones, by zone; zones with nothing on it say so."""
     items, token = _cut(world, call, found)
     scopes: dict[str, dict[str, object]] = {}
@@ -57,8 +57,8 @@ def aggregated(world: World, call: Call, kind: str, found: Sequence[Told]) -> di
     return {"kind": f"compute#{kind}AggregatedList", "items": scopes, **token}
 
 
-def _cut(world: World, call: Call, found: Sequence[Told]) -> tuple[list[dict[str, object]], dict[str, str]]:
-    if call.rule and call.rule.answer is Kind.EMPTY:
+def _cut(world: GcpWorld, call: GcpRequest, found: Sequence[Told]) -> tuple[list[dict[str, object]], dict[str, str]]:
+    if call.rule and call.rule.answer is FaultKind.EMPTY:
         return [], {}
     if wanted := call.query.get("filter", ""):
         accepts = parse_filter(wanted)
@@ -83,93 +83,93 @@ def _start(token: str) -> int:
         raise invalid("pageToken", token, "The page token is not one of this list.") from None
 
 
-def instances(world: World, call: Call) -> dict[str, object]:
+def instances(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """The machines of a zone."""
     zone = world.zone(call)
     return page(world, call, "instance", _instances(world, call, zone))
 
 
-def all_instances(world: World, call: Call) -> dict[str, object]:
+def all_instances(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """The machines of all zones."""
     return aggregated(world, call, "instances", _instances(world, call))
 
 
-def _instances(world: World, call: Call, zone: str = "") -> list[_Machine]:
+def _instances(world: GcpWorld, call: GcpRequest, zone: str = "") -> list[_Machine]:
     behind = Lag.of(call.rule)
     then = world.now - behind.made
     return [_Machine(world, m, behind, then >= m.tagged_at) for m in world.seen(behind) if zone in ("", m.zone)]
 
 
-def machine_types(world: World, call: Call) -> dict[str, object]:
+def machine_types(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """The machine types of a zone."""
     zone = world.zone(call)
     return page(world, call, "machineType", _types(world, zone))
 
 
-def all_machine_types(world: World, call: Call) -> dict[str, object]:
+def all_machine_types(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """The machine types of all zones."""
     found = [d for zone in world.place.zones() for d in _types(world, zone)]
     return aggregated(world, call, "machineTypes", found)
 
 
-def _types(world: World, zone: str) -> list[dict[str, object]]:
+def _types(world: GcpWorld, zone: str) -> list[dict[str, object]]:
     if zone not in world.types:
         world.types[zone] = [documents.machine_type(world, s, zone) for _, s in sorted(world.place.shapes.items())]
     return world.types[zone]
 
 
-def machine_type(world: World, call: Call) -> dict[str, object]:
+def machine_type(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """A machine type."""
     zone = world.zone(call)
     return documents.machine_type(world, world.shape(call.route.path["name"], zone), zone)
 
 
-def zones(world: World, call: Call) -> dict[str, object]:
+def zones(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """All zones."""
     return page(world, call, "zone", [documents.zone(world, z) for z in world.place.zones()])
 
 
-def zone(world: World, call: Call) -> dict[str, object]:
+def zone(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """A zone."""
     return documents.zone(world, world.zone(call))
 
 
-def regions(world: World, call: Call) -> dict[str, object]:
+def regions(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """All regions."""
     return page(world, call, "region", [documents.region(world, r) for r in world.place.regions])
 
 
-def region(world: World, call: Call) -> dict[str, object]:
+def region(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """A region with its quotas."""
     return documents.region(world, world.region(call))
 
 
-def project(world: World, _call: Call) -> dict[str, object]:
+def project(world: GcpWorld, _call: GcpRequest) -> dict[str, object]:
     """The project with its quotas."""
     return documents.project(world)
 
 
-def zone_operations(world: World, call: Call) -> dict[str, object]:
+def zone_operations(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """The operations of a zone, with those by which Google took spot machines away."""
     zone = world.zone(call)
     own = [o.document(world.place.project, world.now) for o in world.operations.of(f"zones/{zone}", world.now)]
     return page(world, call, "operation", own + _preemptions(world, zone))
 
 
-def region_operations(world: World, call: Call) -> dict[str, object]:
+def region_operations(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """The operations of a region."""
     found = world.operations.of(f"regions/{world.region(call)}", world.now)
     return page(world, call, "operation", [o.document(world.place.project, world.now) for o in found])
 
 
-def operation(world: World, call: Call) -> dict[str, object]:
+def operation(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """An operation of a zone or region."""
     path = call.route.path
     scope = f"zones/{world.zone(call)}" if "zone" in path else f"regions/{world.region(call)}"
     return world.operations.get(scope, path["name"], world.now).document(world.place.project, world.now)
 
 
-def _preemptions(world: World, zone: str) -> list[dict[str, object]]:
+def _preemptions(world: GcpWorld, zone: str) -> list[dict[str, object]]:
     place = f"{BASE}/projects/{world.place.project}/zones/{zone}"
     noticed = [m for m in world.ledger.machines.values() if m.zone == zone and "notice_at" in m.detail]
     taken = {m.id: float(str(m.detail["notice_at"])) + SPOT_NOTICE_SECONDS for m in noticed}
@@ -189,7 +189,7 @@ def _preemptions(world: World, zone: str) -> list[dict[str, object]]:
     ]
 
 
-def image_of_family(world: World, call: Call) -> dict[str, object]:
+def image_of_family(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """The latest image of a family, of whatever project."""
     project, family = call.route.path["project"], call.route.path["family"]
     number = world.images.number(f"projects/{project}/global/images/family/{family}")

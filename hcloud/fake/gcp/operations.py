@@ -23,7 +23,7 @@ def stamp(seconds: float) -> str:
 
 
 @dataclass(slots=True)
-class Operation:
+class GcpOperation:
     """Something that goes on; ``scope`` is zones/Z or regions/R. ``errors`` are what it ends in."""
 
     name: str
@@ -74,17 +74,17 @@ class Operation:
 class _Remembered:
     about: str
     at: float
-    operation: Operation
+    operation: GcpOperation
 
 
-class Operations:
+class GcpOperations:
     """All operations, and which requestId led to which."""
 
     def __init__(self) -> None:
-        self._by_name: dict[str, Operation] = {}
+        self._by_name: dict[str, GcpOperation] = {}
         self._by_request: dict[str, _Remembered] = {}
 
-    def replayed(self, request_id: str, about: str, now: float) -> Operation | None:
+    def replayed(self, request_id: str, about: str, now: float) -> GcpOperation | None:
         """The operation that a requestId led to before; raises RefusalError where it was for another.
 
         What Google does with a requestId that comes back with another body is not published; refusing is the strictest.
@@ -99,21 +99,21 @@ class Operations:
             raise invalid("requestId", request_id, "The request ID was used for another request.")
         return known.operation
 
-    def add(self, operation: Operation, about: str, *, remember: bool) -> Operation:
+    def add(self, operation: GcpOperation, about: str, *, remember: bool) -> GcpOperation:
         """Keep an operation."""
         self._by_name[f"{operation.scope}/{operation.name}"] = operation
         if operation.request_id and remember:
             self._by_request[operation.request_id] = _Remembered(about, operation.begun, operation)
         return operation
 
-    def get(self, scope: str, name: str, now: float) -> Operation:
+    def get(self, scope: str, name: str, now: float) -> GcpOperation:
         """An operation of a zone or region; raises RefusalError where there is none, or none any more."""
         found = self._by_name.get(f"{scope}/{name}")
         if found is None or now >= found.done_at + KEPT_SECONDS:
             raise unknown_resource(f"{scope}/operations/{name}")
         return found
 
-    def of(self, scope: str, now: float) -> tuple[Operation, ...]:
+    def of(self, scope: str, now: float) -> tuple[GcpOperation, ...]:
         """All that can be asked about, oldest first."""
         kept = (o for o in self._by_name.values() if o.scope == scope and now < o.done_at + KEPT_SECONDS)
         return tuple(sorted(kept, key=lambda o: o.number))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from hcloud.fake.faults import Kind
+from hcloud.fake.faults import FaultKind
 from hcloud.fake.gcp import catalog, listing
-from hcloud.fake.gcp.bodies import Commitment, Reservation, read_body
+from hcloud.fake.gcp.bodies import CommitmentBody, Reservation, read_body
 from hcloud.fake.gcp.operations import BASE, stamp
 from hcloud.fake.gcp.refusals import STOCK_OUT, already_there, invalid, unknown_resource
-from hcloud.fake.gcp.world import Call, Ending, World
+from hcloud.fake.gcp.world import GcpRequest, GcpWorld, OperationFault
 from hcloud.fake.ledger import Purchase
 from hcloud.model.catalog import PurchaseOption
 
@@ -18,9 +18,9 @@ _DAY, _PACIFIC_OFFSET = 86_400.0, 8 * 3600.0
 _MEMORY_STEP_MIB = 256
 
 
-def insert_commitment(world: World, call: Call) -> dict[str, object]:
+def insert_commitment(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """Buy a commitment."""
-    region, body = world.region(call), read_body(Commitment, call.raw)
+    region, body = world.region(call), read_body(CommitmentBody, call.raw)
     if body.type not in catalog.FAMILIES.values():
         raise invalid("resource.type", body.type, "There is no commitment of this type.")
     amounts = {r.type: r.amount for r in body.resources}
@@ -29,9 +29,9 @@ def insert_commitment(world: World, call: Call) -> dict[str, object]:
     target = f"regions/{region}/commitments/{body.name}"
     if body.name in world.ledger.purchases:
         raise already_there(f"projects/{world.place.project}/{target}")
-    if call.rule and call.rule.answer in (Kind.OPERATION_FAILS, Kind.NO_CAPACITY):
+    if call.rule and call.rule.answer in (FaultKind.OPERATION_FAILS, FaultKind.NO_CAPACITY):
         error = {"code": call.rule.code or STOCK_OUT, "message": "The commitment could not be created."}
-        return world.begin(call, "insert", target, Ending((error,), 503))
+        return world.begin(call, "insert", target, OperationFault((error,), 503))
     years, now = YEARS[body.plan], world.now
     gib = Decimal(amounts["MEMORY"]) / catalog.MIB_PER_GIB
     hourly = catalog.hourly(Decimal(amounts["VCPU"]), gib, str(years))
@@ -62,7 +62,7 @@ def _midnight_after(now: float) -> float:
     return ((now - _PACIFIC_OFFSET) // _DAY + 1) * _DAY + _PACIFIC_OFFSET
 
 
-def _commitment(world: World, bought: Purchase) -> dict[str, object]:
+def _commitment(world: GcpWorld, bought: Purchase) -> dict[str, object]:
     body = bought.detail["body"]
     shown = dict(body) if isinstance(body, dict) else {}
     ends = bought.starts_at + bought.term_seconds
@@ -84,14 +84,14 @@ def _commitment(world: World, bought: Purchase) -> dict[str, object]:
     }
 
 
-def commitments(world: World, call: Call) -> dict[str, object]:
+def commitments(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """The commitments of a region."""
     region = world.region(call)
     held = [p for _, p in sorted(world.ledger.purchases.items()) if p.detail.get("region") == region]
     return listing.page(world, call, "commitment", [_commitment(world, p) for p in held])
 
 
-def commitment(world: World, call: Call) -> dict[str, object]:
+def commitment(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """A commitment."""
     region, name = world.region(call), call.route.path["name"]
     found = world.ledger.purchases.get(name)
@@ -100,16 +100,16 @@ def commitment(world: World, call: Call) -> dict[str, object]:
     return _commitment(world, found)
 
 
-def insert_reservation(world: World, call: Call) -> dict[str, object]:
+def insert_reservation(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """Hold capacity ready."""
     zone, body = world.zone(call), read_body(Reservation, call.raw)
     world.shape(body.specific_reservation.instance_properties.machine_type, zone)
     target = f"zones/{zone}/reservations/{body.name}"
     if target in world.reservations:
         raise already_there(f"projects/{world.place.project}/{target}")
-    if call.rule and call.rule.answer in (Kind.OPERATION_FAILS, Kind.NO_CAPACITY):
+    if call.rule and call.rule.answer in (FaultKind.OPERATION_FAILS, FaultKind.NO_CAPACITY):
         error = {"code": call.rule.code or STOCK_OUT, "message": "The zone does not have enough resources."}
-        return world.begin(call, "insert", target, Ending((error,), 503))
+        return world.begin(call, "insert", target, OperationFault((error,), 503))
     shown = body.model_dump(mode="json", by_alias=True)
     specific = shown["specificReservation"]
     place = f"{BASE}/projects/{world.place.project}"
@@ -126,26 +126,26 @@ def insert_reservation(world: World, call: Call) -> dict[str, object]:
     return world.begin(call, "insert", target)
 
 
-def reservations(world: World, call: Call) -> dict[str, object]:
+def reservations(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """The reservations of a zone."""
     prefix = f"zones/{world.zone(call)}/"
     found = [r for t, r in sorted(world.reservations.items()) if t.startswith(prefix)]
     return listing.page(world, call, "reservation", found)
 
 
-def _held(world: World, call: Call) -> str:
+def _held(world: GcpWorld, call: GcpRequest) -> str:
     target = f"zones/{world.zone(call)}/reservations/{call.route.path['name']}"
     if target not in world.reservations:
         raise unknown_resource(f"projects/{world.place.project}/{target}")
     return target
 
 
-def reservation(world: World, call: Call) -> dict[str, object]:
+def reservation(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """A reservation."""
     return world.reservations[_held(world, call)]
 
 
-def delete_reservation(world: World, call: Call) -> dict[str, object]:
+def delete_reservation(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
     """Hold it ready no longer."""
     target = _held(world, call)
     del world.reservations[target]

@@ -11,7 +11,7 @@ import re
 
 from hcloud.fake.gcp.bodies import NetworkInterface, Properties
 from hcloud.fake.gcp.refusals import RefusalError, invalid
-from hcloud.fake.gcp.world import World
+from hcloud.fake.gcp.world import GcpWorld
 
 DEFAULT_NETWORK = "global/networks/default"
 DEFAULT_ACCOUNT = "default"
@@ -19,7 +19,7 @@ _DEFAULT_SUBNETWORK = re.compile(r"regions/[^/]+/subnetworks/default")
 _PUBLIC = re.compile(r"projects/(debian|ubuntu-os|rocky-linux|centos|rhel|suse|cos|windows|fedora-coreos)-cloud/")
 
 
-def check_references(world: World, properties: Properties, where: str) -> None:
+def check_references(world: GcpWorld, properties: Properties, where: str) -> None:
     """Refuse machines that refer to what there is not; ``where`` is the place of the properties in the request."""
     for number, disk in enumerate(properties.disks):
         image = disk.initialize_params.source_image if disk.initialize_params else ""
@@ -38,7 +38,7 @@ def check_references(world: World, properties: Properties, where: str) -> None:
             raise RefusalError(400, "SERVICE_ACCOUNT_ACCESS_DENIED", words + "the iam.serviceAccountUser role on it")
 
 
-def _check_network(world: World, interface: NetworkInterface, place: str) -> None:
+def _check_network(world: GcpWorld, interface: NetworkInterface, place: str) -> None:
     network, subnetwork = _from(interface.network, "global/"), _from(interface.subnetwork, "regions/")
     if network and network != DEFAULT_NETWORK and network not in world.by_hand:
         raise invalid(f"{place}.network", interface.network, "The referenced network resource cannot be found.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from hcloud.fake.faults import Kind, Rule
-from hcloud.fake.server import NONSENSE, Answer, json_answer
+from hcloud.fake.faults import FaultKind, FaultRule
+from hcloud.fake.server import NONSENSE, HttpAnswer, json_answer
 
 ELSEWHERE = "http://127.0.0.2:9"
 """Where redirects point: to a host that no test may reach."""
@@ -36,7 +36,7 @@ class RefusalError(Exception):
     message: str
     headers: Mapping[str, str] = field(default_factory=dict)
 
-    def answer(self) -> Answer:
+    def answer(self) -> HttpAnswer:
         """The error as Google writes it."""
         one = {"message": self.message, "domain": _DOMAINS.get(self.reason, "global"), "reason": self.reason}
         error: dict[str, object] = {"code": self.status, "message": self.message, "errors": [one]}
@@ -71,61 +71,61 @@ def permission_of(operation: str) -> str:
     return f"compute.{'commitments' if noun == 'regionCommitments' else noun}.{verb}"
 
 
-def _throttled(rule: Rule, operation: str) -> RefusalError:
+def _throttled(rule: FaultRule, operation: str) -> RefusalError:
     status = 429 if rule.code == "429" else 403
     after = {} if rule.retry_after is None else {"retry-after": f"{rule.retry_after:g}"}
     message = f"Quota exceeded for quota metric 'Queries' and limit 'Queries per minute' ({operation})."
     return RefusalError(status, "rateLimitExceeded", message, after)
 
 
-def _skewed(_rule: Rule, _operation: str) -> RefusalError:
+def _skewed(_rule: FaultRule, _operation: str) -> RefusalError:
     words = "Invalid JWT: Token must be a short-lived token and in a reasonable timeframe. Check your iat and exp."
     return RefusalError(401, "authError", words)
 
 
-_FORMS: Mapping[Kind, Callable[[Rule, str], RefusalError]] = {
-    Kind.THROTTLED: _throttled,
-    Kind.NO_CAPACITY: lambda _rule, _operation: RefusalError(503, STOCK_OUT, _SOLD_OUT),
-    Kind.QUOTA: lambda rule, _operation: RefusalError(
+_FORMS: Mapping[FaultKind, Callable[[FaultRule, str], RefusalError]] = {
+    FaultKind.THROTTLED: _throttled,
+    FaultKind.NO_CAPACITY: lambda _rule, _operation: RefusalError(503, STOCK_OUT, _SOLD_OUT),
+    FaultKind.QUOTA: lambda rule, _operation: RefusalError(
         403, "quotaExceeded", f"Quota '{rule.code or 'CPUS'}' exceeded. Limit: 24.0 in region."
     ),
-    Kind.DENIED: lambda _rule, operation: forbidden(operation, "projects/hcloud-fake"),
-    Kind.EXPIRED: lambda _rule, _operation: RefusalError(401, "authError", _EXPIRED),
-    Kind.SKEWED: _skewed,
-    Kind.SERVER_ERROR: lambda rule, _operation: RefusalError(500, rule.code or "internalError", "Internal error."),
-    Kind.UNAVAILABLE: lambda rule, _operation: RefusalError(503, rule.code or "backendError", "Backend error."),
-    Kind.NOT_FOUND: lambda _rule, operation: unknown_resource(operation),
+    FaultKind.DENIED: lambda _rule, operation: forbidden(operation, "projects/hcloud-fake"),
+    FaultKind.EXPIRED: lambda _rule, _operation: RefusalError(401, "authError", _EXPIRED),
+    FaultKind.SKEWED: _skewed,
+    FaultKind.SERVER_ERROR: lambda rule, _operation: RefusalError(500, rule.code or "internalError", "Internal error."),
+    FaultKind.UNAVAILABLE: lambda rule, _operation: RefusalError(503, rule.code or "backendError", "Backend error."),
+    FaultKind.NOT_FOUND: lambda _rule, operation: unknown_resource(operation),
 }
 
 
-def before_acting(rule: Rule, operation: str, *, ordering: bool) -> Answer | None:
+def before_acting(rule: FaultRule, operation: str, *, ordering: bool) -> HttpAnswer | None:
     """What a fault answers before anything was done; None where the request is carried out.
 
     A stock-out of an order is found while the operation runs; with the code 503 it is found at once.
     """
-    if rule.answer is Kind.NO_CAPACITY and ordering and rule.code != "503":
+    if rule.answer is FaultKind.NO_CAPACITY and ordering and rule.code != "503":
         return None
     if rule.answer in _FORMS:
         return _FORMS[rule.answer](rule, operation).answer()
-    if rule.answer is Kind.DROPPED_BEFORE:
-        return Answer(dropped=True)
-    if rule.answer is Kind.NONSENSE_BEFORE:
-        return Answer(200, NONSENSE, {"content-type": "text/html"})
-    if rule.answer is Kind.REDIRECT:
-        return Answer(307, b"", {"location": f"{ELSEWHERE}/{operation}"})
+    if rule.answer is FaultKind.DROPPED_BEFORE:
+        return HttpAnswer(dropped=True)
+    if rule.answer is FaultKind.NONSENSE_BEFORE:
+        return HttpAnswer(200, NONSENSE, {"content-type": "text/html"})
+    if rule.answer is FaultKind.REDIRECT:
+        return HttpAnswer(307, b"", {"location": f"{ELSEWHERE}/{operation}"})
     return None
 
 
-def after_acting(rule: Rule | None, answer: Answer) -> Answer:
+def after_acting(rule: FaultRule | None, answer: HttpAnswer) -> HttpAnswer:
     """What becomes of the answer on its way: lost, or cut off (code ``cut``), or replaced by a page of words."""
     if rule is None:
         return answer
-    if rule.answer is Kind.DROPPED_AFTER:
-        return Answer(dropped=True)
-    if rule.answer is Kind.NONSENSE:
+    if rule.answer is FaultKind.DROPPED_AFTER:
+        return HttpAnswer(dropped=True)
+    if rule.answer is FaultKind.NONSENSE:
         if rule.code == "cut":
-            return Answer(200, answer.body[: len(answer.body) // 2], {"content-type": "application/json"})
+            return HttpAnswer(200, answer.body[: len(answer.body) // 2], {"content-type": "application/json"})
         if rule.code == "gzip":
-            return Answer(200, b"\x1f\x8b\x08\x00not gzip", {"content-encoding": "gzip"})
-        return Answer(200, NONSENSE, {"content-type": "text/html"})
+            return HttpAnswer(200, b"\x1f\x8b\x08\x00not gzip", {"content-encoding": "gzip"})
+        return HttpAnswer(200, NONSENSE, {"content-type": "text/html"})
     return answer

@@ -45,7 +45,7 @@ GET    {project}/regions/{region}/commitments/{name}        regionCommitments.ge
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class GcpRoute:
     """An operation as it was asked for, with what stands in its path."""
 
     operation: str
@@ -77,15 +77,15 @@ def templates() -> tuple[tuple[str, str, str], ...]:
     return tuple(tuple(line.split()) for line in _ROUTES.strip().splitlines())  # type: ignore[misc]
 
 
-def find_route(method: str, path: str) -> Route | None:
+def find_route(method: str, path: str) -> GcpRoute | None:
     """The operation that is asked for, or None."""
     if (method, path) == ("GET", PRICE_LIST):
-        return Route("services.skus.list", {})
+        return GcpRoute("services.skus.list", {})
     if not path.startswith(PREFIX):
         return None
     rest = path.removeprefix(PREFIX)
     for verb, pattern, operation in _TABLE:
         found = pattern.fullmatch(rest) if verb == method else None
         if found:
-            return Route(operation, found.groupdict())
+            return GcpRoute(operation, found.groupdict())
     return None

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan, Lag, Rule
-from hcloud.fake.gcp.catalog import Place, Shape
-from hcloud.fake.gcp.operations import Operation, Operations, about
+from hcloud.fake.faults import FaultPlan, FaultRule, Lag
+from hcloud.fake.gcp.catalog import GcpMachineType, GcpProject
+from hcloud.fake.gcp.operations import GcpOperation, GcpOperations, about
 from hcloud.fake.gcp.refusals import unknown_resource
-from hcloud.fake.gcp.routes import Route
+from hcloud.fake.gcp.routes import GcpRoute
 from hcloud.fake.images import Images
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.fake.server import started
@@ -22,15 +22,15 @@ LARGEST_PAGE, LARGEST_PRICE_PAGE = 500, 5000  # Google's own
 
 
 @dataclass(slots=True)
-class Call:
+class GcpRequest:
     """A request on its way: what it asks for, by whom, what goes wrong with it, and whether it changed something."""
 
-    route: Route
+    route: GcpRoute
     path: str
     query: Mapping[str, str]
     raw: bytes
     principal: str
-    rule: Rule | None = None
+    rule: FaultRule | None = None
     acted: bool = False
 
     @property
@@ -59,7 +59,7 @@ class NewMachine:
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class OperationFault:
     """How an operation will end: not at all badly, or with these errors and this HTTP status."""
 
     errors: tuple[Mapping[str, object], ...] = ()
@@ -67,15 +67,15 @@ class Ending:
     extra: Mapping[str, object] = field(default_factory=dict)
 
 
-class World:
+class GcpWorld:
     """Everything that the handlers of requests share; all of it is touched with the ledger's lock held."""
 
-    def __init__(self, plan: FaultPlan | None = None, place: Place | None = None) -> None:
-        self.place = place or Place()
+    def __init__(self, plan: FaultPlan | None = None, place: GcpProject | None = None) -> None:
+        self.place = place or GcpProject()
         self.clock: FakeClock
         self.clock, self.faults = started(plan or FaultPlan())
         self.ledger = Ledger()
-        self.operations = Operations()
+        self.operations = GcpOperations()
         self.reservations: dict[str, dict[str, object]] = {}
         self.images = Images()
         self.by_hand: set[str] = set()
@@ -88,14 +88,14 @@ class World:
         """The fake's time."""
         return self.clock.now()
 
-    def zone(self, call: Call) -> str:
+    def zone(self, call: GcpRequest) -> str:
         """The zone in a request's path; raises RefusalError where there is none of that name."""
         zone = call.route.path["zone"]
         if zone not in self.place.zones():
             raise unknown_resource(f"projects/{self.place.project}/zones/{zone}")
         return zone
 
-    def region(self, call: Call) -> str:
+    def region(self, call: GcpRequest) -> str:
         """The same for a region."""
         region = call.route.path["region"]
         if region not in self.place.regions:
@@ -160,7 +160,7 @@ class World:
         """The operation by which somebody else deleted a machine."""
         number, target = self.ledger.next_number(), f"zones/{machine.zone}/instances/{machine.detail['name']}"
         name, done = f"operation-{int(self.now * 1000)}-{number:012x}", machine.ended_at or self.now
-        operation = Operation(name, number, "delete", f"zones/{machine.zone}", target, user, self.now, done)
+        operation = GcpOperation(name, number, "delete", f"zones/{machine.zone}", target, user, self.now, done)
         self.operations.add(operation, "", remember=False)
 
     def notice_spots(self) -> None:
@@ -190,19 +190,21 @@ class World:
             return None
         return max(stock - sum(1 for m in self.standing() if (m.instance_type, m.zone) == (instance_type, zone)), 0)
 
-    def shape(self, name: str, zone: str) -> Shape:
+    def shape(self, name: str, zone: str) -> GcpMachineType:
         """A machine type; raises RefusalError where there is none."""
         found = self.place.shapes.get(name)
         if found is None:
             raise unknown_resource(f"projects/{self.place.project}/zones/{zone}/machineTypes/{name}")
         return found
 
-    def begin(self, call: Call, kind: str, target: str, ending: Ending | None = None) -> dict[str, object]:
+    def begin(
+        self, call: GcpRequest, kind: str, target: str, ending: OperationFault | None = None
+    ) -> dict[str, object]:
         """Start an operation in the zone or region of a request and answer with it."""
-        ending = ending or Ending()
+        ending = ending or OperationFault()
         path, number, now = call.route.path, self.ledger.next_number(), self.now
         scope = f"zones/{path['zone']}" if "zone" in path else f"regions/{path['region']}"
-        operation = Operation(
+        operation = GcpOperation(
             name=f"operation-{int(now * 1000)}-{number:012x}",
             number=number,
             kind=kind,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from hcloud.fake.bill import BY_THE_MINUTE_AT_LEAST, BY_THE_SECOND, Meter, Terms
+from hcloud.fake.bill import BY_THE_MINUTE_AT_LEAST, BY_THE_SECOND, FakeTerms, Meter
 from hcloud.fake.flexing import family_of, units_of
 from hcloud.fake.in_memory.purchases import SHARE_OF_PRICE
-from hcloud.fake.in_memory.world import World
+from hcloud.fake.in_memory.world import MemoryWorld
 from hcloud.fake.ledger import Purchase, Rented
 from hcloud.model.catalog import BillingRule, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
@@ -19,7 +19,7 @@ class MemoryTariff:
     """A commitment is for machines of one type (as AWS of one family, in its sizes), or for dollars: of one family, or
     of all types."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: MemoryWorld) -> None:
         self._world = world
         azure = world.semantics.cloud == "azure"
         self.rule: BillingRule = BY_THE_SECOND if azure else BY_THE_MINUTE_AT_LEAST
@@ -31,20 +31,20 @@ class MemoryTariff:
         pool, units = self._pool(rented.instance_type)
         return (Meter(pool, units, self._world.price(rented.instance_type)),)
 
-    def terms(self, purchase: Purchase) -> Terms:
+    def terms(self, purchase: Purchase) -> FakeTerms:
         """What was ordered, at the price of then."""
         order = purchase.detail["order"]
         if not isinstance(order, CommitmentOrder):
             raise TypeError(f"{purchase.id} keeps no order")
         if not order.option.is_spend_based:
             pool, units = self._pool(order.instance_type)
-            return Terms(purchase.upfront, purchase.hourly, {pool: units * order.count})
+            return FakeTerms(purchase.upfront, purchase.hourly, {pool: units * order.count})
         share = SHARE_OF_PRICE[order.term_years]
         bound = order.option is PurchaseOption.INSTANCE_SAVINGS_PLAN
         family = family_of(order.instance_type)
         types = [t for t in self._world.semantics.types if not bound or family_of(t) == family]
         spend = order.dollars_per_hour or Decimal(0)
-        return Terms(purchase.upfront, purchase.hourly, {}, spend, dict.fromkeys(types, share), 0 if bound else 1)
+        return FakeTerms(purchase.upfront, purchase.hourly, {}, spend, dict.fromkeys(types, share), 0 if bound else 1)
 
     def _pool(self, instance_type: str) -> tuple[str, Decimal]:
         if self._world.semantics.cloud == "aws":

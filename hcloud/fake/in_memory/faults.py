@@ -16,41 +16,47 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
-from hcloud.fake.faults import Asked, Kind, Rule
-from hcloud.fake.in_memory.world import World
-from hcloud.fake.ledger import Request
+from hcloud.fake.faults import FaultKind, FaultRule, InterceptedRequest
+from hcloud.fake.in_memory.world import MemoryWorld
+from hcloud.fake.ledger import RecordedRequest
 
 Found = TypeVar("Found")
 
-_LOST_BEFORE = (Kind.SERVER_ERROR, Kind.UNAVAILABLE, Kind.DROPPED_BEFORE, Kind.NONSENSE_BEFORE, Kind.REDIRECT)
-_LOST_AFTER = (Kind.DROPPED_AFTER, Kind.NONSENSE)
-_MAKES_NONE: dict[Kind, tuple[type[CloudError], str]] = {
-    Kind.NO_CAPACITY: (NoCapacityError, "there is none left of this type here"),
-    Kind.QUOTA: (QuotaError, "the limit of the account is reached: 0 left of 0"),
-    Kind.OPERATION_FAILS: (NoCapacityError, "the operation ended without a machine"),
+_LOST_BEFORE = (
+    FaultKind.SERVER_ERROR,
+    FaultKind.UNAVAILABLE,
+    FaultKind.DROPPED_BEFORE,
+    FaultKind.NONSENSE_BEFORE,
+    FaultKind.REDIRECT,
+)
+_LOST_AFTER = (FaultKind.DROPPED_AFTER, FaultKind.NONSENSE)
+_MAKES_NONE: dict[FaultKind, tuple[type[CloudError], str]] = {
+    FaultKind.NO_CAPACITY: (NoCapacityError, "there is none left of this type here"),
+    FaultKind.QUOTA: (QuotaError, "the limit of the account is reached: 0 left of 0"),
+    FaultKind.OPERATION_FAILS: (NoCapacityError, "the operation ended without a machine"),
 }
 """What is said where machines would have to be made: an order that was carried out before is answered all the same."""
-_SAYS_NO: dict[Kind, tuple[type[CloudError], str]] = {
-    Kind.DENIED: (DeniedError, "not allowed"),
-    Kind.EXPIRED: (CredentialsError, "the credentials have expired"),
-    Kind.SKEWED: (CredentialsError, "the signature is not valid yet or any more: check the clock of this machine"),
+_SAYS_NO: dict[FaultKind, tuple[type[CloudError], str]] = {
+    FaultKind.DENIED: (DeniedError, "not allowed"),
+    FaultKind.EXPIRED: (CredentialsError, "the credentials have expired"),
+    FaultKind.SKEWED: (CredentialsError, "the signature is not valid yet or any more: check the clock of this machine"),
 }
 
 
-def serve(world: World, asked: Asked, act: Callable[[Rule | None], Found]) -> Found:
+def serve(world: MemoryWorld, asked: InterceptedRequest, act: Callable[[FaultRule | None], Found]) -> Found:
     """Answer one request: its role, the rule it falls under, the deed, and what becomes of the answer.
 
     Raises what the request would be answered with; everything is noted in the ledger.
     """
     rule = world.faults.strike(asked, world.clock.now())
-    if rule is not None and rule.answer is Kind.SLOW:
+    if rule is not None and rule.answer is FaultKind.SLOW:
         world.clock.sleep(rule.seconds)
     with world.ledger.held():
         world.interrupt_spot()
         try:
             _admit(world, asked, rule)
             found = act(rule)
-            if rule is not None and rule.answer is Kind.TWICE:
+            if rule is not None and rule.answer is FaultKind.TWICE:
                 found = act(rule)
         except HcloudError as error:
             _note(world, asked, type(error).__name__ if rule is None else rule.answer, acted=False)
@@ -63,13 +69,13 @@ def serve(world: World, asked: Asked, act: Callable[[Rule | None], Found]) -> Fo
     return found
 
 
-def _admit(world: World, asked: Asked, rule: Rule | None) -> None:
+def _admit(world: MemoryWorld, asked: InterceptedRequest, rule: FaultRule | None) -> None:
     if not world.faults.allows(asked):
-        raise DeniedError(f"{asked.principal} may not do this", world.call(asked.operation, Kind.DENIED))
+        raise DeniedError(f"{asked.principal} may not do this", world.call(asked.operation, FaultKind.DENIED))
     if rule is None:
         return
-    if rule.answer is Kind.THROTTLED:
-        call = world.call(asked.operation, Kind.THROTTLED)
+    if rule.answer is FaultKind.THROTTLED:
+        call = world.call(asked.operation, FaultKind.THROTTLED)
         raise ThrottledError("too many requests", call, retry_after=rule.retry_after)
     if rule.answer in _LOST_BEFORE:
         raise _lost(world, asked, rule)
@@ -78,24 +84,24 @@ def _admit(world: World, asked: Asked, rule: Rule | None) -> None:
         raise error(words, world.call(asked.operation, rule.code or rule.answer))
 
 
-def refuse_new(world: World, operation: str, rule: Rule | None) -> None:
+def refuse_new(world: MemoryWorld, operation: str, rule: FaultRule | None) -> None:
     """Refuse to make anything new, where a rule says so."""
     if rule is None or rule.answer not in _MAKES_NONE:
         return
-    if rule.answer is Kind.OPERATION_FAILS:
+    if rule.answer is FaultKind.OPERATION_FAILS:
         world.clock.sleep(world.faults.plan.operation_delay)
     error, words = _MAKES_NONE[rule.answer]
-    code = Kind.NO_CAPACITY if error is NoCapacityError else rule.answer
+    code = FaultKind.NO_CAPACITY if error is NoCapacityError else rule.answer
     raise error(words, world.call(operation, rule.code or code))
 
 
-def _lost(world: World, asked: Asked, rule: Rule) -> CloudError:
+def _lost(world: MemoryWorld, asked: InterceptedRequest, rule: FaultRule) -> CloudError:
     call = world.call(asked.operation, rule.code or rule.answer)
     if asked.mutating:
         return UnknownOutcomeError("no answer that could be understood", call)
     return UnavailableError("no answer that could be understood", call)
 
 
-def _note(world: World, asked: Asked, outcome: str, *, acted: bool) -> None:
-    entry = Request(world.clock.now(), asked.operation, asked.mutating, asked.principal, outcome, acted)
+def _note(world: MemoryWorld, asked: InterceptedRequest, outcome: str, *, acted: bool) -> None:
+    entry = RecordedRequest(world.clock.now(), asked.operation, asked.mutating, asked.principal, outcome, acted)
     world.ledger.requests.append(entry)

@@ -13,8 +13,8 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from hcloud.errors import HcloudError, InputError, Problem
-from hcloud.fake.in_memory.world import Remembered, World
-from hcloud.fake.ledger import Purchase, Rented, Request
+from hcloud.fake.in_memory.world import MemoryWorld, RememberedOrder
+from hcloud.fake.ledger import Purchase, RecordedRequest, Rented
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
 
@@ -33,8 +33,8 @@ class Kept:
     now: float
     machines: tuple[Rented, ...]
     purchases: tuple[Purchase, ...]
-    requests: tuple[Request, ...]
-    orders: tuple[Remembered, ...]
+    requests: tuple[RecordedRequest, ...]
+    orders: tuple[RememberedOrder, ...]
     started: float | None = None
 
 
@@ -48,7 +48,7 @@ def _orders() -> TypeAdapter[CommitmentOrder]:
     return TypeAdapter(CommitmentOrder)
 
 
-def keep(ground: World, path: Path) -> None:
+def keep(ground: MemoryWorld, path: Path) -> None:
     """Write a world, whole or not at all; a rehearsal is not worth an fsync. HcloudError where it cannot be written."""
     ledger, there = ground.ledger, ground.semantics
     with ledger.held():
@@ -74,13 +74,13 @@ def keep(ground: World, path: Path) -> None:
             ) from None
 
 
-def keep_always(ground: World, path: Path) -> None:
+def keep_always(ground: MemoryWorld, path: Path) -> None:
     """From now on write the world whenever something was changed in it, before that is answered: a process that is
     killed leaves a cloud that has what it was asked for."""
     ground.keep = partial(keep, ground, path)
 
 
-def go_on_from(ground: World, path: Path) -> None:
+def go_on_from(ground: MemoryWorld, path: Path) -> None:
     """Put what was kept into a new world of the same cloud; InputError for a file that is none, or of another cloud."""
     if not path.exists():
         return

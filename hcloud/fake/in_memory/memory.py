@@ -10,10 +10,10 @@ from typing import TypeVar
 
 from hcloud.errors import MismatchError, NoCapacityError, NotFoundError, QuotaError, RefusedError
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import Asked, FaultPlan, Faults, Kind, Lag, Rule
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Faults, InterceptedRequest, Lag
 from hcloud.fake.in_memory.faults import refuse_new, serve
 from hcloud.fake.in_memory.purchases import cancel, held, purchase, quoted
-from hcloud.fake.in_memory.world import Remembered, World, world
+from hcloud.fake.in_memory.world import MemoryWorld, RememberedOrder, world
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import (
@@ -55,7 +55,7 @@ class MemoryCloud:
         self._scope: Scope | None = None
 
     @classmethod
-    def of(cls, ground: World, principal: str = "") -> MemoryCloud:
+    def of(cls, ground: MemoryWorld, principal: str = "") -> MemoryCloud:
         """The same world seen by somebody."""
         found = cls.__new__(cls)
         found.world, found.principal, found._scope = ground, principal, None
@@ -95,7 +95,8 @@ class MemoryCloud:
         account = OTHER_ACCOUNT if self.principal == OTHER_ACCOUNT else there.account
         if self._scope is None:
             self._scope = self._serve(
-                Asked("scope", False), lambda _: Scope(there.cloud, account, there.region, self.world.endpoint)
+                InterceptedRequest("scope", False),
+                lambda _: Scope(there.cloud, account, there.region, self.world.endpoint),
             )
         return self._scope
 
@@ -105,11 +106,14 @@ class MemoryCloud:
 
     def image(self, name: str) -> str:
         """The image that a name stands for in this world: itself, unless the world knows another."""
-        return self._serve(Asked("image", False), lambda _: self.world.images.get(name, name))
+        return self._serve(InterceptedRequest("image", False), lambda _: self.world.images.get(name, name))
 
     def launch(self, order: Launch) -> Launched:
         """Start machines; the same key again gives the same ones, by token or by name as the cloud does it."""
-        asked, kept = Asked("launch", True, instance_type=order.instance_type, zone=order.zone), _as_kept(order)
+        asked, kept = (
+            InterceptedRequest("launch", True, instance_type=order.instance_type, zone=order.zone),
+            _as_kept(order),
+        )
         return self._serve(asked, lambda rule: _launch(self, kept, rule))
 
     def under_key(self, order: Launch) -> tuple[Machine, ...]:
@@ -122,11 +126,11 @@ class MemoryCloud:
         """End machines; an id that is not told of (yet, or any more) is gone."""
         if not ids:
             return Terminated(())
-        return self._serve(Asked("terminate", True), lambda rule: _terminate(self.world, tuple(ids), rule))
+        return self._serve(InterceptedRequest("terminate", True), lambda rule: _terminate(self.world, tuple(ids), rule))
 
     def machines(self, lineage: str) -> tuple[Machine, ...]:
         """Machines by owner tag, as lists show them now."""
-        return self._serve(Asked("machines", False), lambda rule: _listed(self, lineage, rule))
+        return self._serve(InterceptedRequest("machines", False), lambda rule: _listed(self, lineage, rule))
 
     def look(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """Machines by id, as lists show them now; of those not shown, that they have ended where the cloud tells it."""
@@ -134,67 +138,69 @@ class MemoryCloud:
         if not wanted:
             return ()
 
-        def act(rule: Rule | None) -> tuple[Machine, ...]:
+        def act(rule: FaultRule | None) -> tuple[Machine, ...]:
             shown = {m.id: m for m in _told(self, rule) if m.id in wanted}
             ended = {i: over(i, at) for i, at in self.world.ends(wanted - shown.keys()).items()}
-            told = {} if _is(rule, Kind.EMPTY, Kind.NOT_FOUND) or self.principal == OTHER_ACCOUNT else ended
+            told = {} if _is(rule, FaultKind.EMPTY, FaultKind.NOT_FOUND) or self.principal == OTHER_ACCOUNT else ended
             return tuple((shown | told)[i] for i in sorted(shown.keys() | told.keys()))
 
-        return self._serve(Asked("look", False), act)
+        return self._serve(InterceptedRequest("look", False), act)
 
     def examine(self, ids: Sequence[str]) -> tuple[Machine, ...]:
         """Machines by id, as they are now."""
         wanted = sorted(set(ids) & self.ledger.machines.keys())
 
-        def act(rule: Rule | None) -> tuple[Machine, ...]:
-            if _is(rule, Kind.EMPTY, Kind.NOT_FOUND) or self.principal == OTHER_ACCOUNT:
+        def act(rule: FaultRule | None) -> tuple[Machine, ...]:
+            if _is(rule, FaultKind.EMPTY, FaultKind.NOT_FOUND) or self.principal == OTHER_ACCOUNT:
                 return ()
             return tuple(m for i in wanted if (m := self.world.told(self.ledger.machines[i])) is not None)
 
-        return self._serve(Asked("examine", False), act) if ids else ()
+        return self._serve(InterceptedRequest("examine", False), act) if ids else ()
 
     def zones(self, instance_type: str) -> tuple[str, ...]:
         """Where a type is offered: everywhere, where the world knows it."""
 
-        def act(rule: Rule | None) -> tuple[str, ...]:
+        def act(rule: FaultRule | None) -> tuple[str, ...]:
             there = self.world.semantics
-            if instance_type not in there.types or _is(rule, Kind.NOT_FOUND):
+            if instance_type not in there.types or _is(rule, FaultKind.NOT_FOUND):
                 raise NotFoundError(f"there is no type {instance_type}", self.world.call("zones"))
             return there.zones
 
-        return self._serve(Asked("zones", False, instance_type=instance_type), act)
+        return self._serve(InterceptedRequest("zones", False, instance_type=instance_type), act)
 
     def quotas(self, instance_type: str) -> tuple[Quota, ...]:
         """The limits a type counts against."""
-        return self._serve(Asked("quotas", False), lambda _: _quotas(self.world, instance_type))
+        return self._serve(InterceptedRequest("quotas", False), lambda _: _quotas(self.world, instance_type))
 
     def quote(self, order: CommitmentOrder) -> CommitmentQuote:
         """What a commitment costs now."""
-        return self._serve(Asked("quote", False), lambda _: quoted(self.world, order))
+        return self._serve(InterceptedRequest("quote", False), lambda _: quoted(self.world, order))
 
     def buy(self, quote: CommitmentQuote) -> Commitment:
         """Buy it, where it is not dearer than quoted."""
-        return self._serve(Asked("buy", True), lambda _: purchase(self.world, quote, self.principal))
+        return self._serve(InterceptedRequest("buy", True), lambda _: purchase(self.world, quote, self.principal))
 
     def commitments(self) -> tuple[Commitment, ...]:
         """What is held."""
-        empty = (Kind.EMPTY, Kind.NOT_FOUND)
-        return self._serve(Asked("commitments", False), lambda r: () if _is(r, *empty) else held(self.world))
+        empty = (FaultKind.EMPTY, FaultKind.NOT_FOUND)
+        return self._serve(
+            InterceptedRequest("commitments", False), lambda r: () if _is(r, *empty) else held(self.world)
+        )
 
     def cancel(self, commitment: str) -> None:
         """Give a commitment back, where the cloud allows it."""
-        self._serve(Asked("cancel", True), lambda _: cancel(self.world, commitment))
+        self._serve(InterceptedRequest("cancel", True), lambda _: cancel(self.world, commitment))
 
     def console(self, machine: str) -> str:
         """What a machine has written; nothing where nobody executes start-up scripts (see hcloud.fake.execute)."""
 
-        def act(rule: Rule | None) -> str:
+        def act(rule: FaultRule | None) -> str:
             found = self.ledger.machines.get(machine)
-            if found is None or self.world.told(found) is None or _is(rule, Kind.NOT_FOUND):
+            if found is None or self.world.told(found) is None or _is(rule, FaultKind.NOT_FOUND):
                 raise NotFoundError(f"there is no machine {machine}", self.world.call("console"))
-            return "" if _is(rule, Kind.EMPTY) else str(found.detail.get("console", ""))
+            return "" if _is(rule, FaultKind.EMPTY) else str(found.detail.get("console", ""))
 
-        return self._serve(Asked("console", False), act)
+        return self._serve(InterceptedRequest("console", False), act)
 
     def edit(self, change: Mapping[str, object]) -> object:
         """A person's change behind hcloud's back: ``{"terminate": ID}``, ``{"retag": ID, "tags": {...}}``,
@@ -203,30 +209,30 @@ class MemoryCloud:
         with self.ledger.held():
             return _edit(self.world, change)
 
-    def _serve(self, asked: Asked, act: Callable[[Rule | None], Found]) -> Found:
+    def _serve(self, asked: InterceptedRequest, act: Callable[[FaultRule | None], Found]) -> Found:
         return serve(self.world, replace(asked, principal=self.principal), act)
 
 
-def _is(rule: Rule | None, *kinds: Kind) -> bool:
+def _is(rule: FaultRule | None, *kinds: FaultKind) -> bool:
     return rule is not None and rule.answer in kinds
 
 
-def _told(cloud: MemoryCloud, rule: Rule | None) -> tuple[Machine, ...]:
-    if _is(rule, Kind.EMPTY, Kind.NOT_FOUND) or cloud.principal == OTHER_ACCOUNT:
+def _told(cloud: MemoryCloud, rule: FaultRule | None) -> tuple[Machine, ...]:
+    if _is(rule, FaultKind.EMPTY, FaultKind.NOT_FOUND) or cloud.principal == OTHER_ACCOUNT:
         return ()
     behind = Lag.of(rule)
     every = [cloud.world.told(m, behind) for _, m in sorted(cloud.ledger.machines.items())]
     found = [m for m in every if m is not None]
-    if _is(rule, Kind.UNKNOWN_WORDS):
+    if _is(rule, FaultKind.UNKNOWN_WORDS):
         found = [replace(m, state=MachineState.UNKNOWN) for m in found]
     return tuple(found)
 
 
-def _listed(cloud: MemoryCloud, lineage: str, rule: Rule | None) -> tuple[Machine, ...]:
+def _listed(cloud: MemoryCloud, lineage: str, rule: FaultRule | None) -> tuple[Machine, ...]:
     return tuple(m for m in _told(cloud, rule) if m.lineage and (not lineage or m.lineage == lineage))
 
 
-def _launch(cloud: MemoryCloud, order: Launch, rule: Rule | None) -> Launched:
+def _launch(cloud: MemoryCloud, order: Launch, rule: FaultRule | None) -> Launched:
     ground = cloud.world
     known = ground.orders.get(order.key)
     if known is not None and known.order != order:
@@ -242,7 +248,7 @@ def _launch(cloud: MemoryCloud, order: Launch, rule: Rule | None) -> Launched:
     free = [n for n in range(order.count) if _name(order, n) not in kept]
     made = [_make(cloud, order, number, rule) for number in free[:room]]
     rented = sorted([*kept.values(), *made], key=lambda m: m.id)
-    found = Remembered(order, tuple(m.id for m in rented), order.count - len(rented), why)
+    found = RememberedOrder(order, tuple(m.id for m in rented), order.count - len(rented), why)
     ground.orders[order.key] = found
     return _replayed(ground, found)
 
@@ -253,7 +259,7 @@ def _is_of(order: Launch, rented: Rented) -> bool:
     return kind == (order.key, order.instance_type, order.zone, spot)
 
 
-def _replayed(ground: World, known: Remembered) -> Launched:
+def _replayed(ground: MemoryWorld, known: RememberedOrder) -> Launched:
     """The machines of an order as they are; their tags are answered as they were given."""
     now = ground.clock.now()
     rented = [ground.ledger.machines[i] for i in known.ids]
@@ -262,7 +268,7 @@ def _replayed(ground: World, known: Remembered) -> Launched:
     return Launched(machines, known.order.count - len(machines), known.why)
 
 
-def _check_shape(ground: World, order: Launch) -> None:
+def _check_shape(ground: MemoryWorld, order: Launch) -> None:
     there = ground.semantics
     if order.instance_type not in there.types or order.zone not in there.zones or order.count < 1:
         what = f"{order.count} of {order.instance_type} in {order.zone} cannot be ordered"
@@ -273,13 +279,13 @@ def _name(order: Launch, number: int) -> str:
     return f"hc-{order.key[:16]}-{number}"
 
 
-def _of_same_name(ground: World, order: Launch) -> dict[str, Rented]:
+def _of_same_name(ground: MemoryWorld, order: Launch) -> dict[str, Rented]:
     now = ground.clock.now()
     names = [_name(order, n) for n in range(order.count)]
     return {n: m for n in names if (m := ground.ledger.machines.get(n)) is not None and m.is_there(now)}
 
 
-def _room(ground: World, order: Launch, wanted: int, rule: Rule | None) -> tuple[int, str]:
+def _room(ground: MemoryWorld, order: Launch, wanted: int, rule: FaultRule | None) -> tuple[int, str]:
     """How many of those wanted there is room for, and why not for all; raises where a limit or the stock says no."""
     if wanted <= 0:
         return 0, ""
@@ -287,8 +293,8 @@ def _room(ground: World, order: Launch, wanted: int, rule: Rule | None) -> tuple
     for quota in _quotas(ground, order.instance_type):
         if quota.limit is not None and quota.used + wanted > quota.limit:
             what = f"{quota.name}: {wanted} needed, {quota.used} of {quota.limit} in use"
-            raise QuotaError(what, ground.call("launch", Kind.QUOTA))
-    code = ground.call("launch", Kind.NO_CAPACITY).code
+            raise QuotaError(what, ground.call("launch", FaultKind.QUOTA))
+    code = ground.call("launch", FaultKind.NO_CAPACITY).code
     stock = ground.faults.stock(order.instance_type, order.zone)
     room = wanted
     if stock is not None:
@@ -299,12 +305,12 @@ def _room(ground: World, order: Launch, wanted: int, rule: Rule | None) -> tuple
             raise NoCapacityError(
                 f"no {order.instance_type} left in {order.zone}", ground.call("launch", "no-capacity")
             )
-    if rule is not None and rule.answer is Kind.PARTIAL:
+    if rule is not None and rule.answer is FaultKind.PARTIAL:
         room = min(room, int(wanted * rule.share))
     return room, code if room < wanted else ""
 
 
-def _make(cloud: MemoryCloud, order: Launch, number: int, rule: Rule | None) -> Rented:
+def _make(cloud: MemoryCloud, order: Launch, number: int, rule: FaultRule | None) -> Rented:
     plan, now = cloud.faults.plan, cloud.clock.now()
     serial = cloud.ledger.next_number()
     name = _name(order, number) if cloud.world.semantics.by_name else f"i-{serial:017x}"
@@ -315,7 +321,7 @@ def _make(cloud: MemoryCloud, order: Launch, number: int, rule: Rule | None) -> 
         instance_type=order.instance_type,
         zone=order.zone,
         spot=order.option is PurchaseOption.SPOT,
-        tags={} if _is(rule, Kind.UNTAGGED) else order.tags(),
+        tags={} if _is(rule, FaultKind.UNTAGGED) else order.tags(),
         token=order.key,
         principal=cloud.principal,
         made_at=now,
@@ -341,8 +347,8 @@ def _made_of(order: Launch) -> dict[str, object]:
     return {"image": order.template.image_of(order.instance_type), **order.template.settings}
 
 
-def _terminate(ground: World, ids: tuple[str, ...], rule: Rule | None) -> Terminated:
-    if _is(rule, Kind.NOT_FOUND):
+def _terminate(ground: MemoryWorld, ids: tuple[str, ...], rule: FaultRule | None) -> Terminated:
+    if _is(rule, FaultKind.NOT_FOUND):
         return Terminated((), ids)
     told = {i for i in ids if i in ground.ledger.machines and ground.told(ground.ledger.machines[i]) is not None}
     for found in sorted(told):
@@ -352,14 +358,14 @@ def _terminate(ground: World, ids: tuple[str, ...], rule: Rule | None) -> Termin
     return Terminated(tuple(i for i in ids if i in told), tuple(i for i in ids if i not in told), ended)
 
 
-def _quotas(ground: World, instance_type: str) -> tuple[Quota, ...]:
+def _quotas(ground: MemoryWorld, instance_type: str) -> tuple[Quota, ...]:
     live = ground.ledger.live(ground.clock.now())
     used = {"instances": len(live), instance_type: sum(m.instance_type == instance_type for m in live)}
     limits = ground.faults.plan.quotas
     return tuple(Quota(n, Decimal(limits[n]), Decimal(used[n])) for n in sorted(used) if n in limits)
 
 
-def _edit(ground: World, change: Mapping[str, object]) -> object:
+def _edit(ground: MemoryWorld, change: Mapping[str, object]) -> object:
     machines, now = ground.ledger.machines, ground.clock.now()
     tags = change.get("tags")
     labels = {str(k): str(v) for k, v in tags.items()} if isinstance(tags, Mapping) else {}

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 
 from hcloud.errors import MismatchError, NotFoundError, RefusedError
-from hcloud.fake.in_memory.world import World
+from hcloud.fake.in_memory.world import MemoryWorld
 from hcloud.fake.ledger import Purchase
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQuote
@@ -22,7 +22,7 @@ _PACIFIC = timezone(timedelta(hours=-8))
 _CENT = Decimal("0.0001")
 
 
-def quoted(world: World, order: CommitmentOrder) -> CommitmentQuote:
+def quoted(world: MemoryWorld, order: CommitmentOrder) -> CommitmentQuote:
     """What a commitment costs now; NotFoundError where it is not sold, RefusedError where nothing is ordered."""
     if order.option not in world.semantics.sold or order.term_years not in SHARE_OF_PRICE:
         raise NotFoundError(f"{order.option} for {order.term_years} years is not sold", world.call("quote"))
@@ -41,7 +41,7 @@ def quoted(world: World, order: CommitmentOrder) -> CommitmentQuote:
     return CommitmentQuote(order, offering, upfront, hourly, "USD")
 
 
-def purchase(world: World, quote: CommitmentQuote, principal: str) -> Commitment:
+def purchase(world: MemoryWorld, quote: CommitmentQuote, principal: str) -> Commitment:
     """Buy what was quoted: twice where the cloud takes no key, once where it does."""
     order, now = quote.order, world.clock.now()
     current = quoted(world, order)
@@ -72,13 +72,13 @@ def purchase(world: World, quote: CommitmentQuote, principal: str) -> Commitment
     return _told(world, bought)
 
 
-def held(world: World) -> tuple[Commitment, ...]:
+def held(world: MemoryWorld) -> tuple[Commitment, ...]:
     """All purchases that lists show by now."""
     seen = world.clock.now() - world.faults.plan.visibility_delay
     return tuple(_told(world, p) for _, p in sorted(world.ledger.purchases.items()) if p.bought_at <= seen)
 
 
-def cancel(world: World, commitment: str) -> None:
+def cancel(world: MemoryWorld, commitment: str) -> None:
     """Give back what can be: queued purchases, young savings plans, reservations of Azure; RefusedError for others."""
     found, now = world.ledger.purchases.get(commitment), world.clock.now()
     if found is None:
@@ -94,7 +94,7 @@ def cancel(world: World, commitment: str) -> None:
     found.cancelled_at = now
 
 
-def _starts(world: World, order: CommitmentOrder) -> float:
+def _starts(world: MemoryWorld, order: CommitmentOrder) -> float:
     now = world.clock.now()
     if world.semantics.cloud == "gcp":
         local = datetime.fromtimestamp(now, _PACIFIC)
@@ -102,7 +102,7 @@ def _starts(world: World, order: CommitmentOrder) -> float:
     return max(now, order.starts.timestamp()) if order.starts is not None else now
 
 
-def _told(world: World, found: Purchase) -> Commitment:
+def _told(world: MemoryWorld, found: Purchase) -> Commitment:
     order = found.detail["order"]
     if not isinstance(order, CommitmentOrder):
         raise TypeError(f"{found.id} keeps no order")

@@ -11,16 +11,16 @@ from hcloud.errors import HcloudError, LockedError, StaleError
 from hcloud.fake.clock import FakeClock
 from hcloud.model.holdings.state import Conclusion, Intent, IntentResult, LockInfo, State
 from hcloud.model.report import MachineRental
-from hcloud.planning.changes.rentals import Rental, folded, fresh, running, usages
+from hcloud.planning.changes.rentals import RentalRecord, folded, fresh, running, usages
 
 
 @dataclass(slots=True)
-class Disk:
+class MemoryDisk:
     """What outlasts a process. ``full`` lets nothing more be made to last; ``writes`` counts what was."""
 
     state: State | None = None
     entries: list[Intent | Conclusion] = field(default_factory=list)
-    rentals: dict[tuple[str, int], Rental] = field(default_factory=dict)
+    rentals: dict[tuple[str, int], RentalRecord] = field(default_factory=dict)
     holder: LockInfo | None = None
     full: bool = False
     writes: int = 0
@@ -36,7 +36,7 @@ class Disk:
 class MemoryJournal:
     """The journal on a disk in memory."""
 
-    def __init__(self, disk: Disk) -> None:
+    def __init__(self, disk: MemoryDisk) -> None:
         self._disk = disk
 
     def intend(self, intent: Intent) -> None:
@@ -70,7 +70,7 @@ class MemoryJournal:
 class MemoryRentals:
     """The log of rentals on a disk in memory."""
 
-    def __init__(self, disk: Disk) -> None:
+    def __init__(self, disk: MemoryDisk) -> None:
         self._disk = disk
 
     def usages(self) -> tuple[MachineRental, ...]:
@@ -85,7 +85,7 @@ class MemoryRentals:
 class MemoryStore:
     """A state store on a disk in memory; every process has one of its own on the same disk."""
 
-    def __init__(self, disk: Disk, clock: FakeClock, user: str = "tester") -> None:
+    def __init__(self, disk: MemoryDisk, clock: FakeClock, user: str = "tester") -> None:
         self.disk, self._clock, self._user = disk, clock, user
 
     def load(self) -> State | None:

@@ -122,7 +122,7 @@ SEMANTICS: Mapping[str, Semantics] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Remembered:
+class RememberedOrder:
     """An order that the cloud knows by its key: what was asked for, and what was made of it."""
 
     order: Launch
@@ -132,7 +132,7 @@ class Remembered:
 
 
 @dataclass(slots=True)
-class World:
+class MemoryWorld:
     """One cloud and all that happened in it, for all who ask it. ``hidden`` are ids that lists leave out by hand;
     ``keep`` is called after each change, before it is answered. ``templating`` says what machines of some types are
     launched with, ``images`` which images names stand for that are not images themselves."""
@@ -141,7 +141,7 @@ class World:
     clock: FakeClock
     faults: Faults
     ledger: Ledger = field(default_factory=Ledger)
-    orders: dict[str, Remembered] = field(default_factory=dict)
+    orders: dict[str, RememberedOrder] = field(default_factory=dict)
     hourly: Mapping[str, Decimal] = field(default_factory=dict)
     spot_hourly: Mapping[str, Decimal] = field(default_factory=dict)
     hidden: set[str] = field(default_factory=set)
@@ -231,9 +231,9 @@ class World:
         return MachineState.RUNNING if started else MachineState.PENDING
 
 
-def world(semantics: str = "aws", plan: FaultPlan | None = None, clock: FakeClock | None = None) -> World:
+def world(semantics: str = "aws", plan: FaultPlan | None = None, clock: FakeClock | None = None) -> MemoryWorld:
     """A new world; its clock stands still until it is put forward or slept on, unless another is given."""
     plan = plan or FaultPlan()
     begin = plan.clock.start.timestamp() if plan.clock.start else START
     clock = clock or FakeClock(begin, speed=0.0)
-    return World(SEMANTICS[semantics], clock, Faults(plan, clock.now()))
+    return MemoryWorld(SEMANTICS[semantics], clock, Faults(plan, clock.now()))

@@ -12,11 +12,11 @@ from hcloud.errors import CredentialsError, HcloudError, ThrottledError, Unavail
 from hcloud.live.applying.book import Book, Came
 from hcloud.live.applying.crash_points import RUN_BEGUN, RUN_ENDED
 from hcloud.live.applying.ending import ask_to_end, confirm_ends, end_unwanted
-from hcloud.live.applying.guards import Approval, Purse, check_base, check_guards, check_known, check_true
-from hcloud.live.applying.launching import Job, work_off
-from hcloud.live.applying.outcome import Outcome, Result, Shortfall
+from hcloud.live.applying.guards import ChangeApproval, Purse, check_base, check_guards, check_known, check_true
+from hcloud.live.applying.launching import AddressLaunch, work_off
+from hcloud.live.applying.outcome import ApplyOutcome, ApplyResult, Shortfall
 from hcloud.live.applying.ready import observe_until_told, wait_until_ready
-from hcloud.live.applying.run import Run
+from hcloud.live.applying.run import ApplyRun
 from hcloud.live.applying.still_needed import still_needed
 from hcloud.live.applying.strays import strays
 from hcloud.live.observe import observe
@@ -25,23 +25,25 @@ from hcloud.live.site import Site
 from hcloud.model.holdings.change import Bar, Change, ChangeSet, How, Observed
 from hcloud.model.holdings.live import Machine
 from hcloud.model.holdings.state import Deed, Intent, State
-from hcloud.planning.changes.diff import Terms, changes
+from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.digest import wanted_digest
 from hcloud.planning.changes.recall import adopted, record_of, unresolved, with_endings, with_records
 from hcloud.planning.changes.standing import being_ended
 
 
-def apply(site: Site, found: ChangeSet, approval: Approval | None = None, terms: Terms | None = None) -> Outcome:
+def apply(
+    site: Site, found: ChangeSet, approval: ChangeApproval | None = None, terms: DiffInputs | None = None
+) -> ApplyOutcome:
     """Carry out changes, after looking again whether everything they were made from still holds.
 
     Raises, with nothing done, InputError (altered), StaleError (not what is there any more), DeniedByGuardError,
     PartialError or HcloudError (too little known), LockedError, and what the cloud says to a first look. Everything
     later is told by the outcome; what is already done is never taken back by an error.
     """
-    return _carry_out(site, found, (approval or Approval(), terms or Terms()), "apply")
+    return _carry_out(site, found, (approval or ChangeApproval(), terms or DiffInputs()), "apply")
 
 
-def ends_of_all(site: Site, terms: Terms | None = None) -> ChangeSet:
+def ends_of_all(site: Site, terms: DiffInputs | None = None) -> ChangeSet:
     """What destroy would do: end everything that this state holds.
 
     Machines that were ordered so short a while ago that the cloud does not tell of them yet are waited for.
@@ -49,12 +51,14 @@ def ends_of_all(site: Site, terms: Terms | None = None) -> ChangeSet:
     return changes((), observe_until_told(site), terms)
 
 
-def destroy(site: Site, found: ChangeSet, approval: Approval | None = None, terms: Terms | None = None) -> Outcome:
+def destroy(
+    site: Site, found: ChangeSet, approval: ChangeApproval | None = None, terms: DiffInputs | None = None
+) -> ApplyOutcome:
     """Carry out the end of everything; ``approval.ends`` is the number of machines, typed on purpose."""
-    return _carry_out(site, found, (approval or Approval(), terms or Terms()), "destroy")
+    return _carry_out(site, found, (approval or ChangeApproval(), terms or DiffInputs()), "destroy")
 
 
-def _carry_out(site: Site, found: ChangeSet, agreed: tuple[Approval, Terms], purpose: str) -> Outcome:
+def _carry_out(site: Site, found: ChangeSet, agreed: tuple[ChangeApproval, DiffInputs], purpose: str) -> ApplyOutcome:
     approval, terms = agreed
     check_true(found)
     with site.store.locked(purpose):
@@ -68,7 +72,7 @@ def _carry_out(site: Site, found: ChangeSet, agreed: tuple[Approval, Terms], pur
         stored, lost = site.remembered(), strays(site, observed)
         observed = replace(observed, state=replace(observed.state, departed=(*observed.state.departed, *lost)))
         if not (found.to_do or observed.open or observed.state.records or stored.records or lost):
-            return Outcome(Result.CONVERGED, left=found, calls=patience.calls, serial=stored.serial)
+            return ApplyOutcome(ApplyResult.CONVERGED, left=found, calls=patience.calls, serial=stored.serial)
         run = _begun(site, patience, (found, approval, terms), observed)
         _work(run, observed)
         return _told(run)
@@ -81,7 +85,9 @@ def _remember_missed(site: Site, observed: Observed) -> None:
         site.store.save(replace(observed.state, serial=stored.serial))
 
 
-def _begun(site: Site, patience: Patience, given: tuple[ChangeSet, Approval, Terms], observed: Observed) -> Run:
+def _begun(
+    site: Site, patience: Patience, given: tuple[ChangeSet, ChangeApproval, DiffInputs], observed: Observed
+) -> ApplyRun:
     """Remember what was seen, adopt what is ours, and count this plan: its orders have keys of their own."""
     found, approval, terms = given
     stored = site.remembered()
@@ -92,7 +98,7 @@ def _begun(site: Site, patience: Patience, given: tuple[ChangeSet, Approval, Ter
     if moved:
         book.save(lambda s: replace(s, generation=s.generation + 1), RUN_BEGUN)
         book.trim()
-    run = Run(site, patience, book, Purse(found, approval), found, terms, observed.scope)
+    run = ApplyRun(site, patience, book, Purse(found, approval), found, terms, observed.scope)
     run.seen = run.first = observed
     return run
 
@@ -112,7 +118,7 @@ def _live(observed: Observed) -> list[Machine]:
     return [m for m in observed.machines if m.state.is_live and m.lineage == observed.state.lineage]
 
 
-def _conclude_seen(run: Run, observed: Observed) -> None:
+def _conclude_seen(run: ApplyRun, observed: Observed) -> None:
     """Conclude what the look has answered: orders all of whose machines are seen, and ends.
 
     The end of a machine that is not told of is asked for again: only the answer to that says that it is gone. Of one
@@ -132,7 +138,7 @@ def _conclude_seen(run: Run, observed: Observed) -> None:
             run.book.done(intent, ended, _with_ends(ended, observed.at))
 
 
-def _ended_again(run: Run, ids: tuple[str, ...]) -> dict[str, datetime]:
+def _ended_again(run: ApplyRun, ids: tuple[str, ...]) -> dict[str, datetime]:
     """Ask for ends again that nobody knows the outcome of; gives the times that the cloud tells of them."""
     run.seen = None
     run.patience.expect(1)
@@ -143,7 +149,7 @@ def _with_ends(ended: Came, at: datetime) -> Callable[[State], State]:
     return lambda state: with_endings(state, ended.ids, at, ended.ended)
 
 
-def _work(run: Run, observed: Observed) -> None:
+def _work(run: ApplyRun, observed: Observed) -> None:
     """Resolve, launch, wait, end, confirm. What goes wrong ends it early and is told; what was done is noted."""
     jobs = _jobs(run.found, observed)
     try:
@@ -159,7 +165,7 @@ def _work(run: Run, observed: Observed) -> None:
         run.halt(HcloudError("the memory that hcloud may use ran out", hint="apply again: it goes on from there"))
 
 
-def _jobs(found: ChangeSet, observed: Observed) -> list[Job]:
+def _jobs(found: ChangeSet, observed: Observed) -> list[AddressLaunch]:
     slots = {slot.address: slot for slot in found.slots}
     intents = {i.number: i for i in observed.open}
     by_address: dict[str, list[Change]] = {}
@@ -167,7 +173,7 @@ def _jobs(found: ChangeSet, observed: Observed) -> list[Job]:
         if change.how in (How.LAUNCH, How.REPLACE, How.RESOLVE):
             by_address.setdefault(change.address, []).append(change)
     return [
-        Job(
+        AddressLaunch(
             address=address,
             slot=slots.get(address),
             count=sum(c.count for c in mine),
@@ -178,7 +184,7 @@ def _jobs(found: ChangeSet, observed: Observed) -> list[Job]:
     ]
 
 
-def _launch(run: Run, jobs: Sequence[Job]) -> None:
+def _launch(run: ApplyRun, jobs: Sequence[AddressLaunch]) -> None:
     if run.site.workers <= 1 or len(jobs) <= 1:
         for job in jobs:
             work_off(run, job)
@@ -188,7 +194,7 @@ def _launch(run: Run, jobs: Sequence[Job]) -> None:
             future.result()
 
 
-def _make_ready(run: Run, jobs: Sequence[Job]) -> None:
+def _make_ready(run: ApplyRun, jobs: Sequence[AddressLaunch]) -> None:
     """Wait for what came; what stays pending is ended and replaced, once."""
     if run.site.waits.ready <= 0:
         return
@@ -205,7 +211,7 @@ def _make_ready(run: Run, jobs: Sequence[Job]) -> None:
         by_address[replacement.address].came += replacement.came
 
 
-def _end_late(run: Run, jobs: Sequence[Job]) -> list[Job]:
+def _end_late(run: ApplyRun, jobs: Sequence[AddressLaunch]) -> list[AddressLaunch]:
     """End what is still pending when the time is up; returns what it would take to replace it."""
     late = wait_until_ready(run).pending
     if not late:
@@ -217,13 +223,13 @@ def _end_late(run: Run, jobs: Sequence[Job]) -> list[Job]:
         lost = [i for i in job.came if i in late]
         job.came = [i for i in job.came if i not in late]
         if lost and job.slot is not None:
-            found.append(Job(job.address, job.slot, len(lost)))
+            found.append(AddressLaunch(job.address, job.slot, len(lost)))
     for i in late:
         run.launched.pop(i, None)
     return found
 
 
-def _end(run: Run, jobs: Sequence[Job]) -> None:
+def _end(run: ApplyRun, jobs: Sequence[AddressLaunch]) -> None:
     """End what goes: everything shown to go, of what is replaced as many as came, and what nobody wanted; but nothing
     in whose place nothing runs."""
     protected = {r.id for r in run.book.state.records if r.protected}
@@ -239,14 +245,14 @@ def _end(run: Run, jobs: Sequence[Job]) -> None:
         confirm_ends(run)
 
 
-def _told(run: Run) -> Outcome:
+def _told(run: ApplyRun) -> ApplyOutcome:
     """How it came out, judged by the same comparison that made the plan."""
     blind = isinstance(run.halted, (StoppedError, CredentialsError, UnavailableError))  # asked for long enough
     left = None if blind else _what_is_left(run)
     result = _judge(run, left)
     if isinstance(run.halted, ThrottledError):
         run.problem(f"throttled, {len(run.launched)} of {run.found.coming} launched")
-    return Outcome(
+    return ApplyOutcome(
         result=result,
         launched=tuple(sorted(run.launched)),
         ended=tuple(sorted(set(run.ended))),
@@ -269,7 +275,7 @@ def _in_words(intent: Intent) -> str:
     return f"{order.address}: {order.count} x {order.instance_type} in {order.zone}"
 
 
-def _what_is_left(run: Run) -> ChangeSet | None:
+def _what_is_left(run: ApplyRun) -> ChangeSet | None:
     """What a plan would show now; None where the cloud cannot be looked at any more."""
     try:
         fresh = run.seen is not None and run.seen.serial == run.book.state.serial
@@ -283,14 +289,14 @@ def _what_is_left(run: Run) -> ChangeSet | None:
         return None
 
 
-def _judge(run: Run, left: ChangeSet | None) -> Result:
+def _judge(run: ApplyRun, left: ChangeSet | None) -> ApplyResult:
     if left is None:
         unsure = bool(run.launched or run.ended or unresolved(run.book.entries()))
-        return Result.UNKNOWN if unsure else Result.PARTIAL
+        return ApplyResult.UNKNOWN if unsure else ApplyResult.PARTIAL
     unsure = any(i.deed in (Deed.LAUNCH, Deed.TERMINATE) for i in unresolved(run.book.entries()))
     unseen = any(r.bar is Bar.UNSEEN for r in left.refusals)
     ending = run.seen is not None and any(r.ending for r in run.seen.state.records)
     if unseen or unsure or ending:
-        return Result.UNKNOWN
+        return ApplyResult.UNKNOWN
     done = left.is_settled and run.halted is None
-    return Result.CONVERGED if done else Result.PARTIAL
+    return ApplyResult.CONVERGED if done else ApplyResult.PARTIAL

@@ -14,8 +14,8 @@ from hcloud.errors import (
     UnknownOutcomeError,
 )
 from hcloud.live.applying.book import Came
-from hcloud.live.applying.run import Run
-from hcloud.live.site import Step
+from hcloud.live.applying.run import ApplyRun
+from hcloud.live.site import ProgressStep
 from hcloud.planning.changes.recall import with_endings
 from hcloud.units import counted
 
@@ -23,7 +23,7 @@ GROWTH = 1.5
 """Ours: by how much the time between two looks grows."""
 
 
-def ask_to_end(run: Run, ids: Sequence[str]) -> None:
+def ask_to_end(run: ApplyRun, ids: Sequence[str]) -> None:
     """Ask for the end of machines that the cloud has told of: one that it does not know now has ended."""
     wanted = tuple(sorted(ids))
     if not wanted:
@@ -44,10 +44,10 @@ def ask_to_end(run: Run, ids: Sequence[str]) -> None:
     came = Came(ids=wanted, ended=answer.ended)
     run.book.done(intent, came, lambda state: with_endings(state, wanted, at, answer.ended))
     run.ended += wanted
-    run.site.progress(Step("ending", len(run.ended), len(run.found.going)))
+    run.site.progress(ProgressStep("ending", len(run.ended), len(run.found.going)))
 
 
-def end_unwanted(run: Run, ids: Sequence[str]) -> None:
+def end_unwanted(run: ApplyRun, ids: Sequence[str]) -> None:
     """End machines that came just now and are not wanted, as soon as the cloud knows them by id.
 
     Before that neither an end nor its absence would mean anything. PartialError where it never does.
@@ -66,7 +66,7 @@ def end_unwanted(run: Run, ids: Sequence[str]) -> None:
         delay = min(delay * GROWTH, run.site.waits.longest_poll)
 
 
-def confirm_ends(run: Run) -> None:
+def confirm_ends(run: ApplyRun) -> None:
     """Look until the cloud has said of everything that was asked to end that it is gone, or time is up."""
     delay = run.site.waits.first_poll
     until = run.site.clock.passed() + run.site.waits.ended

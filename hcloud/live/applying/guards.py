@@ -17,7 +17,7 @@ OLDEST_SECONDS = 86_400.0  # ours
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
+class ChangeApproval:
     """What somebody agreed to. ``hourly``, ``monthly`` and ``increase`` (dollars an hour more than before) are budgets,
     None without one; ``ends`` is the number of machines to end that was typed where many or all of them are;
     ``most_ended`` is from how many on it has to be typed, at the latest."""
@@ -42,7 +42,7 @@ def check_true(found: ChangeSet) -> None:
         raise InputError("the plan does not match its digest: it was altered after it was made", hint="plan again")
 
 
-def check_base(found: ChangeSet, observed: Observed, approval: Approval) -> None:
+def check_base(found: ChangeSet, observed: Observed, approval: ChangeApproval) -> None:
     """Refuse changes made from what is not there any more."""
     base, state = found.base, observed.state
     if base.lineage != state.lineage:
@@ -69,7 +69,7 @@ def check_known(found: ChangeSet) -> None:
         raise PartialError(refusal.why, hint="nothing was done; hcloud status looks again")
 
 
-def check_guards(found: ChangeSet, approval: Approval) -> None:
+def check_guards(found: ChangeSet, approval: ChangeApproval) -> None:
     """Refuse what costs more than allowed, or ends more than is safe without the number typed."""
     more = found.hourly_after - found.hourly_before
     ceiling = approval.ceiling
@@ -95,7 +95,7 @@ def check_guards(found: ChangeSet, approval: Approval) -> None:
 class Purse:
     """The budget while orders are made, since another type than the planned one may cost more."""
 
-    def __init__(self, found: ChangeSet, approval: Approval) -> None:
+    def __init__(self, found: ChangeSet, approval: ChangeApproval) -> None:
         rates = {shape.instance_type: shape.hourly for slot in found.slots for shape in slot.shapes}
         ordered = [c for c in found.to_do if c.how in (How.LAUNCH, How.REPLACE)]
         coming = sum((rates[c.instance_type] * c.count for c in ordered), Decimal(0))

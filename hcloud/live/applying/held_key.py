@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from hcloud.errors import CloudError, CredentialsError, HcloudError, MismatchError, UnknownOutcomeError
 from hcloud.live.applying.book import Came
-from hcloud.live.applying.run import Run
+from hcloud.live.applying.run import ApplyRun
 from hcloud.model.holdings.live import Launch, Machine
 from hcloud.model.holdings.state import Intent, State
 from hcloud.planning.changes.recall import record_of, with_records
@@ -30,7 +30,7 @@ class DoubtError(UnknownOutcomeError):
     """An order that may have been carried out before is refused now for a reason that says nothing about that."""
 
 
-def conclude_held(run: Run, intent: Intent, order: Launch, error: MismatchError) -> KeyHeldError:
+def conclude_held(run: ApplyRun, intent: Intent, order: Launch, error: MismatchError) -> KeyHeldError:
     """What became of an order whose key is held; it is noted, and what is ours is remembered.
 
     Raises DoubtError where not everything may be shown yet: the order stays open. What bears no tag of ours is named,
@@ -54,7 +54,7 @@ def conclude_held(run: Run, intent: Intent, order: Launch, error: MismatchError)
     return KeyHeldError(f"{error}; {_seen(ours, others, len(fitting))}", fitting)
 
 
-def _found(run: Run, order: Launch, error: MismatchError) -> list[Machine]:
+def _found(run: ApplyRun, order: Launch, error: MismatchError) -> list[Machine]:
     run.patience.expect(1)
     try:
         return [m for m in run.patience.ask(lambda: run.cloud.under_key(order)) if m.state.is_live]

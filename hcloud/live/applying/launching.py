@@ -23,7 +23,7 @@ from hcloud.live.applying.book import Came
 from hcloud.live.applying.ending import end_unwanted
 from hcloud.live.applying.held_key import DoubtError, KeyHeldError, conclude_held
 from hcloud.live.applying.outcome import Shortfall
-from hcloud.live.applying.run import Run
+from hcloud.live.applying.run import ApplyRun
 from hcloud.model.holdings.change import Shape, Slot
 from hcloud.model.holdings.live import Launch, Launched, Machine, Owner
 from hcloud.model.holdings.state import Intent, State
@@ -40,7 +40,7 @@ class UntaggedError(HcloudError):
 
 
 @dataclass(slots=True)
-class Job:
+class AddressLaunch:
     """What comes at one address: ``count`` machines in all, of which open orders bring what they can. ``replaces`` are
     machines that go when as many came. One that is ``closed`` orders nothing more."""
 
@@ -55,7 +55,7 @@ class Job:
     closed: bool = False
 
 
-def work_off(run: Run, job: Job) -> None:
+def work_off(run: ApplyRun, job: AddressLaunch) -> None:
     """Bring what a job wants: open orders first, the rest by its offerings in order. What ends it early is noted."""
     try:
         settled = [_settle(run, job, intent) for intent in job.orders]
@@ -68,7 +68,7 @@ def work_off(run: Run, job: Job) -> None:
         run.fall_short(Shortfall(job.address, missing, tuple(job.tried), job.capacity and bool(job.tried)))
 
 
-def _settle(run: Run, job: Job, intent: Intent) -> bool:
+def _settle(run: ApplyRun, job: AddressLaunch, intent: Intent) -> bool:
     """Ask again, with the same key, for an order whose outcome is not known; whether it is known now."""
     order = intent.order
     if order is None:
@@ -89,7 +89,7 @@ def _settle(run: Run, job: Job, intent: Intent) -> bool:
     return True
 
 
-def _fill(run: Run, job: Job, slot: Slot) -> None:
+def _fill(run: ApplyRun, job: AddressLaunch, slot: Slot) -> None:
     spent_types: set[str] = set()
     for shape, zone in slot.offerings:
         missing = job.count - len(job.came)
@@ -109,7 +109,7 @@ def _fill(run: Run, job: Job, slot: Slot) -> None:
             job.tried.append(f"{name}: {error}")
 
 
-def _place_order(run: Run, job: Job, slot: Slot, where: tuple[Shape, str], missing: int) -> None:
+def _place_order(run: ApplyRun, job: AddressLaunch, slot: Slot, where: tuple[Shape, str], missing: int) -> None:
     shape, zone = where
     order = Launch("", job.address, shape.instance_type, zone, missing, Owner("", "", "", slot.expires))
     order = run.new_order(replace(order, option=slot.option, start_up=slot.start_up))
@@ -135,7 +135,7 @@ def _place_order(run: Run, job: Job, slot: Slot, where: tuple[Shape, str], missi
         run.purse.give_back(shape, missing - (len(job.came) - before))
 
 
-def _close(run: Run, job: Job, order: Launch, error: KeyHeldError) -> None:
+def _close(run: ApplyRun, job: AddressLaunch, order: Launch, error: KeyHeldError) -> None:
     """Take what is as it was ordered and wanted here; leave the rest, and order nothing more."""
     wanted = max(job.count - len(job.came), 0)
     job.came += [m.id for m in error.machines[:wanted]]
@@ -145,7 +145,7 @@ def _close(run: Run, job: Job, order: Launch, error: KeyHeldError) -> None:
     run.problem(str(error))
 
 
-def _note_no(run: Run, job: Job, order: Launch, error: HcloudError) -> None:
+def _note_no(run: ApplyRun, job: AddressLaunch, order: Launch, error: HcloudError) -> None:
     job.tried.append(f"{order.instance_type} in {order.zone}: {error}")
     if isinstance(error, NoCapacityError):
         _remember_sold_out(run, order)
@@ -158,11 +158,11 @@ def _note_no(run: Run, job: Job, order: Launch, error: HcloudError) -> None:
         run.halt(error)
 
 
-def _remember_sold_out(run: Run, order: Launch) -> None:
+def _remember_sold_out(run: ApplyRun, order: Launch) -> None:
     run.site.sold_out.note((order.instance_type, order.zone, order.option), run.site.clock.passed())
 
 
-def _take(run: Run, job: Job, machines: tuple[Machine, ...]) -> None:
+def _take(run: ApplyRun, job: AddressLaunch, machines: tuple[Machine, ...]) -> None:
     """What is wanted of the machines that came; the rest is ended before the run is over."""
     wanted = max(job.count - len(job.came), 0)
     for machine in machines[:wanted]:
@@ -171,7 +171,7 @@ def _take(run: Run, job: Job, machines: tuple[Machine, ...]) -> None:
     run.surplus += [m.id for m in machines[wanted:]]
 
 
-def _carry_out(run: Run, intent: Intent, *, doubt: bool) -> tuple[Machine, ...]:
+def _carry_out(run: ApplyRun, intent: Intent, *, doubt: bool) -> tuple[Machine, ...]:
     """The machines of a noted order, remembered; ``doubt`` says that it may have been asked for before.
 
     Where nobody can say what came of it the intent stays open, and so it does where the credentials are bad.
@@ -192,7 +192,7 @@ def _carry_out(run: Run, intent: Intent, *, doubt: bool) -> tuple[Machine, ...]:
     return _remember(run, intent, answer)
 
 
-def _ask(run: Run, intent: Intent, order: Launch, *, doubt: bool) -> Launched:
+def _ask(run: ApplyRun, intent: Intent, order: Launch, *, doubt: bool) -> Launched:
     """What the cloud made of an order. After an unknown outcome the cloud is looked at; the order is sent again, with
     the same key, while not all of its machines are seen."""
     sent = run.with_user_data(order)
@@ -224,7 +224,7 @@ def _ask(run: Run, intent: Intent, order: Launch, *, doubt: bool) -> Launched:
     raise lost or RuntimeError("an order was never sent")
 
 
-def _believed(run: Run, intent: Intent, error: CloudError) -> CloudError:
+def _believed(run: ApplyRun, intent: Intent, error: CloudError) -> CloudError:
     """A refusal of an order that may have been carried out before.
 
     Sold out means that it was not: its key would have given its machines. A refusal for other reasons may come before
@@ -235,7 +235,7 @@ def _believed(run: Run, intent: Intent, error: CloudError) -> CloudError:
     return DoubtError(f"refused when asked again, and not known whether it was carried out: {error}", error.call)
 
 
-def _of_key(run: Run, order: Launch) -> dict[str, Machine]:
+def _of_key(run: ApplyRun, order: Launch) -> dict[str, Machine]:
     return {m.id: m for m in run.list_machines() if m.key == order.key and m.state.is_live}
 
 
@@ -246,7 +246,7 @@ def _joined(order: Launch, seen: dict[str, Machine], answer: Launched) -> Launch
     return Launched(tuple(live[i] for i in sorted(live)), max(order.count - len(live), 0), answer.why)
 
 
-def _remember(run: Run, intent: Intent, answer: Launched) -> tuple[Machine, ...]:
+def _remember(run: ApplyRun, intent: Intent, answer: Launched) -> tuple[Machine, ...]:
     lineage = run.book.state.lineage
     tagged = tuple(m for m in answer.machines if m.lineage == lineage)
     bare = tuple(m.id for m in answer.machines if m.lineage != lineage)

@@ -13,7 +13,7 @@ PARTLY = 6
 NO_CAPACITY = 8
 
 
-class Result(StrEnum):
+class ApplyResult(StrEnum):
     """CONVERGED: what stands is what should. PARTIAL: something is missing or too many, and all of it is known.
     UNKNOWN: of something asked for it is not known whether it is there."""
 
@@ -33,13 +33,13 @@ class Shortfall:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class ApplyOutcome:
     """What a run did and what is left. ``error`` is what ended it early; ``open`` what was asked for and was not
     answered: it may be there, or not; ``left`` what a plan would show now, None
     where the cloud could not be looked at any more; ``acted`` says that the cloud did something, or may have;
     ``calls`` are requests made."""
 
-    result: Result
+    result: ApplyResult
     launched: tuple[str, ...] = ()
     ended: tuple[str, ...] = ()
     wanted: int = 0
@@ -57,11 +57,11 @@ class Outcome:
         """What the process ends with."""
         if isinstance(self.error, StoppedError):
             return self.error.exit_code
-        if self.result is Result.CONVERGED:
+        if self.result is ApplyResult.CONVERGED:
             return 0
         if isinstance(self.error, CredentialsError):
             return self.error.exit_code
-        if self.result is Result.UNKNOWN or self.acted:
+        if self.result is ApplyResult.UNKNOWN or self.acted:
             return PARTLY
         if self.error is not None:
             return self.error.exit_code

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from hcloud.live.applying.ending import GROWTH
-from hcloud.live.applying.run import Run
+from hcloud.live.applying.run import ApplyRun
 from hcloud.live.observe import observe
-from hcloud.live.site import Site, Step
+from hcloud.live.site import ProgressStep, Site
 from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import MachineState
 from hcloud.planning.changes.standing import GRACE, being_ended
@@ -22,7 +22,7 @@ class Late:
     untold: frozenset[str] = frozenset()
 
 
-def wait_until_ready(run: Run) -> Late:
+def wait_until_ready(run: ApplyRun) -> Late:
     """Look until all machines that came run, or time is up; what somebody else ended meanwhile is not waited for.
 
     What came in an earlier run, and so short a while ago that the cloud may not tell of it yet, is waited for, too.
@@ -37,7 +37,7 @@ def wait_until_ready(run: Run) -> Late:
     while True:
         late = _late(run, run.look())
         running = len(run.launched.keys() - late.pending - late.untold)
-        run.site.progress(Step("running", running, len(run.launched)))
+        run.site.progress(ProgressStep("running", running, len(run.launched)))
         if not (late.pending or late.untold) or run.site.clock.passed() >= until:
             return late
         if not waits:
@@ -52,7 +52,7 @@ def _what(late: Late) -> str:
     return " and ".join(f"for {counted(len(ids), 'machine')} {to}" for ids, to in told if ids)
 
 
-def _late(run: Run, seen: Observed) -> Late:
+def _late(run: ApplyRun, seen: Observed) -> Late:
     told = {m.id: m for m in seen.machines}
     ended = set(run.ended)
     ids = [i for i in run.launched if i not in ended]

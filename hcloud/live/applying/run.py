@@ -12,16 +12,16 @@ from hcloud.errors import Call, HcloudError, UnknownOutcomeError
 from hcloud.live.applying.book import Book
 from hcloud.live.applying.guards import Purse
 from hcloud.live.applying.outcome import Shortfall
-from hcloud.live.observe import Seen, brought_together
+from hcloud.live.observe import CloudListing, brought_together
 from hcloud.live.patience import Patience
-from hcloud.live.site import Site, Step, order_key
+from hcloud.live.site import ProgressStep, Site, order_key
 from hcloud.model.holdings.change import ChangeSet, Observed
 from hcloud.model.holdings.live import TAG_PROJECT, Launch, Machine, MachineState, Owner, Scope
-from hcloud.planning.changes.diff import Terms
+from hcloud.planning.changes.diff import DiffInputs
 
 
 @dataclass(slots=True)
-class Run:
+class ApplyRun:
     """An apply or destroy under way. ``first`` is what was seen before anything was done, ``seen`` what was seen since.
     ``launched`` are machines that came by id, with the address they came for, ``answered`` as the cloud answered them;
     ``surplus`` ids that came and are not wanted; ``halted`` is what ended it early; ``acted`` says that the
@@ -32,7 +32,7 @@ class Run:
     book: Book
     purse: Purse
     found: ChangeSet
-    terms: Terms
+    terms: DiffInputs
     scope: Scope
     launched: dict[str, str] = field(default_factory=dict)
     answered: dict[str, Machine] = field(default_factory=dict)
@@ -80,7 +80,7 @@ class Run:
             self.launched |= {m.id: address for m in machines}
             self.answered |= {m.id: m for m in machines}
             done = len(self.launched)
-        self.site.progress(Step(f"{address}: launched", done, self.found.coming))
+        self.site.progress(ProgressStep(f"{address}: launched", done, self.found.coming))
 
     def new_order(self, order: Launch) -> Launch:
         """An order with its key: the attempt is counted by address, type and zone."""
@@ -124,7 +124,7 @@ class Run:
         if self.first is None or not alone or not came or not ready or not calm:
             return None
         told = {m.id: m for m in self.first.machines} | self.answered
-        seen = Seen(self.scope, tuple(told[i] for i in sorted(told)), self.book.state, self.book.entries())
+        seen = CloudListing(self.scope, tuple(told[i] for i in sorted(told)), self.book.state, self.book.entries())
         self.seen = brought_together(self.site, self.patience, seen)
         return self.seen
 
@@ -132,6 +132,6 @@ class Run:
         """What is there now, brought together with what is remembered; nothing is written."""
         told = self.list_machines()
         self.patience.expect(1)
-        seen = Seen(self.scope, told, self.book.state, self.book.entries())
+        seen = CloudListing(self.scope, told, self.book.state, self.book.entries())
         self.seen = brought_together(self.site, self.patience, seen)
         return self.seen

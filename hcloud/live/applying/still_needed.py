@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hcloud.live.applying.ending import GROWTH
-from hcloud.live.applying.run import Run
+from hcloud.live.applying.run import ApplyRun
 from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import MachineState
 from hcloud.units import counted
@@ -21,7 +21,7 @@ class _Needed:
     starting: tuple[str, ...]
 
 
-def still_needed(run: Run, going: Sequence[str]) -> frozenset[str]:
+def still_needed(run: ApplyRun, going: Sequence[str]) -> frozenset[str]:
     """Of machines that are to go those without which fewer would run than are wanted at their address, and fewer than
     do now. What starts there is waited for."""
     wanted = _wanted(run, going)
@@ -43,14 +43,14 @@ def still_needed(run: Run, going: Sequence[str]) -> frozenset[str]:
     return frozenset(i for needed in found for i in needed.ids)
 
 
-def _wanted(run: Run, going: Sequence[str]) -> Mapping[str, int]:
+def _wanted(run: ApplyRun, going: Sequence[str]) -> Mapping[str, int]:
     """How many machines are wanted at each address where some are to go and others to stay."""
     ids = set(going)
     addresses = {r.address for r in run.book.state.records if r.id in ids}
     return {slot.address: slot.count for slot in run.found.slots if slot.address in addresses}
 
 
-def _needed(run: Run, seen: Observed, wanted: Mapping[str, int], going: Sequence[str]) -> list[_Needed]:
+def _needed(run: ApplyRun, seen: Observed, wanted: Mapping[str, int], going: Sequence[str]) -> list[_Needed]:
     told, leaving = {m.id: m.state for m in seen.machines if m.state.is_live}, set(going)
     found = []
     for address, count in sorted(wanted.items()):

@@ -14,13 +14,13 @@ from hcloud.errors import (
     UnknownOutcomeError,
     UsageError,
 )
-from hcloud.live.buying.purchase import Ground, Ledger
+from hcloud.live.buying.purchase import PurchaseContext, PurchaseRecords
 from hcloud.model.holdings.live import Commitment
 from hcloud.model.holdings.purchase import CancelIntent, ExitTerms, PurchaseConclusion, PurchaseIntent, PurchaseOutcome
 from hcloud.planning.purchases.leaving import WayOut, way_out
 
 
-class CancelLedger(Ledger, Protocol):
+class CancelLedger(PurchaseRecords, Protocol):
     """The ledger of purchases, as far as cancelling needs it."""
 
     def intend(self, intent: PurchaseIntent | CancelIntent) -> None:
@@ -36,7 +36,7 @@ class Cancelling:
     agree: Callable[[Commitment, WayOut], None]
 
 
-def cancel(asked: Cancelling, ledger: CancelLedger, ground: Ground) -> Commitment:
+def cancel(asked: Cancelling, ledger: CancelLedger, ground: PurchaseContext) -> Commitment:
     """Give one commitment back.
 
     Raises UsageError for one that is not held, DeniedByGuardError where the terms leave no way out, what the cloud says
@@ -58,7 +58,7 @@ def cancel(asked: Cancelling, ledger: CancelLedger, ground: Ground) -> Commitmen
         return found
 
 
-def _settled(found: Commitment, ledger: Ledger, ground: Ground) -> bool:
+def _settled(found: Commitment, ledger: PurchaseRecords, ground: PurchaseContext) -> bool:
     """Whether an earlier cancellation, whose answer was lost, turns out to have been heard; if so it is noted."""
     lost = [
         c
@@ -72,7 +72,7 @@ def _settled(found: Commitment, ledger: Ledger, ground: Ground) -> bool:
     return bool(lost)
 
 
-def _find(commitment: str, ground: Ground) -> Commitment:
+def _find(commitment: str, ground: PurchaseContext) -> Commitment:
     held = {c.id: c for c in ground.ask(ground.cloud.commitments)}
     if commitment not in held:
         hint = f"held are: {', '.join(sorted(held)[:10])}" if held else "none is held"
@@ -80,7 +80,7 @@ def _find(commitment: str, ground: Ground) -> Commitment:
     return held[commitment]
 
 
-def _ask(intent: CancelIntent, ledger: Ledger, ground: Ground) -> None:
+def _ask(intent: CancelIntent, ledger: PurchaseRecords, ground: PurchaseContext) -> None:
     outcome, why = PurchaseOutcome.CANCELLED, ""
     try:
         ground.cloud.cancel(intent.commitment)
@@ -100,7 +100,7 @@ def _ask(intent: CancelIntent, ledger: Ledger, ground: Ground) -> None:
         )
 
 
-def _looked_up(intent: CancelIntent, ground: Ground) -> PurchaseOutcome:
+def _looked_up(intent: CancelIntent, ground: PurchaseContext) -> PurchaseOutcome:
     try:
         held = {c.id: c for c in ground.ask(ground.cloud.commitments)}
     except CloudError:

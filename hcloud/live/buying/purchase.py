@@ -24,11 +24,12 @@ from hcloud.errors import (
     UnavailableError,
     UnknownOutcomeError,
 )
-from hcloud.live.patience import Limits, Patience
+from hcloud.live.patience import Patience, RetryLimits
 from hcloud.model.holdings.live import Commitment
 from hcloud.model.holdings.purchase import (
     Entry,
     PurchaseConclusion,
+    Purchased,
     PurchaseIntent,
     PurchaseItem,
     PurchaseOutcome,
@@ -37,7 +38,7 @@ from hcloud.model.holdings.purchase import (
     takes_key,
 )
 from hcloud.planning.purchases.gates import (
-    Approval,
+    PurchaseApproval,
     check_approval,
     check_ceiling,
     check_fresh,
@@ -45,13 +46,13 @@ from hcloud.planning.purchases.gates import (
     check_quote,
     check_still_held,
 )
-from hcloud.planning.purchases.history import History, history
-from hcloud.planning.purchases.unknown import Judgement, Verdict, judge, may_resend
+from hcloud.planning.purchases.history import PurchaseHistory, history
+from hcloud.planning.purchases.unknown import PurchaseJudgement, PurchaseVerdict, judge, may_resend
 
 VARIABLE = "HYC_ALLOW_PURCHASE"
 LOOK_AFTER_SECONDS = (0.0, 2.0, 5.0, 10.0, 20.0)  # ours: how patiently a lost answer is looked up
 MOST_SENDINGS = 3  # ours: the same order with the same key, where the provider takes one
-READING, LOOKING = Limits(), Limits(attempts=3)  # ours: a look-up is patient by itself
+READING, LOOKING = RetryLimits(), RetryLimits(attempts=3)  # ours: a look-up is patient by itself
 _NO_WORD = (UnknownOutcomeError, UnavailableError, MismatchError)
 """After these it is not known whether something was bought: a key that was used before may have bought it then."""
 
@@ -59,7 +60,7 @@ _NO_WORD = (UnknownOutcomeError, UnavailableError, MismatchError)
 Found = TypeVar("Found")
 
 
-class Ledger(Protocol):
+class PurchaseRecords(Protocol):
     """The ledger of purchases, as far as buying needs it."""
 
     def lineage(self) -> str:
@@ -92,11 +93,11 @@ class Gates:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class PurchaseContext:
     """The cloud that sells, the ledger, the clock, and the points at which tests end the process."""
 
     cloud: Cloud
-    ledger: Ledger
+    ledger: PurchaseRecords
     clock: Clock
     crash: Crash
 
@@ -104,26 +105,16 @@ class Ground:
         """The time in UTC."""
         return datetime.fromtimestamp(self.clock.now(), UTC)
 
-    def history(self) -> History:
+    def history(self) -> PurchaseHistory:
         """The ledger put together."""
         return history(self.ledger.entries())
 
-    def ask(self, read: Callable[[], Found], limits: Limits = READING) -> Found:
+    def ask(self, read: Callable[[], Found], limits: RetryLimits = READING) -> Found:
         """The answer to a question that changes nothing, asked again where that helps; nothing else is."""
         return Patience(self.clock, limits, lambda: False).ask(read)
 
 
-@dataclass(frozen=True, slots=True)
-class Purchased:
-    """What came of an item; ``before`` says that an earlier run had bought it."""
-
-    item: PurchaseItem
-    outcome: PurchaseOutcome
-    id: str
-    before: bool = False
-
-
-Approve = Callable[[PurchasePlan], Approval]
+Approve = Callable[[PurchasePlan], PurchaseApproval]
 """Shows what is about to be bought, at today's quotes, and returns what was put down; ConfirmationError where there is
 nobody to ask."""
 
@@ -143,7 +134,7 @@ def check_open(gates: Gates) -> None:
         )
 
 
-def execute(plan: PurchasePlan, gates: Gates, approve: Approve, ground: Ground) -> tuple[Purchased, ...]:
+def execute(plan: PurchasePlan, gates: Gates, approve: Approve, ground: PurchaseContext) -> tuple[Purchased, ...]:
     """Buy what of the plan was not bought yet; a plan that was bought already is a no-op.
 
     Raises DeniedByGuardError where a gate is closed, InputError for what cannot be bought, StaleError where the plan no
@@ -167,7 +158,7 @@ def execute(plan: PurchasePlan, gates: Gates, approve: Approve, ground: Ground) 
         return _results(plan, frozenset(i.key for i in left), ground.history())
 
 
-def _check_whose(plan: PurchasePlan, ground: Ground) -> None:
+def _check_whose(plan: PurchasePlan, ground: PurchaseContext) -> None:
     if (lineage := ground.ledger.lineage()) != plan.lineage:
         raise StaleError(
             f"this purchase plan was made beside the ledger {plan.lineage[:12]}, and this one is"
@@ -178,7 +169,7 @@ def _check_whose(plan: PurchasePlan, ground: Ground) -> None:
         raise StaleError(f"this purchase plan is for {plan.scope}, and these credentials are for {scope}")
 
 
-def settle(ground: Ground, own: str = "") -> None:
+def settle(ground: PurchaseContext, own: str = "") -> None:
     """Look up every purchase of which it is not known whether it took place, and note what is found.
 
     Raises PartialError where that cannot be told, except of a purchase of the plan ``own`` that may be sent again under
@@ -191,21 +182,23 @@ def settle(ground: Ground, own: str = "") -> None:
             _block(intent, judgement.why)
 
 
-def _look(intent: PurchaseIntent, ground: Ground) -> Judgement:
+def _look(intent: PurchaseIntent, ground: PurchaseContext) -> PurchaseJudgement:
     """What the cloud's list says of an intent; a list that did not come says nothing."""
     try:
         if intent.scope != (scope := ground.ask(ground.cloud.scope, LOOKING)):
-            return Judgement(Verdict.CANNOT_TELL, None, f"it was asked for in {intent.scope}, and this is {scope}")
+            return PurchaseJudgement(
+                PurchaseVerdict.CANNOT_TELL, None, f"it was asked for in {intent.scope}, and this is {scope}"
+            )
         held = ground.ask(ground.cloud.commitments, LOOKING)
     except CloudError as error:
-        return Judgement(Verdict.CANNOT_TELL, None, f"the commitments cannot be listed: {error}")
+        return PurchaseJudgement(PurchaseVerdict.CANNOT_TELL, None, f"the commitments cannot be listed: {error}")
     ground.crash("commit.looked-up")
     return judge(intent, held, ground.history().ids, ground.now())
 
 
-def _noted(intent: PurchaseIntent, judgement: Judgement, ground: Ground) -> bool:
+def _noted(intent: PurchaseIntent, judgement: PurchaseJudgement, ground: PurchaseContext) -> bool:
     """Whether a judgement settles an intent; if so it is noted."""
-    if judgement.verdict is Verdict.CANNOT_TELL:
+    if judgement.verdict is PurchaseVerdict.CANNOT_TELL:
         return False
     found = judgement.commitment
     outcome = PurchaseOutcome.FOUND if found else PurchaseOutcome.NOT_BOUGHT
@@ -223,7 +216,7 @@ def _block(intent: PurchaseIntent, why: str) -> NoReturn:
     )
 
 
-def _checked(plan: PurchasePlan, past: History, gates: Gates, ground: Ground) -> PurchasePlan:
+def _checked(plan: PurchasePlan, past: PurchaseHistory, gates: Gates, ground: PurchaseContext) -> PurchasePlan:
     """The plan at what its items cost now, where it still holds."""
     check_fresh(plan, ground.now())
     if past.recorded_beside(plan.digest) != plan.recorded:
@@ -241,7 +234,7 @@ def _checked(plan: PurchasePlan, past: History, gates: Gates, ground: Ground) ->
     return replace(plan, items=tuple(items))
 
 
-def _buy_all(plan: PurchasePlan, past: History, ground: Ground) -> None:
+def _buy_all(plan: PurchasePlan, past: PurchaseHistory, ground: PurchaseContext) -> None:
     for number, item in enumerate(plan.items):
         try:
             again = past.of(item.key, plan.digest)
@@ -260,7 +253,7 @@ def _buy_all(plan: PurchasePlan, past: History, ground: Ground) -> None:
             ) from error
 
 
-def _buy(item: PurchaseItem, plan: PurchasePlan, ground: Ground) -> None:
+def _buy(item: PurchaseItem, plan: PurchasePlan, ground: PurchaseContext) -> None:
     before = snapshot(ground.ask(ground.cloud.commitments))
     number = ground.ledger.next_number()
     intent = PurchaseIntent(number, ground.now(), plan.scope, plan.digest, item.address, item.quote, before)
@@ -270,7 +263,7 @@ def _buy(item: PurchaseItem, plan: PurchasePlan, ground: Ground) -> None:
     _ask(intent, ground)
 
 
-def _ask(intent: PurchaseIntent, ground: Ground, *, asked_before: bool = False) -> None:
+def _ask(intent: PurchaseIntent, ground: PurchaseContext, *, asked_before: bool = False) -> None:
     """One purchase; where its answer is lost it is looked up, and sent again only under a key.
 
     Once an answer was lost, a later refusal says nothing about what was asked before it.
@@ -299,20 +292,24 @@ def _ask(intent: PurchaseIntent, ground: Ground, *, asked_before: bool = False) 
     _block(intent, why)
 
 
-def _look_patiently(intent: PurchaseIntent, ground: Ground, *, last: bool) -> Judgement:
+def _look_patiently(intent: PurchaseIntent, ground: PurchaseContext, *, last: bool) -> PurchaseJudgement:
     """Look until it is found or patience ends; between two sendings one look is enough."""
-    judgement = Judgement(Verdict.CANNOT_TELL)
+    judgement = PurchaseJudgement(PurchaseVerdict.CANNOT_TELL)
     for seconds in LOOK_AFTER_SECONDS if last else LOOK_AFTER_SECONDS[:1]:
         if seconds:
             ground.clock.sleep(seconds)
         judgement = _look(intent, ground)
-        if judgement.verdict is not Verdict.CANNOT_TELL:
+        if judgement.verdict is not PurchaseVerdict.CANNOT_TELL:
             break
     return judgement
 
 
 def _conclude(
-    intent: PurchaseIntent, outcome: PurchaseOutcome, ground: Ground, found: Commitment | None = None, why: str = ""
+    intent: PurchaseIntent,
+    outcome: PurchaseOutcome,
+    ground: PurchaseContext,
+    found: Commitment | None = None,
+    why: str = "",
 ) -> None:
     """Note what came of it; where that fails after a purchase, say so and leave it to be looked up."""
     id_, ends = (found.id, found.ends) if found else ("", None)
@@ -325,6 +322,6 @@ def _conclude(
         ) from error
 
 
-def _results(plan: PurchasePlan, now: frozenset[str], past: History) -> tuple[Purchased, ...]:
+def _results(plan: PurchasePlan, now: frozenset[str], past: PurchaseHistory) -> tuple[Purchased, ...]:
     found = [(item, past.of(item.key, plan.digest)) for item in plan.items]
     return tuple(Purchased(i, r.outcome, r.id, i.key not in now) for i, r in found if r is not None)

@@ -226,3 +226,21 @@ class ExitTerms:
     note: str
     source: str
     day: str
+
+
+@dataclass(frozen=True, slots=True)
+class Purchased:
+    """What came of an item; ``before`` says that an earlier run had bought it."""
+
+    item: PurchaseItem
+    outcome: PurchaseOutcome
+    id: str
+    before: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A purchase plan with what came of each of its items."""
+
+    plan: PurchasePlan
+    purchased: tuple[Purchased, ...]

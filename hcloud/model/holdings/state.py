@@ -144,3 +144,14 @@ class Remains:
     generation: int
     latest: State | None
     damaged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RememberedState:
+    """What stands in one place: the state (None where there is none yet), what was begun and not ended, and who holds
+    it."""
+
+    where: str
+    state: State | None
+    open_intents: tuple[Intent, ...] = ()
+    holder: LockInfo | None = None

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hcloud.model.running.event import Event
+
 
 class DecisionAction(StrEnum):
     """What is to be done; the value is what people and streams see."""
@@ -53,3 +55,18 @@ class Considered:
 
     decision: Decision
     refused: tuple[Declined, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GoneOn:
+    """Where a stream of decisions goes on: the lines that a crash kept from being told, how many events were replayed,
+    when the last of them was, and whether the journal's last line was torn."""
+
+    untold: str = ""
+    replayed: int = 0
+    last: float = 0.0
+    torn: bool = False
+
+
+Entry = Event | Decision
+"""A line of a journal: what happened, or what was decided."""

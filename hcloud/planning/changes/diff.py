@@ -64,7 +64,7 @@ _HELD = ("active", "pending", "queued")
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class DiffInputs:
     """What else changes depend on. ``rates`` are dollars an hour of types that may stand and are in no slot; ``also``
     are ids that may be ended without our tag; ``beside`` says that another state of the same project is meant to be;
     ``wanted`` are the commitments that should be held, and ``held`` those that are; ``operating`` is how it is run;
@@ -86,7 +86,7 @@ class _Draft:
     """Changes while they are made."""
 
     observed: Observed
-    terms: Terms
+    terms: DiffInputs
     rates: Mapping[str, Decimal]
     changes: list[Change] = field(default_factory=list)
     refusals: list[Refusal] = field(default_factory=list)
@@ -112,9 +112,9 @@ class _Draft:
             self.changes.append(Change(Action.TERMINATE, How.TERMINATE, address, instance_type, 0, less, reason, ids))
 
 
-def changes(slots: Sequence[Slot], observed: Observed, terms: Terms | None = None) -> ChangeSet:
+def changes(slots: Sequence[Slot], observed: Observed, terms: DiffInputs | None = None) -> ChangeSet:
     """What has to change for ``slots`` to stand, by the truth table above; pure, and the same for the same input."""
-    terms = terms or Terms()
+    terms = terms or DiffInputs()
     there = standing(observed)
     named = {s.instance_type for s in there} | {i.order.instance_type for i in observed.open if i.order is not None}
     rates = {name: terms.rates[name] for name in named if name in terms.rates}
@@ -361,6 +361,6 @@ def _commitments(draft: _Draft) -> None:
         )
 
 
-def _free(terms: Terms) -> Iterator[str]:
+def _free(terms: DiffInputs) -> Iterator[str]:
     if terms.free:
         yield f"everything costs 0 $/h: {terms.free}"

@@ -3,20 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import TAG_ADDRESS, TAG_KEY, TAG_LINEAGE, Machine
+from hcloud.model.holdings.standing import Drift
 from hcloud.model.holdings.state import MachineRecord, State
-
-
-@dataclass(frozen=True, slots=True)
-class Drift:
-    """One difference: the machine, its place in the plan, and what is different."""
-
-    id: str
-    address: str
-    what: str
 
 
 def drift(stored: State, observed: Observed) -> tuple[Drift, ...]:

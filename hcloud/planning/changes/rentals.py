@@ -12,7 +12,7 @@ from hcloud.model.report import MachineRental
 
 
 @dataclass(frozen=True, slots=True)
-class Rental:
+class RentalRecord:
     """A row of the log of rentals; ``start_is_told`` is False where ``start`` is only when it was ordered."""
 
     usage: MachineRental
@@ -24,10 +24,10 @@ class Rental:
         return self.usage.resource, self.usage.start
 
 
-Rentals = Mapping[tuple[str, int], Rental]
+Rentals = Mapping[tuple[str, int], RentalRecord]
 
 
-def fresh(known: Rentals, state: State) -> Iterator[Rental]:
+def fresh(known: Rentals, state: State) -> Iterator[RentalRecord]:
     """What the log does not say yet of the machines that a state holds, and of those that departed from it.
 
     The same state twice, or the state of before a crash again, adds nothing that it would not say anyway.
@@ -39,9 +39,9 @@ def fresh(known: Rentals, state: State) -> Iterator[Rental]:
             yield rental
 
 
-def folded(rentals: Iterable[Rental]) -> dict[tuple[str, int], Rental]:
+def folded(rentals: Iterable[RentalRecord]) -> dict[tuple[str, int], RentalRecord]:
     """What a log says: the last row of a machine counts, and a start that is told replaces one that was not."""
-    found: dict[tuple[str, int], Rental] = {}
+    found: dict[tuple[str, int], RentalRecord] = {}
     unsure: dict[str, tuple[str, int]] = {}
     for rental in rentals:
         if (before := unsure.pop(rental.usage.resource, None)) is not None:
@@ -70,9 +70,9 @@ def usages(known: Rentals) -> tuple[MachineRental, ...]:
     return tuple(known[i].usage for i in sorted(known))
 
 
-def _rental(record: MachineRecord, tags: Mapping[str, str]) -> Rental:
+def _rental(record: MachineRecord, tags: Mapping[str, str]) -> RentalRecord:
     start = int((record.launched or record.intended).timestamp())
     end = None if record.ended is None else max(int(record.ended.timestamp()), start)
     told = record.ended is None or record.ended_is_told
     place = (record.id, record.address, record.instance_type, record.zone, record.option)
-    return Rental(MachineRental(*place, start, end, told, dict(tags)), record.launched is not None)
+    return RentalRecord(MachineRental(*place, start, end, told, dict(tags)), record.launched is not None)

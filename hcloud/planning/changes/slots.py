@@ -17,14 +17,14 @@ _OTHERS = re.compile(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CloudRegion:
     """The cloud (a provider, or ``local``) and region that slots are for; what a plan wants elsewhere is left out."""
 
     provider: str
     region: str
 
 
-def slots_of(plan: Plan, place: Place) -> tuple[Slot, ...]:
+def slots_of(plan: Plan, place: CloudRegion) -> tuple[Slot, ...]:
     """The slots of a plan in one region, by address, without zones: where a type is offered only the cloud knows.
 
     What is committed (owned already, or to be bought) runs as whole machines at its amortised price; where it is
@@ -34,12 +34,12 @@ def slots_of(plan: Plan, place: Place) -> tuple[Slot, ...]:
     return tuple(sorted((*_reserved(plan, place), *_standing(plan, place)), key=lambda slot: slot.address))
 
 
-def left_out(plan: Plan, place: Place) -> tuple[MixLine, ...]:
+def left_out(plan: Plan, place: CloudRegion) -> tuple[MixLine, ...]:
     """Lines of the mix that are for another cloud or region."""
     return tuple(line for line in plan.mix if not _is_here(line, place))
 
 
-def left_to_others(plan: Plan, place: Place) -> Iterator[str]:
+def left_to_others(plan: Plan, place: CloudRegion) -> Iterator[str]:
     """How many of a plan's machines are started by applying it, and who starts the others."""
     here = [line for line in plan.mix if _is_here(line, place)]
     started = sum(slot.count for slot in slots_of(plan, place))
@@ -63,11 +63,11 @@ def _always(line: MixLine) -> int:
     return int(line.count.to_integral_value(ROUND_FLOOR)) if line.option is PurchaseOption.ON_DEMAND else 0
 
 
-def _is_here(line: MixLine, place: Place) -> bool:
+def _is_here(line: MixLine, place: CloudRegion) -> bool:
     return (line.provider, line.region) == (place.provider, place.region)
 
 
-def _reserved(plan: Plan, place: Place) -> Iterator[Slot]:
+def _reserved(plan: Plan, place: CloudRegion) -> Iterator[Slot]:
     by_type: dict[str, list[MixLine]] = {}
     for line in plan.mix:
         if line.option.is_commitment and _is_here(line, place) and not line.starts_hour:
@@ -80,7 +80,7 @@ def _reserved(plan: Plan, place: Place) -> Iterator[Slot]:
             yield Slot(f"{RESERVED}-{slug(instance_type)}", instance_type, (), count, hourly)
 
 
-def _standing(plan: Plan, place: Place) -> Iterator[Slot]:
+def _standing(plan: Plan, place: CloudRegion) -> Iterator[Slot]:
     for line in plan.mix:
         if line.option is PurchaseOption.ON_DEMAND and _is_here(line, place) and (count := _always(line)):
             address = f"{STANDING}-{slug(line.instance_type)}"

@@ -9,7 +9,7 @@ from decimal import Decimal
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import HcloudError
 from hcloud.model.workload import Demand
-from hcloud.planning.decide import Decision, Given, decide
+from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.settings import PlanSettings, RiskSettings
 from hcloud.units import HOURS_PER_MONTH, format_money
@@ -18,7 +18,7 @@ WIDE = 0.10  # ours: a gap to the lower bound that is worth a word
 LEAST = Decimal("0.01")  # ours: a way that saves less than this share of the plan is not named
 
 
-def advice(decision: Decision, book: PriceBook, demand: Demand, given: Given) -> tuple[str, ...]:
+def advice(decision: FleetDecision, book: PriceBook, demand: Demand, given: Given) -> tuple[str, ...]:
     """What would close a wide gap to the lower bound, the most first, each planned for and counted; one sentence where
     nothing would; none where the gap is not wide."""
     cost = decision.machines.cost
@@ -35,11 +35,11 @@ def advice(decision: Decision, book: PriceBook, demand: Demand, given: Given) ->
     )
 
 
-def _monthly(dollars: Decimal, decision: Decision) -> str:
+def _monthly(dollars: Decimal, decision: FleetDecision) -> str:
     return format_money(dollars / decision.horizon_hours * HOURS_PER_MONTH)
 
 
-def _ways(decision: Decision, ground: tuple[PriceBook, Demand, Given]) -> Iterator[tuple[Decimal, str]]:
+def _ways(decision: FleetDecision, ground: tuple[PriceBook, Demand, Given]) -> Iterator[tuple[Decimal, str]]:
     """What each way would cost over the horizon."""
     settings = replace(decision.settings, risk=RiskSettings(futures=0, falls=()))
     markets = settings.markets

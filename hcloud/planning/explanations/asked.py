@@ -20,18 +20,18 @@ Subject = MixLine | Refusal | Alternative | OperatingPoint
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SubjectMatch:
     """What was asked about, the nearest to being chosen first, and how many more fit the words."""
 
     subject: Subject
     others: int
 
 
-def find(plan: Plan, words: str) -> Found:
+def find(plan: Plan, words: str) -> SubjectMatch:
     """The part of a plan that words name; raises UsageError with what comes near where there is none."""
     for look in (_exactly, _by_type, _other_plans, _by_family, _by_parts, _by_size):
         if found := list(look(plan, words.strip())):
-            return Found(found[0], len(found) - 1)
+            return SubjectMatch(found[0], len(found) - 1)
     _check_asked(words.strip().lower())
     names = sorted(_names(plan))
     close = get_close_matches(words.lower(), names, n=3, cutoff=0.5)

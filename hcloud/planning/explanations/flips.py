@@ -9,7 +9,7 @@ from functools import partial
 
 from hcloud.model.catalog import Offer
 from hcloud.model.plans.plan import Flip, Lever, Sizing
-from hcloud.planning.decide import Decision, shape_of
+from hcloud.planning.decide import FleetDecision, shape_of
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import (
     all_on_demand,
@@ -32,7 +32,7 @@ FEWER, MORE = "fewer are reserved", "more are reserved"
 
 
 @dataclass(frozen=True, slots=True)
-class Pool:
+class TypeDecision:
     """A decision for one type that comes apart by level: each instance is bought where it pays, at the cheapest offer
     (``bought``, None where nothing pays). ``levels`` is what each would cost on demand, the busiest first."""
 
@@ -53,7 +53,7 @@ class Pool:
         return self.levels[number - 1] if 0 < number <= len(self.levels) else Decimal(0)
 
 
-def pool_of(decision: Decision) -> Pool | None:
+def pool_of(decision: FleetDecision) -> TypeDecision | None:
     """The decision by level; None where it is none: several types, terms inside the horizon, offers that run out, or a
     reserve that is not the forecast's optimum."""
     if len(decision.types) != 1 or not decision.fleet.cost or decision.fleet.cost != decision.optimum_cost:
@@ -66,10 +66,10 @@ def pool_of(decision: Decision) -> Pool | None:
         return None
     units = instances_needed(decision.forecast.cores, decision.forecast.memory, candidate)
     levels = tuple(Decimal(repr(float(c))) for c in level_costs(candidate, units, decision.forecast))
-    return Pool(candidate, held[0].offer if held else None, held[0].count if held else 0, levels, hours)
+    return TypeDecision(candidate, held[0].offer if held else None, held[0].count if held else 0, levels, hours)
 
 
-def offer_flip(pool: Pool, offer: Offer) -> Flip | None:
+def offer_flip(pool: TypeDecision, offer: Offer) -> Flip | None:
     """The effective price an hour below which an offer that was refused is bought."""
     share = pool.price / cost_over(offer, pool.hours)
     if not share:
@@ -78,7 +78,7 @@ def offer_flip(pool: Pool, offer: Offer) -> Flip | None:
     return Flip(Lever.OFFER, rate(offer.effective_hourly), rate(offer.effective_hourly * min(share, Decimal(1))), then)
 
 
-def type_flip(decision: Decision, candidate: Candidate, cost: Decimal) -> Flip | None:
+def type_flip(decision: FleetDecision, candidate: Candidate, cost: Decimal) -> Flip | None:
     """The on-demand price of a type below which (its other prices falling alike) it is chosen; ``cost`` is that of its
     own best plan. A type of another shape may come into a mix before that."""
     if not cost:
@@ -91,7 +91,7 @@ def type_flip(decision: Decision, candidate: Candidate, cost: Decimal) -> Flip |
     return Flip(Lever.TYPE, rate(now), rate(at), "it is chosen", alone)
 
 
-def sizings(decision: Decision, *, simulated: bool = False) -> tuple[Sizing, ...]:
+def sizings(decision: FleetDecision, *, simulated: bool = False) -> tuple[Sizing, ...]:
     """Why each commitment of a steady reserve is bought in its number; nothing turns it round where the number was
     chosen by simulation or by regret."""
     held = held_instances(decision.fleet.holdings, decision.forecast)
@@ -103,7 +103,7 @@ def sizings(decision: Decision, *, simulated: bool = False) -> tuple[Sizing, ...
     return tuple(_sizing(decision, known[h.offer.key.instance_type], h, pool) for h in first.values())
 
 
-def _sizing(decision: Decision, candidate: Candidate, holding: Holding, pool: Pool | None) -> Sizing:
+def _sizing(decision: FleetDecision, candidate: Candidate, holding: Holding, pool: TypeDecision | None) -> Sizing:
     hours = decision.horizon_hours
     full = candidate.on_demand.hourly * hours
     last, following = (_saved_by(decision, holding.offer, step) for step in (-1, 1))
@@ -121,7 +121,7 @@ def _sizing(decision: Decision, candidate: Candidate, holding: Holding, pool: Po
     )
 
 
-def _bought_as(decision: Decision, candidate: Candidate, offer: Offer) -> tuple[str, ...]:
+def _bought_as(decision: FleetDecision, candidate: Candidate, offer: Offer) -> tuple[str, ...]:
     """The offers of larger sizes that an offer is bought as; none where it is bought as it is counted."""
     sizes = {c.shape.name for c in decision.ladders[candidate.address]}
     keys = {h.offer.key for h in decision.machines.holdings if h.offer.key.instance_type in sizes}
@@ -129,7 +129,7 @@ def _bought_as(decision: Decision, candidate: Candidate, offer: Offer) -> tuple[
     return () if same == {offer.key} else tuple(sorted(map(str, same)))
 
 
-def _saved_by(decision: Decision, offer: Offer, step: int) -> Decimal:
+def _saved_by(decision: FleetDecision, offer: Offer, step: int) -> Decimal:
     """On-demand dollars that the last instance of an offer saves (``step`` -1), or one more would (1)."""
     before = list(decision.fleet.holdings)
     if step > 0:
@@ -140,7 +140,7 @@ def _saved_by(decision: Decision, offer: Offer, step: int) -> Decimal:
     return abs(after - decision.fleet.rentals_cost)
 
 
-def _of_prices(decision: Decision, pool: Pool) -> Iterator[Flip]:
+def _of_prices(decision: FleetDecision, pool: TypeDecision) -> Iterator[Flip]:
     """How far the prices of the type's commitments may move before another number, or another type, is cheapest."""
     if pool.bought is None:
         return
@@ -156,13 +156,13 @@ def _of_prices(decision: Decision, pool: Pool) -> Iterator[Flip]:
         yield Flip(Lever.COMMITMENTS, rate(now), rate(now * min(following / pool.price, Decimal(1))), MORE, exact)
 
 
-def _is_alone(decision: Decision) -> bool:
+def _is_alone(decision: FleetDecision) -> bool:
     """Whether no mix of types can come in between."""
     shapes = {shape_of(e.candidate) for e in decision.evaluations}
     return not decision.settings.mix_types or len(shapes) == 1
 
 
-def _of_demand(decision: Decision, pool: Pool) -> Iterator[Flip]:
+def _of_demand(decision: FleetDecision, pool: TypeDecision) -> Iterator[Flip]:
     """By what demand another number of instances of the type would be reserved."""
     number = partial(_reserved_at, decision, pool.candidate)
     fewer = _turn(lambda scale: number(scale) >= pool.count, 0.0, 1.0)
@@ -172,7 +172,7 @@ def _of_demand(decision: Decision, pool: Pool) -> Iterator[Flip]:
         yield Flip(Lever.DEMAND, Decimal(1), rate(Decimal(repr(more))), MORE, exact=False)
 
 
-def _reserved_at(decision: Decision, candidate: Candidate, scale: float) -> int:
+def _reserved_at(decision: FleetDecision, candidate: Candidate, scale: float) -> int:
     demand = divide(changed(decision.demanded, scale - 1.0), decision.settings, decision.owned).planned
     return sum(h.count for h in evaluate(candidate, demand).fleet.holdings if h.start_hour == 0)
 
@@ -185,7 +185,7 @@ def _turn(holds: Callable[[float], bool], low: float, high: float) -> float:
     return (low + high) / 2
 
 
-def plan_flips(decision: Decision, *, simulated: bool = False) -> tuple[Flip, ...]:
+def plan_flips(decision: FleetDecision, *, simulated: bool = False) -> tuple[Flip, ...]:
     """What turns the whole plan round: demand so low that all on demand would have been cheaper, and an on-demand price
     so low that nothing would be reserved."""
     pool = None if simulated else pool_of(decision)
@@ -197,7 +197,7 @@ def plan_flips(decision: Decision, *, simulated: bool = False) -> tuple[Flip, ..
     return tuple(found)
 
 
-def _of_commitments(decision: Decision) -> Iterator[Flip]:
+def _of_commitments(decision: FleetDecision) -> Iterator[Flip]:
     """The demand below which these commitments, bought as they are, cost more than all on demand."""
     if not decision.fleet.holdings or decision.spot.rentals:
         return

@@ -22,9 +22,9 @@ from hcloud.model.plans.difference import (
 from hcloud.model.plans.figures import NOTHING, DemandFigures, PlanFigures, PlanInput, PlanPart
 from hcloud.model.plans.operation import Band, OperatingPoint
 from hcloud.planning.explanations.plan_effects import (
-    Ground,
+    EffectsContext,
     Key,
-    Pair,
+    OfferPair,
     effects_of,
     ground_of,
     paired,
@@ -100,12 +100,12 @@ def _total(plan: PlanFigures) -> Decimal:
     return sum((p.hourly for p in plan.parts), NOTHING)
 
 
-def _part_shift(key: Key, pair: Pair, ground: Ground) -> PartShift:
+def _part_shift(key: Key, pair: OfferPair, ground: EffectsContext) -> PartShift:
     count, hourly, upfront = (_shift_of([pair], name) for name in ("count", "hourly", "upfront"))
     return PartShift(_mark(pair), key[0], pair.part.option, key[1], count, hourly, upfront, effects_of(pair, ground))
 
 
-def _mark(pair: Pair) -> Mark:
+def _mark(pair: OfferPair) -> Mark:
     if pair.after is None:
         return Mark.REMOVE
     had = NOTHING if pair.before is None else pair.before.count
@@ -114,18 +114,18 @@ def _mark(pair: Pair) -> Mark:
     return Mark.ADD if pair.before is None else Mark.CHANGE
 
 
-def _is_changed(found: PartShift, pair: Pair) -> bool:
+def _is_changed(found: PartShift, pair: OfferPair) -> bool:
     appears = pair.before is None or pair.after is None
     return appears or any(s.difference for s in (found.count, found.hourly, found.upfront))
 
 
-def _shift_of(pairs: Sequence[Pair], name: str) -> Shift:
+def _shift_of(pairs: Sequence[OfferPair], name: str) -> Shift:
     """The sum of a figure over parts, before and after."""
     before = sum((getattr(p.before, name) for p in pairs if p.before is not None), NOTHING)
     return shift(before, sum((getattr(p.after, name) for p in pairs if p.after is not None), NOTHING))
 
 
-def _options(pairs: Mapping[Key, Pair]) -> Iterator[OptionShift]:
+def _options(pairs: Mapping[Key, OfferPair]) -> Iterator[OptionShift]:
     """All purchase options of either plan, changed or not, so that they add up."""
     used = {pair.part.option for pair in pairs.values()}
     for option in PurchaseOption:
@@ -134,7 +134,7 @@ def _options(pairs: Mapping[Key, Pair]) -> Iterator[OptionShift]:
             yield OptionShift(option, *(_shift_of(chosen, name) for name in ("count", "hourly", "upfront")))
 
 
-def _moved(pairs: Mapping[Key, Pair], ground: Ground) -> Iterator[PriceShift]:
+def _moved(pairs: Mapping[Key, OfferPair], ground: EffectsContext) -> Iterator[PriceShift]:
     told = set()
     for (address, _), pair in pairs.items():
         before, after = pair.before, pair.after

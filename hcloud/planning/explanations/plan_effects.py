@@ -14,7 +14,7 @@ Key = tuple[str, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class OfferPair:
     """An offer in both plans; None where one of them does not have it."""
 
     before: PlanPart | None
@@ -29,7 +29,7 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class EffectsContext:
     """What holds for all parts: the mean demand of both plans, None where one says nothing of it, and whether what a
     commitment costs an hour is comparable, which over another horizon it is not."""
 
@@ -38,21 +38,21 @@ class Ground:
     same_horizon: bool
 
 
-def ground_of(base: PlanFigures, head: PlanFigures) -> Ground:
+def ground_of(base: PlanFigures, head: PlanFigures) -> EffectsContext:
     """What is compared on; without demand in both plans none of the difference is put down to demand."""
     means = [None if f.demand is None else f.demand.mean_cores for f in (base, head)]
     if not all(means):  # unknown, or no demand that shares could be taken of
         means = [None, None]
-    return Ground(means[0], means[1], base.horizon_hours == head.horizon_hours)
+    return EffectsContext(means[0], means[1], base.horizon_hours == head.horizon_hours)
 
 
-def paired(base: PlanFigures, head: PlanFigures) -> Mapping[Key, Pair]:
+def paired(base: PlanFigures, head: PlanFigures) -> Mapping[Key, OfferPair]:
     """The offers of both plans, in the order of their addresses."""
     sides = [{(p.address, p.starts_hour): p for p in f.parts} for f in (base, head)]
-    return {key: Pair(sides[0].get(key), sides[1].get(key)) for key in sorted({*sides[0], *sides[1]})}
+    return {key: OfferPair(sides[0].get(key), sides[1].get(key)) for key in sorted({*sides[0], *sides[1]})}
 
 
-def price_moved(pair: Pair, ground: Ground) -> bool:
+def price_moved(pair: OfferPair, ground: EffectsContext) -> bool:
     """Whether the price of one instance is another, by more than what rounding to millionths makes of it."""
     before, after = pair.before, pair.after
     if before is None or after is None or before.price is None or after.price is None:
@@ -63,7 +63,7 @@ def price_moved(pair: Pair, ground: Ground) -> bool:
     return abs(after.price - before.price) > blur
 
 
-def effects_of(pair: Pair, ground: Ground) -> Effects:
+def effects_of(pair: OfferPair, ground: EffectsContext) -> Effects:
     """Prices times counts, counts being demand times a share of it: the symmetric (Shapley) split of a product of
     three, so that exchanging the plans changes the sign of every figure and nothing else.
 
@@ -78,7 +78,7 @@ def effects_of(pair: Pair, ground: Ground) -> Effects:
     return Effects(by_price, by_demand, whole - by_price - by_demand)
 
 
-def _prices(pair: Pair, ground: Ground) -> list[Decimal]:
+def _prices(pair: OfferPair, ground: EffectsContext) -> list[Decimal]:
     known = [None if p is None else p.price for p in (pair.before, pair.after)]
     if not price_moved(pair, ground):
         told = [p for p in known if p is not None]
@@ -87,7 +87,7 @@ def _prices(pair: Pair, ground: Ground) -> list[Decimal]:
     return [p or NOTHING for p in known]
 
 
-def _weight(count: list[Decimal], ground: Ground) -> Decimal:
+def _weight(count: list[Decimal], ground: EffectsContext) -> Decimal:
     """The count a change of price is charged on: the mean over all orders in which the three could have changed."""
     before, after = count
     if ground.mean_before is None or ground.mean_after is None:
@@ -97,7 +97,7 @@ def _weight(count: list[Decimal], ground: Ground) -> Decimal:
     return (before + after) / 3 + (grown + shrunk) / 6
 
 
-def _demand_effect(price: list[Decimal], count: list[Decimal], ground: Ground) -> Decimal:
+def _demand_effect(price: list[Decimal], count: list[Decimal], ground: EffectsContext) -> Decimal:
     if ground.mean_before is None or ground.mean_after is None:
         return NOTHING
     share = [count[0] / ground.mean_before, count[1] / ground.mean_after]

@@ -12,7 +12,7 @@ import numpy as np
 from hcloud.catalog.flexibility import preference, why_preferred
 from hcloud.model.catalog import Offer
 from hcloud.model.plans.plan import Flip, Lever, Refusal
-from hcloud.planning.decide import Decision
+from hcloud.planning.decide import FleetDecision
 from hcloud.planning.explanations.flips import offer_flip, pool_of, type_flip
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import cost_over, evaluate, held_instances, pays_above, renewed
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 TELLING = 0.01  # ours: memory is named as the reason where it adds this share of the time
 
 
-def reasons(decision: Decision) -> tuple[str, ...]:
+def reasons(decision: FleetDecision) -> tuple[str, ...]:
     """The few sentences that carry the plan: the types, the level of the reserve and the option, the sizing."""
     return (
         *_why_these_types(decision),
@@ -36,7 +36,7 @@ def reasons(decision: Decision) -> tuple[str, ...]:
     )
 
 
-def _why_these_types(decision: Decision) -> Iterator[str]:
+def _why_these_types(decision: FleetDecision) -> Iterator[str]:
     best = decision.evaluations[0]
     if not decision.fleet.cost:
         yield "what is owned or left to spot serves all of the demand: there is nothing left to buy or rent"
@@ -59,7 +59,7 @@ def _why_these_types(decision: Decision) -> Iterator[str]:
     yield f"{first} is the cheapest of {choices}; {second} comes next, dearer by {margin:.1%}"
 
 
-def _why_this_reserve(decision: Decision) -> Iterator[str]:
+def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
     if not decision.fleet.cost:
         return
     if len(decision.types) != 1:
@@ -88,7 +88,7 @@ def _why_this_reserve(decision: Decision) -> Iterator[str]:
         yield f"memory decides: by vCPUs alone instance {count} would be in use {by_vcpus:.1%} of the time"
 
 
-def _why_this_mix(decision: Decision) -> Iterator[str]:
+def _why_this_mix(decision: FleetDecision) -> Iterator[str]:
     """What the last machine of a reserve of several types is needed for."""
     forecast, by_type = decision.forecast, {c.shape.name: c for c in decision.types}
     held = [(h.count, *map(float, by_type[h.offer.key.instance_type].capacity)) for h in decision.fleet.holdings]
@@ -109,7 +109,7 @@ def _share_above(demand: Floats, level: float) -> float:
     return float(np.mean(demand > level * (1 + SLACK)))
 
 
-def _why_nothing_reserved(decision: Decision, candidate: Candidate) -> str:
+def _why_nothing_reserved(decision: FleetDecision, candidate: Candidate) -> str:
     if not candidate.commitments:
         return f"{candidate.address} has no commitment among the allowed options, so everything stays on demand"
     least = min(float(pays_above(candidate, o, decision.horizon_hours)) for o in candidate.commitments)
@@ -123,7 +123,7 @@ def _why_nothing_reserved(decision: Decision, candidate: Candidate) -> str:
     return f"even the busiest instance is in use {busiest:.1%} of the time; no commitment pays below {least:.1%}"
 
 
-def _why_of_equals(decision: Decision) -> Iterator[str]:
+def _why_of_equals(decision: FleetDecision) -> Iterator[str]:
     """Of each commitment that costs what another one would have cost, why it is the one bought."""
     hours, by_type = decision.horizon_hours, {c.shape.name: c.commitments for c in decision.types}
     told: dict[str, None] = {}
@@ -144,7 +144,7 @@ def _told_from(offer: Offer, other: Offer) -> str:
     return f"{one.payment} over {two.payment}" if one.payment != two.payment else f"{one} over {two}"
 
 
-def _why_sized(decision: Decision) -> Iterator[str]:
+def _why_sized(decision: FleetDecision) -> Iterator[str]:
     if decision.sized_at is None or decision.spread is None:
         return
     size = "the forecast's optimum" if decision.scale == 1.0 else f"{decision.scale:.0%} of the forecast's optimum"
@@ -152,7 +152,7 @@ def _why_sized(decision: Decision) -> Iterator[str]:
     yield f"a reserve of {size} has the least regret at the {decision.sized_at:.0%} quantile of {futures} futures"
 
 
-def _what_whole_jobs_cost(decision: Decision) -> Iterator[str]:
+def _what_whole_jobs_cost(decision: FleetDecision) -> Iterator[str]:
     """What is paid for jobs that cannot be split, if anything: the gaps they leave in machines."""
     if decision.divisible_cost is None or not decision.fleet.cost:
         return
@@ -163,7 +163,7 @@ def _what_whole_jobs_cost(decision: Decision) -> Iterator[str]:
         yield f"whole jobs leave gaps in machines: {dollars} that splitting would save"
 
 
-def _use_of_levels(decision: Decision, candidate: Candidate) -> list[float]:
+def _use_of_levels(decision: FleetDecision, candidate: Candidate) -> list[float]:
     """The share of the horizon each concurrent instance is in use, busiest first."""
     units = instances_needed(decision.forecast.cores, decision.forecast.memory, candidate)
     return [float(n) / len(units) for n in steps_at_or_above(units)]
@@ -173,7 +173,7 @@ def _option(offer: Offer) -> str:
     return f"a {offer.key.term_years}-year {offer.key.payment} {offer.key.option}"
 
 
-def refusals(decision: Decision) -> tuple[Refusal, ...]:
+def refusals(decision: FleetDecision) -> tuple[Refusal, ...]:
     """Other types with the margin of their own best plan, other commitments of the chosen types, and rules.
 
     Margins are against the forecast's optimum, so that sizing by regret does not turn them round.
@@ -182,7 +182,7 @@ def refusals(decision: Decision) -> tuple[Refusal, ...]:
     return tuple(sorted(found, key=lambda r: (r.margin is None, r.margin or Decimal(0), r.address)))
 
 
-def _other_types(decision: Decision) -> Iterator[Refusal]:
+def _other_types(decision: FleetDecision) -> Iterator[Refusal]:
     chosen = {c.address for c in decision.types}
     for evaluation in decision.evaluations:
         if evaluation.candidate.address in chosen:
@@ -198,7 +198,7 @@ def _other_types(decision: Decision) -> Iterator[Refusal]:
         )
 
 
-def _other_options(decision: Decision) -> Iterator[Refusal]:
+def _other_options(decision: FleetDecision) -> Iterator[Refusal]:
     """Of a plan with one type each option by its own best plan; of a mix each in place of what was bought."""
     bought = {h.offer.key for h in decision.fleet.holdings}
     for candidate in decision.types:
@@ -213,7 +213,7 @@ def _other_options(decision: Decision) -> Iterator[Refusal]:
             yield from (_in_addition(decision, candidate, offer, avoided) for offer in others)
 
 
-def _alone(decision: Decision, candidate: Candidate, offer: Offer) -> Refusal:
+def _alone(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Refusal:
     """The cheapest plan of the same type that buys nothing but this offer."""
     rival = evaluate(candidate, decision.forecast, [offer])
     margin = rival.cost - decision.optimum_cost
@@ -230,7 +230,7 @@ def _alone(decision: Decision, candidate: Candidate, offer: Offer) -> Refusal:
     return _turned(decision, candidate, offer, found)
 
 
-def _instead(decision: Decision, candidate: Candidate, offer: Offer, mine: list[Holding]) -> Refusal:
+def _instead(decision: FleetDecision, candidate: Candidate, offer: Offer, mine: list[Holding]) -> Refusal:
     """The same number of instances over the horizon under this offer in place of what was bought."""
     hours = decision.horizon_hours
     count = sum(h.count for h in mine if h.start_hour == 0)
@@ -243,7 +243,7 @@ def _instead(decision: Decision, candidate: Candidate, offer: Offer, mine: list[
     return _turned(decision, candidate, offer, _dearer(offer, reason, decision.fleet.cost + margin, margin, wanted))
 
 
-def _turned(decision: Decision, candidate: Candidate, offer: Offer, found: Refusal) -> Refusal:
+def _turned(decision: FleetDecision, candidate: Candidate, offer: Offer, found: Refusal) -> Refusal:
     """The refusal of an offer with what it takes to pay, and what would turn it round: exactly where the decision comes
     apart by level, else at the latest by the margin."""
     pays, pool = rate(pays_above(candidate, offer, decision.horizon_hours)), pool_of(decision)
@@ -255,7 +255,7 @@ def _turned(decision: Decision, candidate: Candidate, offer: Offer, found: Refus
     return replace(found, pays_above=pays)
 
 
-def _avoided_by_one_more(decision: Decision, offer: Offer) -> Decimal:
+def _avoided_by_one_more(decision: FleetDecision, offer: Offer) -> Decimal:
     """On-demand dollars that one more instance of the offer's type would save."""
     more = renewed([Holding(offer, 1)], decision.horizon_hours)
     return (
@@ -264,7 +264,7 @@ def _avoided_by_one_more(decision: Decision, offer: Offer) -> Decimal:
     )
 
 
-def _in_addition(decision: Decision, candidate: Candidate, offer: Offer, avoided: Decimal) -> Refusal:
+def _in_addition(decision: FleetDecision, candidate: Candidate, offer: Offer, avoided: Decimal) -> Refusal:
     """One instance under this offer beside what was bought."""
     wanted = cost_over(offer, decision.horizon_hours)
     used = float(avoided / (candidate.on_demand.hourly * decision.horizon_hours))
@@ -282,7 +282,7 @@ def _dearer(offer: Offer, reason: str, total: Decimal, margin: Decimal, committe
     return Refusal(str(offer.key), reason, cents(total), cents(margin), flips, flip=latest)
 
 
-def _outlasts(decision: Decision, candidate: Candidate, offer: Offer, count: int) -> str:
+def _outlasts(decision: FleetDecision, candidate: Candidate, offer: Offer, count: int) -> str:
     """How long the demand would have to last for a term beyond the horizon."""
     use = float(np.mean(_use_of_levels(decision, candidate)[:count] or [0.0]))
     monthly = float(candidate.on_demand.hourly) * HOURS_PER_MONTH * use

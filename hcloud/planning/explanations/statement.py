@@ -27,12 +27,12 @@ from hcloud.model.plans.plan import (
     WorkloadSummary,
 )
 from hcloud.model.workload import Demand
-from hcloud.planning.decide import Decision
+from hcloud.planning.decide import FleetDecision
 from hcloud.planning.explanations.flips import plan_flips, sizings
 from hcloud.planning.explanations.reasons import reasons, refusals
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import pays_above
-from hcloud.planning.fleets.fleet import Holding, Rental
+from hcloud.planning.fleets.fleet import Holding, PlannedRental
 from hcloud.planning.fleets.history import history_of, said_of_history
 from hcloud.planning.fleets.owned import Owned
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR, cents, rate
@@ -63,7 +63,7 @@ class Circumstances:
     advice: tuple[str, ...] = ()
 
 
-def state(decision: Decision, around: Circumstances) -> Plan:
+def state(decision: FleetDecision, around: Circumstances) -> Plan:
     """The plan of a decision. All money is rounded here and only here: rates to a millionth, sums to the cent."""
     hours = decision.horizon_hours
     sunk = sum((o.cost(hours) for o in decision.owned), Decimal(0))
@@ -113,7 +113,7 @@ def state(decision: Decision, around: Circumstances) -> Plan:
     )
 
 
-def _history(decision: Decision, demand: Demand) -> History | None:
+def _history(decision: FleetDecision, demand: Demand) -> History | None:
     seconds = max(len(demand) * demand.step_seconds - decision.settings.outlook.warm_up_seconds, 0)
     return history_of(seconds / SECONDS_PER_HOUR, decision.machines.holdings, decision.settings.history)
 
@@ -152,7 +152,7 @@ def in_spans(values: Floats, count: int) -> tuple[list[float], list[float]]:
     return [min(mean, peak) for mean, peak in zip(means, peaks, strict=True)], peaks
 
 
-def _mix(decision: Decision) -> tuple[MixLine, ...]:
+def _mix(decision: FleetDecision) -> tuple[MixLine, ...]:
     known = {c.address: c for ladder in decision.ladders.values() for c in ladder}
     hours = decision.horizon_hours
 
@@ -180,7 +180,7 @@ def _held_line(holding: Holding, candidate: Candidate, hours: int) -> MixLine:
     )
 
 
-def _rented_line(rental: Rental, shape: InstanceType, hours: int) -> MixLine:
+def _rented_line(rental: PlannedRental, shape: InstanceType, hours: int) -> MixLine:
     line = _line(rental.offer, shape, rental.hours / hours, rental.cost, hours)
     return replace(line, peak=rental.peak)
 
@@ -210,7 +210,7 @@ def _line(offer: Offer, shape: InstanceType, count: Decimal, cost: Decimal, hour
     )
 
 
-def _certificate(decision: Decision) -> Certificate:
+def _certificate(decision: FleetDecision) -> Certificate:
     gap = max(Decimal(repr(decision.bound_gap)) + decision.machines.cost - decision.fleet.cost, Decimal(0))
     return Certificate(
         method=decision.method,
@@ -222,7 +222,7 @@ def _certificate(decision: Decision) -> Certificate:
     )
 
 
-def _what_ifs(decision: Decision, sunk: Decimal) -> Iterable[WhatIf]:
+def _what_ifs(decision: FleetDecision, sunk: Decimal) -> Iterable[WhatIf]:
     for fall in decision.falls:
         committed = fall.planned.commitments_cost
         yield WhatIf(
@@ -234,7 +234,7 @@ def _what_ifs(decision: Decision, sunk: Decimal) -> Iterable[WhatIf]:
         )
 
 
-def _risk(decision: Decision, sunk: Decimal) -> Risk | None:
+def _risk(decision: FleetDecision, sunk: Decimal) -> Risk | None:
     """Quantiles over the futures; spot capacity costs what its share of the demand in each of them does."""
     found = decision.spread
     if found is None:

@@ -13,7 +13,7 @@ from hcloud.catalog.flexibility import preference
 from hcloud.catalog.quote import break_even, sustained_factor
 from hcloud.model.catalog import Offer
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.fleet import Fleet, Holding, Rental, instances_needed, rent, steps_at_or_above
+from hcloud.planning.fleets.fleet import Fleet, Holding, PlannedRental, instances_needed, rent, steps_at_or_above
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.reserving.reserve import PROOF_TOLERANCE, CommitmentKind, optimal_reserve
 from hcloud.units import HOURS_PER_MONTH, SECONDS_PER_HOUR
@@ -162,7 +162,7 @@ def held_instances(holdings: Sequence[Holding], forecast: Forecast) -> Counts:
     return held
 
 
-def _rented(candidate: Candidate, counts: Counts, forecast: Forecast) -> tuple[Rental, ...]:
+def _rented(candidate: Candidate, counts: Counts, forecast: Forecast) -> tuple[PlannedRental, ...]:
     return (rent(candidate, counts, forecast),) if counts.any() else ()
 
 

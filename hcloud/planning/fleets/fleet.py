@@ -47,7 +47,7 @@ class Holding:
 
 
 @dataclass(frozen=True, slots=True)
-class Rental:
+class PlannedRental:
     """Pay-as-you-go use of one offer: instance-hours used, instance-hours charged (fewer under a sustained-use
     discount), and the most instances at once."""
 
@@ -67,7 +67,7 @@ class Fleet:
     """A way to serve the whole forecast; ``cost`` is exact, in dollars of the horizon."""
 
     holdings: tuple[Holding, ...]
-    rentals: tuple[Rental, ...]
+    rentals: tuple[PlannedRental, ...]
 
     @property
     def commitments_cost(self) -> Decimal:
@@ -125,11 +125,11 @@ def _choices(cores: Floats, memory: Floats, candidates: Sequence[Candidate]) -> 
     return choices
 
 
-def rent(candidate: Candidate, counts: Counts, forecast: Forecast) -> Rental:
+def rent(candidate: Candidate, counts: Counts, forecast: Forecast) -> PlannedRental:
     """The on-demand use of ``counts`` instances step by step."""
     hours = _hours(int(counts.sum()), forecast)
     charged = hours if candidate.sustained is None else _sustained_hours(counts, forecast, candidate.sustained)
-    return Rental(candidate.on_demand, hours, charged, int(counts.max(initial=0)))
+    return PlannedRental(candidate.on_demand, hours, charged, int(counts.max(initial=0)))
 
 
 def _hours(instance_steps: int, forecast: Forecast) -> Decimal:

@@ -13,7 +13,7 @@ from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import cost_over, fill, ladder
 from hcloud.planning.fleets.fleet import Holding, cover
 from hcloud.planning.forecasting.forecast import Forecast
-from hcloud.planning.reserving.program import Column, Loads, loads_of, solve
+from hcloud.planning.reserving.program import Loads, ProgramColumn, loads_of, solve
 from hcloud.units import HOURS_PER_YEAR
 
 if TYPE_CHECKING:
@@ -112,17 +112,17 @@ def _shape(candidate: Candidate) -> tuple[float, float]:
     return float(vcpus), float(gib)
 
 
-def _purchase(candidate: Candidate, offer: Offer, loads: Loads, start: int, horizon: int) -> Column:
+def _purchase(candidate: Candidate, offer: Offer, loads: Loads, start: int, horizon: int) -> ProgramColumn:
     """One instance bought in an epoch; it reaches every epoch its term could touch (see lower_bound)."""
     epochs = int(loads.epoch.max()) + 1
     reach = epochs if offer.term_hours >= horizon else -(-offer.term_hours * epochs // horizon) + 1
     rows = np.flatnonzero((loads.epoch >= start) & (loads.epoch < start + reach))
-    return Column(_shape(candidate), float(offer.term_cost), rows)
+    return ProgramColumn(_shape(candidate), float(offer.term_cost), rows)
 
 
-def _rentals(candidate: Candidate, loads: Loads, hourly: float) -> list[Column]:
+def _rentals(candidate: Candidate, loads: Loads, hourly: float) -> list[ProgramColumn]:
     """One instance on demand through each load."""
-    return [Column(_shape(candidate), hourly * hours, np.array([row])) for row, hours in enumerate(loads.hours)]
+    return [ProgramColumn(_shape(candidate), hourly * hours, np.array([row])) for row, hours in enumerate(loads.hours)]
 
 
 def mixed_reserve(types: Sequence[Candidate], forecast: Forecast, bound: float, start: Floats) -> Mix:
@@ -158,7 +158,9 @@ def _whole(
     everywhere = np.arange(len(loads))
     offers = [(c, o) for c, ladder_ in zip(types, ladders, strict=True) for o in ladder_]
     bought = [
-        Column(_shape(c), float(cost_over(o, horizon)), everywhere, np.inf if o.remaining is None else o.remaining)
+        ProgramColumn(
+            _shape(c), float(cost_over(o, horizon)), everywhere, np.inf if o.remaining is None else o.remaining
+        )
         for c, o in offers
     ]
     rented = [r for c in types for r in _rentals(c, loads, float(c.on_demand.hourly))]

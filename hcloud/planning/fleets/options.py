@@ -15,7 +15,7 @@ from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.owned import Owned, use_first, without_spot
 from hcloud.planning.fleets.sizes import LARGEST, Ladder, Unit, units_of
 from hcloud.planning.forecasting.forecast import Forecast, stretch
-from hcloud.planning.forecasting.packing import Machines, Packed, Running, misfit, packed, with_gaps
+from hcloud.planning.forecasting.packing import MachineSizes, Packed, RunningJobs, misfit, packed, with_gaps
 from hcloud.planning.settings import PlanSettings
 
 
@@ -48,15 +48,15 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class FleetProblem:
     """The demand that a plan is made for, with its jobs where some of them cannot be split, and how lean they are."""
 
     demand: Demand
     settings: PlanSettings
     owned: Sequence[Owned]
-    running: Running | None = None
+    running: RunningJobs | None = None
     leanest: Leanest | None = None
-    known: dict[Machines, Packed] = field(default_factory=dict)
+    known: dict[MachineSizes, Packed] = field(default_factory=dict)
 
 
 def divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -> Parts:
@@ -65,7 +65,9 @@ def divide(demanded: Forecast, settings: PlanSettings, owned: Sequence[Owned]) -
     return Parts(whole, *without_spot(whole, settings.spot_share_of_batch))
 
 
-def find_options(candidates: Sequence[Candidate], asked: Asked) -> tuple[tuple[Option, ...], tuple[Refusal, ...]]:
+def find_options(
+    candidates: Sequence[Candidate], asked: FleetProblem
+) -> tuple[tuple[Option, ...], tuple[Refusal, ...]]:
     """The types worth counting in, and those too small for a job that cannot be split.
 
     Raises EvidenceError where a job fits no machine that is allowed.
@@ -91,13 +93,13 @@ def find_options(candidates: Sequence[Candidate], asked: Asked) -> tuple[tuple[O
     return tuple(options), tuple(refused)
 
 
-def _machines(unit: Unit) -> Machines:
+def _machines(unit: Unit) -> MachineSizes:
     sizes = tuple(float(c.capacity[0]) for c in unit.ladder)
     vcpus, gib = map(float, unit.candidate.capacity)
-    return Machines(sizes, gib / vcpus, LARGEST * sizes[0] / float(unit.candidate.shape.vcpus))
+    return MachineSizes(sizes, gib / vcpus, LARGEST * sizes[0] / float(unit.candidate.shape.vcpus))
 
 
-def _option(unit: Unit, machines: Machines, asked: Asked, plain: Forecast) -> Option:
+def _option(unit: Unit, machines: MachineSizes, asked: FleetProblem, plain: Forecast) -> Option:
     demanded, largest = plain, machines.enough
     if asked.running is not None:
         gaps = asked.known.get(machines) or packed(asked.running, asked.demand, machines)
@@ -108,13 +110,13 @@ def _option(unit: Unit, machines: Machines, asked: Asked, plain: Forecast) -> Op
     return Option(replace(unit, ladder=ladder), demanded, divide(demanded, asked.settings, asked.owned))
 
 
-def _named(asked: Asked, row: int) -> str:
+def _named(asked: FleetProblem, row: int) -> str:
     running = asked.running
     assert running is not None
     return f"job {running.name(row)} ({running.cores[row]:g} vCPU, {running.memory[row]:g} GiB)"
 
 
-def together(options: Sequence[Option], asked: Asked) -> Option:
+def together(options: Sequence[Option], asked: FleetProblem) -> Option:
     """The demand for machines of several types: as the type with the larger gaps sees it, at each step."""
     first = options[0]
     demanded = replace(
@@ -125,7 +127,7 @@ def together(options: Sequence[Option], asked: Asked) -> Option:
     return Option(first.unit, demanded, divide(demanded, asked.settings, asked.owned))
 
 
-def plain_parts(asked: Asked) -> Parts:
+def plain_parts(asked: FleetProblem) -> Parts:
     """The demand as it would be if every job could be split."""
     return divide(stretch(asked.demand, asked.settings.outlook), asked.settings, asked.owned)
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from hcloud.catalog.flexibility import covers_all_sizes
 from hcloud.model.catalog import Offer
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.fleet import Fleet, Holding, Rental, rent, rented_counts
+from hcloud.planning.fleets.fleet import Fleet, Holding, PlannedRental, rent, rented_counts
 from hcloud.planning.forecasting.forecast import Forecast
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _split(counts: Counts, ladder: Ladder) -> Iterator[tuple[Candidate, Counts]]
         yield size, number
 
 
-def _charged_alike(rental: Rental, whole: Rental) -> Rental:
+def _charged_alike(rental: PlannedRental, whole: PlannedRental) -> PlannedRental:
     """A part of what is rented with the sustained-use discount of all of it: a series earns that whatever its sizes."""
     if whole.charged_hours == whole.hours:
         return replace(rental, charged_hours=rental.hours)

@@ -22,7 +22,7 @@ _CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class TimeGrid:
     """Steps of equal length: ``count`` of them, ``step`` seconds each, the first one beginning at ``start``."""
 
     start: float
@@ -30,7 +30,7 @@ class Grid:
     count: int
 
     @classmethod
-    def over(cls, first: float, last: float, step: int) -> Grid:
+    def over(cls, first: float, last: float, step: int) -> TimeGrid:
         """The steps that cover a span, beginning at a multiple of the step; UsageError when they are too many."""
         if step < 1:
             raise UsageError(f"a step of {step} s is not possible; the shortest is 1 s")
@@ -71,7 +71,9 @@ def demand_of(workload: Workload, step_seconds: int) -> Demand:
     begin = workload.submit[order]
     end = begin + workload.duration[order]
     cores, memory = workload.cores[order], workload.memory[order]
-    grid = Grid.over(float(begin[0]), float(end.max()), step_seconds) if len(begin) else Grid(0.0, step_seconds, 0)
+    grid = (
+        TimeGrid.over(float(begin[0]), float(end.max()), step_seconds) if len(begin) else TimeGrid(0.0, step_seconds, 0)
+    )
     batch = cores * (workload.kind[order] == JobKind.BATCH)
     return Demand(
         start=grid.start,
@@ -83,7 +85,7 @@ def demand_of(workload: Workload, step_seconds: int) -> Demand:
     )
 
 
-def mean_in_use(grid: Grid, begin: Floats, end: Floats, weight: Floats) -> Floats:
+def mean_in_use(grid: TimeGrid, begin: Floats, end: Floats, weight: Floats) -> Floats:
     """The time-mean, per step, of the sum of weights over the intervals ``[begin, end)``; all lie within the grid."""
     up, up_inside = _steps(grid, begin, weight)
     down, down_inside = _steps(grid, end, weight)
@@ -103,7 +105,7 @@ def coarser(demand: Demand, step_seconds: int) -> Demand:
             hint="choose a step at least as long as the series'",
         )
     last = demand.start + demand.step_seconds * len(demand)
-    grid = Grid.over(demand.start, last, step_seconds)
+    grid = TimeGrid.over(demand.start, last, step_seconds)
     return replace(
         demand,
         start=grid.start,
@@ -151,7 +153,7 @@ def canonical_order(jobs: Jobs) -> NDArray[np.intp] | slice:
     return order
 
 
-def _steps(grid: Grid, times: Floats, weight: Floats) -> tuple[Floats, Floats]:
+def _steps(grid: TimeGrid, times: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """Per step: the weight that changes in it, and that weight times the part of the step after the change."""
     changes, inside = np.zeros(grid.count + 1), np.zeros(grid.count + 1)
     size = max(_CHUNK, grid.count)
@@ -165,7 +167,7 @@ def _steps(grid: Grid, times: Floats, weight: Floats) -> tuple[Floats, Floats]:
     return changes, inside
 
 
-def _resampled(demand: Demand, values: Floats, grid: Grid) -> Floats:
+def _resampled(demand: Demand, values: Floats, grid: TimeGrid) -> Floats:
     used = np.concatenate(([0.0], np.cumsum(values) * demand.step_seconds))
     known = demand.start + demand.step_seconds * np.arange(len(values) + 1)
     bounds = grid.start + grid.step * np.arange(grid.count + 1)

@@ -41,7 +41,7 @@ class SizePoint(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class ApplicationNeed:
     """What one application's jobs need: its sizes by rising vCPUs, its interference vector (0..99 in the order of
     RESOURCES; None where nothing is known) with the standard deviation of each entry in points, its performance by
     instance type (more is better), and what each rests on, for people."""
@@ -59,7 +59,7 @@ class Need:
         return None if self.vector is None else leading(encode(np.array(self.vector))[0])
 
 
-def need_of(profile: Profile, estimate: Estimate) -> Need:
+def need_of(profile: Profile, estimate: Estimate) -> ApplicationNeed:
     """What follows from a profile and its estimate; of an aspect the estimate abstains from only what was measured
     counts."""
     known = {aspect: _known(profile, estimate, aspect) for aspect in Aspect}
@@ -67,7 +67,7 @@ def need_of(profile: Profile, estimate: Estimate) -> Need:
     scores = _scores(known[Aspect.TOLERATED], known[Aspect.CAUSED])
     types = {c: _performance(p, rising=profile.metric.rising)[0] for c, p in known[Aspect.TYPES].items()}
     vector = tuple(score for score, _ in scores) or None
-    return Need(profile.app, sizes, vector, types, _because(profile), tuple(error for _, error in scores))
+    return ApplicationNeed(profile.app, sizes, vector, types, _because(profile), tuple(error for _, error in scores))
 
 
 def _known(profile: Profile, estimate: Estimate, aspect: Aspect) -> Mapping[str, Predicted]:
@@ -119,7 +119,7 @@ def _because(profile: Profile) -> str:
     return "; ".join(parts) + when
 
 
-def size_needed(need: Need, cores: float, gib: float) -> SizePoint | None:
+def size_needed(need: ApplicationNeed, cores: float, gib: float) -> SizePoint | None:
     """The smallest known size that keeps 95 % of the performance at the size asked for; None to leave the request.
 
     Only sizes within the request are taken. A request above every known size is only cut where the curve has become
@@ -148,7 +148,7 @@ class Fitted:
     unprofiled: tuple[str, ...]
 
 
-def fit_jobs(jobs: Jobs, needs: Sequence[Need]) -> Fitted:
+def fit_jobs(jobs: Jobs, needs: Sequence[ApplicationNeed]) -> Fitted:
     """Every job of a known application at the size it needs and with its vector; the others stay at their request."""
     by_name = {need.app: need for need in needs}
     cores, memory = jobs.cores.copy(), jobs.memory.copy()
@@ -171,7 +171,7 @@ def fit_jobs(jobs: Jobs, needs: Sequence[Need]) -> Fitted:
     return Fitted(fitted, int(known.sum()), tuple(n for n in jobs.apps if n not in by_name))
 
 
-def _resized(need: Need, jobs: Jobs, rows: NDArray[np.intp], target: tuple[Floats, Floats]) -> Iterator[str]:
+def _resized(need: ApplicationNeed, jobs: Jobs, rows: NDArray[np.intp], target: tuple[Floats, Floats]) -> Iterator[str]:
     """Write the sizes that some rows need into ``target``; what was changed, for people."""
     asked = np.column_stack((jobs.cores[rows], jobs.memory[rows]))
     for cores, gib in np.unique(asked, axis=0).tolist():

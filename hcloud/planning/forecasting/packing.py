@@ -24,7 +24,7 @@ WORTH_LARGER = 0.005  # ours: and taken where they save this share of what the j
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Running:
+class RunningJobs:
     """All the jobs of a demand series as columns; those where ``whole`` is set run on one machine each. ``name`` is how
     an error names the job of a row."""
 
@@ -37,7 +37,7 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
-class Machines:
+class MachineSizes:
     """The sizes that may be rented, in vCPUs of demand, smallest first, their GiB per vCPU, and the size that is large
     enough unless a job needs a larger one."""
 
@@ -45,7 +45,7 @@ class Machines:
     gib_per_vcpu: float
     enough: float
 
-    def for_jobs(self, running: Running) -> Machines:
+    def for_jobs(self, running: RunningJobs) -> MachineSizes:
         """Only the sizes that packing looks at for such jobs."""
         wanted = self.of(running.cores, running.memory)[running.whole]
         most = LARGER * _size_for(max(self.enough, float(wanted.max(initial=0.0))), self.sizes)
@@ -64,14 +64,14 @@ class Packed:
     largest: float
 
 
-def misfit(running: Running, machines: Machines) -> int | None:
+def misfit(running: RunningJobs, machines: MachineSizes) -> int | None:
     """The row of the largest job that no machine holds, None where all fit."""
     wanted = np.where(running.whole, machines.of(running.cores, running.memory), 0.0)
     row = int(np.argmax(wanted)) if len(wanted) else 0
     return row if len(wanted) and wanted[row] > machines.sizes[-1] * (1 + 1e-9) else None
 
 
-def packed(running: Running, demand: Demand, machines: Machines) -> Packed:
+def packed(running: RunningJobs, demand: Demand, machines: MachineSizes) -> Packed:
     """The gaps that whole jobs leave, in the mean over ``MOMENTS`` of each step.
 
     Of two ways to pack, both of which can be done, the one that takes less at the moment: every job rounded up to a
@@ -120,7 +120,7 @@ class _Moments:
     last: Counts
 
     @classmethod
-    def of(cls, running: Running, demand: Demand) -> _Moments:
+    def of(cls, running: RunningJobs, demand: Demand) -> _Moments:
         apart = demand.step_seconds / MOMENTS
         count = len(demand) * MOMENTS
 

@@ -131,14 +131,14 @@ def check_quote(item: PurchaseItem, fresh: CommitmentQuote, tolerance: Decimal) 
 
 
 @dataclass(frozen=True, slots=True)
-class Approval:
+class PurchaseApproval:
     """What a person (or a pipeline) has put down: the digest they were shown and the amount they typed."""
 
     digest: str
     amount: str
 
 
-def check_approval(approval: Approval, plan: PurchasePlan, amount: Decimal) -> None:
+def check_approval(approval: PurchaseApproval, plan: PurchasePlan, amount: Decimal) -> None:
     """Refuse, with DeniedByGuardError, an approval of another plan or of another amount."""
     if approval.digest != plan.digest:
         raise DeniedByGuardError(

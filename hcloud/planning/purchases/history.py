@@ -69,7 +69,7 @@ class Cancelled:
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class PurchaseHistory:
     """All purchases and cancellations, in the order in which they were intended."""
 
     purchases: tuple[Recorded, ...]
@@ -98,7 +98,7 @@ class History:
         return sum(1 for p in self.purchases if p.intent.plan != plan and (p.is_bought or p.is_open))
 
 
-def history(entries: Iterable[Entry]) -> History:
+def history(entries: Iterable[Entry]) -> PurchaseHistory:
     """The entries of a ledger put together; a later conclusion goes over an earlier one."""
     intents: dict[int, PurchaseIntent | CancelIntent] = {}
     conclusions: dict[int, PurchaseConclusion] = {}
@@ -118,7 +118,7 @@ def history(entries: Iterable[Entry]) -> History:
         for n, i in intents.items()
         if isinstance(i, PurchaseIntent)
     )
-    return History(purchases, cancels)
+    return PurchaseHistory(purchases, cancels)
 
 
 def _id(conclusion: PurchaseConclusion | None) -> str:

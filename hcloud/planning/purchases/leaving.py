@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from hcloud.model.holdings.live import Commitment
 from hcloud.model.holdings.purchase import ExitTerms, PurchaseOutcome, Refund
-from hcloud.planning.purchases.history import History
+from hcloud.planning.purchases.history import PurchaseHistory
 from hcloud.planning.purchases.purchase import held_quantity
 from hcloud.units import HOURS_PER_YEAR, format_money
 
@@ -24,7 +24,7 @@ class WayOut:
     why: str
 
 
-def way_out(commitment: Commitment, terms: ExitTerms | None, past: History, at: datetime) -> WayOut:
+def way_out(commitment: Commitment, terms: ExitTerms | None, past: PurchaseHistory, at: datetime) -> WayOut:
     """What the terms say of giving a commitment back now."""
     if commitment.state == "ended":
         return WayOut(False, "it has ended already")
@@ -39,7 +39,9 @@ def way_out(commitment: Commitment, terms: ExitTerms | None, past: History, at: 
     return WayOut(not broken, f"{'; '.join(broken)}; {told}" if broken else told)
 
 
-def _conditions(commitment: Commitment, terms: ExitTerms, past: History, at: datetime) -> list[tuple[str, bool]]:
+def _conditions(
+    commitment: Commitment, terms: ExitTerms, past: PurchaseHistory, at: datetime
+) -> list[tuple[str, bool]]:
     """Each condition with what is to be said where it does not hold."""
     since, recent = commitment.starts, _recently_cancelled(past, at)
     found: list[tuple[str, bool]] = []
@@ -71,7 +73,7 @@ def _month(moment: datetime) -> tuple[int, int]:
     return there.year, there.month
 
 
-def _recently_cancelled(past: History, at: datetime) -> Sequence[str]:
+def _recently_cancelled(past: PurchaseHistory, at: datetime) -> Sequence[str]:
     return [
         c.intent.commitment
         for c in past.cancellations
@@ -79,7 +81,7 @@ def _recently_cancelled(past: History, at: datetime) -> Sequence[str]:
     ]
 
 
-def _dollars(past: History, ids: Sequence[str]) -> Decimal:
+def _dollars(past: PurchaseHistory, ids: Sequence[str]) -> Decimal:
     return sum((p.intent.amount for p in past.purchases if p.id in ids), Decimal(0))
 
 

@@ -120,7 +120,7 @@ def expiring(held: Iterable[Commitment], at: datetime) -> tuple[Commitment, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
+class PurchaseBasis:
     """What a purchase plan rests on: whose ledger, which cloud, the digest of the plan, and what there was then."""
 
     lineage: str
@@ -132,7 +132,7 @@ class Basis:
     tool_version: str = ""
 
 
-def key_of(basis: Basis, wanted: WantedCommitment) -> str:
+def key_of(basis: PurchaseBasis, wanted: WantedCommitment) -> str:
     """The key of a purchase: the same plan, the same place in it and the same past give the same key, whatever the time
     and the number that is wanted, so that a second purchase for the same need is a contradiction and not an order."""
     starts = wanted.starts.isoformat() if wanted.starts else ""
@@ -140,7 +140,7 @@ def key_of(basis: Basis, wanted: WantedCommitment) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:KEY_DIGITS]
 
 
-def orders(needs: Iterable[CommitmentNeed], basis: Basis) -> tuple[tuple[CommitmentNeed, CommitmentOrder], ...]:
+def orders(needs: Iterable[CommitmentNeed], basis: PurchaseBasis) -> tuple[tuple[CommitmentNeed, CommitmentOrder], ...]:
     """An order for each need that is not met, with the need."""
     return tuple((need, _order(need, key_of(basis, need.wanted))) for need in needs if need.missing > 0)
 
@@ -161,7 +161,7 @@ def _order(need: CommitmentNeed, key: str) -> CommitmentOrder:
 
 
 def purchase_plan(
-    quoted: Iterable[tuple[CommitmentNeed, CommitmentQuote]], held: tuple[Commitment, ...], basis: Basis
+    quoted: Iterable[tuple[CommitmentNeed, CommitmentQuote]], held: tuple[Commitment, ...], basis: PurchaseBasis
 ) -> PurchasePlan:
     """The purchases at their quotes, without its digest (that is over the file's text)."""
     items = tuple(PurchaseItem(need.wanted.address, quote) for need, quote in quoted)

@@ -16,7 +16,7 @@ GRACE = timedelta(minutes=15)  # ours: how long a cloud may take to list what wa
 RESEND_WITHIN = timedelta(minutes=30)  # ours: how long after a purchase its key is surely still known
 
 
-class Verdict(StrEnum):
+class PurchaseVerdict(StrEnum):
     """What can be said of a purchase that was asked for."""
 
     BOUGHT = "bought"
@@ -25,15 +25,15 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class PurchaseJudgement:
     """A verdict with the commitment it rests on, and why nothing more can be said."""
 
-    verdict: Verdict
+    verdict: PurchaseVerdict
     commitment: Commitment | None = None
     why: str = ""
 
 
-def judge(intent: PurchaseIntent, held: Sequence[Commitment], known: frozenset[str], at: datetime) -> Judgement:
+def judge(intent: PurchaseIntent, held: Sequence[Commitment], known: frozenset[str], at: datetime) -> PurchaseJudgement:
     """What the commitments held now say about an intent; ``known`` are ids that other purchases account for.
 
     A commitment that bears the intent's key decides at once. Otherwise it is the only new one since the snapshot, with
@@ -42,7 +42,7 @@ def judge(intent: PurchaseIntent, held: Sequence[Commitment], known: frozenset[s
     """
     keyed = [c for c in held if c.key and c.key == intent.key]
     if len(keyed) == 1 and keyed[0].state != "ended":
-        return Judgement(Verdict.BOUGHT, keyed[0])
+        return PurchaseJudgement(PurchaseVerdict.BOUGHT, keyed[0])
     if keyed:
         return _cannot(
             f"{', '.join(sorted(c.id for c in keyed))}: bears its key, and it has ended or there are several"
@@ -51,7 +51,7 @@ def judge(intent: PurchaseIntent, held: Sequence[Commitment], known: frozenset[s
     new = [c for c in held if c.id not in before]
     alike = [c for c in new if is_like(intent, c)]
     if len(alike) == 1 and not alike[0].key and _begun_since(alike[0], intent):
-        return Judgement(Verdict.BOUGHT, alike[0])
+        return PurchaseJudgement(PurchaseVerdict.BOUGHT, alike[0])
     if alike:
         ids = ", ".join(sorted(c.id for c in alike))
         return _cannot(f"{ids}: like it, and it cannot be said which of them came of it")
@@ -60,7 +60,7 @@ def judge(intent: PurchaseIntent, held: Sequence[Commitment], known: frozenset[s
     return _absent(intent, held, at)
 
 
-def _absent(intent: PurchaseIntent, held: Sequence[Commitment], at: datetime) -> Judgement:
+def _absent(intent: PurchaseIntent, held: Sequence[Commitment], at: datetime) -> PurchaseJudgement:
     listed = {c.id for c in held}
     standing = (h for h in intent.before if h.state != "ended" and (h.ends is None or h.ends > at))
     gone = sorted(h.id for h in standing if h.id not in listed)
@@ -68,11 +68,11 @@ def _absent(intent: PurchaseIntent, held: Sequence[Commitment], at: datetime) ->
         return _cannot(f"the cloud does not list {', '.join(gone[:3])} either, which was held before")
     if not intent.at + GRACE <= at:
         return _cannot(f"the cloud does not list it, and may not do so before {intent.at + GRACE:%H:%M:%S} UTC")
-    return Judgement(Verdict.NOT_BOUGHT)
+    return PurchaseJudgement(PurchaseVerdict.NOT_BOUGHT)
 
 
-def _cannot(why: str) -> Judgement:
-    return Judgement(Verdict.CANNOT_TELL, None, why)
+def _cannot(why: str) -> PurchaseJudgement:
+    return PurchaseJudgement(PurchaseVerdict.CANNOT_TELL, None, why)
 
 
 def is_like(intent: PurchaseIntent, commitment: Commitment) -> bool:

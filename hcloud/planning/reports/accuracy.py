@@ -14,7 +14,7 @@ ZERO = Decimal(0)
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedFigure:
     """A figure as it was predicted (with its interval, where there is one) and as it came; None where it is not known.
 
     ``unit`` is ``$/h``, ``$/month``, ``share``, ``s`` or ``vCPU``.
@@ -57,7 +57,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
+class CostEffects:
     """Dollars an hour from predicted to actual: by other prices of the same kinds, by more or fewer vCPUs rented, and
     by another mix of kinds. They add up exactly. ``demand`` is the part of the volume that came with demand, None where
     that is not known; the rest is vCPUs beside it: gaps, starts and idle machines."""
@@ -78,6 +78,19 @@ class Effects:
 Items = Mapping[tuple[str, str], Item]
 
 
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """Figures of a plan beside those of a source over ``hours``, and why the dollars of an hour differ from those of
+    the plan's mix."""
+
+    plan: str
+    source: str
+    hours: Decimal
+    figures: tuple[ComparedFigure, ...]
+    effects: CostEffects
+    notes: tuple[str, ...] = ()
+
+
 def items_of(charges: Iterable[Charge], hours: Decimal, vcpus: Callable[[str], Decimal]) -> Items:
     """Charges over ``hours`` by instance type and option; the unused part of a commitment is machines of its kind."""
     found: dict[tuple[str, str], Item] = {}
@@ -91,7 +104,7 @@ def items_of(charges: Iterable[Charge], hours: Decimal, vcpus: Callable[[str], D
     return found
 
 
-def effects(predicted: Items, actual: Items, grown_by: Decimal | None = None) -> Effects:
+def effects(predicted: Items, actual: Items, grown_by: Decimal | None = None) -> CostEffects:
     """Why the dollars of an hour differ. A kind that was not predicted counts at its actual price, and so in the mix;
     ``grown_by`` is by what fraction the demand was larger than predicted.
 
@@ -105,7 +118,7 @@ def effects(predicted: Items, actual: Items, grown_by: Decimal | None = None) ->
     price = cents(after - at_predicted)
     difference = cents(after) - cents(before)
     demand = None if grown_by is None else cents(before * grown_by)
-    return Effects(cents(before), price, volume, difference - price - volume, cents(after), demand)
+    return CostEffects(cents(before), price, volume, difference - price - volume, cents(after), demand)
 
 
 def _dollars(items: Items) -> Decimal:

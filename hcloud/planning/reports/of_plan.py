@@ -22,7 +22,7 @@ from hcloud.model.report import (
 )
 from hcloud.planning.changes.slots import RESERVED, STANDING, slug
 from hcloud.planning.explanations.statement import BOUND_NAME, PLAN_NAME
-from hcloud.planning.reports.report import Counterfactual, Holding
+from hcloud.planning.reports.report import Counterfactual, ReportedCommitment
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, SECONDS_PER_HOUR, counted
 
 MONTH_SECONDS = HOURS_PER_MONTH * SECONDS_PER_HOUR
@@ -58,7 +58,7 @@ def planned_charges(plan: Plan, offers: Offers, period: Period) -> tuple[Charge,
     return tuple(c for line in _lines(plan, offers, period) for c in _charges(line, period))
 
 
-def planned_holdings(plan: Plan, offers: Offers, period: Period) -> tuple[Holding, ...]:
+def planned_holdings(plan: Plan, offers: Offers, period: Period) -> tuple[ReportedCommitment, ...]:
     """The commitments among them: owned ones do not say when they end."""
     return tuple(_holding(one) for one in _lines(plan, offers, period) if one.line.option.is_commitment)
 
@@ -114,10 +114,10 @@ def _planned(plan: Plan, line: MixLine, at: tuple[str, int, Offer]) -> _Line:
     return _Line(line, *at, monthly, line.upfront, (line.total - line.upfront) * HOURS_PER_MONTH / term)
 
 
-def _holding(one: _Line) -> Holding:
+def _holding(one: _Line) -> ReportedCommitment:
     line, starts = one.line, datetime.fromtimestamp(one.start, UTC)
     owned = line.address.startswith(OWNED)
-    return Holding(
+    return ReportedCommitment(
         id=one.id,
         option=line.option,
         instance_type=line.instance_type,

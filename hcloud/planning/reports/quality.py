@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hcloud.model.running.decision import Decision, DecisionAction
-from hcloud.model.running.event import Arrival, BelowQos, Completion, Event, Interruption, Ready
+from hcloud.model.plans.operation import Operation
+from hcloud.model.running.decision import Decision, DecisionAction, Entry
+from hcloud.model.running.event import Arrival, BelowQos, Completion, Interruption, Ready
 
 KEPT = 0.95
 """The share of its performance in isolation that a job keeps, as everywhere (thesis section 3.5.1)."""
 _PART = 0.5  # of a step: less is no step of its own
 BATCH, SERVICE, ALL = "batch", "service", "all jobs"
 OWN = "reserved server"
-Entry = Event | Decision
 
 
 @dataclass(slots=True)
@@ -106,7 +106,7 @@ class Quality:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class CapacityUse:
     """What was asked for and held over a run: mean and peak vCPUs of jobs from their arrival to their end, by steps,
     within a window; and the share of the reserve's vCPUs in use, None without a reserve."""
 
@@ -115,7 +115,7 @@ class Span:
     utilisation: float | None
 
 
-class Follower:
+class JourneyBuilder:
     """Puts the journeys together, entry by entry."""
 
     def __init__(self) -> None:
@@ -134,7 +134,7 @@ class Follower:
             Decision: self._decision,  # type: ignore[dict-item]
         }
 
-    def follow(self, entries: Iterable[Entry]) -> Follower:
+    def follow(self, entries: Iterable[Entry]) -> JourneyBuilder:
         """Read on."""
         for entry in entries:
             self.last = max(self.last, entry.at)
@@ -209,9 +209,20 @@ class Follower:
             journey.stays[-1].end = at
 
 
+@dataclass(frozen=True, slots=True)
+class QualityReport:
+    """Of a journal what each group of jobs got, of a plan its simulated ``operation``; the other one is empty."""
+
+    name: str
+    strategy: str
+    groups: tuple[Quality, ...] = ()
+    operation: Operation | None = None
+    notes: tuple[str, ...] = ()
+
+
 def journeys_of(entries: Iterable[Entry]) -> tuple[Journey, ...]:
     """Every job of a run in the order of arrival."""
-    return tuple(Follower().follow(entries).journeys.values())
+    return tuple(JourneyBuilder().follow(entries).journeys.values())
 
 
 def qualities(journeys: Sequence[Journey]) -> tuple[Quality, ...]:
@@ -260,11 +271,11 @@ def span_of(
     ends: float,
     step_seconds: int,
     window: tuple[float, float] | None = None,
-) -> Span:
+) -> CapacityUse:
     """Demand and use of the reserve (``pool_cores`` in thousandths of a vCPU) of a run that was told until ``ends``:
     within a window of seconds, else demand up to the last arrival and use up to the end."""
     if not journeys:
-        return Span(0.0, 0.0, None)
+        return CapacityUse(0.0, 0.0, None)
     first, last = journeys[0].arrived, max(j.arrived for j in journeys)
     start, until = window or (first, max(last, first + 1.0))
     edges = np.linspace(start, until, max(math.ceil((until - start) / step_seconds - _PART), 1) + 1)
@@ -276,7 +287,7 @@ def span_of(
     stays = [(s.ask, max(s.start, since), min(s.end or ends, to)) for j in journeys for s in j.stays if s.own]
     used = sum(ask * max(end - begun, 0.0) for ask, begun, end in stays)
     capacity = pool_cores * (to - since)
-    return Span(
+    return CapacityUse(
         float(held.sum() / (until - start)),
         float((held / np.diff(edges)).max()),
         used / capacity if capacity else None,

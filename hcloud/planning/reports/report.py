@@ -20,7 +20,7 @@ TEAM_TAG = "team"
 """The tag that says whose a machine is, where the configuration names no other."""
 
 
-class Source(StrEnum):
+class ReportSource(StrEnum):
     """What a report is made from."""
 
     PLAN = "plan"
@@ -39,7 +39,7 @@ class Dimension(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Holding:
+class ReportedCommitment:
     """A commitment that a report tells of; ``dollars_per_hour`` where it is spend-based, else ``count`` machines."""
 
     id: str
@@ -66,11 +66,11 @@ class Report:
     """Charges with what is needed to read them. ``name`` says which plan, journal or cloud it is; ``price_day`` is the
     day of the oldest price."""
 
-    source: Source
+    source: ReportSource
     name: str
     period: Period
     charges: tuple[Charge, ...]
-    holdings: tuple[Holding, ...]
+    holdings: tuple[ReportedCommitment, ...]
     counterfactuals: tuple[Counterfactual, ...]
     price_day: date | None
     notes: tuple[str, ...] = ()
@@ -83,7 +83,7 @@ class Report:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ChargeGroup:
     """Charges with the same keys, one a dimension; ``hours`` are those of machines."""
 
     keys: tuple[str, ...]
@@ -99,7 +99,7 @@ def total(charges: Iterable[Charge]) -> Costs:
     return found
 
 
-def grouped(charges: Iterable[Charge], by: Sequence[Dimension], team_tag: str = TEAM_TAG) -> tuple[Group, ...]:
+def grouped(charges: Iterable[Charge], by: Sequence[Dimension], team_tag: str = TEAM_TAG) -> tuple[ChargeGroup, ...]:
     """Charges by some dimensions, the dearest first; days in their order where only they are asked for."""
     costs: dict[tuple[str, ...], Costs] = {}
     hours: dict[tuple[str, ...], Decimal] = {}
@@ -107,7 +107,7 @@ def grouped(charges: Iterable[Charge], by: Sequence[Dimension], team_tag: str = 
         keys = tuple(key_of(charge, dimension, team_tag) for dimension in by)
         costs[keys] = costs.get(keys, Costs()) + charge.costs
         hours[keys] = hours.get(keys, Decimal(0)) + (charge.hours if charge.resource else Decimal(0))
-    groups = [Group(keys, hours[keys], found) for keys, found in costs.items()]
+    groups = [ChargeGroup(keys, hours[keys], found) for keys, found in costs.items()]
     if by and by[0] is Dimension.DAY:
         return tuple(sorted(groups, key=lambda g: (g.keys[0], -g.costs.effective, g.keys)))
     return tuple(sorted(groups, key=lambda g: (-g.costs.effective, -g.costs.billed, g.keys)))

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import Charge, ChargeFrequency, CommitmentStatus, Costs
-from hcloud.planning.reports.report import Counterfactual, Holding, Report, is_purchase, total
+from hcloud.planning.reports.report import Counterfactual, Report, ReportedCommitment, is_purchase, total
 
 ZERO = Decimal(0)
 
@@ -19,7 +19,7 @@ class CommitmentUse:
     """What one commitment cost and did in a period, in dollars. ``covered`` is what it covered, at the price before
     commitments; ``used`` and ``unused`` are the two parts of its amortised cost."""
 
-    holding: Holding
+    holding: ReportedCommitment
     covered: Decimal
     used: Decimal
     unused: Decimal
@@ -135,7 +135,7 @@ def uses(report: Report) -> tuple[CommitmentUse, ...]:
     return tuple(sorted(found, key=lambda u: ((u.holding.ends or far).replace(tzinfo=None), u.holding.id)))
 
 
-def _use(holding: Holding, charges: Sequence[Charge]) -> CommitmentUse:
+def _use(holding: ReportedCommitment, charges: Sequence[Charge]) -> CommitmentUse:
     used = total(c for c in charges if c.status is CommitmentStatus.USED)
     unused = total(c for c in charges if c.status is CommitmentStatus.UNUSED)
     paid = [c for c in charges if is_purchase(c)]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from hcloud.planning.reserving.flow import Answer, Flags, Grid, Ints
+from hcloud.planning.reserving.flow import Flags, FlowGrid, FlowOptimum, Ints
 
 Kernels = Mapping[str, Callable[..., Any]]
 
@@ -19,7 +19,7 @@ FIRST_REACH = 2  # levels
 BLOCKS_PER_TERM = 15
 
 
-class Pool(NamedTuple):
+class BandDemand(NamedTuple):
     """Hourly demand in units, the scaled price of a rented unit-hour, per kind its term in hours and scaled cost."""
 
     demand: Ints
@@ -28,13 +28,13 @@ class Pool(NamedTuple):
     costs: Ints
 
 
-def solve_pool(pool: Pool, kernels: Kernels) -> tuple[Ints, Ints]:
+def solve_pool(pool: BandDemand, kernels: Kernels) -> tuple[Ints, Ints]:
     """Units bought per kind and hour, and the potentials whose differences are the scaled hour prices.
 
     Coarse passes only guess the band; the last pass is on all hours and ends when nothing contradicts the band.
     """
     hours = len(pool.demand)
-    grid = Grid(pool.demand, np.ones(hours, np.int64), np.arange(hours + 1), pool.terms, pool.costs, pool.rent)
+    grid = FlowGrid(pool.demand, np.ones(hours, np.int64), np.arange(hours + 1), pool.terms, pool.costs, pool.rent)
     low, high = guessed_band(pool, kernels)
     margin = ample_margin(pool.demand, low, high)
     answer = settle(grid, (low - margin, high + margin), kernels)
@@ -45,7 +45,7 @@ def solve_pool(pool: Pool, kernels: Kernels) -> tuple[Ints, Ints]:
     return ledger, answer.potential
 
 
-def guessed_band(pool: Pool, kernels: Kernels) -> tuple[Ints, Ints]:
+def guessed_band(pool: BandDemand, kernels: Kernels) -> tuple[Ints, Ints]:
     """Between which levels the optimum holds units in each hour, as far as blocks of hours tell."""
     hours, top = len(pool.demand), int(pool.demand.max())
     block = int(pool.terms.min()) // BLOCKS_PER_TERM
@@ -58,7 +58,7 @@ def guessed_band(pool: Pool, kernels: Kernels) -> tuple[Ints, Ints]:
     low, high = np.zeros(count, np.int64), np.full(count, top)
     while True:
         demand, length, first = kernels["blockwise"](ordered, block, unit)
-        grid = Grid(demand, length, first, spans, pool.costs, pool.rent)
+        grid = FlowGrid(demand, length, first, spans, pool.costs, pool.rent)
         band = low // unit - COARSE_MARGIN, -(-high // unit) + COARSE_MARGIN
         low, high = nearby(settle(grid, band, kernels).held * unit)
         if unit == 1:
@@ -86,10 +86,10 @@ def nearby(held: Ints) -> tuple[Ints, Ints]:
     return around.min(axis=0), around.max(axis=0)
 
 
-def nothing_yet(grid: Grid) -> Answer:
+def nothing_yet(grid: FlowGrid) -> FlowOptimum:
     """The answer that rents everything: where a solution starts when nothing is known."""
     count, kinds = len(grid.first) - 1, len(grid.spans)
-    return Answer(
+    return FlowOptimum(
         np.zeros((kinds, count), np.int64),
         np.zeros(count, np.int64),
         np.zeros(count + 1, np.int64),
@@ -98,7 +98,7 @@ def nothing_yet(grid: Grid) -> Answer:
     )
 
 
-def settle(grid: Grid, band: tuple[Ints, Ints], kernels: Kernels) -> Answer:
+def settle(grid: FlowGrid, band: tuple[Ints, Ints], kernels: Kernels) -> FlowOptimum:
     """The optimum of the grid, solved inside a band that is widened where it is at odds with the answer.
 
     At odds: prices fixed by the band exceed what commitments cost, or an hour outside contradicts its price. Without
@@ -106,7 +106,7 @@ def settle(grid: Grid, band: tuple[Ints, Ints], kernels: Kernels) -> Answer:
     further each time in the same place, so it ends.
     """
     low, high = band
-    answer: Answer = nothing_yet(grid)
+    answer: FlowOptimum = nothing_yet(grid)
     reach = np.full(len(low), FIRST_REACH)
     while True:
         answer, (first, last) = kernels["solve_inside"](grid, low, high, answer)

@@ -11,7 +11,7 @@ from hcloud.planning.reserving import flow, sweeps
 PLAIN_HOURS = 1000  # plain Python solves as many in less time than numba takes to import and load its cache
 
 
-class _Spent:
+class _SpentHours:
     """The hours given to plain Python so far: many short pools are worth the compiled kernels, too."""
 
     hours = 0
@@ -19,8 +19,8 @@ class _Spent:
 
 def kernels(hours: int) -> dict[str, Any]:
     """The kernels by name: plain Python while a process asks for little, compiled from then on; the answers agree."""
-    _Spent.hours += hours
-    return plain() if _Spent.hours <= PLAIN_HOURS else compiled()
+    _SpentHours.hours += hours
+    return plain() if _SpentHours.hours <= PLAIN_HOURS else compiled()
 
 
 def plain() -> dict[str, Any]:

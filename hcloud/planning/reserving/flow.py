@@ -14,7 +14,7 @@ UNBLOCKED = 1 << 60  # larger than any flow: total demand is far below it
 NO_ARC = -1
 
 
-class Grid(NamedTuple):
+class FlowGrid(NamedTuple):
     """A pool in steps: interval a holds the elements ``first[a] <= e < first[a + 1]``, each ``length[e]`` hours long.
 
     An element wants ``demand[e]`` units in each of its hours, at ``rent`` per unit-hour. A commitment of kind k starts
@@ -29,7 +29,7 @@ class Grid(NamedTuple):
     rent: int
 
 
-class Answer(NamedTuple):
+class FlowOptimum(NamedTuple):
     """An optimum of a grid, or a place to start from.
 
     Units bought per kind and interval, units held per interval, the potential at the start of each interval, and the
@@ -267,7 +267,7 @@ def pivot_until_optimal(tree: Tree, arcs: Arcs, block: int) -> int:
             refresh(tree, tail, -reduced)
 
 
-def inside(grid: Grid, low: Ints, high: Ints, held: Ints) -> tuple[Chain, Ints, Ints]:
+def inside(grid: FlowGrid, low: Ints, high: Ints, held: Ints) -> tuple[Chain, Ints, Ints]:
     """The elements strictly inside the band as a chain; per interval its node, and what the hours above it pay so far.
 
     Above the band (demand of at least ``high``) an hour's price is the rent, below it (at most ``low``) nothing: both
@@ -289,7 +289,7 @@ def inside(grid: Grid, low: Ints, high: Ints, held: Ints) -> tuple[Chain, Ints, 
     return Chain(gap[:n], rent[:n], source[:n]), node, paid
 
 
-def arcs_of(grid: Grid, chain: Chain, node: Ints, paid: Ints) -> Arcs:
+def arcs_of(grid: FlowGrid, chain: Chain, node: Ints, paid: Ints) -> Arcs:
     """All arcs of the flow; of the commitments of one kind between the same two nodes only the cheapest, earliest."""
     n, count, kinds = len(chain.gap), len(node) - 1, len(grid.spans)
     size = 2 * n + kinds * count
@@ -313,7 +313,7 @@ def arcs_of(grid: Grid, chain: Chain, node: Ints, paid: Ints) -> Arcs:
     return Arcs(tail[:m], head[:m], cost[:m], origin[: m - 2 * n])
 
 
-def first_tree(chain: Chain, arcs: Arcs, start: Answer) -> Tree:
+def first_tree(chain: Chain, arcs: Arcs, start: FlowOptimum) -> Tree:
     """The tree of ``start`` in this chain: its commitments, and the path without its tight elements.
 
     A node split since then becomes a piece of path, so the tree stays a tree and its flows feasible.
@@ -347,7 +347,7 @@ def cycle_hours(tree: Tree, ends: tuple[int, int], node: Ints) -> tuple[int, int
     return int(np.searchsorted(node, first)), int(np.searchsorted(node, last, side="right")) - 1
 
 
-def solve_inside(grid: Grid, low: Ints, high: Ints, start: Answer) -> tuple[Answer, tuple[int, int]]:
+def solve_inside(grid: FlowGrid, low: Ints, high: Ints, start: FlowOptimum) -> tuple[FlowOptimum, tuple[int, int]]:
     """The optimum with the prices outside the band fixed, and the intervals where they exceed what commitments cost.
 
     Without any such interval (0, 0) the answer is optimal; else it is only a place to start from. ``start`` is an
@@ -373,10 +373,10 @@ def solve_inside(grid: Grid, low: Ints, high: Ints, start: Answer) -> tuple[Answ
         else:
             tight[chain.source[arc % n]] = False
     bought = ledger.reshape((kinds, count))
-    return Answer(bought, held_units(grid, bought), tree.potential[node] + paid, basic, tight), cycle
+    return FlowOptimum(bought, held_units(grid, bought), tree.potential[node] + paid, basic, tight), cycle
 
 
-def held_units(grid: Grid, ledger: Ints) -> Ints:
+def held_units(grid: FlowGrid, ledger: Ints) -> Ints:
     """Units reserved in each interval."""
     kinds, count = ledger.shape
     change = np.zeros(count + 1, np.int64)

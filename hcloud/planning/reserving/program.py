@@ -60,7 +60,7 @@ def _floored(values: Floats, levels: int) -> Floats:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ProgramColumn:
     """Instances of one shape (vCPUs, GiB) that serve the loads at ``rows`` for ``cost`` dollars each, ``limit`` of them
     at most."""
 
@@ -71,7 +71,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ProgramOptimum:
     """The best cost found, the bound on any, and the instances of each column."""
 
     cost: float
@@ -79,7 +79,7 @@ class Answer:
     counts: Floats
 
 
-def solve(columns: Sequence[Column], loads: Loads, *, whole: bool) -> Answer:
+def solve(columns: Sequence[ProgramColumn], loads: Loads, *, whole: bool) -> ProgramOptimum:
     """The cheapest instances that cover every load in vCPUs and in GiB.
 
     Whole instances are searched to ``WHOLE_GAP`` or ``WHOLE_NODES``. Raises HcloudError where HiGHS finds nothing.
@@ -101,10 +101,10 @@ def solve(columns: Sequence[Column], loads: Loads, *, whole: bool) -> Answer:
     if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kSolutionLimit) or not len(found):
         raise HcloudError(f"the covering program was not solved: {solver.modelStatusToString(status)}")
     cost = float(solver.getObjectiveValue())
-    return Answer(cost, float(solver.getInfo().mip_dual_bound) if whole else cost, found)
+    return ProgramOptimum(cost, float(solver.getInfo().mip_dual_bound) if whole else cost, found)
 
 
-def _model(columns: Sequence[Column], loads: Loads, *, whole: bool) -> highspy.HighsLp:
+def _model(columns: Sequence[ProgramColumn], loads: Loads, *, whole: bool) -> highspy.HighsLp:
     """Rows are the vCPUs of every load, then the GiB of every load; a column adds its shape to the rows it serves."""
     import highspy
 

@@ -159,7 +159,7 @@ def _flow_plan(units: Ints, price: float, offers: list[_Offer]) -> _Plan:
     A tree path has at most T arcs of at most max(p, F), which sets the largest scale that cannot overflow. Rounding
     every F up, past its own value, is what prefers fewer commitments among equals.
     """
-    from hcloud.planning.reserving.bands import Pool, solve_pool
+    from hcloud.planning.reserving.bands import BandDemand, solve_pool
     from hcloud.planning.reserving.compiled import kernels
 
     hours = len(units)
@@ -167,7 +167,7 @@ def _flow_plan(units: Ints, price: float, offers: list[_Offer]) -> _Plan:
     scale = 2.0 ** min(50, 60 - math.ceil(math.log2((hours + 1) * (dearest + 1))))
     terms = np.array([offer.term for offer in offers], np.int64)
     costs = np.array([math.floor(offer.cost / price * scale) + 1 for offer in offers], np.int64)
-    ledger, potential = solve_pool(Pool(units, int(scale), terms, costs), kernels(hours))
+    ledger, potential = solve_pool(BandDemand(units, int(scale), terms, costs), kernels(hours))
     bought = zip(*np.nonzero(ledger), strict=True)
     purchases = tuple((offers[k].kind, int(t), int(ledger[k, t])) for k, t in bought)
     return _Plan(purchases, np.diff(potential) * (price / scale), FLOW)

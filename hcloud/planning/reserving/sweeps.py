@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hcloud.planning.reserving.flow import Flags, Grid, Ints
+from hcloud.planning.reserving.flow import Flags, FlowGrid, Ints
 
 
 def blockwise(ordered: Ints, block: int, unit: int) -> tuple[Ints, Ints, Ints]:
@@ -30,7 +30,7 @@ def blockwise(ordered: Ints, block: int, unit: int) -> tuple[Ints, Ints, Ints]:
     return demand[: e + 1], length[: e + 1], first
 
 
-def contradictions(grid: Grid, held: Ints, low: Ints, high: Ints) -> Flags:
+def contradictions(grid: FlowGrid, held: Ints, low: Ints, high: Ints) -> Flags:
     """Per interval, whether it covers more than the demand of an hour priced as rented, or less than a spare one's."""
     wrong = np.zeros(len(low), np.bool_)
     for a in range(len(low)):
@@ -41,7 +41,7 @@ def contradictions(grid: Grid, held: Ints, low: Ints, high: Ints) -> Flags:
     return wrong
 
 
-def start_earlier(grid: Grid, ledger: Ints, spare: Ints) -> bool:
+def start_earlier(grid: FlowGrid, ledger: Ints, spare: Ints) -> bool:
     """Move each purchase ahead while the hour it gives up has units to spare; whether any moved.
 
     From the last hour to the first, so that one purchase can make room for the one before it. Hourly grids only.

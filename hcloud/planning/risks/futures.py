@@ -45,7 +45,7 @@ class Futures:
 
 
 @dataclass(frozen=True, slots=True)
-class Drift:
+class DemandDrift:
     """What a trace and the prior say of level and growth, both of the logarithm of demand.
 
     The level of the horizon differs from the trace's by a draw with standard deviation ``level``, which itself is only
@@ -60,7 +60,7 @@ class Drift:
     lead: float
 
 
-def drift_of(pattern: Forecast, outlook: Outlook, risk: RiskSettings) -> Drift:
+def drift_of(pattern: Forecast, outlook: Outlook, risk: RiskSettings) -> DemandDrift:
     """The drift of a pattern: from its own weeks, and from the prior, which counts as ``risk.level_prior_weeks`` more.
 
     Of a pattern under two weeks each day is a seventh of a week's evidence; one under two days leaves the prior alone.
@@ -75,7 +75,7 @@ def drift_of(pattern: Forecast, outlook: Outlook, risk: RiskSettings) -> Drift:
     stated = float(np.log1p(outlook.growth_per_year))
     growth, deviation = _growth(levels if weekly else levels[:1], variance, stated, risk.growth_prior)
     lead = pattern.pattern * pattern.step_seconds / SECONDS_PER_HOUR / HOURS_PER_YEAR / 2
-    return Drift(float(np.sqrt(variance * (1 + 1 / (1 + own)))), freedom, growth, deviation, lead)
+    return DemandDrift(float(np.sqrt(variance * (1 + 1 / (1 + own)))), freedom, growth, deviation, lead)
 
 
 def _levels(pattern: Forecast, period: int) -> Floats:
@@ -136,7 +136,7 @@ def _days(days: int, wanted: float, futures: int, generator: np.random.Generator
     return counts * (wanted / horizon_days)
 
 
-def _factors(drift: Drift, outlook: Outlook, futures: int, generator: np.random.Generator) -> Floats:
+def _factors(drift: DemandDrift, outlook: Outlook, futures: int, generator: np.random.Generator) -> Floats:
     """The multiple of the forecast's demand in each month; drawn growth acts from the middle of the trace on."""
     months = -(-outlook.horizon_hours // HOURS_PER_MONTH)
     middles = (np.arange(months) + 0.5) * outlook.horizon_hours / months / HOURS_PER_YEAR

@@ -23,7 +23,7 @@ LEVELS = 17  # ours: multiples of demand at which on-demand use is counted, at e
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class FutureCosts:
     """Costs over futures: of each scaled reserve (futures x scales), the scales themselves, and the mean demand of each
     future as a multiple of the forecast's."""
 
@@ -47,7 +47,7 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class HoldingSpan:
     """Months of the horizon through which the same holdings last; ``left`` is the pattern of the demand they face, at a
     multiple of the trace's."""
 
@@ -56,7 +56,7 @@ class Span:
     left: Callable[[float], Forecast]
 
 
-def spread(types: Sequence[Candidate], fleet: Fleet, spans: Sequence[Span], futures: Futures) -> Floats:
+def spread(types: Sequence[Candidate], fleet: Fleet, spans: Sequence[HoldingSpan], futures: Futures) -> Floats:
     """Dollars of the fleet, its reserve scaled, in every future: futures x ``SCALES``.
 
     On-demand use is counted at ``LEVELS`` multiples of demand and taken as linear in between; in each month the days of

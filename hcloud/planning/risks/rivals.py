@@ -16,7 +16,7 @@ from hcloud.planning.fleets.evaluate import (
     static_hybrid,
 )
 from hcloud.planning.fleets.fleet import Fleet, serve
-from hcloud.planning.fleets.options import Asked, Option, Parts, divide
+from hcloud.planning.fleets.options import FleetProblem, Option, Parts, divide
 from hcloud.planning.forecasting.forecast import Forecast
 from hcloud.planning.risks.risk import changed, unused_share
 from hcloud.planning.settings import PlanSettings
@@ -46,7 +46,7 @@ class Fall:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ChosenFleet:
     """The types in use with the demand as they see it, the fleet, how it was found, its gap to the bound on such
     fleets, the bound on any."""
 
@@ -76,7 +76,7 @@ def spot_fleet(options: Sequence[Option], near: Candidate, part: Forecast) -> Fl
     return min((all_on_demand(c, part) for c in offered), key=lambda f: f.cost)
 
 
-def rivals(options: Sequence[Option], chosen: Chosen, settings: PlanSettings) -> tuple[Rival, ...]:
+def rivals(options: Sequence[Option], chosen: ChosenFleet, settings: PlanSettings) -> tuple[Rival, ...]:
     """All on demand, reserved for the peak, and the static hybrid, each with the types that make it cheapest."""
     margin = settings.peak_overprovision
     each = [(o.candidate, o.parts.whole) for o in options]
@@ -102,7 +102,11 @@ def rivals(options: Sequence[Option], chosen: Chosen, settings: PlanSettings) ->
 
 
 def fall(
-    chosen: Chosen, evaluations: Sequence[Evaluation], options: Sequence[Option], asked: Asked, change: float
+    chosen: ChosenFleet,
+    evaluations: Sequence[Evaluation],
+    options: Sequence[Option],
+    asked: FleetProblem,
+    change: float,
 ) -> Fall:
     """The plan's commitments under changed demand, beside the cheapest all on demand then and the best in hindsight
     (of the plan's types and the ``NEAREST`` that come next)."""

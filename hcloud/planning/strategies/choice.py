@@ -13,7 +13,7 @@ FRONT_WITH_KNEE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class OperatingTarget:
     """What the user wants: a share of jobs that keep their performance, and dollars a month at most; and when two
     points count as told apart: at ``confidence``, and not closer than ``alike`` (a part of all jobs, or of the cost).
     """
@@ -45,17 +45,17 @@ def with_front(points: Sequence[OperatingPoint]) -> list[OperatingPoint]:
     return [replace(p, on_front=told) for p, told in zip(points, front, strict=True)]
 
 
-def meets(point: OperatingPoint, target: Target) -> bool:
+def meets(point: OperatingPoint, target: OperatingTarget) -> bool:
     """Whether the share of jobs that keep their performance reaches the target in the mean."""
     return point.kept_qos.mean >= target.qos
 
 
-def is_affordable(point: OperatingPoint, target: Target) -> bool:
+def is_affordable(point: OperatingPoint, target: OperatingTarget) -> bool:
     """Whether a month costs no more than the budget."""
     return target.budget is None or point.monthly <= target.budget
 
 
-def choose(points: Sequence[OperatingPoint], target: Target) -> OperatingPoint:
+def choose(points: Sequence[OperatingPoint], target: OperatingTarget) -> OperatingPoint:
     """Of the affordable points that cannot be told from the model by their quality, the cheapest in the mean; the
     model is the cheapest that meets the target in the mean, else the best. The cheapest of all where none is
     affordable. Of equals the one named first wins.
@@ -67,7 +67,7 @@ def choose(points: Sequence[OperatingPoint], target: Target) -> OperatingPoint:
     return min((p for p in affordable if not is_worse(p, model, target)), key=lambda p: p.hourly)
 
 
-def model_of(affordable: Sequence[OperatingPoint], target: Target) -> OperatingPoint:
+def model_of(affordable: Sequence[OperatingPoint], target: OperatingTarget) -> OperatingPoint:
     """What a choice is held to: the cheapest point that meets the target in the mean, else the best one."""
     good = [p for p in affordable if meets(p, target)]
     if good:
@@ -75,21 +75,21 @@ def model_of(affordable: Sequence[OperatingPoint], target: Target) -> OperatingP
     return min(affordable, key=lambda p: (-p.kept_qos.mean, p.hourly))
 
 
-def is_worse(point: OperatingPoint, model: OperatingPoint, target: Target) -> bool:
+def is_worse(point: OperatingPoint, model: OperatingPoint, target: OperatingTarget) -> bool:
     """Whether fewer jobs keep their performance than with the model, told by the seeds that both were run with; where
     the model misses the target itself, fewer by more than what is alike."""
     gap, allowed = quality_gap(point, model, target), 0.0 if meets(model, target) else target.alike
     return point != model and gap.high < 0 and gap.mean < -allowed
 
 
-def quality_gap(point: OperatingPoint, other: OperatingPoint, target: Target) -> Paired:
+def quality_gap(point: OperatingPoint, other: OperatingPoint, target: OperatingTarget) -> Paired:
     """By how much a larger share of jobs keeps its performance than with the other; by the means without seeds."""
     if not point.kept_by_seed or not other.kept_by_seed:
         return Paired(point.kept_qos.mean - other.kept_qos.mean, 0.0, 0)
     return difference(point.kept_by_seed, other.kept_by_seed, target.confidence)
 
 
-def cost_gap(point: OperatingPoint, other: OperatingPoint, target: Target) -> Paired:
+def cost_gap(point: OperatingPoint, other: OperatingPoint, target: OperatingTarget) -> Paired:
     """By how many dollars an hour it is dearer than the other; by the means without seeds."""
     one, two = ([float(d) for d in p.hourly_by_seed] for p in (point, other))
     if not one or not two:
@@ -97,13 +97,13 @@ def cost_gap(point: OperatingPoint, other: OperatingPoint, target: Target) -> Pa
     return difference(one, two, target.confidence)
 
 
-def is_kept(points: Sequence[OperatingPoint], target: Target) -> bool:
+def is_kept(points: Sequence[OperatingPoint], target: OperatingTarget) -> bool:
     """Whether anything that is affordable (anything at all, where nothing is) meets the target in the mean."""
     affordable = [p for p in points if is_affordable(p, target)]
     return any(meets(p, target) for p in affordable or [choose(points, target)])
 
 
-def in_doubt(points: Sequence[OperatingPoint], target: Target) -> tuple[OperatingPoint, ...]:
+def in_doubt(points: Sequence[OperatingPoint], target: OperatingTarget) -> tuple[OperatingPoint, ...]:
     """The points that more seeds could still bring in or throw out, with those that they are held to; none where the
     choice is settled."""
     affordable = [p for p in points if is_affordable(p, target)]
@@ -114,7 +114,7 @@ def in_doubt(points: Sequence[OperatingPoint], target: Target) -> tuple[Operatin
     return tuple(p for p in affordable if doubtful and (p in doubtful or p in (model, chosen)))
 
 
-def _may_turn(point: OperatingPoint, chosen: OperatingPoint, model: OperatingPoint, target: Target) -> bool:
+def _may_turn(point: OperatingPoint, chosen: OperatingPoint, model: OperatingPoint, target: OperatingTarget) -> bool:
     """Whether it is open that the point is chosen, or that the chosen one is."""
     if point == chosen:
         return _is_open(point, target) or not (chosen == model or _is_told(quality_gap(chosen, model, target), target))
@@ -125,12 +125,12 @@ def _may_turn(point: OperatingPoint, chosen: OperatingPoint, model: OperatingPoi
     return not is_worse(point, model, target)
 
 
-def _may_be_cheaper(point: OperatingPoint, chosen: OperatingPoint, target: Target) -> bool:
+def _may_be_cheaper(point: OperatingPoint, chosen: OperatingPoint, target: OperatingTarget) -> bool:
     gap = cost_gap(point, chosen, target)
     return gap.count == 1 or gap.low < -target.alike * float(chosen.hourly)
 
 
-def _is_open(point: OperatingPoint, target: Target) -> bool:
+def _is_open(point: OperatingPoint, target: OperatingTarget) -> bool:
     """Whether it is open that a point meets the target."""
     if not point.kept_by_seed:
         return False
@@ -138,7 +138,7 @@ def _is_open(point: OperatingPoint, target: Target) -> bool:
     return not _is_told(Paired(kept.mean - target.qos, kept.half, kept.count), target)
 
 
-def _is_told(gap: Paired, target: Target) -> bool:
+def _is_told(gap: Paired, target: OperatingTarget) -> bool:
     """Whether the interval lies on one side of zero, or so near to it that the difference does not matter."""
     return gap.count != 1 and (gap.low >= -target.alike or gap.high < 0)
 

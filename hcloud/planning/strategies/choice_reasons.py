@@ -8,19 +8,29 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.model.plans.operation import OperatingPoint
-from hcloud.planning.strategies.choice import Target, choose, in_doubt, is_affordable, meets, model_of, quality_gap
+from hcloud.planning.strategies.choice import (
+    OperatingTarget,
+    choose,
+    in_doubt,
+    is_affordable,
+    meets,
+    model_of,
+    quality_gap,
+)
 from hcloud.planning.strategies.paired import Paired
 from hcloud.units import format_money
 
 SHOWN = 3
 
 
-def judged(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target) -> tuple[OperatingPoint, ...]:
+def judged(
+    points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget
+) -> tuple[OperatingPoint, ...]:
     """Every point but the chosen one with the reason why it was not, and the margin."""
     return tuple(p if p is chosen else replace(p, verdict=_verdict(p, chosen, target)) for p in points)
 
 
-def _verdict(point: OperatingPoint, chosen: OperatingPoint, target: Target) -> str:
+def _verdict(point: OperatingPoint, chosen: OperatingPoint, target: OperatingTarget) -> str:
     if target.budget is not None and point.monthly > target.budget:
         return f"{format_money(point.monthly - target.budget)}/month above the budget"
     dearer = point.monthly - chosen.monthly
@@ -37,7 +47,7 @@ def _points(gap: Paired) -> str:
     return f"{100 * gap.mean:+.1f} ±{100 * gap.half:.1f} points of jobs"
 
 
-def why(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target) -> Iterator[str]:
+def why(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget) -> Iterator[str]:
     """The sentences that carry the choice: what it meets, what the cheaper and the better ones would do instead."""
     yield _main(points, chosen, target)
     if meets(chosen, target) and chosen.kept_qos.low < target.qos:
@@ -45,7 +55,7 @@ def why(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target
     yield from _others(points, chosen, target)
 
 
-def _main(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target) -> str:
+def _main(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget) -> str:
     who, kept = f"{named(chosen)} reserved", f"{chosen.kept_qos.mean:.1%} of jobs"
     within = " within the budget" if target.budget is not None else ""
     affordable = [p for p in points if is_affordable(p, target)]
@@ -61,7 +71,7 @@ def _main(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Targ
     return f"none of {len(points)}{within} keeps the target of {target.qos:.1%}; {who} comes closest: {kept}"
 
 
-def _told_from(chosen: OperatingPoint, model: OperatingPoint, target: Target, missed: str) -> str:
+def _told_from(chosen: OperatingPoint, model: OperatingPoint, target: OperatingTarget, missed: str) -> str:
     """That the chosen point is cheaper than the one it is held to, and by how little it is worse, if it is."""
     less, gap = format_money(model.monthly - chosen.monthly), quality_gap(chosen, model, target)
     role = "comes closest to" if missed else "keeps"
@@ -72,7 +82,7 @@ def _told_from(chosen: OperatingPoint, model: OperatingPoint, target: Target, mi
     return f"{missed}; {said}" if missed else said
 
 
-def _others(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target) -> Iterator[str]:
+def _others(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget) -> Iterator[str]:
     """What a lower target would take, and what keeps more jobs for more money."""
     cheaper = [p for p in points if p.on_front and p.hourly < chosen.hourly]
     if cheaper:
@@ -91,7 +101,7 @@ def _others(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Ta
         yield f"{named(best)} would keep {best.kept_qos.mean:.1%} for {more}/month more"
 
 
-def how_sure(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: Target, runs: int) -> str:
+def how_sure(points: Sequence[OperatingPoint], chosen: OperatingPoint, target: OperatingTarget, runs: int) -> str:
     """Whether the choice is settled, and what is open where it is not."""
     sure = f"{target.confidence:.0%} confidence"
     doubtful = in_doubt(points, target)

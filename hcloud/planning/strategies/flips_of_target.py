@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hcloud.model.plans.operation import OperatingPoint, Operation
-from hcloud.planning.strategies.choice import Target, choose, is_affordable
+from hcloud.planning.strategies.choice import OperatingTarget, choose, is_affordable
 from hcloud.units import CENT
 
 
@@ -20,9 +20,9 @@ class Wish:
     chosen: OperatingPoint
 
 
-def target_of(operation: Operation) -> Target:
+def target_of(operation: Operation) -> OperatingTarget:
     """What was wished for."""
-    return Target(operation.qos_target, operation.budget, operation.confidence, operation.alike)
+    return OperatingTarget(operation.qos_target, operation.budget, operation.confidence, operation.alike)
 
 
 def next_best(operation: Operation) -> OperatingPoint | None:

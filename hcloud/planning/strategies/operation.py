@@ -7,11 +7,11 @@ from itertools import pairwise
 
 from hcloud.model.catalog import Offer
 from hcloud.model.plans.operation import OperatingPoint
-from hcloud.planning.decide import Decision
+from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.evaluate import held_instances, ladder, static_hybrid
 from hcloud.planning.fleets.fleet import instances_needed
-from hcloud.planning.strategies.choice import Target, choose
+from hcloud.planning.strategies.choice import OperatingTarget, choose
 
 OWN_RULE, PLANNED, STATIC, REFINED = "its own rule", "the plan's optimum", "the static hybrid's", "beside the best"
 BASELINE = "what to compare with"
@@ -20,7 +20,7 @@ SHARES_OF_PEAK = (0.25, 0.5, 0.75, 1.0)
 jobs leave gaps a larger reserve pays than it says."""
 
 
-def main_commitment(decision: Decision) -> Offer | None:
+def main_commitment(decision: FleetDecision) -> Offer | None:
     """The offer that most of the reserve is bought at; where nothing is reserved the cheapest one allowed."""
     held = [h for h in decision.fleet.holdings if h.start_hour == 0]
     if held:
@@ -29,12 +29,12 @@ def main_commitment(decision: Decision) -> Offer | None:
     return usable[0] if usable else None
 
 
-def planned_reserve(decision: Decision) -> int:
+def planned_reserve(decision: FleetDecision) -> int:
     """Instances the decision holds from the first hour on."""
     return sum(h.count for h in decision.fleet.holdings if h.start_hour == 0)
 
 
-def reserves_to_try(candidate: Candidate, decision: Decision, own: int) -> Mapping[int, str]:
+def reserves_to_try(candidate: Candidate, decision: FleetDecision, own: int) -> Mapping[int, str]:
     """Reserves of a hybrid worth simulating, rising, each with where it comes from; ``own`` is by its own rule."""
     forecast = decision.forecast
     static = static_hybrid(candidate, forecast)
@@ -45,7 +45,7 @@ def reserves_to_try(candidate: Candidate, decision: Decision, own: int) -> Mappi
     return {count: tried[count] for count in sorted(tried) if count > 0} or {1: "the least there is"}
 
 
-def refined(points: Sequence[OperatingPoint], target: Target) -> Mapping[str, tuple[int, ...]]:
+def refined(points: Sequence[OperatingPoint], target: OperatingTarget) -> Mapping[str, tuple[int, ...]]:
     """Of every strategy tried with several reserves those halfway between its best one and the next ones."""
     found: dict[str, tuple[int, ...]] = {}
     for name in dict.fromkeys(p.strategy for p in points):

@@ -14,7 +14,7 @@ from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, items, tags_of, text
 from hcloud.providers.azure.errors import Reply, failure
 from hcloud.providers.azure.leftovers import Dependants, Leftovers
-from hcloud.providers.azure.operations import GONE, Ending, Follower
+from hcloud.providers.azure.operations import GONE, OperationPoller, OperationResult
 from hcloud.providers.azure.translate import (
     FAILED,
     capacity_of,
@@ -43,7 +43,7 @@ class Fleets:
 
     arm: Arm
     clock: Clock
-    follower: Follower
+    follower: OperationPoller
     leftovers: Leftovers
     planned_group: str = ""
 
@@ -89,13 +89,13 @@ class Fleets:
         sets = self.arm.compute.virtual_machine_scale_sets
         return self.arm.read("VirtualMachineScaleSets_Get", sets.get, group, name)
 
-    def delete(self, group: str, name: str) -> Ending:
+    def delete(self, group: str, name: str) -> OperationResult:
         """End a set with every machine in it, and wait for it."""
         sets = self.arm.compute.virtual_machine_scale_sets
         try:
             accepted = self.arm.change("VirtualMachineScaleSets_Delete", sets.begin_delete, group, name)
         except NotFoundError:
-            return Ending()
+            return OperationResult()
         return self.follower.follow(accepted, lambda: self.state(group, name))
 
     def _taken_up(self, order: Launch, name: str) -> Made:
@@ -134,7 +134,7 @@ class Fleets:
             raise NoCapacityError(text(error, "message") or f"none of {order.count} was made", call)
         raise failure(call, error)
 
-    def _made(self, order: Launch, ending: Ending, tags: Mapping[str, str]) -> Made:
+    def _made(self, order: Launch, ending: OperationResult, tags: Mapping[str, str]) -> Made:
         """What machines the set has in the end, and nothing else: whatever failed is removed."""
         name = set_name(order.key)
         if not ending.over:
@@ -156,7 +156,7 @@ class Fleets:
         self.leftovers.remove([self.group], Dependants(sets=frozenset({name})))
         return machines, error
 
-    def _cause(self, ending: Ending, failed: list[Document]) -> Document:
+    def _cause(self, ending: OperationResult, failed: list[Document]) -> Document:
         """Why machines are missing: what the operation ended with, or else what a failed machine says of itself."""
         if text(ending.error, "code") or not failed:
             return ending.error or {"code": "", "message": "Azure made fewer machines than were ordered"}

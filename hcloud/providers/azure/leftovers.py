@@ -11,7 +11,7 @@ from hcloud.model.holdings.live import TAG_LINEAGE
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, branch, items, tags_of, text
 from hcloud.providers.azure.errors import Reply
-from hcloud.providers.azure.operations import GONE, Follower, Wait
+from hcloud.providers.azure.operations import GONE, OperationPoller, Wait
 from hcloud.providers.azure.translate import set_name_in, short_id, state_word
 
 MOST_NAMED = 5  # ours: in a message
@@ -49,7 +49,7 @@ class Leftovers:
     """Finds and removes them, and looks again afterwards."""
 
     arm: Arm
-    follower: Follower
+    follower: OperationPoller
 
     def remove(self, groups: Iterable[str], dependants: Dependants) -> None:
         """Remove what is attached to nothing any more; raises UnknownOutcomeError naming what would not go."""

@@ -14,7 +14,7 @@ from hcloud.providers.azure.documents import Document, date_of, tags_of, text
 from hcloud.providers.azure.errors import Reply
 from hcloud.providers.azure.fleets import Fleets
 from hcloud.providers.azure.leftovers import Dependants, Leftovers, made_for
-from hcloud.providers.azure.operations import GONE, Follower, Wait
+from hcloud.providers.azure.operations import GONE, OperationPoller, Wait
 from hcloud.providers.azure.translate import capacity_of, machine_from, set_name_in, set_of, short_id, state_word
 
 ACCEPTED = (200, 201, 202)  # 204 says that there was nothing to end
@@ -45,11 +45,11 @@ class _Ends:
 
 
 @dataclass(frozen=True, slots=True)
-class Machines:
+class AzureMachines:
     """The machines of a subscription in one location."""
 
     arm: Arm
-    follower: Follower
+    follower: OperationPoller
     fleets: Fleets
     leftovers: Leftovers
 

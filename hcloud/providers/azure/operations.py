@@ -35,7 +35,7 @@ class Way(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
+class OperationResult:
     """How an operation came out: ``error`` is Azure's, empty after a success; one that was not ``over`` when patience
     ended may still come out either way."""
 
@@ -48,13 +48,13 @@ class _Nothing(Exception):  # noqa: N818
 
 
 @dataclass(slots=True)
-class Follower:
+class OperationPoller:
     """Follows operations to their end."""
 
     arm: Arm
     clock: Clock
 
-    def follow(self, accepted: Reply, state: State, patience: float = PATIENCE_SECONDS) -> Ending:
+    def follow(self, accepted: Reply, state: State, patience: float = PATIENCE_SECONDS) -> OperationResult:
         """Wait for what ``accepted`` began, or for what is under way on a resource where it is the resource itself.
 
         Of two addresses that disagree the status is right: only it knows about failures. An address that is forgotten
@@ -84,7 +84,7 @@ class Follower:
             if ending is not None:
                 return ending
             pause = max(wait, FIRST_PAUSE_SECONDS) if wait is not None else pause
-        return Ending(over=False)
+        return OperationResult(over=False)
 
     def _begin(self, accepted: Reply) -> tuple[Way, str]:
         for way in (Way.STATUS, Way.RESULT):
@@ -93,7 +93,7 @@ class Follower:
                 return way, url
         return Way.RESOURCE, ""
 
-    def _ask(self, way: Way, url: str, state: State) -> tuple[Ending | None, float | None]:
+    def _ask(self, way: Way, url: str, state: State) -> tuple[OperationResult | None, float | None]:
         """How it goes (None: it goes on), and how long to wait before asking again."""
         if way is Way.RESOURCE:
             return _by_state(state()), None
@@ -103,37 +103,39 @@ class Follower:
         return (_by_status if way is Way.STATUS else _by_result)(reply), reply.retry_after
 
 
-def _by_status(reply: Reply) -> Ending | None:
+def _by_status(reply: Reply) -> OperationResult | None:
     word = text(reply.document, "status").lower()
     if reply.status not in (200, 202) or not word:
         raise _Nothing(f"answered {reply.status}")
     if word == "succeeded":
-        return Ending()
+        return OperationResult()
     if word in FAILED:
-        return Ending(error=branch(reply.document, "error") or {"code": "", "message": f"the operation {word}"})
+        return OperationResult(
+            error=branch(reply.document, "error") or {"code": "", "message": f"the operation {word}"}
+        )
     return None
 
 
-def _by_result(reply: Reply) -> Ending | None:
+def _by_result(reply: Reply) -> OperationResult | None:
     if reply.status == 202:
         return None
     if reply.status in (200, 201, 204) and reply.understood:
         # That the result is there says that it is over, whatever word its state has
-        return _by_state(text(reply.document, "properties", "provisioningState").lower()) or Ending()
+        return _by_state(text(reply.document, "properties", "provisioningState").lower()) or OperationResult()
     error = branch(reply.document, "error")
     if text(error, "code") in BY_CODE and not issubclass(BY_CODE[text(error, "code")], NotFoundError):
-        return Ending(error=error)
+        return OperationResult(error=error)
     raise _Nothing(f"answered {reply.status}")
 
 
-def _at_once(accepted: Reply) -> Ending | None:
+def _at_once(accepted: Reply) -> OperationResult | None:
     word = text(accepted.document, "properties", "provisioningState").lower()
     return _by_state(word or ("succeeded" if accepted.status in (200, 204) else ""))
 
 
-def _by_state(word: str) -> Ending | None:
+def _by_state(word: str) -> OperationResult | None:
     if word in ("succeeded", GONE):
-        return Ending()
+        return OperationResult()
     if word in FAILED:
-        return Ending(error={"code": "", "message": f"its state is {word}"})
+        return OperationResult(error={"code": "", "message": f"its state is {word}"})
     return None

@@ -25,9 +25,9 @@ from hcloud.providers.azure.console import console_of
 from hcloud.providers.azure.documents import Document, exact, text
 from hcloud.providers.azure.fleets import VISIBLE_SECONDS, Fleets
 from hcloud.providers.azure.leftovers import Leftovers
-from hcloud.providers.azure.machines import Machines
-from hcloud.providers.azure.operations import PATIENCE_SECONDS, Follower
-from hcloud.providers.azure.reservations import Reservations
+from hcloud.providers.azure.machines import AzureMachines
+from hcloud.providers.azure.operations import PATIENCE_SECONDS, OperationPoller
+from hcloud.providers.azure.reservations import AzureReservations
 from hcloud.providers.azure.settings import AzureSettings
 from hcloud.providers.azure.translate import is_latest, latest_version, template, zones_of
 
@@ -43,11 +43,11 @@ class AzureCloud:
     def __init__(self, settings: AzureSettings, clock: Clock, credential: object | None = None) -> None:
         self.settings = settings
         self._arm = Arm(settings, credential)
-        follower = Follower(self._arm, clock)
+        follower = OperationPoller(self._arm, clock)
         leftovers = Leftovers(self._arm, follower)
         self._fleets = Fleets(self._arm, clock, follower, leftovers)
-        self._machines = Machines(self._arm, follower, self._fleets, leftovers)
-        self._reservations = Reservations(self._arm, follower)
+        self._machines = AzureMachines(self._arm, follower, self._fleets, leftovers)
+        self._reservations = AzureReservations(self._arm, follower)
         self._scope: Scope | None = None
         self._skus: dict[str, Document] = {}
 

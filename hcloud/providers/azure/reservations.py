@@ -14,7 +14,7 @@ from hcloud.model.holdings.live import Commitment, CommitmentOrder, CommitmentQu
 from hcloud.providers.azure.arm import Arm
 from hcloud.providers.azure.documents import Document, branch, exact, moment, text, whole
 from hcloud.providers.azure.errors import failure
-from hcloud.providers.azure.operations import GONE, Follower
+from hcloud.providers.azure.operations import GONE, OperationPoller
 from hcloud.providers.azure.translate import state_word
 from hcloud.units import HOURS_PER_YEAR
 
@@ -73,11 +73,11 @@ def amounts(total: Decimal, order_years: int, payment: Payment) -> tuple[Decimal
 
 
 @dataclass(frozen=True, slots=True)
-class Reservations:
+class AzureReservations:
     """The reservations of a subscription in one location."""
 
     arm: Arm
-    follower: Follower
+    follower: OperationPoller
 
     def quote(self, order: CommitmentOrder) -> CommitmentQuote:
         """What a reservation costs now."""

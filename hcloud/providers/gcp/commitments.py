@@ -68,7 +68,7 @@ def no_prices(_order: CommitmentOrder) -> CommitmentPrice | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Resources:
+class ResourceCommitment:
     """What is committed to."""
 
     kind: str
@@ -106,13 +106,13 @@ def _family(order: CommitmentOrder) -> str:
     return order.instance_type.partition("-")[0]
 
 
-def resources(order: CommitmentOrder, vcpus: int, memory_mib: int) -> Resources:
+def resources(order: CommitmentOrder, vcpus: int, memory_mib: int) -> ResourceCommitment:
     """What the machines of an order come to."""
     kind, plan = _TYPES[_family(order)], PLANS[order.term_years]
-    return Resources(kind, plan, vcpus * order.count, memory_mib * order.count)
+    return ResourceCommitment(kind, plan, vcpus * order.count, memory_mib * order.count)
 
 
-def body(quote: CommitmentQuote, wanted: Resources) -> dict[str, object]:
+def body(quote: CommitmentQuote, wanted: ResourceCommitment) -> dict[str, object]:
     """The body that buys. Its description is the only place where Google keeps what machines it was meant for."""
     order = quote.order
     return {
@@ -129,10 +129,10 @@ def body(quote: CommitmentQuote, wanted: Resources) -> dict[str, object]:
     }
 
 
-def held(found: Any) -> Resources:
+def held(found: Any) -> ResourceCommitment:
     """What a commitment of Google's list is for."""
     amounts = {r.type_: int(r.amount) for r in found.resources}
-    return Resources(found.type_, found.plan, amounts.get("VCPU", 0), amounts.get("MEMORY", 0))
+    return ResourceCommitment(found.type_, found.plan, amounts.get("VCPU", 0), amounts.get("MEMORY", 0))
 
 
 def commitment(found: Any) -> Commitment:

@@ -23,7 +23,7 @@ class Deleted:
     at: datetime | None = None
 
 
-class Batch:
+class BatchEnding:
     """Ends machines several at a time, and begins no more once one of them met an error."""
 
     def __init__(self, end: Callable[[str], Deleted]) -> None:

@@ -34,7 +34,7 @@ from hcloud.model.holdings.live import (
 from hcloud.providers.at_once import in_parallel
 from hcloud.providers.gcp import translate
 from hcloud.providers.gcp.commitments import Prices, no_prices
-from hcloud.providers.gcp.ending import Batch, Deleted
+from hcloud.providers.gcp.ending import BatchEnding, Deleted
 from hcloud.providers.gcp.errors import EXISTS
 from hcloud.providers.gcp.outcome import beyond_quota, check_owned, identities, judge, names_were_taken
 from hcloud.providers.gcp.purchases import Purchases
@@ -208,7 +208,7 @@ class GoogleCloud:
                 raise RefusedError(f"{identity!r} is not the zone/name of a machine", self._wire.call(_DELETE))
         with self._lock:
             before = self._accepted & set(wanted)
-        batch = Batch(self._end)
+        batch = BatchEnding(self._end)
         batch.run([i for i in wanted if i not in before])
         done = batch.ending | before
         with self._lock:

@@ -45,7 +45,7 @@ class Purchases:
             currency=price.currency,
         )
 
-    def _wanted(self, order: CommitmentOrder) -> tuple[committed.Resources, committed.CommitmentPrice]:
+    def _wanted(self, order: CommitmentOrder) -> tuple[committed.ResourceCommitment, committed.CommitmentPrice]:
         call = self._wire.call(_BUY)
         if reason := committed.why_not(order):
             raise NotFoundError(reason, call)
@@ -102,7 +102,7 @@ class Purchases:
             words = f"the purchase was taken, and what came of it cannot be seen: {error}"
             raise UnknownOutcomeError(words, self._wire.call(_BUY)) from error
 
-    def _as_wanted(self, found: Any, wanted: committed.Resources) -> Commitment:
+    def _as_wanted(self, found: Any, wanted: committed.ResourceCommitment) -> Commitment:
         if committed.held(found) != wanted:
             words = f"{found.name} was bought before, for {committed.held(found)}"
             raise MismatchError(words, self._wire.call(_BUY))

@@ -20,7 +20,7 @@ COLUMNS = ("timestamp", "cpu_cores", "cpu_percent", "memory_gib", "memory_bytes"
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class UtilisationBase:
     """What percentages are of; None where that was not stated."""
 
     vcpus: float | None = None
@@ -28,7 +28,7 @@ class Machine:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class UtilisationSamples:
     """Cores and GiB in use, sample by sample (each series by itself), and when the last sample was taken."""
 
     cores: tuple[float, ...]
@@ -40,7 +40,7 @@ Sample = tuple[str, datetime, float]
 """The name of a series as in COLUMNS, a time, and a value."""
 
 
-def load_use(path: Path, name: str, machine: Machine) -> Use:
+def load_use(path: Path, name: str, machine: UtilisationBase) -> UtilisationSamples:
     """The use recorded in a file of a named format; raises InputError with the place of what cannot be used."""
     if name not in FORMATS:
         raise UsageError(
@@ -58,7 +58,7 @@ def load_use(path: Path, name: str, machine: Machine) -> Use:
     return _use(samples, machine, path)
 
 
-def _use(samples: list[Sample], machine: Machine, path: Path) -> Use:
+def _use(samples: list[Sample], machine: UtilisationBase, path: Path) -> UtilisationSamples:
     cores: list[float] = []
     memory: list[float] = []
     for number, (series, _, value) in enumerate(samples, start=1):
@@ -73,7 +73,7 @@ def _use(samples: list[Sample], machine: Machine, path: Path) -> Use:
             f"{path}: holds no {'CPU' if not cores else 'memory'} series",
             hint=f"series are known by their names: {', '.join(COLUMNS[1:])}, or what the format calls them",
         )
-    return Use(tuple(cores), tuple(memory), max(at for _, at, _ in samples))
+    return UtilisationSamples(tuple(cores), tuple(memory), max(at for _, at, _ in samples))
 
 
 def _scaled(series: str, value: float, whole: float | None, flag: str) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import PriceIntake, PriceRow, Source, accelerators, number
+from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, accelerators, number
 from hcloud.catalog.shapes import named_type
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
@@ -38,7 +38,7 @@ class _Charges:
     upfront: object
 
 
-def read_aws_offer(text: str, source: Source) -> PriceBook:
+def read_aws_offer(text: str, source: PriceSource) -> PriceBook:
     """The book in an offer file; raises InputError where it has no products or is no sound JSON."""
     intake = PriceIntake(source)
     cursor = JsonCursor(text, source.name)
@@ -79,7 +79,7 @@ def _products(cursor: JsonCursor, intake: PriceIntake) -> dict[str, OfferKey]:
     return keys
 
 
-def _key(attributes: Mapping[str, object], source: Source) -> OfferKey | None:
+def _key(attributes: Mapping[str, object], source: PriceSource) -> OfferKey | None:
     """The key of a product, None for what is not a plain instance in use."""
     if word(attributes.get("capacitystatus")) not in ("Used", ""):
         return None

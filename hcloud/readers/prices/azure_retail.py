@@ -12,7 +12,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import PriceIntake, PriceRow, Source, number
+from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, number
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.readers.prices.json_text import elements, load_json, members, word
@@ -23,7 +23,7 @@ _OTHER_PRODUCTS = ("CloudServices", "Cloud Services", "Dedicated Host")
 _PRICE_DIGITS = Decimal("1E-10")
 
 
-def read_azure_retail(text: str, source: Source) -> PriceBook:
+def read_azure_retail(text: str, source: PriceSource) -> PriceBook:
     """The book in one page (``{"Items": [...]}``) or an array of pages; raises InputError where there are no Items."""
     document = load_json(text, source.name)
     pages = elements(document) or [document]

@@ -12,7 +12,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import PriceIntake, PriceRow, Source, accelerators, number
+from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, accelerators, number
 from hcloud.catalog.shapes import named_type
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption, SustainedUse
@@ -30,7 +30,7 @@ _PRICE_DIGITS = Decimal("1E-10")
 _NOT_GPUS = ("cpu", "ram", "cost", "type", "local-ssd")
 
 
-def read_cyclenerd(text: str, source: Source) -> PriceBook:
+def read_cyclenerd(text: str, source: PriceSource) -> PriceBook:
     """The book in a ``pricing.yml``; raises InputError where ``compute.instance`` is not there."""
     compute = members(members(load_yaml(text, source.name, decimals=True)).get("compute"))
     machines = members(compute.get("instance"))

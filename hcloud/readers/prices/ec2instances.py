@@ -17,7 +17,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import PriceIntake, PriceRow, Source, accelerators, number
+from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, accelerators, number
 from hcloud.catalog.shapes import named_type
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
@@ -48,7 +48,7 @@ _DERIVED = {
 }
 
 
-def read_ec2instances(text: str, source: Source) -> PriceBook:
+def read_ec2instances(text: str, source: PriceSource) -> PriceBook:
     """The book in an ``instances.json``; raises InputError where the text is not such a list."""
     listing = elements(load_json(text, source.name))
     if not listing:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import PriceIntake, PriceRow, Source, number
+from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, number
 from hcloud.errors import InputError
 from hcloud.model.catalog import InstanceType, OfferKey, Provider, PurchaseOption
 from hcloud.readers.prices.json_text import elements, load_json, members, word
@@ -43,7 +43,7 @@ class Component:
     part: str
 
 
-def read_gcp_skus(text: str, source: Source) -> PriceBook:
+def read_gcp_skus(text: str, source: PriceSource) -> PriceBook:
     """The book of one page (``{"skus": [...]}``) or an array of pages; raises InputError where there are no SKUs."""
     document = load_json(text, source.name)
     pages = elements(document) or [document]

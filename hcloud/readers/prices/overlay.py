@@ -36,11 +36,11 @@ Day = Annotated[date, BeforeValidator(lambda value: date.fromisoformat(value) if
 Pattern = Annotated[str, Field(min_length=1, max_length=100)]
 
 
-class _Strict(BaseModel):
+class _OverlayPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=False)
 
 
-class _Match(_Strict):
+class _Match(_OverlayPart):
     """``match`` of a rule."""
 
     provider: Provider | None = None
@@ -52,7 +52,7 @@ class _Match(_Strict):
     tenancy: Pattern = "*"
 
 
-class _Rule(_Strict):
+class _Rule(_OverlayPart):
     """One rule of the file."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
@@ -72,7 +72,7 @@ class _Rule(_Strict):
         return self
 
 
-class _Overlay(_Strict):
+class _Overlay(_OverlayPart):
     """The file."""
 
     format_version: Annotated[str, Field(pattern=r"^1\.\d+$")] = "1.0"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import Source
+from hcloud.catalog.intake import PriceSource
 from hcloud.catalog.table import read_table
 
 
-def read_own_csv(text: str, source: Source) -> PriceBook:
+def read_own_csv(text: str, source: PriceSource) -> PriceBook:
     """The book in our own CSV; every row carries its provider, date and source itself."""
     return read_table(text, source)

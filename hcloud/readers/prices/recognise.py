@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import Source
+from hcloud.catalog.intake import PriceSource
 from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.model.files import HEAD, check_sort
 from hcloud.readers.prices import (
@@ -22,7 +22,7 @@ from hcloud.readers.prices import (
     small_files,
 )
 
-Read = Callable[[str, Source], PriceBook]
+Read = Callable[[str, PriceSource], PriceBook]
 _HEAD = 400_000
 _PUBLISHED = re.compile(r'"publicationDate"\s*:\s*"(\d{4}-\d\d-\d\d)', re.ASCII)
 _STAMPED = re.compile(r"^about:\s*$.*?^  timestamp: (\d{1,10})\s*$", re.ASCII | re.DOTALL | re.MULTILINE)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import HIGHEST_HOURLY, PriceIntake, PriceRow, Source, accelerators, number
+from hcloud.catalog.intake import HIGHEST_HOURLY, PriceIntake, PriceRow, PriceSource, accelerators, number
 from hcloud.catalog.shapes import guess_provider, named_type
 from hcloud.errors import InputError, Problem
 from hcloud.model.catalog import OfferKey, PurchaseOption
@@ -17,7 +17,7 @@ from hcloud.model.catalog import OfferKey, PurchaseOption
 REQUIRED = ("InstanceType", "vCPUs", "MemoryGiB", "Price", "Region", "SpotPrice")
 
 
-def read_skypilot(text: str, source: Source) -> PriceBook:
+def read_skypilot(text: str, source: PriceSource) -> PriceBook:
     """The book in a catalogue; a spot price per zone also gives the region's, the mean of its zones, marked as derived.
 
     Raises InputError where columns are missing.

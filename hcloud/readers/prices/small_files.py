@@ -10,7 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import PriceIntake, PriceRow, Source, accelerators, number, shortened
+from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, accelerators, number, shortened
 from hcloud.catalog.shapes import named_type
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
@@ -26,7 +26,7 @@ _COST_LABEL = re.compile(
 _NO_SPOT = "repeats the on-demand price: there is no spot market for it"
 
 
-def read_two_columns(text: str, source: Source) -> PriceBook:
+def read_two_columns(text: str, source: PriceSource) -> PriceBook:
     """On-demand prices from a CSV of ``instance_type,usd_per_hour``; the region comes from the source."""
     region = _region(source)
     rows = csv.reader(io.StringIO(text))
@@ -43,7 +43,7 @@ def read_two_columns(text: str, source: Source) -> PriceBook:
     return intake.book()
 
 
-def read_annual_cost(text: str, source: Source) -> PriceBook:
+def read_annual_cost(text: str, source: PriceSource) -> PriceBook:
     """Three-year all-upfront reserved prices from ``{region: {instances: {type: {annual_cost: dollars}}}}``.
 
     The upfront payment is three times the annual cost, to the whole dollar where the rounding of the file allows it.
@@ -60,7 +60,7 @@ def read_annual_cost(text: str, source: Source) -> PriceBook:
     return intake.book()
 
 
-def read_labelled_text(text: str, source: Source) -> PriceBook:
+def read_labelled_text(text: str, source: PriceSource) -> PriceBook:
     """On-demand (four systems), spot and one-year all-upfront prices from lines of ``label: value`` parted by commas.
 
     A zero means that the type is not sold with that system; a spot price equal to the on-demand price is none.
@@ -73,7 +73,7 @@ def read_labelled_text(text: str, source: Source) -> PriceBook:
     return intake.book()
 
 
-def read_spot_average(text: str, source: Source) -> PriceBook:
+def read_spot_average(text: str, source: PriceSource) -> PriceBook:
     """On-demand and average spot prices from ``{data: [{instance-type, region, ondemand, spot_avg, ...}]}``."""
     intake = PriceIntake(source)
     for index, item in enumerate(elements(members(load_json(text, source.name)).get("data"))):
@@ -170,7 +170,7 @@ def _same(left: object, right: object) -> bool:
         return False
 
 
-def _region(source: Source) -> str:
+def _region(source: PriceSource) -> str:
     if not source.region:
         raise InputError(f"{source.name} does not say for which region its prices are", hint="add --region us-east-1")
     return source.region

@@ -15,15 +15,15 @@ from hcloud.errors import InputError, did_you_mean
 from hcloud.readers.workloads.columns import Column, Sink, SuspectError
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import suspicious
-from hcloud.readers.workloads.locate import Layout, duplicates, locate
-from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, Source
+from hcloud.readers.workloads.locate import TableLayout, duplicates, locate
+from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
 _LONGEST_BLOCK = 1 << 19
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DelimitedTable:
     """A checked table: its columns, the number of rows and the digest of the file."""
 
     sink: Sink
@@ -38,7 +38,9 @@ class Table:
 Progress = Callable[[float], None]
 
 
-def read_table(source: Source, layout: Layout, max_rows: int, progress: Progress | None = None) -> Table:
+def read_table(
+    source: TraceFile, layout: TableLayout, max_rows: int, progress: Progress | None = None
+) -> DelimitedTable:
     """Every row of the file in checked columns; InputError with line and column for all that is wrong."""
     sink = Sink(layout.columns, max_rows, source.name)
     reader = source.open()
@@ -55,10 +57,10 @@ def read_table(source: Source, layout: Layout, max_rows: int, progress: Progress
     if sink.rows == 0:
         raise InputError(f"{source.name}: no rows; the file has only a header")
     _refuse_duplicates(source, layout, sink)
-    return Table(sink, digest)
+    return DelimitedTable(sink, digest)
 
 
-def header_layout(source: Source, known: tuple[Column, ...], *, ignore_extra: bool = False) -> Layout:
+def header_layout(source: TraceFile, known: tuple[Column, ...], *, ignore_extra: bool = False) -> TableLayout:
     """The layout of a file with a header line: which known column stands where; InputError when it does not fit."""
     first, newline, _ = source.head.partition(b"\n")
     if not newline and len(first) >= HEAD_BYTES:
@@ -76,10 +78,10 @@ def header_layout(source: Source, known: tuple[Column, ...], *, ignore_extra: bo
         raise InputError(f"{source.name}: no rows; the file has only a header")
     by_name = {c.name: c for c in known}
     columns = tuple(by_name.get(name, Column(f"{name} #{i}", "skip")) for i, name in enumerate(names))
-    return Layout(_with_time_type(source, columns, delimiter), delimiter, header=True)
+    return TableLayout(_with_time_type(source, columns, delimiter), delimiter, header=True)
 
 
-def _with_time_type(source: Source, columns: tuple[Column, ...], delimiter: str) -> tuple[Column, ...]:
+def _with_time_type(source: TraceFile, columns: tuple[Column, ...], delimiter: str) -> tuple[Column, ...]:
     """Time columns settled as plain seconds unless the first row holds a date."""
     lines = (line for line in source.head.decode("utf-8", "replace").split("\n")[1:] if line.strip())
     try:
@@ -128,7 +130,7 @@ def check_header(file: str, names: list[str], known: tuple[Column, ...], *, igno
         raise error
 
 
-def _fill(sink: Sink, reader: CheckedReader, layout: Layout, progress: Progress | None) -> None:
+def _fill(sink: Sink, reader: CheckedReader, layout: TableLayout, progress: Progress | None) -> None:
     stream = layout.wrap(reader) if layout.wrap else reader
     size = reader.source.size * (4 if reader.source.gzipped else 1)
     batches = arrow_csv.open_csv(
@@ -164,7 +166,7 @@ def arrow_type(column: Column) -> pa.DataType:
     return pa.float64() if column.sort == "number" else pa.string()
 
 
-def _refuse_duplicates(source: Source, layout: Layout, sink: Sink) -> None:
+def _refuse_duplicates(source: TraceFile, layout: TableLayout, sink: Sink) -> None:
     for column in layout.columns:
         if column.sort == "identity":
             twice = suspicious(sink.take_hashes(column.name))

@@ -11,7 +11,7 @@ from hcloud.model.workload import Workload
 from hcloud.readers.workloads.delimited import Progress
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.recognise import recognise
-from hcloud.readers.workloads.source import Source, open_source
+from hcloud.readers.workloads.source import TraceFile, open_source
 
 FORMATS = {
     "jobs-csv": "own_csv",
@@ -32,7 +32,7 @@ DEFAULTS = WorkloadOptions()
 class Reader(Protocol):
     """What every format module has."""
 
-    def read(self, source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Workload:
+    def read(self, source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Workload:
         """The workload in the file."""
         ...
 

@@ -18,7 +18,7 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column
 from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.identity import Hashes, identity_hashes
-from hcloud.readers.workloads.source import CheckedReader, Source
+from hcloud.readers.workloads.source import CheckedReader, TraceFile
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ISO = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d(:\d\d(:\d\d(\.\d{1,9})?)?)?(Z|[+-]\d\d:?\d\d)?)?", re.ASCII)
@@ -28,7 +28,7 @@ _CHUNK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TableLayout:
     """How a text table is laid out; ``wrap`` rewrites the byte stream for the fast pass (blanks to one delimiter)."""
 
     columns: tuple[Column, ...]
@@ -38,7 +38,7 @@ class Layout:
     wrap: Callable[[CheckedReader], io.RawIOBase] | None = None
 
 
-def locate(source: Source, layout: Layout, reason: str, good: int = 0) -> InputError:
+def locate(source: TraceFile, layout: TableLayout, reason: str, good: int = 0) -> InputError:
     """The error for a file the fast pass refused, with every bad cell up to a bound; the first rows may be good."""
     findings = Findings(source.name)
     for row, (line, cells) in enumerate(_rows(source, layout, findings)):
@@ -51,7 +51,7 @@ def locate(source: Source, layout: Layout, reason: str, good: int = 0) -> InputE
     return InputError(f"{source.name}: cannot be read: {reason.splitlines()[0] if reason else 'unknown reason'}")
 
 
-def duplicates(source: Source, layout: Layout, column: Column, twice: Hashes) -> None:
+def duplicates(source: TraceFile, layout: TableLayout, column: Column, twice: Hashes) -> None:
     """Raise InputError with the lines of identifiers that truly stand there more than once."""
     findings = Findings(source.name)
     index = layout.columns.index(column)
@@ -79,7 +79,7 @@ def _chunks(rows: Iterator[tuple[int, list[str]]], index: int) -> Iterator[tuple
     yield lines, names
 
 
-def _rows(source: Source, layout: Layout, findings: Findings) -> Iterator[tuple[int, list[str]]]:
+def _rows(source: TraceFile, layout: TableLayout, findings: Findings) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of every row that is not blank, a comment or the header."""
     lines = _decoded(source, layout, findings)
     reader = csv.reader(lines, delimiter=layout.delimiter)
@@ -95,7 +95,7 @@ def _rows(source: Source, layout: Layout, findings: Findings) -> Iterator[tuple[
             yield reader.line_num, cells
 
 
-def _decoded(source: Source, layout: Layout, findings: Findings) -> Iterator[str]:
+def _decoded(source: TraceFile, layout: TableLayout, findings: Findings) -> Iterator[str]:
     """Every line as text; one that is a comment, holds NUL bytes or is not UTF-8 becomes blank, the latter noted."""
     for number, line in source.lines():
         text = _text(number, line, findings)
@@ -169,7 +169,7 @@ def _is_time(column: Column, cell: str) -> bool:
     return (moment.tzinfo is not None) == column.zoned and 1970 <= moment.year <= 2261
 
 
-def lines_of(source: Source, layout: Layout, rows: list[int]) -> list[int]:
+def lines_of(source: TraceFile, layout: TableLayout, rows: list[int]) -> list[int]:
     """The line numbers of rows (counted from 0), in the order of the file."""
     wanted = set(rows)
     numbered = enumerate(_rows(source, layout, Findings(source.name)))

@@ -7,7 +7,7 @@ import re
 from hcloud.errors import InputError
 from hcloud.model.files import check_sort
 from hcloud.readers.workloads.findings import shown
-from hcloud.readers.workloads.source import Source
+from hcloud.readers.workloads.source import TraceFile
 
 _HEADERS: tuple[tuple[str, frozenset[str]], ...] = (
     ("openb", frozenset({"cpu_milli", "memory_mib", "num_gpu", "creation_time"})),
@@ -31,7 +31,7 @@ _LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 
 
-def recognise(source: Source) -> str:
+def recognise(source: TraceFile) -> str:
     """The format's name; InputError when the content is none that is known."""
     if source.head.startswith(b"PAR1"):
         return "bitbrains" if _is_bitbrains(source) else "jobs-parquet"
@@ -56,7 +56,7 @@ def recognise(source: Source) -> str:
     )
 
 
-def _is_bitbrains(source: Source) -> bool:
+def _is_bitbrains(source: TraceFile) -> bool:
     from pyarrow import parquet
 
     try:

@@ -30,7 +30,7 @@ _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\x00\x00\xfe\xff": "UTF
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class TraceFile:
     """One regular file: its path, size, whether it is gzip, and whether a byte order mark was skipped."""
 
     path: Path
@@ -76,7 +76,7 @@ class CheckedReader(io.RawIOBase):
     raised inside :meth:`read`, as a C++ caller may turn the exception into its own.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: TraceFile) -> None:
         super().__init__()
         self.source = source
         self.odd = False
@@ -159,7 +159,7 @@ class _Digesting(io.RawIOBase):
         super().close()
 
 
-def open_source(path: Path) -> Source:
+def open_source(path: Path) -> TraceFile:
     """The file as a source, or an InputError that says why it cannot be read as text or Parquet."""
     with _file_errors(path):
         status = path.stat()
@@ -181,7 +181,7 @@ def open_source(path: Path) -> Source:
     head = head.removeprefix(_BOM)
     if not head.strip():
         raise InputError(f"{path} holds no text")
-    return Source(path, status.st_size, gzipped, marked, head)
+    return TraceFile(path, status.st_size, gzipped, marked, head)
 
 
 def _sort_of_file(mode: int) -> str:

@@ -14,16 +14,16 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.policy.records import Ints
 from hcloud.policy.sizing import reserved_servers
-from hcloud.research.studies.report import Interval
+from hcloud.research.studies.report import WrittenInterval
 from hcloud.sim.outcomes.measure import Measures, measure
-from hcloud.sim.run import Outcome, run
+from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.fitting import Room
 from hcloud.sim.setup.prepare import tasks_of
 from hcloud.sim.setup.scenarios import RECIPES, Recipe, generated
 from hcloud.sim.setup.shop import Shop, shop_for
 from hcloud.sim.setup.streams import stream
-from hcloud.sim.setup.variation import Change, parse_axis, varied_cloud, varied_strategy
+from hcloud.sim.setup.variation import ParameterChange, parse_axis, varied_cloud, varied_strategy
 
 STATIC, LOW, HIGH = "static", "low-variability", "high-variability"
 SCENARIOS = (STATIC, LOW, HIGH)
@@ -46,7 +46,7 @@ class Case:
     sensitive: float | None = None
 
     @property
-    def parsed(self) -> tuple[Change, ...]:
+    def parsed(self) -> tuple[ParameterChange, ...]:
         """The changes as keys with values."""
         told = () if self.profiled else ("information.rule=requested",)
         tolerant = () if self.sensitive is None else ("sensitive_share=0",)
@@ -54,7 +54,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CapacityFigures:
     """The jobs that ended on one kind of capacity: how many, mean performance of batch jobs, mean tail of services."""
 
     jobs: int
@@ -63,22 +63,22 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class RunFigures:
     """A run in figures; ``completion`` is the mean over batch jobs of real over isolated completion time, ``served``
     the mean over services of one over the tail."""
 
     measures: Measures
     completion: float
     served: float
-    own: Part
-    rented: Part
+    own: CapacityFigures
+    rented: CapacityFigures
 
 
-Figure = Callable[[Run], float]
+Figure = Callable[[RunFigures], float]
 
 
 @dataclass(slots=True)
-class Bench:
+class StudyBench:
     """The frozen model, the strategies and the shop, and what was run on them."""
 
     strategies: Mapping[str, Strategy]
@@ -86,10 +86,10 @@ class Bench:
     shop: Shop
     seeds: tuple[int, ...]
     advance: Callable[[int], None] = lambda runs: None
-    _runs: dict[Case, tuple[Run, ...]] = field(default_factory=dict)
+    _runs: dict[Case, tuple[RunFigures, ...]] = field(default_factory=dict)
     _jobs: dict[tuple[str, float, float, int], Jobs] = field(default_factory=dict)
 
-    def runs(self, case: Case) -> tuple[Run, ...]:
+    def runs(self, case: Case) -> tuple[RunFigures, ...]:
         """The case at every seed."""
         if case not in self._runs:
             self._runs[case] = tuple(_figures(self.outcome(case, seed)) for seed in self.seeds)
@@ -100,16 +100,16 @@ class Bench:
         """A figure at every seed."""
         return [figure(made) for made in self.runs(case)]
 
-    def interval(self, case: Case, figure: Figure) -> Interval:
+    def interval(self, case: Case, figure: Figure) -> WrittenInterval:
         """A figure over the seeds."""
-        return Interval.of(self.values(case, figure))
+        return WrittenInterval.of(self.values(case, figure))
 
     def pool(self, case: Case) -> int:
         """What the strategy reserves for the load that the scenario states."""
         mechanism, (_, least, most) = self.strategies[case.strategy].mechanism("reserved"), recipe(case).stated
         return reserved_servers(mechanism, most, least, profiled=case.profiled)
 
-    def outcome(self, case: Case, seed: int) -> Outcome:
+    def outcome(self, case: Case, seed: int) -> RunOutcome:
         """One run with all its tables."""
         strategy = varied_strategy(self.strategies[case.strategy], case.parsed)
         cloud = varied_cloud(self.cloud, case.parsed)
@@ -144,21 +144,21 @@ def recipe(case: Case) -> Recipe:
     return replace(made, curve=(minutes, curve), stated=(mean, least, most * case.peak))
 
 
-def _figures(outcome: Outcome) -> Run:
+def _figures(outcome: RunOutcome) -> RunFigures:
     judged = Judged(outcome)
     own = outcome.of_tasks("paid") == OWN
     ended = outcome.of_tasks("ended") >= 0
     batch = judged.completion[ended & (outcome.tasks.service == 0)]
     served = 1 / np.maximum(judged.tails[ended & (outcome.tasks.service == 1)], 1.0)
     slower, kept = (float(values.mean()) if len(values) else float("nan") for values in (batch, served))
-    return Run(measure(outcome), slower, kept, judged.part(own & ended), judged.part(~own & ended))
+    return RunFigures(measure(outcome), slower, kept, judged.part(own & ended), judged.part(~own & ended))
 
 
 @dataclass(frozen=True)
 class Judged:
     """Completion times and tails of all jobs of a run, for parts of them."""
 
-    outcome: Outcome
+    outcome: RunOutcome
 
     @cached_property
     def completion(self) -> np.typing.NDArray[np.float64]:
@@ -177,10 +177,10 @@ class Judged:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray((tail + waited * waiting) / (ran + waited), np.float64)
 
-    def part(self, chosen: np.typing.NDArray[np.bool_] | Ints) -> Part:
+    def part(self, chosen: np.typing.NDArray[np.bool_] | Ints) -> CapacityFigures:
         """The chosen jobs in figures."""
         service = self.outcome.tasks.service == 1
         batch, tails = 1 / self.completion[chosen & ~service], self.tails[chosen & service]
         nothing = float("nan")
         means = [float(values.mean()) if len(values) else nothing for values in (batch, tails)]
-        return Part(int(chosen.sum()), *means)
+        return CapacityFigures(int(chosen.sum()), *means)

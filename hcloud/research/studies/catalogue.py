@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from hcloud.research.studies import costs, over_time, quality, surroundings
-from hcloud.research.studies.bench import Bench
-from hcloud.research.studies.report import Report
+from hcloud.research.studies.bench import StudyBench
+from hcloud.research.studies.report import StudyReport
 
-STUDIES: Mapping[str, Callable[[Bench], Report]] = {
+STUDIES: Mapping[str, Callable[[StudyBench], StudyReport]] = {
     "calibration": quality.calibration,
     "performance": quality.performance,
     "cost": costs.cost,

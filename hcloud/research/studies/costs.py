@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from hcloud.research.studies import figures as fig
 from hcloud.research.studies import judge
-from hcloud.research.studies.bench import HIGH, HYBRIDS, LOW, SCENARIOS, STATIC, STRATEGIES, Bench, Case
-from hcloud.research.studies.report import Claim, Interval, Mark, Picture, Report, Table, written
+from hcloud.research.studies.bench import HIGH, HYBRIDS, LOW, SCENARIOS, STATIC, STRATEGIES, Case, StudyBench
+from hcloud.research.studies.report import (
+    Claim,
+    Picture,
+    PictureMark,
+    StudyReport,
+    StudyTable,
+    WrittenInterval,
+    written,
+)
 from hcloud.sim.outcomes.pricing_models import Model, bill
 
 RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 2.74, 3.0, 4.0)
@@ -15,7 +23,7 @@ MODELS: tuple[Model, ...] = ("aws", "gce", "azure")
 RESERVED_TOP = 4.0
 
 
-def cost(bench: Bench) -> Report:
+def cost(bench: StudyBench) -> StudyReport:
     """Fig 8.21 and the readings of a cost per hour."""
     tables, marks = [], []
     readings = {"$ an hour of work": fig.per_hour, "$ an hour of own makespan": fig.per_own_hour}
@@ -26,9 +34,11 @@ def cost(bench: Bench) -> Report:
             tables.append(fig.table(bench, f"{scenario}, {told}", cases, readings))
             for at, (name, case) in enumerate(cases.items()):
                 made = bench.interval(case, fig.per_hour)
-                marks.append(Mark(f"{scenario}, {told}", name, at, (made.mean, made.low, made.high)))
+                marks.append(PictureMark(f"{scenario}, {told}", name, at, (made.mean, made.low, made.high)))
     over = {
-        n: Interval.of(judge.ratio(*(bench.values(Case(HIGH, n, profiled=p), fig.per_hour) for p in (False, True))))
+        n: WrittenInterval.of(
+            judge.ratio(*(bench.values(Case(HIGH, n, profiled=p), fig.per_hour) for p in (False, True)))
+        )
         for n in STRATEGIES
     }
     claims = (judge.silent(("Fig 8.21", "cost without over with information, high variability"), judge.listed(over)),)
@@ -37,27 +47,27 @@ def cost(bench: Bench) -> Report:
         "jobs would have taken without waiting; per hour of the strategy's own makespan rewards slowness."
     )
     picture = Picture("cost", "Cost of the strategies", "bars", "", "$ an hour of work", tuple(marks))
-    return Report("cost", "Cost with and without information (Fig 8.21)", about, tuple(tables), claims, (picture,))
+    return StudyReport("cost", "Cost with and without information (Fig 8.21)", about, tuple(tables), claims, (picture,))
 
 
-def priced(bench: Bench, case: Case, ratio: float) -> list[float]:
+def priced(bench: StudyBench, case: Case, ratio: float) -> list[float]:
     """Dollars an hour of work with another price of the reserve."""
     pool = bench.pool(case)
     return [float(bill(run.measures.cost, bench.shop, pool, ratio).per_hour) for run in bench.runs(case)]
 
 
-def price_ratio(bench: Bench) -> Report:
+def price_ratio(bench: StudyBench) -> StudyReport:
     """Study 1 (Fig 8.12): which strategy is cheapest at which ratio of on-demand over reserved price."""
     marks, tables = [], []
     for scenario in SCENARIOS:
-        of = {(r, n): Interval.of(priced(bench, Case(scenario, n), r)) for r in RATIOS for n in STRATEGIES}
-        marks += [Mark(scenario, n, r, (i.mean, i.low, i.high)) for (r, n), i in of.items()]
+        of = {(r, n): WrittenInterval.of(priced(bench, Case(scenario, n), r)) for r in RATIOS for n in STRATEGIES}
+        marks += [PictureMark(scenario, n, r, (i.mean, i.low, i.high)) for (r, n), i in of.items()]
         rows = [_ratio_row(r, {n: of[r, n] for n in STRATEGIES}) for r in RATIOS]
-        tables.append(Table(f"{scenario}: $ an hour of work", ("ratio", *STRATEGIES, "cheapest"), tuple(rows)))
+        tables.append(StudyTable(f"{scenario}: $ an hour of work", ("ratio", *STRATEGIES, "cheapest"), tuple(rows)))
     ends = {s: _crossings(bench, s) for s in SCENARIOS}
-    changes = tuple((s, *(str(Interval.of(v)) for v in ends[s])) for s in SCENARIOS)
+    changes = tuple((s, *(str(WrittenInterval.of(v)) for v in ends[s])) for s in SCENARIOS)
     headings = ("", "a hybrid is cheapest from", "SR is cheapest from")
-    tables.insert(0, Table("ratios at which the cheapest strategy changes", headings, changes))
+    tables.insert(0, StudyTable("ratios at which the cheapest strategy changes", headings, changes))
     about = (
         "The price of the reserve is scaled, runs stay as they are. Both ends are solved for seed by seed. At the "
         "study's own ratio of 2.74, amortised over a fully used year, the reserve of SR for high variability (1,226 "
@@ -67,15 +77,15 @@ def price_ratio(bench: Bench) -> Report:
     picture = Picture("price-ratio", "Cost over the price ratio", "lines", "on-demand over reserved price",
                       "$ an hour of work", tuple(marks), "xy")  # fmt: skip
     claims = tuple(_ratio_claims(ends))
-    return Report("price-ratio", "1. Price ratio (Fig 8.12)", about, tuple(tables), claims, (picture,))
+    return StudyReport("price-ratio", "1. Price ratio (Fig 8.12)", about, tuple(tables), claims, (picture,))
 
 
-def _ratio_row(ratio: float, of: dict[str, Interval]) -> tuple[str, ...]:
+def _ratio_row(ratio: float, of: dict[str, WrittenInterval]) -> tuple[str, ...]:
     cheapest = min(of, key=lambda name: of[name].mean)
     return (f"{ratio:g}", *(str(interval) for interval in of.values()), cheapest)
 
 
-def _crossings(bench: Bench, scenario: str) -> tuple[list[float], list[float]]:
+def _crossings(bench: StudyBench, scenario: str) -> tuple[list[float], list[float]]:
     """The ratio from which a hybrid is cheaper than renting everything, and that from which SR is cheapest.
 
     A strategy costs ``rented + reserved / ratio`` an hour, so that two of them meet at one ratio.
@@ -107,26 +117,31 @@ def _ratio_claims(ends: dict[str, tuple[list[float], list[float]]]) -> list[Clai
     factor = judge.ratio(ends[STATIC][1], ends[STATIC][0])
     claims.append(
         judge.silent(
-            ("§8.5.1", "the same range in the static scenario (below 1: never the cheapest)"), str(Interval.of(factor))
+            ("§8.5.1", "the same range in the static scenario (below 1: never the cheapest)"),
+            str(WrittenInterval.of(factor)),
         )
     )
     return claims
 
 
-def duration(bench: Bench) -> Report:
+def duration(bench: StudyBench) -> StudyReport:
     """Study 2: dollars for a scenario that goes on for weeks; terms are prepaid."""
     marks, tables = [], []
     for scenario in SCENARIOS:
         of = {(w, n): _after(bench, Case(scenario, n), w) for w in WEEKS for n in STRATEGIES}
-        marks += [Mark(scenario, n, w, (i.mean, i.low, i.high)) for (w, n), v in of.items() for i in [Interval.of(v)]]
+        marks += [
+            PictureMark(scenario, n, w, (i.mean, i.low, i.high))
+            for (w, n), v in of.items()
+            for i in [WrittenInterval.of(v)]
+        ]
         rows = []
         for weeks in TOLD_WEEKS:
-            row = {n: Interval.of(of[weeks, n]) for n in STRATEGIES}
+            row = {n: WrittenInterval.of(of[weeks, n]) for n in STRATEGIES}
             rows.append(_ratio_row(weeks, row))
-        tables.append(Table(f"{scenario}: thousands of dollars", ("weeks", *STRATEGIES, "cheapest"), tuple(rows)))
+        tables.append(StudyTable(f"{scenario}: thousands of dollars", ("weeks", *STRATEGIES, "cheapest"), tuple(rows)))
     twice = judge.ratio(*(_after(bench, Case(HIGH, "SR"), w) for w in (53, 52)))
     firsts = {s: [_first_week(bench, s, at) for at in range(len(bench.seeds))] for s in SCENARIOS}
-    told = ", ".join(f"{s} {Interval.of(weeks)}" for s, weeks in firsts.items())
+    told = ", ".join(f"{s} {WrittenInterval.of(weeks)}" for s, weeks in firsts.items())
     claims = (
         judge.near(
             ("§8.2.3", "the reserve is charged twice past 52 weeks (by construction): SR, 53 over 52"), 2, twice
@@ -138,14 +153,14 @@ def duration(bench: Bench) -> Report:
         "amortised cost per hour of the other sections."
     )
     picture = Picture("duration", "Cost over the duration", "lines", "weeks", "thousands of $", tuple(marks), "xy")
-    return Report("duration", "2. Duration", about, tuple(tables), claims, (picture,))
+    return StudyReport("duration", "2. Duration", about, tuple(tables), claims, (picture,))
 
 
-def _after(bench: Bench, case: Case, weeks: int) -> list[float]:
+def _after(bench: StudyBench, case: Case, weeks: int) -> list[float]:
     return [float(run.measures.cost.over_weeks(weeks)) / 1000 for run in bench.runs(case)]
 
 
-def _first_week(bench: Bench, scenario: str, at: int) -> float:
+def _first_week(bench: StudyBench, scenario: str, at: int) -> float:
     costs = {n: bench.runs(Case(scenario, n))[at].measures.cost for n in STRATEGIES}
     for week in range(1, 53):
         if min(costs, key=lambda name: costs[name].over_weeks(week)) == "SR":
@@ -153,7 +168,7 @@ def _first_week(bench: Bench, scenario: str, at: int) -> float:
     return float("nan")
 
 
-def pricing(bench: Bench) -> Report:
+def pricing(bench: StudyBench) -> StudyReport:
     """Study 6: AWS (reserve and on-demand), GCE (sustained-use discount), Azure (on-demand only)."""
     tables, marks, over = [], [], {}
     for scenario in SCENARIOS:
@@ -162,12 +177,12 @@ def pricing(bench: Bench) -> Report:
             case = Case(scenario, name)
             of = {m: [float(bill(run.measures.cost, bench.shop, bench.pool(case), model=m).per_hour)
                       for run in bench.runs(case)] for m in MODELS}  # fmt: skip
-            rows.append((name, *(str(Interval.of(of[m])) for m in MODELS)))
+            rows.append((name, *(str(WrittenInterval.of(of[m])) for m in MODELS)))
             over[scenario, name] = judge.ratio(of["gce"], of["azure"])
-            marks += [Mark(f"{scenario}, {m}", name, at, (i.mean, i.low, i.high))
-                      for m in MODELS for i in [Interval.of(of[m])]]  # fmt: skip
-        tables.append(Table(f"{scenario}: $ an hour of work", ("", *MODELS), tuple(rows)))
-    used = {n: Interval.of(over[HIGH, n]) for n in STRATEGIES}
+            marks += [PictureMark(f"{scenario}, {m}", name, at, (i.mean, i.low, i.high))
+                      for m in MODELS for i in [WrittenInterval.of(of[m])]]  # fmt: skip
+        tables.append(StudyTable(f"{scenario}: $ an hour of work", ("", *MODELS), tuple(rows)))
+    used = {n: WrittenInterval.of(over[HIGH, n]) for n in STRATEGIES}
     claims = (
         judge.near(("price list", "sustained use takes 30 % off servers that are always on: SR, gce over azure"),
                    0.7, over[HIGH, "SR"]),
@@ -178,10 +193,10 @@ def pricing(bench: Bench) -> Report:
         "is pooled by instance type, and the run is taken to go on for whole months."
     )
     picture = Picture("pricing", "Cost under three pricing models", "bars", "", "$ an hour of work", tuple(marks))
-    return Report("pricing", "6. Pricing models", about, tuple(tables), claims, (picture,))
+    return StudyReport("pricing", "6. Pricing models", about, tuple(tables), claims, (picture,))
 
 
-def demand(bench: Bench) -> Report:
+def demand(bench: StudyBench) -> StudyReport:
     """How much the costs depend on the demand curve, which is ours."""
     curves = {"as it is": (1.0, 1.0), "mean +10 %": (1.1, 1.0), "mean -10 %": (0.9, 1.0),
               "peaks +10 %": (1.0, 1.1), "peaks -10 %": (1.0, 0.9)}  # fmt: skip
@@ -195,10 +210,10 @@ def demand(bench: Bench) -> Report:
             rows.append((name, *(str(i) for i in of.values()), " < ".join(order)))
             winners.append(f"{name}: {order[0]} {written(of[order[0]].mean)}")
         headings = ("demand", *STRATEGIES, "order")
-        tables.append(Table(f"{scenario}: $ an hour of work", headings, tuple(rows)))
+        tables.append(StudyTable(f"{scenario}: $ an hour of work", headings, tuple(rows)))
         claims.append(judge.silent(("§8.2.1", f"cheapest strategy by demand curve, {scenario}"), "; ".join(winners)))
     about = (
         "The text gives least, most and mean demand; the curve between is ours. Here its mean or its peaks (the part "
         "above the mean) are 10 % higher or lower, and reserves are sized for what is then stated."
     )
-    return Report("demand", "Sensitivity to our demand curve", about, tuple(tables), tuple(claims))
+    return StudyReport("demand", "Sensitivity to our demand curve", about, tuple(tables), tuple(claims))

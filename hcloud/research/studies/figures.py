@@ -4,66 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from hcloud.research.studies.bench import Bench, Case, Figure, Run
-from hcloud.research.studies.report import Mark, Table
+from hcloud.research.studies.bench import Case, Figure, RunFigures, StudyBench
+from hcloud.research.studies.report import PictureMark, StudyTable
 
 
-def batch_mean(run: Run) -> float:
+def batch_mean(run: RunFigures) -> float:
     """Mean performance of batch jobs, % of isolation."""
     return run.measures.service.batch.mean * 100
 
 
-def batch_worst(run: Run) -> float:
+def batch_worst(run: RunFigures) -> float:
     """What 95 % of batch jobs reach, % of isolation."""
     return run.measures.service.batch.p5 * 100
 
 
-def service_mean(run: Run) -> float:
+def service_mean(run: RunFigures) -> float:
     """Mean performance of services, % of isolation: one over the tail, at most 100."""
     return run.served * 100
 
 
-def tail_mean(run: Run) -> float:
+def tail_mean(run: RunFigures) -> float:
     """Mean tail of services, times isolation."""
     return run.measures.service.tail.mean
 
 
-def tail_worst(run: Run) -> float:
+def tail_worst(run: RunFigures) -> float:
     """The tail that 95 % of services stay below, times isolation."""
     return run.measures.service.tail.p95
 
 
-def per_hour(run: Run) -> float:
+def per_hour(run: RunFigures) -> float:
     """Dollars an hour of work."""
     return float(run.measures.cost.per_ideal_hour)
 
 
-def per_own_hour(run: Run) -> float:
+def per_own_hour(run: RunFigures) -> float:
     """Dollars an hour of the strategy's own makespan."""
     return float(run.measures.cost.per_hour)
 
 
-def completion(run: Run) -> float:
+def completion(run: RunFigures) -> float:
     """Real over isolated completion time, mean over batch jobs."""
     return run.completion
 
 
-def moved(run: Run) -> float:
+def moved(run: RunFigures) -> float:
     """Jobs moved, % of jobs."""
     return run.measures.use.reschedules / run.measures.jobs * 100
 
 
-def utilisation(run: Run) -> float:
+def utilisation(run: RunFigures) -> float:
     """Use of the reserve, %."""
     return run.measures.use.utilisation * 100
 
 
-def at_once_per_use(run: Run) -> float:
+def at_once_per_use(run: RunFigures) -> float:
     """Instances released as soon as they were empty, % of the times one became empty."""
     return run.measures.use.at_once_per_use * 100
 
 
-def at_once_per_instance(run: Run) -> float:
+def at_once_per_instance(run: RunFigures) -> float:
     """The same, % of the instances ever obtained."""
     return run.measures.use.at_once_per_instance * 100
 
@@ -85,34 +85,36 @@ SWEPT: Mapping[str, Figure] = {
 model's worst slowdown where more than one job in twenty meets it (OdM), and cannot move there; the mean can."""
 
 
-def table(bench: Bench, title: str, cases: Mapping[str, Case], figures: Mapping[str, Figure]) -> Table:
+def table(bench: StudyBench, title: str, cases: Mapping[str, Case], figures: Mapping[str, Figure]) -> StudyTable:
     """A row for each case, a column for each figure."""
     rows = tuple((name, *(str(bench.interval(case, f)) for f in figures.values())) for name, case in cases.items())
-    return Table(title, ("", *figures), rows)
+    return StudyTable(title, ("", *figures), rows)
 
 
-def grid(bench: Bench, title: str, cases: Mapping[tuple[str, str], Case], figure: Figure, corner: str = "") -> Table:
+def grid(
+    bench: StudyBench, title: str, cases: Mapping[tuple[str, str], Case], figure: Figure, corner: str = ""
+) -> StudyTable:
     """A row for each first name, a column for each second."""
     rows, columns = list(dict.fromkeys(r for r, _ in cases)), list(dict.fromkeys(c for _, c in cases))
     cells = tuple((r, *(str(bench.interval(cases[r, c], figure)) for c in columns)) for r in rows)
-    return Table(title, (corner, *columns), cells)
+    return StudyTable(title, (corner, *columns), cells)
 
 
 def curves(
-    bench: Bench, cases: Mapping[tuple[float, str], Case], figures: Mapping[str, Figure] = SWEPT
-) -> tuple[Mark, ...]:
+    bench: StudyBench, cases: Mapping[tuple[float, str], Case], figures: Mapping[str, Figure] = SWEPT
+) -> tuple[PictureMark, ...]:
     """A panel for each figure, a curve for each strategy over the swept value."""
     marks = []
     for panel, figure in figures.items():
         for (x, series), case in cases.items():
             made = bench.interval(case, figure)
-            marks.append(Mark(panel, series, x, (made.mean, made.low, made.high)))
+            marks.append(PictureMark(panel, series, x, (made.mean, made.low, made.high)))
     return tuple(marks)
 
 
 def swept(
-    bench: Bench, cases: Mapping[tuple[float, str], Case], corner: str, names: Sequence[str]
-) -> tuple[Table, ...]:
+    bench: StudyBench, cases: Mapping[tuple[float, str], Case], corner: str, names: Sequence[str]
+) -> tuple[StudyTable, ...]:
     """One table a figure: a row for each swept value (``names`` as written), a column for each strategy."""
     values = list(dict.fromkeys(x for x, _ in cases))
     said = dict(zip(values, names, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hcloud.research.studies.report import Claim, Interval, Verdict, written
+from hcloud.research.studies.report import Claim, ClaimVerdict, WrittenInterval, written
 
 NEAR = 0.10
 """A stated number is met by a mean within this relative distance of it."""
@@ -32,51 +32,51 @@ Said = tuple[str, str]
 
 def near(said: Said, stated: float, got: Values) -> Claim:
     """A stated number."""
-    ours = Interval.of(got)
+    ours = WrittenInterval.of(got)
     return _claim(said, f"{ours}, stated {stated:g}", abs(ours.mean - stated) <= NEAR * abs(stated))
 
 
 def above(said: Said, more: Values, less: Values) -> Claim:
     """That one figure is above another, pair by pair."""
-    difference = Interval.of([a - b for a, b in zip(more, less, strict=True)])
-    got = f"{Interval.of(more)} against {Interval.of(less)}; difference {difference}"
+    difference = WrittenInterval.of([a - b for a, b in zip(more, less, strict=True)])
+    got = f"{WrittenInterval.of(more)} against {WrittenInterval.of(less)}; difference {difference}"
     return _claim(said, got, difference.mean > 0 and difference.low > 0)
 
 
 def changed_by_at_most(said: Said, before: Values, after: Values, most: float = FLAT) -> Claim:
     """That a figure stays as it is."""
     change = relative(before, after)
-    got = f"from {Interval.of(before)} to {Interval.of(after)}: {percent(change.mean)}"
+    got = f"from {WrittenInterval.of(before)} to {WrittenInterval.of(after)}: {percent(change.mean)}"
     return _claim(said, got, abs(change.mean) <= most)
 
 
 def slightly_below(said: Said, more: Values, less: Values) -> Claim:
     """That a figure falls, and only a little."""
     change = relative(more, less)
-    got = f"from {Interval.of(more)} to {Interval.of(less)}: {percent(change.mean)}"
+    got = f"from {WrittenInterval.of(more)} to {WrittenInterval.of(less)}: {percent(change.mean)}"
     return _claim(said, got, change.high < 0 and change.mean >= -SLIGHT)
 
 
 def at_least(said: Said, got: Values, least: float) -> Claim:
     """That a figure reaches a level, such as half for 'most'."""
-    ours = Interval.of(got)
+    ours = WrittenInterval.of(got)
     return _claim(said, f"{ours}, at least {least:g} wanted", ours.mean >= least)
 
 
 def at_most(said: Said, got: Values, most: float) -> Claim:
     """That a figure stays below a level."""
-    ours = Interval.of(got)
+    ours = WrittenInterval.of(got)
     return _claim(said, f"{ours}, at most {most:g} wanted", ours.mean <= most)
 
 
 def silent(said: Said, got: str) -> Claim:
     """Where we have nothing to compare with: the text's figures cannot be read, and a number may stand there."""
-    return Claim(*said, got, Verdict.SILENT)
+    return Claim(*said, got, ClaimVerdict.SILENT)
 
 
-def relative(before: Values, after: Values) -> Interval:
+def relative(before: Values, after: Values) -> WrittenInterval:
     """The relative change, pair by pair."""
-    return Interval.of([b / a - 1 for a, b in zip(before, after, strict=True)])
+    return WrittenInterval.of([b / a - 1 for a, b in zip(before, after, strict=True)])
 
 
 def percent(value: float) -> str:
@@ -89,10 +89,10 @@ def ratio(over: Values, under: Values) -> list[float]:
     return [a / b for a, b in zip(over, under, strict=True)]
 
 
-def listed(values: dict[str, Interval]) -> str:
+def listed(values: dict[str, WrittenInterval]) -> str:
     """``SR 24.7, OdF 44.2``."""
     return ", ".join(f"{name} {written(value.mean)}" for name, value in values.items())
 
 
 def _claim(said: Said, got: str, holds: bool) -> Claim:
-    return Claim(*said, got, Verdict.HOLDS if holds else Verdict.FAILS)
+    return Claim(*said, got, ClaimVerdict.HOLDS if holds else ClaimVerdict.FAILS)

@@ -8,9 +8,9 @@ from hcloud.control.state import OWN, RENTED
 from hcloud.policy.records import Reals
 from hcloud.research.studies import figures as fig
 from hcloud.research.studies import judge
-from hcloud.research.studies.bench import HIGH, LOW, SCENARIOS, STRATEGIES, Bench, Case
-from hcloud.research.studies.report import Claim, Interval, Mark, Picture, Report
-from hcloud.sim.run import Outcome
+from hcloud.research.studies.bench import HIGH, LOW, SCENARIOS, STRATEGIES, Case, StudyBench
+from hcloud.research.studies.report import Claim, Picture, PictureMark, StudyReport, WrittenInterval
+from hcloud.sim.run import RunOutcome
 
 POINTS = 48
 SERVERS = 45
@@ -19,7 +19,7 @@ RESERVED = "reserved"
 EVERYTHING = 99.0
 
 
-def allocation(bench: Bench) -> Report:
+def allocation(bench: StudyBench) -> StudyReport:
     """Study 10: vCPUs allocated over time, and how busy each reserved server is."""
     marks, heat = [], []
     for name in STRATEGIES:
@@ -33,7 +33,7 @@ def allocation(bench: Bench) -> Report:
         "unused reserve ($ an hour)": lambda run: float(run.measures.cost.unused) / run.measures.cost.ideal_hours,
     }
     tables = tuple(fig.table(bench, s, {n: Case(s, n) for n in STRATEGIES}, readings) for s in SCENARIOS)
-    told = {n: Interval.of(bench.values(Case(HIGH, n), fig.utilisation)) for n in ("SR", "HF", "HM")}
+    told = {n: WrittenInterval.of(bench.values(Case(HIGH, n), fig.utilisation)) for n in ("SR", "HF", "HM")}
     got = "mean use of the reserve, %: " + judge.listed(told)
     pictures = (
         Picture("allocation", "vCPUs allocated, high variability", "areas", "minutes", "vCPUs", tuple(marks)),
@@ -41,34 +41,36 @@ def allocation(bench: Bench) -> Report:
     )
     about = f"The pictures show the run at seed {bench.seeds[0]}, the tables all seeds."
     claims = (judge.silent(("§8.5.4", "how busy the reserve is"), got),)
-    return Report("allocation", "10. Allocation over time and use of the reserve", about, tables, claims, pictures)
+    return StudyReport("allocation", "10. Allocation over time and use of the reserve", about, tables, claims, pictures)
 
 
-def _areas(name: str, outcome: Outcome) -> list[Mark]:
+def _areas(name: str, outcome: RunOutcome) -> list[PictureMark]:
     series, types = outcome.world.series, outcome.setting.shop.types
     marks = []
     for row in series[:: max(len(series) // POINTS, 1)]:
         minute = float(row[0]) / 60
         if outcome.setting.pool:
             vcpus = outcome.setting.pool * float(types[outcome.setting.shop.large].shape.vcpus)
-            marks.append(Mark(name, RESERVED, minute, (vcpus,)))
+            marks.append(PictureMark(name, RESERVED, minute, (vcpus,)))
         for at, rentable in enumerate(types):
             count = float(row[4 + RENTED * len(types) + at])
-            marks.append(Mark(name, f"{rentable.shape.vcpus} vCPU", minute, (count * float(rentable.shape.vcpus),)))
+            marks.append(
+                PictureMark(name, f"{rentable.shape.vcpus} vCPU", minute, (count * float(rentable.shape.vcpus),))
+            )
     return marks
 
 
-def _heat(name: str, outcome: Outcome) -> list[Mark]:
+def _heat(name: str, outcome: RunOutcome) -> list[PictureMark]:
     heat, times = outcome.world.heat, outcome.world.series[:, 0]
     step, group = max(len(heat) // POINTS, 1), -(-heat.shape[1] // SERVERS)
     return [
-        Mark(name, "", float(times[at]) / 60, (server, float(heat[at, server : server + group].mean())))
+        PictureMark(name, "", float(times[at]) / 60, (server, float(heat[at, server : server + group].mean())))
         for at in range(0, len(heat), step)
         for server in range(0, heat.shape[1], group)
     ]
 
 
-def applications(bench: Bench) -> Report:
+def applications(bench: StudyBench) -> StudyReport:
     """Study 11 (Fig 8.19): where HM runs batch jobs and services in the low scenario."""
     case = Case(LOW, "HM")
     outcomes = [bench.outcome(case, seed) for seed in bench.seeds]
@@ -82,11 +84,11 @@ def applications(bench: Bench) -> Report:
     )
     picture = Picture("applications", "HM by kind of application, low variability", "areas", "minutes",
                       "vCPUs in use", tuple(marks))  # fmt: skip
-    return Report("applications", "11. HM by application (Fig 8.19)", about, (), tuple(_application_claims(outcomes)),
-                  (picture,))  # fmt: skip
+    return StudyReport("applications", "11. HM by application (Fig 8.19)", about, (),
+                       tuple(_application_claims(outcomes)), (picture,))  # fmt: skip
 
 
-def _application_claims(outcomes: list[Outcome]) -> list[Claim]:
+def _application_claims(outcomes: list[RunOutcome]) -> list[Claim]:
     early = [_reserved_below_soft(o) for o in outcomes]
     surge = [_in_surge(o) for o in outcomes]
     services, batch_out, sizes, batch_sizes = (list(v) for v in zip(*surge, strict=True))
@@ -103,7 +105,7 @@ def _application_claims(outcomes: list[Outcome]) -> list[Claim]:
     ]
 
 
-def _reserved_below_soft(outcome: Outcome) -> float:
+def _reserved_below_soft(outcome: RunOutcome) -> float:
     """Of the jobs that come before the reserve first reaches its soft limit: the share that is sent there, %."""
     limits = outcome.setting.strategy.mechanism("limits")
     vcpus = float(outcome.setting.shop.types[outcome.setting.shop.large].shape.vcpus)
@@ -112,7 +114,7 @@ def _reserved_below_soft(outcome: Outcome) -> float:
     return float((outcome.of_tasks("paid")[first] == OWN).mean() * 100)
 
 
-def _in_surge(outcome: Outcome) -> tuple[float, float, float, float]:
+def _in_surge(outcome: RunOutcome) -> tuple[float, float, float, float]:
     """Over the surge, by vCPU-seconds: services' share of the reserve (%), batch's share on demand (%), mean size of
     the rented instances that services and that batch jobs are on."""
     began, ended = np.asarray(outcome.of_tasks("began")), np.asarray(outcome.of_tasks("ended"))
@@ -129,13 +131,13 @@ def _in_surge(outcome: Outcome) -> tuple[float, float, float, float]:
     )
 
 
-def _sizes(outcome: Outcome) -> Reals:
+def _sizes(outcome: RunOutcome) -> Reals:
     vcpus = np.array([float(t.shape.vcpus) for t in outcome.setting.shop.types])
     made: Reals = vcpus[np.maximum(outcome.of_tasks("kind"), 0)]
     return made
 
 
-def _kind_areas(panel: str, service: int, outcome: Outcome) -> list[Mark]:
+def _kind_areas(panel: str, service: int, outcome: RunOutcome) -> list[PictureMark]:
     began, ended = outcome.of_tasks("began"), outcome.of_tasks("ended")
     chosen, own, size = outcome.tasks.service == service, outcome.of_tasks("paid") == OWN, _sizes(outcome)
     places = [RESERVED, *(f"{vcpus:g} vCPU" for vcpus in sorted(set(size.tolist())))]
@@ -144,5 +146,7 @@ def _kind_areas(panel: str, service: int, outcome: Outcome) -> list[Mark]:
         running = chosen & (began <= time) & (ended > time) & (began >= 0)
         for place in places:
             there = own if place == RESERVED else ~own & (size == float(place.split()[0]))
-            marks.append(Mark(panel, place, time / 60, (float(outcome.tasks.need[running & there].sum() / 1000),)))
+            marks.append(
+                PictureMark(panel, place, time / 60, (float(outcome.tasks.need[running & there].sum() / 1000),))
+            )
     return marks

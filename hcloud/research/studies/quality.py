@@ -6,9 +6,27 @@ from dataclasses import dataclass
 
 from hcloud.research.studies import figures as fig
 from hcloud.research.studies import judge
-from hcloud.research.studies.bench import HIGH, HYBRIDS, LOW, SCENARIOS, STRATEGIES, Bench, Case, Figure, Run
-from hcloud.research.studies.report import Claim, Interval, Mark, Picture, Report, Table, written
-from hcloud.sim.outcomes.measure import Spread
+from hcloud.research.studies.bench import (
+    HIGH,
+    HYBRIDS,
+    LOW,
+    SCENARIOS,
+    STRATEGIES,
+    Case,
+    Figure,
+    RunFigures,
+    StudyBench,
+)
+from hcloud.research.studies.report import (
+    Claim,
+    Picture,
+    PictureMark,
+    StudyReport,
+    StudyTable,
+    WrittenInterval,
+    written,
+)
+from hcloud.sim.outcomes.measure import Distribution
 
 POLICIES = tuple(f"P{n}" for n in range(1, 9))
 NEAR_OPTIMAL = 95.0
@@ -32,7 +50,7 @@ class Calibrated:
         return _means([self.lost_batch, self.lost_services])
 
 
-def calibrated(bench: Bench, changes: tuple[str, ...] = ()) -> Calibrated:
+def calibrated(bench: StudyBench, changes: tuple[str, ...] = ()) -> Calibrated:
     """The figures over the low and the high scenario; ``changes`` are made to every strategy."""
 
     def values(scenario: str, name: str, figure: Figure) -> list[float]:
@@ -49,10 +67,10 @@ def calibrated(bench: Bench, changes: tuple[str, ...] = ()) -> Calibrated:
     return Calibrated(slower, tails, lost(fig.batch_mean), lost(fig.service_mean))
 
 
-def calibration(bench: Bench) -> Report:
+def calibration(bench: StudyBench) -> StudyReport:
     """The three figures that the model was calibrated on, and which of them it cannot meet."""
     made = calibrated(bench)
-    parts = {"batch jobs": Interval.of(made.lost_batch), "services": Interval.of(made.lost_services)}
+    parts = {"batch jobs": WrittenInterval.of(made.lost_batch), "services": WrittenInterval.of(made.lost_services)}
     told = ", ".join(f"{kind} {interval}" for kind, interval in parts.items())
     claims = (
         judge.near(("§8.1, §8.3.4", "calibrated: completion time of batch jobs, OdM over SR"), 2.2, made.slower),
@@ -61,7 +79,7 @@ def calibration(bench: Bench) -> Report:
         judge.near(("§8.3.4", "calibrated: tail of services, OdM over SR, low variability"), 24, made.tails[LOW]),
         judge.near(("§8.3.4", "calibrated: the same, high variability"), 42, made.tails[HIGH]),
     )
-    return Report("calibration", "What was calibrated", _ABOUT_CALIBRATION, (), claims)
+    return StudyReport("calibration", "What was calibrated", _ABOUT_CALIBRATION, (), claims)
 
 
 _ABOUT_CALIBRATION = (
@@ -75,7 +93,7 @@ def _means(series: list[list[float]]) -> list[float]:
     return [sum(values) / len(values) for values in zip(*series, strict=True)]
 
 
-def performance(bench: Bench) -> Report:
+def performance(bench: StudyBench) -> StudyReport:
     """Figs 8.4 and 8.10: batch performance and tails of services, with and without profiling information."""
     tables = []
     for profiled in (True, False):
@@ -91,11 +109,11 @@ def performance(bench: Bench) -> Report:
         "Without information the jobs ask for what users would (our error model), and the pool of SR is "
         "overprovisioned more."
     )
-    return Report("performance", "Performance of the strategies (Figs 8.4, 8.10)", about, tuple(tables),
+    return StudyReport("performance", "Performance of the strategies (Figs 8.4, 8.10)", about, tuple(tables),
                   tuple(_performance_claims(bench)), pictures)  # fmt: skip
 
 
-def _performance_claims(bench: Bench) -> list[Claim]:
+def _performance_claims(bench: StudyBench) -> list[Claim]:
     claims = []
     for scenario in SCENARIOS:
         of = {name: bench.values(Case(scenario, name), fig.batch_mean) for name in STRATEGIES}
@@ -117,7 +135,7 @@ def _performance_claims(bench: Bench) -> list[Claim]:
     return claims
 
 
-def _boxes(bench: Bench, kind: str) -> Picture:
+def _boxes(bench: StudyBench, kind: str) -> Picture:
     """Boxes of distributions over jobs: their percentiles are means over the seeds."""
     marks = []
     for profiled in (True, False):
@@ -126,7 +144,7 @@ def _boxes(bench: Bench, kind: str) -> Picture:
             for at, name in enumerate(STRATEGIES):
                 runs = bench.runs(Case(scenario, name, profiled=profiled))
                 spreads = [getattr(run.measures.service, kind) for run in runs]
-                marks.append(Mark(panel, name, at, tuple(_level(spreads, level) for level in _LEVELS)))
+                marks.append(PictureMark(panel, name, at, tuple(_level(spreads, level) for level in _LEVELS)))
     if kind == "batch":
         return Picture("performance-batch", "Batch jobs", "boxes", "", "share of isolation", tuple(marks))
     return Picture("performance-services", "Services", "boxes", "", "tail, times isolation", tuple(marks), "y")
@@ -135,12 +153,12 @@ def _boxes(bench: Bench, kind: str) -> Picture:
 _LEVELS = ("p5", "p25", "p50", "p75", "p95", "mean")
 
 
-def _level(spreads: list[Spread], level: str) -> float:
+def _level(spreads: list[Distribution], level: str) -> float:
     values: list[float] = [getattr(spread, level) for spread in spreads]
     return sum(values) / len(values)
 
 
-def q90(bench: Bench) -> Report:
+def q90(bench: StudyBench) -> StudyReport:
     """The two readings of the 90th percentile of quality."""
     modes = {"guarantee": (), "literal": ("quality.q90_mode=literal",)}
     cases = {
@@ -153,26 +171,28 @@ def q90(bench: Bench) -> Report:
     pair = [bench.interval(cases[f"HM, {HIGH}, {mode}"], fig.tail_mean) for mode in modes]
     got = f"mean tail with HM, high variability: guarantee {pair[0]}, literal {pair[1]}"
     about = "Q90 read as the quality that 90 % of a type's instances reach (our default), and as the 0.90 quantile."
-    return Report("q90", "Two readings of Q90", about, (table,), (judge.silent(("§8.4.2", "which is meant"), got),))
+    return StudyReport(
+        "q90", "Two readings of Q90", about, (table,), (judge.silent(("§8.4.2", "which is meant"), got),)
+    )
 
 
-def _own_batch(run: Run) -> float:
+def _own_batch(run: RunFigures) -> float:
     return run.own.batch * 100
 
 
-def _rented_batch(run: Run) -> float:
+def _rented_batch(run: RunFigures) -> float:
     return run.rented.batch * 100
 
 
-def _own_tail(run: Run) -> float:
+def _own_tail(run: RunFigures) -> float:
     return run.own.tail
 
 
-def _rented_tail(run: Run) -> float:
+def _rented_tail(run: RunFigures) -> float:
     return run.rented.tail
 
 
-def _rented_share(run: Run) -> float:
+def _rented_share(run: RunFigures) -> float:
     return run.rented.jobs / max(run.rented.jobs + run.own.jobs, 1) * 100
 
 
@@ -186,7 +206,7 @@ _PLACES = {
 }
 
 
-def mapping(bench: Bench) -> Report:
+def mapping(bench: StudyBench) -> StudyReport:
     """Figs 8.6 and 8.7: the eight mapping policies under both hybrids."""
     cases = {(h, p): Case(HIGH, h, (f"mapping={p}",)) for h in HYBRIDS for p in POLICIES}
     tables = [_policy_table(bench, h, {p: cases[h, p] for p in POLICIES}) for h in HYBRIDS]
@@ -198,21 +218,23 @@ def mapping(bench: Bench) -> Report:
     for (h, p), case in cases.items():
         for series, figure in (("reserved", _own_batch), ("on demand", _rented_batch)):
             made = bench.interval(case, figure)
-            marks.append(Mark(h, series, POLICIES.index(p) + 1, (made.mean, made.low, made.high)))
+            marks.append(PictureMark(h, series, POLICIES.index(p) + 1, (made.mean, made.low, made.high)))
     about = (
         "High variability. P1 a fair coin; P2-P4 limits on the job's quality; P5-P7 static limits on utilisation of "
         "50, 70 and 90 %; P8 the dynamic policy. The thresholds of P3 and P4 are quantiles of our job mix."
     )
     picture = Picture("mapping", "Batch performance by where jobs ran", "lines", "mapping policy P", "% of isolation",
                       tuple(marks))  # fmt: skip
-    return Report("mapping", "Mapping policies P1-P8 (Figs 8.6, 8.7)", about, tuple(tables), tuple(claims), (picture,))
+    return StudyReport(
+        "mapping", "Mapping policies P1-P8 (Figs 8.6, 8.7)", about, tuple(tables), tuple(claims), (picture,)
+    )
 
 
-def _policy_table(bench: Bench, hybrid: str, cases: dict[str, Case]) -> Table:
+def _policy_table(bench: StudyBench, hybrid: str, cases: dict[str, Case]) -> StudyTable:
     return fig.table(bench, hybrid, cases, _PLACES)
 
 
-def _policy_claims(bench: Bench, hybrid: str, cases: dict[str, Case]) -> list[Claim]:
+def _policy_claims(bench: StudyBench, hybrid: str, cases: dict[str, Case]) -> list[Claim]:
     own, rented = ({p: bench.values(c, f) for p, c in cases.items()} for f in (_own_batch, _rented_batch))
     tail, cost = ({p: bench.values(c, f) for p, c in cases.items()} for f in (_own_tail, fig.per_hour))
     claims = []
@@ -234,7 +256,7 @@ def _span(policies: list[list[float]]) -> list[float]:
     return [max(values) - min(values) for values in zip(*policies, strict=True)]
 
 
-def at_once(bench: Bench) -> Report:
+def at_once(bench: StudyBench) -> StudyReport:
     """Instances released at once, per use and per instance ever obtained."""
     readings = {
         "per use (%)": fig.at_once_per_use,
@@ -245,8 +267,8 @@ def at_once(bench: Bench) -> Report:
     tables = tuple(
         fig.table(bench, scenario, {n: Case(scenario, n) for n in STRATEGIES[1:]}, readings) for scenario in SCENARIOS
     )
-    told = {n: Interval.of(bench.values(Case(HIGH, n), fig.at_once_per_use)) for n in STRATEGIES[1:]}
+    told = {n: WrittenInterval.of(bench.values(Case(HIGH, n), fig.at_once_per_use)) for n in STRATEGIES[1:]}
     got = "per use, high variability: " + ", ".join(f"{n} {written(i.mean)} %" for n, i in told.items())
     about = "An instance that behaved badly is released as soon as its jobs have ended. The text allows two readings."
-    return Report("released-at-once", "Instances released at once", about, tables,
+    return StudyReport("released-at-once", "Instances released at once", about, tables,
                   (judge.silent(("§8.3.2", "share of instances released at once"), got),))  # fmt: skip

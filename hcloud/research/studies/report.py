@@ -11,7 +11,7 @@ from typing import Literal
 from hcloud.sim.outcomes import interval
 
 
-class Verdict(StrEnum):
+class ClaimVerdict(StrEnum):
     """How a claim fared."""
 
     HOLDS = "holds"
@@ -19,13 +19,13 @@ class Verdict(StrEnum):
     SILENT = "not compared here"
 
 
-class Interval(interval.Interval):
+class WrittenInterval(interval.Interval):
     """A mean over seeds with the half-width of its 95 % interval, and how it is written."""
 
     __slots__ = ()
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> Interval:
+    def of(cls, values: Sequence[float]) -> WrittenInterval:
         """The interval of some values; values that are NaN (a figure that does not apply) are left out."""
         made = interval.Interval.of([v for v in values if not math.isnan(v)] or [math.nan])
         return cls(made.mean, made.half)
@@ -65,11 +65,11 @@ class Claim:
     section: str
     text: str
     got: str
-    verdict: Verdict
+    verdict: ClaimVerdict
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class StudyTable:
     """Figures under headings; the first column names the row."""
 
     title: str
@@ -78,7 +78,7 @@ class Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class PictureMark:
     """Something drawn: lines and bars have (y, low, high), boxes (p5, p25, p50, p75, p95, mean), areas (y,), heat maps
     (row, value)."""
 
@@ -97,17 +97,17 @@ class Picture:
     kind: Literal["lines", "bars", "boxes", "areas", "heat"]
     x: str
     y: str
-    marks: tuple[Mark, ...]
+    marks: tuple[PictureMark, ...]
     log: Literal["", "x", "y", "xy"] = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class StudyReport:
     """One study: its key and title, what was done, what came out."""
 
     key: str
     title: str
     about: str
-    tables: tuple[Table, ...]
+    tables: tuple[StudyTable, ...]
     claims: tuple[Claim, ...]
     pictures: tuple[Picture, ...] = ()

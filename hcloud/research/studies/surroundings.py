@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from hcloud.research.studies import figures as fig
 from hcloud.research.studies import judge
-from hcloud.research.studies.bench import HIGH, HYBRIDS, STRATEGIES, Bench, Case, Figure
-from hcloud.research.studies.report import Claim, Interval, Picture, Report
+from hcloud.research.studies.bench import HIGH, HYBRIDS, STRATEGIES, Case, Figure, StudyBench
+from hcloud.research.studies.report import Claim, Picture, StudyReport, WrittenInterval
 
 SPIN_UPS = (0.0, 0.5, 1.0, 2.0, 4.0, 8.0)
 LOADS = (0.0, 0.125, 0.25, 0.375, 0.5, 0.75, 1.0)
@@ -17,7 +17,7 @@ UNBOUNDED = "retention.longest_seconds=604800"
 Cases = Mapping[tuple[float, str], Case]
 
 
-def spin_up(bench: Bench) -> Report:
+def spin_up(bench: StudyBench) -> StudyReport:
     """Study 3: instances that start sooner or later."""
     cases = {(x, n): Case(HIGH, n, (f"cloud.spin_up=x{x:g}",)) for x in SPIN_UPS for n in STRATEGIES}
     claims = [_flat(bench, cases, "SR", ("Table 8.3", "SR has no spin-up (by construction)"), (0.0, 8.0))]
@@ -26,10 +26,10 @@ def spin_up(bench: Bench) -> Report:
     tables = fig.swept(bench, cases, "spin-up", [f"x{x:g}" for x in SPIN_UPS])
     picture = Picture("spin-up", "Spin-up", "lines", "times the usual spin-up", "", fig.curves(bench, cases))
     about = "High variability; the usual spin-up is 15 to 21 s in the mean, by size. Retention stays a multiple of it."
-    return Report("spin-up", "3. Spin-up", about, tables, tuple(claims), (picture,))
+    return StudyReport("spin-up", "3. Spin-up", about, tables, tuple(claims), (picture,))
 
 
-def external_load(bench: Bench) -> Report:
+def external_load(bench: StudyBench) -> StudyReport:
     """Study 4: how loaded the other slices of a server are."""
     key = "cloud.neighbours.mean_load"
     cases = {(x, n): Case(HIGH, n, (f"{key}={x:g}",)) for x in LOADS for n in STRATEGIES}
@@ -51,10 +51,10 @@ def external_load(bench: Bench) -> Report:
     marks = fig.curves(bench, cases)
     picture = Picture("external-load", "External load", "lines", "load of the other slices", "", marks)
     about = "High variability; the study's own load is 25 %, ± 10 % of it. A swing beyond 0 to 100 % is cut."
-    return Report("external-load", "4. External load", about, tables, tuple(claims), (picture,))
+    return StudyReport("external-load", "4. External load", about, tables, tuple(claims), (picture,))
 
 
-def retention(bench: Bench) -> Report:
+def retention(bench: StudyBench) -> StudyReport:
     """Study 5 (Fig 8.15): how long idle instances are kept, with and without probing before reuse."""
     probed, blind = _retained(True), _retained(False)
     names = [f"x{x:g}" for x in RETENTIONS]
@@ -74,7 +74,7 @@ def retention(bench: Bench) -> Report:
         "nothing. The text's loss with very long retention needs reuse without a new probe, so both are shown."
     )
     claims = tuple(_retention_claims(bench, probed, blind))
-    return Report("retention", "5. Retention (Fig 8.15)", about, tables, claims, pictures)
+    return StudyReport("retention", "5. Retention (Fig 8.15)", about, tables, claims, pictures)
 
 
 def _retained(probe: bool) -> Cases:
@@ -86,7 +86,7 @@ def _retained(probe: bool) -> Cases:
     }
 
 
-def _retention_claims(bench: Bench, probed: Cases, blind: Cases) -> list[Claim]:
+def _retention_claims(bench: StudyBench, probed: Cases, blind: Cases) -> list[Claim]:
     """Judged by the mean of batch jobs: what 95 % of them reach is the worst slowdown with OdM, and does not move."""
     claims = []
     for name in STRATEGIES[1:]:
@@ -110,7 +110,7 @@ def _retention_claims(bench: Bench, probed: Cases, blind: Cases) -> list[Claim]:
     return claims
 
 
-def sensitive(bench: Bench) -> Report:
+def sensitive(bench: StudyBench) -> StudyReport:
     """Study 7: how many of the jobs are sensitive."""
     kinds = {(x, n): Case(HIGH, n, sensitive=x) for x in SHARES for n in STRATEGIES}
     batch = {(x, n): Case(HIGH, n, (f"sensitive_share={x:g}",)) for x in SHARES for n in STRATEGIES}
@@ -135,15 +135,15 @@ def sensitive(bench: Bench) -> Report:
         "batch jobs (from only Hadoop to only memcached). Second: services stay, the share of sensitive ones among the "
         "batch jobs changes."
     )
-    return Report("sensitive", "7. Sensitive jobs", about, tables, tuple(claims), pictures)
+    return StudyReport("sensitive", "7. Sensitive jobs", about, tables, tuple(claims), pictures)
 
 
-def _flat(bench: Bench, cases: Cases, name: str, said: tuple[str, str], ends: tuple[float, float]) -> Claim:
+def _flat(bench: StudyBench, cases: Cases, name: str, said: tuple[str, str], ends: tuple[float, float]) -> Claim:
     before, after = (bench.values(cases[x, name], fig.batch_worst) for x in ends)
     return judge.changed_by_at_most((said[0], f"{said[1]}: batch, 95 % reach"), before, after)
 
 
-def _change(bench: Bench, cases: Cases, figure: Figure, ends: tuple[float, float]) -> str:
+def _change(bench: StudyBench, cases: Cases, figure: Figure, ends: tuple[float, float]) -> str:
     made = {}
     for name in STRATEGIES:
         before, after = (bench.values(cases[x, name], figure) for x in ends)
@@ -151,6 +151,6 @@ def _change(bench: Bench, cases: Cases, figure: Figure, ends: tuple[float, float
     return ", ".join(f"{name} {change}" for name, change in made.items())
 
 
-def _levels(bench: Bench, cases: Cases, figure: Figure, ends: tuple[float, float]) -> str:
-    told = (judge.listed({n: Interval.of(bench.values(cases[x, n], figure)) for n in STRATEGIES}) for x in ends)
+def _levels(bench: StudyBench, cases: Cases, figure: Figure, ends: tuple[float, float]) -> str:
+    told = (judge.listed({n: WrittenInterval.of(bench.values(cases[x, n], figure)) for n in STRATEGIES}) for x in ends)
     return "; ".join(f"at {x:.0%}: {words}" for x, words in zip(ends, told, strict=True))

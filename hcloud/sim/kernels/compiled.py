@@ -60,7 +60,7 @@ PLAIN_MOST = 50_000
 """Plain Python simulates as many jobs, a quarter of a millisecond each, while another process compiles the engine."""
 
 
-class _Spent:
+class _SpentJobs:
     """The jobs given to plain Python so far: many short runs are worth the compiled kernels, too."""
 
     jobs = 0
@@ -69,15 +69,15 @@ class _Spent:
 def kernels(jobs: int) -> dict[str, Any]:
     """The kernels by ``module.name``: plain Python while a process asks for little, compiled from then on; the answers
     agree."""
-    _Spent.jobs += jobs
-    return plain() if _Spent.jobs <= PLAIN_DECISIONS else compiled(SESSION)
+    _SpentJobs.jobs += jobs
+    return plain() if _SpentJobs.jobs <= PLAIN_DECISIONS else compiled(SESSION)
 
 
 def begins_plainly(jobs: int) -> bool:
     """Whether plain Python begins a run of so many jobs: while a process asks for little, and while the engine is being
     compiled, unless the run is so long that plain Python would not get far."""
-    _Spent.jobs += jobs
-    return _Spent.jobs <= PLAIN_JOBS or (not is_made(ENGINE) and jobs <= PLAIN_MOST)
+    _SpentJobs.jobs += jobs
+    return _SpentJobs.jobs <= PLAIN_JOBS or (not is_made(ENGINE) and jobs <= PLAIN_MOST)
 
 
 def goes_on_plainly(left: int) -> bool:

@@ -35,14 +35,14 @@ from hcloud.sim.kernels.world import (
     QUALITY,
     RANK,
     READY,
-    World,
+    SimulatedWorld,
 )
 
 _LOOKS_A_LIFE = 16
 """Neighbours of a job with much work left are looked at this many times over the rest of its life, if that is rarer."""
 
 
-def simulate(w: World, until: int) -> bool:
+def simulate(w: SimulatedWorld, until: int) -> bool:
     """Handle events until none is left (True) or ``until`` jobs have come (False): a long run goes in steps.
 
     Stops early with ``tally.full`` set where a table was too short; the run is then repeated with longer ones.
@@ -70,7 +70,7 @@ def simulate(w: World, until: int) -> bool:
     return True
 
 
-def _advance(w: World, now: float) -> None:
+def _advance(w: SimulatedWorld, now: float) -> None:
     tally, desk = w.tally, w.control.desk
     passed = now - tally.now
     counted = min(now, tally.until) - max(tally.now, tally.since)
@@ -80,7 +80,7 @@ def _advance(w: World, now: float) -> None:
     tally.now = now
 
 
-def _note(w: World, event: tuple[int, int, int, int, int], value: float) -> None:
+def _note(w: SimulatedWorld, event: tuple[int, int, int, int, int], value: float) -> None:
     """Write a line of the journal, where one is kept."""
     if len(w.lines) == 0:
         return
@@ -93,7 +93,7 @@ def _note(w: World, event: tuple[int, int, int, int, int], value: float) -> None
     w.tally.lines += 1
 
 
-def _control(w: World, now: float) -> None:
+def _control(w: SimulatedWorld, now: float) -> None:
     _advance(w, now)
     w.tally.last_control = now
     _note(w, (CONTROL, 0, 0, 0, 0), 0.0)
@@ -101,7 +101,7 @@ def _control(w: World, now: float) -> None:
     _obey(w, now)
 
 
-def _sample(w: World) -> None:
+def _sample(w: SimulatedWorld) -> None:
     row, kinds = w.series[w.tally.samples], w.active.shape[1]
     row[1] = w.control.desk.used / 1000.0
     row[2] = w.control.desk.queued
@@ -115,7 +115,7 @@ def _sample(w: World) -> None:
     w.tally.samples += 1
 
 
-def _arrival(w: World, now: float) -> None:
+def _arrival(w: SimulatedWorld, now: float) -> None:
     _advance(w, now)
     number = w.tally.next_job
     w.tally.next_job += 1
@@ -128,14 +128,14 @@ def _arrival(w: World, now: float) -> None:
     _obey(w, now)
 
 
-def _probe(w: World, place: int, now: float) -> None:
+def _probe(w: SimulatedWorld, place: int, now: float) -> None:
     high, low = quality_of(w, place, now)
     _note(w, (QUALITY, place, high, low, 0), 0.0)
     w.hosts[place].probed = now
     sampled(w.control, place, (high, low), now)
 
 
-def _handle(w: World, event: tuple[float, int, int]) -> None:
+def _handle(w: SimulatedWorld, event: tuple[float, int, int]) -> None:
     now, kind, number, tag = event[0], event[1] // RANK, event[1] % RANK, event[2]
     if kind == FINISH:
         _finish(w, number, now)
@@ -155,7 +155,7 @@ def _handle(w: World, event: tuple[float, int, int]) -> None:
             _interrupt(w, tag, now)
 
 
-def _finish(w: World, number: int, now: float) -> None:
+def _finish(w: SimulatedWorld, number: int, now: float) -> None:
     task = w.tasks[number]
     if not task.running or task.due != now:
         return
@@ -184,7 +184,7 @@ def _finish(w: World, number: int, now: float) -> None:
     _obey(w, now)
 
 
-def _check(w: World, number: int, version: int, now: float) -> None:
+def _check(w: SimulatedWorld, number: int, version: int, now: float) -> None:
     task = w.tasks[number]
     if task.version != version or not task.running:
         return
@@ -199,7 +199,7 @@ def _check(w: World, number: int, version: int, now: float) -> None:
     _obey(w, now)
 
 
-def _ready(w: World, place: int, now: float) -> None:
+def _ready(w: SimulatedWorld, place: int, now: float) -> None:
     host = w.hosts[place]
     host.ready = now
     _note(w, (READY, place, 0, 0, 0), now - host.launched)
@@ -212,7 +212,7 @@ def _ready(w: World, place: int, now: float) -> None:
     _look_again(w, place, now)
 
 
-def _look(w: World, place: int, now: float) -> None:
+def _look(w: SimulatedWorld, place: int, now: float) -> None:
     """The neighbours' load has moved: rate the tenants anew, and probe now and then."""
     host = w.hosts[place]
     if w.control.servers[place].tenants == 0 or host.look != now:
@@ -224,14 +224,14 @@ def _look(w: World, place: int, now: float) -> None:
     _look_again(w, place, now)
 
 
-def _look_again(w: World, place: int, now: float) -> None:
+def _look_again(w: SimulatedWorld, place: int, now: float) -> None:
     number, host = w.control.servers[place].first, w.hosts[place]
     if number >= 0 and w.behaviours[host.kind].varies:
         host.look = now + max(w.cloud.resample, w.tasks[number].left / _LOOKS_A_LIFE)
         push(w, host.look, LOOK, host.serial, place)
 
 
-def _interrupt(w: World, place: int, now: float) -> None:
+def _interrupt(w: SimulatedWorld, place: int, now: float) -> None:
     number = w.control.servers[place].first
     if number >= 0 and w.tasks[number].running:
         task = w.tasks[number]
@@ -243,7 +243,7 @@ def _interrupt(w: World, place: int, now: float) -> None:
     _obey(w, now)
 
 
-def _obey(w: World, now: float) -> None:
+def _obey(w: SimulatedWorld, now: float) -> None:
     """Carry out what the controller ordered, in order."""
     for at in range(w.control.desk.commands):
         order = w.control.commands[at]
@@ -273,7 +273,7 @@ def _obey(w: World, now: float) -> None:
     w.control.desk.commands = 0
 
 
-def _move(w: World, order: Command, now: float) -> None:
+def _move(w: SimulatedWorld, order: Command, now: float) -> None:
     """A job leaves its server; those that stay feel it."""
     w.tally.moved += 1
     halt(w, order.job, now)
@@ -282,7 +282,7 @@ def _move(w: World, order: Command, now: float) -> None:
         review(w, order.server, now, -1)
 
 
-def _remember(w: World, order: Command) -> None:
+def _remember(w: SimulatedWorld, order: Command) -> None:
     """The first decision about a job is kept; where it runs is the last one's."""
     task, host = w.tasks[order.job], w.hosts[order.server]
     if task.action < 0:
@@ -292,14 +292,14 @@ def _remember(w: World, order: Command) -> None:
     task.paid, task.kind, task.serial = host.paid, host.kind, host.serial
 
 
-def _hold(w: World, order: Command) -> None:
+def _hold(w: SimulatedWorld, order: Command) -> None:
     """A job joins the queue: the first decision about it, if it just came."""
     task = w.tasks[order.job]
     if task.action < 0:
         task.action, task.reason, task.margin = order.action, order.reason, order.margin
 
 
-def _place(w: World, order: Command, now: float) -> None:
+def _place(w: SimulatedWorld, order: Command, now: float) -> None:
     server = w.control.servers[order.server]
     _remember(w, order)
     join(w, order.job, order.server)
@@ -311,7 +311,7 @@ def _place(w: World, order: Command, now: float) -> None:
             _look_again(w, order.server, now)
 
 
-def _launch(w: World, order: Command, now: float) -> None:
+def _launch(w: SimulatedWorld, order: Command, now: float) -> None:
     place = order.server
     open_host(w, place, now)
     _remember(w, order)
@@ -325,7 +325,7 @@ def _launch(w: World, order: Command, now: float) -> None:
         push(w, now + seconds + lasts, INTERRUPT, host.serial, place)
 
 
-def open_host(w: World, place: int, now: float) -> None:
+def open_host(w: SimulatedWorld, place: int, now: float) -> None:
     """Begin the record of a server that the controller has opened."""
     host, server = w.hosts[place], w.control.servers[place]
     host.launched, host.ready, host.probed, host.look = now, now, now, -1.0
@@ -340,7 +340,7 @@ def open_host(w: World, place: int, now: float) -> None:
     w.active[host.paid, host.kind] += 1
 
 
-def _close(w: World, place: int, reason: int, now: float) -> None:
+def _close(w: SimulatedWorld, place: int, reason: int, now: float) -> None:
     if w.tally.rentals >= len(w.rentals):
         w.tally.full = 1
         return

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from hcloud.sim.kernels.world import RANK, Event, World
+from hcloud.sim.kernels.world import RANK, Event, SimulatedWorld
 
 
-def push(w: World, time: float, kind: int, number: int, tag: int) -> None:
+def push(w: SimulatedWorld, time: float, kind: int, number: int, tag: int) -> None:
     """Add an event of a kind for a job or instance; ``tag`` tells later whether it is still meant."""
     at, rank = w.tally.events, kind * RANK + number
     if at >= len(w.events):
@@ -26,7 +26,7 @@ def write(event: Event, time: float, rank: int, tag: int) -> None:
     event.time, event.rank, event.tag = time, rank, tag
 
 
-def pop(w: World) -> tuple[float, int, int]:
+def pop(w: SimulatedWorld) -> tuple[float, int, int]:
     """Take the next event: time, rank and tag."""
     events = w.events
     first = (events[0].time, events[0].rank, events[0].tag)

@@ -8,12 +8,12 @@ import math
 from hcloud.policy.placement import RESOURCES, UNTOUCHED, bears_least, room_of
 from hcloud.policy.quality import complement, encode
 from hcloud.policy.records import Reals
-from hcloud.sim.kernels.world import Cloud, Host, World
+from hcloud.sim.kernels.world import CloudParameters, ServerSlot, SimulatedWorld
 
 _TURN = 2.0 * math.pi
 
 
-def neighbours(w: World, host: Host, now: float) -> float:
+def neighbours(w: SimulatedWorld, host: ServerSlot, now: float) -> float:
     """The load of the other slices of the host, this instance's own factor included: a slow wave around the mean."""
     level = w.cloud.mean_load
     if w.behaviours[host.kind].varies:
@@ -29,7 +29,7 @@ def at_quantile(values: Reals, share: float) -> float:
     return value
 
 
-def join(w: World, number: int, place: int) -> None:
+def join(w: SimulatedWorld, number: int, place: int) -> None:
     """A job is on a server from now on: the others feel it, whatever was thought of it."""
     host, task, cores = w.hosts[place], w.tasks[number], w.control.jobs[number].cores
     capacity = w.control.kinds[host.kind].cores
@@ -40,7 +40,7 @@ def join(w: World, number: int, place: int) -> None:
         room[i] = min(room[i], room_of(vector[i], cores, capacity, 0))
 
 
-def part(w: World, number: int, place: int) -> None:
+def part(w: SimulatedWorld, number: int, place: int) -> None:
     """A job is on a server no more."""
     host, task = w.hosts[place], w.tasks[number]
     pressure, vector = host.pressure, task.vector
@@ -50,7 +50,7 @@ def part(w: World, number: int, place: int) -> None:
         host.stale = 1
 
 
-def _measure_room(w: World, place: int) -> None:
+def _measure_room(w: SimulatedWorld, place: int) -> None:
     """What the tenants of a server bear, anew."""
     host = w.hosts[place]
     room, capacity = host.room, w.control.kinds[host.kind].cores
@@ -65,7 +65,7 @@ def _measure_room(w: World, place: int) -> None:
         tenant = job.next
 
 
-def is_calm(w: World, place: int, load: float) -> bool:
+def is_calm(w: SimulatedWorld, place: int, load: float) -> bool:
     """Whether no tenant of a server suffers at this load of the neighbours."""
     if _has_room(w, place, load):
         return True
@@ -75,7 +75,7 @@ def is_calm(w: World, place: int, load: float) -> bool:
     return _has_room(w, place, load)
 
 
-def _has_room(w: World, place: int, load: float) -> bool:
+def _has_room(w: SimulatedWorld, place: int, load: float) -> bool:
     host = w.hosts[place]
     capacity, external = w.control.kinds[host.kind].cores, w.behaviours[host.kind].external
     pressure, room = host.pressure, host.room
@@ -85,7 +85,7 @@ def _has_room(w: World, place: int, load: float) -> bool:
     return True
 
 
-def suffered(w: World, number: int, place: int, load: float) -> float:
+def suffered(w: SimulatedWorld, number: int, place: int, load: float) -> float:
     """Points of pressure beyond what a job tolerates on its server, summed over the resources."""
     host, cores = w.hosts[place], w.control.jobs[number].cores
     capacity, external = w.control.kinds[host.kind].cores, w.behaviours[host.kind].external
@@ -97,13 +97,13 @@ def suffered(w: World, number: int, place: int, load: float) -> float:
     return total
 
 
-def batch_rate(cloud: Cloud, excess: float, slowness: float, share: float) -> float:
+def batch_rate(cloud: CloudParameters, excess: float, slowness: float, share: float) -> float:
     """Work done a second, in seconds of isolation, at ``share`` times the vCPUs needed; at most 1."""
     slowdown = min(1.0 + cloud.batch_sensitivity * excess / 100.0, cloud.worst_slowdown) * slowness
     return min(1.0, share / slowdown)
 
 
-def service_tail(cloud: Cloud, excess: float, slowness: float, share: float) -> float:
+def service_tail(cloud: CloudParameters, excess: float, slowness: float, share: float) -> float:
     """Tail latency relative to isolation: a queue whose utilisation rises with interference; at least 1."""
     busy = cloud.service_load * (1.0 + cloud.service_sensitivity * excess / 100.0) * slowness / share
     if busy >= 1.0:
@@ -111,7 +111,7 @@ def service_tail(cloud: Cloud, excess: float, slowness: float, share: float) -> 
     return min(max((1.0 - cloud.service_load) / (1.0 - busy), 1.0), cloud.worst_tail)
 
 
-def quality_of(w: World, number: int, now: float) -> tuple[int, int]:
+def quality_of(w: SimulatedWorld, number: int, now: float) -> tuple[int, int]:
     """The quality a probe measures: one minus the encoded contention of neighbours and tenants (Tarcil eq. 7.4).
 
     Before its first job begins an instance has neighbours only, whoever waits for it to start.

@@ -7,7 +7,7 @@ import math
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.interference import batch_rate, is_calm, neighbours, service_tail, suffered
-from hcloud.sim.kernels.world import CHECK, FINISH, Task, World
+from hcloud.sim.kernels.world import CHECK, FINISH, SimulatedWorld, Task
 
 DONE = 1e-9
 """Seconds of work that count as none."""
@@ -26,7 +26,7 @@ def settle(task: Task, now: float) -> None:
         task.left -= passed * task.rate
 
 
-def begin(w: World, number: int, place: int, now: float) -> None:
+def begin(w: SimulatedWorld, number: int, place: int, now: float) -> None:
     """A job starts (or goes on) on a server that is up; its neighbours feel it."""
     task = w.tasks[number]
     task.running, task.since, task.suspect, task.rate = 1, now, 0, -1.0
@@ -38,7 +38,7 @@ def begin(w: World, number: int, place: int, now: float) -> None:
     review(w, place, now, number)
 
 
-def halt(w: World, number: int, now: float) -> None:
+def halt(w: SimulatedWorld, number: int, now: float) -> None:
     """A job stops running where it is."""
     task = w.tasks[number]
     settle(task, now)
@@ -47,7 +47,7 @@ def halt(w: World, number: int, now: float) -> None:
     w.tally.running -= 1
 
 
-def review(w: World, place: int, now: float, only: int) -> None:
+def review(w: SimulatedWorld, place: int, now: float, only: int) -> None:
     """Rate the tenants of a server anew; where it was and stays calm, ``only`` the one that changed (-1: nobody)."""
     host = w.hosts[place]
     load = neighbours(w, host, now)
@@ -64,7 +64,7 @@ def review(w: World, place: int, now: float, only: int) -> None:
         number = w.control.jobs[number].next
 
 
-def _rate(w: World, number: int, now: float, excess: float, slowness: float) -> None:
+def _rate(w: SimulatedWorld, number: int, now: float, excess: float, slowness: float) -> None:
     task, before = w.tasks[number], w.tasks[number].rate
     settle(task, now)
     task.cores = w.control.jobs[number].cores

@@ -25,7 +25,7 @@ STEPS = 2001
 """Even steps of probability that quantile functions are tabulated at."""
 
 
-class Cloud(NamedTuple):
+class CloudParameters(NamedTuple):
     """How the cloud behaves: the keys of :data:`hcloud.model.running.cloud.CLOUD_KEYS`, interruptions a second."""
 
     mean_load: float
@@ -101,7 +101,7 @@ class Task:
     vector: Annotated[Ints, RESOURCES]
 
 
-class Host:
+class ServerSlot:
     """The record of a server slot: the instance in it now (``paid`` -1: none), when it was launched and ready, how many
     jobs it began, whether nobody suffers on it, when it was last probed and is looked at next, what chance gave it: how
     hard its neighbours press, how slow it is by itself, where their slow wave begins; and how its tenants truly press
@@ -133,7 +133,7 @@ class Event:
     tag: int
 
 
-class Rental:
+class SimulatedRental:
     """An instance that was had: type, how paid, why released, number, jobs it began, and its times."""
 
     kind: int
@@ -146,7 +146,7 @@ class Rental:
     released: float
 
 
-class Line:
+class JournalLine:
     """A line of the journal: an event with its job or server and what was measured, or a command."""
 
     code: int
@@ -188,19 +188,19 @@ class Tally:
     scratch: Annotated[Ints, RESOURCES]
 
 
-class World(NamedTuple):
+class SimulatedWorld(NamedTuple):
     """Everything a run needs; ``series`` rows are [time, reserved vCPUs in use, queue, soft limit, instances by payment
     and type], ``heat`` [sample, reserved server] is the share of a server in use, ``active`` [payment, type]."""
 
     control: Control
-    cloud: Cloud
+    cloud: CloudParameters
     behaviours: Table[Behaviour]
     draws: Table[Draw]
     tasks: Table[Task]
-    hosts: Table[Host]
+    hosts: Table[ServerSlot]
     events: Table[Event]
-    rentals: Table[Rental]
-    lines: Table[Line]
+    rentals: Table[SimulatedRental]
+    lines: Table[JournalLine]
     tally: Tally
     active: Ints
     series: Reals
@@ -221,24 +221,24 @@ class Capacity(NamedTuple):
         return Capacity(*(2 * room for room in self))
 
 
-class Record(NamedTuple):
+class RunTables(NamedTuple):
     """The empty tables that a run writes."""
 
-    hosts: Table[Host]
+    hosts: Table[ServerSlot]
     events: Table[Event]
-    rentals: Table[Rental]
-    lines: Table[Line]
+    rentals: Table[SimulatedRental]
+    lines: Table[JournalLine]
     tally: Tally
     active: Ints
 
 
-def new_record(capacity: Capacity, kinds: int) -> Record:
+def new_record(capacity: Capacity, kinds: int) -> RunTables:
     """The tables a run writes, empty."""
-    return Record(
-        table(Host, capacity.servers),
+    return RunTables(
+        table(ServerSlot, capacity.servers),
         table(Event, capacity.events),
-        table(Rental, capacity.rentals),
-        table(Line, capacity.lines),
+        table(SimulatedRental, capacity.rentals),
+        table(JournalLine, capacity.lines),
         table(Tally, 1)[0],
         np.zeros((3, kinds), np.int64),
     )

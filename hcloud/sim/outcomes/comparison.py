@@ -10,7 +10,7 @@ from hcloud.planning.strategies.choice import unbeaten
 from hcloud.policy.records import Reals
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.measure import Measures
-from hcloud.sim.setup.scenarios import Check
+from hcloud.sim.setup.scenarios import ScenarioCheck
 from hcloud.sim.setup.shop import Shop
 
 WEEKS = (1, 4, 13, 26, 52, 53, 104)
@@ -58,7 +58,7 @@ class Simulated:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedStrategy:
     """A strategy over all seeds; ``first`` is its run at the first of them. ``on_front`` says that no other strategy is
     both cheaper and better in the mean."""
 
@@ -85,7 +85,7 @@ class Compared:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class StrategyComparison:
     """Strategies over the same workload and seeds, what the scenario states about itself, and the types that are
     reserved ``beside`` the large one."""
 
@@ -95,8 +95,8 @@ class Comparison:
     shop: Shop
     profiled: bool
     seeds: tuple[int, ...]
-    strategies: tuple[Compared, ...]
-    checks: tuple[Check, ...]
+    strategies: tuple[ComparedStrategy, ...]
+    checks: tuple[ScenarioCheck, ...]
     window: Window | None = None
     beside: tuple[str, ...] = ()
 
@@ -111,7 +111,7 @@ def kept_qos(run: Measures) -> float:
     return run.service.kept_qos
 
 
-def with_front(made: Sequence[Compared]) -> list[Compared]:
+def with_front(made: Sequence[ComparedStrategy]) -> list[ComparedStrategy]:
     """The strategies, each told whether no other one that did the work is both cheaper and better in the mean."""
     able = [c for c in made if c.is_compared]
     front = unbeaten([(c.interval(dollars_per_hour).mean, c.interval(kept_qos).mean) for c in able])

@@ -9,7 +9,7 @@ import numpy as np
 
 from hcloud.control.state import OWN
 from hcloud.policy.records import Reals
-from hcloud.sim.run import Charge, Outcome, charges, reserved_cost
+from hcloud.sim.run import CapacityCost, RunOutcome, charges, reserved_cost
 from hcloud.sim.setup.build import unplaceable
 from hcloud.sim.setup.fitting import work_share
 from hcloud.units import SECONDS_PER_HOUR
@@ -21,7 +21,7 @@ WEEKS_A_TERM = 52
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class Distribution:
     """A distribution over jobs; all NaN where there is none."""
 
     count: int
@@ -34,7 +34,7 @@ class Spread:
     p99: float
 
     @classmethod
-    def of(cls, values: Reals) -> Spread:
+    def of(cls, values: Reals) -> Distribution:
         """Mean and percentiles of some values."""
         if not len(values):
             return cls(0, *[float("nan")] * 7)
@@ -49,16 +49,16 @@ class Service:
     batch jobs, seconds that jobs waited before they began, of all jobs and of those that were queued on the reserve;
     the share of jobs that kept 95 % of their performance."""
 
-    batch: Spread
-    tail: Spread
-    completion: Spread
-    waiting: Spread
-    queued: Spread
+    batch: Distribution
+    tail: Distribution
+    completion: Distribution
+    waiting: Distribution
+    queued: Distribution
     kept_qos: float
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class CapacityMeasures:
     """Capacity: mean utilisation of the reserved pool over the run; instances launched and reused; instances released
     as soon as they were empty, per use and per instance ever obtained; moves and enlargements of jobs; jobs refused,
     interrupted, and not finished; mappings that had no quality sample; the part of the work (vCPU-seconds) of jobs that
@@ -90,7 +90,7 @@ class Cost:
     unused: Decimal
     rented: Decimal
     upfront: Decimal
-    charges: tuple[Charge, ...]
+    charges: tuple[CapacityCost, ...]
 
     @property
     def total(self) -> Decimal:
@@ -127,7 +127,7 @@ class Measures:
     jobs: int
     pool: int
     service: Service
-    use: Use
+    use: CapacityMeasures
     cost: Cost
 
 
@@ -136,7 +136,7 @@ def exact(value: float) -> Decimal:
     return Decimal(repr(float(value)))
 
 
-def measure(outcome: Outcome) -> Measures:
+def measure(outcome: RunOutcome) -> Measures:
     """The figures of a run."""
     setting = outcome.setting
     return Measures(
@@ -150,7 +150,7 @@ def measure(outcome: Outcome) -> Measures:
     )
 
 
-def batch_performance(outcome: Outcome) -> Reals:
+def batch_performance(outcome: RunOutcome) -> Reals:
     """Of each finished batch job: seconds in isolation over seconds from submission to end."""
     chosen = (outcome.of_tasks("ended") >= 0) & (outcome.tasks.service == 0)
     taken: Reals = outcome.of_tasks("ended")[chosen] - outcome.tasks.submit[chosen]
@@ -158,7 +158,7 @@ def batch_performance(outcome: Outcome) -> Reals:
     return performance
 
 
-def service_tails(outcome: Outcome) -> Reals:
+def service_tails(outcome: RunOutcome) -> Reals:
     """Of each finished service: its tail latency relative to isolation; seconds it waited for a server or in the queue
     since it was decided on count as the cloud model's ``waiting_tail``."""
     chosen = (outcome.of_tasks("ended") >= 0) & (outcome.tasks.service == 1)
@@ -166,7 +166,7 @@ def service_tails(outcome: Outcome) -> Reals:
     return tails
 
 
-def tails_by_task(outcome: Outcome) -> Reals:
+def tails_by_task(outcome: RunOutcome) -> Reals:
     """The same of every task in its row; NaN where it is no service, or none that ended."""
     chosen = (outcome.of_tasks("ended") >= 0) & (outcome.tasks.service == 1)
     ran, tail = outcome.of_tasks("ran")[chosen], outcome.of_tasks("tail")[chosen]
@@ -177,7 +177,7 @@ def tails_by_task(outcome: Outcome) -> Reals:
     return tails
 
 
-def _service(outcome: Outcome) -> Service:
+def _service(outcome: RunOutcome) -> Service:
     ended, began = outcome.of_tasks("ended"), outcome.of_tasks("began")
     batch, tails = batch_performance(outcome), service_tails(outcome)
     waits = (began - outcome.tasks.submit)[began >= 0]
@@ -185,22 +185,22 @@ def _service(outcome: Outcome) -> Service:
     queued = (outcome.of_tasks("queued") >= 0) & (began >= 0)
     kept = int((batch >= QOS).sum()) + int((tails <= 1 / QOS).sum())
     return Service(
-        Spread.of(batch),
-        Spread.of(tails),
-        Spread.of((ended - outcome.tasks.submit)[done]),
-        Spread.of(waits),
-        Spread.of(np.asarray(outcome.of_tasks("queued")[queued], np.float64)),
+        Distribution.of(batch),
+        Distribution.of(tails),
+        Distribution.of((ended - outcome.tasks.submit)[done]),
+        Distribution.of(waits),
+        Distribution.of(np.asarray(outcome.of_tasks("queued")[queued], np.float64)),
         kept / max(len(outcome.tasks), 1),
     )
 
 
-def _use(outcome: Outcome) -> Use:
+def _use(outcome: RunOutcome) -> CapacityMeasures:
     world = outcome.world
     tally, desk, tasks = world.tally, world.control.desk, outcome.tasks
     launched = int((outcome.of_rentals("paid") != OWN).sum())
     since, until = outcome.setting.window or (0.0, float(tally.now))
     capacity = desk.pool * (until - since)
-    return Use(
+    return CapacityMeasures(
         utilisation=float(tally.used_seconds / capacity) if capacity else float("nan"),
         spin_ups=launched,
         reuses=int(tally.reused),
@@ -216,7 +216,7 @@ def _use(outcome: Outcome) -> Use:
     )
 
 
-def _cost(outcome: Outcome) -> Cost:
+def _cost(outcome: RunOutcome) -> Cost:
     tasks = outcome.tasks
     last = float((tasks.submit + tasks.work).max(initial=0.0))
     since, until = outcome.setting.window or (0.0, last)

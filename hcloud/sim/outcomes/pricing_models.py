@@ -18,7 +18,7 @@ Model = Literal["aws", "gce", "azure"]
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class RunCost:
     """Dollars of a run: its reserve (or what stands in for it) and what it rented, over the hours of work it did;
     ``upfront`` is paid once a term and holds the whole reserve, or is 0 where nothing is prepaid."""
 
@@ -39,7 +39,7 @@ class Bill:
         return self.upfront * -(-weeks // WEEKS_A_TERM) + hourly * WEEK_HOURS * weeks
 
 
-def bill(cost: Cost, shop: Shop, pool: int, ratio: float | None = None, model: Model = "aws") -> Bill:
+def bill(cost: Cost, shop: Shop, pool: int, ratio: float | None = None, model: Model = "aws") -> RunCost:
     """A run's cost under a pricing model, without running it again: ``aws`` has a reserve and rents on demand,
     ``azure`` and ``gce`` keep the reserve's servers always on at the on-demand price, ``gce`` with a discount by use.
 
@@ -48,16 +48,16 @@ def bill(cost: Cost, shop: Shop, pool: int, ratio: float | None = None, model: M
     """
     hours = exact(cost.ideal_hours)
     if model == "azure":
-        return Bill(shop.types[shop.large].on_demand.hourly * pool * hours, cost.rented, hours, Decimal(0))
+        return RunCost(shop.types[shop.large].on_demand.hourly * pool * hours, cost.rented, hours, Decimal(0))
     if model == "gce":
         return _sustained(cost, shop, pool)
     if ratio is None:
-        return Bill(amortised_cost(shop.reserved, 1) * pool * hours, cost.rented, hours, cost.upfront)
+        return RunCost(amortised_cost(shop.reserved, 1) * pool * hours, cost.rented, hours, cost.upfront)
     hourly = shop.types[shop.large].on_demand.hourly / exact(ratio) * pool
-    return Bill(hourly * hours, cost.rented, hours, hourly * HOURS_PER_YEAR)
+    return RunCost(hourly * hours, cost.rented, hours, hourly * HOURS_PER_YEAR)
 
 
-def _sustained(cost: Cost, shop: Shop, pool: int) -> Bill:
+def _sustained(cost: Cost, shop: Shop, pool: int) -> RunCost:
     """The run goes on for whole months (as the study assumes); a type's hours are laid end to end, its always-on
     servers first, so that each of those costs one month of full use."""
     if shop.sustained is None:
@@ -67,7 +67,7 @@ def _sustained(cost: Cost, shop: Shop, pool: int) -> Bill:
     months = hours / HOURS_PER_MONTH
     reserved = _month(large, Decimal(pool * HOURS_PER_MONTH), shop.sustained) * months
     if not months:
-        return Bill(reserved, Decimal(0), hours, Decimal(0))
+        return RunCost(reserved, Decimal(0), hours, Decimal(0))
     rented = Decimal(0)
     for charge in cost.charges:
         if charge.offer.key.option is PurchaseOption.ON_DEMAND:
@@ -75,7 +75,7 @@ def _sustained(cost: Cost, shop: Shop, pool: int) -> Bill:
             rented += _month(charge.offer, used, shop.sustained) * months
         else:
             rented += charge.dollars
-    return Bill(reserved, rented, hours, Decimal(0))
+    return RunCost(reserved, rented, hours, Decimal(0))
 
 
 def _month(offer: Offer, instance_hours: Decimal, rule: SustainedUse) -> Decimal:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hcloud.control.controller import open_pool
-from hcloud.control.state import COMMANDS, Job, Kind, new_control
+from hcloud.control.state import COMMANDS, Job, RentableKind, new_control
 from hcloud.model.catalog import Offer
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.running.cloud import CloudModel, Quantiles, SizeModel
@@ -21,7 +21,7 @@ from hcloud.policy.records import Ints, Reals, Table, column, record, table
 from hcloud.sim.kernels import world
 from hcloud.sim.kernels.engine import open_host
 from hcloud.sim.setup.prepare import Tasks
-from hcloud.sim.setup.shop import Beside, Shop
+from hcloud.sim.setup.shop import Shop, SmallerReserve
 from hcloud.sim.setup.streams import stream
 
 _SPARE = 1024
@@ -49,7 +49,7 @@ class Setting:
     seed: int
     samples: int = 240
     window: tuple[float, float] | None = None
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[SmallerReserve, ...] = ()
 
     @property
     def lots(self) -> tuple[Lot, ...]:
@@ -70,7 +70,7 @@ def usual_capacity(tasks: int, pool: int, *, journal: bool) -> world.Capacity:
     return world.Capacity(pool + tasks + _SPARE, 4 * (tasks + _SPARE), 2 * tasks + _SPARE, lines, COMMANDS)
 
 
-def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.World:
+def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.SimulatedWorld:
     """The world of a run before its first event."""
     kinds = rental_kinds(setting)
     jobs = job_table(setting, tasks, kinds)
@@ -80,7 +80,7 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Wor
         open_pool(control, lot.kind, lot.servers)
     series = np.zeros((setting.samples, 4 + 3 * len(kinds)))
     series[:, 0] = sample_times(tasks, setting.samples)
-    made = world.World(
+    made = world.SimulatedWorld(
         control,
         record(cloud_numbers(setting.cloud)),
         behaviours(setting.cloud, kinds),
@@ -103,9 +103,9 @@ def sample_times(tasks: Tasks, samples: int) -> Reals:
     return steps * (end / max(samples, 1))
 
 
-def rental_kinds(setting: Setting) -> Table[Kind]:
+def rental_kinds(setting: Setting) -> Table[RentableKind]:
     """The types of the shop as the controller sees them, with the quality the cloud model leads one to expect."""
-    kinds = table(Kind, len(setting.shop.types))
+    kinds = table(RentableKind, len(setting.shop.types))
     for at, rentable in enumerate(setting.shop.types):
         kind = kinds[at]
         kind.cores, kind.memory = int(rentable.shape.vcpus * 1000), int(rentable.shape.memory_gib * 1024)
@@ -137,7 +137,7 @@ def external_pressure(model: CloudModel, cores: int) -> Reals:
     return pressure
 
 
-def cloud_numbers(model: CloudModel) -> world.Cloud:
+def cloud_numbers(model: CloudModel) -> world.CloudParameters:
     """The numbers of a cloud model that do not depend on the type."""
     keys = {
         "neighbours": ("mean_load", "amplitude", "period_seconds", "resample_seconds"),
@@ -146,10 +146,10 @@ def cloud_numbers(model: CloudModel) -> world.Cloud:
     }
     numbers = [float(model.number(section, key)) for section, names in keys.items() for key in names]
     interruptions = float(model.number("spot", "interruptions_per_hour")) / 3600
-    return world.Cloud._make([*numbers, interruptions, float(model.number("spot", "lost_share"))])
+    return world.CloudParameters._make([*numbers, interruptions, float(model.number("spot", "lost_share"))])
 
 
-def behaviours(model: CloudModel, kinds: Table[Kind]) -> Table[world.Behaviour]:
+def behaviours(model: CloudModel, kinds: Table[RentableKind]) -> Table[world.Behaviour]:
     """How each type behaves in a cloud."""
     made, steps = table(world.Behaviour, len(kinds)), np.linspace(0, 1, world.STEPS)
     for at in range(len(kinds)):
@@ -183,7 +183,7 @@ def task_table(tasks: Tasks) -> Table[world.Task]:
     return made
 
 
-def job_table(setting: Setting, tasks: Tasks, kinds: Table[Kind]) -> Table[Job]:
+def job_table(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> Table[Job]:
     """What the controller is told about the jobs."""
     made = table(Job, len(tasks))
     size = smallest_fitting(tasks, kinds)
@@ -214,7 +214,7 @@ def unplaceable(setting: Setting, tasks: Tasks) -> NDArray[np.bool_]:
     return ~held
 
 
-def _rented_as(setting: Setting, tasks: Tasks, kinds: Table[Kind], size: Ints) -> Ints:
+def _rented_as(setting: Setting, tasks: Tasks, kinds: Table[RentableKind], size: Ints) -> Ints:
     """The type that each task is rented: the large one where servers are rented whole, else the smallest; where nothing
     is rented the large one stands for the reserve. -1 where none holds it."""
     rule, large = setting.strategy.mechanism("on_demand").rule, setting.shop.large
@@ -224,7 +224,7 @@ def _rented_as(setting: Setting, tasks: Tasks, kinds: Table[Kind], size: Ints) -
     return np.where(in_large, large, size) if rule == "full-servers" else size
 
 
-def _reservable(setting: Setting, tasks: Tasks, kinds: Table[Kind]) -> NDArray[np.bool_]:
+def _reservable(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> NDArray[np.bool_]:
     """Which tasks an empty server of a reserved type holds."""
     held = np.zeros(len(tasks), np.bool_)
     for lot in setting.lots:
@@ -232,7 +232,7 @@ def _reservable(setting: Setting, tasks: Tasks, kinds: Table[Kind]) -> NDArray[n
     return held
 
 
-def smallest_fitting(tasks: Tasks, kinds: Table[Kind]) -> Ints:
+def smallest_fitting(tasks: Tasks, kinds: Table[RentableKind]) -> Ints:
     """The first type (they stand by size, then price) that holds each task; -1 where none does."""
     size = np.full(len(tasks), -1, np.int64)
     for kind in range(len(kinds) - 1, -1, -1):

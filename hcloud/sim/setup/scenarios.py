@@ -74,7 +74,7 @@ RECIPES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ScenarioCheck:
     """One stated figure of a scenario beside what the generated jobs give."""
 
     figure: str
@@ -230,7 +230,7 @@ def _jobs(recipe: Recipe, seed: int, rows: list[list[float]]) -> Jobs:
     )  # fmt: skip
 
 
-def self_check(name: str, jobs: Jobs) -> tuple[Check, ...]:
+def self_check(name: str, jobs: Jobs) -> tuple[ScenarioCheck, ...]:
     """What the scenario states beside what the jobs give, over its 120 minutes at 1-minute steps.
 
     Where the figures cannot all hold, the mean duration yields: at one arrival a second and at least one core a job,
@@ -242,16 +242,16 @@ def self_check(name: str, jobs: Jobs) -> tuple[Check, ...]:
     work = jobs.duration * jobs.cores
     arrived = jobs.submit[jobs.submit > 0]
     checks = [
-        Check("mean cores", recipe.stated[0], float(minutes.mean()), 0.03),
-        Check("least cores", recipe.stated[1], float(minutes.min()), 0.06),
-        Check("most cores", recipe.stated[2], float(minutes.max()), 0.03),
-        Check("batch : service jobs", recipe.batch_per_service_jobs, is_batch.sum() / (~is_batch).sum(), 0.1),
-        Check("batch : service core-seconds", recipe.batch_per_service_cores, _ratio(work, is_batch), 0.1),
-        Check("mean inter-arrival seconds", 1.0, float(np.diff(arrived).mean()), 0.05),
-        Check("completion hours", 2.0, float((jobs.submit + jobs.duration).max()) / 3600, 0.06),
+        ScenarioCheck("mean cores", recipe.stated[0], float(minutes.mean()), 0.03),
+        ScenarioCheck("least cores", recipe.stated[1], float(minutes.min()), 0.06),
+        ScenarioCheck("most cores", recipe.stated[2], float(minutes.max()), 0.03),
+        ScenarioCheck("batch : service jobs", recipe.batch_per_service_jobs, is_batch.sum() / (~is_batch).sum(), 0.1),
+        ScenarioCheck("batch : service core-seconds", recipe.batch_per_service_cores, _ratio(work, is_batch), 0.1),
+        ScenarioCheck("mean inter-arrival seconds", 1.0, float(np.diff(arrived).mean()), 0.05),
+        ScenarioCheck("completion hours", 2.0, float((jobs.submit + jobs.duration).max()) / 3600, 0.06),
     ]
     if recipe.minutes:
-        checks.append(Check("mean duration minutes", recipe.minutes, float(jobs.duration.mean()) / 60, 0.12))
+        checks.append(ScenarioCheck("mean duration minutes", recipe.minutes, float(jobs.duration.mean()) / 60, 0.12))
     return tuple(checks)
 
 

@@ -44,7 +44,7 @@ class Rentable:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class SmallerReserve:
     """Servers that are reserved beside those of the large type, of a type with no more vCPUs, and as what."""
 
     instance_type: str
@@ -71,7 +71,7 @@ class Shop:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class ShopChoice:
     """Where to shop: family patterns (``n1-standard*``), vCPUs of the large type, and the price of on-demand over
     reserved where it is stated instead of taken from the book."""
 
@@ -83,12 +83,12 @@ class Wanted:
     os: str = "linux"
 
     @classmethod
-    def paper(cls) -> Wanted:
+    def paper(cls) -> ShopChoice:
         """What the study rented: Google's first series, reserved at its ratio of prices (thesis §8.2.2, §8.5.1)."""
         return cls(Provider.GCP, "us-central1", ("n1-standard*",), 16, 2.74)
 
 
-def fitting_shop(book: PriceBook, wanted: Wanted, jobs: Jobs, *, one_shape: bool, exact: bool) -> Shop:
+def fitting_shop(book: PriceBook, wanted: ShopChoice, jobs: Jobs, *, one_shape: bool, exact: bool) -> Shop:
     """The shop whose large type is the one worth reserving for these jobs: of ``wanted.large_vcpus`` where that is
     ``exact``, else at least so large. With ``one_shape`` only its own family, processor and GiB per vCPU are rented,
     else all the families that were named, in sizes up to its own.
@@ -136,7 +136,7 @@ def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Job
     chosen = book.types[key.provider, key.instance_type]
     beside = [book.types[key.provider, name] for name in others]
     families = tuple(dict.fromkeys(t.family for t in (chosen, *beside)))
-    sold = _rentables(book, Wanted(key.provider, key.region, families, MOST_VCPUS, os=key.os))
+    sold = _rentables(book, ShopChoice(key.provider, key.region, families, MOST_VCPUS, os=key.os))
     shapes = [t for t in sold if _is_alike(t.shape, chosen)]
     alike = [t for t in shapes if _is_size_of(t.shape, chosen)]
     need = largest_whole(jobs)
@@ -156,7 +156,7 @@ def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Job
     )
 
 
-def shop_for(shop: Shop, strategy: Strategy, beside: Sequence[Beside] = ()) -> Shop:
+def shop_for(shop: Shop, strategy: Strategy, beside: Sequence[SmallerReserve] = ()) -> Shop:
     """What a strategy rents of what is sold: of the sizes up to its largest only those it names, all above, and always
     the types that are reserved."""
     rents = strategy.mechanism("on_demand")
@@ -168,7 +168,7 @@ def shop_for(shop: Shop, strategy: Strategy, beside: Sequence[Beside] = ()) -> S
     return replace(shop, types=kept, large=kept.index(reserved))
 
 
-def open_shop(book: PriceBook, wanted: Wanted) -> Shop:
+def open_shop(book: PriceBook, wanted: ShopChoice) -> Shop:
     """The shop of a provider's families in a region.
 
     Raises UsageError where no type or no large type matches, EvidenceError where the large one has no commitment.
@@ -185,7 +185,7 @@ def open_shop(book: PriceBook, wanted: Wanted) -> Shop:
     return Shop(types, large, reserved, book.billing[wanted.provider], book.sustained.get((wanted.provider, series)))
 
 
-def _unknown(wanted: Wanted) -> UsageError:
+def _unknown(wanted: ShopChoice) -> UsageError:
     return UsageError(
         f"{wanted.provider} {wanted.region}: no priced type of {wanted.large_vcpus} vCPUs matches"
         f" {', '.join(wanted.patterns)}",
@@ -200,7 +200,7 @@ def _no_commitment(on_demand: Offer) -> EvidenceError:
     )
 
 
-def _rentables(book: PriceBook, wanted: Wanted) -> tuple[Rentable, ...]:
+def _rentables(book: PriceBook, wanted: ShopChoice) -> tuple[Rentable, ...]:
     found = []
     for (provider, name), shape in sorted(book.types.items()):
         if provider != wanted.provider or not 1 <= shape.vcpus <= wanted.large_vcpus or shape.gpus:

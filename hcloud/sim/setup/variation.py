@@ -47,7 +47,7 @@ _PLAIN: Mapping[str, tuple[Scope, Key]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ParameterChange:
     """One key with its new value, as it is written (``label``) and as it is meant; ``more`` holds the parameters that
     were given along with a rule."""
 
@@ -77,7 +77,7 @@ def known_keys() -> tuple[str, ...]:
     return (*_PLAIN, *sorted(rules | numbers), *sorted(cloud))
 
 
-def parse_axis(text: str) -> tuple[Change, ...]:
+def parse_axis(text: str) -> tuple[ParameterChange, ...]:
     """The changes that ``KEY=v1,v2`` stands for; an item ``NAME=VALUE`` is a parameter of the rule before it.
 
     Raises UsageError for an unknown key (with the closest one), a value that may not stand there, or the same twice.
@@ -122,16 +122,16 @@ def _items(values: str, key: str) -> list[tuple[str, tuple[tuple[str, str], ...]
     return found
 
 
-def _change(key: str, text: str, more: tuple[tuple[str, str], ...]) -> Change:
+def _change(key: str, text: str, more: tuple[tuple[str, str], ...]) -> ParameterChange:
     if key.endswith(f".{_RULE}"):
         rules = RULES[key.partition(".")[0]]
         if text not in rules:
             raise _refusal(key, text, f"rules: {', '.join(rules)}")
-        return Change(key, ",".join((text, *(f"{n}={v}" for n, v in more))), text, more)
+        return ParameterChange(key, ",".join((text, *(f"{n}={v}" for n, v in more))), text, more)
     if key == "strategy":
-        return Change(key, text, text)
+        return ParameterChange(key, text, text)
     value = read_value(_key_of(key), text.removeprefix("x") if key == _SPIN_UP else text, key)
-    return Change(key, f"x{written(value)}" if key == _SPIN_UP else written(value), value)
+    return ParameterChange(key, f"x{written(value)}" if key == _SPIN_UP else written(value), value)
 
 
 def _key_of(path: str) -> Key:
@@ -187,7 +187,7 @@ def written(value: Value) -> str:
     return value if isinstance(value, str) else f"{value:g}" if f"{value:g}" == repr(value) else repr(value)
 
 
-def varied_strategy(strategy: Strategy, changes: Iterable[Change]) -> Strategy:
+def varied_strategy(strategy: Strategy, changes: Iterable[ParameterChange]) -> Strategy:
     """The strategy with the changes made, rules before the numbers of rules.
 
     Raises UsageError where a rule lacks a number or a key belongs to a rule that the strategy does not follow.
@@ -201,11 +201,11 @@ def varied_strategy(strategy: Strategy, changes: Iterable[Change]) -> Strategy:
     return strategy
 
 
-def _changes_rule(change: Change) -> bool:
+def _changes_rule(change: ParameterChange) -> bool:
     return change.key == "mapping" or change.key.endswith(f".{_RULE}")
 
 
-def _with_rule(mechanism: Mechanism, change: Change) -> Mechanism:
+def _with_rule(mechanism: Mechanism, change: ParameterChange) -> Mechanism:
     """Another rule; of the old one's numbers those stay that the new one has too and that are not given."""
     rule, given = str(change.value), dict[str, Value]()
     if change.key == "mapping":
@@ -231,7 +231,7 @@ def _parameter(key: Key, value: Value) -> Parameter:
     return Parameter(key.name, value, key.unit, ParameterOrigin.OURS, "", _WHY)
 
 
-def _with_number(mechanism: Mechanism, change: Change, strategy: str) -> Mechanism:
+def _with_number(mechanism: Mechanism, change: ParameterChange, strategy: str) -> Mechanism:
     name = change.key.partition(".")[2]
     key = next((k for k in RULES[mechanism.name][mechanism.rule] if k.name == name), None)
     if key is None:
@@ -243,7 +243,7 @@ def _with_number(mechanism: Mechanism, change: Change, strategy: str) -> Mechani
     return replace(mechanism, parameters=made)
 
 
-def varied_cloud(model: CloudModel, changes: Iterable[Change]) -> CloudModel:
+def varied_cloud(model: CloudModel, changes: Iterable[ParameterChange]) -> CloudModel:
     """The cloud with the changes made. Where only the neighbours' mean load is changed, their swing is cut to what
     keeps the load within 0 and 1."""
     mine = {c.key: c for c in changes if c.scope == "cloud"}
@@ -269,7 +269,7 @@ def _with_cloud_number(model: CloudModel, path: tuple[str, str], value: Value) -
     return replace(model, sections={**model.sections, section: rows})
 
 
-def _scaled_spin_up(model: CloudModel, change: Change) -> CloudModel:
+def _scaled_spin_up(model: CloudModel, change: ParameterChange) -> CloudModel:
     factor = _real(change)
     if max(s.spin_up.values[-1] for s in model.sizes) * factor > _LONGEST_START:
         raise UsageError(f"--vary {change.text}: instances would take more than a day to start")
@@ -280,7 +280,7 @@ def _scaled_spin_up(model: CloudModel, change: Change) -> CloudModel:
     return replace(model, sizes=scaled)
 
 
-def _real(change: Change) -> float:
+def _real(change: ParameterChange) -> float:
     if isinstance(change.value, bool) or not isinstance(change.value, int | float):
         raise TypeError(f"{change.text} is no number")
     return change.value

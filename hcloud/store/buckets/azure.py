@@ -26,7 +26,7 @@ from hcloud.errors import (
     UsageError,
 )
 from hcloud.model.endpoint import AZURE_AUTHORITY, check_azure_authority, checked_endpoint
-from hcloud.store.buckets.objects import ABSENT, ConditionError, Found, LostError, Marked, Writing, shown
+from hcloud.store.buckets.objects import ABSENT, ConditionError, LostError, Marked, StoredObject, Writing, shown
 from hcloud.store.files.private_directory import LARGEST
 
 VARIABLE = "AZURE_STORAGE_CONNECTION_STRING"
@@ -56,13 +56,13 @@ class AzureObjects:
         parts = urlsplit(self._client.url)
         return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path}"
 
-    def get(self, key: str) -> Found | None:
+    def get(self, key: str) -> StoredObject | None:
         """Get Blob."""
         try:
             found = self._client.download_blob(key)
             if found.size > LARGEST:
                 raise InputError(f"{self.where}/{key}: larger than any that hcloud writes ({LARGEST} bytes)")
-            return Found(found.properties.etag, found.readall())
+            return StoredObject(found.properties.etag, found.readall())
         except AzureError as error:
             if _code(error) == "BlobNotFound":
                 return None

@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable
 
 from hcloud.control.ports import Crash
-from hcloud.store.buckets.objects import ABSENT, ConditionError, Found, LostError, Objects, PutOffError, Writing
+from hcloud.store.buckets.objects import ABSENT, ConditionError, LostError, Objects, PutOffError, StoredObject, Writing
 from hcloud.store.files.crash import go_on
 from hcloud.store.files.place import ChangedError
 
@@ -29,7 +29,7 @@ class Bucket:
         self._address = address
         self._prefix = f"{prefix}/" if prefix else ""
         self._crash = crash
-        self._seen: dict[str, Found | None] = {}
+        self._seen: dict[str, StoredObject | None] = {}
         self._mutex = threading.RLock()  # an answer that overtakes another would leave the older one as seen last
 
     def __str__(self) -> str:
@@ -87,7 +87,7 @@ class Bucket:
                 tag = self._sent(writing)
             except (ConditionError, LostError) as error:
                 tag = self._own(name, writing, error)
-            self._seen[name] = Found(tag, data)
+            self._seen[name] = StoredObject(tag, data)
         self._crash("store.object.put")
 
     def _sent(self, writing: Writing) -> str:

@@ -37,10 +37,10 @@ from hcloud.model.json_text import parsed
 from hcloud.store.buckets.objects import (
     ABSENT,
     ConditionError,
-    Found,
     LostError,
     Marked,
     PutOffError,
+    StoredObject,
     Writing,
     shown,
 )
@@ -76,7 +76,7 @@ class GoogleObjects:
         """Endpoint and bucket."""
         return f"{self._base}/{self._bucket}"
 
-    def get(self, key: str) -> Found | None:
+    def get(self, key: str) -> StoredObject | None:
         """objects.get with the content; its generation is in a header."""
         reply = self._asked("objects.get", "GET", f"/download{self._path(key)}", {"alt": "media"}, stream=True)
         if reply.status_code == 404:
@@ -91,7 +91,7 @@ class GoogleObjects:
         tag = reply.headers.get("x-goog-generation", "")
         if not tag:
             raise UnavailableError(f"gs://{self._bucket}/{key}: no generation was told", self._call("objects.get", ""))
-        return Found(tag, body)
+        return StoredObject(tag, body)
 
     def marked(self, key: str) -> Marked | None:
         """objects.get without the content."""

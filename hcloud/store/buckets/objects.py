@@ -16,7 +16,7 @@ _QUERY = re.compile(r"(?<=[\w/])\?[^\s\"')]*")
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class StoredObject:
     """An object as it was read; ``tag`` is another after each writing (an ETag, a generation)."""
 
     tag: str
@@ -79,7 +79,7 @@ class Objects(Protocol):
     def conditions(self) -> str:
         """What the store calls the conditions of a writing."""
 
-    def get(self, key: str) -> Found | None:
+    def get(self, key: str) -> StoredObject | None:
         """All of an object; None where there is none. InputError where it is too large to be hcloud's."""
 
     def marked(self, key: str) -> Marked | None:

@@ -24,10 +24,10 @@ from hcloud.model.endpoint import checked_endpoint, is_plain
 from hcloud.store.buckets.objects import (
     ABSENT,
     ConditionError,
-    Found,
     LostError,
     Marked,
     PutOffError,
+    StoredObject,
     Writing,
     shown,
 )
@@ -64,13 +64,13 @@ class S3Objects:
         """Endpoint and bucket."""
         return f"{shown(str(self._client.meta.endpoint_url))}/{self._bucket}"
 
-    def get(self, key: str) -> Found | None:
+    def get(self, key: str) -> StoredObject | None:
         """GetObject."""
         try:
             answer = self._client.get_object(Bucket=self._bucket, Key=key)
             if answer["ContentLength"] > LARGEST:
                 raise InputError(f"s3://{self._bucket}/{key}: larger than any that hcloud writes ({LARGEST} bytes)")
-            return Found(answer["ETag"], answer["Body"].read())
+            return StoredObject(answer["ETag"], answer["Body"].read())
         except (BotoCoreError, ClientError, OSError) as error:
             if _code(error) in _ABSENT:
                 return None

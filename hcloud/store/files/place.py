@@ -27,7 +27,7 @@ class UnsyncedError(HcloudError):
     """The system could not say that what was written will last; what is on the disk is not known any more."""
 
 
-class Place(Protocol):
+class StorageLocation(Protocol):
     """A directory or a prefix of a bucket. ``str()`` of it is what messages call it.
 
     Everything returns when it will outlast a crash, or raises HcloudError.

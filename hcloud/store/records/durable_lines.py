@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.json_text import parsed
-from hcloud.store.files.place import Place, UnsyncedError
+from hcloud.store.files.place import StorageLocation, UnsyncedError
 from hcloud.store.records.intent_codec import LONGEST_LINE, NO_SUM, sealed
 
 _BEGINNING = b'{"sum":"'
@@ -17,7 +17,7 @@ Content = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class SealedLines:
     """What the file holds: the content of its whole lines, how many bytes these are out of ``size``, and the checksum
     of the last one. What stands behind them was begun by a write that a crash cut short."""
 
@@ -36,22 +36,25 @@ class DurableLines:
     """Lines of a file at a place, sealed as those of the journal of intents are: no line can be changed, left out or
     moved unseen. ``what`` is how messages call the file, ``hint`` what to do where it is damaged."""
 
-    def __init__(self, place: Place, name: str, what: str, hint: str = HINT) -> None:
+    def __init__(self, place: StorageLocation, name: str, what: str, hint: str = HINT) -> None:
         self._place = place
         self._name = name
         self._what = what
         self._hint = hint
         self._refused = ""
-        self._known = Lines(), b""  # what was read or written last: of a file that is as it was nothing is parsed again
+        self._known = (
+            SealedLines(),
+            b"",
+        )  # what was read or written last: of a file that is as it was nothing is parsed again
 
     def __str__(self) -> str:
         return f"{self._place}/{self._name}"
 
-    def read(self) -> Lines:
+    def read(self) -> SealedLines:
         """All whole lines; none where there is no file. InputError where it is another's, or damaged."""
         data = self._place.read(self._name)
         if data is None:
-            return Lines()
+            return SealedLines()
         if not data or self._known[1] != data:
             self._known = self._parse(data), data
         return self._known[0]
@@ -76,9 +79,9 @@ class DurableLines:
         before = self._known[1][: lines.whole] if lines.size else b""
         written, _ = self._opened(line, lines.sum, len(lines.contents) + 1)
         whole = lines.whole + len(line)
-        self._known = Lines((*lines.contents, written), whole, whole, digest), before + line
+        self._known = SealedLines((*lines.contents, written), whole, whole, digest), before + line
 
-    def _parse(self, data: bytes) -> Lines:
+    def _parse(self, data: bytes) -> SealedLines:
         contents: list[Content] = []
         whole, before = 0, NO_SUM
         for number, line in _split(data):
@@ -91,7 +94,7 @@ class DurableLines:
             whole += len(line)
         if not contents:
             raise self._damaged(1, "it is not there, and it is never missing")
-        return Lines(tuple(contents), whole, len(data), before)
+        return SealedLines(tuple(contents), whole, len(data), before)
 
     def _opened(self, line: bytes, before: str, number: int) -> tuple[Content, str]:
         if len(line) > LONGEST_LINE:

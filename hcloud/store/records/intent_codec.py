@@ -45,7 +45,7 @@ class Head:
 
 
 @dataclass(frozen=True, slots=True)
-class Lines:
+class IntentLines:
     """What a journal holds: ``whole`` bytes of complete lines out of ``size``, and the checksum of the last one."""
 
     head: Head
@@ -97,7 +97,7 @@ def written(head: Head, entries: tuple[Entry, ...]) -> bytes:
     return b"".join(lines)
 
 
-def read_lines(data: bytes, where: str, hint: str) -> Lines:
+def read_lines(data: bytes, where: str, hint: str) -> IntentLines:
     """Read a journal. A torn last line is left out; InputError, with the line, for any other damage."""
     lines, damage = _read_on(data, where, hint)
     if damage is not None or lines is None:
@@ -105,13 +105,13 @@ def read_lines(data: bytes, where: str, hint: str) -> Lines:
     return lines
 
 
-def readable_lines(data: bytes) -> Lines | None:
+def readable_lines(data: bytes) -> IntentLines | None:
     """What stands before the first damage; None where that is the first line. No line is trusted behind one that cannot
     be read, since its checksum follows from it."""
     return _read_on(data, "", "")[0]
 
 
-def _read_on(data: bytes, where: str, hint: str) -> tuple[Lines | None, InputError | None]:
+def _read_on(data: bytes, where: str, hint: str) -> tuple[IntentLines | None, InputError | None]:
     """What can be read, and what kept from reading on."""
     head, entries, before, whole, seen = None, list[Entry](), NO_SUM, 0, set[int]()
     damage: InputError | None = None
@@ -130,7 +130,7 @@ def _read_on(data: bytes, where: str, hint: str) -> tuple[Lines | None, InputErr
             damage = error
             break
         before, whole = digest, whole + len(line)
-    found = None if head is None else Lines(head, tuple(entries), whole, len(data), before)
+    found = None if head is None else IntentLines(head, tuple(entries), whole, len(data), before)
     return found, damage
 
 

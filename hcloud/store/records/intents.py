@@ -11,8 +11,8 @@ from hcloud.control.ports import Crash
 from hcloud.errors import HcloudError, InputError, UsageError
 from hcloud.model.holdings.state import Conclusion, Intent, IntentResult
 from hcloud.store.files.crash import go_on
-from hcloud.store.files.place import JOURNAL, LINEAGE, STATE, Place, UnsyncedError
-from hcloud.store.records.intent_codec import Entry, Head, Lines, entry_content, read_lines, sealed, written
+from hcloud.store.files.place import JOURNAL, LINEAGE, STATE, StorageLocation, UnsyncedError
+from hcloud.store.records.intent_codec import Entry, Head, IntentLines, entry_content, read_lines, sealed, written
 
 HINT = (
     "what was under way is not known any more: hcloud recover rebuilds the state from the machines' tags, waits some "
@@ -21,7 +21,7 @@ HINT = (
 
 
 @dataclass(frozen=True, slots=True)
-class Basis:
+class JournalBasis:
     """The state a journal stands beside: its lineage (empty where none was written yet) and serial."""
 
     lineage: str
@@ -45,7 +45,9 @@ class PlacedJournal:
     ``guard`` is called before each writing and raises where the lock was lost.
     """
 
-    def __init__(self, place: Place, basis: Callable[[], Basis], guard: Callable[[], None], crash: Crash = go_on):
+    def __init__(
+        self, place: StorageLocation, basis: Callable[[], JournalBasis], guard: Callable[[], None], crash: Crash = go_on
+    ):
         self._place = place
         self._basis = basis
         self._guard = guard
@@ -165,7 +167,7 @@ class PlacedJournal:
         self._next = max(self._next, entry.number + 1)
         self._crash("store.journal.noted")
 
-    def _read(self) -> Lines | None:
+    def _read(self) -> IntentLines | None:
         data = self._place.read(JOURNAL)
         if data is not None:
             return read_lines(data, self._where(), HINT)
@@ -193,7 +195,7 @@ def _kept(entries: tuple[Entry, ...], upto: int) -> Iterator[Entry]:
     return (e for e in entries if e.number > upto or e.number in still)
 
 
-def _after(lines: Lines | None) -> int:
+def _after(lines: IntentLines | None) -> int:
     if lines is None:
         return 1
     return max([lines.head.number, *(e.number + 1 for e in lines.entries)])

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from hcloud.errors import InputError
 from hcloud.model.holdings.state import MachineRecord, State
 from hcloud.model.report import FORMAT_VERSION, MachineRental
-from hcloud.planning.changes.rentals import Rental, folded, fresh, running, usages
-from hcloud.store.files.place import RENTALS, RENTALS_ASIDE, Place
+from hcloud.planning.changes.rentals import RentalRecord, folded, fresh, running, usages
+from hcloud.store.files.place import RENTALS, RENTALS_ASIDE, StorageLocation
 from hcloud.store.records.durable_lines import Content, DurableLines
 
 if TYPE_CHECKING:
@@ -34,10 +34,10 @@ class Rentals:
     A line whose writing was cut short is left out, and its place taken; any other damage raises InputError.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: StorageLocation) -> None:
         self._place = place
         self._lines = DurableLines(place, RENTALS, WHAT, HINT)
-        self._known: dict[tuple[str, int], Rental] | None = None
+        self._known: dict[tuple[str, int], RentalRecord] | None = None
         self._followed: Mapping[int, MachineRecord] = {}
 
     def __str__(self) -> str:
@@ -84,7 +84,7 @@ class Rentals:
             self._lines.append({_HEAD: {"format_version": FORMAT_VERSION}})
         self._lines.append(content)
 
-    def _read(self) -> dict[tuple[str, int], Rental]:
+    def _read(self) -> dict[tuple[str, int], RentalRecord]:
         contents = self._lines.read().contents
         if contents:
             self._check_head(contents[0])
@@ -98,7 +98,7 @@ class Rentals:
             said = f"format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}"
             raise InputError(f"{self}: {said}", hint="use the hcloud that wrote it, or a later one")
 
-    def _rentals(self, number: int, content: Content) -> Iterator[Rental]:
+    def _rentals(self, number: int, content: Content) -> Iterator[RentalRecord]:
         from pydantic import ValidationError
 
         rows: Any = content.get(_ROWS)
@@ -113,7 +113,7 @@ class Rentals:
 
 
 @cache
-def _adapter() -> TypeAdapter[Rental]:
+def _adapter() -> TypeAdapter[RentalRecord]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Rental)
+    return TypeAdapter(RentalRecord)

@@ -26,13 +26,13 @@ from hcloud.store.files.place import (
     PREVIOUS,
     STATE,
     ChangedError,
-    Place,
+    StorageLocation,
 )
 from hcloud.store.files.strict_json import HINT
 from hcloud.store.records.intent_codec import Entry, Head, read_head, read_lines, readable_lines
 from hcloud.store.records.intent_codec import written as written_journal
 from hcloud.store.records.intents import HINT as JOURNAL_HINT
-from hcloud.store.records.intents import Basis, PlacedJournal
+from hcloud.store.records.intents import JournalBasis, PlacedJournal
 from hcloud.store.records.rentals import Rentals
 from hcloud.store.states.codec import Stored, read_state
 from hcloud.store.states.rows import StateEncoder, encode_state
@@ -41,11 +41,11 @@ from hcloud.store.states.rows import StateEncoder, encode_state
 class PlacedStore:
     """The MendableStore port on a place and its lock."""
 
-    def __init__(self, place: Place, lock: Lock, crash: Crash = go_on) -> None:
+    def __init__(self, place: StorageLocation, lock: Lock, crash: Crash = go_on) -> None:
         self._place = place
         self._lock = lock
         self._crash = crash
-        self._basis = Basis("", 0)
+        self._basis = JournalBasis("", 0)
         self._mutex = threading.RLock()
         self._journal = PlacedJournal(place, self._read_basis, lock.check, crash)
         self._rentals = Rentals(place)
@@ -134,7 +134,7 @@ class PlacedStore:
             self._check_lineage(stored.state)
         if head is not None:
             self._check_journal(stored.state, head)
-        self._basis = Basis(stored.state.lineage, stored.state.serial)
+        self._basis = JournalBasis(stored.state.lineage, stored.state.serial)
         return stored, data
 
     def _understood(self, data: bytes) -> Stored:
@@ -210,7 +210,7 @@ class PlacedStore:
         self._crash("store.state.written")
         ordered = replace(state, records=tuple(sorted(state.records, key=lambda r: r.id)))
         self._read_last = Stored(ordered, FORMAT_VERSION), data
-        self._basis = Basis(state.lineage, state.serial)
+        self._basis = JournalBasis(state.lineage, state.serial)
         if anew:
             self._place.remove(LINEAGE)
         if journal is not None:
@@ -239,7 +239,7 @@ class PlacedStore:
         self._journal.reopen()
         return None
 
-    def _read_basis(self) -> Basis:
+    def _read_basis(self) -> JournalBasis:
         return self._basis
 
     def _salvage(self, name: str) -> State | None:

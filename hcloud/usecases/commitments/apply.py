@@ -7,23 +7,15 @@ from datetime import datetime
 from pathlib import Path
 
 from hcloud.errors import UsageError
-from hcloud.live.buying.purchase import Approve, Purchased, check_open, execute, settle
+from hcloud.live.buying.purchase import Approve, check_open, execute, settle
 from hcloud.model.holdings.live import Scope
-from hcloud.model.holdings.purchase import PurchaseConclusion, PurchaseOutcome, PurchasePlan
-from hcloud.planning.changes.slots import Place
+from hcloud.model.holdings.purchase import Applied, PurchaseConclusion, PurchaseOutcome
+from hcloud.planning.changes.slots import CloudRegion
 from hcloud.planning.purchases.history import Recorded, history
 from hcloud.readers.configuration.config import Loaded
 from hcloud.store.files.lock import drawn
 from hcloud.store.purchase_file import load_purchase_plan
 from hcloud.usecases.commitments.ground import CommitGround, CommitSelection, at_scope, gates_of, ledger_of, opened
-
-
-@dataclass(frozen=True, slots=True)
-class Applied:
-    """A purchase plan with what came of each of its items."""
-
-    plan: PurchasePlan
-    purchased: tuple[Purchased, ...]
 
 
 def apply_purchases(loaded: Loaded, file: Path, where: CommitSelection, approve: Approve, at: datetime) -> Applied:
@@ -36,7 +28,7 @@ def apply_purchases(loaded: Loaded, file: Path, where: CommitSelection, approve:
         return Applied(plan, execute(plan, gates, approve, ground.live))
 
 
-def _place(loaded: Loaded, scope: Scope, where: CommitSelection) -> tuple[Loaded, Place | None]:
+def _place(loaded: Loaded, scope: Scope, where: CommitSelection) -> tuple[Loaded, CloudRegion | None]:
     """Where something was planned; a rehearsal has accounts of its own."""
     there, place = at_scope(loaded, scope)
     return (loaded, place) if (where.cloud_in(loaded) or "").startswith("fake") else (there, place)

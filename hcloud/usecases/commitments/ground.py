@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hcloud.errors import UsageError
-from hcloud.live.buying.purchase import VARIABLE, Gates, Ground
+from hcloud.live.buying.purchase import VARIABLE, Gates, PurchaseContext
 from hcloud.model.catalog import Provider
 from hcloud.model.holdings.live import Scope
 from hcloud.model.plans.plan import Plan
-from hcloud.planning.changes.slots import Place
+from hcloud.planning.changes.slots import CloudRegion
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.store.files.crash import crash_from, go_on
 from hcloud.store.records.purchases import PurchaseLedger
@@ -56,9 +56,9 @@ class CommitGround:
         return self.here.cloud
 
     @property
-    def live(self) -> Ground:
+    def live(self) -> PurchaseContext:
         """What the executors need of it."""
-        return Ground(self.cloud, self.ledger, self.here.clock, self.crash)
+        return PurchaseContext(self.cloud, self.ledger, self.here.clock, self.crash)
 
 
 def gates_of(loaded: Loaded, environment: Mapping[str, str] = os.environ) -> Gates:
@@ -75,7 +75,7 @@ def ledger_of(loaded: Loaded, where: CommitSelection, crash: Crash = go_on) -> P
 
 
 @contextmanager
-def opened(loaded: Loaded, where: CommitSelection, place: Place | None, at: datetime) -> Iterator[CommitGround]:
+def opened(loaded: Loaded, where: CommitSelection, place: CloudRegion | None, at: datetime) -> Iterator[CommitGround]:
     """Open the cloud that is named, in the place that is meant (else the configuration's)."""
     selection = where.cloud_in(loaded) or (str(place.provider) if place else None)
     there = loaded if place is None else _only(loaded, place)
@@ -86,7 +86,7 @@ def opened(loaded: Loaded, where: CommitSelection, place: Place | None, at: date
         yield CommitGround(loaded, found, ledger_of(loaded, where, crash), crash)
 
 
-def place_in(plan: Plan, loaded: Loaded, where: CommitSelection) -> Place | None:
+def place_in(plan: Plan, loaded: Loaded, where: CommitSelection) -> CloudRegion | None:
     """Where a plan buys, of what the command line allows; None where it buys nothing there. UsageError where these are
     several places."""
     named = where.cloud_in(loaded) if where.cloud_in(loaded) in list(Provider) else None
@@ -95,18 +95,18 @@ def place_in(plan: Plan, loaded: Loaded, where: CommitSelection) -> Place | None
     if len(places) > 1:
         several = ", ".join(f"{c} {r}" for c, r in places)
         raise UsageError(f"the plan buys in {several}; one purchase plan is for one of them", hint="name it: --region")
-    return Place(*places[0]) if places else None
+    return CloudRegion(*places[0]) if places else None
 
 
-def at_scope(loaded: Loaded, scope: Scope) -> tuple[Loaded, Place | None]:
+def at_scope(loaded: Loaded, scope: Scope) -> tuple[Loaded, CloudRegion | None]:
     """The configuration with the account and endpoint that something was planned for, where it names none itself."""
-    place = Place(Provider(scope.cloud), scope.region) if scope.cloud in list(Provider) else None
+    place = CloudRegion(Provider(scope.cloud), scope.region) if scope.cloud in list(Provider) else None
     live = loaded.config.live
     said = {"account": live.account or scope.account, "endpoint": live.endpoint or scope.endpoint or None}
     return _with(loaded, live=live.model_copy(update=said)), place
 
 
-def _only(loaded: Loaded, place: Place) -> Loaded:
+def _only(loaded: Loaded, place: CloudRegion) -> Loaded:
     market = next((m for m in loaded.config.markets if m.provider == place.provider), MarketSection())
     only = market.model_copy(update={"provider": place.provider, "regions": (place.region,)})
     return _in_region(_with(loaded, markets=(only,)), place.region)

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 
-from hcloud.model.holdings.live import Commitment, Scope
-from hcloud.planning.purchases.history import Recorded, history
+from hcloud.model.holdings.live import Commitment
+from hcloud.planning.purchases.answers import Holdings, MatchedPurchase
+from hcloud.planning.purchases.history import history
 from hcloud.planning.purchases.purchase import expiring
 from hcloud.readers.configuration.config import Loaded
 from hcloud.usecases.commitments.ground import CommitSelection, ledger_of, opened
-
-
-@dataclass(frozen=True, slots=True)
-class MatchedPurchase:
-    """A purchase of the ledger, a commitment of the cloud, or both where they are the same."""
-
-    recorded: Recorded | None
-    commitment: Commitment | None
-
-
-@dataclass(frozen=True, slots=True)
-class Holdings:
-    """All pairs, what the ledger binds against the ceiling, and which commitments end soon; ``scope`` is None where no
-    cloud was asked."""
-
-    pairs: tuple[MatchedPurchase, ...]
-    scope: Scope | None
-    committed: Decimal
-    ceiling: Decimal | None
-    expiring: tuple[Commitment, ...]
 
 
 def list_commitments(loaded: Loaded, where: CommitSelection, at: datetime) -> Holdings:

@@ -11,13 +11,14 @@ from pathlib import Path
 
 from hcloud import __version__
 from hcloud.errors import EvidenceError, PartialError, StaleError
-from hcloud.model.holdings.live import Commitment, CommitmentQuote, Scope
-from hcloud.model.holdings.purchase import CommitmentNeed, PurchasePlan
+from hcloud.model.holdings.live import CommitmentQuote, Scope
+from hcloud.model.holdings.purchase import CommitmentNeed
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.fleets.history import said_of_history
+from hcloud.planning.purchases.answers import PlannedPurchases
 from hcloud.planning.purchases.gates import CLOCK_SKEW, check_against_plan
-from hcloud.planning.purchases.purchase import Basis, expiring, orders, purchase_plan, still_to_buy, unplanned
-from hcloud.planning.purchases.reconciled import Reconciled, reconciled
+from hcloud.planning.purchases.purchase import PurchaseBasis, expiring, orders, purchase_plan, still_to_buy, unplanned
+from hcloud.planning.purchases.reconciled import reconciled
 from hcloud.readers.configuration.config import CommitmentsSection, Loaded
 from hcloud.store.plan_file import plan_document
 from hcloud.store.purchase_file import check_target, save_purchase_plan, sealed
@@ -34,20 +35,6 @@ class PurchasePlanRequest:
     plan: Path | None
     out: Path
     later: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedPurchases:
-    """A purchase plan (None where nothing is left to buy) with the needs it meets, and what was left out and why."""
-
-    purchases: PurchasePlan | None
-    needs: tuple[CommitmentNeed, ...]
-    later: tuple[CommitmentNeed, ...]
-    elsewhere: tuple[str, ...]
-    expiring: tuple[Commitment, ...]
-    unplanned: tuple[Commitment, ...]
-    reconciled: Reconciled
-    warnings: tuple[str, ...] = ()
 
 
 def plan_purchases(
@@ -119,10 +106,10 @@ def _is_in(need: CommitmentNeed, scope: Scope) -> bool:
     return (need.wanted.cloud, need.wanted.region) == (scope.cloud, scope.region)
 
 
-def _basis(plan: Plan, ground: CommitGround, scope: Scope, at: datetime) -> Basis:
+def _basis(plan: Plan, ground: CommitGround, scope: Scope, at: datetime) -> PurchaseBasis:
     with ground.ledger.held("commit plan"):
         lineage = ground.ledger.begin()
-    return Basis(
+    return PurchaseBasis(
         lineage=lineage,
         scope=scope,
         plan=plan_digest(plan),
@@ -134,7 +121,7 @@ def _basis(plan: Plan, ground: CommitGround, scope: Scope, at: datetime) -> Basi
 
 
 def quoted(
-    needs: tuple[CommitmentNeed, ...], basis: Basis, ground: CommitGround
+    needs: tuple[CommitmentNeed, ...], basis: PurchaseBasis, ground: CommitGround
 ) -> list[tuple[CommitmentNeed, CommitmentQuote]]:
     """Each need that is not met with the cloud's quote for it; EvidenceError for one that is not to be believed."""
     found = []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 
-from hcloud.model.holdings.live import Commitment, Scope
-from hcloud.model.holdings.purchase import CommitmentNeed, ExitTerms
+from hcloud.model.holdings.live import Commitment
+from hcloud.model.holdings.purchase import CommitmentNeed
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.fleets.history import said_of_history
+from hcloud.planning.purchases.answers import Recommendation
 from hcloud.planning.purchases.purchase import expiring, still_to_buy, unplanned
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.exit_terms import exit_terms
@@ -17,20 +18,6 @@ from hcloud.store.plan_file import load_plan
 from hcloud.units import counted
 from hcloud.usecases.commitments.ground import CommitSelection, opened, place_in
 from hcloud.usecases.live.held import with_held
-
-
-@dataclass(frozen=True, slots=True)
-class Recommendation:
-    """The needs of a plan, the way out of each, and what stands in the cloud; ``scope`` is None where no cloud was
-    asked, and then nothing counts as held."""
-
-    plan: Plan
-    needs: tuple[CommitmentNeed, ...]
-    ways_out: tuple[ExitTerms | None, ...]
-    scope: Scope | None
-    expiring: tuple[Commitment, ...]
-    unplanned: tuple[Commitment, ...]
-    warnings: tuple[str, ...]
 
 
 def plan_of(loaded: Loaded, file: Path | None, where: CommitSelection, at: datetime) -> Plan:

@@ -2,70 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from hcloud.control.decode import Setup, refusals
-from hcloud.control.session import Session
+from hcloud.control.decode import refusals
+from hcloud.control.session import ControlSession
+from hcloud.control.story import Ahead, Story
 from hcloud.errors import UsageError
-from hcloud.model.running.decision import Considered, Decision, DecisionAction
-from hcloud.model.running.event import Arrival, BelowQos, Completion, Event, Interruption, Ready
+from hcloud.model.running.decision import Considered, Decision
+from hcloud.model.running.event import Arrival, Completion
 from hcloud.policy.mapping import Situation, choose
 from hcloud.sim.kernels.compiled import kernels
-from hcloud.store.journal import Entry, Journal, read_journal
-from hcloud.usecases.deciding.explain_turns import Ahead, Turn, turns
+from hcloud.store.journal import JournalContents, read_journal
+from hcloud.usecases.deciding.explain_turns import turns
 from hcloud.usecases.live.decide import replay
 
 NAMED = 8
 """Jobs that a hint lists."""
-
-
-@dataclass(slots=True)
-class Story:
-    """One job in a journal: how it came, what was considered, and what happened to it afterwards."""
-
-    setup: Setup
-    arrival: Arrival
-    considered: Considered | None = None
-    afterwards: list[Entry] = field(default_factory=list)
-    instance: int | None = None
-    situation: Situation | None = None
-    ahead: Ahead = field(default_factory=lambda: Ahead(0, 0))
-    turns: tuple[Turn, ...] = ()
-    ends: float = 0.0
-
-    @property
-    def began(self) -> float | None:
-        """When it began to run: when its first server took it, or was ready; None where it never did."""
-        assert self.considered is not None
-        taken: Decision | None = None
-        for entry in (self.considered.decision, *self.afterwards):
-            if isinstance(entry, Decision) and entry.action in (DecisionAction.PLACE, DecisionAction.LAUNCH):
-                if taken is not None:
-                    break
-                taken = entry
-            elif isinstance(entry, Ready) and taken is not None:
-                return entry.at
-            elif isinstance(entry, Completion | BelowQos):
-                break
-        return None if taken is None or (taken.action is DecisionAction.LAUNCH and not self._ran) else taken.at
-
-    @property
-    def _ran(self) -> bool:
-        return any(isinstance(e, Completion | BelowQos) for e in self.afterwards)
-
-    def follow(self, event: Event, decisions: list[Decision]) -> None:
-        """Keep what of an event and its decisions is about the job."""
-        mine = isinstance(event, Completion | BelowQos) and event.job == self.arrival.job
-        if mine or (isinstance(event, Ready | Interruption) and event.instance == self.instance):
-            self.afterwards.append(event)
-        for decision in decisions:
-            if decision.job != self.arrival.job:
-                continue
-            if decision.action in (DecisionAction.PLACE, DecisionAction.LAUNCH):
-                self.instance = decision.instance
-            if decision is not (self.considered.decision if self.considered else None):
-                self.afterwards.append(decision)
 
 
 def explain_job(path: Path, job: str) -> Story:
@@ -80,8 +32,8 @@ def explain_job(path: Path, job: str) -> Story:
     return _story(journal, arrivals[-1])
 
 
-def _story(journal: Journal, at: int) -> Story:
-    events, before = journal.events, Journal(journal.setup, journal.events[:at], 0, False)
+def _story(journal: JournalContents, at: int) -> Story:
+    events, before = journal.events, JournalContents(journal.setup, journal.events[:at], 0, False)
     session, _ = replay(before, kernels(len(events)))
     arrival = events[at]
     assert isinstance(arrival, Arrival)
@@ -100,7 +52,7 @@ def _story(journal: Journal, at: int) -> Story:
     return story
 
 
-def _decide(session: Session, arrival: Arrival) -> tuple[list[Decision], Situation, int, Ahead]:
+def _decide(session: ControlSession, arrival: Arrival) -> tuple[list[Decision], Situation, int, Ahead]:
     seen: list[tuple[Situation, int, Ahead]] = []
 
     def watch(row: int, now: float) -> None:
@@ -112,7 +64,7 @@ def _decide(session: Session, arrival: Arrival) -> tuple[list[Decision], Situati
     return decisions, *seen[0]
 
 
-def _ahead(session: Session) -> Ahead:
+def _ahead(session: ControlSession) -> Ahead:
     """The jobs in the queue."""
     number, jobs, ask = int(session.tables.control.desk.head), 0, 0
     while number >= 0:

@@ -4,33 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from hcloud.control.decode import Setup
+from hcloud.control.story import Ahead, Turn
 from hcloud.policy import codes
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.quality import SCALE
 
 MOST_SERVERS = 10_000  # ours: more than this many servers more is no advice
-
-
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """Jobs that waited when a job came, and the thousandths of a vCPU that they ask for together."""
-
-    jobs: int
-    ask: int
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Something that would have had to be other than it was (``now``): from ``at`` on the job goes to ``then``."""
-
-    what: str
-    now: float
-    at: float
-    then: str
-    unit: str = ""
 
 
 def turns(setup: Setup, now: Situation, ask: int, ahead: Ahead) -> Iterator[Turn]:

@@ -12,7 +12,7 @@ from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.model.holdings.state import Operating
 from hcloud.model.plans.plan import Plan
-from hcloud.planning.changes.slots import Place, left_out, left_to_others
+from hcloud.planning.changes.slots import CloudRegion, left_out, left_to_others
 from hcloud.usecases.deciding.plan import make_plan
 from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.held import with_held
@@ -72,7 +72,7 @@ def _decided(ground: LiveGround, at: datetime, progress: Progress) -> Plan:
     return replace(plan, warnings=(*plan.warnings, *said))
 
 
-def missing_of(plan: Plan, place: Place) -> Iterator[CommitmentOrder]:
+def missing_of(plan: Plan, place: CloudRegion) -> Iterator[CommitmentOrder]:
     """The commitments that the plan would buy here; what is held already it has used up before."""
     for line in plan.purchases:
         if (line.provider, line.region) == (place.provider, place.region) and not line.starts_hour:

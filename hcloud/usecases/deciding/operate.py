@@ -12,11 +12,11 @@ from hcloud.errors import UsageError
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.running.strategy import Mechanism, Strategy
 from hcloud.model.workload import Jobs, Workload
-from hcloud.planning.decide import Decision
+from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import window_of
-from hcloud.planning.strategies.choice import Target, choose, in_doubt, is_affordable, is_kept, with_front
+from hcloud.planning.strategies.choice import OperatingTarget, choose, in_doubt, is_affordable, is_kept, with_front
 from hcloud.planning.strategies.choice_reasons import how_sure, judged, why
 from hcloud.planning.strategies.operation import (
     BASELINE,
@@ -52,7 +52,7 @@ class OperationBasis:
     config: Config
     workload: Workload
     book: PriceBook
-    decision: Decision
+    decision: FleetDecision
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
     strategies = strategies_named(strategy_names() if wish.strategy == AUTO else [str(wish.strategy)])
     study = _study(ground)
     runs = _Runs(study, _held(decision.owned, study), {})
-    target = Target(wish.qos, wish.budget, wish.confidence, wish.alike)
+    target = OperatingTarget(wish.qos, wish.budget, wish.confidence, wish.alike)
     candidates = _candidates(study, strategies, decision, runs.held)
     _predict(runs, candidates, wish, target, advance)
     points = with_front(runs.points())
@@ -115,7 +115,7 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
 
 
 def _predict(
-    runs: _Runs, candidates: list[StrategyCandidate], wish: OperationSection, target: Target, advance: Progress
+    runs: _Runs, candidates: list[StrategyCandidate], wish: OperationSection, target: OperatingTarget, advance: Progress
 ) -> None:
     """Every candidate at the first seed, then with the reserves beside the best ones at all of ``wish.seeds``, then
     those that the choice is open between at one more seed after the other, as long as ``wish.runs`` lasts."""
@@ -163,7 +163,7 @@ def _baseline(held: OwnedServers) -> StrategyCandidate:
 
 
 def _candidates(
-    study: Study, strategies: Sequence[Strategy], decision: Decision, held: OwnedServers
+    study: Study, strategies: Sequence[Strategy], decision: FleetDecision, held: OwnedServers
 ) -> list[StrategyCandidate]:
     able = able_strategies(study, strategies)
     made = [c for s in able for c in _of_strategy(study, s, decision, held)]
@@ -177,7 +177,7 @@ def _candidates(
 
 
 def _of_strategy(
-    study: Study, strategy: Strategy, decision: Decision, held: OwnedServers
+    study: Study, strategy: Strategy, decision: FleetDecision, held: OwnedServers
 ) -> Iterator[StrategyCandidate]:
     rule = strategy.mechanism("reserved").rule
     if rule == "none":

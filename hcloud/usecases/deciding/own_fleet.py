@@ -19,7 +19,7 @@ from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Config, Loaded, ProfilesSection, WorkloadSection
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import measure
-from hcloud.sim.setup.shop import Beside, shop_of
+from hcloud.sim.setup.shop import SmallerReserve, shop_of
 from hcloud.store.plan_file import load_plan
 from hcloud.units import HOURS_PER_MONTH, cents
 from hcloud.usecases.progress import Progress
@@ -81,7 +81,7 @@ def _too_many(jobs: int, most: int) -> str:
 def _study(plan: Plan, fleet: PlannedFleet, found: tuple[Jobs, PriceBook], config: Config) -> Study:
     jobs, book = found
     commitment = None if fleet.commitment is None else book.offer(fleet.commitment)
-    beside = tuple(Beside(key.instance_type, servers, book.offer(key)) for key, servers in fleet.beside)
+    beside = tuple(SmallerReserve(key.instance_type, servers, book.offer(key)) for key, servers in fleet.beside)
     shop = shop_of(book, book.offer(fleet.on_demand), commitment, jobs, fleet.others)
     cloud = load_cloud(config.operation.cloud or f"measured-{fleet.on_demand.provider}")
     scenario = config.workload.scenario

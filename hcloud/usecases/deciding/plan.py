@@ -19,7 +19,7 @@ from hcloud.model.catalog import OfferKey, Provider
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Digests, Plan
 from hcloud.model.workload import Demand, Jobs, Workload
-from hcloud.planning.decide import Decision, Given, decide
+from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.advice import advice
 from hcloud.planning.explanations.statement import Circumstances, state
 from hcloud.planning.fleets.apart import Leanest
@@ -27,7 +27,7 @@ from hcloud.planning.fleets.owned import Owned
 from hcloud.planning.forecasting.demand import without_gpu_jobs
 from hcloud.planning.forecasting.dividing import SPLITTABLE, can_split
 from hcloud.planning.forecasting.forecast import choose_step
-from hcloud.planning.forecasting.packing import Running
+from hcloud.planning.forecasting.packing import RunningJobs
 from hcloud.planning.forecasting.speeds import family_speeds, fleet_speeds
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.planning.settings import Divisible, Market, PlanSettings, Speed, fitting_vcpus
@@ -52,7 +52,7 @@ class DecidedPlan:
     """A plan, and the decision it states (for pictures and explanations in the same run)."""
 
     plan: Plan
-    decision: Decision
+    decision: FleetDecision
 
 
 def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> DecidedPlan:
@@ -110,7 +110,7 @@ def make_plan(loaded: Loaded, now: datetime, progress: Progress = unheard) -> De
 Asked = tuple[PriceBook, Demand, PlanSettings, tuple[Owned, ...]]
 
 
-def _as_operated(decision: Decision, operation: Operation, asked: Asked) -> Decision:
+def _as_operated(decision: FleetDecision, operation: Operation, asked: Asked) -> FleetDecision:
     """The decision with the reserve that was chosen by simulation, less what is owned."""
     book, demand, settings, owned = asked
     large = decision.evaluations[0].candidate.shape.vcpus
@@ -148,7 +148,7 @@ def _with_servers(market: Market, workload: Jobs | Demand, demand: Demand, most:
     return replace(market, vcpus=min(size, most) if most else size)
 
 
-def _server_size(plain: Decision) -> int:
+def _server_size(plain: FleetDecision) -> int:
     """The vCPUs of the machines that do most of the work of the plan without strategies, reserved ones first; 0 where
     it has none."""
     shapes = {c.shape.name: c.shape for ladder in plain.ladders.values() for c in ladder}
@@ -162,13 +162,13 @@ def _server_size(plain: Decision) -> int:
     return int(max(hours, key=lambda size: (hours[size], size), default=Decimal(0)))
 
 
-def running_of(workload: Jobs | Demand, divisible: Divisible, demand: Demand) -> Running | None:
+def running_of(workload: Jobs | Demand, divisible: Divisible, demand: Demand) -> RunningJobs | None:
     """The jobs within the demand's window, where some of them cannot be split."""
     if not isinstance(workload, Jobs):
         return None
     whole = (_seconds_within(workload, demand) > 0) & ~can_split(workload, divisible)
     begin, end = workload.submit, workload.submit + workload.duration
-    return Running(begin, end, workload.cores, workload.memory, whole, workload.name) if whole.any() else None
+    return RunningJobs(begin, end, workload.cores, workload.memory, whole, workload.name) if whole.any() else None
 
 
 def leanest_of(workload: Jobs | Demand, demand: Demand) -> Leanest | None:
@@ -211,7 +211,7 @@ def _owned(section: OwnedSection, book: PriceBook, now: datetime, speed: Callabl
     return Owned(offer, shape, count or Decimal(0), max(int(hours), 0), speed(section.provider, shape.family))
 
 
-def _considered(decision: Decision) -> Iterator[OfferKey]:
+def _considered(decision: FleetDecision) -> Iterator[OfferKey]:
     for candidate in (c for ladder in decision.ladders.values() for c in ladder):
         yield candidate.on_demand.key
         yield from (o.key for o in candidate.commitments)

@@ -12,7 +12,7 @@ from hcloud.model.catalog import QuarantinedPrice
 from hcloud.model.plans.operation import Operation
 from hcloud.model.plans.plan import Assumption
 from hcloud.model.workload import Demand, Jobs, Workload, odd_times
-from hcloud.planning.decide import Decision
+from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.candidates import UNPRICED
 from hcloud.planning.forecasting.forecast import WEEK
 from hcloud.planning.forecasting.needs import KEY, NO_PROFILE
@@ -31,7 +31,7 @@ APART_UNKNOWN = (
 STILL_RISING = 1.5  # ours: the last day's mean demand above this multiple of the first day's is worth a warning
 
 
-def assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> Iterator[Assumption]:
+def assumptions(demand: Demand, settings: PlanSettings, decision: FleetDecision) -> Iterator[Assumption]:
     """The rules and defaults the plan rests on, each with the key that changes it."""
     outlook = settings.outlook
     hours = len(demand) * demand.step_seconds / SECONDS_PER_HOUR
@@ -72,7 +72,7 @@ def assumptions(demand: Demand, settings: PlanSettings, decision: Decision) -> I
         yield Assumption(key, rule.column, rule.rule)
 
 
-def _of_futures(decision: Decision, settings: PlanSettings) -> Iterator[Assumption]:
+def _of_futures(decision: FleetDecision, settings: PlanSettings) -> Iterator[Assumption]:
     """What the interval of the cost rests on, where there is one."""
     if decision.spread is None:
         return
@@ -99,13 +99,13 @@ class PlanNoteInputs:
     loaded: Loaded
     workload: Workload
     demand: Demand
-    decision: Decision
+    decision: FleetDecision
     today: date
     operation: Operation | None = None
     refused: tuple[QuarantinedPrice, ...] = ()
 
 
-def _of_sizes(settings: PlanSettings, decision: Decision) -> Iterator[Assumption]:
+def _of_sizes(settings: PlanSettings, decision: FleetDecision) -> Iterator[Assumption]:
     for market in settings.markets:
         size, why = str(market.vcpus), f"{market.provider}: whole instances of this many vCPUs"
         if not market.vcpus:
@@ -203,7 +203,7 @@ def _refused_terms(seen: PlanNoteInputs) -> Iterator[str]:
         )
 
 
-def _of_jobs(jobs: Jobs, decision: Decision) -> Iterator[str]:
+def _of_jobs(jobs: Jobs, decision: FleetDecision) -> Iterator[str]:
     shapes = [c.shape for c in decision.types]
     size, memory = max(float(s.vcpus) for s in shapes), max(float(s.memory_gib) for s in shapes)
     count = int(np.sum((jobs.cores > size) | (jobs.memory > memory)))

@@ -9,7 +9,7 @@ from pathlib import Path
 from hcloud.errors import StaleError, UsageError
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
 from hcloud.live.applying.guards import check_true
-from hcloud.live.applying.outcome import Outcome
+from hcloud.live.applying.outcome import ApplyOutcome
 from hcloud.live.site import Progress
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.planning.changes.digest import wanted_digest
@@ -68,7 +68,7 @@ def ending(ground: LiveGround, progress: Progress) -> ChangeSet:
 
 def carry_out(
     ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
-) -> Outcome:
+) -> ApplyOutcome:
     """Apply exactly these changes; raises as :func:`hcloud.live.applying.apply.apply` does, and for old prices, with
     nothing done."""
     check_applicable(ground, found)
@@ -79,7 +79,7 @@ def carry_out(
 
 def end_all(
     ground: LiveGround, found: ChangeSet, ends: int | None, progress: Progress, stop: Callable[[], bool]
-) -> Outcome:
+) -> ApplyOutcome:
     """End everything that the state holds; the number of machines has to be said on purpose."""
     site = ground.site(progress, stop, found.base.lineage)
     return destroy(site, found, ground.approval(ends), ground.terms())

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
 from hcloud.control.decode import Setup
-from hcloud.control.session import Session
+from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError, InputError, UsageError
 from hcloud.model.catalog import Provider
-from hcloud.model.running.decision import Decision
+from hcloud.model.running.decision import Decision, GoneOn
 from hcloud.model.running.event import EventError
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.compose import compose
 from hcloud.readers.strategies import load_strategy
 from hcloud.store.events import decision_document, from_line, parse_event, to_line
-from hcloud.store.journal import Journal, check_target, entry_line, header_line, read_journal
+from hcloud.store.journal import JournalContents, check_target, entry_line, header_line, read_journal
 
 Kernels = Mapping[str, Callable[..., Any]]
 
@@ -68,16 +68,16 @@ def _bought(strategy: Strategy, pool: int, market: StreamMarket) -> Setup:
     from hcloud.readers.clouds import load_cloud
     from hcloud.readers.prices.shipped.bundled import load_bundled
     from hcloud.sim.setup.build import Setting, rental_kinds
-    from hcloud.sim.setup.shop import Wanted, open_shop, shop_for
+    from hcloud.sim.setup.shop import ShopChoice, open_shop, shop_for
     from hcloud.usecases.studies.journal import setup_of
     from hcloud.usecases.studies.simulation import LARGE_VCPUS, PAPER, PATTERNS
 
-    wanted, cloud = Wanted.paper(), market.cloud or PAPER
+    wanted, cloud = ShopChoice.paper(), market.cloud or PAPER
     if market.provider is not None:
         if market.region is None:
             raise UsageError(f"--provider {market.provider} needs --region")
         families = market.families or PATTERNS[market.provider]
-        wanted = Wanted(market.provider, market.region, families, LARGE_VCPUS)
+        wanted = ShopChoice(market.provider, market.region, families, LARGE_VCPUS)
         cloud = market.cloud or f"measured-{market.provider}"
     book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
     shop = shop_for(open_shop(book, wanted), strategy)
@@ -88,7 +88,7 @@ def _bought(strategy: Strategy, pool: int, market: StreamMarket) -> Setup:
 class Stream:
     """Lines of events in, lines of decisions out; each is in the journal, where there is one, before it is out."""
 
-    def __init__(self, session: Session, file: FileIO | None = None, *, durable: bool = False) -> None:
+    def __init__(self, session: ControlSession, file: FileIO | None = None, *, durable: bool = False) -> None:
         self._session, self._file, self._durable = session, file, durable
 
     def close(self) -> None:
@@ -116,14 +116,10 @@ def append(file: FileIO, text: str, *, durable: bool) -> None:
 
 @dataclass(frozen=True, slots=True)
 class OpenedStream:
-    """A stream ready to go on: the lines that a crash kept from being told, how many events were replayed, when the
-    last of them was, and whether the journal's last line was torn."""
+    """A stream that is ready, and where it goes on."""
 
     stream: Stream
-    untold: str
-    replayed: int
-    last: float
-    torn: bool
+    gone_on: GoneOn = field(default_factory=GoneOn)
 
 
 def open_stream(
@@ -138,16 +134,19 @@ def open_stream(
         check_target(path)
         if path.exists() and path.stat().st_size > 0:
             opened = _claimed(path, lambda file: _resume(setup, kernels, file, path, durable=durable))
-            return replace(opened, untold=_told_last(read_journal(path), retell)) if retell else opened
+            if retell:
+                untold = _told_last(read_journal(path), retell)
+                return replace(opened, gone_on=replace(opened.gone_on, untold=untold))
+            return opened
     if setup is None:
         raise UsageError("a new stream needs --strategy", hint="SR, OdF, OdM, HF, HM or the path of a file")
-    session = Session(setup, kernels)
+    session = ControlSession(setup, kernels)
     if path is None:
-        return OpenedStream(Stream(session), "", 0, 0.0, False)
+        return OpenedStream(Stream(session))
 
     def begun(file: FileIO) -> OpenedStream:
         append(file, header_line(setup), durable=durable)
-        return OpenedStream(Stream(session, file, durable=durable), "", 0, 0.0, False)
+        return OpenedStream(Stream(session, file, durable=durable))
 
     return _claimed(path, begun)
 
@@ -184,10 +183,10 @@ def _resume(setup: Setup | None, kernels: Kernels, file: FileIO, path: Path, *, 
     append(file, untold, durable=durable)
     events = journal.events
     stream = Stream(session, file, durable=durable)
-    return OpenedStream(stream, untold, len(events), events[-1].at if events else 0.0, journal.torn)
+    return OpenedStream(stream, GoneOn(untold, len(events), events[-1].at if events else 0.0, journal.torn))
 
 
-def _told_last(journal: Journal, events: int) -> str:
+def _told_last(journal: JournalContents, events: int) -> str:
     """The lines of the decisions that the last so many events brought."""
     places = [at for at, entry in enumerate(journal.entries) if not isinstance(entry, Decision)]
     first = places[max(len(places) - events, 0)] if places else 0
@@ -195,13 +194,13 @@ def _told_last(journal: Journal, events: int) -> str:
     return "".join(to_line(decision_document(decision)) for decision in told)
 
 
-def replay(journal: Journal, kernels: Kernels) -> tuple[Session, list[Decision]]:
+def replay(journal: JournalContents, kernels: Kernels) -> tuple[ControlSession, list[Decision]]:
     """A fresh controller after the events of a journal, and all that it decided."""
-    session = Session(journal.setup, kernels)
+    session = ControlSession(journal.setup, kernels)
     return session, [decision for event in journal.events for decision in _again(session, event)]
 
 
-def _again(session: Session, event: Any) -> list[Decision]:
+def _again(session: ControlSession, event: Any) -> list[Decision]:
     try:
         return session.handle(event)
     except EventError as error:

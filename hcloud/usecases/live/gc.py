@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from hcloud.live.applying.guards import Approval
+from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.collect import Orphan, collect, orphans
 from hcloud.usecases.live.ground import LiveGround
 
@@ -16,4 +16,4 @@ def find(ground: LiveGround, lineages: Sequence[str]) -> tuple[Orphan, ...]:
 
 def end(ground: LiveGround, found: Sequence[Orphan], ends: int | None) -> tuple[str, ...]:
     """End those that are not left alone; their number has to be said on purpose."""
-    return collect(ground.site(), found, Approval(ends=ends))
+    return collect(ground.site(), found, ChangeApproval(ends=ends))

@@ -17,9 +17,9 @@ from uuid import uuid4
 from hcloud.catalog.book import OnDemandRates, PriceBook
 from hcloud.control.ports import Size
 from hcloud.errors import StaleError, UsageError, did_you_mean
-from hcloud.live.applying.guards import Approval
+from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.clock import SystemClock
-from hcloud.live.patience import Limits, Patience
+from hcloud.live.patience import Patience, RetryLimits
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.endpoint import is_here
@@ -27,9 +27,9 @@ from hcloud.model.holdings.change import ChangeSet, Shape, Slot
 from hcloud.model.holdings.live import CLOUDS, CommitmentOrder, LaunchTemplate
 from hcloud.model.holdings.state import State
 from hcloud.model.plans.plan import Plan
-from hcloud.planning.changes.diff import Terms, changes
+from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.digest import place_digest, signed
-from hcloud.planning.changes.slots import Place, in_zones, slots_of
+from hcloud.planning.changes.slots import CloudRegion, in_zones, slots_of
 from hcloud.readers.configuration.config import DEFAULT_REGIONS, Loaded, MarketSection
 from hcloud.readers.configuration.live_sections import FleetSection
 from hcloud.store.files.crash import crash_from
@@ -77,7 +77,7 @@ class LiveGround:
 
     loaded: Loaded
     selection: str
-    place: Place
+    place: CloudRegion
     cloud: Cloud
     store: MendableStore
     clock: Clock
@@ -97,7 +97,7 @@ class LiveGround:
 
     def patience(self) -> Patience:
         """Patience for questions that change nothing."""
-        return Patience(self.clock, Limits(deadline=LOOKING_SECONDS), lambda: False)
+        return Patience(self.clock, RetryLimits(deadline=LOOKING_SECONDS), lambda: False)
 
     def site(
         self, progress: Progress | None = None, stop: Callable[[], bool] = lambda: False, lineage: str = ""
@@ -108,23 +108,23 @@ class LiveGround:
         """
         beginning = State(lineage=lineage or uuid4().hex, project=self.loaded.config.live.project)
         crash = crash_from(os.environ)
-        limits = Limits() if progress else Limits(deadline=LOOKING_SECONDS)
+        limits = RetryLimits() if progress else RetryLimits(deadline=LOOKING_SECONDS)
         heard = progress or (lambda step: None)
         site = Site(self.cloud, self.store, self.clock, stop, heard, crash, limits, beginning=beginning)
         site = replace(site, user_data=partial(user_data, self.loaded))
         in_memory = self.selection.startswith(FAKE)
         return replace(site, waits=replace(site.waits, ready=0.0, ended=0.0)) if in_memory else site
 
-    def approval(self, ends: int | None) -> Approval:
+    def approval(self, ends: int | None) -> ChangeApproval:
         """How far an apply may go; ``ends`` is the number of machines to end that was typed."""
         limits, oldest = self.loaded.config.limits, float(self.loaded.config.live.max_plan_age)
-        return Approval(limits.hourly, limits.monthly, limits.increase, ends, oldest, limits.ended)
+        return ChangeApproval(limits.hourly, limits.monthly, limits.increase, ends, oldest, limits.ended)
 
-    def terms(self) -> Terms:
+    def terms(self) -> DiffInputs:
         """Dollars an hour on demand of everything that may stand here."""
         if self.is_local:
-            return Terms(dict.fromkeys(local_types(), OWN_MACHINE), free="this machine")
-        return Terms(OnDemandRates(self.book, Provider(self.place.provider), self.place.region))
+            return DiffInputs(dict.fromkeys(local_types(), OWN_MACHINE), free="this machine")
+        return DiffInputs(OnDemandRates(self.book, Provider(self.place.provider), self.place.region))
 
     def slots(self, plan: Plan | None) -> tuple[Slot, ...]:
         """What should stand: the configuration's own fleet, else what the plan decides, at list price as long as no
@@ -140,7 +140,9 @@ class LiveGround:
         types = sorted({slot.instance_type for slot in found if not slot.zones})
         return in_zones(found, {t: config.live.zones or self.cloud.zones(t) for t in types})
 
-    def changes(self, slots: Sequence[Slot], terms: Terms | None = None, begun: ChangeSet | None = None) -> ChangeSet:
+    def changes(
+        self, slots: Sequence[Slot], terms: DiffInputs | None = None, begun: ChangeSet | None = None
+    ) -> ChangeSet:
         """What has to change for these slots to stand, and what machines are launched with; reads only. What is left of
         a plan that was ``begun`` is launched with what that plan says."""
         from hcloud.live.observe import observe
@@ -255,7 +257,9 @@ def opened(loaded: Loaded, where: CloudSelection, at: datetime) -> Iterator[Live
     yield LiveGround(loaded, selection, place, memory, store, memory.clock, today, _beside(local), _in_full(local))
 
 
-def _in_memory(asked: tuple[Loaded, str, Place], settings: CloudSettings, beside: Path, at: datetime) -> MemoryCloud:
+def _in_memory(
+    asked: tuple[Loaded, str, CloudRegion], settings: CloudSettings, beside: Path, at: datetime
+) -> MemoryCloud:
     """A cloud in this process that goes on from where the last verb (or a kill) left it, and outlasts this one."""
     from hcloud.fake.in_memory.file import go_on_from, keep_always
     from hcloud.usecases.live.connect import in_memory
@@ -272,11 +276,11 @@ def _in_memory(asked: tuple[Loaded, str, Place], settings: CloudSettings, beside
     return memory
 
 
-def place_of(loaded: Loaded, selection: str) -> Place:
+def place_of(loaded: Loaded, selection: str) -> CloudRegion:
     """The cloud and region that are acted on: ``fake`` stands for the first market's, ``fake:gcp`` for Google's."""
     name, _, named = selection.partition(":")
     if selection == LOCAL:
-        return Place(LOCAL, LOCAL)
+        return CloudRegion(LOCAL, LOCAL)
     markets = {m.provider: m for m in reversed(loaded.config.markets)}
     wanted = named if name == FAKE and named in CLOUDS else "" if name == FAKE else name
     known = [p.value for p in Provider]
@@ -288,7 +292,7 @@ def place_of(loaded: Loaded, selection: str) -> Place:
     provider = Provider(wanted) if wanted else loaded.config.markets[0].provider
     market = markets.get(provider, MarketSection(provider=provider))
     region = loaded.config.live.region or (market.regions or (DEFAULT_REGIONS[provider],))[0]
-    return Place(provider, region)
+    return CloudRegion(provider, region)
 
 
 def _own_machine(state: str) -> CloudSettings:
@@ -312,7 +316,7 @@ def local_types() -> tuple[str, ...]:
     return tuple(TYPES)
 
 
-def _settings(loaded: Loaded, place: Place, today: date) -> CloudSettings:
+def _settings(loaded: Loaded, place: CloudRegion, today: date) -> CloudSettings:
     """Without prices, which only a fake tells; the book of them is opened when one is first asked for."""
     live = loaded.config.live
 
@@ -330,23 +334,23 @@ def _settings(loaded: Loaded, place: Place, today: date) -> CloudSettings:
     )
 
 
-def _hourly(book: PriceBook, place: Place, option: PurchaseOption) -> dict[str, Decimal]:
+def _hourly(book: PriceBook, place: CloudRegion, option: PurchaseOption) -> dict[str, Decimal]:
     """Dollars an hour by type, on demand or spot, as a fake in this process tells them."""
     known = book.select(Provider(place.provider), option)
     return {o.key.instance_type: o.hourly for o in known if o.key.region == place.region and not o.key.zone}
 
 
-def _key(place: Place, order: CommitmentOrder) -> OfferKey:
+def _key(place: CloudRegion, order: CommitmentOrder) -> OfferKey:
     where = (Provider(place.provider), place.region, order.instance_type)
     return OfferKey(*where, order.option, order.term_years, order.payment)
 
 
-def prices_of(loaded: Loaded, place: Place, today: date) -> PriceBook:
+def prices_of(loaded: Loaded, place: CloudRegion, today: date) -> PriceBook:
     """The prices of one place on a day, as verbs that act on a cloud see them."""
     return open_prices(_only(loaded, place), today)[0]
 
 
-def _only(loaded: Loaded, place: Place) -> Loaded:
+def _only(loaded: Loaded, place: CloudRegion) -> Loaded:
     """The configuration with the market of one place alone."""
     market = next((m for m in loaded.config.markets if m.provider == place.provider), MarketSection())
     only = market.model_copy(update={"provider": Provider(place.provider), "regions": (place.region,)})

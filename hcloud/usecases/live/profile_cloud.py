@@ -16,17 +16,17 @@ from uuid import uuid4
 
 from hcloud.errors import DeniedByGuardError, HcloudError, NotFoundError, PartialError
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
-from hcloud.live.applying.guards import Approval
-from hcloud.live.applying.outcome import Result
+from hcloud.live.applying.guards import ChangeApproval
+from hcloud.live.applying.outcome import ApplyResult
 from hcloud.live.collect import EXPIRY_FORM
 from hcloud.live.observe import observe
-from hcloud.live.site import Site, Waits
+from hcloud.live.site import Site, WaitLimits
 from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.live import MachineState
 from hcloud.model.measured.app import App
 from hcloud.model.measured.merge import merged
 from hcloud.model.measured.profile import Profile
-from hcloud.planning.changes.diff import Terms, changes
+from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.profiling.parcel import Parcel, ParcelError, check_no_secrets, opened, shown, start_up
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import save_profile
@@ -148,7 +148,7 @@ def _own_site(ground: LiveGround, folder: Path, stop: Callable[[], bool]) -> Ite
     """A state of its own, which is there until the machine is known to be gone: then nothing is left to remember."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     store: MendableStore = open_store(str(folder))
-    site = replace(ground.site(stop=stop), store=store, waits=Waits(ready=0.0))
+    site = replace(ground.site(stop=stop), store=store, waits=WaitLimits(ready=0.0))
     try:
         yield site
     finally:
@@ -196,9 +196,9 @@ class Trip:
     def launch(self, slot: Slot) -> str:
         """Order it as anything is ordered: noted, tagged, once. Returns its id."""
         self.began = self.site.clock.passed()
-        terms = Terms(beside=True)
+        terms = DiffInputs(beside=True)
         found = changes((slot,), observe(self.site), terms)
-        outcome = apply(self.site, found, Approval(hourly=None), terms)
+        outcome = apply(self.site, found, ChangeApproval(hourly=None), terms)
         if outcome.launched and outcome.error is None:
             return outcome.launched[0]
         if outcome.error is not None:
@@ -251,9 +251,9 @@ class Trip:
             if site.store.load() is None and not site.store.journal().entries():
                 return
             found = ends_of_all(site)
-            outcome = destroy(site, found, Approval(ends=len(found.going)))
+            outcome = destroy(site, found, ChangeApproval(ends=len(found.going)))
             error: HcloudError | None = outcome.error
-            if outcome.result is Result.CONVERGED:
+            if outcome.result is ApplyResult.CONVERGED:
                 return
             why = str(error or "; ".join(outcome.problems) or outcome.result)
         except HcloudError as raised:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from hcloud.control.ports import Crash, MendableStore
 from hcloud.errors import InputError, StaleError, UsageError
 from hcloud.model.files import HEAD, check_sort
-from hcloud.model.holdings.state import Intent, IntentResult, LockInfo, State
+from hcloud.model.holdings.state import Intent, IntentResult, LockInfo, RememberedState, State
 from hcloud.readers.configuration.config import load_config
 from hcloud.store.files.crash import crash_from
 
@@ -18,17 +18,6 @@ DIRECTORY = ".hcloud"
 PLACES = "a directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or https://ACCOUNT.blob.core.windows.net/CONTAINER/PREFIX"
 UNSAFE = "HYC_UNSAFE_STORE"
 """Set to 1 (by --unsafe-store) it takes a bucket that ignores the conditions of writings."""
-
-
-@dataclass(frozen=True, slots=True)
-class RememberedState:
-    """What stands in one place: the state (None where there is none yet), what was begun and not ended, and who holds
-    it."""
-
-    where: str
-    state: State | None
-    open_intents: tuple[Intent, ...] = ()
-    holder: LockInfo | None = None
 
 
 def state_place(named: str | None, file: Path | None, environment: Mapping[str, str] = os.environ) -> str:

@@ -3,40 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 
 from hcloud.live.observe import observe
 from hcloud.model.holdings.change import Observed
 from hcloud.model.holdings.live import MachineState
-from hcloud.model.holdings.state import LockInfo, State
-from hcloud.planning.changes.drift import Drift, drift
+from hcloud.model.holdings.standing import LiveStatus, MachineGroup
+from hcloud.planning.changes.drift import drift
 from hcloud.planning.changes.standing import standing
 from hcloud.usecases.live.ground import LiveGround
-
-
-@dataclass(frozen=True, slots=True)
-class MachineGroup:
-    """Machines of one address, type, zone and state, with their dollars an hour (None: no price is known)."""
-
-    address: str
-    instance_type: str
-    zone: str
-    state: str
-    count: int
-    hourly: Decimal | None
-
-
-@dataclass(frozen=True, slots=True)
-class LiveStatus:
-    """What stands in a scope; ``hourly`` leaves out types without a known price."""
-
-    observed: Observed
-    stored: State
-    groups: tuple[MachineGroup, ...]
-    hourly: Decimal
-    drift: tuple[Drift, ...]
-    holder: LockInfo | None
 
 
 def status(ground: LiveGround) -> LiveStatus:

@@ -12,19 +12,20 @@ from typing import NamedTuple
 import numpy as np
 
 from hcloud.classify import ridge, sgd
-from hcloud.classify.classifier import Limits, Options, classify, train
+from hcloud.classify.classifier import EvidenceLimits, Options, classify, train
 from hcloud.classify.feedback import misclassified
-from hcloud.classify.judgement import Ranked, Target, ranking, size_for
+from hcloud.classify.judgement import ApplicationEstimate, PerformanceTarget, ranking, size_for
 from hcloud.classify.matrix import Matrix, matrix_of
 from hcloud.errors import EvidenceError, InputError, UsageError, did_you_mean
 from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, Failed, Measured, Profile
+from hcloud.model.prices import TypePrices
 from hcloud.planning.forecasting.needs import need_of
 from hcloud.policy.quality import encode, leading
 from hcloud.readers.applications.matrices import load_matrices
 from hcloud.readers.applications.profiles import load_corpus, load_profile
 from hcloud.readers.bundle import bundled
 from hcloud.usecases.measuring.profile_names import profile_file
-from hcloud.usecases.prices.type_prices import TypePrices, prices_of
+from hcloud.usecases.prices.type_prices import prices_of
 
 BUNDLED = "bundled"
 FAILED = "failed"
@@ -61,24 +62,6 @@ class ClassificationRequest:
     target: float | None = None
     observed: tuple[ObservedValue, ...] = ()
     references: Mapping[Aspect, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ApplicationEstimate:
-    """One application's estimate with what follows from it; ``quality`` is the leading part of its encoding, 0..9999,
-    None where no resource is known; ``types`` by performance, ``worth`` those with a price by performance per dollar;
-    ``surprises`` tells of observed values that were predicted otherwise."""
-
-    profile: Profile
-    estimate: Estimate
-    vector: tuple[int, ...] | None
-    quality: int | None
-    types: tuple[Ranked, ...]
-    worth: tuple[Ranked, ...]
-    prices: TypePrices
-    size: str | None
-    known_apps: int
-    surprises: tuple[str, ...]
 
 
 def open_corpus(name: str) -> Mapping[Aspect, Matrix]:
@@ -159,7 +142,7 @@ def _observed(profile: Profile, request: ClassificationRequest, at: datetime) ->
 
 def options_of(solver: Solver, largest_error: float | None) -> Options:
     """How to classify; ``largest_error`` is a share for performance and the same in hundredths for scores."""
-    limits = Limits()
+    limits = EvidenceLimits()
     if largest_error is not None:
         limits = replace(limits, relative_error=largest_error, points_error=100 * largest_error)
     return Options(limits=limits, fold=ridge.fold if solver is Solver.RIDGE else sgd.fold, monotone=True)
@@ -183,7 +166,7 @@ def _answer(profile: Profile, before: Profile, corpus: _Corpus, request: Classif
     vector = need_of(profile, estimate).vector
     rising = profile.metric.rising
     types, sizes = (estimate.rows.get(a) for a in (Aspect.TYPES, Aspect.SCALE_UP))
-    target = Target(request.target, rising, sure=True) if request.target is not None else None
+    target = PerformanceTarget(request.target, rising, sure=True) if request.target is not None else None
     return ApplicationEstimate(
         profile,
         estimate,

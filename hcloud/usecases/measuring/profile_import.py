@@ -8,7 +8,7 @@ from pathlib import Path
 from hcloud.model.measured.merge import merged
 from hcloud.model.measured.profile import Aspect, Measured, Metric, Profile
 from hcloud.model.workload import JobKind
-from hcloud.readers.applications.utilisation import Machine, Use, load_use
+from hcloud.readers.applications.utilisation import UtilisationBase, UtilisationSamples, load_use
 from hcloud.store.profiles import check_target, save_profile
 from hcloud.usecases.measuring.profile_run import earlier
 
@@ -17,7 +17,7 @@ USUAL = 0.95  # ours: enough nineteen times in twenty
 _Z95 = 1.96
 
 
-def import_profile(source: tuple[Path, str], machine: Machine, app: tuple[str, JobKind], out: Path) -> Profile:
+def import_profile(source: tuple[Path, str], machine: UtilisationBase, app: tuple[str, JobKind], out: Path) -> Profile:
     """Read a file (with its format) of recorded use, and write the profile of the named application, with what an
     earlier import into the same file found."""
     path, name = source
@@ -29,7 +29,7 @@ def import_profile(source: tuple[Path, str], machine: Machine, app: tuple[str, J
     return profile
 
 
-def profile_of_use(use: Use, app: tuple[str, JobKind], source: str) -> Profile:
+def profile_of_use(use: UtilisationSamples, app: tuple[str, JobKind], source: str) -> Profile:
     """Two sizes: the usual one (95th percentile of CPU) and the largest (its maximum), both with all memory used."""
     memory = math.ceil(max(use.memory_gib))
     ordered = sorted(use.cores)
@@ -44,7 +44,7 @@ def profile_of_use(use: Use, app: tuple[str, JobKind], source: str) -> Profile:
     return Profile(app[0], app[1], HELD, (), {Aspect.SCALE_UP: entries}, {}, notes)
 
 
-def _held(use: Use, vcpus: int, source: str) -> Measured:
+def _held(use: UtilisationSamples, vcpus: int, source: str) -> Measured:
     """The share of samples whose CPU use fits, with its Wilson interval."""
     count = len(use.cores)
     share = sum(cores <= vcpus for cores in use.cores) / count

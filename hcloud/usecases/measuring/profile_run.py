@@ -12,7 +12,7 @@ from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.measured.app import App
 from hcloud.model.measured.merge import merged
 from hcloud.model.measured.profile import RESOURCES, Profile
-from hcloud.profiling.session import Known, Session, learn
+from hcloud.profiling.session import Known, ProfilingSession, learn
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import check_target, save_profile
 
@@ -93,7 +93,7 @@ def run_profile(app: App, probing: Probing, out: Path, advance: Callable[[float]
     stands."""
     _need_linux()
     before = earlier(out)
-    session = Session(app, probing.resources, probing.seed, known=probing.known)
+    session = ProfilingSession(app, probing.resources, probing.seed, known=probing.known)
     interrupted = False
     try:
         session.run(advance)

@@ -10,7 +10,7 @@ from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import OfferKey, Provider
 from hcloud.model.holdings.change import ChangeSet
-from hcloud.planning.changes.slots import Place
+from hcloud.planning.changes.slots import CloudRegion
 
 DAY = 86_400
 OLDEST_PRICE_SECONDS = 30 * DAY
@@ -20,7 +20,7 @@ OLDEST_PRICE_SECONDS = 30 * DAY
 class AllowedAge:
     """How old prices of a place may be, in seconds, on the day of ``today``."""
 
-    place: Place
+    place: CloudRegion
     today: date
     seconds: int
 

@@ -10,23 +10,24 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from hcloud.catalog.book import PriceBook, TypeKey
-from hcloud.catalog.checks import PriceWarning, checked
-from hcloud.catalog.intake import Source, restricted_to
+from hcloud.catalog.checks import checked
+from hcloud.catalog.intake import Intake, IntakeResult, PriceSource, restricted_to
 from hcloud.errors import HcloudError, InputError, UnreachableError, UsageError
-from hcloud.model.catalog import InstanceType, OfferKey, Provider, QuarantinedPrice
-from hcloud.providers.http import Fetcher, Limits
+from hcloud.model.catalog import InstanceType, OfferKey, Provider
+from hcloud.model.prices import PriceComparison
+from hcloud.providers.http import Fetcher, HttpLimits
 from hcloud.readers.prices.payload import decode, read_bytes
 from hcloud.readers.prices.recognise import format_named, own_day, recognise
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.store.prices import PriceStore
 from hcloud.units import counted
-from hcloud.usecases.prices.pricing import BUNDLED, USER, PriceComparison, compare, family_in
+from hcloud.usecases.prices.pricing import BUNDLED, USER, compare, family_in
 
 _DAY_IN_NAME = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", re.ASCII)
 _PLACE_IN_NAME = re.compile(r"(?<![a-z])([a-z]{2}(?:-gov)?-[a-z]+-\d)(?!\d)", re.ASCII)
 _REFRESH_FORMATS = {Provider.AWS: "aws-offer", Provider.GCP: "gcp-skus", Provider.AZURE: "azure-retail"}
 
-USUAL_LIMITS = Limits()
+USUAL_LIMITS = HttpLimits()
 
 Advance = Callable[[float], None]
 
@@ -39,31 +40,6 @@ class Hints:
     provider: Provider | None = None
     region: str = ""
     day: date | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class IntakeResult:
-    """What one source gave: its good rows as a book, the rows refused and the odd ones."""
-
-    name: str
-    format: str
-    book: PriceBook
-    refused: tuple[QuarantinedPrice, ...]
-    warnings: tuple[PriceWarning, ...]
-    replaced_newer: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Intake:
-    """What a run took in, and where it was stored (None in a dry run)."""
-
-    sources: tuple[IntakeResult, ...]
-    stored: Path | None
-
-    @property
-    def refused(self) -> int:
-        """Rows in quarantine, of all sources."""
-        return sum(len(s.refused) for s in self.sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +87,7 @@ def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> IntakeResul
     known_format = format_named(hints.format) if hints.format else recognise(text, str(path))
     day = hints.day or own_day(text) or _day_of(path)
     region = hints.region or _place_of(path)
-    source = Source(path.name, day, hints.provider, region, _shapes(stored))
+    source = PriceSource(path.name, day, hints.provider, region, _shapes(stored))
     book = restricted_to(known_format.read(text, source), hints.provider, hints.region)
     taken = _checked(book, known_format.name, path.name, stored)
     if not taken.book.offers and not taken.refused:
@@ -119,7 +95,7 @@ def take_file(path: Path, hints: Hints, stored: PriceBook | None) -> IntakeResul
     return taken
 
 
-def refresh(target: RefreshTarget, now: datetime, advance: Advance, limits: Limits = USUAL_LIMITS) -> Intake:
+def refresh(target: RefreshTarget, now: datetime, advance: Advance, limits: HttpLimits = USUAL_LIMITS) -> Intake:
     """Fetch what a provider publishes for a region, check it and store it.
 
     Raises UnreachableError where the endpoint fails or answers nonsense: the prices stored before stay as they are.
@@ -131,7 +107,7 @@ def refresh(target: RefreshTarget, now: datetime, advance: Advance, limits: Limi
     try:
         text = decode(body, name)
         form = format_named(_REFRESH_FORMATS[target.provider])
-        source = Source(name, now.astimezone(UTC).date(), target.provider, target.region, _shapes(stored))
+        source = PriceSource(name, now.astimezone(UTC).date(), target.provider, target.region, _shapes(stored))
         book = restricted_to(form.read(text, source), target.provider, target.region)
     except InputError as error:
         raise UnreachableError(f"{error}; stored prices are unchanged", hint=error.hint) from error
@@ -221,7 +197,7 @@ def _checked(book: PriceBook, form: str, name: str, stored: PriceBook | None) ->
     return IntakeResult(name, form, good, good.quarantine, warnings, newer)
 
 
-def _fetch(target: RefreshTarget, limits: Limits, advance: Advance) -> bytes:
+def _fetch(target: RefreshTarget, limits: HttpLimits, advance: Advance) -> bytes:
     if target.provider == Provider.AWS:
         from hcloud.providers.aws import offers as aws
 

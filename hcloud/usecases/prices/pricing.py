@@ -7,18 +7,18 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from decimal import Decimal
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeVar
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.checks import PriceWarning, check_prices
+from hcloud.catalog.checks import check_prices
 from hcloud.catalog.shapes import family_of
 from hcloud.catalog.table import key_order
 from hcloud.classify.matrix import natural
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.catalog import InstanceType, Offer, OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice
+from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice
+from hcloud.model.prices import PriceChange, PriceComparison, PriceLine, PriceWarning, TypeScreen, Verification
 from hcloud.readers.bundle import bundled
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.prices.shipped.manifest import MANIFEST
@@ -54,81 +54,6 @@ class Filter:
 
 
 ANY = Filter()
-
-
-@dataclass(frozen=True, slots=True)
-class PriceLine:
-    """One offer with what a reader wants to know beside it; ``on_demand`` is None where no such price is known."""
-
-    offer: Offer
-    machine: InstanceType | None
-    on_demand: Decimal | None
-    age_days: int
-
-    @property
-    def discount(self) -> Decimal | None:
-        """The share saved against on-demand in every hour of the term, None without a price to compare with."""
-        if self.on_demand is None or self.offer.key.option == PurchaseOption.ON_DEMAND:
-            return None
-        return 1 - self.offer.effective_hourly / self.on_demand
-
-    @property
-    def break_even(self) -> Decimal | None:
-        """The share of the term an instance must run for a commitment to cost no more than on-demand."""
-        if self.on_demand is None or not self.offer.key.option.is_commitment:
-            return None
-        return self.offer.effective_hourly / self.on_demand
-
-
-@dataclass(frozen=True, slots=True)
-class TypeScreen:
-    """One type in one region, its prices there that may not be used, and the other regions it is sold in."""
-
-    lines: tuple[PriceLine, ...]
-    quarantined: tuple[QuarantinedPrice, ...]
-    elsewhere: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PriceChange:
-    """One offer in two books; None where a book does not have it."""
-
-    key: OfferKey
-    old: Offer | None
-    new: Offer | None
-
-    @property
-    def ratio(self) -> Decimal | None:
-        """Relative change of the effective hourly price, None where it is in one book only."""
-        if self.old is None or self.new is None:
-            return None
-        return self.new.effective_hourly / self.old.effective_hourly - 1
-
-
-@dataclass(frozen=True, slots=True)
-class PriceComparison:
-    """What changed from one book to another, and how many offers did not.
-
-    Where one side is a file, only offers that it covers are compared (``within`` names it, ``scope`` says what that
-    is), and ``left_aside`` counts the others.
-    """
-
-    changes: tuple[PriceChange, ...]
-    unchanged: int
-    within: str = ""
-    scope: str = ""
-    left_aside: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Verification:
-    """The bundled files whose content is not what the manifest says, and what the checks found in the prices."""
-
-    files: int
-    damaged: tuple[str, ...]
-    offers: int
-    quarantined: tuple[QuarantinedPrice, ...]
-    warnings: tuple[PriceWarning, ...]
 
 
 def open_book(wanted: Filter = ANY, instance_type: str | None = None) -> PriceBook:

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import date
-from statistics import median
+from collections.abc import Iterable
 
 from hcloud.model.catalog import OfferKey, PurchaseOption
+from hcloud.model.prices import TypePrices
 from hcloud.usecases.prices.pricing import HOME_REGIONS, Filter, open_book
-
-
-@dataclass(frozen=True, slots=True)
-class TypePrices:
-    """Dollars an hour by column, where they hold, and the day of the oldest; columns that nobody sells are missing."""
-
-    hourly: Mapping[str, float]
-    regions: tuple[str, ...] = ()
-    oldest: date | None = None
-
-    def costs(self, columns: Iterable[str]) -> dict[str, float]:
-        """What measuring each column costs; one without a price the median of the others, so that it is neither free
-        nor out of reach."""
-        usual = median(self.hourly.values()) if self.hourly else 1.0
-        return {column: self.hourly.get(column, usual) for column in columns}
 
 
 def prices_of(columns: Iterable[str]) -> TypePrices:

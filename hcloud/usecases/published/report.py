@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hcloud.model.catalog import PurchaseOption
-from hcloud.planning.reports.report import Dimension, Source
+from hcloud.planning.reports.report import Dimension, ReportSource
 
 TEXT: Mapping[str, object] = {"type": "string"}
 TIME: Mapping[str, object] = {"type": "string", "format": "date-time"}
@@ -28,7 +28,7 @@ def _document(kind: str, own: Mapping[str, object]) -> Mapping[str, object]:
         "tool_version": TEXT,
         "generated_at": TIME,
         "report": {"const": kind},
-        "source": {"enum": [str(one) for one in Source]},
+        "source": {"enum": [str(one) for one in ReportSource]},
         "name": TEXT,
         "period": _object({"start": TIME, "end": TIME}),
         "currency": {"const": "USD"},

@@ -10,8 +10,8 @@ from pathlib import Path
 from hcloud.errors import UsageError
 from hcloud.model.plans.operation import Band
 from hcloud.model.plans.plan import OWNED, Plan
-from hcloud.planning.reports.accuracy import Compared, Effects, effects, items_of
-from hcloud.planning.reports.quality import Follower, Quality, Span, quality_of, span_of
+from hcloud.planning.reports.accuracy import Accuracy, ComparedFigure, effects, items_of
+from hcloud.planning.reports.quality import CapacityUse, JourneyBuilder, Quality, quality_of, span_of
 from hcloud.planning.reports.report import Report
 from hcloud.planning.reports.savings import coverage
 from hcloud.store.journal import read_journal
@@ -26,24 +26,11 @@ SHARES = 6  # ours: digits of a share
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
-    """Figures of a plan beside those of a source over ``hours``, and why the dollars of an hour differ from those of
-    the plan's mix."""
-
-    plan: str
-    source: str
-    hours: Decimal
-    figures: tuple[Compared, ...]
-    effects: Effects
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
 class _Ran:
     """What a journal says of its jobs."""
 
     quality: Quality
-    span: Span
+    span: CapacityUse
 
 
 def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) -> Accuracy:
@@ -52,7 +39,7 @@ def accuracy_of_journal(plan_file: Path, journal: Path, asked: ReportRequest) ->
     plan = load_plan(plan_file)
     actual = report_of_journal(journal, asked, _place(plan, plan_file))
     told = read_journal(journal)
-    follower = Follower().follow(told.entries)
+    follower = JourneyBuilder().follow(told.entries)
     journeys = tuple(follower.journeys.values())
     step = max(plan.step_seconds, LEAST_STEP)
     counted = plan.workload.window
@@ -108,7 +95,7 @@ def _sizes(plan: Plan, asked: ReportRequest) -> Callable[[str], Decimal]:
     return lambda name: known.get(name) or sold.get(name, Decimal(1))
 
 
-def _costs(plan: Plan, hourly: Decimal) -> Iterator[Compared]:
+def _costs(plan: Plan, hourly: Decimal) -> Iterator[ComparedFigure]:
     """Dollars an hour and a month: as simulated where strategies were, and by the plan's arithmetic."""
     operation, risk = plan.operation, plan.risk
     if operation is not None:
@@ -126,20 +113,22 @@ def _costs(plan: Plan, hourly: Decimal) -> Iterator[Compared]:
 Ends = tuple[Decimal | None, Decimal | None]
 
 
-def _two(name: str, predicted: Decimal, actual: Decimal, ends: Ends) -> Iterator[Compared]:
+def _two(name: str, predicted: Decimal, actual: Decimal, ends: Ends) -> Iterator[ComparedFigure]:
     low, high = (None if end is None else rate(end) for end in ends)
-    yield Compared(name, "$/h", rate(predicted), rate(actual), low, high)
+    yield ComparedFigure(name, "$/h", rate(predicted), rate(actual), low, high)
     low, high = (None if end is None else cents(end * HOURS_PER_MONTH) for end in ends)
-    yield Compared(name, "$/month", cents(predicted * HOURS_PER_MONTH), cents(actual * HOURS_PER_MONTH), low, high)
+    yield ComparedFigure(
+        name, "$/month", cents(predicted * HOURS_PER_MONTH), cents(actual * HOURS_PER_MONTH), low, high
+    )
 
 
-def _of_commitments(predicted: Report, actual: Report) -> Iterator[Compared]:
+def _of_commitments(predicted: Report, actual: Report) -> Iterator[ComparedFigure]:
     planned, came = coverage(predicted.charges), coverage(actual.charges)
-    yield Compared("coverage", "share", _share(planned.coverage), _share(came.coverage))
-    yield Compared("commitments rented", "share", _share(planned.utilisation), _share(came.utilisation))
+    yield ComparedFigure("coverage", "share", _share(planned.coverage), _share(came.coverage))
+    yield ComparedFigure("commitments rented", "share", _share(planned.utilisation), _share(came.utilisation))
 
 
-def _of_run(plan: Plan, ran: _Ran | None) -> Iterator[Compared]:
+def _of_run(plan: Plan, ran: _Ran | None) -> Iterator[ComparedFigure]:
     """What jobs say: use of the reserve, kept performance, waits and demand."""
     point = plan.operation.chosen if plan.operation is not None else None
     if ran is None:
@@ -148,18 +137,18 @@ def _of_run(plan: Plan, ran: _Ran | None) -> Iterator[Compared]:
     yield _band("jobs that kept QoS", "share", point.kept_qos if point else None, ran.quality.kept)
     yield _band("wait p95", "s", point.wait_p95 if point else None, ran.quality.wait_p95)
     work = plan.workload
-    yield Compared("mean demand", "vCPU", _exact(work.mean_cores), _exact(ran.span.mean_cores))
-    yield Compared("peak demand", "vCPU", _exact(work.peak_cores), _exact(ran.span.peak_cores))
+    yield ComparedFigure("mean demand", "vCPU", _exact(work.mean_cores), _exact(ran.span.mean_cores))
+    yield ComparedFigure("peak demand", "vCPU", _exact(work.peak_cores), _exact(ran.span.peak_cores))
 
 
-def _band(name: str, unit: str, predicted: Band | None, actual: float | None) -> Compared:
+def _band(name: str, unit: str, predicted: Band | None, actual: float | None) -> ComparedFigure:
     if predicted is None:
-        return Compared(name, unit, None, _exact(actual))
+        return ComparedFigure(name, unit, None, _exact(actual))
     half, most = predicted.half, 1.0 if unit == "share" else float("inf")
     ends: Ends = (None, None)
     if half is not None:
         ends = (_exact(max(predicted.mean - half, 0.0)), _exact(min(predicted.mean + half, most)))
-    return Compared(name, unit, _exact(predicted.mean), _exact(actual), *ends)
+    return ComparedFigure(name, unit, _exact(predicted.mean), _exact(actual), *ends)
 
 
 def _exact(value: float | None) -> Decimal | None:

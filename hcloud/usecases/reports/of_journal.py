@@ -12,7 +12,7 @@ from hcloud.catalog.bills.tariff import Tariff
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
 from hcloud.model.holdings.live import Commitment
-from hcloud.planning.reports.report import Report, Source
+from hcloud.planning.reports.report import Report, ReportSource
 from hcloud.planning.reports.reserved import INSTANCES
 from hcloud.readers.configuration.config import DEFAULT_REGIONS, Loaded
 from hcloud.store.journal import read_journal
@@ -57,7 +57,7 @@ def report_of_journal(path: Path, asked: ReportRequest, place: JournalPricing) -
     held = _pool(told, tariff, place.commitment)
     rows = charges(told.rented, held, tariff, told.period)
     return Report(
-        source=Source.JOURNAL,
+        source=ReportSource.JOURNAL,
         name=path.name,
         period=told.period,
         charges=rows,

@@ -14,7 +14,7 @@ from hcloud.errors import DeniedError, UsageError
 from hcloud.model.catalog import Provider
 from hcloud.model.holdings.live import Commitment, Machine, MachineState
 from hcloud.model.report import Charge, CommitmentStatus, MachineRental, Period
-from hcloud.planning.reports.report import Report, Source
+from hcloud.planning.reports.report import Report, ReportSource
 from hcloud.readers.configuration.config import OwnedSection
 from hcloud.units import HOURS_PER_YEAR, counted
 from hcloud.usecases.live.ground import FAKE, LiveGround
@@ -50,7 +50,7 @@ def report_of_live(ground: LiveGround, asked: ReportRequest) -> Report:
     counted_in = tuple(c for c in held if not why_not(c))
     rows = charges(rented, counted_in, tariff, period)
     return Report(
-        source=Source.LIVE,
+        source=ReportSource.LIVE,
         name=str(scope),
         period=period,
         charges=rows,

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from hcloud.errors import EvidenceError
-from hcloud.model.plans.operation import Operation
-from hcloud.planning.reports.quality import Quality, journeys_of, qualities
+from hcloud.planning.reports.quality import QualityReport, journeys_of, qualities
 from hcloud.store.journal import read_journal
 from hcloud.store.plan_file import load_plan
 from hcloud.usecases.reports.report import is_journal
-
-
-@dataclass(frozen=True, slots=True)
-class QualityReport:
-    """Of a journal what each group of jobs got, of a plan its simulated ``operation``; the other one is empty."""
-
-    name: str
-    strategy: str
-    groups: tuple[Quality, ...] = ()
-    operation: Operation | None = None
-    notes: tuple[str, ...] = ()
 
 
 def report_quality(path: Path) -> QualityReport:

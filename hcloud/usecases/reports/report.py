@@ -24,7 +24,7 @@ from hcloud.planning.reports.of_plan import (
     planned_holdings,
     planned_notes,
 )
-from hcloud.planning.reports.report import Counterfactual, Holding, Report, Source, total
+from hcloud.planning.reports.report import Counterfactual, Report, ReportedCommitment, ReportSource, total
 from hcloud.planning.reports.reserved import all_reserved
 from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.store.files.looked_at import check_file
@@ -88,7 +88,7 @@ def report_of_plan(path: Path, asked: ReportRequest) -> Report:
     book, said = open_prices(there, asked.at.date())
     book = listed_prices(there, asked.at.date()) or book
     return Report(
-        source=Source.PLAN,
+        source=ReportSource.PLAN,
         name=path.name,
         period=period,
         charges=planned_charges(plan, book.offer, period),
@@ -125,12 +125,12 @@ def listed_prices(loaded: Loaded, today: date) -> PriceBook | None:
     return open_prices(replace(loaded, config=loaded.config.model_copy(update={"prices": prices})), today)[0]
 
 
-def holding_of(told: Commitment, region: str) -> Holding:
+def holding_of(told: Commitment, region: str) -> ReportedCommitment:
     """A commitment as reports tell of it."""
     hours = told.term_years * HOURS_PER_YEAR
     dollars = told.hourly + (told.upfront / hours if hours else Decimal(0))
     spends = told.option.is_spend_based
-    return Holding(
+    return ReportedCommitment(
         id=told.id,
         option=told.option,
         instance_type=told.instance_type,

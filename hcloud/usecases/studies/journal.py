@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 
-from hcloud.control.decode import Facts, Order, Setup, TypeFacts, decide
-from hcloud.control.session import Session
-from hcloud.control.state import Kind
+from hcloud.control.decode import DecisionFacts, DecodedCommand, Setup, TypeFacts, decide
+from hcloud.control.session import ControlSession
+from hcloud.control.state import RentableKind
 from hcloud.errors import HcloudError
-from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.decision import Decision, DecisionAction, Entry
 from hcloud.model.running.event import (
     Arrival,
     BelowQos,
@@ -33,16 +33,16 @@ from hcloud.policy.rules import Rules
 from hcloud.sim.kernels import world
 from hcloud.sim.kernels.compiled import kernels
 from hcloud.sim.outcomes.measure import tails_by_task
-from hcloud.sim.run import Outcome
+from hcloud.sim.run import RunOutcome
 from hcloud.sim.setup.shop import Shop
-from hcloud.store.journal import Entry, check_target, save_journal
+from hcloud.store.journal import check_target, save_journal
 from hcloud.usecases.studies.simulation import Study, simulate_once
 
 Line = tuple[int, int, int, int, int, float, float]
 _PROBED_BEFORE = {world.ARRIVAL: During.ARRIVAL, world.FINISH: During.COMPLETION}
 
 
-def setup_of(strategy: Strategy, rules: Rules, kinds: Table[Kind], shop: Shop, pool: int) -> Setup:
+def setup_of(strategy: Strategy, rules: Rules, kinds: Table[RentableKind], shop: Shop, pool: int) -> Setup:
     """What a controller of that strategy is told; its clock starts with its first event."""
     names = [t.shape.name for t in shop.types]
     types = tuple(
@@ -59,7 +59,7 @@ def journal_run(study: Study, strategy: Strategy, path: Path, pool: int | None =
     write_journal(simulate_once(study, strategy, pool=reserve, journal=True), path)
 
 
-def write_journal(outcome: Outcome, path: Path) -> None:
+def write_journal(outcome: RunOutcome, path: Path) -> None:
     """Write the journal of a run that was made with ``journal=True``.
 
     Its events are fed to a fresh controller, which gives the decisions in words; raises HcloudError where these are
@@ -70,7 +70,7 @@ def write_journal(outcome: Outcome, path: Path) -> None:
     save_journal(setup, journal_entries(outcome, setup), path)
 
 
-def setup_of_run(outcome: Outcome) -> Setup:
+def setup_of_run(outcome: RunOutcome) -> Setup:
     """What the controller of a run was told; the engine's clock starts at 0."""
     setting, control = outcome.setting, outcome.world.control
     rules = Rules._make(getattr(control.rules, name).item() for name in Rules._fields)
@@ -78,9 +78,9 @@ def setup_of_run(outcome: Outcome) -> Setup:
     return replace(made, start=0.0, beside=tuple((lot.kind, lot.servers) for lot in setting.lots[1:]))
 
 
-def journal_entries(outcome: Outcome, setup: Setup) -> Iterator[Entry]:
+def journal_entries(outcome: RunOutcome, setup: Setup) -> Iterator[Entry]:
     """The events of a run, each followed by what was decided because of it and what was due before it."""
-    session = Session(setup, kernels(len(outcome.tasks)))
+    session = ControlSession(setup, kernels(len(outcome.tasks)))
     obeyed: list[Told] = []
     decided: list[Told] = []
     for entry in JournalReader(outcome, setup).entries():
@@ -111,7 +111,7 @@ class JournalReader:
     Instances get the numbers that a session gives them: in the order of their launches, after the reserved ones.
     """
 
-    def __init__(self, outcome: Outcome, setup: Setup) -> None:
+    def __init__(self, outcome: RunOutcome, setup: Setup) -> None:
         self._setup, self._tasks = setup, outcome.tasks
         self._names, self._tails = job_names(outcome), tails_by_task(outcome).tolist()
         fields = [outcome.of_lines(name).tolist() for name in ("code", "a", "b", "c", "d", "time", "value")]
@@ -133,8 +133,8 @@ class JournalReader:
         if code == world.COMMAND + LAUNCH:
             self._numbers[slot], self._next = self._next, self._next + 1
         name, number = self._names[job] if job >= 0 else None, self._numbers.get(slot)
-        order = Order(code - world.COMMAND, action, reason, margin, name, number, "")
-        return decide(self._setup, order, Facts(time, 0.0, 0.0, 0, 0, 0, 0.0, 0, False))
+        order = DecodedCommand(code - world.COMMAND, action, reason, margin, name, number, "")
+        return decide(self._setup, order, DecisionFacts(time, 0.0, 0.0, 0, 0, 0, 0.0, 0, False))
 
     def _event(self, at: int) -> Event:
         code, who, _, _, _, time, value = self._lines[at]
@@ -169,7 +169,7 @@ class JournalReader:
         return Sample(time, self._numbers[slot], tuple(digits), during)
 
 
-def job_names(outcome: Outcome) -> list[str]:
+def job_names(outcome: RunOutcome) -> list[str]:
     """Jobs by the trace's own ids (by their row where it has none); pieces of one that was split are told apart."""
     rows = outcome.tasks.job
     names = _named_apart([outcome.tasks.name(task) for task in range(len(rows))], rows)

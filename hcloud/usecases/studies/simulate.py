@@ -9,9 +9,16 @@ import numpy as np
 from hcloud.control.state import INTERRUPTIBLE, RENTED
 from hcloud.model.running.strategy import Strategy
 from hcloud.readers.strategies import NAMES, load_strategy
-from hcloud.sim.outcomes.comparison import RESERVED, Compared, Comparison, Simulated, Timeline, with_front
+from hcloud.sim.outcomes.comparison import (
+    RESERVED,
+    ComparedStrategy,
+    Simulated,
+    StrategyComparison,
+    Timeline,
+    with_front,
+)
 from hcloud.sim.outcomes.measure import Measures, batch_performance, measure, service_tails
-from hcloud.sim.run import Outcome
+from hcloud.sim.run import RunOutcome
 from hcloud.sim.setup.scenarios import RECIPES, self_check
 from hcloud.usecases.studies.simulation import Study, simulate_once, with_seed
 
@@ -28,7 +35,7 @@ def compare(
     seeds: int = 1,
     advance: Callable[[float], None] = lambda done: None,
     pool: int | None = None,
-) -> Comparison:
+) -> StrategyComparison:
     """Every strategy at so many seeds from the study's own on: of a scenario other seeds are other jobs, too. Those
     that reserve have ``pool`` servers, or what their own rule says."""
     runs: list[list[Measures]] = [[] for _ in strategies]
@@ -44,24 +51,24 @@ def compare(
                 firsts.append(_kept(outcome, runs[place][0]))
             advance((at * len(strategies) + place + 1) / (seeds * len(strategies)))
     told = zip(strategies, runs, firsts, strict=True)
-    made = [Compared(s.name, tuple(r), f, dropped=study.dropped) for s, r, f in told]
+    made = [ComparedStrategy(s.name, tuple(r), f, dropped=study.dropped) for s, r, f in told]
     checks = self_check(study.scenario, study.jobs) if study.scenario in RECIPES else ()
     name, shop = study.jobs.provenance.name, study.shop
     large = shop.types[shop.large].shape.name
-    return Comparison(
+    return StrategyComparison(
         name, len(study.jobs), study.cloud.name, shop, study.profiled, chosen, tuple(with_front(made)), checks,
         study.window, tuple(dict.fromkeys(b.instance_type for b in study.beside if b.instance_type != large)),
     )  # fmt: skip
 
 
-def _kept(outcome: Outcome, measures: Measures) -> Simulated:
+def _kept(outcome: RunOutcome, measures: Measures) -> Simulated:
     """What is kept of a run: its figures and pictures, not its tables."""
     return Simulated(
         measures, _timeline(outcome), batch_performance(outcome), service_tails(outcome), outcome.tasks.left_out
     )
 
 
-def _timeline(outcome: Outcome) -> Timeline:
+def _timeline(outcome: RunOutcome) -> Timeline:
     series, types = outcome.world.series, outcome.setting.shop.types
     rented, servers = {}, outcome.setting.servers
     vcpus = {RESERVED: outcome.world.control.desk.pool / 1000 / servers if servers else 0.0}

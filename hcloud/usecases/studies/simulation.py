@@ -20,12 +20,12 @@ from hcloud.policy.sizing import load_quantile, reserved_servers
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Loaded
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, NOTHING_DROPPED, Dropped
-from hcloud.sim.run import Outcome, run
+from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting, unplaceable
 from hcloud.sim.setup.fitting import Room, held_by_some, work_share
 from hcloud.sim.setup.prepare import Tasks, origin, tasks_of
 from hcloud.sim.setup.scenarios import scenario
-from hcloud.sim.setup.shop import Beside, Shop, Wanted, fitting_shop, open_shop, shop_for
+from hcloud.sim.setup.shop import Shop, ShopChoice, SmallerReserve, fitting_shop, open_shop, shop_for
 from hcloud.units import counted
 from hcloud.usecases.workloads.sources import check_regions, open_prices, open_workload
 
@@ -71,7 +71,7 @@ class Study:
     window: Window | None = None
     drop_unplaceable: bool = False
     dropped: Dropped = NOTHING_DROPPED
-    beside: tuple[Beside, ...] = ()
+    beside: tuple[SmallerReserve, ...] = ()
 
 
 def open_study(
@@ -126,10 +126,10 @@ def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -
     named = "markets" in loaded.config.model_fields_set
     market = loaded.config.settings().markets[0]
     name = asked.cloud or (f"measured-{market.provider}" if named else PAPER)
-    wanted = Wanted.paper()
+    wanted = ShopChoice.paper()
     if named:
         families, size = market.families or SHAPES[market.provider], int(market.vcpus or LARGE_VCPUS)
-        wanted = Wanted(market.provider, market.regions[0], families, size, os=market.os)
+        wanted = ShopChoice(market.provider, market.regions[0], families, size, os=market.os)
         book, _ = open_prices(loaded, today)
         check_regions(loaded, book)
     else:
@@ -240,7 +240,7 @@ def simulate_once(
     pool: int | None = None,
     journal: bool = False,
     advance: Callable[[float], None] | None = None,
-) -> Outcome:
+) -> RunOutcome:
     """One run of a strategy over the study; raises EvidenceError for a job that fits no type."""
     setting, tasks = setting_for(study, strategy, pool), tasks_for(study, strategy)
     check_placeable(study, setting, tasks)

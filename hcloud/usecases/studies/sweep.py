@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -15,35 +15,13 @@ from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.strategies import NAMES, load_strategy
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, Dropped
 from hcloud.sim.outcomes.interval import Interval
-from hcloud.store.sweep_rows import Row, RowFile, open_rows
+from hcloud.sim.outcomes.sweep import Cell, Sweep
+from hcloud.sim.setup.grid import Changes, SweepGrid, WhatIfBatch, parse_grid
+from hcloud.store.sweep_rows import RowFile, SweepRow, open_rows
 from hcloud.units import counted
 from hcloud.usecases.studies.simulation import SimulationRequest, open_study
 from hcloud.usecases.studies.sweep_bench import SweepBench
 from hcloud.usecases.studies.sweep_engines import Engine
-from hcloud.usecases.studies.sweep_grid import Changes, SweepGrid, WhatIfBatch, parse_grid
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A row of the table: a strategy with its changes, and every figure over the seeds."""
-
-    strategy: str
-    changes: Mapping[str, str]
-    seeds: int
-    figures: Mapping[str, Interval | None]
-
-
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """A finished sweep: its grid, the digest of its inputs, its cells in the order of the grid, notes, the place."""
-
-    grid: SweepGrid
-    workload: str
-    inputs: str
-    figures: tuple[str, ...]
-    cells: tuple[Cell, ...]
-    notes: tuple[str, ...]
-    place: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +123,7 @@ def run_sweep(prepared: Prepared, engine: Engine, out: Path | None, watch: Watch
     return prepared.summed(sums.cells())
 
 
-def _rows(bench: SweepBench, grid: SweepGrid, engine: Engine, file: RowFile) -> Iterator[Row]:
+def _rows(bench: SweepBench, grid: SweepGrid, engine: Engine, file: RowFile) -> Iterator[SweepRow]:
     """The rows in the order of the grid, found or computed; a batch that lacks one is computed whole."""
     todo = (b for b in grid.batches() if _missing(b, file))
     with closing(engine.answers(bench, todo)) as answers:
@@ -169,7 +147,7 @@ class _Sums:
         self.grid = grid
         self.values: dict[tuple[str, ...], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
 
-    def add(self, row: Row) -> None:
+    def add(self, row: SweepRow) -> None:
         """Count a row in."""
         cell = self.values[row.strategy, *row.changes.values()]
         for name, value in row.figures.items():

@@ -13,12 +13,13 @@ from hcloud import __version__
 from hcloud.errors import UsageError
 from hcloud.model.running.strategy import Strategy
 from hcloud.readers import clouds, strategies
-from hcloud.sim.outcomes.measure import WEEK_HOURS, Measures, Spread, measure
+from hcloud.sim.outcomes.measure import WEEK_HOURS, Distribution, Measures, measure
 from hcloud.sim.outcomes.pricing_models import Model, bill
 from hcloud.sim.run import run
+from hcloud.sim.setup.grid import Changes, SweepCase, WhatIfBatch
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.variation import varied_cloud, varied_strategy
-from hcloud.store.sweep_rows import Figure, Row
+from hcloud.store.sweep_rows import Figure, SweepRow
 from hcloud.units import plain, rate
 from hcloud.usecases.studies.simulation import (
     Study,
@@ -29,7 +30,6 @@ from hcloud.usecases.studies.simulation import (
     tasks_for,
     with_seed,
 )
-from hcloud.usecases.studies.sweep_grid import Changes, SweepCase, WhatIfBatch
 
 T = TypeVar("T")
 _SAMPLES = 1
@@ -74,7 +74,7 @@ class SweepBench:
             said = " ".join(c.text for c in changes)
             raise UsageError(f"{strategy} with {said}: {where} {what}: {why}")
 
-    def rows(self, batch: WhatIfBatch) -> tuple[Row, ...]:
+    def rows(self, batch: WhatIfBatch) -> tuple[SweepRow, ...]:
         """One run, and a row for each of the prices it is looked at with."""
         first = batch.first
         strategy = varied_strategy(self.strategies[first.strategy], first.changes)
@@ -103,9 +103,9 @@ class SweepBench:
             self.last[name] = (parts, make())
         return cast("T", self.last[name][1])
 
-    def _row(self, what_if: SweepCase, measures: Measures, service: Mapping[str, Figure]) -> Row:
+    def _row(self, what_if: SweepCase, measures: Measures, service: Mapping[str, Figure]) -> SweepRow:
         figures = {**service, **self._dollars(what_if, measures)}
-        return Row(what_if.digest, what_if.strategy, what_if.seed, what_if.labels, figures)
+        return SweepRow(what_if.digest, what_if.strategy, what_if.seed, what_if.labels, figures)
 
     def _dollars(self, what_if: SweepCase, measures: Measures) -> Mapping[str, Figure]:
         """What the run costs at the prices of a what-if; over a duration the whole of every term that was begun."""
@@ -146,7 +146,7 @@ def service_figures(measures: Measures) -> Mapping[str, Figure]:
     }
 
 
-def _levels(name: str, spread: Spread, levels: tuple[str, ...]) -> dict[str, Figure]:
+def _levels(name: str, spread: Distribution, levels: tuple[str, ...]) -> dict[str, Figure]:
     return {f"{name}_{level}": _number(getattr(spread, level)) for level in levels}
 
 

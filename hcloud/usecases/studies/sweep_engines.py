@@ -14,14 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from hcloud.errors import HcloudError
-from hcloud.store.sweep_rows import Row
+from hcloud.sim.setup.grid import WhatIfBatch
+from hcloud.store.sweep_rows import SweepRow
 from hcloud.usecases.studies.sweep_bench import SweepBench
-from hcloud.usecases.studies.sweep_grid import WhatIfBatch
 
 _AHEAD = 4
 """Batches that wait for each worker: none is idle, and the results that wait for their turn stay few."""
 
-Answers = Generator[tuple[Row, ...], None, None]
+Answers = Generator[tuple[SweepRow, ...], None, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ def _leave_with_parent() -> None:
         os._exit(1)
 
 
-def _rows(batch: WhatIfBatch) -> tuple[Row, ...]:
+def _rows(batch: WhatIfBatch) -> tuple[SweepRow, ...]:
     return _bench[0].rows(batch)
 
 

@@ -3,30 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from enum import StrEnum
 
 from hcloud.errors import HcloudError, InputError
-
-
-class CheckStatus(StrEnum):
-    """How a check ended; only an error makes the verb fail."""
-
-    OK = "ok"
-    WARNING = "warning"
-    ERROR = "error"
-    SKIPPED = "skipped"
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """The outcome of one check in a line, with details below it."""
-
-    name: str
-    status: CheckStatus
-    message: str
-    details: tuple[str, ...] = ()
-    hint: str = ""
+from hcloud.model.checks import CheckResult, CheckStatus
 
 
 def guarded(name: str, check: Callable[[], CheckResult]) -> CheckResult:

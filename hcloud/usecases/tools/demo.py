@@ -14,27 +14,19 @@ from pathlib import Path
 from typing import Any
 
 from hcloud.model.json_text import parsed
+from hcloud.model.rehearsal import DemoStep, DemoTotals, Shown
 from hcloud.planning.changes.slots import RESERVED
 from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.usecases.progress import Progress
 from hcloud.usecases.tools.demo_files import PROGRAM, is_measured, take_stand_in, write_inputs, write_program
-from hcloud.usecases.tools.demo_ledger import LEDGER, DemoError, DemoTotals, facts_of, first_day
-from hcloud.usecases.tools.demo_steps import PLAN, PURCHASE, DemoStep, looking, measuring, steps
+from hcloud.usecases.tools.demo_ledger import LEDGER, DemoError, facts_of, first_day
+from hcloud.usecases.tools.demo_steps import PLAN, PURCHASE, looking, measuring, steps
 
 LOOK_SECONDS = 0.1
 SCREENS = "screens"
 DEEP = 8  # ours: columns of blanks by which figures below a name are told from a new line
 OWN = ".own"
 """Where settings and prices of the demo's own are looked for, so that nobody's own settings change what is shown."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """What came of a step: the command line as a person types it, the lines that matter, and its exit code."""
-
-    command: str
-    lines: tuple[str, ...]
-    exit_code: int
 
 
 @dataclass(slots=True)

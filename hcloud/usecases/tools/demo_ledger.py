@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 from hcloud.errors import HcloudError
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.json_text import parsed
+from hcloud.model.rehearsal import DemoTotals
 from hcloud.units import cents
 from hcloud.usecases.tools.demo_files import REGION
 
@@ -24,20 +24,6 @@ class DemoError(HcloudError):
     def lines(self) -> list[str]:
         """What it should have done, then its screen."""
         return str(self).split("\n")
-
-
-@dataclass(frozen=True, slots=True)
-class DemoTotals:
-    """What the ledger says when all is over: machines that a plan wanted, that ever were, and that stand; commitments
-    that were bought; requests that changed something; dollars that hcloud reported and those of the fake's own bill."""
-
-    wanted: int
-    launched: int
-    standing: int
-    bought: int
-    changes: int
-    reported: Decimal
-    billed: Decimal
 
 
 def facts_of(folder: Path, changes: Mapping[str, Any], report: Mapping[str, Any]) -> DemoTotals:

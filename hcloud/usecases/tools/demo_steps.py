@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
+from hcloud.model.rehearsal import DemoStep
 from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.store.files.crash import VARIABLE as CRASH_AT
 from hcloud.usecases.tools.demo_files import FAMILY, PROGRAM
@@ -12,20 +12,6 @@ from hcloud.usecases.tools.demo_files import FAMILY, PROGRAM
 PLAN, PURCHASE = "plan.json", "buy.json"
 MEASURING_SECONDS = 18  # ours
 ABSTAINED = 9
-
-
-@dataclass(frozen=True, slots=True)
-class DemoStep:
-    """One verb: ``why`` says in a sentence or two what it is for, ``keep`` are patterns of the lines that are shown,
-    ``codes`` the exit codes that are as it should be, ``seconds`` what it takes about."""
-
-    title: str
-    why: str
-    words: tuple[str, ...]
-    keep: tuple[str, ...]
-    codes: tuple[int, ...] = (0,)
-    seconds: float = 2.0
-    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def measuring() -> DemoStep:

@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 
 from hcloud.errors import CloudError, CredentialsError, HcloudError
 from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.checks import CheckResult, CheckStatus
 from hcloud.model.holdings.live import Quota, Scope
 from hcloud.usecases.live.ground import FAKE, LiveGround
-from hcloud.usecases.tools.checks import CheckResult, CheckStatus
 
 PATIENCE_SECONDS = 3.0  # ours
 MOST_SKEW_SECONDS = 60.0  # ours; signatures are refused from five minutes on

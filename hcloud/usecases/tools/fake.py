@@ -12,7 +12,7 @@ from typing import Any, cast
 from hcloud.control.ports import Size
 from hcloud.errors import MissingExtraError, UsageError, did_you_mean
 from hcloud.fake.faults import FaultPlan, fault_plan, read_text
-from hcloud.fake.server import FakeCloud, Running
+from hcloud.fake.server import FakeCloud, FakeServer
 from hcloud.readers.safe_yaml import load_yaml
 
 CLASSES = {"aws": ("aws.cloud", "FakeAws"), "gcp": ("gcp.cloud", "FakeGoogle"), "azure": ("azure.cloud", "FakeAzure")}
@@ -66,7 +66,7 @@ def up(
             if execute:
                 stack.enter_context(executing(cloud))
             try:
-                running = stack.enter_context(Running(cloud, port))
+                running = stack.enter_context(FakeServer(cloud, port))
             except OSError as error:
                 raise UsageError(f"port {port} of this machine cannot be listened on: {error.strerror}") from None
             found.append(Up(name, running.url, environment(name, running.url)))

@@ -11,14 +11,15 @@ from decimal import Decimal
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import HcloudError, did_you_mean
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
-from hcloud.planning.changes.slots import Place
+from hcloud.model.checks import CheckResult, CheckStatus
+from hcloud.planning.changes.slots import CloudRegion
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.configuration.live_sections import FleetSection
 from hcloud.units import HOURS_PER_MONTH, counted, format_money
 from hcloud.usecases.live.connect import CLASSES, FAKE, LOCAL, settled_fields
 from hcloud.usecases.live.ground import place_of, prices_of
 from hcloud.usecases.live.launch_template import user_data
-from hcloud.usecases.tools.checks import CheckResult, CheckStatus, guarded
+from hcloud.usecases.tools.checks import guarded
 
 ZONES = {
     "aws": (r"{region}[a-z]", "{region}a"),
@@ -64,20 +65,20 @@ def _live(loaded: Loaded, today: date) -> CheckResult:
     )
 
 
-def _region(book: PriceBook, place: Place, judged: LiveProblems) -> None:
+def _region(book: PriceBook, place: CloudRegion, judged: LiveProblems) -> None:
     if not any(key.region == place.region for key in book.offers):
         known = sorted({k.region for k in _everywhere(place).offers})
         meant = did_you_mean(place.region, known)
         judged.problems.append(f"live.region: the price book has no prices of {place.region!r}{meant}")
 
 
-def _everywhere(place: Place) -> PriceBook:
+def _everywhere(place: CloudRegion) -> PriceBook:
     from hcloud.readers.prices.shipped.bundled import load_bundled
 
     return load_bundled(providers={Provider(place.provider)})
 
 
-def _wrong_zones(place: Place, zones: tuple[str, ...]) -> Iterator[str]:
+def _wrong_zones(place: CloudRegion, zones: tuple[str, ...]) -> Iterator[str]:
     pattern, example = (text.format(region=re.escape(place.region)) for text in ZONES[place.provider])
     for zone in zones:
         if not re.fullmatch(pattern, zone):
@@ -110,7 +111,7 @@ def _fleet(loaded: Loaded, today: date) -> CheckResult:
     return _judged("fleet", f"{machines} at {counted(len(fleet), 'address', 'addresses')}, ${hourly:,.4f}/h", judged)
 
 
-def _priced(section: FleetSection, place: Place, book: PriceBook, judged: LiveProblems, where: str) -> Decimal:
+def _priced(section: FleetSection, place: CloudRegion, book: PriceBook, judged: LiveProblems, where: str) -> Decimal:
     """Dollars an hour of an entry; what of its types is not known or has no price goes to the problems."""
     provider, region = Provider(place.provider), place.region
     for name in (section.instance_type, *section.fallbacks):

@@ -10,7 +10,7 @@ from hcloud.classify.matrix import Matrix
 from hcloud.errors import InputError, UsageError
 from hcloud.model.measured.profile import Aspect
 from hcloud.model.workload import Jobs, Modelled, Workload
-from hcloud.planning.forecasting.needs import KEY, NO_PROFILE, Need, fit_jobs, need_of
+from hcloud.planning.forecasting.needs import KEY, NO_PROFILE, ApplicationNeed, fit_jobs, need_of
 from hcloud.readers.applications.profiles import load_corpus
 from hcloud.readers.configuration.config import Loaded
 from hcloud.units import counted
@@ -37,7 +37,7 @@ def with_profiles(loaded: Loaded, workload: Workload) -> Workload:
         raise InputError(f"{folder}: holds no profile of an application of this workload ({names})")
     options = options_of(Solver.RIDGE, None)
     corpus = _corpus(section.corpus, loaded)
-    needs: list[Need] = [need_of(p, estimate_of(p, corpus, options)) for p in profiles]
+    needs: list[ApplicationNeed] = [need_of(p, estimate_of(p, corpus, options)) for p in profiles]
     fitted = fit_jobs(workload, needs)
     rest = len(workload) - fitted.profiled
     if not rest:

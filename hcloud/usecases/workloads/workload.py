@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from hcloud.errors import InputError, UsageError, writing
-from hcloud.model.workload import DATES_FROM, Demand, JobKind, Jobs, Provenance, Window, Workload
+from hcloud.model.workload import (
+    Demand,
+    JobKind,
+    Jobs,
+    Summary,
+    Window,
+    Workload,
+    WorkloadVerdict,
+)
 from hcloud.planning.forecasting.demand import demand_of, peak_cores
 from hcloud.planning.forecasting.forecast import choose_step
 from hcloud.planning.forecasting.window import demand_within, window_of
@@ -40,62 +48,6 @@ class WorkloadRequest:
     keys: Mapping[str, str] | None = None
     seed: int = 42
     window: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """A workload in figures, with its demand in steps fit to be drawn; ``kinds`` counts jobs (none for a series).
-
-    Means, peak and batch share are those of ``counted``, the window that counts in the steps a plan takes;
-    ``peak_at_once`` is the most vCPUs of the whole trace at one moment (of a series: in one step).
-    """
-
-    provenance: Provenance
-    entries: int
-    kinds: dict[str, int]
-    span_seconds: float
-    mean_duration_seconds: float
-    counted: Demand
-    window: Window
-    peak_at_once: float
-    core_hours: float
-    gpus: float
-    demand: Demand
-
-    @property
-    def mean_cores(self) -> float:
-        """The mean vCPUs in use in the window."""
-        return float(self.counted.cores.mean())
-
-    @property
-    def peak_cores(self) -> float:
-        """The most vCPUs in use in one step of the window."""
-        return float(self.counted.cores.max())
-
-    @property
-    def mean_memory_gib(self) -> float:
-        """The mean GiB in use in the window."""
-        return float(self.counted.memory.mean())
-
-    @property
-    def batch_share(self) -> float:
-        """The part of the window's core-hours that batch jobs take."""
-        total = float(self.counted.cores.sum())
-        return float(self.counted.batch_cores.sum()) / total if total else 0.0
-
-    @property
-    def dated(self) -> bool:
-        """Whether the times are dates."""
-        return self.demand.start >= DATES_FROM
-
-
-@dataclass(frozen=True, slots=True)
-class WorkloadVerdict:
-    """Whether a file can be used: its workload, or the error that says why not."""
-
-    name: str
-    workload: Workload | None
-    error: InputError | None
 
 
 def open_request(request: WorkloadRequest, progress: Callable[[float], None] | None = None) -> Workload:

@@ -18,14 +18,11 @@ from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
     from hcloud.model.holdings.live import Commitment, CommitmentOrder
-    from hcloud.model.holdings.purchase import CommitmentNeed, ExitTerms, PurchaseItem, PurchasePlan
+    from hcloud.model.holdings.purchase import Applied, CommitmentNeed, ExitTerms, PurchaseItem, PurchasePlan
     from hcloud.model.plans.plan import Plan
+    from hcloud.planning.purchases.answers import Holdings, MatchedPurchase, PlannedPurchases, Recommendation
     from hcloud.planning.purchases.history import Recorded
     from hcloud.planning.purchases.leaving import WayOut
-    from hcloud.usecases.commitments.apply import Applied
-    from hcloud.usecases.commitments.held import Holdings, MatchedPurchase
-    from hcloud.usecases.commitments.plan import PlannedPurchases
-    from hcloud.usecases.commitments.recommend import Recommendation
     from hcloud.views.lines import Shown
 
 

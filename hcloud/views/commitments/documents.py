@@ -11,11 +11,9 @@ from hcloud.units import cents, plain
 
 if TYPE_CHECKING:
     from hcloud.model.holdings.live import Commitment
-    from hcloud.model.holdings.purchase import CommitmentNeed
+    from hcloud.model.holdings.purchase import Applied, CommitmentNeed
+    from hcloud.planning.purchases.answers import Holdings, Recommendation
     from hcloud.planning.purchases.history import Recorded
-    from hcloud.usecases.commitments.apply import Applied
-    from hcloud.usecases.commitments.held import Holdings
-    from hcloud.usecases.commitments.recommend import Recommendation
 
 FORMAT_VERSION = "1.0"
 Document = Mapping[str, object]

@@ -12,8 +12,7 @@ from hcloud.units import counted, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
 
 if TYPE_CHECKING:
-    from hcloud.usecases.deciding.explain_job import Story
-    from hcloud.usecases.deciding.explain_turns import Turn
+    from hcloud.control.story import Story, Turn
 
 
 def explain_story(story: Story) -> Explanation:

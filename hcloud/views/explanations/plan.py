@@ -7,7 +7,7 @@ from decimal import Decimal
 
 from hcloud.model.catalog import Provider
 from hcloud.model.plans.plan import OWNED, Alternative, Flip, Lever, MixLine, Plan, Refusal, Sizing
-from hcloud.planning.explanations.asked import Found
+from hcloud.planning.explanations.asked import SubjectMatch
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_duration, format_money, format_span, plain
 from hcloud.views.deciding.plan import SHORT
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, percent, share
@@ -193,7 +193,7 @@ def said_of_flip(flip: Flip) -> str:
     return f"{names[flip.lever]} {side} ${price(flip.at)}/h ({change(flip)}){sooner}: {then}"
 
 
-def explain_why_not(plan: Plan, found: Found, words: str) -> Explanation:
+def explain_why_not(plan: Plan, found: SubjectMatch, words: str) -> Explanation:
     """Why something is not in the plan: by how many dollars, and what would bring it in."""
     subject, question = found.subject, f"why not {words}"
     if isinstance(subject, MixLine):

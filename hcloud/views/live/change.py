@@ -17,7 +17,7 @@ from hcloud.views.lines import hanging
 from hcloud.views.live.launched_with import as_lines
 
 if TYPE_CHECKING:
-    from hcloud.live.applying.outcome import Outcome
+    from hcloud.live.applying.outcome import ApplyOutcome
 
 COLOURS = {Action.LAUNCH: "green", Action.TERMINATE: "red", Action.REPLACE: "yellow", Action.COMMIT: "cyan"}
 BELOW = "    "
@@ -105,7 +105,7 @@ def dollars(amount: Decimal) -> str:
     return f"${amount:,.4f}"
 
 
-def show_outcome(outcome: Outcome, terminal: Terminal) -> None:
+def show_outcome(outcome: ApplyOutcome, terminal: Terminal) -> None:
     """What came of it: never better than it is."""
     colour = {"converged": "green", "partial": "yellow", "unknown": "red"}[outcome.result]
     said = f"{len(outcome.launched)} launched, {len(outcome.ended)} ended, {counted(outcome.calls, 'request')}"
@@ -130,7 +130,7 @@ def show_outcome(outcome: Outcome, terminal: Terminal) -> None:
         )
 
 
-def outcome_document(outcome: Outcome, at: datetime) -> Mapping[str, object]:
+def outcome_document(outcome: ApplyOutcome, at: datetime) -> Mapping[str, object]:
     """What came of it, as JSON."""
     return {
         "format_version": "1.0",

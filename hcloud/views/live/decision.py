@@ -2,32 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from io import BufferedIOBase
 from typing import TYPE_CHECKING
 
 from hcloud import __version__
 from hcloud.control.decode import options
-from hcloud.model.running.decision import Decision
+from hcloud.model.running.decision import Decision, Entry, GoneOn
 from hcloud.model.running.event import BelowQos, Completion, EventError, Interruption, Ready
 from hcloud.store.events import UNBOUNDED, decision_document, event_document
-from hcloud.store.journal import LONGEST_LINE, Entry
+from hcloud.store.journal import LONGEST_LINE
 from hcloud.units import counted
 from hcloud.views.escaped import json_as_stored
 from hcloud.views.lines import hanging
 
 if TYPE_CHECKING:
-    from hcloud.usecases.deciding.explain_job import Story
-    from hcloud.usecases.live.decide import OpenedStream, Stream
+    from hcloud.control.story import Story
     from hcloud.views.console import Terminal
 
 FORMAT_VERSION = "1.0"
+Answer = Callable[[str], str]
+"""The lines of decisions that a line with an event brings."""
 _AT_ONCE = 1 << 14
 """Bytes read at a time: a hundred lines or so, which are answered in a few milliseconds."""
 
 
-def show_opened(opened: OpenedStream, terminal: Terminal) -> None:
+def show_opened(opened: GoneOn, terminal: Terminal) -> None:
     """Say where a stream goes on, and tell what a crash kept from being told."""
     if opened.torn:
         terminal.warn("the last line of the journal was torn; it is dropped, send its event again")
@@ -38,7 +39,7 @@ def show_opened(opened: OpenedStream, terminal: Terminal) -> None:
         terminal.out.file.flush()
 
 
-def tell_lines(lines: BufferedIOBase, stream: Stream, terminal: Terminal) -> int:
+def tell_lines(lines: BufferedIOBase, answer: Answer, terminal: Terminal) -> int:
     """Answer every line before waiting for the next; what is wrong with a line is said on stderr.
 
     Returns how many were wrong. Lines that are there already are answered in one go.
@@ -48,20 +49,20 @@ def tell_lines(lines: BufferedIOBase, stream: Stream, terminal: Terminal) -> int
         *whole, rest = (rest + chunk).split(b"\n")
         for line in whole:
             number += 1
-            wrong += _tell(line, number, stream, terminal)
+            wrong += _tell(line, number, answer, terminal)
         out.flush()
         rest = rest[: LONGEST_LINE + 1]  # what has become too long is dropped, and said when its line ends
-    wrong += _tell(rest, number + 1, stream, terminal)
+    wrong += _tell(rest, number + 1, answer, terminal)
     out.flush()
     return wrong
 
 
-def _tell(line: bytes, number: int, stream: Stream, terminal: Terminal) -> int:
+def _tell(line: bytes, number: int, answer: Answer, terminal: Terminal) -> int:
     try:
         if len(line) > LONGEST_LINE:
             raise EventError(f"longer than {LONGEST_LINE:,} bytes")
         if line and not line.isspace():
-            terminal.out.file.write(stream.answer(line.decode()))
+            terminal.out.file.write(answer(line.decode()))
     except (EventError, UnicodeDecodeError) as error:
         terminal.say(f"error: line {number}: {error}", wrong=True)
         terminal.err.file.flush()

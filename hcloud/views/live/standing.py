@@ -17,8 +17,8 @@ from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
     from hcloud.live.collect import Orphan
-    from hcloud.live.recover import Found
-    from hcloud.usecases.live.status import LiveStatus, MachineGroup
+    from hcloud.live.recover import RecoveryFindings
+    from hcloud.model.holdings.standing import LiveStatus, MachineGroup
 
 FORMAT_VERSION = "1.0"
 
@@ -82,7 +82,7 @@ def show_orphans(found: Sequence[Orphan], terminal: Terminal) -> None:
         terminal.note(f"{ending} could be ended: hcloud gc --delete --ends {ending}")
 
 
-def show_found(found: Found, terminal: Terminal) -> None:
+def show_found(found: RecoveryFindings, terminal: Terminal) -> None:
     """What a state would be rebuilt to."""
     machines = counted(len(found.machines), "machine")
     terminal.show(f"state {found.state.lineage} in {found.state.scope}: {machines}")

@@ -14,8 +14,7 @@ from hcloud.units import counted
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    from hcloud.model.holdings.state import Intent, LockInfo, MachineRecord, State
-    from hcloud.usecases.live.state import RememberedState
+    from hcloud.model.holdings.state import Intent, LockInfo, MachineRecord, RememberedState, State
     from hcloud.views.console import Terminal
 
 FORMAT_VERSION = "1.0"

@@ -14,7 +14,7 @@ from hcloud.views.lines import hanging
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    from hcloud.usecases.measuring.classify import ApplicationEstimate
+    from hcloud.classify.judgement import ApplicationEstimate
     from hcloud.views.console import Terminal
     from hcloud.views.lines import Shown
 

@@ -17,7 +17,7 @@ from hcloud.views.tables import Figures, fitted
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from hcloud.usecases.measuring.profile_compare import ComparedNumber, ProfileComparison
+    from hcloud.model.measured.comparison import ComparedNumber, ProfileComparison
 
 FORMAT_VERSION = "1.0"
 BAR = 10

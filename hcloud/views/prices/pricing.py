@@ -19,10 +19,9 @@ from hcloud.views.escaped import Written, csv_document
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    from hcloud.catalog.checks import PriceWarning
+    from hcloud.catalog.intake import Intake, IntakeResult
     from hcloud.model.catalog import QuarantinedPrice
-    from hcloud.usecases.prices.intake import Intake, IntakeResult
-    from hcloud.usecases.prices.pricing import PriceChange, PriceComparison, PriceLine, TypeScreen, Verification
+    from hcloud.model.prices import PriceChange, PriceComparison, PriceLine, PriceWarning, TypeScreen, Verification
 
 FORMAT_VERSION = "1.0"
 SHOWN_REFUSED = 5

@@ -12,7 +12,7 @@ from hcloud.catalog.bills.days import month_of
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.json_text import written
 from hcloud.model.report import Charge, ChargeCategory, ChargeFrequency, CommitmentStatus
-from hcloud.planning.reports.report import Holding, Report
+from hcloud.planning.reports.report import Report, ReportedCommitment
 from hcloud.units import plain
 from hcloud.views.escaped import Written, csv_document
 
@@ -54,7 +54,7 @@ def focus_csv(report: Report) -> Written:
     return csv_document(COLUMNS, ([row.get(column, "") for column in COLUMNS] for row in documents))
 
 
-def focus_row(charge: Charge, holdings: Mapping[str, Holding], source: str) -> dict[str, str]:
+def focus_row(charge: Charge, holdings: Mapping[str, ReportedCommitment], source: str) -> dict[str, str]:
     """One charge; a column that is left out is null."""
     seller = SELLERS.get(charge.provider, Seller(charge.provider, charge.provider, "account"))
     month = month_of(charge.start)
@@ -139,7 +139,7 @@ def _sku(charge: Charge) -> Iterator[tuple[str, str]]:
         yield "SkuPriceDetails", json.dumps({"InstanceType": charge.instance_type})
 
 
-def _commitment(charge: Charge, holding: Holding | None) -> Iterator[tuple[str, str]]:
+def _commitment(charge: Charge, holding: ReportedCommitment | None) -> Iterator[tuple[str, str]]:
     if not charge.commitment:
         return
     spends = charge.option.is_spend_based
@@ -152,7 +152,7 @@ def _commitment(charge: Charge, holding: Holding | None) -> Iterator[tuple[str, 
     yield "CommitmentDiscountUnit", CURRENCY if spends else "Hours"
 
 
-def _quantity(charge: Charge, holding: Holding | None) -> Decimal:
+def _quantity(charge: Charge, holding: ReportedCommitment | None) -> Decimal:
     """Dollars or machine-hours of the commitment: used, left unused, or bought."""
     spends = charge.option.is_spend_based
     if charge.status in (CommitmentStatus.USED, CommitmentStatus.UNUSED):

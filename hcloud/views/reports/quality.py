@@ -6,15 +6,15 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
-from hcloud.planning.reports.accuracy import Compared, Effects
+from hcloud.planning.reports.accuracy import ComparedFigure, CostEffects
 from hcloud.planning.reports.quality import Quality
 from hcloud.units import format_span
 from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
-    from hcloud.usecases.reports.accuracy import Accuracy
-    from hcloud.usecases.reports.quality import QualityReport
+    from hcloud.planning.reports.accuracy import Accuracy
+    from hcloud.planning.reports.quality import QualityReport
 
 NONE = "-"
 UNITS = {"$/h": "$/h", "$/month": "$/month", "share": "%", "s": "s", "vCPU": "vCPU"}
@@ -108,7 +108,7 @@ def accuracy_sections(accuracy: Accuracy) -> tuple[PageSection, ...]:
     )
 
 
-def _compared(figures: tuple[Compared, ...]) -> Figures:
+def _compared(figures: tuple[ComparedFigure, ...]) -> Figures:
     names = ("figure", "predicted", "interval", "actual", "error", "in it")
     rows = [
         (
@@ -124,7 +124,7 @@ def _compared(figures: tuple[Compared, ...]) -> Figures:
     return Figures(names, rows, frozenset((1, 2, 3, 4)))
 
 
-def _interval(figure: Compared) -> str:
+def _interval(figure: ComparedFigure) -> str:
     if figure.low is None or figure.high is None:
         return NONE
     return f"{_bare(figure.low, figure.unit)} to {_bare(figure.high, figure.unit)}"
@@ -147,11 +147,11 @@ def amount(value: Decimal | None, unit: str) -> str:
     return f"${_bare(value, unit)}{unit[1:]}" if unit.startswith("$") else f"{_bare(value, unit)} {UNITS[unit]}"
 
 
-def _error(figure: Compared) -> str:
+def _error(figure: ComparedFigure) -> str:
     return NONE if figure.error is None else f"{float(figure.error):+.1%}"
 
 
-def _effects(found: Effects) -> Figures:
+def _effects(found: CostEffects) -> Figures:
     rows = [
         ("predicted, of the mix", f"{found.predicted:,.2f}"),
         *((name, f"{dollars:+z,.2f}") for name, dollars in _parts(found)),
@@ -160,7 +160,7 @@ def _effects(found: Effects) -> Figures:
     return Figures(("dollars an hour", "$/h"), rows, frozenset((1,)))
 
 
-def _parts(found: Effects) -> list[tuple[str, Decimal]]:
+def _parts(found: CostEffects) -> list[tuple[str, Decimal]]:
     """The effects with their names; they add up to the difference."""
     volume = [("more or fewer vCPUs rented", found.volume)]
     if found.demand is not None:
@@ -169,7 +169,7 @@ def _parts(found: Effects) -> list[tuple[str, Decimal]]:
     return [("other prices of the same kinds", found.price), *volume, ("another mix of kinds", found.mix)]
 
 
-def _said(found: Effects) -> str:
+def _said(found: CostEffects) -> str:
     if not found.difference:
         return "no difference: the dollars of an hour came as planned"
     name, most = max(_parts(found), key=lambda part: abs(part[1]))

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 from hcloud import __version__
 from hcloud.model.plans.operation import Band, OperatingPoint
 from hcloud.model.report import FORMAT_VERSION
-from hcloud.planning.reports.accuracy import Compared
+from hcloud.planning.reports.accuracy import ComparedFigure
 from hcloud.planning.reports.quality import Quality
 from hcloud.units import plain
 from hcloud.views.escaped import Written, csv_document
 
 if TYPE_CHECKING:
-    from hcloud.usecases.reports.accuracy import Accuracy
-    from hcloud.usecases.reports.quality import QualityReport
+    from hcloud.planning.reports.accuracy import Accuracy
+    from hcloud.planning.reports.quality import QualityReport
 
 Document = Mapping[str, object]
 DIGITS = 6  # ours: digits of measured shares and seconds
@@ -84,7 +84,7 @@ def accuracy_document(accuracy: Accuracy, at: datetime) -> Document:
     }
 
 
-def _compared(figure: Compared) -> dict[str, object]:
+def _compared(figure: ComparedFigure) -> dict[str, object]:
     amounts = {name: _text(getattr(figure, name)) for name in ("predicted", "low", "high", "actual")}
     error = None if figure.error is None else _text(round(figure.error, DIGITS))
     return {"figure": figure.name, "unit": figure.unit, **amounts, "error": error, "inside": figure.inside}

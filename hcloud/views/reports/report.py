@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hcloud.model.report import Costs
-from hcloud.planning.reports.report import Dimension, Group, Report, Source, grouped, shown, to_cents
+from hcloud.planning.reports.report import ChargeGroup, Dimension, Report, ReportSource, grouped, shown, to_cents
 from hcloud.planning.reports.savings import CommitmentUse, Coverage, Savings, against, as_of, coverage, savings, uses
 from hcloud.units import cents, format_money, plain
 from hcloud.views.page.parts import PageSection
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 COSTS = ("list", "contracted", "effective", "billed")
 NAMES = {Dimension.APP: "application"}
-SOURCES = {Source.PLAN: "a month of plan", Source.JOURNAL: "journal", Source.LIVE: "live in"}
+SOURCES = {ReportSource.PLAN: "a month of plan", ReportSource.JOURNAL: "journal", ReportSource.LIVE: "live in"}
 TOTAL = "total"
 SPARED = ("hours", "contracted")
 
@@ -115,7 +115,7 @@ def _moment(at: int) -> str:
     return moment.strftime("%Y-%m-%d" if at % 86_400 == 0 else "%Y-%m-%d %H:%M")
 
 
-def _cost_figures(groups: Sequence[Group], by: Sequence[Dimension]) -> Figures:
+def _cost_figures(groups: Sequence[ChargeGroup], by: Sequence[Dimension]) -> Figures:
     names = tuple(NAMES.get(one, str(one)) for one in by)
     costs = shown([g.costs for g in groups])
     rows = [(*g.keys, hours_text(g.hours), *_four(c)) for g, c in zip(groups, costs, strict=True)]

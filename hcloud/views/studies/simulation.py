@@ -9,7 +9,14 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from hcloud import __version__
-from hcloud.sim.outcomes.comparison import WEEKS, Compared, Comparison, Simulated, dollars_per_hour, kept_qos
+from hcloud.sim.outcomes.comparison import (
+    WEEKS,
+    ComparedStrategy,
+    Simulated,
+    StrategyComparison,
+    dollars_per_hour,
+    kept_qos,
+)
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.units import counted
 from hcloud.views.lines import hanging
@@ -17,7 +24,7 @@ from hcloud.views.tables import Figures, fitted
 from hcloud.views.workloads.window import window_document, window_line
 
 if TYPE_CHECKING:
-    from hcloud.sim.outcomes.measure import Measures, Spread
+    from hcloud.sim.outcomes.measure import Distribution, Measures
     from hcloud.views.console import Terminal
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -31,7 +38,7 @@ _HOURLY = Decimal("0.0001")
 Row = tuple[str, Callable[["Measures"], str]]
 
 
-def show_simulation(comparison: Comparison, terminal: Terminal) -> None:
+def show_simulation(comparison: StrategyComparison, terminal: Terminal) -> None:
     """Every figure of one run of each strategy, strategies side by side."""
     terminal.show(_headline(comparison), "")
     runs = [c.runs[0] for c in comparison.strategies]
@@ -46,7 +53,7 @@ def show_simulation(comparison: Comparison, terminal: Terminal) -> None:
     _notes(comparison, terminal)
 
 
-def show_comparison(comparison: Comparison, terminal: Terminal) -> None:
+def show_comparison(comparison: StrategyComparison, terminal: Terminal) -> None:
     """The figures that decide between strategies, with intervals over the seeds."""
     terminal.show(_headline(comparison), "")
     lines: list[tuple[str, Callable[[Measures], float], int]] = [
@@ -83,7 +90,7 @@ def show_comparison(comparison: Comparison, terminal: Terminal) -> None:
     _notes(comparison, terminal)
 
 
-def simulation_document(comparison: Comparison, at: datetime) -> dict[str, object]:
+def simulation_document(comparison: StrategyComparison, at: datetime) -> dict[str, object]:
     """The comparison as JSON: every figure of every run; money as text, figures that do not apply as null."""
     return {
         "format_version": "1.0",
@@ -149,7 +156,7 @@ def _run_document(m: Measures) -> dict[str, object]:
     }
 
 
-def _spread_document(spread: Spread) -> dict[str, object]:
+def _spread_document(spread: Distribution) -> dict[str, object]:
     levels = ("mean", "p5", "p25", "p50", "p75", "p95", "p99")
     return {"count": spread.count, **{level: _number(getattr(spread, level)) for level in levels}}
 
@@ -162,7 +169,7 @@ def _text(value: Decimal, step: Decimal) -> str:
     return f"{value.quantize(step)}"
 
 
-def _headline(comparison: Comparison) -> str:
+def _headline(comparison: StrategyComparison) -> str:
     key = comparison.shop.reserved.key
     reserved = " + ".join((comparison.shop.types[comparison.shop.large].shape.name, *comparison.beside))
     informed = "profiled" if comparison.profiled else "without profiling: users' own requests"
@@ -207,7 +214,7 @@ def _sections() -> Iterator[tuple[str, list[Row]]]:
     yield "dollars", money
 
 
-def _levels(spread: Callable[[Measures], Spread], factor: float, digits: int) -> list[Row]:
+def _levels(spread: Callable[[Measures], Distribution], factor: float, digits: int) -> list[Row]:
     def row(level: str) -> Row:
         return level, lambda m: _plain(getattr(spread(m), level) * factor, digits)
 
@@ -253,7 +260,7 @@ def _slice(values: Sequence[float], at: int, parts: int) -> Sequence[float]:
     return values[at * len(values) // parts : (at + 1) * len(values) // parts]
 
 
-def _show_checks(comparison: Comparison, terminal: Terminal) -> None:
+def _show_checks(comparison: StrategyComparison, terminal: Terminal) -> None:
     """What the scenario states about itself beside what was generated."""
     if not comparison.checks:
         return
@@ -265,12 +272,12 @@ def _show_checks(comparison: Comparison, terminal: Terminal) -> None:
     terminal.show("", fitted(figures, terminal.out.width))
 
 
-def _notes(comparison: Comparison, terminal: Terminal) -> None:
+def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
     if comparison.window is not None:
         said = f"dollars and use are of the window: {window_line(comparison.window)}"
         terminal.show(hanging(said, terminal.out.width, "· "))
     terminal.show(hanging(_NOT_PACKED, terminal.out.width, "· "))
-    first: Compared = comparison.strategies[0]
+    first: ComparedStrategy = comparison.strategies[0]
     for reason, count in first.first.left_out.items():
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")
     pieces = first.runs[0].jobs - (comparison.jobs - sum(first.first.left_out.values()))

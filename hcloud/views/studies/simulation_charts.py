@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from hcloud.sim.outcomes.comparison import RESERVED, Compared, Comparison, dollars_per_hour, kept_qos
+from hcloud.sim.outcomes.comparison import RESERVED, ComparedStrategy, StrategyComparison, dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.measure import WEEKS_A_TERM
 from hcloud.views.pictures import save_picture, styled
 
@@ -19,22 +19,22 @@ _WEEKS = (1, 2, 4, 8, 13, 20, 26, 30, 35, 40, 45, 52, 53, 60, 70, 80, 90, 104, 1
 Values = list[dict[str, Any]]
 
 
-def save_pictures(comparison: Comparison, path: Path) -> None:
+def save_pictures(comparison: StrategyComparison, path: Path) -> None:
     """Six panels in one picture, as PNG, SVG or HTML by the suffix."""
     save_picture(picture_of(comparison), path, _name(comparison))
 
 
-def picture_of(comparison: Comparison) -> alt.TopLevelMixin:
+def picture_of(comparison: StrategyComparison) -> alt.TopLevelMixin:
     """The picture as an Altair chart."""
     return styled(_panels(comparison, _name(comparison)))
 
 
-def _name(comparison: Comparison) -> str:
+def _name(comparison: StrategyComparison) -> str:
     """The workload's name without what could close the script that holds a page's data."""
     return comparison.workload.rpartition("/")[2].replace("<", "‹").replace(">", "›")
 
 
-def _panels(comparison: Comparison, name: str) -> alt.VConcatChart:
+def _panels(comparison: StrategyComparison, name: str) -> alt.VConcatChart:
     import altair as alt
 
     seeds = len(comparison.seeds)
@@ -62,11 +62,11 @@ def _chart(values: Values) -> Any:
     return alt.Chart(alt.InlineData(values=values))
 
 
-def _names(comparison: Comparison) -> list[str]:
+def _names(comparison: StrategyComparison) -> list[str]:
     return [c.name for c in comparison.strategies]
 
 
-def _colour(comparison: Comparison) -> Any:
+def _colour(comparison: StrategyComparison) -> Any:
     import altair as alt
 
     names = _names(comparison)
@@ -74,23 +74,23 @@ def _colour(comparison: Comparison) -> Any:
     return alt.Color("strategy:N", scale=alt.Scale(domain=names, range=colours), legend=None)
 
 
-def _boxes(comparison: Comparison) -> Any:
+def _boxes(comparison: StrategyComparison) -> Any:
     values = [_spread(c, c.first.measures.service.batch, 100) for c in comparison.strategies]
     return _box_panel(comparison, values, ("batch jobs: performance", "% of isolation", "linear"))
 
 
-def _tails(comparison: Comparison) -> Any:
+def _tails(comparison: StrategyComparison) -> Any:
     values = [_spread(c, c.first.measures.service.tail, 1) for c in comparison.strategies]
     return _box_panel(comparison, values, ("services: tail latency", "times isolation", "log"))
 
 
-def _spread(compared: Compared, spread: Any, factor: float) -> dict[str, Any]:
+def _spread(compared: ComparedStrategy, spread: Any, factor: float) -> dict[str, Any]:
     levels = ("mean", "p5", "p25", "p50", "p75", "p95")
     figures = {level: getattr(spread, level) * factor for level in levels} if spread.count else {}
     return {"strategy": compared.name, **figures}
 
 
-def _box_panel(comparison: Comparison, values: Values, words: tuple[str, str, str]) -> Any:
+def _box_panel(comparison: StrategyComparison, values: Values, words: tuple[str, str, str]) -> Any:
     import altair as alt
 
     title, unit, scale = words
@@ -109,7 +109,7 @@ def _box_panel(comparison: Comparison, values: Values, words: tuple[str, str, st
     )
 
 
-def _front(comparison: Comparison) -> Any:
+def _front(comparison: StrategyComparison) -> Any:
     import altair as alt
 
     values: Values = []
@@ -130,7 +130,7 @@ def _front(comparison: Comparison) -> Any:
     )
 
 
-def _costs(comparison: Comparison) -> Any:
+def _costs(comparison: StrategyComparison) -> Any:
     import altair as alt
 
     values: Values = []
@@ -155,7 +155,7 @@ def _costs(comparison: Comparison) -> Any:
     )
 
 
-def _durations(comparison: Comparison) -> Any:
+def _durations(comparison: StrategyComparison) -> Any:
     import altair as alt
 
     values: Values = [
@@ -182,7 +182,7 @@ def _durations(comparison: Comparison) -> Any:
     )
 
 
-def _qos(comparison: Comparison) -> Any:
+def _qos(comparison: StrategyComparison) -> Any:
     import altair as alt
 
     values: Values = []
@@ -208,7 +208,7 @@ def _qos(comparison: Comparison) -> Any:
     )
 
 
-def _allocation(compared: Compared) -> Any:
+def _allocation(compared: ComparedStrategy) -> Any:
     import altair as alt
 
     timeline = compared.first.timeline
@@ -233,7 +233,7 @@ def _allocation(compared: Compared) -> Any:
     )
 
 
-def _heat(compared: Compared) -> Any:
+def _heat(compared: ComparedStrategy) -> Any:
     import altair as alt
 
     timeline = compared.first.timeline

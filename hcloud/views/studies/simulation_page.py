@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hcloud import __version__
-from hcloud.sim.outcomes.comparison import Compared, Comparison, Timeline, dollars_per_hour, kept_qos
+from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison, Timeline, dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.measure import Measures
 from hcloud.units import counted
 from hcloud.views.charts import axis_number
@@ -50,7 +50,7 @@ QUALITY = (
 )
 
 
-def comparison_page(comparison: Comparison, at: datetime) -> Page:
+def comparison_page(comparison: StrategyComparison, at: datetime) -> Page:
     """The page of a comparison."""
     lead = tuple(_lead(comparison))
     quality = tuple(made.figure() for measure in QUALITY if (made := _picture(comparison, measure)) is not None)
@@ -73,7 +73,7 @@ def comparison_page(comparison: Comparison, at: datetime) -> Page:
     return Page(f"Strategies for {comparison.workload}", lead, sections, foot=foot)
 
 
-def _lead(comparison: Comparison) -> Iterator[str]:
+def _lead(comparison: StrategyComparison) -> Iterator[str]:
     """The cheapest on the front, what was simulated, the window that counts, and who left out too much of the work."""
     front = [c for c in comparison.strategies if c.on_front]
     best = min(front, key=lambda c: c.interval(dollars_per_hour).mean, default=None)
@@ -95,11 +95,11 @@ def _lead(comparison: Comparison) -> Iterator[str]:
             yield f"{one.name} leaves out {one.refused_work:.1%} of the work (no type holds it){out}."
 
 
-def _standing(compared: Compared) -> str:
+def _standing(compared: ComparedStrategy) -> str:
     return ("yes" if compared.on_front else "") if compared.is_compared else "not compared"
 
 
-def _shown(compared: Compared, measure: RunMeasure) -> tuple[float, float, str]:
+def _shown(compared: ComparedStrategy, measure: RunMeasure) -> tuple[float, float, str]:
     """Mean, half of the interval (none of one seed) and both in words."""
     found = compared.interval(measure.of)
     half = 0.0 if math.isnan(found.half) else found.half
@@ -107,7 +107,7 @@ def _shown(compared: Compared, measure: RunMeasure) -> tuple[float, float, str]:
     return found.mean, half, f"{measure.prefix}{found.mean:,.{measure.digits}f}{spread}{measure.unit}"
 
 
-def _picture(comparison: Comparison, measure: RunMeasure) -> Drawn | None:
+def _picture(comparison: StrategyComparison, measure: RunMeasure) -> Drawn | None:
     rows = []
     for compared in sorted(comparison.strategies, key=lambda c: -c.interval(dollars_per_hour).mean):
         value, half, said = _shown(compared, measure)
@@ -124,7 +124,7 @@ def _picture(comparison: Comparison, measure: RunMeasure) -> Drawn | None:
     return Drawn(measure.title, lambda width: bars(Bars(rows), width), told, measure.meaning + about)
 
 
-def _table(comparison: Comparison) -> Figures:
+def _table(comparison: StrategyComparison) -> Figures:
     """Every figure of the pictures, a row a strategy."""
     measures = [DOLLARS, *QUALITY]
     names = ("strategy", "reserved", *(m.title for m in measures), "on the front")
@@ -132,7 +132,7 @@ def _table(comparison: Comparison) -> Figures:
     return Figures(names, rows, frozenset(range(1, len(names) - 1)), "All figures")
 
 
-def _row(compared: Compared, measures: list[RunMeasure]) -> Iterator[str]:
+def _row(compared: ComparedStrategy, measures: list[RunMeasure]) -> Iterator[str]:
     yield from (compared.name, f"{compared.runs[0].pool:,}")
     for measure in measures:
         value, _, said = _shown(compared, measure)
@@ -140,7 +140,7 @@ def _row(compared: Compared, measures: list[RunMeasure]) -> Iterator[str]:
     yield _standing(compared)
 
 
-def _courses(comparison: Comparison) -> Iterator[Drawn]:
+def _courses(comparison: StrategyComparison) -> Iterator[Drawn]:
     """vCPUs in use over time, of the reserve and rented, on one scale."""
     told = [c for c in comparison.strategies if len(c.first.timeline.times) > 1]
     most = max((max(map(sum, zip(*_in_use(c.first.timeline), strict=True))) for c in told), default=0.0)
@@ -154,7 +154,7 @@ def _in_use(line: Timeline) -> tuple[list[float], list[float]]:
     return [float(v) for v in line.pool_cores], rented
 
 
-def _course(compared: Compared, top: float) -> Drawn:
+def _course(compared: ComparedStrategy, top: float) -> Drawn:
     line = compared.first.timeline
     own, rented = _in_use(line)
     both = [a + b for a, b in zip(own, rented, strict=True)]

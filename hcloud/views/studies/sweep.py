@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     import altair as alt
 
     from hcloud.sim.outcomes.interval import Interval
-    from hcloud.sim.setup.variation import Change
-    from hcloud.usecases.studies.sweep import Cell, Sweep
-    from hcloud.usecases.studies.sweep_grid import SweepGrid
+    from hcloud.sim.outcomes.sweep import Cell, Sweep
+    from hcloud.sim.setup.grid import SweepGrid
+    from hcloud.sim.setup.variation import ParameterChange
 
 SHOWN_ROWS = 60
 COLUMNS = {
@@ -249,7 +249,7 @@ def _first_key(grid: SweepGrid) -> alt.X:
     return alt.X("x:N", title=axis[0].key, sort=[c.label for c in axis], axis=alt.Axis(labelAngle=0))
 
 
-def _numeric(axis: Sequence[Change]) -> bool:
+def _numeric(axis: Sequence[ParameterChange]) -> bool:
     return all(isinstance(c.value, int | float) and not isinstance(c.value, bool) for c in axis)
 
 

@@ -12,9 +12,7 @@ from hcloud.units import counted
 from hcloud.views.lines import line_of
 
 if TYPE_CHECKING:
-    from hcloud.usecases.tools.demo import Shown
-    from hcloud.usecases.tools.demo_ledger import DemoTotals
-    from hcloud.usecases.tools.demo_steps import DemoStep
+    from hcloud.model.rehearsal import DemoStep, DemoTotals, Shown
     from hcloud.views.console import Terminal
 
 INDENT = 2

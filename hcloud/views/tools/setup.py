@@ -14,7 +14,7 @@ from hcloud.views.console import Terminal
 from hcloud.views.lines import hanging
 
 if TYPE_CHECKING:
-    from hcloud.usecases.tools.checks import CheckResult
+    from hcloud.model.checks import CheckResult
 
 FORMAT_VERSION = "1.0"
 STYLES = {"ok": "green", "warning": "yellow", "error": "red", "skipped": "dim"}

@@ -19,7 +19,7 @@ from hcloud.views.console import Terminal, plain_table
 from hcloud.views.workloads.window import window_document, window_line
 
 if TYPE_CHECKING:
-    from hcloud.usecases.workloads.workload import Summary, WorkloadVerdict
+    from hcloud.model.workload import Summary, WorkloadVerdict
 
 FORMAT_VERSION = "1.0"
 FIXED = "fixed"

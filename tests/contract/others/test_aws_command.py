@@ -14,7 +14,7 @@ import pytest
 
 from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.aws.ec2.references import PUBLIC_IMAGE
-from hcloud.fake.server import Running
+from hcloud.fake.server import FakeServer
 from hcloud.usecases.tools.fake import environment
 
 Aws = Callable[..., Any]
@@ -22,13 +22,13 @@ TYPED = Path(__file__).with_name("typed_commands.py")
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Running]:
-    with Running(FakeAws()) as found:
+def running() -> Iterator[FakeServer]:
+    with FakeServer(FakeAws()) as found:
         yield found
 
 
 @pytest.fixture(scope="module")
-def shell(running: Running) -> Iterator[subprocess.Popen[str]]:
+def shell(running: FakeServer) -> Iterator[subprocess.Popen[str]]:
     """The process that commands are typed into."""
     settled = {"AWS_DEFAULT_REGION": "eu-central-1", "AWS_EC2_METADATA_DISABLED": "true", "AWS_PAGER": ""}
     nowhere = {"AWS_CONFIG_FILE": os.devnull, "AWS_SHARED_CREDENTIALS_FILE": os.devnull, "AWS_MAX_ATTEMPTS": "1"}
@@ -42,7 +42,7 @@ def shell(running: Running) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.fixture
-def aws(running: Running, shell: subprocess.Popen[str]) -> Aws:
+def aws(running: FakeServer, shell: subprocess.Popen[str]) -> Aws:
     """Runs a command and gives what it prints; where it is ``refused``, what it says then."""
     running.exchange(FakeAws())
 
@@ -58,7 +58,7 @@ def aws(running: Running, shell: subprocess.Popen[str]) -> Aws:
     return run
 
 
-def test_a_life_typed_by_hand(aws: Aws, running: Running) -> None:
+def test_a_life_typed_by_hand(aws: Aws, running: FakeServer) -> None:
     tags = "ResourceType=instance,Tags=[{Key=Name,Value=web}]"
     words = ("--image-id", PUBLIC_IMAGE, "--instance-type", "m5.large", "--count", "2")
     made = aws("ec2", "run-instances", *words, "--tag-specifications", tags, "--user-data", "#!/bin/sh")

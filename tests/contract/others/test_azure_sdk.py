@@ -10,7 +10,7 @@ import pytest
 
 from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION, FakeAzure
 from hcloud.fake.faults import FaultPlan
-from hcloud.fake.server import Running
+from hcloud.fake.server import FakeServer
 
 GROUP = "hcloud"
 HOME = f"/subscriptions/{FIRST_SUBSCRIPTION}/resourceGroups/{GROUP}/providers/Microsoft.Network"
@@ -28,8 +28,8 @@ class Nobody:
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Running]:
-    with Running(FakeAzure()) as found:
+def running() -> Iterator[FakeServer]:
+    with FakeServer(FakeAzure()) as found:
         yield found
 
 
@@ -46,7 +46,7 @@ class Azure:
 
 
 @pytest.fixture
-def azure(running: Running) -> Iterator[Azure]:
+def azure(running: FakeServer) -> Iterator[Azure]:
     from azure.core.pipeline.policies import SansIOHTTPPolicy
     from azure.mgmt.compute import ComputeManagementClient
     from azure.mgmt.network import NetworkManagementClient

@@ -13,20 +13,20 @@ from botocore.exceptions import ClientError
 from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.aws.ec2.references import PUBLIC_IMAGE
 from hcloud.fake.faults import ClockPlan, FaultPlan
-from hcloud.fake.server import Running
+from hcloud.fake.server import FakeServer
 
 REGION = "eu-central-1"
 ORDER = {"ImageId": PUBLIC_IMAGE, "InstanceType": "m5.large", "MinCount": 1, "MaxCount": 1}
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Running]:
-    with Running(FakeAws()) as found:
+def running() -> Iterator[FakeServer]:
+    with FakeServer(FakeAws()) as found:
         yield found
 
 
 @pytest.fixture
-def fake(running: Running) -> FakeAws:
+def fake(running: FakeServer) -> FakeAws:
     """An empty fake whose clock stands still."""
     found = FakeAws(FaultPlan(clock=ClockPlan(speed=0)))
     running.exchange(found)
@@ -34,11 +34,11 @@ def fake(running: Running) -> FakeAws:
 
 
 @pytest.fixture
-def ec2(running: Running, fake: FakeAws) -> Any:
+def ec2(running: FakeServer, fake: FakeAws) -> Any:
     return client(running, "ec2")
 
 
-def client(running: Running, service: str) -> Any:
+def client(running: FakeServer, service: str) -> Any:
     import boto3
 
     keys = {"aws_access_key_id": "tester", "aws_secret_access_key": "secret"}
@@ -103,7 +103,7 @@ def test_what_is_asked_for_by_name_and_is_not_there_is_not_an_empty_answer(
     assert refusal(getattr(ec2, operation), **asked) == code
 
 
-def test_what_was_created_can_be_launched_with(running: Running, ec2: Any, fake: FakeAws) -> None:
+def test_what_was_created_can_be_launched_with(running: FakeServer, ec2: Any, fake: FakeAws) -> None:
     group = ec2.create_security_group(GroupName="web", Description="for tests")["GroupId"]
     ec2.authorize_security_group_ingress(GroupId=group, IpProtocol="tcp", FromPort=22, ToPort=22, CidrIp="10.0.0.0/8")
     ec2.create_key_pair(KeyName="mine")

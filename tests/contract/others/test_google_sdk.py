@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from hcloud.fake.gcp.cloud import FakeGoogle
-from hcloud.fake.server import Running
+from hcloud.fake.server import FakeServer
 
 ZONE = "us-central1-a"
 IMAGE = "projects/debian-cloud/global/images/family/debian-12"
@@ -17,8 +17,8 @@ FROM_IMAGE = {"boot": True, "auto_delete": True, "initialize_params": {"source_i
 
 
 @pytest.fixture(scope="module")
-def running() -> Iterator[Running]:
-    with Running(FakeGoogle()) as found:
+def running() -> Iterator[FakeServer]:
+    with FakeServer(FakeGoogle()) as found:
         yield found
 
 
@@ -48,7 +48,7 @@ class Google:
 
 
 @pytest.fixture
-def google(running: Running) -> Google:
+def google(running: FakeServer) -> Google:
     """On an empty fake. What ``.result()`` asks goes to Google itself, whatever the endpoint: a client of its own is
     made for it, so that it has to be put in its place."""
     from google.api_core.client_options import ClientOptions

@@ -17,7 +17,7 @@ from conftest import NO_TERRAFORM
 
 from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.aws.ec2.references import PUBLIC_IMAGE
-from hcloud.fake.server import Running
+from hcloud.fake.server import FakeServer
 
 NAMED = "HYC_BENCH_TERRAFORM_PLUGINS"
 PROVIDER = "registry.terraform.io/hashicorp/aws"
@@ -75,7 +75,7 @@ def terraform(fake: FakeAws, tmp_path: Path) -> Iterator[Terraform]:
         command = ["terraform", verb, "-input=false", "-no-color", *words]
         return subprocess.run(command, cwd=tmp_path, env=env, check=False, capture_output=True, text=True, timeout=250)
 
-    with Running(fake) as running:
+    with FakeServer(fake) as running:
         (tmp_path / "main.tf").write_text(CONFIGURATION.format(url=running.url, image=PUBLIC_IMAGE))
         begun = run("init", f"-plugin-dir={THERE}")
         assert begun.returncode == 0, begun.stderr

@@ -9,7 +9,7 @@ from contract.rig import EVERYTHING, Ability, Rig, Words
 from hcloud.control.ports import Cloud
 from hcloud.fake.aws.cloud import FakeAws
 from hcloud.fake.faults import ClockPlan, FaultPlan
-from hcloud.fake.server import Running
+from hcloud.fake.server import FakeServer
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.providers.aws.provider import AwsCloud
@@ -38,7 +38,7 @@ class AwsRig(Rig):
     most_calls_to_list_1000 = 1
 
     _fake: FakeAws
-    _running: Running
+    _running: FakeServer
 
     @property
     def fake(self) -> FakeAws:
@@ -46,7 +46,7 @@ class AwsRig(Rig):
 
     def open(self) -> None:
         self._fake = FakeAws()
-        self._running = Running(self._fake)
+        self._running = FakeServer(self._fake)
         self._running.__enter__()
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contract.rig import EVERYTHING, Ability, Rig, Words
 from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION, FakeAzure
 from hcloud.fake.faults import FaultPlan
-from hcloud.fake.server import Running
+from hcloud.fake.server import FakeServer
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.providers.azure.provider import AzureCloud
@@ -33,7 +33,7 @@ class AzureRig(Rig):
 
     def open(self) -> None:
         self._clouds: list[AzureCloud] = []
-        self._running: Running | None = None
+        self._running: FakeServer | None = None
 
     def close(self) -> None:
         for cloud in self._clouds:
@@ -46,7 +46,7 @@ class AzureRig(Rig):
     def reset(self) -> None:
         self.close()
         self._fake = FakeAzure(FaultPlan.model_validate({"clock": {"speed": 0}}))
-        self._running = Running(self._fake).__enter__()
+        self._running = FakeServer(self._fake).__enter__()
 
     @property
     def fake(self) -> FakeAzure:

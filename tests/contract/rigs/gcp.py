@@ -6,7 +6,7 @@ from contract.rig import EVERYTHING, Ability, Rig, Words
 from hcloud.control.ports import Cloud
 from hcloud.fake.faults import ClockPlan, FaultPlan
 from hcloud.fake.gcp.cloud import FakeGoogle
-from hcloud.fake.server import Running
+from hcloud.fake.server import FakeServer
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder
 from hcloud.providers.gcp.commitments import CommitmentPrice
@@ -35,7 +35,7 @@ class GoogleRig(Rig):
     most_calls_to_list_1000 = 2
 
     _fake: FakeGoogle
-    _running: Running
+    _running: FakeServer
 
     @property
     def fake(self) -> FakeGoogle:
@@ -43,7 +43,7 @@ class GoogleRig(Rig):
 
     def open(self) -> None:
         self._fake = FakeGoogle()
-        self._running = Running(self._fake)
+        self._running = FakeServer(self._fake)
         self._running.__enter__()
 
     def close(self) -> None:

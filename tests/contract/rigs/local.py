@@ -12,7 +12,7 @@ from types import SimpleNamespace
 from contract.rig import Ability, Rig, Words
 from hcloud.control.ports import Cloud, Size
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.ledger import Rented, Request
+from hcloud.fake.ledger import RecordedRequest, Rented
 from hcloud.fake.server import FakeCloud
 from hcloud.profiling.cage import Hierarchy
 from hcloud.profiling.machines import ProcessHost
@@ -99,7 +99,7 @@ class LocalRig(Rig):
         alive = self._judge.host.alive()
         return tuple(m for m in self.rented() if m.id in alive)
 
-    def requests(self, operation: str = "", *, mutating: bool = False) -> tuple[Request, ...]:
+    def requests(self, operation: str = "", *, mutating: bool = False) -> tuple[RecordedRequest, ...]:
         return ()
 
     def _rented(self, note: Note) -> Rented:

@@ -22,7 +22,7 @@ from hcloud.errors import (
 )
 from hcloud.fake.azure.cloud import FIRST_SUBSCRIPTION, FakeAzure
 from hcloud.fake.faults import FaultPlan, Faults, fault_plan
-from hcloud.fake.server import Running
+from hcloud.fake.server import FakeServer
 from hcloud.providers.azure.arm import meaning
 from hcloud.providers.azure.provider import AzureCloud
 from hcloud.providers.azure.settings import AzureSettings
@@ -54,7 +54,7 @@ def secured(authority: trustme.CA, tmp_path_factory: pytest.TempPathFactory) -> 
     pem = tmp_path_factory.mktemp("ca") / "ca.pem"
     authority.cert_pem.write_to_path(str(pem))
     fake = FakeAzure(FaultPlan.model_validate({"clock": {"speed": 0}}), scheme="https")
-    with Running(fake, tls=context) as running:
+    with FakeServer(fake, tls=context) as running:
         settings = AzureSettings(FIRST_SUBSCRIPTION, "eastus", endpoint=running.url, ca_file=str(pem))
         cloud = AzureCloud(settings, fake.clock, Credential())
         yield fake, cloud

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 
 from hcloud.fake.aws.ec2.machines import by_user, end
 from hcloud.fake.aws.ec2.references import PUBLIC_IMAGE
-from hcloud.fake.aws.world import World
+from hcloud.fake.aws.world import AwsWorld
 from hcloud.fake.ledger import Rented
 
 
-def edited(world: World, change: Mapping[str, object]) -> dict[str, object]:
+def edited(world: AwsWorld, change: Mapping[str, object]) -> dict[str, object]:
     """Carry out a change and say what was done; a machine that there is not is said so."""
     if "launch" in change:
         made = _made(world, change)
@@ -24,7 +24,7 @@ def edited(world: World, change: Mapping[str, object]) -> dict[str, object]:
     return {"error": "there is no such machine or change"}
 
 
-_ACTS: Mapping[str, Callable[[World, Rented, Mapping[str, object]], None]] = {
+_ACTS: Mapping[str, Callable[[AwsWorld, Rented, Mapping[str, object]], None]] = {
     "terminate": lambda world, machine, _: end(world, machine, world.clock.now(), by_user(world.clock.now())),
     "retag": lambda _, machine, change: setattr(machine, "tags", _tags(change)),
     "resize": lambda _, machine, change: setattr(machine, "instance_type", str(change["type"])),
@@ -38,7 +38,7 @@ def _tags(change: Mapping[str, object]) -> dict[str, str]:
     return {str(k): str(v) for k, v in given.items()} if isinstance(given, Mapping) else {}
 
 
-def _made(world: World, change: Mapping[str, object]) -> Rented:
+def _made(world: AwsWorld, change: Mapping[str, object]) -> Rented:
     now, number = world.clock.now(), world.ledger.next_number()
     zone = str(change.get("zone") or world.shop.zones(str(change.get("region", world.home)))[0])
     return Rented(

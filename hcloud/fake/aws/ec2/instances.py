@@ -21,7 +21,7 @@ from hcloud.fake.aws.ec2.machines import (
 )
 from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.world import Ask, moment, region_of
-from hcloud.fake.faults import Kind, Lag
+from hcloud.fake.faults import FaultKind, Lag
 from hcloud.fake.ledger import Rented
 
 MOST_IDS = 1000
@@ -37,7 +37,7 @@ def describe_instances(ask: Ask) -> Wire:
         raise DenialError("InvalidParameterCombination", "InstanceIds and MaxResults cannot be used together")
     if most is not None and not 5 <= int(most) <= LARGEST_PAGE:
         raise DenialError("InvalidParameterValue", "MaxResults must be between 5 and 1000")
-    if ask.struck(Kind.EMPTY):
+    if ask.struck(FaultKind.EMPTY):
         return {"Reservations": []}
     ask = ask if ids else replace(ask, behind=Lag.of(ask.rule))
     found = of_ids(ask, ids) if ids else _listed(ask)
@@ -77,7 +77,7 @@ def describe_tags(ask: Ask) -> Wire:
         if wanted is None:
             raise DenialError("InvalidParameterValue", f"The filter '{each.get('Name')}' is invalid")
         rows = [r for r in rows if r[wanted] in each.get("Values", [])]
-    page, token = ask.page([] if ask.struck(Kind.EMPTY) else rows, LARGEST_PAGE)
+    page, token = ask.page([] if ask.struck(FaultKind.EMPTY) else rows, LARGEST_PAGE)
     return {"Tags": page, "NextToken": token}
 
 
@@ -139,5 +139,5 @@ def get_console_output(ask: Ask) -> Wire:
 
     [machine] = of_ids(ask, [str(ask.wire["InstanceId"])])
     written = str(machine.detail.get("console", "")).encode()[-CONSOLE_BYTES:]
-    told = "" if ask.struck(Kind.EMPTY) else b64encode(written).decode()
+    told = "" if ask.struck(FaultKind.EMPTY) else b64encode(written).decode()
     return {"InstanceId": machine.id, "Timestamp": moment(ask.now), "Output": told}

@@ -22,8 +22,8 @@ from hcloud.fake.aws.ec2.references import (
 )
 from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.network import subnet_in
-from hcloud.fake.aws.world import Ask, Told
-from hcloud.fake.faults import Kind
+from hcloud.fake.aws.world import Ask, TokenAnswer
+from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import Rented
 
 TOKEN_LASTS_SECONDS = 86400.0
@@ -34,7 +34,7 @@ USUAL_TYPE = "m1.small"  # EC2's own, where none is said
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class Ec2Launch:
     """What is to be launched; ``least`` is how many there must be."""
 
     instance_type: str
@@ -53,7 +53,7 @@ def run_instances(ask: Ask) -> Wire:
     told = _told_before(ask, order.token)
     if told is None:
         _refuse_dry_run(ask)
-        if ask.struck(Kind.EMPTY):
+        if ask.struck(FaultKind.EMPTY):
             return {"Instances": [], "OwnerId": ask.world.account, "ReservationId": _new_id(ask, "r-")}
         told = launch(ask, order)
         _remember(ask, order.token, [m.id for m in told])
@@ -62,7 +62,7 @@ def run_instances(ask: Ask) -> Wire:
     return {"ReservationId": first, "OwnerId": ask.world.account, "Groups": [], "Instances": instances}
 
 
-def _order(ask: Ask) -> Order:
+def _order(ask: Ask) -> Ec2Launch:
     wire = ask.wire
     least, most = int(wire["MinCount"]), int(wire["MaxCount"])
     if not 1 <= least <= most:
@@ -91,7 +91,7 @@ def _order(ask: Ask) -> Order:
     }
     token = _checked_token(str(wire.get("ClientToken", "")))
     spot = market.get("MarketType") == "spot"
-    return Order(name, zone, least, most, spot, tags_of(wire), token, detail)
+    return Ec2Launch(name, zone, least, most, spot, tags_of(wire), token, detail)
 
 
 _KEPT = {
@@ -189,7 +189,7 @@ def _told_before(ask: Ask, token: str) -> list[Rented] | None:
 
 def _remember(ask: Ask, token: str, ids: list[str]) -> None:
     if token:
-        ask.world.tokens[ask.operation, ask.region, token] = Told(_fingerprint(ask.wire), tuple(ids))
+        ask.world.tokens[ask.operation, ask.region, token] = TokenAnswer(_fingerprint(ask.wire), tuple(ids))
 
 
 def _fingerprint(wire: Wire) -> str:
@@ -199,11 +199,11 @@ def _fingerprint(wire: Wire) -> str:
 # making
 
 
-def launch(ask: Ask, order: Order) -> list[Rented]:
+def launch(ask: Ask, order: Ec2Launch) -> list[Rented]:
     """Make as many as there are quota and stock for, at least ``least``; otherwise none."""
     _check_quota(ask, order)
     left = _left(ask, order)
-    partial = ask.struck(Kind.PARTIAL)
+    partial = ask.struck(FaultKind.PARTIAL)
     if partial is not None:
         left = min(left, floor(order.most * partial.share))
     if left < order.least:
@@ -217,7 +217,7 @@ def launch(ask: Ask, order: Order) -> list[Rented]:
     return [_made(ask, order, reservation) for _ in range(min(order.most, left))]
 
 
-def _check_quota(ask: Ask, order: Order) -> None:
+def _check_quota(ask: Ask, order: Ec2Launch) -> None:
     limit = limit_of(ask, order.instance_type, spot=order.spot)
     need = ask.world.shop.vcpus(order.instance_type) * order.least
     if limit is None or used(ask, order.instance_type, spot=order.spot) + need <= limit:
@@ -234,7 +234,7 @@ def _check_quota(ask: Ask, order: Order) -> None:
     raise DenialError(code, what)
 
 
-def _left(ask: Ask, order: Order) -> int:
+def _left(ask: Ask, order: Ec2Launch) -> int:
     world = ask.world
     by_stock = world.faults.stock(order.instance_type, order.zone)
     taken = sum(1 for m in world.ledger.live(ask.now) if (m.instance_type, m.zone) == (order.instance_type, order.zone))
@@ -246,14 +246,14 @@ def _left(ask: Ask, order: Order) -> int:
     return left
 
 
-def _made(ask: Ask, order: Order, reservation: str) -> Rented:
+def _made(ask: Ask, order: Ec2Launch, reservation: str) -> Rented:
     world, plan = ask.world, ask.world.faults.plan
     machine = Rented(
         id=_new_id(ask, "i-"),
         instance_type=order.instance_type,
         zone=order.zone,
         spot=order.spot,
-        tags={} if ask.struck(Kind.UNTAGGED) else dict(order.tags),
+        tags={} if ask.struck(FaultKind.UNTAGGED) else dict(order.tags),
         token=order.token,
         principal=ask.principal,
         made_at=ask.now,
@@ -263,7 +263,7 @@ def _made(ask: Ask, order: Order, reservation: str) -> Rented:
         detail={**order.detail, "reservation": reservation},
     )
     world.ledger.machines[machine.id] = machine
-    if ask.struck(Kind.OPERATION_FAILS):
+    if ask.struck(FaultKind.OPERATION_FAILS):
         end(world, machine, ask.now + 1, "Server.InsufficientInstanceCapacity")
     return machine
 
@@ -311,7 +311,7 @@ def _filled(ask: Ask, token: str, fleet: str) -> tuple[list[Rented], list[Wire]]
     return made, errors
 
 
-def _of_override(ask: Ask, wire: Wire, token: str) -> Order:
+def _of_override(ask: Ask, wire: Wire, token: str) -> Ec2Launch:
     """One machine as a launch template and its override have it."""
     image, zone = wire.get("ImageId"), wire.get("AvailabilityZone") or ""
     image = checked_image(ask, str(image)) if image else None
@@ -323,7 +323,7 @@ def _of_override(ask: Ask, wire: Wire, token: str) -> Order:
         "start_up": _user_data(str(wire.get("UserData", ""))),
         "security_groups": security_groups(ask, wire.get("SecurityGroupIds", ())),
     }
-    return Order(name, placed, 1, 1, False, tags_of(ask.wire), token, detail)
+    return Ec2Launch(name, placed, 1, 1, False, tags_of(ask.wire), token, detail)
 
 
 def _lifecycle(spot: bool) -> str:

@@ -8,8 +8,8 @@ from fnmatch import fnmatchcase
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.network import DEFAULT_GROUP, DEFAULT_VPC
-from hcloud.fake.aws.world import Ask, World, moment, region_of
-from hcloud.fake.faults import Kind
+from hcloud.fake.aws.world import Ask, AwsWorld, moment, region_of
+from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import Rented
 
 CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
@@ -54,7 +54,7 @@ def is_listed(ask: Ask, machine: Rented) -> bool:
     return machine.visible_at <= ask.now - ask.behind.made and not gone
 
 
-def settle_spot(world: World, now: float) -> None:
+def settle_spot(world: AwsWorld, now: float) -> None:
     """Give notice to spot machines and end them, as the fault plan says, up to now."""
     for notice in world.faults.plan.spot_notices:
         at = world.faults.started + notice
@@ -65,7 +65,7 @@ def settle_spot(world: World, now: float) -> None:
                 end(world, machine, at + NOTICE_SECONDS, "Server.SpotInstanceTermination")
 
 
-def end(world: World, machine: Rented, at: float, reason: str) -> None:
+def end(world: AwsWorld, machine: Rented, at: float, reason: str) -> None:
     """Begin the end of a machine; one that is ending already stays as it is."""
     if machine.asked_to_end is None:
         machine.asked_to_end = at
@@ -151,7 +151,7 @@ def described(ask: Ask, machine: Rented, *, fresh: bool = False) -> Wire:
         "SpotInstanceRequestId": _spot_request(machine) if machine.spot else None,
         "StateTransitionReason": machine.detail.get("reason", ""),
     }
-    if ask.struck(Kind.UNKNOWN_WORDS):
+    if ask.struck(FaultKind.UNKNOWN_WORDS):
         told["State"] = {"Code": 999, "Name": "hibernating-deeply"}
     return told
 

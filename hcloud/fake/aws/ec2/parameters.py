@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hcloud.fake.aws.models import Wire
-from hcloud.fake.aws.world import Ask, World
+from hcloud.fake.aws.world import Ask, AwsWorld
 
 PUBLIC = "/aws/service/"
 MOST_NAMES = 10
@@ -19,11 +19,11 @@ def get_parameters(ask: Ask) -> Wire:
     return {"Parameters": found, "InvalidParameters": [n for n in names if n not in known]}
 
 
-def image_behind(world: World, name: str) -> str:
+def image_behind(world: AwsWorld, name: str) -> str:
     """The AMI that a parameter names now."""
     return PARAMETER_IMAGES + world.images.digits(name)[:9]
 
 
-def resolved(world: World, image: str) -> str:
+def resolved(world: AwsWorld, image: str) -> str:
     """The AMI of a launch, which may name a parameter instead."""
     return image_behind(world, image.removeprefix(REFERENCE)) if image.startswith(REFERENCE) else image

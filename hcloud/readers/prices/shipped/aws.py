@@ -8,12 +8,19 @@ from functools import partial
 from typing import NamedTuple
 
 from hcloud.model.catalog import InstanceType, Offer, Origin, Payment, Provider, PurchaseOption
-from hcloud.readers.prices.shipped.offers import Block, Maker, Part, Term, committed_offer, plain_offer
+from hcloud.readers.prices.shipped.offers import (
+    Maker,
+    OfferGroup,
+    ProviderOffers,
+    TermOption,
+    committed_offer,
+    plain_offer,
+)
 from hcloud.readers.prices.shipped.tables import (
+    PriceTables,
     Surcharge,
     Surcharges,
-    Tables,
-    Wanted,
+    TableFilter,
     because,
     join_origins,
     read_surcharges,
@@ -75,7 +82,7 @@ class _Family(NamedTuple):
     reference: str
 
 
-class _Fraction(NamedTuple):
+class _TermFraction(NamedTuple):
     """What a commitment costs as a fraction of the list price of the size."""
 
     amount: Decimal
@@ -83,7 +90,7 @@ class _Fraction(NamedTuple):
 
 
 _Place = tuple[str, str]
-_Fractions = dict[Term, _Fraction]
+_Fractions = dict[TermOption, _TermFraction]
 
 
 class _Aws(NamedTuple):
@@ -96,7 +103,7 @@ class _Aws(NamedTuple):
     surcharges: Surcharges
 
 
-def read_aws(tables: Tables, wanted: Wanted) -> Part:
+def read_aws(tables: PriceTables, wanted: TableFilter) -> ProviderOffers:
     """Instance types and offer makers of the ``aws`` tables under the root."""
     families = _families(tables, wanted)
     read = _Aws(
@@ -107,7 +114,7 @@ def read_aws(tables: Tables, wanted: Wanted) -> Part:
         read_surcharges(tables, "aws/surcharges.csv", _SURCHARGES),
     )
     types = {t.name: t for name, _ in read.list_prices for t in read.families[name].types.values()}
-    return Part(list(types.values()), dict(_makers(read, wanted)))
+    return ProviderOffers(list(types.values()), dict(_makers(read, wanted)))
 
 
 def size_units(size: str) -> Decimal:
@@ -123,7 +130,7 @@ def size_units(size: str) -> Decimal:
     return Decimal(digits) * _SMALL["xlarge"]
 
 
-def _families(tables: Tables, wanted: Wanted) -> dict[str, _Family]:
+def _families(tables: PriceTables, wanted: TableFilter) -> dict[str, _Family]:
     special = {}
     for row in tables.rows("aws/sizes.csv", _SIZES, ("family", "size")):
         shape = row.positive("vcpus"), row.positive("memory_gib"), row.positive("units")
@@ -147,7 +154,9 @@ def _families(tables: Tables, wanted: Wanted) -> dict[str, _Family]:
     return found
 
 
-def _list_prices(tables: Tables, wanted: Wanted, families: dict[str, _Family]) -> dict[_Place, dict[str, _Price]]:
+def _list_prices(
+    tables: PriceTables, wanted: TableFilter, families: dict[str, _Family]
+) -> dict[_Place, dict[str, _Price]]:
     """List prices by size; the first row of a family and region must be its reference size."""
     found: dict[_Place, dict[str, _Price]] = {}
     for row in tables.rows("aws/on_demand.csv", _PRICES, ("family", "region", "size")):
@@ -164,7 +173,7 @@ def _list_prices(tables: Tables, wanted: Wanted, families: dict[str, _Family]) -
     return found
 
 
-def _fractions(tables: Tables, wanted: Wanted) -> dict[_Place, _Fractions]:
+def _fractions(tables: PriceTables, wanted: TableFilter) -> dict[_Place, _Fractions]:
     found: dict[_Place, _Fractions] = {}
     for row in tables.rows("aws/discounts.csv", _TERMS):
         name, region = row.text("family"), row.text("region")
@@ -175,11 +184,11 @@ def _fractions(tables: Tables, wanted: Wanted) -> dict[_Place, _Fractions]:
         # Payment options of one term may be on different lines, where their sources differ.
         known = set(terms)
         for column, payment in _PAYMENTS.items():
-            term = Term(option, years, payment)
+            term = TermOption(option, years, payment)
             if row.cells[column] and term in known:
                 row.refuse(column, row.cells[column], "one price for a term and payment")
             elif row.cells[column]:
-                terms[term] = _Fraction(row.share(column), origin)
+                terms[term] = _TermFraction(row.share(column), origin)
     return found
 
 
@@ -196,7 +205,7 @@ def _sold(read: _Aws, name: str, region: str) -> _Fractions:
     return sold
 
 
-def _spot(tables: Tables, wanted: Wanted) -> dict[_Place, _Price]:
+def _spot(tables: PriceTables, wanted: TableFilter) -> dict[_Place, _Price]:
     found = {}
     for row in tables.rows("aws/spot.csv", _SPOT, ("family", "region")):
         name, region = row.text("family"), row.text("region")
@@ -205,18 +214,18 @@ def _spot(tables: Tables, wanted: Wanted) -> dict[_Place, _Price]:
     return found
 
 
-def _makers(read: _Aws, wanted: Wanted) -> Iterator[tuple[Block, Maker]]:
+def _makers(read: _Aws, wanted: TableFilter) -> Iterator[tuple[OfferGroup, Maker]]:
     for name, region in read.list_prices:
         family, fractions = read.families[name], _sold(read, name, region)
         for size, shape in family.types.items():
             for system in ("linux", *read.surcharges.systems()):
                 if not wanted.system(system) or (system == "windows" and shape.arch == "arm64"):
                     continue
-                block = Block(Provider.AWS, region, shape.name, system)
+                block = OfferGroup(Provider.AWS, region, shape.name, system)
                 yield block, partial(_offers, read, block, (name, size), fractions)
 
 
-def _offers(read: _Aws, block: Block, which: tuple[str, str], fractions: _Fractions) -> Iterator[Offer]:
+def _offers(read: _Aws, block: OfferGroup, which: tuple[str, str], fractions: _Fractions) -> Iterator[Offer]:
     name, size = which
     family, place = read.families[name], (name, block.region)
     prices, shape, reference = read.list_prices[place], family.types[size], family.types[family.reference]

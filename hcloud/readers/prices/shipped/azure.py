@@ -8,12 +8,19 @@ from functools import partial
 from typing import NamedTuple
 
 from hcloud.model.catalog import InstanceType, Offer, Origin, Provider, PurchaseOption
-from hcloud.readers.prices.shipped.offers import Block, Maker, Part, Term, committed_offer, plain_offer
+from hcloud.readers.prices.shipped.offers import (
+    Maker,
+    OfferGroup,
+    ProviderOffers,
+    TermOption,
+    committed_offer,
+    plain_offer,
+)
 from hcloud.readers.prices.shipped.tables import (
+    PriceTables,
     Surcharge,
     Surcharges,
-    Tables,
-    Wanted,
+    TableFilter,
     because,
     join_origins,
     read_surcharges,
@@ -31,7 +38,7 @@ _SURCHARGES = ("os", "family", "per", "usd_per_hour", "source", "date", "derived
 _OPTIONS = {"reservation": PurchaseOption.RESERVATION, "savings-plan": PurchaseOption.SAVINGS_PLAN}
 
 
-class _Price(NamedTuple):
+class _VcpuPrice(NamedTuple):
     """Dollars an hour for one vCPU of a family in a region."""
 
     per_vcpu: Decimal
@@ -52,21 +59,21 @@ class _Azure(NamedTuple):
     """Everything read."""
 
     types: dict[str, dict[str, InstanceType]]
-    prices: dict[tuple[str, str], _Price]
+    prices: dict[tuple[str, str], _VcpuPrice]
     fractions: dict[str, list[_Fraction]]
     surcharges: Surcharges
 
 
-def read_azure(tables: Tables, wanted: Wanted) -> Part:
+def read_azure(tables: PriceTables, wanted: TableFilter) -> ProviderOffers:
     """Instance types and offer makers of the ``azure`` tables under the root."""
     types = _types(tables, wanted)
     surcharges = read_surcharges(tables, "azure/surcharges.csv", _SURCHARGES)
     read = _Azure(types, _prices(tables, wanted, types), _fractions(tables, wanted), surcharges)
     offered = {t.name: t for name, _ in read.prices for t in types[name].values()}
-    return Part(list(offered.values()), dict(_makers(read, wanted)))
+    return ProviderOffers(list(offered.values()), dict(_makers(read, wanted)))
 
 
-def _types(tables: Tables, wanted: Wanted) -> dict[str, dict[str, InstanceType]]:
+def _types(tables: PriceTables, wanted: TableFilter) -> dict[str, dict[str, InstanceType]]:
     special = {
         row.text("size"): (row.positive("vcpus"), row.positive("memory_gib"))
         for row in tables.rows("azure/sizes.csv", _SIZES, ("size",))
@@ -86,7 +93,9 @@ def _types(tables: Tables, wanted: Wanted) -> dict[str, dict[str, InstanceType]]
     return found
 
 
-def _prices(tables: Tables, wanted: Wanted, types: dict[str, dict[str, InstanceType]]) -> dict[tuple[str, str], _Price]:
+def _prices(
+    tables: PriceTables, wanted: TableFilter, types: dict[str, dict[str, InstanceType]]
+) -> dict[tuple[str, str], _VcpuPrice]:
     found = {}
     for row in tables.rows("azure/pay_as_you_go.csv", _PRICES, ("family", "region")):
         family, region = row.text("family"), row.text("region")
@@ -96,11 +105,11 @@ def _prices(tables: Tables, wanted: Wanted, types: dict[str, dict[str, InstanceT
         if shape is None:
             row.refuse("size", row.cells["size"], "a size of a family in families.csv")
             continue
-        found[family, region] = _Price(row.positive("usd_per_hour") / shape.vcpus, row.origin())
+        found[family, region] = _VcpuPrice(row.positive("usd_per_hour") / shape.vcpus, row.origin())
     return found
 
 
-def _fractions(tables: Tables, wanted: Wanted) -> dict[str, list[_Fraction]]:
+def _fractions(tables: PriceTables, wanted: TableFilter) -> dict[str, list[_Fraction]]:
     found: dict[str, list[_Fraction]] = {}
     for row in tables.rows("azure/discounts.csv", _TERMS, ("family", "option", "years")):
         family = row.text("family")
@@ -116,14 +125,14 @@ def _fractions(tables: Tables, wanted: Wanted) -> dict[str, list[_Fraction]]:
     return found
 
 
-def _makers(read: _Azure, wanted: Wanted) -> Iterator[tuple[Block, Maker]]:
+def _makers(read: _Azure, wanted: TableFilter) -> Iterator[tuple[OfferGroup, Maker]]:
     for (family, region), price in read.prices.items():
         for shape in read.types[family].values():
             for system in ("linux", *read.surcharges.systems()):
                 if not wanted.system(system) or (system == "windows" and shape.arch == "arm64"):
                     continue
                 surcharge = None if system == "linux" else read.surcharges.find(system, family)
-                block = Block(Provider.AZURE, region, shape.name, system)
+                block = OfferGroup(Provider.AZURE, region, shape.name, system)
                 listed = _Listed(price.per_vcpu * shape.vcpus, price.origin, surcharge, shape.vcpus)
                 yield block, partial(_offers, block, listed, read.fractions.get(family, []))
 
@@ -145,7 +154,7 @@ class _Listed(NamedTuple):
         return hourly + self.surcharge.for_instance(self.vcpus), join_origins(origin, self.surcharge.origin, reason)
 
 
-def _offers(block: Block, listed: _Listed, fractions: list[_Fraction]) -> Iterator[Offer]:
+def _offers(block: OfferGroup, listed: _Listed, fractions: list[_Fraction]) -> Iterator[Offer]:
     yield plain_offer(block, PurchaseOption.ON_DEMAND, *listed.part(Decimal(1), listed.origin))
     for seen in fractions:
         origin = join_origins(listed.origin, seen.origin)
@@ -153,6 +162,6 @@ def _offers(block: Block, listed: _Listed, fractions: list[_Fraction]) -> Iterat
             origin = because(origin, f"fraction as in {seen.measured_in}")
         hourly, origin = listed.part(seen.fraction, origin)
         if seen.years:
-            yield committed_offer(block, Term(seen.option, seen.years), hourly, origin)
+            yield committed_offer(block, TermOption(seen.option, seen.years), hourly, origin)
         else:
             yield plain_offer(block, seen.option, hourly, origin)

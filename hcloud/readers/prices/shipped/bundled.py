@@ -11,8 +11,8 @@ from hcloud.readers.bundle import bundled
 from hcloud.readers.prices.shipped.aws import read_aws
 from hcloud.readers.prices.shipped.azure import read_azure
 from hcloud.readers.prices.shipped.gcp import read_gcp, read_sustained
-from hcloud.readers.prices.shipped.offers import Block, LazyOffers, Maker
-from hcloud.readers.prices.shipped.tables import Tables, Wanted
+from hcloud.readers.prices.shipped.offers import LazyOffers, Maker, OfferGroup
+from hcloud.readers.prices.shipped.tables import PriceTables, TableFilter
 
 _BILLING = ("provider", "step_seconds", "minimum_seconds", "source", "date", "derived")
 _READERS = {Provider.AWS: read_aws, Provider.GCP: read_gcp, Provider.AZURE: read_azure}
@@ -32,21 +32,21 @@ def load_bundled(
     checked here, offers are made when they are looked up. Raises InputError naming file, line and value of every
     cell that cannot be used.
     """
-    tables = Tables(root if root is not None else bundled("pricing"))
-    wanted = Wanted(regions, families, systems)
+    tables = PriceTables(root if root is not None else bundled("pricing"))
+    wanted = TableFilter(regions, families, systems)
     asked = [p for p in Provider if providers is None or p in providers]
     parts = [_READERS[p](tables, wanted) for p in asked]
     billing = _billing(tables, asked)
     sustained = read_sustained(tables, wanted) if Provider.GCP in asked else {}
     tables.check()
-    makers: dict[Block, Maker] = {}
+    makers: dict[OfferGroup, Maker] = {}
     for part in parts:
         makers |= part.makers
     types = {(t.provider, t.name): t for part in parts for t in part.types}
     return PriceBook(types, LazyOffers(makers), billing, sustained)
 
 
-def _billing(tables: Tables, asked: Collection[Provider]) -> dict[Provider, BillingRule]:
+def _billing(tables: PriceTables, asked: Collection[Provider]) -> dict[Provider, BillingRule]:
     found = {}
     for row in tables.rows("billing.csv", _BILLING, ("provider",)):
         row.origin()

@@ -10,13 +10,20 @@ from typing import NamedTuple
 
 from hcloud.catalog.shapes import SHARED_CORE
 from hcloud.model.catalog import InstanceType, Offer, Origin, Provider, PurchaseOption, SustainedUse
-from hcloud.readers.prices.shipped.offers import Block, Maker, Part, Term, committed_offer, plain_offer
+from hcloud.readers.prices.shipped.offers import (
+    Maker,
+    OfferGroup,
+    ProviderOffers,
+    TermOption,
+    committed_offer,
+    plain_offer,
+)
 from hcloud.readers.prices.shipped.tables import (
-    Row,
+    PriceTables,
     Surcharge,
     Surcharges,
-    Tables,
-    Wanted,
+    TableFilter,
+    TableRow,
     join_origins,
     read_surcharges,
 )
@@ -66,16 +73,16 @@ class _Gcp(NamedTuple):
     surcharges: Surcharges
 
 
-def read_gcp(tables: Tables, wanted: Wanted) -> Part:
+def read_gcp(tables: PriceTables, wanted: TableFilter) -> ProviderOffers:
     """Machine types and offer makers of the ``gcp`` tables under the root."""
     series = _series(tables, wanted)
     surcharges = read_surcharges(tables, "gcp/surcharges.csv", _SURCHARGES)
     read = _Gcp(series, _rates(tables, wanted, series), surcharges)
     types = {t.name: t for name, _ in read.rates for t in series[name].types.values()}
-    return Part(list(types.values()), dict(_makers(read, wanted)))
+    return ProviderOffers(list(types.values()), dict(_makers(read, wanted)))
 
 
-def read_sustained(tables: Tables, wanted: Wanted) -> dict[tuple[Provider, str], SustainedUse]:
+def read_sustained(tables: PriceTables, wanted: TableFilter) -> dict[tuple[Provider, str], SustainedUse]:
     """Sustained-use tiers by series; a series that is not listed has none."""
     return {
         (Provider.GCP, row.text("series")): SustainedUse(row.text("series"), row.numbers("tiers"))
@@ -84,7 +91,7 @@ def read_sustained(tables: Tables, wanted: Wanted) -> dict[tuple[Provider, str],
     }
 
 
-def _series(tables: Tables, wanted: Wanted) -> dict[str, _Series]:
+def _series(tables: PriceTables, wanted: TableFilter) -> dict[str, _Series]:
     found: dict[str, _Series] = {}
     patterns: dict[str, InstanceType] = {}
     for row in tables.rows("gcp/series.csv", _SERIES, ("series",)):
@@ -111,7 +118,7 @@ def _series(tables: Tables, wanted: Wanted) -> dict[str, _Series]:
     return found
 
 
-def _add_shape(series: _Series, pattern: InstanceType, row: Row) -> None:
+def _add_shape(series: _Series, pattern: InstanceType, row: TableRow) -> None:
     per_vcpu, shape = row.positive("gib_per_vcpu"), row.text("shape")
     for vcpus in row.numbers("vcpus"):
         machine = f"{pattern.family}-{shape}-{vcpus}"
@@ -123,7 +130,7 @@ def _shaped(pattern: InstanceType, name: str, vcpus: Decimal, memory_gib: Decima
     return InstanceType(Provider.GCP, name, pattern.family, vcpus, memory_gib, vcpus, *rest)
 
 
-def _rates(tables: Tables, wanted: Wanted, series: dict[str, _Series]) -> dict[tuple[str, str], list[_Rate]]:
+def _rates(tables: PriceTables, wanted: TableFilter, series: dict[str, _Series]) -> dict[tuple[str, str], list[_Rate]]:
     found: dict[tuple[str, str], list[_Rate]] = {}
     for row in tables.rows("gcp/prices.csv", _PRICES, ("series", "region", "option")):
         name, region = row.text("series"), row.text("region")
@@ -138,14 +145,14 @@ def _rates(tables: Tables, wanted: Wanted, series: dict[str, _Series]) -> dict[t
     return found
 
 
-def _makers(read: _Gcp, wanted: Wanted) -> Iterator[tuple[Block, Maker]]:
+def _makers(read: _Gcp, wanted: TableFilter) -> Iterator[tuple[OfferGroup, Maker]]:
     for (name, region), rates in read.rates.items():
         for shape in read.series[name].types.values():
             for system in ("linux", *read.surcharges.systems()):
                 if not wanted.system(system) or (system == "windows" and shape.arch == "arm64"):
                     continue
                 surcharge = None if system == "linux" else read.surcharges.find(system, name)
-                block = Block(Provider.GCP, region, shape.name, system)
+                block = OfferGroup(Provider.GCP, region, shape.name, system)
                 yield block, partial(_offers, block, shape, surcharge, _with_flexible(read.series[name], shape, rates))
 
 
@@ -168,13 +175,13 @@ def _with_flexible(series: _Series, shape: InstanceType, rates: list[_Rate]) -> 
     return rates + flexible
 
 
-def _offers(block: Block, shape: InstanceType, surcharge: Surcharge | None, rates: list[_Rate]) -> Iterator[Offer]:
+def _offers(block: OfferGroup, shape: InstanceType, surcharge: Surcharge | None, rates: list[_Rate]) -> Iterator[Offer]:
     for rate in rates:
         hourly, origin = rate.price(shape), rate.origin
         if surcharge is not None:
             hourly += surcharge.for_instance(shape.vcpus)
             origin = join_origins(origin, surcharge.origin, "Linux price plus the list price of the licence")
         if rate.years:
-            yield committed_offer(block, Term(rate.option, rate.years), hourly, origin)
+            yield committed_offer(block, TermOption(rate.option, rate.years), hourly, origin)
         else:
             yield plain_offer(block, rate.option, hourly, origin)

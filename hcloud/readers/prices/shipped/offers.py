@@ -14,7 +14,7 @@ _ZERO = Decimal(0)
 _HALF = Decimal("0.5")
 
 
-class Block(NamedTuple):
+class OfferGroup(NamedTuple):
     """The offers of one instance type in one region under one operating system."""
 
     provider: Provider
@@ -26,11 +26,11 @@ class Block(NamedTuple):
 Maker = Callable[[], Iterable[Offer]]
 
 
-class Part(NamedTuple):
+class ProviderOffers(NamedTuple):
     """What one provider's tables yield."""
 
     types: list[InstanceType]
-    makers: dict[Block, Maker]
+    makers: dict[OfferGroup, Maker]
 
 
 class LazyOffers(Mapping[OfferKey, Offer]):
@@ -38,12 +38,12 @@ class LazyOffers(Mapping[OfferKey, Offer]):
 
     __slots__ = ("_made", "_makers")
 
-    def __init__(self, makers: Mapping[Block, Maker]) -> None:
+    def __init__(self, makers: Mapping[OfferGroup, Maker]) -> None:
         self._makers = makers
-        self._made: dict[Block, dict[OfferKey, Offer]] = {}
+        self._made: dict[OfferGroup, dict[OfferKey, Offer]] = {}
 
     def __getitem__(self, key: OfferKey) -> Offer:
-        return self.block(Block(key.provider, key.region, key.instance_type, key.os))[key]
+        return self.block(OfferGroup(key.provider, key.region, key.instance_type, key.os))[key]
 
     def __iter__(self) -> Iterator[OfferKey]:
         return chain.from_iterable(self.block(b) for b in self._makers)
@@ -65,7 +65,7 @@ class LazyOffers(Mapping[OfferKey, Offer]):
         """All blocks, made where they were not yet."""
         return map(self.block, self._makers)
 
-    def block(self, wanted: Block) -> Mapping[OfferKey, Offer]:
+    def block(self, wanted: OfferGroup) -> Mapping[OfferKey, Offer]:
         """All offers of one type, region and operating system; empty where none are known."""
         made = self._made.get(wanted)
         if made is None:
@@ -93,13 +93,13 @@ class _Values(ValuesView[Offer]):
         return chain.from_iterable(block.values() for block in self._mapping.blocks())
 
 
-def plain_offer(block: Block, option: PurchaseOption, hourly: Decimal, origin: Origin) -> Offer:
+def plain_offer(block: OfferGroup, option: PurchaseOption, hourly: Decimal, origin: Origin) -> Offer:
     """An on-demand or spot offer."""
     key = OfferKey(block.provider, block.region, block.instance_type, option, os=block.os)
     return Offer(key, hourly, _ZERO, origin)
 
 
-class Term(NamedTuple):
+class TermOption(NamedTuple):
     """A commitment's option, length and payment."""
 
     option: PurchaseOption
@@ -107,7 +107,7 @@ class Term(NamedTuple):
     payment: Payment = Payment.NONE
 
 
-def committed_offer(block: Block, term: Term, amortised: Decimal, origin: Origin) -> Offer:
+def committed_offer(block: OfferGroup, term: TermOption, amortised: Decimal, origin: Origin) -> Offer:
     """A commitment whose whole cost comes to ``amortised`` dollars an hour, split by its payment option.
 
     All-upfront pays the term at once, partial-upfront half of it at once and half by the hour.

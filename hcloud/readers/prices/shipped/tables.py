@@ -18,7 +18,7 @@ _ANY = "*"
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class TableFilter:
     """Which regions, families and operating systems are asked for; None means all of them."""
 
     regions: Collection[str] | None = None
@@ -36,7 +36,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """One line of a table. A cell that cannot be read is reported and replaced by a harmless value, so that one
     reading of a file finds all its problems."""
 
@@ -100,13 +100,13 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class PriceTables:
     """A directory of tables, and the problems met while reading it."""
 
     root: Path
     problems: list[Problem] = field(default_factory=list)
 
-    def rows(self, name: str, columns: Sequence[str], unique: Sequence[str] = ()) -> Iterator[Row]:
+    def rows(self, name: str, columns: Sequence[str], unique: Sequence[str] = ()) -> Iterator[TableRow]:
         """The lines of ``<root>/<name>``; its header must be exactly ``columns``, and the cells of the columns
         ``unique`` may not come twice: of two prices for one thing nobody could say which is right."""
         path = self.root / name
@@ -122,7 +122,7 @@ class Tables:
                     if len(cells) != len(columns):
                         self._refuse_line(path, lines.line_num, ",".join(cells), f"{len(columns)} cells")
                         continue
-                    row = Row(str(path), lines.line_num, dict(zip(columns, cells, strict=True)), self.problems)
+                    row = TableRow(str(path), lines.line_num, dict(zip(columns, cells, strict=True)), self.problems)
                     identity = tuple(row.cells[c] for c in unique)
                     if identity in seen:
                         row.refuse(", ".join(unique), " ".join(identity), "one line only")
@@ -170,7 +170,7 @@ class Surcharges:
         return None
 
 
-def read_surcharges(tables: Tables, name: str, columns: Sequence[str]) -> Surcharges:
+def read_surcharges(tables: PriceTables, name: str, columns: Sequence[str]) -> Surcharges:
     """A surcharge table; columns ``family`` (or ``series``) and ``size`` are optional."""
     found = {}
     for row in tables.rows(name, columns):

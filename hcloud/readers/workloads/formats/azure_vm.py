@@ -16,7 +16,7 @@ from hcloud.readers.workloads.formats.azure_maps import NO_TOKEN, Maps, read_map
 from hcloud.readers.workloads.formats.jobs_table import Draft, finish
 from hcloud.readers.workloads.formats.siblings import both_digests, sibling, text_lines
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import Source
+from hcloud.readers.workloads.source import TraceFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,7 +38,7 @@ class Bins:
     batches: int
 
 
-def read(source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """One job a requested machine."""
     flavours, lifetimes = _pair(source, options)
     maps = read_maps(flavours.path, options)
@@ -60,7 +60,7 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
     return replace(finish(draft, options), recorded_until=until)
 
 
-def _record_end(lifetimes: Source) -> float | None:
+def _record_end(lifetimes: TraceFile) -> float | None:
     """The second at which the record ends, as the name of the file of lifetimes says; None where it does not."""
     match = _LIFETIMES.fullmatch(lifetimes.path.name)
     return None if match is None else float(match[2])
@@ -83,7 +83,7 @@ def _rules(options: WorkloadOptions, censored: int) -> list[Modelled]:
     ]
 
 
-def _pair(source: Source, options: WorkloadOptions) -> tuple[Source, Source]:
+def _pair(source: TraceFile, options: WorkloadOptions) -> tuple[TraceFile, TraceFile]:
     """The flavours file and its twin of lifetimes, whichever was given."""
     first = source.head.split(b"\n", 1)[0]
     match = _LIFETIMES.fullmatch(source.path.name)
@@ -93,7 +93,7 @@ def _pair(source: Source, options: WorkloadOptions) -> tuple[Source, Source]:
     return source, sibling(source.path, f"{source.path.stem}.c*.txt", options.azure_lifetimes, "azure_lifetimes")
 
 
-def _aligned(flavours: Source, lifetimes: Source, maps: Maps, options: WorkloadOptions) -> Bins:
+def _aligned(flavours: TraceFile, lifetimes: TraceFile, maps: Maps, options: WorkloadOptions) -> Bins:
     """The tokens of both files side by side; InputError where they do not match or a token is unknown."""
     findings = Findings(flavours.name)
     left, right = text_lines(flavours, findings), text_lines(lifetimes, findings)

@@ -8,15 +8,15 @@ import numpy as np
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Demand, Modelled, Provenance
-from hcloud.planning.forecasting.demand import Grid, mean_in_use
+from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column, Sink
 from hcloud.readers.workloads.delimited import Progress
 from hcloud.readers.workloads.formats.own_parquet import opened, read_columns
-from hcloud.readers.workloads.formats.series import Beside, demand
+from hcloud.readers.workloads.formats.series import SeriesExtras, demand
 from hcloud.readers.workloads.formats.siblings import both_digests, sibling
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import Source
+from hcloud.readers.workloads.source import TraceFile
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
@@ -41,7 +41,7 @@ _FRAGMENTS = (
 )
 
 
-def read(source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """vCPUs in use: each fragment's speed as a part of its machine's, over the machine's own sequence of fragments."""
     with opened(source) as file:
         given_tasks = "cpu_capacity" in file.schema_arrow.names
@@ -54,7 +54,7 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
 
 
 def _columns(
-    source: Source, columns: tuple[Column, ...], options: WorkloadOptions, progress: Progress | None = None
+    source: TraceFile, columns: tuple[Column, ...], options: WorkloadOptions, progress: Progress | None = None
 ) -> Sink:
     with opened(source) as file:
         missing = [c.name for c in columns if c.name not in file.schema_arrow.names]
@@ -63,13 +63,13 @@ def _columns(
         return read_columns(source, file, columns, options, progress)
 
 
-def _demand(source: Source, digest: str, tables: tuple[Sink, Sink], options: WorkloadOptions) -> Demand:
+def _demand(source: TraceFile, digest: str, tables: tuple[Sink, Sink], options: WorkloadOptions) -> Demand:
     machines, pieces = tables
     owner = _owners(source, machines.numbers("id"), pieces.numbers("id"))
     begin, end = _spans(machines.numbers("submission_time")[owner] / 1000, pieces.numbers("duration") / 1000, owner)
     speed = machines.numbers("cpu_capacity") / machines.numbers("cpu_count")
     used = pieces.numbers("cpu_usage") / speed[owner]
-    grid = Grid.over(float(begin.min()), float(end.max()), options.step_seconds)
+    grid = TimeGrid.over(float(begin.min()), float(end.max()), options.step_seconds)
     first = machines.numbers("submission_time") / 1000
     last = np.zeros(len(first))
     np.maximum.at(last, owner, end)
@@ -82,10 +82,10 @@ def _demand(source: Source, digest: str, tables: tuple[Sink, Sink], options: Wor
         Modelled("memory", f"what the machine was given (read as {unit}) while it ran", "memory_unit"),
     )
     provenance = Provenance(source.name, FORMAT, digest, pieces.rows, modelled=rules)
-    return demand(grid, mean_in_use(grid, begin, end, used), provenance, options, Beside(memory))
+    return demand(grid, mean_in_use(grid, begin, end, used), provenance, options, SeriesExtras(memory))
 
 
-def _memory_unit(source: Source, machines: Sink, options: WorkloadOptions) -> str:
+def _memory_unit(source: TraceFile, machines: Sink, options: WorkloadOptions) -> str:
     """KiB or MiB: what is asked for, else what gives the largest machine a likely size; files of both are about."""
     if options.memory_unit != "auto":
         return options.memory_unit
@@ -100,7 +100,7 @@ def _memory_unit(source: Source, machines: Sink, options: WorkloadOptions) -> st
     )
 
 
-def _owners(source: Source, machines: Floats, pieces: Floats) -> np.typing.NDArray[np.intp]:
+def _owners(source: TraceFile, machines: Floats, pieces: Floats) -> np.typing.NDArray[np.intp]:
     """For each fragment the row of its machine; a machine listed twice or a fragment without one is an InputError."""
     order = np.argsort(machines)
     known = machines[order]

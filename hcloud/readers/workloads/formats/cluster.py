@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from hcloud.model.workload import Demand, Modelled, Provenance
-from hcloud.planning.forecasting.demand import Grid
+from hcloud.planning.forecasting.demand import TimeGrid
 from hcloud.readers.workloads.columns import Column
 from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
-from hcloud.readers.workloads.formats.series import Beside, demand
+from hcloud.readers.workloads.formats.series import SeriesExtras, demand
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import Source
+from hcloud.readers.workloads.source import TraceFile
 
 FORMAT = "cluster"
 _LAYOUTS = (
@@ -17,7 +17,7 @@ _LAYOUTS = (
 )
 
 
-def read(source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """Demand of a cluster whose size is a key: the files hold only parts of the whole."""
     known = _LAYOUTS[1] if b"cpu_util_percent" in source.head.split(b"\n", 1)[0] else _LAYOUTS[0]
     table = read_table(source, header_layout(source, known, ignore_extra=True), options.max_rows, progress)
@@ -30,4 +30,4 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
         Modelled("memory", f"the whole cluster has {options.memory_per_core:g} GiB per vCPU", "memory_per_core"),
     )
     provenance = Provenance(source.name, FORMAT, table.digest, table.rows, modelled=rules)
-    return demand(Grid(0.0, options.step_seconds, table.rows), cores, provenance, options, Beside(memory))
+    return demand(TimeGrid(0.0, options.step_seconds, table.rows), cores, provenance, options, SeriesExtras(memory))

@@ -10,7 +10,7 @@ from hcloud.readers.workloads.columns import Column, Sink
 from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
 from hcloud.readers.workloads.formats.jobs_table import Draft, finish
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import Source
+from hcloud.readers.workloads.source import TraceFile
 
 FORMAT = "openb"
 _QOS = ("LS", "BE", "Burstable", "Guaranteed")
@@ -27,7 +27,7 @@ _COLUMNS = (
 )
 
 
-def read(source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Pods as jobs that last from placement to deletion; pods that were never placed used nothing."""
     table = read_table(source, header_layout(source, _COLUMNS, ignore_extra=True), options.max_rows, progress)
     sink = table.sink

@@ -6,12 +6,12 @@ from hcloud.model.workload import Jobs
 from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
 from hcloud.readers.workloads.formats.jobs_table import SCHEMA, Draft, from_sink
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import Source
+from hcloud.readers.workloads.source import TraceFile
 
 FORMAT = "jobs-csv"
 
 
-def read(source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs of a comma, semicolon or tab separated file with a header."""
     layout = header_layout(source, SCHEMA, ignore_extra=options.extra_columns == "ignore")
     table = read_table(source, layout, options.max_rows, progress)

@@ -18,7 +18,7 @@ from hcloud.readers.workloads.findings import Findings, shown
 from hcloud.readers.workloads.formats.jobs_table import SCHEMA, Draft, from_sink
 from hcloud.readers.workloads.identity import Hashes, identity_hashes, suspicious
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import Source
+from hcloud.readers.workloads.source import TraceFile
 
 FORMAT = "jobs-parquet"
 _ROWS = 65_536
@@ -26,7 +26,7 @@ _WIDEST_GROUP = 1 << 30
 """Bytes a row group may expand to: readers hold one at a time."""
 
 
-def read(source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs of a Parquet file."""
     with opened(source) as file:
         names = file.schema_arrow.names
@@ -41,7 +41,7 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
 
 
 @contextmanager
-def opened(source: Source) -> Iterator[parquet.ParquetFile]:
+def opened(source: TraceFile) -> Iterator[parquet.ParquetFile]:
     """The Parquet file; damage met anywhere while it is read is an InputError."""
     try:
         with parquet.ParquetFile(source.path) as file:
@@ -55,7 +55,7 @@ def opened(source: Source) -> Iterator[parquet.ParquetFile]:
 
 
 def read_columns(
-    source: Source,
+    source: TraceFile,
     file: parquet.ParquetFile,
     columns: tuple[Column, ...],
     options: WorkloadOptions,
@@ -83,7 +83,7 @@ def read_columns(
     return sink
 
 
-def _target(source: Source, column: Column, stored: pa.DataType) -> pa.DataType:
+def _target(source: TraceFile, column: Column, stored: pa.DataType) -> pa.DataType:
     """The type a stored column is read as; InputError when it cannot hold what the column means."""
     if isinstance(stored, pa.DictionaryType):
         stored = stored.value_type
@@ -107,7 +107,7 @@ def _cast(values: pa.Array, kind: pa.DataType) -> pa.Array:
     return values.cast(kind, safe=not pa.types.is_floating(kind))
 
 
-def _located(source: Source, columns: tuple[Column, ...], batch: pa.RecordBatch, first: int) -> InputError:
+def _located(source: TraceFile, columns: tuple[Column, ...], batch: pa.RecordBatch, first: int) -> InputError:
     findings = Findings(source.name)
     for column, values in zip(columns, batch.columns, strict=True):
         for row, value in enumerate(values.to_pylist()):
@@ -129,7 +129,7 @@ def _fits(column: Column, value: object) -> bool:
     return column.sort != "time" or 1970 <= getattr(value, "year", 0) <= 2261
 
 
-def _refuse_duplicates(source: Source, sink: Sink) -> None:
+def _refuse_duplicates(source: TraceFile, sink: Sink) -> None:
     if not sink.has("id"):
         return
     twice = suspicious(sink.take_hashes("id"))
@@ -137,7 +137,7 @@ def _refuse_duplicates(source: Source, sink: Sink) -> None:
         _report_duplicates(source, twice)
 
 
-def _report_duplicates(source: Source, twice: Hashes) -> None:
+def _report_duplicates(source: TraceFile, twice: Hashes) -> None:
     findings, first, seen = Findings(source.name), 0, dict[str, int]()
     with opened(source) as file:
         for batch in file.iter_batches(_ROWS, columns=["id"], use_threads=False):

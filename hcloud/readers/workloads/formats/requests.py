@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from hcloud.model.workload import Demand, Modelled, Provenance
-from hcloud.planning.forecasting.demand import Grid
+from hcloud.planning.forecasting.demand import TimeGrid
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column
 from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
 from hcloud.readers.workloads.formats.series import demand, in_cores
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import Source
+from hcloud.readers.workloads.source import TraceFile
 
 FORMAT = "requests"
 _COLUMNS = (
@@ -21,13 +21,13 @@ _COLUMNS = (
 )
 
 
-def read(source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """Demand of the requests that begin in each bin; tokens are checked and not used."""
     layout = header_layout(source, _COLUMNS, ignore_extra=options.extra_columns == "ignore")
     table = read_table(source, layout, options.max_rows, progress)
     times = table.sink.numbers("TIMESTAMP")
     step = options.request_step_seconds
-    grid = Grid.over(float(times.min()), float(times.max()) + 1e-6, step)
+    grid = TimeGrid.over(float(times.min()), float(times.max()) + 1e-6, step)
     bins = ((times - grid.start) // step).astype(np.intp)
     counts = np.bincount(bins, minlength=grid.count).astype(np.float64)
     rules = (

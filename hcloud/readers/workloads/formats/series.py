@@ -9,14 +9,14 @@ import numpy as np
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Modelled, Provenance
-from hcloud.planning.forecasting.demand import Grid, mean_in_use
+from hcloud.planning.forecasting.demand import TimeGrid, mean_in_use
 from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column
 from hcloud.readers.workloads.delimited import Progress, header_layout, read_table
 from hcloud.readers.workloads.findings import Findings
-from hcloud.readers.workloads.locate import Layout, lines_of
+from hcloud.readers.workloads.locate import TableLayout, lines_of
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import Source
+from hcloud.readers.workloads.source import TraceFile
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,14 +32,14 @@ _BESIDE = (Column("memory", high=1e12, required=False), Column("batch_cores", hi
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class SeriesExtras:
     """What a series tells beside its cores."""
 
     memory: Floats | None = None
     batch: Floats | None = None
 
 
-NOTHING_BESIDE = Beside()
+NOTHING_BESIDE = SeriesExtras()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class Meaning:
     modelled: tuple[Modelled, ...]
 
 
-def read(source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Demand:
     """Demand of a ``timestamp,value`` file; the value column may be named cores, percent or requests instead."""
     meaning = meaning_of(source, options)
     known = (_TIME, Column(meaning.column, high=_HIGH[meaning.value]), *(_BESIDE if meaning.column == "cores" else ()))
@@ -74,14 +74,18 @@ def read(source: Source, options: WorkloadOptions, progress: Progress | None = N
     by_name = dict(zip(names, means, strict=True))
     cores = in_cores(by_name[meaning.column], meaning.value, grid.step, options)
     provenance = Provenance(source.name, FORMAT, table.digest, table.rows, repaired, {}, meaning.modelled)
-    beside = Beside(by_name.get("memory"), by_name.get("batch_cores"))
+    beside = SeriesExtras(by_name.get("memory"), by_name.get("batch_cores"))
     if beside.batch is not None and (beside.batch > cores * (1 + 1e-12)).any():
         raise InputError(f"{source.name}: batch_cores is above cores in some rows; it is a part of them")
     return demand(grid, cores, provenance, options, beside)
 
 
 def demand(
-    grid: Grid, cores: Floats, provenance: Provenance, options: WorkloadOptions, beside: Beside = NOTHING_BESIDE
+    grid: TimeGrid,
+    cores: Floats,
+    provenance: Provenance,
+    options: WorkloadOptions,
+    beside: SeriesExtras = NOTHING_BESIDE,
 ) -> Demand:
     """A demand series; memory and the batch part are modelled where they are not given, and stated."""
     rules = list(provenance.modelled)
@@ -104,7 +108,7 @@ def in_cores(means: Floats, value: str, step: int, options: WorkloadOptions) -> 
     return means
 
 
-def meaning_of(source: Source, options: WorkloadOptions) -> Meaning:
+def meaning_of(source: TraceFile, options: WorkloadOptions) -> Meaning:
     """What the value column holds: the key, else the column's name, else the file's name, else vCPUs."""
     names = [n.strip().strip('"') for n in source.head.split(b"\n", 1)[0].decode("utf-8", "replace").split(",")]
     column = next((n for n in names if n in _HIGH), "value")
@@ -133,8 +137,8 @@ def _settle(column: str, file: str, options: WorkloadOptions) -> tuple[str, str]
 
 
 def regular(
-    source: Source, times: Floats, values: Floats, options: WorkloadOptions, repaired: dict[str, int]
-) -> tuple[Grid, Floats]:
+    source: TraceFile, times: Floats, values: Floats, options: WorkloadOptions, repaired: dict[str, int]
+) -> tuple[TimeGrid, Floats]:
     """Sorted values (one row a column) on steps of the commonest length; gaps hold the value before them, counted."""
     if len(times) < 2:
         raise InputError(f"{source.name}: a series needs at least two rows")
@@ -143,10 +147,10 @@ def regular(
     step = max(int(lengths[np.argmax(counts)]), 1)
     _refuse_long_gaps(source, times, gaps, options)
     if (gaps == step).all():
-        return Grid(float(times[0]), step, len(times)), values
+        return TimeGrid(float(times[0]), step, len(times)), values
     end = np.append(times[1:], times[-1] + step)
     count = int(np.ceil((end[-1] - times[0]) / step))
-    grid = Grid(float(times[0]), step, count)
+    grid = TimeGrid(float(times[0]), step, count)
     held = int(np.maximum(np.round(gaps / step) - 1, 0).sum())
     if held:
         repaired["missing steps: the value before held"] = held
@@ -157,7 +161,7 @@ def regular(
     return grid, np.array([mean_in_use(grid, times, end, row) / covered for row in values])
 
 
-def _covered(grid: Grid, end: float) -> Floats:
+def _covered(grid: TimeGrid, end: float) -> Floats:
     """The part of each step that the series covers: all of it, but for the last."""
     part = np.ones(grid.count)
     part[-1] = (end - grid.start) / grid.step - (grid.count - 1)
@@ -170,7 +174,7 @@ def _repeated(times: Floats) -> NDArray[np.intp]:
     return np.sort(order[1:][np.diff(times[order]) == 0])
 
 
-def _refuse_rows(source: Source, layout: Layout, rows: NDArray[np.intp], what: str) -> None:
+def _refuse_rows(source: TraceFile, layout: TableLayout, rows: NDArray[np.intp], what: str) -> None:
     if not len(rows):
         return
     findings = Findings(source.name)
@@ -179,7 +183,7 @@ def _refuse_rows(source: Source, layout: Layout, rows: NDArray[np.intp], what: s
     raise findings.error()
 
 
-def _refuse_long_gaps(source: Source, times: Floats, gaps: Floats, options: WorkloadOptions) -> None:
+def _refuse_long_gaps(source: TraceFile, times: Floats, gaps: Floats, options: WorkloadOptions) -> None:
     worst = int(np.argmax(gaps))
     if gaps[worst] > options.max_gap_seconds:
         raise InputError(

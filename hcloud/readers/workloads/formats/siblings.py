@@ -7,10 +7,10 @@ from pathlib import Path
 
 from hcloud.errors import InputError
 from hcloud.readers.workloads.findings import Findings
-from hcloud.readers.workloads.source import Source, open_source
+from hcloud.readers.workloads.source import TraceFile, open_source
 
 
-def sibling(given: Path, pattern: str, passed: Path | None, key: str) -> Source:
+def sibling(given: Path, pattern: str, passed: Path | None, key: str) -> TraceFile:
     """The one file beside ``given`` that matches, unless a path was passed; InputError names the key otherwise."""
     if passed is not None:
         return open_source(passed)
@@ -21,7 +21,7 @@ def sibling(given: Path, pattern: str, passed: Path | None, key: str) -> Source:
     raise InputError(f"{given}: {what} beside it", hint=f"pass the file with --set {key}=PATH")
 
 
-def text_lines(source: Source, findings: Findings) -> list[tuple[int, str]]:
+def text_lines(source: TraceFile, findings: Findings) -> list[tuple[int, str]]:
     """Numbered lines that are not blank; bytes that are not ASCII are noted as problems."""
     lines: list[tuple[int, str]] = []
     for number, line in source.lines():
@@ -32,6 +32,6 @@ def text_lines(source: Source, findings: Findings) -> list[tuple[int, str]]:
     return lines
 
 
-def both_digests(first: Source, second: Source) -> str:
+def both_digests(first: TraceFile, second: TraceFile) -> str:
     """One digest for a workload that two files make up."""
     return hashlib.sha256(f"{first.digest()} {second.digest()}".encode()).hexdigest()

@@ -12,9 +12,9 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column, Sink, SuspectError
 from hcloud.readers.workloads.delimited import Progress, read_table
 from hcloud.readers.workloads.formats.jobs_table import Draft, finish
-from hcloud.readers.workloads.locate import Layout
+from hcloud.readers.workloads.locate import TableLayout
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import CheckedReader, Source
+from hcloud.readers.workloads.source import CheckedReader, TraceFile
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Codes, Floats
@@ -55,7 +55,7 @@ def _single(line: bytes) -> bytes:
     return b"\n" if line.lstrip().startswith(b";") else b" ".join(line.split()) + b"\n"
 
 
-_LAYOUT = Layout(
+_LAYOUT = TableLayout(
     columns=(
         Column("job number", "identity"),
         Column("submit time", high=limits.SUBMIT_SECONDS),
@@ -78,7 +78,7 @@ _LAYOUT = Layout(
 )
 
 
-def read(source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Jobs that ran: submit time, run time, processors (used, else requested) and memory per processor."""
     table = read_table(source, _LAYOUT, options.max_rows, progress)
     sink = table.sink

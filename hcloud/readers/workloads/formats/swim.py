@@ -11,15 +11,15 @@ from hcloud.readers.workloads import limits
 from hcloud.readers.workloads.columns import Column
 from hcloud.readers.workloads.delimited import Progress, read_table
 from hcloud.readers.workloads.formats.jobs_table import Draft, finish
-from hcloud.readers.workloads.locate import Layout
+from hcloud.readers.workloads.locate import TableLayout
 from hcloud.readers.workloads.options import WorkloadOptions
-from hcloud.readers.workloads.source import Source
+from hcloud.readers.workloads.source import TraceFile
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Floats
 
 FORMAT = "swim"
-_LAYOUT = Layout(
+_LAYOUT = TableLayout(
     columns=(
         Column("job", "identity"),
         Column("submit", high=limits.SUBMIT_SECONDS),
@@ -33,7 +33,7 @@ _LAYOUT = Layout(
 )
 
 
-def read(source: Source, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
+def read(source: TraceFile, options: WorkloadOptions, progress: Progress | None = None) -> Jobs:
     """Batch jobs whose cores and durations follow from their bytes."""
     table = read_table(source, _LAYOUT, options.max_rows, progress)
     stages = [table.sink.numbers(column.name) for column in _LAYOUT.columns[3:]]

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hcloud.errors import UsageError
-from hcloud.sim.setup.variation import Change, parse_axis
+from hcloud.sim.setup.variation import ParameterChange, parse_axis
 
 MOST_WHAT_IFS = 200_000
 
-Changes = tuple[Change, ...]
+Changes = tuple[ParameterChange, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,77 @@
+"""The story of one job: how it came, what was considered, what happened to it, and what would have turned it round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hcloud.control.decode import Setup
+from hcloud.model.running.decision import Considered, Decision, DecisionAction, Entry
+from hcloud.model.running.event import Arrival, BelowQos, Completion, Event, Interruption, Ready
+from hcloud.policy.mapping import Situation
+
+
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """Jobs that waited when a job came, and the thousandths of a vCPU that they ask for together."""
+
+    jobs: int
+    ask: int
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Something that would have had to be other than it was (``now``): from ``at`` on the job goes to ``then``."""
+
+    what: str
+    now: float
+    at: float
+    then: str
+    unit: str = ""
+
+
+@dataclass(slots=True)
+class Story:
+    """One job in a journal: how it came, what was considered, and what happened to it afterwards."""
+
+    setup: Setup
+    arrival: Arrival
+    considered: Considered | None = None
+    afterwards: list[Entry] = field(default_factory=list)
+    instance: int | None = None
+    situation: Situation | None = None
+    ahead: Ahead = field(default_factory=lambda: Ahead(0, 0))
+    turns: tuple[Turn, ...] = ()
+    ends: float = 0.0
+
+    @property
+    def began(self) -> float | None:
+        """When it began to run: when its first server took it, or was ready; None where it never did."""
+        assert self.considered is not None
+        taken: Decision | None = None
+        for entry in (self.considered.decision, *self.afterwards):
+            if isinstance(entry, Decision) and entry.action in (DecisionAction.PLACE, DecisionAction.LAUNCH):
+                if taken is not None:
+                    break
+                taken = entry
+            elif isinstance(entry, Ready) and taken is not None:
+                return entry.at
+            elif isinstance(entry, Completion | BelowQos):
+                break
+        return None if taken is None or (taken.action is DecisionAction.LAUNCH and not self._ran) else taken.at
+
+    @property
+    def _ran(self) -> bool:
+        return any(isinstance(e, Completion | BelowQos) for e in self.afterwards)
+
+    def follow(self, event: Event, decisions: list[Decision]) -> None:
+        """Keep what of an event and its decisions is about the job."""
+        mine = isinstance(event, Completion | BelowQos) and event.job == self.arrival.job
+        if mine or (isinstance(event, Ready | Interruption) and event.instance == self.instance):
+            self.afterwards.append(event)
+        for decision in decisions:
+            if decision.job != self.arrival.job:
+                continue
+            if decision.action in (DecisionAction.PLACE, DecisionAction.LAUNCH):
+                self.instance = decision.instance
+            if decision is not (self.considered.decision if self.considered else None):
+                self.afterwards.append(decision)

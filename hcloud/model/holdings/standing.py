@@ -1,0 +1,42 @@
+"""What runs in a scope, group by group, and how it differs from what is remembered."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hcloud.model.holdings.change import Observed
+from hcloud.model.holdings.state import LockInfo, State
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """One difference: the machine, its place in the plan, and what is different."""
+
+    id: str
+    address: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class MachineGroup:
+    """Machines of one address, type, zone and state, with their dollars an hour (None: no price is known)."""
+
+    address: str
+    instance_type: str
+    zone: str
+    state: str
+    count: int
+    hourly: Decimal | None
+
+
+@dataclass(frozen=True, slots=True)
+class LiveStatus:
+    """What stands in a scope; ``hourly`` leaves out types without a known price."""
+
+    observed: Observed
+    stored: State
+    groups: tuple[MachineGroup, ...]
+    hourly: Decimal
+    drift: tuple[Drift, ...]
+    holder: LockInfo | None
