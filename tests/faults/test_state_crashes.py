@@ -32,7 +32,7 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 def test_the_points_in_the_source_are_those_that_are_listed() -> None:
     folder = Path(hcloud.store.__file__).parent
-    found = {n for p in folder.glob("*.py") for n in re.findall(r'_?crash\("([a-z.]+)"\)', p.read_text("utf-8"))}
+    found = {n for p in folder.rglob("*.py") for n in re.findall(r'_?crash\("([a-z.]+)"\)', p.read_text("utf-8"))}
     assert found == set(POINTS)
     assert list(POINTS) == sorted(POINTS)
 
