@@ -110,13 +110,14 @@ SOURCES: dict[str, Callable[[str, pytest.MonkeyPatch, Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("source", SOURCES)
-@pytest.mark.parametrize("url", BAD)
+REFUSED = [(source, url) for source in SOURCES for url in BAD if "://" in url or "AUTHORITY_HOST" not in source]
+"""All but a bare host for Azure's authority, which is one of https there."""
+
+
+@pytest.mark.parametrize(("source", "url"), REFUSED)
 def test_any_other_is_refused_and_not_repeated(
     source: str, url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    if source.startswith("AZURE_AUTHORITY_HOST") and "://" not in url:
-        pytest.skip("a bare host is one of https there")
     with pytest.raises(UsageError) as found:
         SOURCES[source](url, monkeypatch, tmp_path)
     told = f"{found.value} {found.value.hint} {found.value.__cause__}"
