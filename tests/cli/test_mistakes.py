@@ -229,6 +229,16 @@ def test_other_names_of_the_columns_that_are_needed_are_to_be_renamed_and_not_sk
     assert "extra_columns" not in said
 
 
+def test_a_column_of_vcpus_by_another_name_is_not_taken_for_gpus(told: Told) -> None:
+    Path("other.csv").write_text("job_id,submit_time,run_time,cpus,mem\nx,0,3600,4,16\n", encoding="utf-8")
+    code, _, said = told("plan other.csv")
+    assert code == 1
+    for name in ("id", "submit", "duration", "cores", "memory"):
+        assert f"did you mean {name}?" in " ".join(said.split())
+    assert "did you mean run_time?" in " ".join(said.split())
+    assert "mean gpus" not in " ".join(said.split())
+
+
 def test_times_in_milliseconds_are_noticed(told: Told) -> None:
     columns_changed(lambda row: [c + "000" if at in (1, 2) and c.isdecimal() else c for at, c in enumerate(row)])
     for line in (f"plan other.csv -q {' '.join(NOW)}", "workload show other.csv -q"):

@@ -20,6 +20,18 @@ from hcloud.readers.workloads.source import HEAD_BYTES, CheckedReader, TraceFile
 
 _DATE = re.compile(r"\s*\d{4}-\d\d-\d\d", re.ASCII)
 _LONGEST_BLOCK = 1 << 19
+_OTHER_NAMES = {
+    other: name
+    for name, others in {
+        "id": "job_id jobid task_id name",
+        "submit": "submit_time submitted submit_at arrival start start_time",
+        "duration": "run_time runtime elapsed seconds duration_s",
+        "cores": "cpus cpu vcpus vcpu ncpus num_cpus",
+        "memory": "mem ram memory_gib mem_gib",
+    }.items()
+    for other in others.split()
+}
+"""What columns are called elsewhere: by its letters alone 'cpus' looks like 'gpus'."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +118,11 @@ def _has_zone(cell: str) -> bool:
     return clock.endswith(("Z", "z")) or "+" in clock or "-" in clock
 
 
+def _meant(name: str, free: list[str]) -> str:
+    usual = _OTHER_NAMES.get(name.strip().lower())
+    return f"; did you mean {usual}?" if usual in free else did_you_mean(name, free)
+
+
 def check_header(file: str, names: list[str], known: tuple[Column, ...], *, ignore_extra: bool) -> None:
     """Refuse column names that are unknown (unless ignored), missing or there twice, with a suggestion each."""
     findings = Findings(file)
@@ -114,11 +131,13 @@ def check_header(file: str, names: list[str], known: tuple[Column, ...], *, igno
         findings.add("line 1", f"column {shown(name)} stands there {names.count(name)} times", "once")
     for index, name in enumerate(names, 1):
         if name not in allowed and not ignore_extra:
-            hint = did_you_mean(name, [a for a in allowed if a not in names])
+            hint = _meant(name, [a for a in allowed if a not in names])
             findings.add(f"line 1, column {index}", f"unknown column {shown(name)}", f"{', '.join(allowed)}{hint}")
     missing = [column.name for column in known if column.required and column.name not in names]
     for name in missing:
-        hint = did_you_mean(name, [n for n in names if n not in allowed])
+        others = [n for n in names if n not in allowed]
+        same = [n for n in others if _OTHER_NAMES.get(n.strip().lower()) == name]
+        hint = f"; did you mean {same[0]}?" if same else did_you_mean(name, others)
         findings.add("line 1", f"column {name} is missing", f"it is required{hint}")
     if findings.problems:
         error = findings.error(f"{file}: the header does not fit")
