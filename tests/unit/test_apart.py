@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import highspy
 import numpy as np
 import pytest
 from builders import book, candidate, demand, forecast, reserved
-from scipy.optimize import linprog
 
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.fleets.apart import Leanest, not_held
@@ -41,12 +41,16 @@ def test_jobs_of_few_and_of_many_gib_share_two_types() -> None:
 
 def fits(cores: np.ndarray, memory: np.ndarray, machines: list[tuple[float, float]]) -> bool:
     """Whether jobs that may be split are held by so many vCPUs and GiB of several shapes, by a linear program."""
-    jobs, shapes = len(cores), len(machines)
-    each = np.kron(np.eye(jobs), np.ones(shapes))
-    room = np.vstack([np.kron(column, np.eye(shapes)) for column in (cores, memory)])
-    limits = [vcpus for vcpus, _ in machines] + [gib for _, gib in machines]
-    found = linprog(np.zeros(jobs * shapes), room, np.array(limits) + 1e-6, each, np.ones(jobs))
-    return bool(found.status == 0)
+    program = highspy.Highs()  # type: ignore[no-untyped-call]
+    program.silent()
+    share = [[program.addVariable(0, 1) for _ in machines] for _ in cores]
+    for job in share:
+        program.addConstr(sum(job) == 1)
+    for shape, room in enumerate(machines):
+        for asked, limit in zip((cores, memory), room, strict=True):
+            program.addConstr(sum(a * job[shape] for a, job in zip(asked, share, strict=True)) <= limit + 1e-6)
+    program.run()
+    return bool(program.getModelStatus() == highspy.HighsModelStatus.kOptimal)
 
 
 @pytest.mark.parametrize("seed", range(40))
