@@ -1,4 +1,4 @@
-"""Draw docs/how-it-decides.md from the kernels themselves: ``python docs/make_decision_pictures.py``."""
+"""Draw docs/research/method.md from the kernels themselves: ``python docs/make_decision_pictures.py``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from hcloud.usecases.workloads.sources import Flags, with_flags
 from hcloud.views.deciding.plan_page import pictures
 from hcloud.views.page.drawn import standalone
 
-TARGET = Path(__file__).parent / "decides"
+TARGET = Path(__file__).parent / "research" / "decides"
 TRACE = Path(__file__).parents[1] / "examples" / "own-trace" / "trace.csv"
 WIDTH, HEIGHT = 560, 240
 ACTIONS = {RESERVED: "reserved", ON_DEMAND: "on demand", LARGE: "large on demand", QUEUE: "local queue"}
