@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import altair as alt
+from hcloud.policy.compose import compose
 
 from hcloud.model.measured.profile import Aspect
 from hcloud.policy.codes import LARGE, ON_DEMAND, QUEUE, RESERVED
-from hcloud.policy.compose import compose
 from hcloud.policy.limits import next_soft_limit
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.retention import keep_seconds
