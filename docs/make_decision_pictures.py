@@ -1,4 +1,4 @@
-"""Draw docs/how-it-decides.md from the kernels themselves: ``python docs/make_decision_pictures.py``."""
+"""Draw docs/research/method.md from the kernels themselves: ``python docs/make_decision_pictures.py``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from hcloud.views.page.drawn import Drawn, standalone
 from hcloud.views.page.panels import Panel, PanelGroup, SeriesMark, panels
 from hcloud.views.page.svg import Canvas
 
-TARGET = Path(__file__).parent / "decides"
+TARGET = Path(__file__).parent / "research" / "decides"
 TRACE = Path(__file__).parents[1] / "examples" / "own-trace" / "trace.csv"
 HEIGHT = 300.0
 ACTIONS = {RESERVED: "reserved", ON_DEMAND: "on demand", LARGE: "large on demand", QUEUE: "local queue"}
