@@ -46,7 +46,7 @@ def test_others_find_the_sdk_whole(way: str) -> None:  # each takes seconds: the
 
 def test_without_the_sdk_the_extra_is_named() -> None:
     hidden = "import sys; sys.modules['google.cloud.compute_v1'] = None\n"
-    asked = "from hcloud.providers.gcp.sdk import messages\ntry:\n    messages()\nexcept Exception as e:\n    print(repr(e))"
-    said = printed(hidden + asked)
+    asked = "from hcloud.providers.gcp.sdk import messages\ntry:\n    messages()\nexcept Exception as error:\n"
+    said = printed(f"{hidden}{asked}    print(repr(error))")
     assert "MissingExtraError" in said
     assert "google-cloud-compute" in said
