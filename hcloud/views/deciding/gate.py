@@ -23,7 +23,7 @@ from hcloud.views.escaped import (
     xml,
     xml_document,
 )
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 
 KEPT_FREE = 100  # ours: bytes for what is said of what is left out
 NAMED = 5  # ours: addresses that are told with a rule that is not kept
@@ -49,7 +49,7 @@ def summary(found: Verdict) -> str:
 
 def show_verdict(found: Verdict, terminal: Terminal) -> None:
     """Every rule in a line, then what is wrong and what to do."""
-    terminal.show(fitted(Figures(("", "rule", "actual", "allowed"), list(_rows(found))), terminal.out.width), "")
+    terminal.show(Figures(("", "rule", "actual", "allowed"), list(_rows(found))), "")
     for finding in found.findings:
         if finding.status is not Status.PASSED:
             terminal.show(Text.assemble((f"{word(finding)} ", _COLOURS[word(finding)]), finding.rule.name))

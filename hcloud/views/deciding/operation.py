@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Prediction
@@ -11,15 +10,12 @@ from hcloud.planning.strategies.choice import landmarks
 from hcloud.units import HOURS_PER_MONTH, format_duration, format_figure, format_money, machines
 from hcloud.views.comment import LONGEST_LINE
 from hcloud.views.escaped import Markdown, markdown_row, md
-from hcloud.views.tables import Figures, fitted
-
-if TYPE_CHECKING:
-    from hcloud.views.lines import Shown
+from hcloud.views.tables import Figures
 
 _NONE = "-"
 
 
-def points_table(operation: Operation, width: int, *, every: bool = False) -> Shown:
+def points_table(operation: Operation, *, every: bool = False) -> Figures:
     """The chosen point and the best one of each other strategy, or ``every`` one, by falling cost."""
     shown = operation.points if every else telling(operation)
     marks = _marks(operation)
@@ -27,7 +23,7 @@ def points_table(operation: Operation, width: int, *, every: bool = False) -> Sh
         _row(p, marks.get((p.strategy, p.reserve), "")) for p in sorted(shown, key=lambda p: (-p.hourly, p.strategy))
     ]
     names = ("simulated", "reserved", "$/month", "kept %", "batch p5 %", "tail p95", "wait p95 s", "")
-    return fitted(Figures(names, rows, frozenset(range(1, len(names) - 1))), width)
+    return Figures(names, rows, frozenset(range(1, len(names) - 1)))
 
 
 def telling(operation: Operation) -> list[OperatingPoint]:

@@ -27,9 +27,9 @@ from hcloud.views.deciding.operation import (
     verdicts,
 )
 from hcloud.views.escaped import BLANK, Written, item, markdown_document, markdown_row, md
-from hcloud.views.lines import Shown
+from hcloud.views.lines import point
 from hcloud.views.live.change_documents import changes_markdown
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
 BLOCKS = "▁▂▃▄▅▆▇█"
@@ -52,16 +52,16 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
     """Print the plan on one screen; warnings go to stderr. With strategies simulated their figures stand where the
     arithmetic's alternatives would (``frontier``: of every point)."""
     terminal.show(*_first_lines(plan), "", *_demand(plan, terminal.out.width), "")
-    terminal.show(_mix_table(plan, terminal.out.width), "")
+    terminal.show(_mix_table(plan), "")
     if plan.operation is None:
-        terminal.show(_alternatives_table(plan, terminal.out.width), "")
+        terminal.show(_alternatives_table(plan), "")
         notes = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
         points = [*fleet_line(plan.prediction), *proof(plan), *notes, _if_less(plan), *_risk(plan), *_refused(plan)]
     else:
-        terminal.show(points_table(plan.operation, terminal.out.width, every=frontier), "")
+        terminal.show(points_table(plan.operation, every=frontier), "")
         reasons = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
         points = [*said_of(plan.operation), *proof(plan), *reasons, _if_less(plan), *_refused(plan)[-1:]]
-    terminal.show(*map(_point, points))
+    terminal.show(*map(point, points))
     for warning in plan.warnings:
         terminal.warn(warning)
 
@@ -112,7 +112,7 @@ def sparkline(values: Sequence[float], width: int) -> str:
     return "".join(BLOCKS[min(int(v / top * len(BLOCKS)), len(BLOCKS) - 1)] for v in picked)
 
 
-def _mix_table(plan: Plan, width: int) -> Shown:
+def _mix_table(plan: Plan) -> Figures:
     columns = ("mix", "price of", "instances", "peak", "pays above", "$/h", "$/month", "upfront")
     spread = len({line.region for line in plan.mix}) > 1
     rows: list[tuple[str, ...]] = [
@@ -141,7 +141,7 @@ def _mix_table(plan: Plan, width: int) -> Shown:
         format_figure(upfront),
     )
     rows += [("",) * len(columns), total]
-    return fitted(Figures(columns, rows, frozenset(range(2, 8)), bold=frozenset({len(rows) - 1})), width)
+    return Figures(columns, rows, frozenset(range(2, 8)), bold=frozenset({len(rows) - 1}))
 
 
 def price_of(line: MixLine) -> str:
@@ -204,7 +204,7 @@ def _count(line: MixLine) -> str:
     return f"{instances(line.count)} mean, {line.peak:,} peak"
 
 
-def _alternatives_table(plan: Plan, width: int) -> Shown:
+def _alternatives_table(plan: Plan) -> Figures:
     names = ("alternatives", "$/h", "$/month", f"$ over {_horizon(plan)}", "against plan")
     options = sorted(plan.alternatives, key=lambda a: (-a.total, a.name))
     rows = [
@@ -212,7 +212,7 @@ def _alternatives_table(plan: Plan, width: int) -> Shown:
         for o in options
     ]
     own = frozenset(number for number, option in enumerate(options) if option.name == plan.after.name)
-    return fitted(Figures(names, rows, frozenset(range(1, 5)), bold=own), width)
+    return Figures(names, rows, frozenset(range(1, 5)), bold=own)
 
 
 def _horizon(plan: Plan) -> str:
@@ -248,15 +248,6 @@ def _if_less(plan: Plan) -> str:
     falls = " / ".join(f"{-float(w.change):.0%}" for w in asked)
     costs = " / ".join(_signed(float(w.planned / w.all_on_demand - 1)) for w in asked)
     return f"if demand falls by {falls}, this plan costs {costs} against all on demand then"
-
-
-def _point(line: str) -> Table:
-    """A sentence with a bullet, its further lines indented below its first."""
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column()
-    grid.add_column(overflow="fold")
-    grid.add_row("·", line)
-    return grid
 
 
 def _spread_out(plan: Plan) -> list[str]:
@@ -349,11 +340,11 @@ def show_explanation(plan: Plan, address: str | None, terminal: Terminal) -> Non
     lines, refused = explained(plan, address)
     for line in lines:
         terminal.show(*_explain_line(line))
-    terminal.show(*map(_point, plan.reasons if lines else ()), *_refused_lines(refused))
+    terminal.show(*map(point, plan.reasons if lines else ()), *_refused_lines(refused))
     if address is None:
         if plan.operation is not None:
-            terminal.show("", points_table(plan.operation, terminal.out.width, every=True))
-            terminal.show(*map(_point, verdicts(plan.operation)))
+            terminal.show("", points_table(plan.operation, every=True))
+            terminal.show(*map(point, verdicts(plan.operation)))
         terminal.show("", _assumptions_table(plan))
 
 
@@ -381,7 +372,7 @@ def _explain_line(line: MixLine) -> list[Table | Text]:
     said = [f"price of {line.price_day}, " + (f"derived: {line.derived}" if line.derived else "published")]
     if line.break_even is not None:
         said.append(f"pays where an instance is in use more than {float(line.break_even):.1%} of the time")
-    return [Text.assemble((line.address, "bold"), "  ", bought), *map(_point, said)]
+    return [Text.assemble((line.address, "bold"), "  ", bought), *map(point, said)]
 
 
 def _refused_lines(refused: Sequence[Refusal]) -> list[Table | Text]:
@@ -389,7 +380,7 @@ def _refused_lines(refused: Sequence[Refusal]) -> list[Table | Text]:
     lines: list[Table | Text] = []
     for r in refused:
         lines.append(Text.assemble((r.address, "bold"), "  ", (_margin(r), "red")))
-        lines.append(_point(f"{r.reason}" + (f"; flips if {r.flips_if}" if r.flips_if else "")))
+        lines.append(point(f"{r.reason}" + (f"; flips if {r.flips_if}" if r.flips_if else "")))
     return lines
 
 

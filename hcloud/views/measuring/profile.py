@@ -12,7 +12,7 @@ from hcloud import __version__
 from hcloud.model.measured.profile import RESOURCES, Aspect, Failed, Measured, Profile
 from hcloud.views.console import Terminal, plain_table
 from hcloud.views.lines import hanging
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -35,7 +35,7 @@ def show_profile(profile: Profile, terminal: Terminal) -> None:
     reasons = [(r, profile.unmeasurable[r]) for r in RESOURCES if r in profile.unmeasurable]
     if reasons:
         terminal.show("", Text(NOT_HERE, style="bold"), *(_reason(r, why, width) for r, why in reasons))
-    terminal.show("", fitted(_performance(profile), width))
+    terminal.show("", _performance(profile))
     failed = [(c, f.why) for columns in profile.failures.values() for c, f in columns.items()]
     if failed:
         terminal.show("", Text("did not run", style="bold"), *(_reason(c, why, width) for c, why in failed))
