@@ -126,6 +126,14 @@ def plain_table(
     return table
 
 
+def plain_of(figures: Figures, wrap: tuple[str, ...] = ("why",)) -> Table:
+    """The same of figures whose columns keep their widths."""
+    table = plain_table(*figures.names, right=tuple(figures.numbers), wrap=wrap)
+    for row in figures.rows:
+        table.add_row(*row)
+    return table
+
+
 def _put(console: Console, shown: Shown | Figures) -> None:
     """Print; into a pipe without the blanks at the ends of lines that pad cells to their columns."""
     laid_out = fitted(shown, console.width) if isinstance(shown, Figures) else shown

@@ -26,6 +26,7 @@ from hcloud.usecases.published.report import report_schema
 from hcloud.usecases.reports.report import counterfactuals, holding_of
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import neutral
+from hcloud.views.markdown import markdown
 from hcloud.views.page.render import render
 from hcloud.views.reports.documents import (
     commitments_csv,
@@ -36,7 +37,6 @@ from hcloud.views.reports.documents import (
     savings_document,
 )
 from hcloud.views.reports.focus import COLUMNS, focus_csv
-from hcloud.views.reports.markdown import markdown
 from hcloud.views.reports.page import report_page
 from hcloud.views.reports.report import commitments_sections, cost_sections, savings_sections, show_sections
 

@@ -9,7 +9,8 @@ from hcloud.model.plans.plan import Prediction
 from hcloud.planning.strategies.choice import landmarks
 from hcloud.units import HOURS_PER_MONTH, format_duration, format_figure, format_money, machines
 from hcloud.views.comment import LONGEST_LINE
-from hcloud.views.escaped import Markdown, markdown_row, md
+from hcloud.views.escaped import Markdown, md
+from hcloud.views.markdown import PER_MONTH, table
 from hcloud.views.tables import Figures
 
 _NONE = "-"
@@ -163,11 +164,12 @@ def verdicts(operation: Operation) -> Iterator[str]:
             yield f"{point.strategy} with {point.reserve} ({point.reserve_rule}): {point.verdict}"
 
 
-def markdown_points(operation: Operation) -> Iterator[Markdown]:
+def markdown_points(operation: Operation) -> list[Markdown]:
     """Every simulated point as a Markdown table."""
-    yield md("| simulated | reserved | $/month | jobs that keep 95 % | tail p95 | not chosen because |")
-    yield md("|---|---:|---:|---:|---:|---|")
+    names = ("simulated", "reserved", PER_MONTH, "jobs that keep 95 %", "tail p95", "not chosen because")
+    rows = []
     for p in sorted(operation.points, key=lambda p: (-p.hourly, p.strategy)):
-        name = md("**{}**", p.strategy) if p is operation.chosen else md("{}", p.strategy)
+        name = md("**{}**", p.strategy) if p is operation.chosen else p.strategy
         kept, tail = _band(p.kept_qos, 100, 1), _mean(p.tail_p95, 1, 1)
-        yield markdown_row((name, str(p.reserve), str(p.monthly), kept, tail, p.verdict or ""), LONGEST_LINE)
+        rows.append((name, str(p.reserve), str(p.monthly), kept, tail, p.verdict or ""))
+    return table(Figures(names, rows, frozenset({1, 2, 3, 4})), LONGEST_LINE)

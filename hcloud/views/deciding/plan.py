@@ -16,7 +16,7 @@ from hcloud.model.plans.plan import OWNED, Alternative, MixLine, Plan, Refusal, 
 from hcloud.units import HOURS_PER_YEAR, format_age, format_duration, format_figure, format_money
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
-from hcloud.views.console import Terminal, plain_table
+from hcloud.views.console import Terminal, plain_of
 from hcloud.views.deciding.operation import (
     fleet_line,
     markdown_points,
@@ -26,9 +26,10 @@ from hcloud.views.deciding.operation import (
     simulated_line,
     verdicts,
 )
-from hcloud.views.escaped import BLANK, Written, item, markdown_document, markdown_row, md
+from hcloud.views.escaped import BLANK, Written, markdown_document, md
 from hcloud.views.lines import point
 from hcloud.views.live.change_documents import changes_markdown
+from hcloud.views.markdown import PER_HOUR, PER_MONTH, points, table, warned
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
@@ -56,12 +57,12 @@ def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None
     if plan.operation is None:
         terminal.show(_alternatives_table(plan), "")
         notes = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
-        points = [*fleet_line(plan.prediction), *proof(plan), *notes, _if_less(plan), *_risk(plan), *_refused(plan)]
+        told = [*fleet_line(plan.prediction), *proof(plan), *notes, _if_less(plan), *_risk(plan), *_refused(plan)]
     else:
         terminal.show(points_table(plan.operation, every=frontier), "")
         reasons = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
-        points = [*said_of(plan.operation), *proof(plan), *reasons, _if_less(plan), *_refused(plan)[-1:]]
-    terminal.show(*map(point, points))
+        told = [*said_of(plan.operation), *proof(plan), *reasons, _if_less(plan), *_refused(plan)[-1:]]
+    terminal.show(*map(point, told))
     for warning in plan.warnings:
         terminal.warn(warning)
 
@@ -295,35 +296,44 @@ def _refused(plan: Plan) -> list[str]:
 
 def markdown(plan: Plan) -> Written:
     """The plan as Markdown, for a pull request or a ticket."""
-    told = [] if plan.operation is None else [*missed(plan.operation), simulated_line(plan.operation)]
-    window, ends = plan.workload.window, md("  ") if told else md("")
+    first = [] if plan.operation is None else [*missed(plan.operation), simulated_line(plan.operation)]
+    window, ends = plan.workload.window, md("  ") if first else md("")
     dollars = (format_money(plan.now.monthly), format_money(plan.after.monthly))
     rows = [
-        *(md("{}  ", line, longest=LONGEST_LINE) for line in told[:-1]),
+        *(md("{}  ", line, longest=LONGEST_LINE) for line in first[:-1]),
         md("**{}/month** all on demand → **{}/month**{}", *dollars, ends),
-        *(md("{}", line, longest=LONGEST_LINE) for line in told[-1:]),
+        *(md("{}", line, longest=LONGEST_LINE) for line in first[-1:]),
         BLANK,
-        *(md("- **warning:** {}", warning, longest=LONGEST_LINE) for warning in plan.warnings),
-        *([BLANK] if plan.warnings else []),
+        *warned(plan.warnings),
         *([md("window: {}", window_line(window), longest=LONGEST_LINE), BLANK] if window is not None else []),
-        md("| mix | type | region | price of | count | $/h | $/month | upfront |"),
-        md("|---|---|---|---|---:|---:|---:|---:|"),
+        *table(_mix_in_full(plan)),
+        BLANK,
+        *table(_alternatives_in_full(plan)),
     ]
-    for label, m in grouped(plan.mix):
-        cells = (label, m.instance_type, m.region, price_of(m), _count(m), m.hourly, m.monthly, m.upfront)
-        rows.append(markdown_row(map(str, cells)))
-    rows += [BLANK, md("| alternative | $/month | $ over {} | against plan |", _horizon(plan))]
-    rows.append(md("|---|---:|---:|---:|"))
-    rows += [markdown_row((a.name, str(a.monthly), str(a.total), _against(plan, a))) for a in plan.alternatives]
     said = [] if plan.operation is None else list(said_of(plan.operation))
     if plan.operation is not None:
         rows += [BLANK, *markdown_points(plan.operation)]
     said = [*said, *fleet_line(plan.prediction)]
-    points = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan), *_risk(plan)]
-    rows += [BLANK, *(md("- {}", item(line, LONGEST_LINE)) for line in points)]
+    told = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan), *_risk(plan)]
+    rows += [BLANK, *points(told)]
     if plan.changes is not None:
         rows += [BLANK, *changes_markdown(replace(plan.changes, warnings=()))]
     return markdown_document(rows)
+
+
+def _mix_in_full(plan: Plan) -> Figures:
+    names = ("mix", "type", "region", "price of", "count", PER_HOUR, PER_MONTH, "upfront")
+    rows = [
+        (label, m.instance_type, m.region, price_of(m), _count(m), *map(str, (m.hourly, m.monthly, m.upfront)))
+        for label, m in grouped(plan.mix)
+    ]
+    return Figures(names, rows, frozenset({4, 5, 6, 7}))
+
+
+def _alternatives_in_full(plan: Plan) -> Figures:
+    names = ("alternative", PER_MONTH, md("$ over {}", _horizon(plan)), "against plan")
+    rows = [(a.name, str(a.monthly), str(a.total), _against(plan, a)) for a in plan.alternatives]
+    return Figures(names, rows, frozenset({1, 2, 3}))
 
 
 def explained(plan: Plan, address: str | None) -> tuple[list[MixLine], list[Refusal]]:
@@ -345,7 +355,7 @@ def show_explanation(plan: Plan, address: str | None, terminal: Terminal) -> Non
         if plan.operation is not None:
             terminal.show("", points_table(plan.operation, every=True))
             terminal.show(*map(point, verdicts(plan.operation)))
-        terminal.show("", _assumptions_table(plan))
+        terminal.show("", plain_of(_assumptions(plan)))
 
 
 def markdown_explanation(plan: Plan, address: str | None) -> Written:
@@ -353,13 +363,12 @@ def markdown_explanation(plan: Plan, address: str | None) -> Written:
     lines, refused = explained(plan, address)
     what = ((m.address, f"{_count(m)}, ${m.hourly}/h, {format_money(m.total, 2)} in all") for m in lines)
     rows = [md("**{}**: {}  ", address, said) for address, said in what]
-    rows += [BLANK, md("| refused | margin | why | flips if |"), md("|---|---:|---|---|")]
-    rows += [markdown_row((r.address, _margin(r), r.reason, r.flips_if), LONGEST_TEXT) for r in refused]
+    options = [(r.address, _margin(r), r.reason, r.flips_if) for r in refused]
+    rows += [BLANK, *table(Figures(("refused", "margin", "why", "flips if"), options, frozenset({1})), LONGEST_TEXT)]
     if address is None:
         if plan.operation is not None:
             rows += [BLANK, *markdown_points(plan.operation)]
-        rows += [BLANK, md("| assumption | value | why |"), md("|---|---|---|")]
-        rows += [markdown_row((a.key, str(a.value), a.why), LONGEST_TEXT) for a in plan.assumptions]
+        rows += [BLANK, *table(_assumptions(plan), LONGEST_TEXT)]
     return markdown_document(rows)
 
 
@@ -384,8 +393,5 @@ def _refused_lines(refused: Sequence[Refusal]) -> list[Table | Text]:
     return lines
 
 
-def _assumptions_table(plan: Plan) -> Table:
-    table = plain_table("assumption", "value", "why")
-    for a in plan.assumptions:
-        table.add_row(a.key, a.value, a.why)
-    return table
+def _assumptions(plan: Plan) -> Figures:
+    return Figures(("assumption", "value", "why"), [(a.key, a.value, a.why) for a in plan.assumptions])

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hcloud import __version__
 from hcloud.model.measured.profile import RESOURCES, Aspect, Failed, Measured, Profile
-from hcloud.views.console import Terminal, plain_table
+from hcloud.views.console import Terminal, plain_of, plain_table
 from hcloud.views.lines import hanging
 from hcloud.views.tables import Figures
 
@@ -43,13 +43,12 @@ def show_profile(profile: Profile, terminal: Terminal) -> None:
 
 def show_list(profiles: Sequence[Profile], terminal: Terminal) -> None:
     """Print a line a profile."""
-    table = plain_table(
-        "app", "kind", "metric", "tolerated", "caused", "shapes", right=(3, 4, 5), wrap=("app", "metric")
-    )
+    rows = []
     for p in profiles:
         counts = (str(len(p.entries.get(a, {}))) for a in (Aspect.TOLERATED, Aspect.CAUSED, Aspect.SCALE_UP))
-        table.add_row(p.app, p.kind.name.lower(), f"{p.metric.name}, {p.metric.unit}", *counts)
-    terminal.show(table)
+        rows.append((p.app, p.kind.name.lower(), f"{p.metric.name}, {p.metric.unit}", *counts))
+    names = ("app", "kind", "metric", "tolerated", "caused", "shapes")
+    terminal.show(plain_of(Figures(names, rows, frozenset({3, 4, 5})), ("app", "metric")))
     terminal.note(f"measured numbers of {len(profiles)} applications; 'hcloud profile show FILE' shows one")
 
 
