@@ -1,4 +1,4 @@
-"""Draw docs/how-it-decides.md from the kernels themselves: ``python docs/make_decision_pictures.py``."""
+"""Draw docs/research/method.md from the kernels themselves: ``python docs/make_decision_pictures.py``."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 
 from hcloud.model.measured.profile import Aspect
 from hcloud.policy.codes import LARGE, ON_DEMAND, QUEUE, RESERVED
-from hcloud.policy.compose import compose
 from hcloud.policy.limits import next_soft_limit
 from hcloud.policy.mapping import Situation, choose
+from hcloud.policy.registry import compose
 from hcloud.policy.retention import keep_seconds
 from hcloud.policy.rules import Rules
 from hcloud.readers.applications.profiles import load_profile
@@ -32,7 +32,7 @@ from hcloud.views.page.drawn import Drawn, standalone
 from hcloud.views.page.panels import Panel, PanelGroup, SeriesMark, panels
 from hcloud.views.page.svg import Canvas
 
-TARGET = Path(__file__).parent / "decides"
+TARGET = Path(__file__).parent / "research" / "decides"
 TRACE = Path(__file__).parents[1] / "examples" / "own-trace" / "trace.csv"
 HEIGHT = 300.0
 ACTIONS = {RESERVED: "reserved", ON_DEMAND: "on demand", LARGE: "large on demand", QUEUE: "local queue"}

@@ -32,12 +32,12 @@ WIDTH = 100
 
 
 def main() -> None:
-    """Write docs/plan.png (the example's plan as a terminal shows it), front.png, page-*.png, compare.png."""
+    """Write docs/plan.png (the example's plan on a terminal), page-*.png, and research/front.png, compare.png."""
     draw_plan()
     simulated = simulated_plan()
     draw_front(simulated)
     draw_page(simulated)
-    draw_comparison(Flags(workload="scenario:high-variability"), 7, HERE / "compare.png")
+    draw_comparison(Flags(workload="scenario:high-variability"), 7, HERE / "research" / "compare.png")
 
 
 def draw_comparison(flags: Flags, seeds: int, target: Path) -> None:
@@ -66,7 +66,9 @@ def simulated_plan() -> Plan:
 def draw_front(plan: Plan) -> None:
     """Dollars against quality of every strategy for the high-variability scenario."""
     assert plan.operation is not None
-    save_drawn(front_picture(plan.operation), HERE / "front.png", f"{plan.workload.name}: dollars and quality")
+    save_drawn(
+        front_picture(plan.operation), HERE / "research" / "front.png", f"{plan.workload.name}: dollars and quality"
+    )
 
 
 def draw_page(plan: Plan) -> None:

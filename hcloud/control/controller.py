@@ -13,7 +13,6 @@ from hcloud.policy.codes import (
     INTERRUPTED,
     LARGE,
     LAUNCH,
-    MAP_DYNAMIC,
     MOVE,
     NO_JOB_LEFT,
     ON_DEMAND,
@@ -32,7 +31,7 @@ from hcloud.policy.codes import (
     WAIT_TOO_LONG,
 )
 from hcloud.policy.limits import next_soft_limit
-from hcloud.policy.mapping import Situation, choose
+from hcloud.policy.mapping import MAP_DYNAMIC, Situation, choose
 from hcloud.policy.quality import leading, observe, quantile, reaches
 from hcloud.policy.repair import enlarged, may_move
 from hcloud.policy.retention import behaved, keep_seconds

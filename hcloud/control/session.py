@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 from types import FunctionType
 from typing import Any
 
-from hcloud.control.decode import DecisionFacts, DecodedCommand, Setup, decide
+from hcloud.control.decode import decide
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, STARTING, UP
 from hcloud.control.tables import ControlTables, encoded
 from hcloud.model.running.decision import Decision
@@ -27,6 +27,7 @@ from hcloud.model.running.event import (
     Sample,
 )
 from hcloud.policy import codes
+from hcloud.policy.facts import DecisionFacts, DecodedCommand, Setup
 from hcloud.policy.mapping import Situation
 from hcloud.policy.quality import complement, leading
 

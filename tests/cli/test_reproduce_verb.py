@@ -17,7 +17,7 @@ from hcloud.research.studies.bench import Case, recipe
 from hcloud.research.studies.catalogue import STUDIES
 from hcloud.research.studies.report import ClaimVerdict, Picture, PictureMark, WrittenInterval, written
 
-DOCS = Path(__file__).parents[2] / "docs"
+DOCS = Path(__file__).parents[2] / "docs" / "research"
 PAGE = "reproduction.md"
 EXACT = ("calibration", "price-ratio", "q90")
 """Made anew with all the seeds of the page: three studies that take seconds."""

@@ -9,9 +9,9 @@ from simulating import excerpt, setting_of, tasks_in, world_of
 from hcloud.control.controller import sampled
 from hcloud.control.servers import open_server
 from hcloud.control.state import RENTED, UP, Job, RentableKind, new_control
-from hcloud.policy.compose import compose
 from hcloud.policy.quality import leading
 from hcloud.policy.records import table
+from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import plain
 from hcloud.sim.kernels.world import QUALITY, READY

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from hcloud.control.decode import DecisionFacts, DecodedCommand, Setup, TypeFacts, decide
+from hcloud.control.decode import decide
 from hcloud.control.session import ControlSession
 from hcloud.control.state import RentableKind
 from hcloud.errors import HcloudError
@@ -27,6 +27,7 @@ from hcloud.model.running.event import (
 )
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.codes import LAUNCH
+from hcloud.policy.facts import DecisionFacts, DecodedCommand, Setup, TypeFacts
 from hcloud.policy.quality import complement
 from hcloud.policy.records import Ints, Table
 from hcloud.policy.rules import Rules

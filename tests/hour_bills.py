@@ -1,4 +1,4 @@
-"""Commitments meet usage as billed: who covers what each clock hour, what is lost, and what remains on demand."""
+"""The bill of successive clock hours, settled as reports settle them: who covers what, what is lost, what remains."""
 
 from __future__ import annotations
 
@@ -8,18 +8,23 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from typing import NamedTuple
 
+from bill_lines import Bill, CommitmentLine, HourBill, Usage, UsageLine
+
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.cover import aws as matching_aws
-from hcloud.catalog.cover import azure as matching_azure
-from hcloud.catalog.cover import google as matching_google
-from hcloud.catalog.cover.steps import CoverLayout, UsageKind, UsageRow, bought_offer, dollar_offer
+from hcloud.catalog.cover.google import price_ratio, unit_prices
+from hcloud.catalog.cover.hour import layout_of, rows_of
+from hcloud.catalog.cover.steps import ONE, CoverLayout, UsageKind, UsageRow, bought_offer
 from hcloud.catalog.cover.sustained import Scope, charged_unit_hours, sustained_scope
 from hcloud.catalog.quote import amortised_cost, commitment_cost, usage_cost
-from hcloud.model.catalog import Offer, Provider, PurchaseOption
-from hcloud.model.usage import Bill, CommitmentLine, CommitmentTerm, HourBill, Usage, UsageLine
+from hcloud.errors import EvidenceError
+from hcloud.model.catalog import Offer, Payment, PurchaseOption, SustainedUse
+from hcloud.model.usage import CommitmentTerm
 from hcloud.units import HOURS_PER_MONTH
 
 ZERO = Decimal(0)
+# What is paid at once of a commitment in dollars an hour. Price lists give such a plan one rate per type and no split;
+# half for partial upfront is what AWS asks for at least (Savings Plans User Guide, "Understanding plan types").
+_UPFRONT_SHARE = {Payment.NONE: Decimal(0), Payment.PARTIAL: Decimal("0.5"), Payment.ALL: ONE}
 
 Vector = tuple[Decimal, ...]
 Active = tuple[int, ...]
@@ -81,15 +86,18 @@ class _Matching:
     def layout(self, active: Active) -> CoverLayout:
         """Pools and draws while just these commitments run, by their index in ``commitments``."""
         chosen = [self.commitments[i] for i in active]
-        result = CoverLayout()
-        for provider in (matching_aws, matching_azure, matching_google):
-            result.extend(provider.layout(self.rows, chosen, self.book))
+        result = layout_of(self.rows, chosen, self.book)
         pools = [p._replace(commitment=active[p.commitment]) for p in result.pools]
         return CoverLayout(pools, result.steps)
 
     def active(self, hour: int) -> Active:
         """The commitments whose term runs in an hour."""
-        return tuple(i for i, c in enumerate(self.commitments) if c.active(hour))
+        return tuple(i for i, c in enumerate(self.commitments) if is_active(c, hour))
+
+
+def is_active(commitment: CommitmentTerm, hour: int) -> bool:
+    """Whether a term runs in that hour."""
+    return commitment.start_hour <= hour < commitment.end_hour
 
 
 def bill_hour(usages: Iterable[Usage], commitments: Iterable[CommitmentTerm], book: PriceBook, hour: int) -> HourBill:
@@ -125,17 +133,17 @@ def whole_offer(commitment: CommitmentTerm, book: PriceBook) -> Offer:
     """All of a commitment as one offer, so that :mod:`hcloud.catalog.quote` prices it like any other."""
     offer, option = bought_offer(commitment, book), commitment.offer.key.option
     if option is PurchaseOption.FLEXIBLE_COMMITTED_USE:
-        return dollar_offer(offer, commitment.count * matching_google.price_ratio(commitment, book))
+        return dollar_offer(offer, commitment.count * price_ratio(commitment, book))
     if option.is_spend_based:
         return dollar_offer(offer, commitment.count)
-    scale = commitment.count * matching_google.resource_scale(commitment, book)
+    scale = commitment.count * resource_scale(commitment, book)
     return replace(offer, hourly=offer.hourly * scale, upfront=offer.upfront * scale)
 
 
 def _matching(hours: Sequence[Sequence[Usage]], commitments: Iterable[CommitmentTerm], book: PriceBook) -> _Matching:
     ordered = tuple(sorted(commitments, key=_order))
     slots = tuple(sorted({UsageKind(u.key, u.zone) for usages in hours for u in usages if u.instance_hours}))
-    return _Matching(book, slots, _rows(slots, ordered, book), ordered)
+    return _Matching(book, slots, rows_of(slots, {c.offer.key.provider for c in ordered}, book), ordered)
 
 
 def _order(commitment: CommitmentTerm) -> tuple[object, ...]:
@@ -144,16 +152,6 @@ def _order(commitment: CommitmentTerm) -> tuple[object, ...]:
     shape = (bought.vcpus, bought.memory_gib) if bought else ()
     place = (offer.key, commitment.start_hour, commitment.zone)
     return *place, commitment.count, shape, offer.hourly, offer.upfront, str(offer.origin)
-
-
-def _rows(slots: Sequence[UsageKind], commitments: Sequence[CommitmentTerm], book: PriceBook) -> tuple[UsageRow, ...]:
-    by_provider: dict[Provider, list[tuple[int, UsageKind]]] = {provider: [] for provider in Provider}
-    for index, slot in enumerate(slots):
-        by_provider[slot.key.provider].append((index, slot))
-    committed = {c.offer.key.provider for c in commitments}
-    azure = matching_azure.rows(by_provider[Provider.AZURE], book, split=Provider.AZURE in committed)
-    google = matching_google.rows(by_provider[Provider.GCP], book, split=Provider.GCP in committed)
-    return (*matching_aws.rows(by_provider[Provider.AWS], book), *azure, *google)
 
 
 def _tally(matching: _Matching, hours: Sequence[Sequence[Usage]], first: int) -> tuple[_Tally, dict[int, Decimal]]:
@@ -244,7 +242,10 @@ def _usage_line(matching: _Matching, slot: int, tally: _Tally, discounts: Mappin
 def _commitment_lines(matching: _Matching, tally: _Tally, first: int, end: int) -> tuple[CommitmentLine, ...]:
     lines = []
     for index, commitment in enumerate(matching.commitments):
-        offer, hours = whole_offer(commitment, matching.book), commitment.active_hours(first, end)
+        offer, hours = (
+            whole_offer(commitment, matching.book),
+            max(0, min(end, commitment.end_hour) - max(first, commitment.start_hour)),
+        )
         offered = tally.offered[index]
         lines.append(
             CommitmentLine(
@@ -267,3 +268,37 @@ def _cash(offer: Offer, start: int, first: int, end: int) -> Decimal:
         return commitment_cost(offer, hour - start) if hour > start else ZERO
 
     return paid_before(end) - paid_before(first)
+
+
+def resource_scale(commitment: CommitmentTerm, book: PriceBook) -> Decimal:
+    """How many times its instance type's price a committed-use commitment in explicit vCPUs and GiB costs.
+
+    Google gives both resources of a series one committed-use discount, so both scale with their on-demand prices.
+    Raises EvidenceError where those cannot be told apart from the book.
+    """
+    if commitment.resources is None:
+        return ONE
+    key = commitment.offer.key
+    shape = book.instance_type(key.provider, key.instance_type)
+    prices = unit_prices(book, shape.family, key.region)
+    bought = commitment.resources
+    if prices is None or (prices.ratio is not None and bought.memory_gib != prices.ratio * bought.vcpus):
+        raise EvidenceError(
+            f"{key}: the book's prices of series {shape.family} do not give a price per vCPU and per GiB",
+            hint="import on-demand prices of two types of the series with different GiB per vCPU in this region",
+        )
+    return prices.of(bought.vcpus, bought.memory_gib) / prices.of(shape.vcpus, shape.memory_gib)
+
+
+def dollar_offer(offer: Offer, dollars: Decimal) -> Offer:
+    """A spend-based commitment of so many dollars an hour as one offer, split by its payment option."""
+    upfront = dollars * _UPFRONT_SHARE[offer.key.payment]
+    return replace(offer, hourly=dollars - upfront, upfront=upfront * offer.term_hours)
+
+
+def sustained_cost(levels: Iterable[Decimal], hourly: Decimal, rule: SustainedUse) -> Decimal:
+    """Dollars for a month in which ``levels`` units ran in successive hours, at ``hourly`` dollars list price a unit.
+
+    Hours that are not given are hours without usage. Raises ValueError for more than 730 of them.
+    """
+    return hourly * charged_unit_hours(Counter(levels), rule)
