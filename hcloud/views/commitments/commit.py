@@ -11,7 +11,8 @@ from hcloud.model.holdings.purchase import Refund
 from hcloud.planning.purchases.reconciled import sentences
 from hcloud.units import cents, format_money, plain
 from hcloud.views.console import Terminal
-from hcloud.views.deciding.plan import SHORT, said_of_risk
+from hcloud.views.deciding.plan import said_of_risk
+from hcloud.views.deciding.plan_tables import SHORT
 from hcloud.views.lines import point
 from hcloud.views.tables import Figures
 

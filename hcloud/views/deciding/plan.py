@@ -11,7 +11,7 @@ from itertools import pairwise
 from rich.table import Table
 from rich.text import Text
 
-from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.catalog import Payment
 from hcloud.model.plans.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk
 from hcloud.units import HOURS_PER_YEAR, format_age, format_duration, format_figure, format_money
 from hcloud.views.charts import figure
@@ -26,6 +26,7 @@ from hcloud.views.deciding.operation import (
     simulated_line,
     verdicts,
 )
+from hcloud.views.deciding.plan_tables import DERIVED, grouped, instances, mix_on_screen, price_of
 from hcloud.views.escaped import BLANK, Written, markdown_document, md
 from hcloud.views.lines import point
 from hcloud.views.live.change_documents import changes_markdown
@@ -35,25 +36,13 @@ from hcloud.views.workloads.window import window_line
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SHOWN_REFUSALS = 3
-DERIVED = "~"
-HOURS_PER_DAY = 24
-SHORT = {
-    PurchaseOption.RESERVED: "Standard RI",
-    PurchaseOption.CONVERTIBLE: "Convertible RI",
-    PurchaseOption.INSTANCE_SAVINGS_PLAN: "EC2 Instance SP",
-    PurchaseOption.COMPUTE_SAVINGS_PLAN: "Compute SP",
-    PurchaseOption.COMMITTED_USE: "CUD",
-    PurchaseOption.FLEXIBLE_COMMITTED_USE: "Flexible CUD",
-    PurchaseOption.RESERVATION: "Reservation",
-    PurchaseOption.SAVINGS_PLAN: "Savings plan",
-}
 
 
 def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None:
     """Print the plan on one screen; warnings go to stderr. With strategies simulated their figures stand where the
     arithmetic's alternatives would (``frontier``: of every point)."""
     terminal.show(*_first_lines(plan), "", *_demand(plan, terminal.out.width), "")
-    terminal.show(_mix_table(plan), "")
+    terminal.show(mix_on_screen(plan), "")
     if plan.operation is None:
         terminal.show(_alternatives_table(plan), "")
         notes = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
@@ -113,90 +102,11 @@ def sparkline(values: Sequence[float], width: int) -> str:
     return "".join(BLOCKS[min(int(v / top * len(BLOCKS)), len(BLOCKS) - 1)] for v in picked)
 
 
-def _mix_table(plan: Plan) -> Figures:
-    columns = ("mix", "price of", "instances", "peak", "pays above", "$/h", "$/month", "upfront")
-    spread = len({line.region for line in plan.mix}) > 1
-    rows: list[tuple[str, ...]] = [
-        (
-            f"{line.instance_type} {label}" + (f" in {line.region}" if spread else ""),
-            price_of(line),
-            instances(line.count),
-            "" if line.option.is_commitment else f"{line.peak:,}",
-            "" if line.break_even is None else f"{float(line.break_even):.1%}",
-            format_figure(line.hourly, 2),
-            format_figure(line.monthly),
-            format_figure(line.upfront) if line.upfront else "",
-        )
-        for label, line in grouped(plan.mix)
-    ]
-    upfront = sum((line.upfront for line in plan.mix), Decimal(0))
-    after = plan.after
-    total = (
-        "total",
-        "",
-        "",
-        "",
-        "",
-        format_figure(after.hourly, 2),
-        format_figure(after.monthly),
-        format_figure(upfront),
-    )
-    rows += [("",) * len(columns), total]
-    return Figures(columns, rows, frozenset(range(2, 8)), bold=frozenset({len(rows) - 1}))
-
-
-def price_of(line: MixLine) -> str:
-    """The day of a line's price, with a mark where nobody published it."""
-    return f"{line.price_day}{DERIVED}" if line.derived else str(line.price_day)
-
-
 def derived_note(plan: Plan) -> list[str]:
     """What the mark of derived prices means, where the mix has one."""
     if not any(line.derived for line in plan.mix):
         return []
     return [f"{DERIVED} marks a derived price, which nobody published: hcloud explain PLAN --full says from what"]
-
-
-def instances(count: Decimal) -> str:
-    """A number of instances: whole, or with as many digits as it takes."""
-    whole = count == count.to_integral_value()
-    return f"{count:,.0f}" if whole else f"{count:,.1f}" if count >= 1 else f"{count:.2g}"
-
-
-def grouped(mix: Sequence[MixLine]) -> list[tuple[str, MixLine]]:
-    """The lines with their labels; purchases of one offer on later days are summed up in one line."""
-    groups: dict[tuple[str, bool], list[MixLine]] = {}
-    for line in mix:
-        groups.setdefault((line.address, line.starts_hour >= HOURS_PER_DAY), []).append(line)
-    return [(_label(lines), _sum(lines)) for lines in groups.values()]
-
-
-def _sum(lines: Sequence[MixLine]) -> MixLine:
-    def total(name: str) -> Decimal:
-        return sum((getattr(line, name) for line in lines), Decimal(0))
-
-    return replace(
-        lines[0],
-        count=total("count"),
-        hourly=total("hourly"),
-        monthly=total("monthly"),
-        upfront=total("upfront"),
-        total=total("total"),
-    )
-
-
-def _label(lines: Sequence[MixLine]) -> str:
-    """The purchase in the field's short terms: ``EC2 Instance SP 1y all upfront``, with the days of later ones."""
-    line = lines[0]
-    text = SHORT.get(line.option, str(line.option))
-    if line.term_years:
-        text += f" {line.term_years}y" + (f" {line.payment.replace('-', ' ')}" if line.provider == Provider.AWS else "")
-    if line.address.startswith(OWNED):
-        return f"owned: {text}"
-    days = sorted({part.starts_hour // HOURS_PER_DAY for part in lines})
-    if days[0] == 0:
-        return text
-    return f"{text}, day {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")
 
 
 def _count(line: MixLine) -> str:

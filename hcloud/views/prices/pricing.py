@@ -14,7 +14,7 @@ from hcloud.catalog.table import COLUMNS, offer_cells
 from hcloud.model.catalog import InstanceType, Offer, OfferKey
 from hcloud.units import counted, plain, rate
 from hcloud.views.console import Terminal
-from hcloud.views.deciding.plan import SHORT
+from hcloud.views.deciding.plan_tables import SHORT
 from hcloud.views.escaped import Written, csv_document
 from hcloud.views.tables import Figures
 

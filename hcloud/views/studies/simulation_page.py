@@ -13,7 +13,7 @@ from hcloud.sim.outcomes.measure import Measures
 from hcloud.units import counted
 from hcloud.views.deciding.plan_charts import time_unit
 from hcloud.views.deciding.plan_charts_costs import titles
-from hcloud.views.page.bars import BarRow, Bars, bars
+from hcloud.views.page.bars import BarRow, Bars, bar_picture
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import Panel, PanelGroup, SeriesMark, panels
 from hcloud.views.page.parts import Page, PageSection
@@ -118,9 +118,8 @@ def _picture(comparison: StrategyComparison, measure: RunMeasure) -> Drawn | Non
             rows.append(BarRow(name, said, value, max(value - half, 0.0), value + half, kind))
     if not rows:
         return None
-    told = f"{measure.title}: " + ", ".join(f"{row.name} {row.said}" for row in rows) + "."
     about = " ± and whiskers: 95% interval over the seeds." if len(comparison.seeds) > 1 else ""
-    return Drawn(measure.title, lambda width: bars(Bars(rows), width), told, measure.meaning + about)
+    return bar_picture(measure.title, Bars(rows), measure.meaning + about)
 
 
 def _table(comparison: StrategyComparison) -> Figures:
