@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-from decimal import Decimal
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from hcloud import __version__
 from hcloud.errors import UsageError
 from hcloud.store.files.looked_at import check_place
 from hcloud.store.files.whole import write_shown
-from hcloud.store.sweep_rows import FORMAT_VERSION
-from hcloud.units import counted, plain, rate
+from hcloud.units import counted
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import Written, csv_document
 from hcloud.views.tables import Figures, fitted
@@ -44,14 +40,6 @@ _COLOURS = ("#2f6f9f", "#e08a2e", "#5a9e5a", "#9a6fb0", "#8c8c8c")
 _SUFFIXES = (".png", ".svg", ".html")
 _WIDEST, _NARROWEST, _HEIGHT = 720, 150, 220
 _MOST_FACETS = 6
-
-
-def print_sweep(sweep: Sweep, terminal: Terminal, at: datetime | None) -> None:
-    """The table, or where a time is given the JSON document that states it."""
-    if at is None:
-        show_sweep(sweep, terminal)
-    else:
-        terminal.write_json(sweep_document(sweep, at))
 
 
 def show_sweep(sweep: Sweep, terminal: Terminal, limit: int = SHOWN_ROWS) -> None:
@@ -114,41 +102,8 @@ def _pair(interval: Interval | None) -> tuple[str, str]:
     return repr(interval.mean), "" if math.isnan(interval.half) else repr(interval.half)
 
 
-def sweep_document(sweep: Sweep, at: datetime) -> Mapping[str, object]:
-    """The sweep as a JSON document."""
-    return {
-        "format_version": FORMAT_VERSION,
-        "tool_version": __version__,
-        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-        "inputs": sweep.inputs,
-        "workload": sweep.workload,
-        "keys": list(sweep.grid.keys),
-        "seeds": list(sweep.grid.seeds),
-        "currency": "USD",
-        "notes": list(sweep.notes),
-        "rows": [_cell_document(cell) for cell in sweep.cells],
-    }
-
-
 def _known(half: float) -> float | None:
     return None if math.isnan(half) else half
-
-
-def _cell_document(cell: Cell) -> Mapping[str, object]:
-    figures = {name: None if i is None else _figure_document(name, i) for name, i in cell.figures.items()}
-    return {"strategy": cell.strategy, "changes": dict(cell.changes), "seeds": cell.seeds, "figures": figures}
-
-
-def _figure_document(name: str, interval: Interval) -> Mapping[str, object]:
-    """A mean with half its interval; of dollars as decimal text."""
-    mean, half = interval.mean, _known(interval.half)
-    if "dollars" not in name and "cost" not in name:
-        return {"mean": mean, "half": half}
-    return {"mean": _as_text(mean), "half": None if half is None else _as_text(half)}
-
-
-def _as_text(dollars: float) -> str:
-    return plain(rate(Decimal(repr(dollars))))
 
 
 def check_picture(path: Path) -> None:
