@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Predicted
-from hcloud.policy.quality import SCALE
+from hcloud.policy.codes import SCALE
 from hcloud.units import counted
 from hcloud.views.lines import hanging
 from hcloud.views.tables import Figures, fitted
