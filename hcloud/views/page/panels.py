@@ -141,7 +141,7 @@ def _entries(shown: Sequence[Panel], classes: Mapping[str, str]) -> list[tuple[s
 def _words(panel: Panel, width: float) -> list[str]:
     """The lines above a panel: its title, and what is said about it."""
     room = int(width / LETTER)
-    return [*wrapped(panel.title, room, 0), *(wrapped(panel.about, room, 0) if panel.about else [])]
+    return [line for text in (panel.title, panel.about) if text for line in wrapped(text, room, 0)]
 
 
 def _panel(
@@ -149,7 +149,7 @@ def _panel(
 ) -> Canvas:
     width, above, group = place
     canvas = Canvas(width, group.height + above)
-    titles = len(wrapped(panel.title, int(width / LETTER), 0))
+    titles = len(wrapped(panel.title, int(width / LETTER), 0)) if panel.title else 0
     for at, line in enumerate(_words(panel, width)):
         canvas.text((0, at * LINE + 12), line, "p-b" if at < titles else "p-s")
     if not group.shared and _is_keyed([panel]):
