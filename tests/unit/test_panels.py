@@ -68,7 +68,10 @@ def test_what_is_drawn_lies_in_the_picture(kind: PanelKind, shared: bool, width:
 
 @pytest.mark.parametrize(
     ("kind", "shape", "count"),
-    [("lines", "p-fill", 12), ("bars", "p-whisker", 12), ("boxes", "p-ink", 12), ("areas", "p-c2", 3), ("dots", "p-fill", 12)],
+    [
+        ("lines", "p-fill", 12), ("areas", "p-c2", 3), ("dots", "p-fill", 12), ("bars", "p-whisker", 12),
+        ("boxes", "p-ink", 12),
+    ],
 )  # fmt: skip
 def test_each_value_is_drawn_once(kind: PanelKind, shape: str, count: int) -> None:
     """Of three values of two series in two panels; areas are one shape a series, and one in the key."""
@@ -101,11 +104,11 @@ def test_what_has_no_value_or_no_place_on_a_logarithmic_axis_is_left_out() -> No
 def test_panels_of_a_group_have_one_scale_unless_they_have_their_own() -> None:
     low, high = (Panel("", "bars", "", "y", [SeriesMark("a", 0.0, (v, v, v))]) for v in (1.0, 100.0))
 
-    def tallest(**how: bool) -> list[float]:
-        found = ET.fromstring(panels([PanelGroup([low, high], **how)], WIDTH).svg()).iter(f"{SVG}rect")
+    def tallest(*, own: bool = False) -> list[float]:
+        found = ET.fromstring(panels([PanelGroup([low, high], own_scales=own)], WIDTH).svg()).iter(f"{SVG}rect")
         return sorted(float(e.get("height", "")) for e in found if "p-fill" in e.get("class", ""))
 
-    together, apart = tallest(), tallest(own_scales=True)
+    together, apart = tallest(), tallest(own=True)
     assert together[0] == pytest.approx(together[1] / 100, abs=0.1)
     assert apart[0] == apart[1]
 

@@ -14,10 +14,10 @@ from hcloud.views.page.svg import LETTER, LINE, Canvas
 
 PanelKind = Literal["lines", "steps", "bars", "stacked", "boxes", "areas", "heat", "dots"]
 Ends = tuple[float, float]
-WIDTH = 1060
+WIDTH = 1000
 """How wide a picture of panels is, in its units."""
 COLOURS = 7  # of series, in the style sheet
-LEAST_WIDTH, HEIGHT, GAP = 190.0, 250.0, 24.0
+LEAST_WIDTH, HEIGHT, GAP = 180.0, 250.0, 24.0
 HEADROOM = 1.06  # ours
 DOTTED, MARKED = 12, 60  # ours: a line of at most so many points has whiskers, or dots
 MANY = 12  # ours: of more names than these, only some are written below an axis
@@ -106,7 +106,7 @@ def _group(group: PanelGroup, width: float) -> Canvas:
     classes, entries = group.classes(), Canvas(width, 0.0)
     if group.shared:
         entries.height = key(entries, _entries(group.panels, classes)) if _is_keyed(group.panels) else 0.0
-    columns = max(min(group.columns, len(group.panels), int(width // LEAST_WIDTH)), 1)
+    columns = max(min(group.columns, len(group.panels), int((width + GAP) // (LEAST_WIDTH + GAP))), 1)
     each = (width - GAP * (columns - 1)) / columns
     every = [_ends(panel) for panel in group.panels]
     one = group.shared and not group.own_scales and group.panels[0].kind != "heat"
