@@ -117,7 +117,7 @@ def _print(
     if output is QualityFormat.CSV:
         terminal.write(csv())
     elif output is QualityFormat.MD:
-        from hcloud.views.reports.markdown import markdown
+        from hcloud.views.markdown import markdown
 
         terminal.write(markdown(sections))
     elif output is QualityFormat.HTML:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from hcloud.units import counted
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
     from hcloud.model.holdings.state import MachineRecord, RememberedState, State
@@ -27,7 +27,7 @@ def show_list(found: RememberedState, terminal: Terminal) -> None:
     rows = [_row(r) for r in sorted(state.records, key=lambda r: (r.address, r.id))]
     if rows:
         names = ("address", "id", "type", "zone", "option", "intended (UTC)", "")
-        terminal.show(fitted(Figures(names, rows), terminal.out.width))
+        terminal.show(Figures(names, rows))
     terminal.note(f"{found.where}: {counted(len(rows), 'machine')}, serial {state.serial}")
     _warn(found, terminal)
 
