@@ -31,7 +31,7 @@ def validate(
 
     terminal, at = session(ctx).terminal, moment(now)
     if schema:
-        from hcloud.usecases.tools.config_schema import config_schema
+        from hcloud.readers.configuration.config import config_schema
 
         terminal.write_json(config_schema())
         return
