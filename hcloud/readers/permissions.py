@@ -7,6 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from hcloud.model.catalog import CloudName
 from hcloud.readers.bundle import bundled
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section
@@ -40,8 +41,12 @@ class PermissionTable(Section):
     """All permissions of one cloud."""
 
     format_version: Literal["1.0"]
-    cloud: Literal["aws", "gcp", "azure"]
+    cloud: CloudName
     permissions: tuple[Permission, ...]
+    document: dict[str, object]
+    """The policy or role that the cloud takes; ``{permissions}`` and the like stand for what a plan puts there."""
+    ends: str
+    """How far the permission to end machines reaches, and how to narrow it by hand."""
 
 
 def load_permissions(cloud: str) -> PermissionTable:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
 
 from hcloud.errors import InputError, UsageError
-from hcloud.model.catalog import PurchaseOption
+from hcloud.model.catalog import PurchaseOption, ScopeName
 from hcloud.model.plans.gate import Check, Level, Rule
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.section import Section, problem_of
@@ -46,7 +46,6 @@ Years = Annotated[
 ]
 Days = Annotated[Decimal, BeforeValidator(_days), WithJsonSchema(_DURATION)]
 Patterns = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], Field(min_length=1)]
-Cloud = Literal["aws", "gcp", "azure", "local"]
 
 
 class RegretSection(Section):
@@ -82,7 +81,7 @@ class RuleSection(Section):
     increase_hourly: Amount | None = Field(None, description="Dollars an hour more than --base, at most.")
     increase_monthly: Amount | None = Field(None, description="Dollars a month more than --base, at most.")
     increase_share: Amount | None = Field(None, description="Part by which it may cost more than --base, 0.1 is 10 %.")
-    providers: Annotated[tuple[Cloud, ...], Field(min_length=1)] | None = Field(None, description="Allowed clouds.")
+    providers: Annotated[tuple[ScopeName, ...], Field(min_length=1)] | None = Field(None, description="Allowed clouds.")
     regions: Patterns | None = Field(None, description="Allowed regions; shell patterns as eu-*.")
     types: Patterns | None = Field(None, description="Allowed instance types; shell patterns as m6i.* for a family.")
     denied_types: Patterns | None = Field(None, description="Instance types that are not allowed; shell patterns.")

@@ -11,9 +11,7 @@ from typing import NamedTuple
 from hcloud.catalog.bills.days import RentalCharge, clock_hours, month_of
 from hcloud.catalog.bills.terms import Term
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.cover import aws as matching_aws
-from hcloud.catalog.cover import azure as matching_azure
-from hcloud.catalog.cover import google as matching_google
+from hcloud.catalog.cover.providers import layout_of, rows_of
 from hcloud.catalog.cover.steps import CoveredResource, CoverLayout, UsageKind, UsageRow
 from hcloud.catalog.cover.sustained import Scope, charged_unit_hours, sustained_scope
 from hcloud.model.catalog import Provider
@@ -81,7 +79,7 @@ class Cover:
         distinct = sorted(set(slots))
         index = {slot: at for at, slot in enumerate(distinct)}
         self._slot_of = [index[slot] for slot in slots]
-        self.rows = _rows(distinct, book, split=bool(terms))
+        self.rows = rows_of(distinct, book, tuple(Provider) if terms else ())
         self._of_slot: dict[int, list[int]] = defaultdict(list)
         for at, row in enumerate(self.rows):
             self._of_slot[row.slot].append(at)
@@ -154,9 +152,7 @@ class Cover:
         if terms not in self._layouts:
             bought = [self._terms[at].bought for at, _ in terms]
             scaled = [replace(b, count=b.count * seconds) for b, (_, seconds) in zip(bought, terms, strict=True)]
-            found = CoverLayout()
-            for provider in (matching_aws, matching_azure, matching_google):
-                found.extend(provider.layout(self.rows, scaled, self._book))
+            found = layout_of(self.rows, scaled, self._book)
             pools = [p._replace(commitment=terms[p.commitment][0]) for p in found.pools]
             self._layouts[terms] = CoverLayout(pools, found.steps)
         return self._layouts[terms]
@@ -172,15 +168,6 @@ def _by_hour(rental: RentalCharge, period: Period) -> Iterator[tuple[int, int]]:
         if by > before:
             yield start, by - before
         start, before = end, by
-
-
-def _rows(slots: Sequence[UsageKind], book: PriceBook, *, split: bool) -> tuple[UsageRow, ...]:
-    by_provider: dict[Provider, list[tuple[int, UsageKind]]] = {provider: [] for provider in Provider}
-    for index, slot in enumerate(slots):
-        by_provider[slot.key.provider].append((index, slot))
-    azure = matching_azure.rows(by_provider[Provider.AZURE], book, split=split)
-    google = matching_google.rows(by_provider[Provider.GCP], book, split=split)
-    return (*matching_aws.rows(by_provider[Provider.AWS], book), *azure, *google)
 
 
 def _dealt(

@@ -9,13 +9,12 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.cover import aws as matching_aws
-from hcloud.catalog.cover import azure as matching_azure
-from hcloud.catalog.cover import google as matching_google
+from hcloud.catalog.cover import google
+from hcloud.catalog.cover.providers import layout_of, rows_of
 from hcloud.catalog.cover.steps import CoverLayout, UsageKind, UsageRow, bought_offer, dollar_offer
 from hcloud.catalog.cover.sustained import Scope, charged_unit_hours, sustained_scope
 from hcloud.catalog.quote import amortised_cost, commitment_cost, usage_cost
-from hcloud.model.catalog import Offer, Provider, PurchaseOption
+from hcloud.model.catalog import Offer, PurchaseOption
 from hcloud.model.usage import Bill, CommitmentLine, CommitmentTerm, HourBill, Usage, UsageLine
 from hcloud.units import HOURS_PER_MONTH
 
@@ -81,9 +80,7 @@ class _Matching:
     def layout(self, active: Active) -> CoverLayout:
         """Pools and draws while just these commitments run, by their index in ``commitments``."""
         chosen = [self.commitments[i] for i in active]
-        result = CoverLayout()
-        for provider in (matching_aws, matching_azure, matching_google):
-            result.extend(provider.layout(self.rows, chosen, self.book))
+        result = layout_of(self.rows, chosen, self.book)
         pools = [p._replace(commitment=active[p.commitment]) for p in result.pools]
         return CoverLayout(pools, result.steps)
 
@@ -125,17 +122,17 @@ def whole_offer(commitment: CommitmentTerm, book: PriceBook) -> Offer:
     """All of a commitment as one offer, so that :mod:`hcloud.catalog.quote` prices it like any other."""
     offer, option = bought_offer(commitment, book), commitment.offer.key.option
     if option is PurchaseOption.FLEXIBLE_COMMITTED_USE:
-        return dollar_offer(offer, commitment.count * matching_google.price_ratio(commitment, book))
+        return dollar_offer(offer, commitment.count * google.price_ratio(commitment, book))
     if option.is_spend_based:
         return dollar_offer(offer, commitment.count)
-    scale = commitment.count * matching_google.resource_scale(commitment, book)
+    scale = commitment.count * google.resource_scale(commitment, book)
     return replace(offer, hourly=offer.hourly * scale, upfront=offer.upfront * scale)
 
 
 def _matching(hours: Sequence[Sequence[Usage]], commitments: Iterable[CommitmentTerm], book: PriceBook) -> _Matching:
     ordered = tuple(sorted(commitments, key=_order))
     slots = tuple(sorted({UsageKind(u.key, u.zone) for usages in hours for u in usages if u.instance_hours}))
-    return _Matching(book, slots, _rows(slots, ordered, book), ordered)
+    return _Matching(book, slots, rows_of(slots, book, {c.offer.key.provider for c in ordered}), ordered)
 
 
 def _order(commitment: CommitmentTerm) -> tuple[object, ...]:
@@ -144,16 +141,6 @@ def _order(commitment: CommitmentTerm) -> tuple[object, ...]:
     shape = (bought.vcpus, bought.memory_gib) if bought else ()
     place = (offer.key, commitment.start_hour, commitment.zone)
     return *place, commitment.count, shape, offer.hourly, offer.upfront, str(offer.origin)
-
-
-def _rows(slots: Sequence[UsageKind], commitments: Sequence[CommitmentTerm], book: PriceBook) -> tuple[UsageRow, ...]:
-    by_provider: dict[Provider, list[tuple[int, UsageKind]]] = {provider: [] for provider in Provider}
-    for index, slot in enumerate(slots):
-        by_provider[slot.key.provider].append((index, slot))
-    committed = {c.offer.key.provider for c in commitments}
-    azure = matching_azure.rows(by_provider[Provider.AZURE], book, split=Provider.AZURE in committed)
-    google = matching_google.rows(by_provider[Provider.GCP], book, split=Provider.GCP in committed)
-    return (*matching_aws.rows(by_provider[Provider.AWS], book), *azure, *google)
 
 
 def _tally(matching: _Matching, hours: Sequence[Sequence[Usage]], first: int) -> tuple[_Tally, dict[int, Decimal]]:

@@ -35,10 +35,11 @@ def up(
 
     hcloud works on one cloud at a time: of several the first is exported, and what to say for another is a comment.
     """
+    from hcloud.model.clouds.known import CLOUDS
     from hcloud.usecases.tools import fake as usecase
 
     terminal = session(ctx).terminal
-    names = clouds or list(usecase.CLASSES)
+    names = clouds or list(CLOUDS)
     with usecase.up(names, port or [], faults, execute=execute) as found:
         for one in found:
             terminal.note(f"{one.cloud} at {one.url} (ledger: {one.url}/_hcloud/ledger)")

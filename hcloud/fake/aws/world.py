@@ -15,6 +15,7 @@ from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Faults, Lag
 from hcloud.fake.images import Images
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.fake.server import started
+from hcloud.model.catalog import InstanceType
 
 ACCOUNT = "123456789012"
 T = TypeVar("T")
@@ -50,6 +51,10 @@ class AwsWorld:
     def price(self, amount: Decimal) -> Decimal:
         """A price as it is told now."""
         return amount * Decimal(str(self.faults.plan.price_factor))
+
+    def shape_of(self, instance_type: str) -> InstanceType | None:
+        """A type of the shop."""
+        return self.shop.types.get(instance_type)
 
     def hourly(self, machine: Rented) -> Decimal:
         """What a machine costs an hour, for the ledger's bill."""

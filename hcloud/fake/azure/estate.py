@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from hcloud.fake.azure.shapes import shape
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, text
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Faults, Lag
@@ -127,6 +128,7 @@ class Estate:
         self.past: dict[str, AzureResource] = {}
         self.page_size = PAGE_SIZE
         self.images = Images()
+        self.shape_of = shape
 
     def settle(self, now: float) -> None:
         """Let happen what was due: ends that are over, and spot machines that had notice."""

@@ -88,6 +88,10 @@ class GcpWorld:
         """The fake's time."""
         return self.clock.now()
 
+    def shape_of(self, instance_type: str) -> GcpMachineType | None:
+        """A type of this project's place."""
+        return self.place.shapes.get(instance_type)
+
     def zone(self, call: GcpRequest) -> str:
         """The zone in a request's path; raises RefusalError where there is none of that name."""
         zone = call.route.path["zone"]

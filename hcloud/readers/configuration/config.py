@@ -13,7 +13,8 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
 
 from hcloud.errors import FileError, InputError, UsageError, did_you_mean
-from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import USUAL_PROVIDER, OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.files import HEAD, check_sort, kind_of
 from hcloud.planning.settings import Divisible, HistorySettings, Market, Outlook, PlanSettings, RiskSettings
 from hcloud.readers.configuration.live_sections import FleetSection, LimitsSection, LiveSection, ReportSection
@@ -25,7 +26,6 @@ FILE_NAME = "hcloud.yaml"
 _EVERY_KEY = "'hcloud init --dir DIRECTORY' writes every key with what it does"
 ENVIRONMENT = "HYC_"
 LONGEST_HORIZON = parse_duration("10y")
-DEFAULT_REGIONS = {Provider.AWS: "us-east-1", Provider.GCP: "us-central1", Provider.AZURE: "eastus"}
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -71,7 +71,7 @@ class PricesSection(Section):
 class MarketSection(Section):
     """One provider's offers a plan may choose from."""
 
-    provider: Provider = Provider.AWS
+    provider: Provider = USUAL_PROVIDER
     regions: tuple[str, ...] = ()
     families: tuple[str, ...] = ()
     architectures: tuple[Literal["x86_64", "arm64"], ...] = ("x86_64",)
@@ -230,7 +230,7 @@ class Config(Section):
 
 
 def _market(section: MarketSection) -> Market:
-    regions = section.regions or (DEFAULT_REGIONS[section.provider],)
+    regions = section.regions or (CLOUDS[section.provider].home_region,)
     vcpus = 0 if section.vcpus == "auto" else section.vcpus
     return Market(**{**dict(section), "regions": regions, "vcpus": vcpus})
 

@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.measured.profile import Aspect
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.readers.bundle import bundled
@@ -15,7 +16,7 @@ PROGRAM = "nightly"
 """The program that is measured, and the application that the trace's reports belong to."""
 STAND_IN = "sort"
 """The bundled profile that stands in where nothing can be measured: of a program that does much what ours does."""
-FAMILY, REGION = "m7i", "us-east-1"
+CLOUD, FAMILY = CLOUDS["aws"], "m7i"
 SOURCE = '''"""What the company does every night, in small: many numbers are drawn and sorted."""
 import random
 

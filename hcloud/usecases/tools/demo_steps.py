@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from hcloud.model.rehearsal import DemoStep
 from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.store.files.crash import VARIABLE as CRASH_AT
-from hcloud.usecases.tools.demo_files import FAMILY, PROGRAM
+from hcloud.usecases.tools.demo_files import CLOUD, FAMILY, PROGRAM
 
 PLAN, PURCHASE = "plan.json", "buy.json"
+_OF = ("--provider", CLOUD.name, "--family", FAMILY)
 MEASURING_SECONDS = 18  # ours
 ABSTAINED = 9
 
@@ -81,7 +82,7 @@ def steps(app: str) -> Sequence[DemoStep]:
             "Simulate",
             "Dollars are half of it: jobs queue, neighbours disturb, starting takes time. The day is run under a "
             "hybrid strategy (HM) and all on demand (OdF), with the decision code that also runs live.",
-            ("simulate", "trace.csv", "--provider", "aws", "--family", FAMILY, "--strategy", "HM", "--strategy", "OdF"),
+            ("simulate", "trace.csv", *_OF, "--strategy", "HM", "--strategy", "OdF"),
             ("^capacity", "kept 95%", "^p95 wait", "^dollars", "^52 weeks"),
             seconds=4.0,
         ),

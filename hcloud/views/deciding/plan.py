@@ -11,7 +11,8 @@ from itertools import pairwise
 from rich.table import Table
 from rich.text import Text
 
-from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.catalog import Payment, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk
 from hcloud.units import HOURS_PER_YEAR, format_age, format_duration, format_figure, format_money
 from hcloud.views.charts import figure
@@ -189,7 +190,8 @@ def _label(lines: Sequence[MixLine]) -> str:
     line = lines[0]
     text = SHORT.get(line.option, str(line.option))
     if line.term_years:
-        text += f" {line.term_years}y" + (f" {line.payment.replace('-', ' ')}" if line.provider == Provider.AWS else "")
+        paid = f" {line.payment.replace('-', ' ')}" if CLOUDS[line.provider].shows_payment else ""
+        text += f" {line.term_years}y{paid}"
     if line.address.startswith(OWNED):
         return f"owned: {text}"
     days = sorted({part.starts_hour // HOURS_PER_DAY for part in lines})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from hcloud.model.catalog import Provider
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.plan import OWNED, Alternative, Flip, Lever, MixLine, Plan, Refusal, Sizing
 from hcloud.planning.explanations.asked import SubjectMatch
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_duration, format_money, format_span, plain
@@ -48,7 +48,7 @@ def _types(plan: Plan) -> str:
 def offer_name(line: MixLine) -> str:
     """An option in the field's short terms: ``Standard RI 1y all upfront``."""
     years = f" {line.term_years}y" if line.term_years else ""
-    paid = f" {line.payment.replace('-', ' ')}" if line.term_years and line.provider == Provider.AWS else ""
+    paid = f" {line.payment.replace('-', ' ')}" if line.term_years and CLOUDS[line.provider].shows_payment else ""
     return f"{SHORT.get(line.option, str(line.option))}{years}{paid}"
 
 
