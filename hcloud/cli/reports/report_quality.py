@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.acting import StatePlace, WhichCloud
-from hcloud.cli.flags import AsJson, Configuration, Now
+from hcloud.cli.flags import AsJson, CloudState, Configuration, Now, WhichCloud
 from hcloud.cli.main import session
 from hcloud.cli.options import moment
 from hcloud.cli.reports.span import span_of_flags
@@ -69,7 +68,7 @@ def accuracy(
     month: Annotated[str | None, typer.Option("--month", help="A calendar month (UTC) of what is rented.")] = None,
     file: Configuration = None,
     cloud: WhichCloud = None,
-    state: StatePlace = None,
+    state: CloudState = None,
     output: Format = QualityFormat.TABLE,
     json_: AsJson = False,
     now: Now = None,
