@@ -1,11 +1,11 @@
 """B4, accuracy: held-out rows predicted from two entries by hcloud, its peers and what is known in hindsight.
 
 ``python -m benchmarks.b4_accuracy [DATA]`` prints ``name mean / p90 / max unit``, by the protocol of
-docs/classification.md, on scout (where DATA holds performance/scout.csv) and on the bundled profiles. All contenders
-see the same rows and the same two entries. Peers: the mean of the others; scikit-surprise's SVD (biased matrix
-factorisation by SGD), trained anew with the row's entries, by its defaults and by the best of a grid; the ridge oracle,
-the exact ridge on the same factors with the rank and the lambda that turn out best over all rows, which nobody can know
-beforehand. It fails where hcloud is worse than scikit-surprise's defaults, or than a tenth above the mean.
+docs/research/classification.md, on scout (where DATA holds performance/scout.csv) and on the bundled profiles. All
+contenders see the same rows and the same two entries. Peers: the mean of the others; scikit-surprise's SVD (biased
+matrix factorisation by SGD), trained anew with the row's entries, by its defaults and by the best of a grid; the ridge
+oracle, the exact ridge on the same factors with the rank and the lambda that turn out best over all rows, which nobody
+can know beforehand. It fails where hcloud is worse than scikit-surprise's defaults, or than a tenth above the mean.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write docs/demo.md from a run of the demo: ``python docs/make_demo.py``."""
+"""Write docs/research/transcripts/demo.md from a run of the demo: ``python docs/make_demo.py``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+PAGE = Path(__file__).parent / "research" / "transcripts" / "demo.md"
 HEAD = """\
 # What the demo shows
 
@@ -23,7 +24,7 @@ def main() -> None:
     environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1"}
     words = [sys.executable, "-m", "hcloud", "demo", "--no-measure", "--no-input"]
     told = subprocess.run(words, env=environment, capture_output=True, text=True, check=True).stdout
-    (Path(__file__).parent / "demo.md").write_text(f"{HEAD}{told.rstrip()}\n```\n", encoding="utf-8")
+    PAGE.write_text(f"{HEAD}{told.rstrip()}\n```\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import vl_convert
 from rich.console import Console
@@ -32,25 +31,21 @@ EXAMPLE = HERE.parent / "examples" / "high-variability" / "hcloud.yaml"
 WIDTH = 100
 
 
-SMALL = 1.0
-"""Pixels a point: sharp enough in a page, a third of the bytes."""
-
-
 def main() -> None:
-    """Write docs/plan.png (the example's plan as a terminal shows it), front.png, page-*.png, compare.png."""
+    """Write docs/plan.png (the example's plan on a terminal), page-*.png, and research/front.png, compare.png."""
     draw_plan()
     simulated = simulated_plan()
     draw_front(simulated)
     draw_page(simulated)
-    draw_comparison(Flags(workload="scenario:high-variability"), 7, HERE / "compare.png")
+    draw_comparison(Flags(workload="scenario:high-variability"), 7, HERE / "research" / "compare.png")
 
 
 def draw_comparison(flags: Flags, seeds: int, target: Path) -> None:
     """Compare all strategies and draw the six panels."""
     now = datetime.now(UTC)
     study = open_study(with_flags(load_config(None), flags), SimulationRequest(), now.date())
-    chart: Any = picture_of(compare(study, strategies_named(["all"]), seeds))
-    chart.save(str(target), scale_factor=SMALL)
+    drawn = picture_of(compare(study, strategies_named(["all"]), seeds))
+    save_drawn(drawn, target, drawn.title)
 
 
 def draw_plan() -> None:
@@ -71,7 +66,9 @@ def simulated_plan() -> Plan:
 def draw_front(plan: Plan) -> None:
     """Dollars against quality of every strategy for the high-variability scenario."""
     assert plan.operation is not None
-    save_drawn(front_picture(plan.operation), HERE / "front.png", f"{plan.workload.name}: dollars and quality")
+    save_drawn(
+        front_picture(plan.operation), HERE / "research" / "front.png", f"{plan.workload.name}: dollars and quality"
+    )
 
 
 def draw_page(plan: Plan) -> None:

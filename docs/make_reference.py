@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
@@ -20,39 +21,78 @@ from hcloud.usecases.tools.init import EXAMPLES as LISTS
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 WRITTEN = "Written by `python docs/make_reference.py`; do not edit."
-FROM_FILES_ONLY = "commitments"
+COMMON = 2
+"""Verbs that have an option in common, from which on it stands in one table for all."""
+INTRODUCTION = "`hcloud VERB --help` prints the same, with the formats that an option takes."
+
 CONFIGURING = """\
-`hcloud init` writes all of it with comments; `hcloud validate` checks a file and what it names; the schema is
-[hcloud.schema.json](../schemas/hcloud.schema.json). A flag goes over `HYC_<SECTION>__<KEY>` in the environment, that
-over `hcloud.yaml` (or `-f FILE`), and that over the user's own file. Durations: 90s, 10min, 1h, 7d, 2w, 1y."""
+`hcloud init` writes every key with a comment; `hcloud validate` checks a file and the files it names; the schema is
+[hcloud.schema.json](../schemas/hcloud.schema.json). A flag overrides the environment variable `HYC_<SECTION>__<KEY>`,
+the variable overrides `hcloud.yaml` (or `-f FILE`), and that overrides the user's own file. There is no variable for a
+list and none for the section `commitments`. Durations: 90s, 10min, 1h, 7d, 2w, 1y."""
+
+
+class Option(NamedTuple):
+    """An option: its names, what it does and its default."""
+
+    names: str
+    text: str
+    default: str
 
 
 def commands() -> Iterator[str]:
-    """Every verb with its arguments and options."""
-    yield from ("# Commands", "", WRITTEN, "", "Flags that may stand anywhere: see [the root](#hcloud).", "")
+    """Every verb with its arguments and options; an option that several verbs have in common stands once."""
     root = build()
-    yield "| verb | what it does |"
-    yield "|---|---|"
-    yield from (f"| [`{name}`](#hcloud-{name}) | {text} |" for name, text in VERBS.items())
-    yield from ("", "## hcloud", "", *_options(root))
-    for name in VERBS:
-        yield from _command(name, root.get_command(None, name))
+    verbs = [(name, root.get_command(None, name)) for name in VERBS]
+    common = _common(command for _, command in _leaves(verbs))
+    yield from (
+        "# Commands",
+        "",
+        WRITTEN,
+        "",
+        INTRODUCTION,
+        "",
+        f"Verbs: {', '.join(f'[`{name}`](#hcloud-{name})' for name in VERBS)}.",
+        "",
+    )
+    yield from ("## Options of every verb", "", "Write these before the verb.", "", *_lines(_options(root)), "")
+    yield from ("## Common options", "", "Each verb names those that it takes.", "", *_lines(common), "")
+    for name, command in verbs:
+        below = list(_leaves([(name, command)]))
+        if below == [(name, command)]:
+            yield from _verb("##", name, command, common)
+            continue
+        yield from (f"## hcloud {name}", "", *_help(command), "")
+        for path, found in below:
+            yield from _verb("###", path, found, common)
 
 
-def _command(path: str, command: Any) -> Iterator[str]:
-    below = getattr(command, "commands", None) or {}
+def _leaves(commands: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    for name, command in commands:
+        below = getattr(command, "commands", None) or {}
+        yield from _leaves((f"{name} {word}", found) for word, found in below.items()) if below else [(name, command)]
+
+
+def _common(commands: Iterable[Any]) -> list[Option]:
+    """Options of several verbs; of a name with several texts the most frequent one."""
+    counted = Counter(option for command in commands for option in _options(command)).most_common()
+    first = {option.names: option for option, verbs in reversed(counted) if verbs >= COMMON}
+    return sorted(first.values())
+
+
+def _verb(mark: str, path: str, command: Any, common: Collection[Option]) -> Iterator[str]:
     arguments = [p for p in command.params if _is_argument(p)]
-    words = " ".join(_placeholder(p) for p in arguments)
-    yield from (f"## hcloud {path}", "", *(line.strip() for line in (command.help or "").splitlines()), "")
-    if below:
-        yield from (" · ".join(f"[`{path} {name}`](#hcloud-{path}-{name})" for name in below), "")
-    else:
-        yield from ("```", f"hcloud {path} [OPTIONS] {words}".rstrip(), EXAMPLES[path], "```", "")
-        yield from (f"- `{_placeholder(p)}`: {_cell(p.help)}" for p in arguments)
-        yield from ("",) if arguments else ()
-        yield from _options(command)
-    for name, found in below.items():
-        yield from _command(f"{path} {name}", found)
+    yield from (f"{mark} hcloud {path}", "", *_help(command), "")
+    yield from ("```", EXAMPLES[path], "```", "")
+    own = [option for option in _options(command) if option not in common]
+    lines = [*(f"- `{_placeholder(p)}`: {_words(p.help)}" for p in arguments), *_lines(own)]
+    yield from (*lines, "") if lines else ()
+    if shared := [option.names.partition(", ")[0] for option in _options(command) if option in common]:
+        yield from (f"Common options: {', '.join(shared)}.", "")
+
+
+def _help(command: Any) -> list[str]:
+    return [line.strip() for line in (command.help or "").splitlines()]
 
 
 def _is_argument(parameter: Any) -> bool:
@@ -64,26 +104,31 @@ def _placeholder(parameter: Any) -> str:
     return name if parameter.required else f"[{name}]"
 
 
-def _options(command: Any) -> Iterator[str]:
+def _options(command: Any) -> list[Option]:
     options = [p for p in command.params if not _is_argument(p)]
-    if not options:
-        return
-    yield from ("| option | default | what it does |", "|---|---|---|")
-    for option in options:
-        names = ", ".join(f"`{name}`" for name in (*option.opts, *option.secondary_opts))
-        yield f"| {names} | {_default(option)} | {_cell(option.help)} |"
-    yield ""
+    return [
+        Option(", ".join(f"`{name}`" for name in (*p.opts, *p.secondary_opts)), _words(p.help), _default(p))
+        for p in options
+    ]
+
+
+def _lines(options: Iterable[Option]) -> list[str]:
+    return [f"- {o.names}: {o.text}{f' Default: `{o.default}`.' if o.default else ''}" for o in options]
 
 
 def _default(option: Any) -> str:
     value = getattr(option.default, "value", option.default)
     if value is None or value is False or callable(value) or str(value).startswith(("/", "Sentinel")):
         return ""
-    return f"`{value}`"
+    return str(value)
+
+
+def _words(text: str | None) -> str:
+    return " ".join((text or "").split())
 
 
 def _cell(text: str | None) -> str:
-    return " ".join((text or "").split()).replace("|", "\\|")
+    return _words(text).replace("|", "\\|")
 
 
 def configuration() -> Iterator[str]:
@@ -99,22 +144,19 @@ def configuration() -> Iterator[str]:
 
 
 def _section(section: str, texts: Mapping[str, KeyText]) -> Iterator[str]:
-    is_list = section in LISTS or section == "markets"
     model: Any = LISTS[section][0] if section in LISTS else None
     values: Any = None
     if model is None:
         value = getattr(Config(), section)
         values = value[0] if isinstance(value, tuple) else value
         model = type(values)
-    yield "A list; each entry has:" if is_list else "| key | default | variable | what it does |"
-    yield from ("", "| key | default | what it does |", "|---|---|---|") if is_list else ("|---|---|---|---|",)
+    yield from ("A list; each entry has:", "") if section in LISTS or section == "markets" else ()
+    yield from ("| key | default | what it does |", "|---|---|---|")
     for key, text in texts.items():
         field = model.model_fields[key]
         value = getattr(values, key) if values is not None else field.default
-        shown = "needed" if field.is_required() else f"`{yaml_value(value, is_duration=text.unit == DURATION)}`"
-        variable = "" if section == FROM_FILES_ONLY else f"`HYC_{section.upper()}__{key.upper()}`"
-        middle = "" if is_list else f" {variable} |"
-        yield f"| `{key}` | {shown} |{middle} {_cell(text.comment)} |"
+        shown = "required" if field.is_required() else f"`{yaml_value(value, is_duration=text.unit == DURATION)}`"
+        yield f"| `{key}` | {shown} | {_cell(text.comment)} |"
 
 
 def exit_codes() -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A whole life on each fake cloud, as it happens: ``python docs/make_transcripts.py`` writes docs/lives/*.md.
+"""A whole life on each fake cloud, as it happens: ``python docs/make_transcripts.py`` writes research/transcripts/*.md.
 
 init, profile, plan, apply, kill -9 in the middle, resume, drift made by hand, plan, commit, destroy, gc. Every command
 is run as a process against ``hcloud fake up``, through the cloud's real SDK.
@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-HERE = Path(__file__).parent
+TRANSCRIPTS = Path(__file__).parent / "research" / "transcripts"
 SERVICES, STEP_HOURS, HOURS = 12, 6, 48
 SETTINGS = {"aws": "us-east-1", "gcp": "us-central1", "azure": "eastus"}
 FAMILIES = {"aws": "m5", "gcp": "n2*", "azure": "Dsv5*"}
@@ -191,7 +191,6 @@ def bought(life: Life, folder: Path) -> None:
 
 def main() -> None:
     """Write the transcripts of the clouds that are named, of all without any."""
-    (HERE / "lives").mkdir(exist_ok=True)
     for cloud in sys.argv[1:] or list(SETTINGS):
         with tempfile.TemporaryDirectory() as folder:
             lines = live(cloud, Path(folder))
@@ -201,7 +200,7 @@ def main() -> None:
             "Written by `python docs/make_transcripts.py`, whose checks ask the",
         ]
         head += ["fake's own ledger. Ids, digests and times differ from run to run.", ""]
-        (HERE / "lives" / f"{cloud}.md").write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")
+        (TRANSCRIPTS / f"{cloud}.md").write_text("\n".join([*head, *lines]) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -43,11 +43,10 @@ PRICES = {
 }
 
 INTRODUCTION = """\
-Every request that hcloud can make to a cloud, taken from the code of its providers; tests hold the list against the
-ledgers of the fakes and against the permissions. Only `apply`, `destroy`, `gc --delete`, `profile run --cloud`,
-`commit apply` and `commit cancel` make changing requests. Prices come from the bundled tables; only `pricing refresh`
-fetches any. Signing in is the SDKs' own business, and Azure's boot log is read at the address that Azure names. Nothing
-else leaves the machine: no telemetry, no look for updates."""
+Every request that hcloud can make to a cloud, found in the code of its providers. Tests compare the list with the
+requests that the fake clouds receive and with the permissions. Only `apply`, `destroy`, `gc --delete`,
+`profile run --cloud`, `commit apply` and `commit cancel` make changing requests. Only `pricing refresh` fetches prices.
+The SDKs sign in by themselves. hcloud sends no telemetry and does not look for updates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,17 +141,17 @@ def _calls(cloud: str) -> Iterator[str]:
     found = operations(cloud)
     yield from ("| changing request | permission | what it may cost |", "|---|---|---|")
     yield from (f"| `{o.name}` | `{o.permission}` | {price_of(cloud, o)} |" for o in found if o.changes)
-    yield from ("", "| reading request | permission |", "|---|---|")
-    yield from (f"| `{o.name}` | `{o.permission}` |" for o in found if not o.changes)
+    yield from ("", "Reading requests and their permissions:", "")
+    yield from (f"- `{o.name}`: `{o.permission}`" for o in found if not o.changes)
     yield from ("", f"`hcloud pricing refresh --provider {cloud}` reads published prices from `{PRICES[cloud]}`.", "")
 
 
 def _permissions(cloud: str) -> Iterator[str]:
     yield f"All permissions, by purpose (`hcloud iam print --cloud {cloud} --for PURPOSE`):"
-    yield from ("", f"| permission | {' | '.join(PURPOSES)} | why |", f"|---|{'---|' * len(PURPOSES)}---|")
+    yield from ("", "| permission | purposes | needed for |", "|---|---|---|")
     for found in load_permissions(cloud).permissions:
-        marks = " | ".join("x" if purpose in found.purposes else "" for purpose in PURPOSES)
-        yield f"| `{found.name}` | {marks} | {found.why} |"
+        purposes = ", ".join(purpose for purpose in PURPOSES if purpose in found.purposes)
+        yield f"| `{found.name}` | {purposes} | {found.why} |"
 
 
 def _limits() -> Iterator[str]:

@@ -13,7 +13,7 @@ from hypothesis import settings
 settings.register_profile("shared machine", deadline=None)  # how long an example takes is up to the neighbours
 settings.load_profile("shared machine")
 
-pytest_plugins = ["staging", "turns"]  # real processes on fakes that listen; tests that run alone
+pytest_plugins = ["staging"]  # real processes on fakes that listen
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"

@@ -241,7 +241,7 @@ class Renting:
         """What the fake asks for a machine an hour, as its wire tells it."""
         fake, region = self.rig.fake, self.rig.cloud().scope().region
         if isinstance(fake, MemoryCloud):
-            return fake.world.spot_price(name) if spot else fake.world.price(name)
+            return fake.world.spot(name) if spot else fake.world.on_demand(name)
         return _asked(fake, region, name, spot=spot)
 
     def _offers(self) -> Iterator[Offer]:

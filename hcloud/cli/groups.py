@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields, is_dataclass
 from datetime import datetime
+from enum import StrEnum
 from functools import cached_property
 from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, get_type_hints
@@ -16,6 +17,7 @@ from hcloud.cli.options import Output, moment
 if TYPE_CHECKING:
     from hcloud.usecases.live.ground import LiveGround
     from hcloud.views.console import Terminal
+    from hcloud.views.escaped import Written
 
 
 def grouped(verb: Callable[..., None]) -> Callable[..., None]:
@@ -45,38 +47,62 @@ def grouped(verb: Callable[..., None]) -> Callable[..., None]:
     return called
 
 
-@dataclass(frozen=True)
-class Shown:
-    """How a result is printed."""
+class FormOfResult:
+    """How a result is printed; a group of options has ``output``, whose words name the forms, and ``json_``."""
 
-    output: OutputOption = Output.TABLE
-    json_: AsJson = False
+    output: StrEnum
+    json_: bool
+
+    @property
+    def form(self) -> str:
+        """The form that is asked for."""
+        return "json" if self.json_ else self.output.value
 
     @property
     def is_json(self) -> bool:
         """Whether stdout is for a document."""
-        return self.json_ or self.output is Output.JSON
+        return self.form == "json"
 
     def tell(
-        self, terminal: Terminal, document: Callable[[], Mapping[str, object]], screen: Callable[[], None]
+        self,
+        terminal: Terminal,
+        document: Callable[[], Mapping[str, object]],
+        screen: Callable[[], None],
+        **written: Callable[[], Written],
     ) -> None:
-        """Print the one or the other."""
+        """Print it as the document, as one of the forms that are ``written``, or else on the screen."""
         if self.is_json:
             terminal.write_json(document())
+        elif self.form in written:
+            terminal.write(written[self.form]())
         else:
             screen()
 
 
-@dataclass(frozen=True)
-class Printed(Shown):
-    """How a result is printed, and the time the verb works at."""
+class TimeOfResult:
+    """The time a verb works at; a group of options has ``now``."""
 
-    now: Now = None
+    now: str | None
 
     @cached_property
     def at(self) -> datetime:
         """What ``--now`` says, else the clock."""
         return moment(self.now)
+
+
+@dataclass(frozen=True)
+class Shown(FormOfResult):
+    """A table or JSON."""
+
+    output: OutputOption = Output.TABLE
+    json_: AsJson = False
+
+
+@dataclass(frozen=True)
+class Printed(Shown, TimeOfResult):
+    """A table or JSON, as of a time."""
+
+    now: Now = None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import math
 
 from hcloud.control.search import bears_in, could_take, least_harm, reserved_for
 from hcloud.control.state import FREED, Control, Job
-from hcloud.policy.codes import MAP_DYNAMIC
+from hcloud.policy.mapping import MAP_DYNAMIC
 from hcloud.policy.placement import RESOURCES, most_pressed
 from hcloud.policy.queueing import (
     FIRST_BAND,

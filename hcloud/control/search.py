@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from hcloud.control.servers import weight_on
 from hcloud.control.state import GRAINS, OWN, SHELF, STARTING, UP, Control, Job, Server
-from hcloud.policy.codes import FIRST_FIT, LEAST_LOADED, MAP_DYNAMIC
+from hcloud.policy.codes import FIRST_FIT, LEAST_LOADED
+from hcloud.policy.mapping import MAP_DYNAMIC
 from hcloud.policy.placement import UNTOUCHED, least_pressed, violation, violation_in
 from hcloud.policy.quality import reaches
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hcloud.control.decode import Setup
 from hcloud.model.running.decision import Considered, Decision, DecisionAction, Entry
 from hcloud.model.running.event import Arrival, BelowQos, Completion, Event, Interruption, Ready
+from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import Situation
 
 

@@ -8,10 +8,10 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from hcloud.control.decode import Setup
 from hcloud.control.state import Command, Desk, Job, RentableKind, new_control
 from hcloud.model.running.event import Arrival
-from hcloud.policy.codes import MAP_RESERVED
+from hcloud.policy.facts import Setup
+from hcloud.policy.mapping import MAP_RESERVED
 from hcloud.policy.records import Table, column, numpy_type, table
 from hcloud.policy.rules import Rules
 

@@ -6,7 +6,6 @@ import json
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -14,7 +13,7 @@ from typing import Protocol, SupportsFloat, SupportsInt
 from urllib.parse import parse_qsl, urlsplit
 
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan, Faults, fault_plan
+from hcloud.fake.faults import Faults, fault_plan
 from hcloud.fake.ledger import Ledger
 
 CONTROL = "/_hcloud/"
@@ -225,9 +224,3 @@ def ledger_document(cloud: FakeCloud) -> dict[str, object]:
             "requests": [asdict(r) for r in cloud.ledger.requests],
             "extras": cloud.ledger.extras,
         }
-
-
-def started(plan: FaultPlan) -> tuple[FakeClock, Faults]:
-    """A clock and faults as a plan says."""
-    start = plan.clock.start.timestamp() if plan.clock.start else time.time()
-    return FakeClock(start, plan.clock.speed), Faults(plan, start)

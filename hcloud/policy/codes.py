@@ -30,15 +30,8 @@ PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE = range(8)
 NO_JOB_LEFT, BADLY_BEHAVED, RETENTION_OVER, STILL_WANTED, INTERRUPTED = range(5)
 """Why an instance is released or kept."""
 
-(
-    MAP_RESERVED,
-    MAP_ON_DEMAND,
-    MAP_RANDOM,
-    MAP_QUALITY,
-    MAP_STATIC,
-    MAP_DYNAMIC,
-) = range(6)
-"""Mapping rules, in the order of ``RULES['mapping']``."""
-
 BEST_FIT, LEAST_LOADED, FIRST_FIT = range(3)
 """Orders of the greedy placement."""
+
+SCALE = 10_000
+"""Qualities are compared by their two leading digits: 0..9999."""

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from hcloud.policy.codes import SCALE
 from hcloud.policy.records import Ints, Reals
 
 DIGITS = 10
 HALF = 10**10
 """Five base-100 digits: what one half of an encoding stays below."""
-SCALE = 10_000
-"""Qualities are compared by their two leading digits: 0..9999."""
 _DROPPED = HALF // SCALE
 
 

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from hcloud.policy.rule import DAY, SECONDS, Rule, count, number, share
 from hcloud.policy.rules import Rules
+
+
+class EnlargeThenReschedule(Rule, of="monitoring", name="enlarge-then-reschedule", monitor=1):
+    """A job that runs badly for long gets more of its server, then another one."""
+
+    sample_seconds: float = number(SECONDS, 0.1, DAY, "monitor_period")
+    satisfied_level: float = share("share of expected performance", "monitor_level")
+    patience_seconds: float = number(SECONDS, 0, DAY, "patience")
+    enlarge_factor: float = number("times the allocation", 1, 100, "enlarge")
+    most_reschedules: int = count("moves of a job", 0, 1000, "most_moves")
 
 
 def enlarged(rules: Rules, allocated: int, free: int) -> int:

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
+from hcloud.policy.rule import DAY, SECONDS, Rule, number, share, switch
 from hcloud.policy.rules import Rules
+
+
+class SpinUpMultiple(Rule, of="retention", name="spin-up-multiple", retain=1):
+    """An idle instance that behaved well is kept for a multiple of what it took to start."""
+
+    factor: float = number("times spin-up", 0, 10_000, "factor")
+    reference_interarrival_seconds: float = number(SECONDS, 0.001, DAY, "reference_gap")
+    longest_seconds: float = number(SECONDS, 0, 7 * DAY, "longest")
+    satisfied_level: float = share("share of expected performance", "satisfied")
+    needs_quality: bool = switch("needs_quality")
+    probe_before_reuse: bool = switch("probe_before_reuse")
 
 
 def keep_seconds(rules: Rules, spin_up: float, mean_gap: float) -> float:

@@ -4,58 +4,61 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+NEVER_SECONDS = 1e9
+
 
 class Rules(NamedTuple):
-    """Every switch (0 or 1), code and number of a strategy; composed by :func:`hcloud.policy.compose.compose`.
+    """Every switch (0 or 1), code and number of a strategy; composed by :func:`hcloud.policy.registry.compose`.
 
-    Shares lie in 0..1, times are in seconds, qualities are the two leading base-100 digits (0..9999).
+    By default no mechanism follows a rule. Shares lie in 0..1, times are in seconds, qualities are the two leading
+    base-100 digits (0..9999).
     """
 
-    informed: int
-    mapping: int
-    reserved_share: float
-    threshold: int
-    static_limit: float
-    large: int
-    interference_is_full: int
-    soft: float
-    hard: float
-    feedback: int
-    soft_floor: float
-    gap: float
-    period: float
-    lower_gain: float
-    raise_gain: float
-    idle_seconds: float
-    guarantee: float
-    window: float
-    prior_first: int
-    overtaking: int
-    recheck: int
-    wait_quantile: float
-    history: int
-    assumes_waits: int
-    count_ahead: int
-    count_ages: int
-    order: int
-    tolerance: int
-    full_pressure: int
-    join_starting: int
-    shared: int
-    headroom: float
-    retain: int
-    factor: float
-    reference_gap: float
-    longest: float
-    satisfied: float
-    needs_quality: int
-    probe_before_reuse: int
-    monitor: int
-    monitor_level: float
-    monitor_period: float
-    patience: float
-    enlarge: float
-    most_moves: int
-    probe_seconds: float
-    spot: int
-    spot_quality: int
+    informed: int = 0
+    mapping: int = 0
+    reserved_share: float = 0.0
+    threshold: int = 0
+    static_limit: float = 1.0
+    large: int = 0
+    interference_is_full: int = 0
+    soft: float = 1.0
+    hard: float = 1.0
+    feedback: int = 0
+    soft_floor: float = 0.0
+    gap: float = 0.0
+    period: float = NEVER_SECONDS
+    lower_gain: float = 0.0
+    raise_gain: float = 0.0
+    idle_seconds: float = 0.0
+    guarantee: float = 0.0
+    window: float = 0.0
+    prior_first: int = 1
+    overtaking: int = 0
+    recheck: int = 0
+    wait_quantile: float = 1.0
+    history: int = 1
+    assumes_waits: int = 0
+    count_ahead: int = 0
+    count_ages: int = 0
+    order: int = 0
+    tolerance: int = 0
+    full_pressure: int = 0
+    join_starting: int = 0
+    shared: int = 0
+    headroom: float = 0.0
+    retain: int = 0
+    factor: float = 0.0
+    reference_gap: float = 1.0
+    longest: float = 0.0
+    satisfied: float = 0.0
+    needs_quality: int = 0
+    probe_before_reuse: int = 0
+    monitor: int = 0
+    monitor_level: float = 0.0
+    monitor_period: float = NEVER_SECONDS
+    patience: float = NEVER_SECONDS
+    enlarge: float = 1.0
+    most_moves: int = 0
+    probe_seconds: float = NEVER_SECONDS
+    spot: int = 0
+    spot_quality: int = 0

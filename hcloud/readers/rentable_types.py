@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from hcloud.control.decode import TypeFacts
 from hcloud.errors import InputError, Problem
-from hcloud.policy.quality import SCALE
+from hcloud.policy.codes import SCALE
+from hcloud.policy.facts import TypeFacts
 from hcloud.readers.stated import read_document
 
 _NUMBERS = {

@@ -150,7 +150,7 @@ def rules_schema() -> dict[str, Any]:
 def load_rules(path: Path) -> tuple[Rule, ...]:
     """The rules of a file. Raises UsageError where there is none, InputError with every problem in it."""
     if not path.is_file():
-        raise UsageError(f"{path}: no such file of rules", hint="name one with --rules; docs/ci.md shows one")
+        raise UsageError(f"{path}: no such file of rules", hint="name one with --rules; docs/guides/plan.md shows one")
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path}: larger than any file of rules ({LARGEST} bytes)")
     try:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
 from hcloud.errors import Problem
-from hcloud.model.running.strategy import RULES, Key, Mechanism, Parameter, Strategy
+from hcloud.model.running.strategy import Mechanism, Parameter, Strategy
+from hcloud.policy.mapping import MappingRule
+from hcloud.policy.registry import RULES, rule_of
+from hcloud.policy.rule import NONE
 from hcloud.readers.bundle import bundled
 from hcloud.readers.stated import Stated, find_file, read_document
 
@@ -47,38 +50,23 @@ def parse_strategy(content: object, name: str) -> Strategy:
 def misfits(strategy: Strategy) -> Iterable[tuple[str, str, str]]:
     """Rules that cannot work together: where, what stands there and what it would need."""
     rule = {m.name: m.rule for m in strategy.mechanisms}
-    mapping, has_reserve, rents = rule["mapping"], rule["reserved"] != "none", rule["on_demand"] != "none"
-    where = "mechanisms.mapping.rule"
-    if mapping != "on-demand-only" and not has_reserve:
-        yield where, mapping, "needs a rule other than none for reserved"
-    if mapping != "reserved-only" and not rents:
-        yield where, mapping, "needs a rule other than none for on_demand"
-    if mapping == "reserved-only" and rents:
-        yield where, mapping, "never uses what on_demand rents"
-    if mapping == "on-demand-only" and has_reserve:
-        yield where, mapping, "never uses what reserved holds"
-    if has_reserve and rule["queueing"] == "none":
-        yield "mechanisms.queueing.rule", "none", "a reserve can be full: arrival-order or late-binding"
-    if mapping == "dynamic":
-        yield from _dynamic_misfits(rule)
-    yield from _limit_misfits(strategy.mechanism("limits"))
-
-
-def _dynamic_misfits(rule: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:
-    for needed, values in (("limits", ("fixed", "feedback")), ("quality", ("monitored",))):
-        if rule[needed] not in values:
-            yield f"mechanisms.{needed}.rule", rule[needed], f"the dynamic mapping needs {' or '.join(values)}"
-    if rule["queueing"] != "late-binding":
-        yield "mechanisms.queueing.rule", rule["queueing"], "the dynamic mapping asks late-binding for the wait"
-
-
-def _limit_misfits(limits: Mechanism) -> Iterable[tuple[str, str, str]]:
-    if limits.rule == "fixed" and limits.number("soft") > limits.number("hard"):
-        yield "mechanisms.limits.parameters.soft", f"{limits.number('soft'):g}", "must not exceed hard"
-    if limits.rule == "feedback":
-        start, ceiling = limits.number("soft_start"), limits.number("hard") - limits.number("gap")
-        if not limits.number("soft_floor") <= start <= ceiling + 1e-12:
-            yield "mechanisms.limits.parameters.soft_start", f"{start:g}", "must lie from soft_floor to hard - gap"
+    mapping, has_reserve, rents = rule_of(strategy, "mapping"), rule["reserved"] != NONE, rule["on_demand"] != NONE
+    assert isinstance(mapping, MappingRule)
+    used = {"reserved": (mapping.reserves, has_reserve), "on_demand": (mapping.rents, rents)}
+    for needed in (name for name, (is_used, is_there) in used.items() if is_used and not is_there):
+        yield "mechanisms.mapping.rule", rule["mapping"], f"needs a rule other than none for {needed}"
+    if rents and not mapping.rents:
+        yield "mechanisms.mapping.rule", rule["mapping"], "never uses what on_demand rents"
+    if has_reserve and not mapping.reserves:
+        yield "mechanisms.mapping.rule", rule["mapping"], "never uses what reserved holds"
+    if has_reserve and rule["queueing"] == NONE:
+        yield "mechanisms.queueing.rule", NONE, "a reserve can be full: arrival-order or late-binding"
+    for needed, (rules, words) in mapping.needs.items():
+        if rule[needed] not in rules:
+            yield f"mechanisms.{needed}.rule", rule[needed], words
+    for name in rule:
+        for key, value, why in rule_of(strategy, name).misfits():
+            yield f"mechanisms.{name}.parameters.{key}", value, why
 
 
 _DROPPED = {"examined": "leave it out: the search finds what a look at every server would find"}
@@ -107,11 +95,11 @@ class _StrategyReading(Stated):
         where = f"mechanisms.{name}"
         stated = self.mapping(content, where, _MECHANISM, ("source", "parameters"))
         rule = str(stated.get("rule", ""))
-        keys: tuple[Key, ...] | None = RULES[name].get(rule)
-        if keys is None and "rule" in stated:
+        known = RULES[name].get(rule)
+        if known is None and "rule" in stated:
             self.note(f"{where}.rule", repr(rule), f"rules: {', '.join(RULES[name])}")
         parameters: tuple[Parameter, ...] = ()
-        if keys is not None:
-            parameters = self.parameters(keys, stated.get("parameters", {}), f"{where}.parameters")
+        if known is not None:
+            parameters = self.parameters(known.keys, stated.get("parameters", {}), f"{where}.parameters")
         origin, source = self.origin(stated, where)
         return Mechanism(name, rule, origin, source, self.text(stated, "why", where), parameters)

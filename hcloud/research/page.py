@@ -17,7 +17,7 @@ _HEAD = """# The published studies of HCloud, reproduced
 
 Made by `hcloud reproduce hcloud`; do not edit. Every study of the text (dissertation of C. Delimitrou, Stanford,
 chapter 8) is run once with the model that was calibrated on three figures and frozen
-([decision 0016](decisions/0016-what-neighbours-press-on.md)); nothing was tuned to please this page. We have the
+([decision 0016](../decisions/0016-what-neighbours-press-on.md)); nothing was tuned to please this page. We have the
 text's words and numbers, not the values in its figures: where a value is in a figure only, ours is marked "not compared
 here".
 

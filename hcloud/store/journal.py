@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from hcloud import __version__
-from hcloud.control.decode import Setup, TypeFacts
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision, Entry
 from hcloud.model.running.event import Event, EventError
+from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.rules import Rules
 from hcloud.store.events import decision_document, event_document, from_line, parse_decision, parse_event, to_line
 from hcloud.store.files.looked_at import check_file, check_place

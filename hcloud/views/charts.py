@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hcloud.units import format_duration, format_span
-from hcloud.views.pictures import save_picture
-
-if TYPE_CHECKING:
-    import altair as alt
+from hcloud.views.lines import wrapped
+from hcloud.views.page.axes import Axis, area, axis, framed, key, short_number
+from hcloud.views.page.drawn import Drawn
+from hcloud.views.page.svg import LETTER, LINE, Canvas
+from hcloud.views.pictures import save_drawn
 
 DATES_FROM = 1e8
 """Times from here on count from 1970 and are shown as dates, earlier ones as time since the start."""
@@ -21,13 +21,27 @@ _BLOCKS = " ▁▂▃▄▅▆▇█"
 _PEAK = "░"
 _NARROWEST = 8
 _MOST_POINTS = 1200
-_WIDTH, _HEIGHT = 860, 300
-_DATE_LABEL = 80
-"""A date on the time axis takes at most so many pixels."""
-_TICKS, _HEADROOM = 6, 1.08
-_ROUND_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
-_COLOURS = ("#2f6f9f", "#e08a2e", "#5a9e5a", "#9a6fb0", "#8c8c8c")
-_LEVEL_COLOUR = "#b0302f"
+_WIDTH, _HEIGHT, _HEADROOM = 900, 340.0, 1.08
+_DATE_LABEL = 100
+"""A date on the time axis takes at most so much of the picture's width, with the gap to the next."""
+_DAY = 86_400
+_TIME_STEPS = (
+    60,
+    120,
+    300,
+    600,
+    900,
+    1800,
+    3600,
+    7200,
+    3 * 3600,
+    6 * 3600,
+    12 * 3600,
+    _DAY,
+    2 * _DAY,
+    7 * _DAY,
+    14 * _DAY,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,53 +195,56 @@ def _moment(chart: SeriesChart, part: float) -> str:
 
 def save_chart(chart: SeriesChart, path: Path) -> None:
     """Save as PNG, SVG or self-contained HTML by the suffix; nothing is fetched from anywhere."""
-    is_page = path.suffix.lower() == ".html"
-    save_picture(altair_chart(_without_tags(chart) if is_page else chart), path, chart.title)
+    save_drawn(series_picture(chart), path, chart.title)
 
 
-def _without_tags(chart: SeriesChart) -> SeriesChart:
-    """Names that cannot close the script element which holds the picture's data."""
-    layers = tuple(replace(layer, label=_angled(layer.label)) for layer in chart.layers)
-    levels = tuple(replace(level, label=_angled(level.label)) for level in chart.levels)
-    return replace(chart, title=_angled(chart.title), subtitle=_angled(chart.subtitle), layers=layers, levels=levels)
-
-
-def _angled(text: str) -> str:
-    return text.replace("<", "‹").replace(">", "›")
-
-
-def altair_chart(chart: SeriesChart) -> alt.LayerChart:
-    """The picture as an Altair chart: stacked areas, a line for each level, titles and units."""
-    import altair as alt
-
+def series_picture(chart: SeriesChart) -> Drawn:
+    """The picture: stacked areas, a line for each level, titles and units."""
     chart = resampled(chart)
-    ticks, written = amount_ticks(_top(chart))
-    axis = alt.Axis(values=ticks, format=written)
-    order = [layer.label for layer in chart.layers]
-    colours = alt.Scale(domain=order, range=list(_COLOURS[: len(order)]))
-    legend = alt.Legend(title=None, orient="top", direction="horizontal") if len(order) > 1 else None
-    areas = (
-        alt.Chart(alt.InlineData(values=_points(chart)))
-        .mark_area(interpolate="step-after", opacity=0.9, line=False)
-        .encode(
-            x=_time_encoding(chart),
-            y=alt.Y("value:Q", stack="zero", title=chart.unit, axis=axis, scale=_amount_scale(chart)),
-            color=alt.Color("kind:N", scale=colours, legend=legend),
-            order=alt.Order("place:Q"),
-        )
-    )
-    picture = alt.layer(areas, *_level_lines(chart)).properties(
-        width=_WIDTH,
-        height=_HEIGHT,
-        title=alt.TitleParams(chart.title, subtitle=chart.subtitle, anchor="start", offset=12),
-    )
-    styled: alt.LayerChart = (
-        picture.configure_view(stroke=None)
-        .configure_axis(grid=True, gridColor="#e6e6e6", domainColor="#888", labelFontSize=12, titleFontSize=12)
-        .configure_title(fontSize=16, subtitleFontSize=12, subtitleColor="#555")
-        .configure_legend(labelFontSize=12)
-    )
-    return styled
+    said = f"{chart.title}: {chart.subtitle}; {', '.join(layer.label for layer in chart.layers)}."
+    return Drawn(chart.title, lambda width: _areas(chart, width), said, "", _WIDTH)
+
+
+def _areas(chart: SeriesChart, width: int) -> Canvas:
+    canvas, entries = Canvas(width, _HEIGHT), Canvas(width, 0.0)
+    lines = wrapped(chart.subtitle, int(width / LETTER), 0)
+    for at, line in enumerate(lines):
+        canvas.text((0, at * LINE + 12), line, "p-s")
+    classes = [f"p-c{at} p-fill" for at in range(1, len(chart.layers) + 1)]
+    several = zip(classes, [layer.label for layer in chart.layers], strict=True) if len(classes) > 1 else ()
+    named = [*several, *(("p-limit", level.label) for level in chart.levels)]
+    upright = axis(chart.unit, (0.0, (_top(chart) or 1.0) * _HEADROOM), 6, short_number)
+    frame = framed(canvas, _time(chart, width), upright, above=len(lines) * LINE + key(entries, named))
+    canvas.put(entries, (0.0, len(lines) * LINE + 4))
+    below = [0.0] * len(chart.layers[0].values)
+    for layer, kind in zip(chart.layers, classes, strict=True):
+        above = [low + amount for low, amount in zip(below, layer.values, strict=True)]
+        area(frame, below, above, (chart.step_seconds, kind))
+        below = above
+    for level in chart.levels:
+        canvas.line(frame.at(0, level.value), frame.at(frame.x.high, level.value), "p-limit")
+    return canvas
+
+
+def _time(chart: SeriesChart, width: int) -> Axis:
+    """Time from the start in steps that suit calendars, as dates where there are any."""
+    span, begins = chart.end - chart.start, chart.start if chart.dated else 0.0
+    most = max(width // _DATE_LABEL, 2)
+    step = next((s for s in _TIME_STEPS if span / s <= most), math.ceil(span / most / _DAY) * _DAY)
+    ticks = [n * step - begins for n in range(math.ceil(begins / step), math.floor((begins + span) / step) + 1)]
+    if chart.dated:
+        written = "%Y-%m-%d" if span > 5 * _DAY else "%m-%d %H:%M"
+        return Axis("time (UTC)", 0.0, span, ticks, lambda v: f"{datetime.fromtimestamp(begins + v, UTC):{written}}")
+    unit, each = _elapsed(chart)
+    return Axis(f"{unit} since the start", 0.0, span, ticks, lambda v: short_number(v / each))
+
+
+def _elapsed(chart: SeriesChart) -> tuple[str, int]:
+    """The unit of time since the start that suits the span, and its seconds."""
+    span = chart.end - chart.start
+    if span > 3 * _DAY:
+        return "days", _DAY
+    return ("hours", 3600) if span > 3 * 3600 else ("minutes", 60)
 
 
 def resampled(chart: SeriesChart) -> SeriesChart:
@@ -243,77 +260,3 @@ def resampled(chart: SeriesChart) -> SeriesChart:
 def _means(values: Sequence[float], factor: int) -> list[float]:
     parts = (values[low : low + factor] for low in range(0, len(values), factor))
     return [sum(part) / len(part) for part in parts]
-
-
-def amount_ticks(top: float) -> tuple[list[float], str]:
-    """Ticks at round amounts up to the top, and a format with as many decimals as tell them apart."""
-    rough = (top or 1.0) / _TICKS
-    power = math.floor(math.log10(rough))
-    step = next(s for s in _ROUND_STEPS if s * 10.0**power >= rough * (1 - 1e-9)) * 10.0**power
-    decimals = max(0, next(d for d in range(-power - 1, 2 - power) if math.isclose(round(step, d), step)))
-    count = math.floor((top or 1.0) * _HEADROOM / step)
-    return [round(step * n, decimals + 1) for n in range(count + 1)], f",.{decimals}f"
-
-
-def _amount_scale(chart: SeriesChart) -> alt.Scale:
-    """From zero to a little above the tallest bar and the highest line."""
-    import altair as alt
-
-    return alt.Scale(domain=[0.0, (_top(chart) or 1.0) * _HEADROOM], nice=False)
-
-
-def _level_lines(chart: SeriesChart) -> list[alt.Chart]:
-    import altair as alt
-
-    lines: list[alt.Chart] = []
-    for level in chart.levels:
-        data = alt.InlineData(values=[{"level": level.value, "label": level.label}])
-        rule = alt.Chart(data).mark_rule(color=_LEVEL_COLOUR, strokeDash=[6, 4], size=1.5).encode(y="level:Q")
-        text = (
-            alt.Chart(data)
-            .mark_text(align="left", baseline="middle", dx=6, color=_LEVEL_COLOUR, fontSize=12)
-            .encode(y="level:Q", x=alt.value(_WIDTH), text="label:N")
-        )
-        lines += [rule, text]
-    return lines
-
-
-def _time_encoding(chart: SeriesChart) -> alt.X:
-    import altair as alt
-
-    if chart.dated:
-        scale = alt.Scale(type="utc")
-        written = "%Y-%m-%d" if chart.end - chart.start > 5 * 86_400 else "%m-%d %H:%M"
-        edge = (chart.end - chart.start) * 1000 * _DATE_LABEL / 2 / _WIDTH
-        aligned = {
-            "condition": [
-                {"test": f"datum.value < {chart.start * 1000 + edge}", "value": "left"},
-                {"test": f"datum.value > {chart.end * 1000 - edge}", "value": "right"},
-            ],
-            "value": "center",
-        }
-        axis = alt.Axis(labelOverlap=True, labelFlush=False, labelAlign=aligned, tickCount=8, format=written)
-        return alt.X("time:T", title="time (UTC)", scale=scale, axis=axis)
-    unit, _ = _elapsed(chart)
-    axis = alt.Axis(labelFlush=True, labelBound=True, tickCount=10)
-    return alt.X("time:Q", title=f"{unit} since the start", axis=axis, scale=alt.Scale(nice=False))
-
-
-def _elapsed(chart: SeriesChart) -> tuple[str, int]:
-    """The unit of time since the start that suits the span, and its seconds."""
-    span = chart.end - chart.start
-    if span > 3 * 86_400:
-        return "days", 86_400
-    return ("hours", 3600) if span > 3 * 3600 else ("minutes", 60)
-
-
-def _points(chart: SeriesChart) -> list[dict[str, float | str]]:
-    """Rows for the picture: each step's time and amount, and one closing point."""
-    _, scale = _elapsed(chart)
-    rows: list[dict[str, float | str]] = []
-    for place, layer in enumerate(chart.layers):
-        for column, amount in enumerate([*layer.values, layer.values[-1]]):
-            seconds = column * chart.step_seconds
-            time = (chart.start + seconds) * 1000 if chart.dated else seconds / scale
-            rows.append({"time": time, "value": amount, "kind": layer.label, "place": place})
-    return rows

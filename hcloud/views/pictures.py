@@ -1,20 +1,16 @@
-"""Saving pictures, and what all of them look like."""
+"""Where pictures and pages are written to, and how."""
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from hcloud.errors import UsageError
 from hcloud.store.files.looked_at import check_place
 from hcloud.store.files.whole import write_shown
-from hcloud.views.escaped import in_xml
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from hcloud.views.page.drawn import Drawn
 
 SUFFIXES = (".png", ".svg", ".html")
@@ -50,23 +46,6 @@ def check_folder(path: Path, suffix: str) -> None:
         raise UsageError(f"{path}: there is no folder {path.parent}")
 
 
-def save_picture(picture: Any, path: Path, title: str) -> None:
-    """Save an Altair chart as PNG, SVG or self-contained HTML by the suffix; nothing is fetched from anywhere."""
-    check_picture(path)
-    suffix = path.suffix.lower()
-    if suffix == ".html":
-        text = picture.to_html(inline=True, embed_options={"actions": False})
-        write_shown(path, text.replace("<head>", f"<head><title>{in_xml(title)}</title>", 1))
-    elif suffix == ".svg":
-        drawn = io.StringIO()
-        picture.save(drawn, format="svg")
-        write_shown(path, drawn.getvalue())
-    else:
-        pixels = io.BytesIO()
-        picture.save(pixels, format="png", scale_factor=2)
-        write_shown(path, pixels.getvalue())
-
-
 def save_drawn(drawn: Drawn, path: Path, title: str) -> None:
     """Save a picture of a page as PNG, SVG or self-contained HTML by the suffix."""
     from hcloud.views.page.drawn import standalone
@@ -86,14 +65,3 @@ def save_drawn(drawn: Drawn, path: Path, title: str) -> None:
         import vl_convert
 
         write_shown(path, vl_convert.svg_to_png(text, scale=2))
-
-
-def styled(picture: Any) -> alt.TopLevelMixin:
-    """The house style: light grid, small grey subtitles, no frames."""
-    made: alt.TopLevelMixin = (
-        picture.configure_view(stroke=None)
-        .configure_axis(grid=True, gridColor="#e6e6e6", domainColor="#888", labelFontSize=11, titleFontSize=11)
-        .configure_title(fontSize=13, subtitleFontSize=11, subtitleColor="#555", anchor="start")
-        .configure_legend(labelFontSize=11, titleFontSize=11)
-    )
-    return made

@@ -55,7 +55,7 @@ def test_what_cannot_be_told_is_said_and_has_no_score(corpus: tuple[Profile, ...
 
 @pytest.mark.parametrize("aspect", [Aspect.TOLERATED, Aspect.CAUSED])
 def test_two_scores_tell_the_others_no_worse_than_the_mean_does(aspect: Aspect, corpus: tuple[Profile, ...]) -> None:
-    """The protocol of docs/classification.md for interference, on measurable resources only."""
+    """The protocol of docs/research/classification.md for interference, on measurable resources only."""
     matrix = matrix_of(corpus, aspect)
     ours, blind, trained = [], [], dict[str, Trained]()
     for seed in DRAWS:

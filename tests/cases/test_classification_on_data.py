@@ -1,4 +1,4 @@
-"""Held-out accuracy on published measurements, by the protocol of docs/classification.md; skipped without them.
+"""Held-out accuracy on published data, by the protocol of docs/research/classification.md; skipped without them.
 
 ``pytest -s`` shows the figures of the page.
 """
@@ -142,7 +142,7 @@ def test_scout_is_predicted_better_than_by_the_mean(held_out: Callable[[Matrix],
     study = held_out(scout(shared_data))
     say(f"reference {study.matrix.reference}")
     drawn, theirs = errors_of(study, 2)
-    assert drawn < theirs  # not clearly: a second entry near the reference tells little (docs/classification.md)
+    assert drawn < theirs  # not clearly: a second entry near the reference tells little
     for entries, choice in ((4, None), (2, as_probed), (4, as_probed)):
         ours, theirs = errors_of(study, entries, choice)
         assert ours <= CLEARLY * theirs

@@ -57,4 +57,4 @@ def test_predicted_and_observed_waits_agree(outcome: RunOutcome, vcpus: int) -> 
 
 def test_the_strategies_keep_as_long_a_history() -> None:
     for name in ("HF", "HM"):
-        assert load_strategy(name).mechanism("queueing").number("history") == HISTORY
+        assert load_strategy(name).mechanism("queueing").parameter("history").value == HISTORY

@@ -13,7 +13,8 @@ import yaml
 
 from hcloud.cli.main import run
 from hcloud.errors import InputError
-from hcloud.model.running.strategy import RULES, Mechanism, Parameter, ParameterOrigin
+from hcloud.model.running.strategy import Mechanism, Parameter, ParameterOrigin
+from hcloud.policy.registry import RULES
 from hcloud.readers.bundle import bundled
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.strategies import NAMES, load_strategy, parse_strategy, read_strategy, strategy_names
@@ -40,26 +41,26 @@ def test_every_number_has_origin_source_and_reason(name: str) -> None:
         for stated in stated_all:
             assert stated.origin is ParameterOrigin.OURS or stated.source
             assert stated.why.endswith(".")
-        assert {p.key for p in mechanism.parameters} == {k.name for k in RULES[mechanism.name][mechanism.rule]}
+        assert {p.key for p in mechanism.parameters} == {k.name for k in RULES[mechanism.name][mechanism.rule].keys}
 
 
 def test_figures_of_the_thesis() -> None:
     reserved, hybrid = load_strategy("SR"), load_strategy("HM")
-    assert reserved.mechanism("reserved").number("overprovision") == 0.15
-    assert hybrid.mechanism("retention").number("factor") == 10
-    assert hybrid.mechanism("queueing").number("wait_quantile") == 0.99
-    assert hybrid.mechanism("on_demand").numbers("sizes_vcpus") == (1, 2, 4, 8, 16)
+    assert reserved.mechanism("reserved").parameter("overprovision").value == 0.15
+    assert hybrid.mechanism("retention").parameter("factor").value == 10
+    assert hybrid.mechanism("queueing").parameter("wait_quantile").value == 0.99
+    assert hybrid.mechanism("on_demand").parameter("sizes_vcpus").value == (1, 2, 4, 8, 16)
     limits = hybrid.mechanism("limits")
-    assert (limits.number("soft_start"), limits.number("hard")) == (0.625, 0.8)
-    assert hybrid.mechanism("quality").choice("q90_mode") == "guarantee"
-    assert hybrid.mechanism("retention").switch("probe_before_reuse")
+    assert (limits.parameter("soft_start").value, limits.parameter("hard").value) == (0.625, 0.8)
+    assert hybrid.mechanism("quality").parameter("q90_mode").value == "guarantee"
+    assert hybrid.mechanism("retention").parameter("probe_before_reuse").value
 
 
 def test_ours_differs_from_the_published_hybrid_where_it_says_so() -> None:
     hybrid, ours = load_strategy("HM"), load_strategy("HC")
     changed = {m.name for m, o in zip(hybrid.mechanisms, ours.mechanisms, strict=True) if m != o}
     assert changed == {"reserved", "limits", "queueing", "retention"}
-    assert ours.mechanism("limits").number("hard") == 1.0
+    assert ours.mechanism("limits").parameter("hard").value == 1.0
     assert ours.mechanism("retention").parameter("factor").origin is ParameterOrigin.OURS
 
 
@@ -249,4 +250,4 @@ def test_studies_need_no_new_keys() -> None:
     changed["quality"]["parameters"]["q90_mode"]["value"] = "literal"
     changed["retention"]["parameters"]["factor"]["value"] = 0
     strategy = parse_strategy({**document("HM"), "mechanisms": changed}, "x")
-    assert strategy.mechanism("information").number("oversized_factor") == 10
+    assert strategy.mechanism("information").parameter("oversized_factor").value == 10

@@ -12,7 +12,13 @@ from hcloud.cli.main import VERBS
 from hcloud.readers.configuration.config import Config
 from hcloud.readers.permissions import load_permissions
 
-DOCS = Path(__file__).parents[2] / "docs"
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    *(page for name in ("docs", "examples", "pricing", "profiles") for page in sorted((ROOT / name).rglob("*.md"))),
+]
 REFERENCE = importlib.import_module("docs.make_reference")
 CALLS = importlib.import_module("reference_calls")
 
@@ -46,9 +52,26 @@ def test_what_changes_nothing_costs_nothing_and_what_buys_is_said_to_bind() -> N
         assert all(costs[o.name] for o in CALLS.operations(cloud) if o.changes)
 
 
-@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda path: path.name)
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_between_the_pages_lead_somewhere(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", re.sub(r"(?s)```.*?```", "", text))
-    inside = [target for target in targets if "://" not in target and not target.startswith("mailto:")]
-    assert [target for target in inside if not (page.parent / target).exists()] == []
+    text = re.sub(r"(?s)```.*?```", "", page.read_text(encoding="utf-8"))
+    inside = [link for link in re.findall(r"\]\(([^)\s]+)\)", text) if "://" not in link and "mailto:" not in link]
+    assert [link for link in inside if not _leads_somewhere(page, link)] == []
+
+
+def test_every_page_that_the_code_names_is_there() -> None:
+    code = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "hcloud").rglob("*.py"))
+    named = set(re.findall(r"docs/[\w/-]+\.md", code))
+    assert len(named) > 4
+    assert [name for name in sorted(named) if not (ROOT / name).is_file()] == []
+
+
+def _leads_somewhere(page: Path, link: str) -> bool:
+    name, _, heading = link.partition("#")
+    target = page.parent / name if name else page
+    return target.exists() and (not heading or heading in _headings(target))
+
+
+def _headings(page: Path) -> set[str]:
+    titles = re.findall(r"(?m)^#+ (.+)$", page.read_text(encoding="utf-8"))
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}

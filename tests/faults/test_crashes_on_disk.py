@@ -48,7 +48,7 @@ def test_A1_A2_a_crash_at_any_point_of_any_file_loses_and_doubles_nothing(name: 
     for at in range(1, MOST_POINTS, step):
         cloud, place = MemoryCloud(name), tmp_path / f"run-{at}"
         there = cloud.world.semantics
-        slot = Slot("web", there.types[0], there.zones, 3, MemoryCloud(name).world.price(there.types[0]))
+        slot = Slot("web", there.types[0], there.zones, 3, MemoryCloud(name).world.on_demand(there.types[0]))
         first = Crasher(at)
         with crashing():
             applied(cloud, place, slot, first)

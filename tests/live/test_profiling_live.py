@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import socket
 import sys
+import time
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,12 +20,14 @@ from hcloud.profiling import place, selfcheck
 from hcloud.profiling.arena import Arena
 from hcloud.profiling.cage import this_machine
 from hcloud.profiling.guard import Guard
-from hcloud.profiling.injectors import Stressor, stressors
+from hcloud.profiling.injectors import Injector, Stressor, stressors
 from hcloud.readers.applications.profiles import load_profile
 
-pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")]
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")
 
 MOST_TRIES = 10
+TAKEN_SHARE = 0.1
+"""Of a core: where other programs take more, a stressor there is not expected to follow its dial."""
 STREAM = """
 import numpy as np
 a = np.ones(4 << 20); b = np.ones(4 << 20)
@@ -54,15 +59,36 @@ def test_the_dial_turns_the_stressor_about_linearly(arena: Arena) -> None:
         pytest.skip("needs a second core")
     injector = arena.injector(Stressor("cpu", "built-in"), arena.layout.apart)
     tried: list[tuple[float, ...]] = []
-    while len(tried) < MOST_TRIES and not any(map(is_straight, tried)):  # other work of the machine only bends it
-        tried.append(selfcheck.dial(injector))
+    taken: list[float] = []
+    while len(tried) < MOST_TRIES and not any(map(is_straight, tried)):
+        with others_on(arena.layout.apart, injector) as found:
+            tried.append(selfcheck.dial(injector))
+        taken += found
     injector.close()
-    assert any(map(is_straight, tried)), tried
+    assert any(map(is_straight, tried)) or min(taken) > TAKEN_SHARE, (tried, taken)
 
 
 def is_straight(rates: Sequence[float]) -> bool:
     near = all(abs(x / 100 - y) < 0.2 for x, y in zip(selfcheck.DIAL, rates, strict=True))
     return near and list(rates) == sorted(rates)
+
+
+@contextmanager
+def others_on(cores: Sequence[int], injector: Injector) -> Iterator[list[float]]:
+    """The share of the cores that other programs took meanwhile: such bend what is straight."""
+    found: list[float] = []
+    begun, busy, own = time.monotonic(), busy_seconds(cores), injector.work().cpu_seconds
+    yield found
+    ours = (injector.work().cpu_seconds or 0.0) - (own or 0.0)
+    found.append((busy_seconds(cores) - busy - ours) / (time.monotonic() - begun) / len(cores))
+
+
+def busy_seconds(cores: Sequence[int]) -> float:
+    """What the kernel says that these cores have worked: all but the fourth and the fifth column, idle and waiting."""
+    rows = [line.split() for line in Path("/proc/stat").read_text().splitlines() if line.startswith("cpu")]
+    worked = {row[0]: [int(c) for c in row[1:9]] for row in rows}
+    ticks = sum(sum(worked[f"cpu{core}"]) - sum(worked[f"cpu{core}"][3:5]) for core in cores)
+    return ticks / os.sysconf("SC_CLK_TCK")
 
 
 @pytest.mark.parametrize("resource", ["l1d", "membw", "tlb"])
@@ -87,7 +113,7 @@ def test_every_stressor_of_a_resource_runs_and_counts(arena: Arena, resource: st
 
 
 def test_a_streaming_program_has_a_score_or_a_reason(tmp_path: Path) -> None:
-    found = profiled(tmp_path, "--resources", "membw", "--time-cap", "14s", "--", sys.executable, "-c", STREAM)
+    found = profiled(tmp_path, "--resources", "membw", "--time-cap", "8s", "--", sys.executable, "-c", STREAM)
     tolerated = found.entries.get(Aspect.TOLERATED, {})
     assert len(found.entries[Aspect.SCALE_UP]) >= 1
     if "membw" in tolerated:
@@ -97,16 +123,16 @@ def test_a_streaming_program_has_a_score_or_a_reason(tmp_path: Path) -> None:
         assert "membw" in found.unmeasurable or any(n.startswith("membw: no") for n in found.notes)
 
 
-def test_who_holds_more_memory_bears_less_pressure_on_it_and_causes_more(tmp_path: Path) -> None:
+def test_no_interval_says_that_who_holds_more_memory_bears_more_pressure_or_causes_less(tmp_path: Path) -> None:
     if not this_machine().has("memory"):
         pytest.skip("no control group for memory can be made here")
     # neither fits beside a full stressor
     larger, smaller = (holding(size, tmp_path) for size in (400 << 20, 200 << 20))
-    for aspect, sign in ((Aspect.TOLERATED, -1), (Aspect.CAUSED, 1)):
-        large, small = (score_or_reason(found, aspect) for found in (larger, smaller))
-        if large is not None and small is not None:
-            assert (large.value - small.value) * sign > 0
-        assert aspect is Aspect.CAUSED or large is None or large.high <= 50
+    large, small = (score_or_reason(found, Aspect.TOLERATED) for found in (larger, smaller))
+    assert large is None or large.low <= 50
+    assert large is None or small is None or large.low < small.high
+    large, small = (score_or_reason(found, Aspect.CAUSED) for found in (larger, smaller))
+    assert large is None or small is None or small.low < large.high
 
 
 def score_or_reason(found: Profile, aspect: Aspect) -> Measured | None:
@@ -118,7 +144,7 @@ def score_or_reason(found: Profile, aspect: Aspect) -> Measured | None:
 
 
 def holding(size: int, tmp_path: Path) -> Profile:
-    words = ("--resources", "memcap", "--memory-gib", "0.5", "--time-cap", "30s")
+    words = ("--resources", "memcap", "--memory-gib", "0.5", "--time-cap", "10s")
     return profiled(tmp_path, *words, "--", sys.executable, "-c", HOLDER.format(size=size))
 
 
@@ -137,14 +163,14 @@ command: [redis-server, --port, "{port}", --save, "", --bind, 127.0.0.1]
 ready: {{port: {port}}}
 warm_up: 1s
 metric:
-  load: [redis-benchmark, -p, "{port}", -t, get, -n, "20000", -c, "10", --csv]
+  load: [redis-benchmark, -p, "{port}", -t, get, -n, "4000", -c, "10", --csv]
   pattern: '"GET",(?:"[0-9.]+",){{5}}"([0-9.]+)"'
   name: p99 latency
   unit: ms
   better: lower
 """
     )
-    found = profiled(tmp_path, "-f", str(app), "--resources", "none", "--time-cap", "30s")
+    found = profiled(tmp_path, "-f", str(app), "--resources", "none", "--time-cap", "6s")
     assert not found.metric.rising
     assert all(0 < entry.value < 1000 for entry in found.entries[Aspect.SCALE_UP].values())
     with socket.socket() as client:
@@ -156,7 +182,7 @@ def test_our_own_load_measures_a_web_server(tmp_path: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     (tmp_path / "index.html").write_text("hello")
-    words = ("--kind", "service", "--url", f"http://127.0.0.1:{port}/", "--resources", "none", "--time-cap", "14s")
+    words = ("--kind", "service", "--url", f"http://127.0.0.1:{port}/", "--resources", "none", "--time-cap", "4s")
     serve = ("-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(tmp_path))
     found = profiled(tmp_path, *words, "--", sys.executable, *serve)
     assert found.metric.name == "p99 latency"

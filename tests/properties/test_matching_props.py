@@ -6,12 +6,13 @@ from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 
+from bill_lines import BillLines, Usage
+from hour_bills import bill, bill_hour, sustained_cost, whole_offer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.cover.matching import bill, bill_hour, whole_offer
-from hcloud.catalog.cover.sustained import paper_sustained_cost, sustained_cost
+from hcloud.catalog.cover.sustained import paper_sustained_cost
 from hcloud.catalog.quote import (
     amortised_cost,
     billed_seconds,
@@ -30,7 +31,7 @@ from hcloud.model.catalog import (
     PurchaseOption,
     SustainedUse,
 )
-from hcloud.model.usage import BillLines, CommitmentTerm, Usage
+from hcloud.model.usage import CommitmentTerm
 from hcloud.units import cents
 
 D = Decimal

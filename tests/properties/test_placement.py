@@ -15,10 +15,10 @@ from hcloud.control.search import find, find_idle, reserved_for
 from hcloud.control.servers import close_server, open_server, reshelve, seat, unseat
 from hcloud.control.state import OWN, RENTED, UP, Control, Job, RentableKind, new_control
 from hcloud.policy.codes import BEST_FIT, FIRST_FIT, LEAST_LOADED
-from hcloud.policy.compose import compose
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.quality import complement, encode
 from hcloud.policy.records import table
+from hcloud.policy.registry import compose
 from hcloud.policy.rules import Rules
 from hcloud.readers.strategies import load_strategy
 

@@ -6,13 +6,14 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
+from bill_lines import Usage
 from builders import REGION, book, candidate, demand, reserved
+from hour_bills import bill
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcloud.catalog.cover.matching import bill
 from hcloud.model.catalog import Provider
-from hcloud.model.usage import CommitmentTerm, Usage
+from hcloud.model.usage import CommitmentTerm
 from hcloud.planning.decide import FleetDecision, decide
 from hcloud.planning.fleets.candidates import Candidate
 from hcloud.planning.fleets.fleet import instances_needed

@@ -25,7 +25,7 @@ def test_a_fake_stands_in_the_region_and_knows_the_types_that_are_asked_for() ->
     assert isinstance(cloud, MemoryCloud)
     assert cloud.scope().region == "eu-west-3"
     assert cloud.zones("m9.huge") == ("eu-west-3a", "eu-west-3b", "eu-west-3c")
-    assert cloud.world.price("m9.huge") == Decimal("4.2")
+    assert cloud.world.on_demand("m9.huge") == Decimal("4.2")
 
 
 def test_a_fault_plan_may_be_named(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import pytest
 from simulating import paper_shop
 
 from hcloud.model.running.cloud import CLOUD_KEYS, CloudModel, Quantiles
-from hcloud.model.running.strategy import RULES, Strategy
+from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import JobKind, Jobs
+from hcloud.policy.registry import RULES
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.outcomes.measure import measure
@@ -181,8 +182,8 @@ def varied(base: tuple[str, ...], change: str = "") -> str:
 
 def strategy_cases() -> Iterator[tuple[tuple[str, ...], str]]:
     for mechanism, rules in RULES.items():
-        for rule, keys in rules.items():
-            for name in (f"{mechanism}.{key.name}" for key in keys):
+        for rule, followed in rules.items():
+            for name in (f"{mechanism}.{key.name}" for key in followed.keys):
                 base = BY_KEY.get(name) or BY_RULE.get(f"{mechanism} {rule}") or HM
                 yield base, f"{name}={OTHERWISE[name]}"
 

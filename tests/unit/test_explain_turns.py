@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from hcloud.control.decode import Setup
 from hcloud.control.session import ControlSession
 from hcloud.control.story import Ahead, Story, Turn
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import UNKNOWN, Arrival, Event
 from hcloud.policy import codes
+from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import Situation, choose
 from hcloud.sim.kernels.compiled import kernels
 from hcloud.store.journal import save_journal

@@ -269,7 +269,7 @@ def test_spot_machines_get_notice_and_end_two_minutes_later(world: World) -> Non
     world.fake.clock.advance(61)
     names = [vm.name for vm in world.arm.compute.virtual_machines.list(GROUP)]
     assert names == ["spot", "usual"]
-    assert "notice" in world.fake.ledger.machines["hcloud/spot"].detail
+    assert "notice_at" in world.fake.ledger.machines["hcloud/spot"].detail
     world.fake.clock.advance(120)
     assert [vm.name for vm in world.arm.compute.virtual_machines.list(GROUP)] == ["usual"]
     assert [m.id for m in world.fake.ledger.live(world.fake.clock.now())] == ["hcloud/usual"]

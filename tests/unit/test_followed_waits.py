@@ -10,9 +10,9 @@ from simulating import excerpt, setting_of, tasks_in, world_of
 from hcloud.control.controller import arrive, leave, open_pool
 from hcloud.control.queue import append, await_opening, follow, remove, usual_rate
 from hcloud.control.state import FOLLOWED, Control, Job, RentableKind, new_control
-from hcloud.policy.compose import compose
 from hcloud.policy.queueing import wait_within
 from hcloud.policy.records import Table, record, table
+from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import plain
 

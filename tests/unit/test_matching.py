@@ -7,10 +7,11 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
+from bill_lines import CommitmentLine, HourBill, Usage
+from hour_bills import bill, bill_hour, is_active, whole_offer
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.cover.google import unit_prices
-from hcloud.catalog.cover.matching import bill, bill_hour, whole_offer
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import (
     InstanceType,
@@ -22,7 +23,7 @@ from hcloud.model.catalog import (
     PurchaseOption,
     SustainedUse,
 )
-from hcloud.model.usage import CommitmentLine, CommitmentTerm, CommittedResources, HourBill, Usage
+from hcloud.model.usage import CommitmentTerm, CommittedResources
 from hcloud.units import cents
 
 D = Decimal
@@ -259,8 +260,8 @@ def test_a_term_that_ends_in_mid_year_covers_to_its_last_hour() -> None:
     assert line.hours == line.covered_hours == 3
     assert line.amortised == line.cash == D("0.18")
     assert result.on_demand_cost == D("0.20")
-    assert held.active(2)
-    assert not held.active(3)
+    assert is_active(held, 2)
+    assert not is_active(held, 3)
 
 
 def test_a_term_that_starts_later_covers_from_its_first_hour() -> None:

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hcloud.policy import codes
-from hcloud.policy.compose import compose
+from hcloud.policy import codes, mapping
 from hcloud.policy.limits import next_soft_limit
 from hcloud.policy.mapping import Situation, choose
 from hcloud.policy.quality import HALF, QualityWindow, complement, encode, leading, observe, quantile, reaches
@@ -33,10 +32,11 @@ from hcloud.policy.queueing import (
     wait_within,
 )
 from hcloud.policy.records import table
+from hcloud.policy.registry import compose, rule_of
 from hcloud.policy.repair import enlarged, may_move
 from hcloud.policy.retention import behaved, keep_seconds
 from hcloud.policy.rules import Rules
-from hcloud.policy.sizing import load_quantile, reserved_servers
+from hcloud.policy.sizing import Reservation, reserved_servers
 from hcloud.readers.strategies import load_strategy
 
 VECTORS = st.lists(st.integers(0, 99), min_size=10, max_size=10)
@@ -128,15 +128,15 @@ def test_a_pool_without_room_counts_as_full() -> None:
 @pytest.mark.parametrize(
     ("rules", "changes", "expected"),
     [
-        (HM._replace(mapping=codes.MAP_RESERVED), {}, codes.RESERVED),
-        (HM._replace(mapping=codes.MAP_RESERVED), {"room": 0}, codes.QUEUE),
-        (HM._replace(mapping=codes.MAP_ON_DEMAND), {}, codes.ON_DEMAND),
-        (HM._replace(mapping=codes.MAP_RANDOM, reserved_share=0.5), {"coin": 0.49}, codes.RESERVED),
-        (HM._replace(mapping=codes.MAP_RANDOM, reserved_share=0.5), {"coin": 0.51}, codes.ON_DEMAND),
-        (HM._replace(mapping=codes.MAP_QUALITY, threshold=8000), {"needed": 8001}, codes.RESERVED),
-        (HM._replace(mapping=codes.MAP_QUALITY, threshold=8000), {"needed": 8000}, codes.ON_DEMAND),
-        (HM._replace(mapping=codes.MAP_STATIC, static_limit=0.9), {"utilisation": 0.89}, codes.RESERVED),
-        (HM._replace(mapping=codes.MAP_STATIC, static_limit=0.9), {"utilisation": 0.9}, codes.ON_DEMAND),
+        (HM._replace(mapping=mapping.MAP_RESERVED), {}, codes.RESERVED),
+        (HM._replace(mapping=mapping.MAP_RESERVED), {"room": 0}, codes.QUEUE),
+        (HM._replace(mapping=mapping.MAP_ON_DEMAND), {}, codes.ON_DEMAND),
+        (HM._replace(mapping=mapping.MAP_RANDOM, reserved_share=0.5), {"coin": 0.49}, codes.RESERVED),
+        (HM._replace(mapping=mapping.MAP_RANDOM, reserved_share=0.5), {"coin": 0.51}, codes.ON_DEMAND),
+        (HM._replace(mapping=mapping.MAP_QUALITY, threshold=8000), {"needed": 8001}, codes.RESERVED),
+        (HM._replace(mapping=mapping.MAP_QUALITY, threshold=8000), {"needed": 8000}, codes.ON_DEMAND),
+        (HM._replace(mapping=mapping.MAP_STATIC, static_limit=0.9), {"utilisation": 0.89}, codes.RESERVED),
+        (HM._replace(mapping=mapping.MAP_STATIC, static_limit=0.9), {"utilisation": 0.9}, codes.ON_DEMAND),
         (HM._replace(spot=1, spot_quality=5000), {"restartable": 1, "offered": 9000}, codes.SPOT),
         (HM._replace(spot=1, spot_quality=3000), {"restartable": 1, "offered": 9000}, codes.ON_DEMAND),
         (HM._replace(spot=1, spot_quality=5000), {"restartable": 0, "offered": 9000}, codes.ON_DEMAND),
@@ -282,12 +282,13 @@ def test_repair_enlarges_where_there_is_room() -> None:
 
 @pytest.mark.parametrize(("peak", "servers"), [(1226, 89), (895, 65), (900, 65)])
 def test_sr_reserves_the_peak_and_15_percent(peak: float, servers: int) -> None:
-    assert reserved_servers(load_strategy("SR").mechanism("reserved"), peak, 0.0, profiled=True) == servers
+    assert reserved_servers(rule_of(load_strategy("SR"), "reserved"), peak, 0.0, profiled=True) == servers
 
 
 @pytest.mark.parametrize(("steady", "servers"), [(210, 14), (600, 38), (813, 51), (0, 0)])
 def test_hybrids_reserve_the_steady_load(steady: float, servers: int) -> None:
-    part = load_strategy("HM").mechanism("reserved")
+    part = rule_of(load_strategy("HM"), "reserved")
     assert reserved_servers(part, 1226, steady, profiled=True) == servers
-    assert load_quantile(part) == 0
-    assert reserved_servers(load_strategy("OdM").mechanism("reserved"), 900, 600, profiled=True) == 0
+    assert isinstance(part, Reservation)
+    assert part.load_quantile == 0
+    assert reserved_servers(rule_of(load_strategy("OdM"), "reserved"), 900, 600, profiled=True) == 0

@@ -6,8 +6,9 @@ from datetime import date
 from decimal import Decimal
 
 import pytest
+from hour_bills import sustained_cost
 
-from hcloud.catalog.cover.sustained import charged_unit_hours, paper_sustained_cost, sustained_cost
+from hcloud.catalog.cover.sustained import charged_unit_hours, paper_sustained_cost
 from hcloud.catalog.quote import (
     amortised_cost,
     billed_seconds,

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from hcloud.control.decode import Setup, TypeFacts
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental, Period
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import ClockTick, Ready
+from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.rules import Rules
 from hcloud.usecases.reports.rented import app_of, is_dated, rented_in
 

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from bill_lines import Usage
 from builders import REGION, book, candidate, demand, rented, reserved, shape
+from hour_bills import bill
 
-from hcloud.catalog.cover.matching import bill
 from hcloud.cli.main import run
 from hcloud.model.catalog import Offer, Provider, SustainedUse
-from hcloud.model.usage import CommitmentTerm, Usage
+from hcloud.model.usage import CommitmentTerm
 from hcloud.model.workload import Jobs
 from hcloud.planning.decide import FleetDecision, Given, decide
 from hcloud.planning.explanations.advice import advice

@@ -24,7 +24,7 @@ HM, PAPER = load_strategy("HM"), load_cloud("paper")
 
 def test_a_number_of_a_rule_is_replaced_and_nothing_else() -> None:
     varied = varied_strategy(HM, parse_axis("limits.hard=0.9"))
-    assert varied.mechanism("limits").number("hard") == 0.9
+    assert varied.mechanism("limits").parameter("hard").value == 0.9
     assert [m for m in varied.mechanisms if m.name != "limits"] == [m for m in HM.mechanisms if m.name != "limits"]
 
 
@@ -53,12 +53,12 @@ def test_a_rule_takes_its_numbers_along() -> None:
     change = parse_axis("mapping.rule=static-limit,limit=0.5,quality-threshold,threshold=0.4,reading=absolute")
     assert [c.label for c in change] == ["static-limit,limit=0.5", "quality-threshold,threshold=0.4,reading=absolute"]
     mapping = varied_strategy(HM, change[1:]).mechanism("mapping")
-    assert (mapping.number("threshold"), mapping.choice("reading")) == (0.4, "absolute")
+    assert (mapping.parameter("threshold").value, mapping.parameter("reading").value) == (0.4, "absolute")
 
 
 def test_rules_are_changed_before_their_numbers() -> None:
     changes = (*parse_axis("mapping.limit=0.7"), *parse_axis("mapping.rule=static-limit,limit=0.5"))
-    assert varied_strategy(HM, changes).mechanism("mapping").number("limit") == 0.7
+    assert varied_strategy(HM, changes).mechanism("mapping").parameter("limit").value == 0.7
 
 
 @pytest.mark.parametrize(

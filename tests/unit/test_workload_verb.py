@@ -82,7 +82,7 @@ def test_help_names_every_format_and_key(capsys: pytest.CaptureFixture[str]) -> 
     for verb in ([], ["show"], ["validate"], ["convert"]):
         assert run(["workload", *verb, "--help"]) == 0
         shown = capsys.readouterr().out.replace("│", " ").split()
-        assert "docs/formats.md" in shown
+        assert "docs/reference/formats.md" in shown
         assert {f"{name}," for name in FORMATS.split(", ")[:-1]} <= set(shown)
 
 

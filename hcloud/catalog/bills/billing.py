@@ -22,7 +22,7 @@ def charges(
 
     Machines are billed in whole seconds by the provider's step and minimum; what the minimum or a step adds is charged
     where it arises, so that successive periods add up to the bill of the whole. Commitments apply clock hour by clock
-    hour as their provider does (:mod:`hcloud.catalog.cover.matching`), of one kind the first to end first, and the
+    hour as their provider does (:mod:`hcloud.catalog.cover.hour`), of one kind the first to end first, and the
     machine that has run longest is covered first. Raises EvidenceError where a price is missing.
     """
     rentals = _rentals(rented, tariff, period)

@@ -11,10 +11,9 @@ from typing import NamedTuple
 from hcloud.catalog.bills.days import RentalCharge, clock_hours, month_of
 from hcloud.catalog.bills.terms import Term
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.cover.providers import layout_of, rows_of
+from hcloud.catalog.cover.hour import layout_of, rows_of
 from hcloud.catalog.cover.steps import CoveredResource, CoverLayout, UsageKind, UsageRow
 from hcloud.catalog.cover.sustained import Scope, charged_unit_hours, sustained_scope
-from hcloud.model.catalog import Provider
 from hcloud.model.report import Period
 from hcloud.units import SECONDS_PER_HOUR
 
@@ -79,7 +78,7 @@ class Cover:
         distinct = sorted(set(slots))
         index = {slot: at for at, slot in enumerate(distinct)}
         self._slot_of = [index[slot] for slot in slots]
-        self.rows = rows_of(distinct, book, tuple(Provider) if terms else ())
+        self.rows = rows_of(distinct, {t.bought.offer.key.provider for t in terms}, book)
         self._of_slot: dict[int, list[int]] = defaultdict(list)
         for at, row in enumerate(self.rows):
             self._of_slot[row.slot].append(at)

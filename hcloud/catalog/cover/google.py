@@ -22,7 +22,6 @@ from hcloud.catalog.cover.steps import (
     plan_rate,
     whole_row,
 )
-from hcloud.errors import EvidenceError
 from hcloud.model.catalog import InstanceType, OfferKey, Provider, PurchaseOption
 from hcloud.model.usage import CommitmentTerm, CommittedResources
 
@@ -115,26 +114,6 @@ def price_ratio(commitment: CommitmentTerm, book: PriceBook) -> Decimal:
     2025; with several, its rule since (commitments stated after discount).
     """
     return bought_offer(commitment, book).effective_hourly / book.offer(_on_demand(commitment.offer.key)).hourly
-
-
-def resource_scale(commitment: CommitmentTerm, book: PriceBook) -> Decimal:
-    """How many times its instance type's price a committed-use commitment in explicit vCPUs and GiB costs.
-
-    Google gives both resources of a series one committed-use discount, so both scale with their on-demand prices.
-    Raises EvidenceError where those cannot be told apart from the book.
-    """
-    if commitment.resources is None:
-        return ONE
-    key = commitment.offer.key
-    shape = book.instance_type(key.provider, key.instance_type)
-    prices = unit_prices(book, shape.family, key.region)
-    bought = commitment.resources
-    if prices is None or (prices.ratio is not None and bought.memory_gib != prices.ratio * bought.vcpus):
-        raise EvidenceError(
-            f"{key}: the book's prices of series {shape.family} do not give a price per vCPU and per GiB",
-            hint="import on-demand prices of two types of the series with different GiB per vCPU in this region",
-        )
-    return prices.of(bought.vcpus, bought.memory_gib) / prices.of(shape.vcpus, shape.memory_gib)
 
 
 def _priced_shapes(book: PriceBook, family: str, region: str) -> list[tuple[InstanceType, Decimal]]:

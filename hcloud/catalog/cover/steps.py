@@ -10,15 +10,11 @@ from typing import NamedTuple
 
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError
-from hcloud.model.catalog import InstanceType, Offer, OfferKey, Payment, Provider, PurchaseOption, SustainedUse
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, Provider, PurchaseOption, SustainedUse
 from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.usage import CommitmentTerm
 
 ONE = Decimal(1)
-
-# What is paid at once of a commitment in dollars an hour. Price lists give such a plan one rate per type and no split;
-# half for partial upfront is what AWS asks for at least (Savings Plans User Guide, "Understanding plan types").
-_UPFRONT_SHARE = {Payment.NONE: Decimal(0), Payment.PARTIAL: Decimal("0.5"), Payment.ALL: ONE}
 
 # Discounts that agree to this are equal: a rate worked out from unit prices carries the noise of its divisions.
 _SAME_DISCOUNT = Decimal("1e-12")
@@ -169,12 +165,6 @@ def families_in_plan(provider: Provider, option: PurchaseOption, book: PriceBook
     """Families with a rate under a spend-based option somewhere: the only evidence of which families it includes."""
     names = {k.instance_type for k in book.offers if k.option is option and k.provider is provider}
     return frozenset(book.types[provider, name].family for name in names if (provider, name) in book.types)
-
-
-def dollar_offer(offer: Offer, dollars: Decimal) -> Offer:
-    """A spend-based commitment of so many dollars an hour as one offer, split by its payment option."""
-    upfront = dollars * _UPFRONT_SHARE[offer.key.payment]
-    return replace(offer, hourly=dollars - upfront, upfront=upfront * offer.term_hours)
 
 
 def draw_by_discount(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 
 from hcloud.catalog.cover.steps import CoveredResource, UsageRow
@@ -43,14 +42,6 @@ def charged_unit_hours(
             below = level
         hours -= count
     return charged
-
-
-def sustained_cost(levels: Iterable[Decimal], hourly: Decimal, rule: SustainedUse) -> Decimal:
-    """Dollars for a month in which ``levels`` units ran in successive hours, at ``hourly`` dollars list price a unit.
-
-    Hours that are not given are hours without usage. Raises ValueError for more than 730 of them.
-    """
-    return hourly * charged_unit_hours(Counter(levels), rule)
 
 
 def paper_sustained_cost(instance_hours: Decimal, hourly: Decimal, rule: SustainedUse) -> Decimal:

@@ -38,7 +38,7 @@ def root() -> None:
 def check(
     ctx: typer.Context,
     plan: Annotated[Path, typer.Argument(help="A plan file written with 'hcloud plan --out'.")],
-    rules: Annotated[Path, typer.Option("--rules", help="The rules, see docs/ci.md.")] = Path("rules.yaml"),
+    rules: Annotated[Path, typer.Option("--rules", help="The rules, see docs/guides/plan.md.")] = Path("rules.yaml"),
     base: Annotated[
         Path | None, typer.Option("--base", help="The plan file before, for rules on increases; - where there is none.")
     ] = None,

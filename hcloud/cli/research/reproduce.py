@@ -14,7 +14,7 @@ from hcloud.errors import InputError, UsageError
 from hcloud.units import counted
 
 PAGE = "reproduction.md"
-DOCS = Path("docs")
+DOCS = Path("docs/research")
 
 app = typer.Typer(pretty_exceptions_enable=False)
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hcloud.cli.flags import AsJson, JobTrace, Now, Strategies
-from hcloud.cli.groups import grouped
+from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import moment, tell_first_use
+from hcloud.cli.options import tell_first_use
 from hcloud.cli.studies.flags import SimulationFlags
 from hcloud.errors import EvidenceError
+
+if TYPE_CHECKING:
+    from hcloud.views.escaped import Written
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -26,6 +30,15 @@ class ComparisonFormat(StrEnum):
     HTML = "html"
 
 
+@dataclass(frozen=True)
+class ComparisonPrinted(FormOfResult, TimeOfResult):
+    """How a comparison is printed."""
+
+    output: Annotated[ComparisonFormat, typer.Option("--output", "-o", help="What to print.")] = ComparisonFormat.TABLE
+    json_: AsJson = False
+    now: Now = None
+
+
 @app.command()
 @grouped
 def compare(
@@ -35,30 +48,32 @@ def compare(
     strategy: Strategies = None,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many seeds.")] = 7,
     where: SimulationFlags,
-    output: Annotated[ComparisonFormat, typer.Option("--output", "-o", help="What to print.")] = ComparisonFormat.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    shown: ComparisonPrinted,
 ) -> None:
     """Cost and quality of the strategies with intervals over seeds, and which of them no other one beats in both."""
     from hcloud.usecases.studies.simulate import compare as run_all
     from hcloud.usecases.studies.simulate import strategies_named
     from hcloud.views.studies import simulation as view
 
-    terminal, at = session(ctx).terminal, moment(now)
+    terminal, at = session(ctx).terminal, shown.at
     study, pool, fleet = where.opened(workload, at, terminal)
     chosen = strategies_named(strategy or (fleet.rivals if fleet else None) or ["all"])
     tell_first_use(terminal, len(study.jobs) * len(chosen) * seeds)
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: run_all(study, chosen, seeds, advance, pool))
     where.drawn(comparison, terminal)
-    if json_ or output is ComparisonFormat.JSON:
-        terminal.write_json(view.simulation_document(comparison, at))
-    elif output is ComparisonFormat.HTML:
+
+    def page() -> Written:
         from hcloud.views.page.render import render
         from hcloud.views.studies.simulation_page import comparison_page
 
-        terminal.write(render(comparison_page(comparison, at)))
-    else:
-        view.show_comparison(comparison, terminal)
+        return render(comparison_page(comparison, at))
+
+    shown.tell(
+        terminal,
+        lambda: view.simulation_document(comparison, at),
+        lambda: view.show_comparison(comparison, terminal),
+        html=page,
+    )
     if not any(c.is_compared for c in comparison.strategies):
         raise typer.Exit(EvidenceError.exit_code)

@@ -74,13 +74,14 @@ def sweep(
     from hcloud.usecases.studies.sweep import SweepRequest, Watch, prepare, run_sweep
     from hcloud.usecases.studies.sweep_engines import Engine
     from hcloud.usecases.workloads.sources import Flags
+    from hcloud.views.pictures import check_picture
     from hcloud.views.studies import sweep as view
 
     terminal, at = session(ctx).terminal, shown.at
     if scheduler and engine is not EngineName.DASK:
         raise UsageError("--scheduler goes with --engine dask")
     if picture is not None:
-        view.check_picture(picture)
+        check_picture(picture)
     if csv is not None:
         check_place(csv, "a table", UsageError)
     if csv is not None and not csv.absolute().parent.is_dir():

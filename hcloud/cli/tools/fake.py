@@ -26,7 +26,7 @@ def up(
     ctx: typer.Context,
     clouds: Annotated[list[str] | None, typer.Argument(help="aws, gcp, azure; all without any.")] = None,
     port: Annotated[list[int] | None, typer.Option(help="Port of each, in order; any without.")] = None,
-    faults: Annotated[Path | None, typer.Option(help="A fault plan (docs/rehearsing.md).")] = None,
+    faults: Annotated[Path | None, typer.Option(help="A fault plan (docs/guides/operate.md).")] = None,
     execute: Annotated[
         bool, typer.Option("--execute", help="Run start-up scripts here, with your rights; off otherwise.")
     ] = False,

@@ -26,7 +26,7 @@ KEYS = (
     "swim_rate_bytes, swim_max_cores, swim_overhead_seconds, azure_flavours, azure_lifetimes, azure_flavour_map, "
     "azure_interval_map, azure_lifetime, azure_censored, azure_zero_lifetime, azure_service_after, gpu, memory_unit"
 )
-WHERE = "docs/formats.md says what each format carries and which keys steer it."
+WHERE = "docs/reference/formats.md says what each format carries and which keys steer it."
 EPILOG = f"Keys for --set: 'hcloud workload --help'. {WHERE}"
 
 app = typer.Typer(

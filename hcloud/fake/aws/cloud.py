@@ -18,7 +18,6 @@ from hcloud.fake.aws.shop import AwsShop
 from hcloud.fake.aws.wire import Asking, parameters, refuse, understand, write
 from hcloud.fake.aws.world import ACCOUNT, Ask, AwsWorld
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, InterceptedRequest
-from hcloud.fake.ledger import RecordedRequest
 from hcloud.fake.server import NONSENSE, HttpAnswer, Received
 
 ELSEWHERE = "http://203.0.113.1/"
@@ -87,16 +86,11 @@ class FakeAws(AwsWorld):
         """What AWS says to a request."""
         asking = understand(received)
         asked = _as_rules_see_it(asking)
-        now = self.clock.now()
-        rule = self.faults.strike(asked, now)
-        if rule is not None and rule.answer is FaultKind.SLOW:
-            self.clock.sleep(rule.seconds)
-        with self.ledger.held():
-            answer, outcome, acted = self._answered(received, asking, asked, rule)
-            self.ledger.requests.append(
-                RecordedRequest(now, asking.operation, asked.mutating, asking.principal, outcome, acted)
-            )
-        return answer
+        return self.serve(asked, lambda rule: self._answered(received, asking, asked, rule))
+
+    def settle(self) -> None:
+        """End the spot machines whose notice has run out."""
+        settle_spot(self)
 
     def edit(self, change: Mapping[str, object]) -> object:
         """A person's change behind hcloud's back."""
@@ -150,9 +144,7 @@ class FakeAws(AwsWorld):
         handler = _HANDLERS.get((asking.service, asking.operation))
         if handler is None:
             return self._behind(received, asking)
-        now = self.clock.now()
-        settle_spot(self, now)
-        ask = Ask(self, asking.region, asking.principal, asking.operation, now, rule)
+        ask = Ask(self, asking.region, asking.principal, asking.operation, self.now, rule)
         result = handler(replace(ask, wire=parameters(asking)))
         unknown = "never heard of" if ask.struck(FaultKind.UNKNOWN_WORDS) else ""
         return write(asking, {k: v for k, v in result.items() if v is not None}, unknown)

@@ -10,11 +10,10 @@ from typing import TypeVar
 from hcloud.fake.aws.denial import DenialError
 from hcloud.fake.aws.models import Wire
 from hcloud.fake.aws.shop import AwsShop, sample_shop
-from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Faults, Lag
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Lag
 from hcloud.fake.images import Images
-from hcloud.fake.ledger import Ledger, Rented
-from hcloud.fake.server import started
+from hcloud.fake.ledger import Rented
+from hcloud.fake.world import FakeWorld
 from hcloud.model.catalog import InstanceType
 
 ACCOUNT = "123456789012"
@@ -29,17 +28,14 @@ class TokenAnswer:
     ids: tuple[str, ...]
 
 
-class AwsWorld:
+class AwsWorld(FakeWorld):
     """One account. ``home`` is the region where a person launches; ``largest_page`` limits the pages of every list
     below what is asked for, None does not."""
 
     name = "aws"
 
     def __init__(self, plan: FaultPlan | None = None, shop: AwsShop | None = None, account: str = ACCOUNT) -> None:
-        self.clock: FakeClock
-        self.faults: Faults
-        self.clock, self.faults = started(plan or FaultPlan())
-        self.ledger = Ledger()
+        super().__init__(plan)
         self.shop = shop or sample_shop()
         self.account = account
         self.home = "us-east-1"
@@ -47,10 +43,6 @@ class AwsWorld:
         self.regions: set[str] = set()
         self.tokens: dict[tuple[str, str, str], TokenAnswer] = {}
         self.images = Images()
-
-    def price(self, amount: Decimal) -> Decimal:
-        """A price as it is told now."""
-        return amount * Decimal(str(self.faults.plan.price_factor))
 
     def shape_of(self, instance_type: str) -> InstanceType | None:
         """A type of the shop."""

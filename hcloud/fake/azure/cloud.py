@@ -16,7 +16,7 @@ from hcloud.fake.azure.shapes import SPOT_FACTOR, shape
 from hcloud.fake.azure.virtual_machines import resize, retag
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, after, before, branch, listed, text
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, InterceptedRequest
-from hcloud.fake.ledger import RecordedRequest, Rented
+from hcloud.fake.ledger import Rented
 from hcloud.fake.server import HttpAnswer, Received, json_answer
 
 PRINCIPAL_HEADER = "x-hcloud-principal"
@@ -54,21 +54,15 @@ class FakeAzure(Estate):
             return Refused(404, "InvalidResourceType", said).answer()
         route, params = found
         asked = self._asked(received, params)
-        with self.ledger.held():
-            self.settle(asked.now)
-            rule = self.faults.strike(_ruled(route, asked), asked.now)
-        if rule is not None and rule.answer is FaultKind.SLOW:
-            self.clock.sleep(rule.seconds)
-        with self.ledger.held():
-            asked = self._asked(received, params, rule)
-            self.settle(asked.now)
-            return self._answered(_Struck(route, asked))
+        return self.serve(
+            _ruled(route, asked), lambda rule: self._answered(_Struck(route, self._asked(received, params, rule)))
+        )
 
     def edit(self, change: Mapping[str, object]) -> object:
         """A person's change in the portal."""
         now = self.clock.now()
         with self.ledger.held():
-            self.settle(now)
+            self.settle()
             tags = {str(k): str(v) for k, v in branch(dict(change), "tags").items()}
             if "launch" in change:
                 if not self.resources:
@@ -79,7 +73,7 @@ class FakeAzure(Estate):
             machine = self._machine(name)
             if "terminate" in change:
                 self.end(machine, now, 0.0)
-                self.settle(now)
+                self.settle()
             elif "retag" in change:
                 retag(machine, tags)
             else:
@@ -90,13 +84,12 @@ class FakeAzure(Estate):
         """What a machine costs an hour here."""
         found = shape(machine.instance_type)
         price = found.hourly if found else Decimal(0)
-        moved = Decimal(str(self.faults.plan.price_factor))
-        return price * moved * (SPOT_FACTOR if machine.spot else 1)
+        return self.price(price) * (SPOT_FACTOR if machine.spot else 1)
 
     def unattached(self) -> tuple[str, ...]:
         """The ids of interfaces and disks that belong to no machine: what somebody forgot to remove."""
         with self.ledger.held():
-            self.settle(self.clock.now())
+            self.settle()
             interfaces = [r for r in self.of_kind(INTERFACES) if not branch(r.properties, "virtualMachine")]
             disks = [
                 r for r in self.resources.values() if r.kind.endswith("/disks") and not r.document.get("managedBy")
@@ -129,7 +122,7 @@ class FakeAzure(Estate):
             rule=rule,
         )
 
-    def _answered(self, struck: _Struck) -> HttpAnswer:
+    def _answered(self, struck: _Struck) -> tuple[HttpAnswer, str, bool]:
         route, asked = struck.route, struck.asked
         outcome, acted = "ok", False
         try:
@@ -143,9 +136,7 @@ class FakeAzure(Estate):
             answer, outcome = refused.answer(), refused.code
         if asked.rule is not None:
             answer, outcome = after(asked.rule, answer), asked.rule.answer.value
-        said = RecordedRequest(asked.now, route.operation, route.mutating, asked.principal, outcome, acted)
-        self.ledger.requests.append(said)
-        return answer
+        return answer, outcome, acted
 
     def _early(self, struck: _Struck) -> HttpAnswer | None:
         """What is answered before anything is done."""

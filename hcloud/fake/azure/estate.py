@@ -11,11 +11,11 @@ from typing import Any
 
 from hcloud.fake.azure.shapes import shape
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, text
-from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan, Faults, Lag
+from hcloud.fake.faults import FaultPlan, Lag
 from hcloud.fake.images import Images
-from hcloud.fake.ledger import Ledger, Rented
-from hcloud.fake.server import HttpAnswer, json_answer, started
+from hcloud.fake.ledger import Rented
+from hcloud.fake.server import HttpAnswer, json_answer
+from hcloud.fake.world import SPOT_NOTICE_SECONDS, FakeWorld
 
 LOCATION = "eastus"
 NAME = "hcloud"  # of the resource group and the network that each subscription has from the first
@@ -26,7 +26,6 @@ ADDRESSES = "Microsoft.Network/publicIPAddresses"
 DISKS = "Microsoft.Compute/disks"
 NETWORKS = "Microsoft.Network/virtualNetworks"
 GROUPS = "Microsoft.Resources/resourceGroups"
-NOTICE_SECONDS = 120.0  # before a spot machine that got notice ends
 PAGE_SIZE = 250  # ours: Azure does not say how long its pages are
 UP_TO_DATE = Lag()
 _PARTS = re.compile(r"/subscriptions/([^/]+)(?:/resourceGroups/([^/]+))?", re.IGNORECASE)
@@ -114,38 +113,29 @@ def _capitals(resource_id: str) -> str:
     return re.sub(r"(?<=/resourceGroups/)[^/]+", lambda m: m.group().upper(), resource_id)
 
 
-class Estate:
+class Estate(FakeWorld):
     """The resources, the ledger beside them, and what the plan says about time."""
 
     name = "azure"
 
     def __init__(self, plan: FaultPlan | None = None) -> None:
-        self.clock: FakeClock
-        self.faults: Faults
-        self.clock, self.faults = started(plan or FaultPlan())
-        self.ledger = Ledger()
+        super().__init__(plan)
         self.resources: dict[str, AzureResource] = {}
         self.past: dict[str, AzureResource] = {}
         self.page_size = PAGE_SIZE
         self.images = Images()
         self.shape_of = shape
 
-    def settle(self, now: float) -> None:
+    def settle(self) -> None:
         """Let happen what was due: ends that are over, and spot machines that had notice."""
-        for after in sorted(self.faults.plan.spot_notices):
-            self._notice(self.faults.started + after, now)
+        now = self.now
+        over = {
+            id(rented): at + SPOT_NOTICE_SECONDS for rented, at in self.notices() if now >= at + SPOT_NOTICE_SECONDS
+        }
+        for machine in [m for m in self.of_kind(MACHINES) if id(m.rented) in over] if over else ():
+            self.end(machine, over[id(machine.rented)], 0.0)
         for resource in [r for r in self.resources.values() if r.gone_at is not None and r.gone_at <= now]:
             self.forget(resource)
-
-    def _notice(self, at: float, now: float) -> None:
-        if now < at:
-            return
-        for machine in list(self.of_kind(MACHINES)):
-            rented = machine.rented
-            if rented and rented.spot and rented.made_at <= at and machine.gone_at is None:
-                rented.detail["notice"] = at
-                if now >= at + NOTICE_SECONDS:
-                    self.end(machine, at + NOTICE_SECONDS, 0.0)
 
     def add(self, resource: AzureResource) -> AzureResource:
         """Put up a resource."""

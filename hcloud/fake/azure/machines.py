@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-import math
 from dataclasses import dataclass
 
 from hcloud.fake.azure.estate import DISKS, INTERFACES, LOCATION, MACHINES, NAME, AzureLocation, AzureResource, Estate
 from hcloud.fake.azure.shapes import ZONES, AzureSize, shape
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, listed, text
 from hcloud.fake.faults import FaultKind
-from hcloud.fake.ledger import Rented
+from hcloud.fake.world import NewMachine
 
 CORES = "cores"
 SPOT_CORES = "lowPriorityCores"
@@ -83,14 +82,7 @@ def granted(estate: Estate, wanted: MachineOrder, asked: ArmRequest) -> Capacity
         return CapacityGrant(0, short)
     if asked.fault is FaultKind.EMPTY:
         return CapacityGrant(0)
-    count = wanted.count
-    if asked.rule is not None and asked.fault is FaultKind.PARTIAL:
-        count = math.floor(count * asked.rule.share)
-    stock = estate.faults.stock(wanted.shape.name, wanted.place.zone_name)
-    if stock is not None:
-        there = [m for m in estate.ledger.machines.values() if m.is_there(asked.now)]
-        used = sum(1 for m in there if (m.instance_type, m.zone) == (wanted.shape.name, wanted.place.zone_name))
-        count = min(count, max(stock - used, 0))
+    count = estate.room(wanted.shape.name, wanted.place.zone_name, wanted.count, asked.rule)
     return CapacityGrant(count, short if count < wanted.count else None)
 
 
@@ -126,27 +118,16 @@ def check_limits(estate: Estate, wanted: MachineOrder, now: float) -> None:
 def make(estate: Estate, wanted: MachineOrder, name: str, home: AzureResource | None, now: float) -> AzureResource:
     """A machine that runs, with whatever interface and disk its request describes."""
     machine = put_up(estate, wanted, name, home, now)
-    plan = estate.faults.plan
-    machine.rented = Rented(
-        id=machine.short_id,
-        instance_type=wanted.shape.name,
-        zone=wanted.place.zone_name,
-        spot=wanted.spot,
-        tags=dict(wanted.tags),
-        token=wanted.token,
-        principal=wanted.principal,
-        made_at=now,
-        visible_at=now + plan.visibility_delay,
-        tagged_at=now + plan.tag_delay,
-        running_at=now + plan.spin_up,
-        detail={
-            "subscription": wanted.place.subscription,
-            "resource_group": wanted.place.group,
-            "start_up": _start_up(wanted.profile),
-            **_made_of(wanted.profile),
-        },
+    detail = {
+        "subscription": wanted.place.subscription,
+        "resource_group": wanted.place.group,
+        "start_up": _start_up(wanted.profile),
+        **_made_of(wanted.profile),
+    }
+    kind, zone = wanted.shape.name, wanted.place.zone_name
+    machine.rented = estate.rent(
+        NewMachine(machine.short_id, kind, zone, wanted.spot, wanted.tags, wanted.token, wanted.principal, detail)
     )
-    estate.ledger.machines[machine.short_id] = machine.rented
     return machine
 
 

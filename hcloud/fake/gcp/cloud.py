@@ -5,15 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 
-from hcloud.fake.faults import FaultKind, InterceptedRequest
+from hcloud.fake.faults import FaultKind, FaultRule, InterceptedRequest
 from hcloud.fake.gcp import billing, documents, instances, listing, purchases
 from hcloud.fake.gcp.catalog import region_of
 from hcloud.fake.gcp.operations import LONGEST_WAIT_SECONDS, check_request_id
 from hcloud.fake.gcp.refusals import RefusalError, after_acting, before_acting, forbidden, unknown_resource
 from hcloud.fake.gcp.routes import find_route
-from hcloud.fake.gcp.world import GcpRequest, GcpWorld, NewMachine
-from hcloud.fake.ledger import RecordedRequest, Rented
+from hcloud.fake.gcp.world import GcpRequest, GcpWorld
+from hcloud.fake.ledger import Rented
 from hcloud.fake.server import HttpAnswer, Received, json_answer
+from hcloud.fake.world import NewMachine
 
 PRINCIPAL_HEADER = "x-hcloud-principal"
 PUBLIC = ("images.getFromFamily",)
@@ -68,13 +69,12 @@ class FakeGoogle(GcpWorld):
             return unknown_resource(received.path).answer()
         call = GcpRequest(route, received.path, received.query, received.body, principal(received.headers))
         asked = _asked(call)
-        call.rule = self.faults.strike(asked, self.now)
-        self._dawdle(call)
-        with self.ledger.held():
-            self.notice_spots()
-            answer, outcome = self._outcome(call, asked)
-            request = RecordedRequest(self.now, route.operation, route.mutating, call.principal, outcome, call.acted)
-            self.ledger.requests.append(request)
+
+        def wait(rule: FaultRule | None) -> None:
+            call.rule = rule
+            self._dawdle(call)
+
+        answer = self.serve(asked, lambda _: (*self._outcome(call, asked), call.acted), wait)
         return after_acting(call.rule, answer)
 
     def edit(self, change: Mapping[str, object]) -> object:
@@ -91,9 +91,7 @@ class FakeGoogle(GcpWorld):
         return {"error": "nothing to do"}
 
     def _dawdle(self, call: GcpRequest) -> None:
-        """Let time pass, with nothing held: a wait lasts until its operation is done, or as long as Google waits."""
-        if call.rule and call.rule.answer is FaultKind.SLOW:
-            self.clock.sleep(call.rule.seconds)
+        """Let time pass: a wait lasts until its operation is done, or as long as Google waits."""
         if not call.route.operation.endswith(".wait") or self._refused(call):
             return
         path = call.route.path
@@ -156,12 +154,11 @@ class FakeGoogle(GcpWorld):
 
     def _launched(self, change: Mapping[str, object]) -> Rented:
         zone = str(change.get("zone") or self.place.zones(self.place.region)[0])
-        name = str(change.get("name") or f"by-hand-{self.ledger.next_number()}")
-        spot = bool(change.get("spot"))
-        detail: dict[str, object] = {"by_hand": True, "region": region_of(zone)}
-        return self.put(
-            NewMachine(zone, name, str(change["launch"]), spot, _texts(change.get("tags")), "", "a person", detail)
-        )
+        number = self.ledger.next_number()
+        name, tags = str(change.get("name") or f"by-hand-{number}"), _texts(change.get("tags"))
+        kind, spot = str(change["launch"]), bool(change.get("spot"))
+        detail: dict[str, object] = {"name": name, "number": number, "by_hand": True, "region": region_of(zone)}
+        return self.rent(NewMachine(f"{zone}/{name}", kind, zone, spot, tags, "", "a person", detail))
 
 
 def principal(headers: Mapping[str, str]) -> str:

@@ -13,7 +13,8 @@ from hcloud.fake.gcp.catalog import GcpMachineType
 from hcloud.fake.gcp.operations import BASE
 from hcloud.fake.gcp.references import check_references
 from hcloud.fake.gcp.refusals import STOCK_OUT, RefusalError, already_there, invalid
-from hcloud.fake.gcp.world import GcpRequest, GcpWorld, NewMachine, OperationFault
+from hcloud.fake.gcp.world import GcpRequest, GcpWorld, OperationFault
+from hcloud.fake.world import NewMachine
 
 _LONGEST_NAME = 63
 
@@ -100,10 +101,7 @@ def _fill(world: GcpWorld, call: GcpRequest, order: _Order) -> tuple[int, Operat
         return 0, _stock_out(world, order.zone, call.rule.code if call.rule else "")
     if too_many := quotas.exceeded(world, order.zone, order.shape, wanted, order.properties.spot):
         return 0, too_many
-    left = world.stock_left(order.shape.name, order.zone)
-    made = wanted if left is None else min(wanted, left)
-    if answer is FaultKind.PARTIAL and call.rule:
-        made = min(made, int(wanted * call.rule.share))
+    made = world.room(order.shape.name, order.zone, wanted, call.rule)
     return (made, OperationFault()) if made >= order.minimum else (0, _stock_out(world, order.zone))
 
 
@@ -134,6 +132,8 @@ def _make(world: GcpWorld, call: GcpRequest, order: _Order, made: int) -> None:
     properties = order.properties
     for name in order.names[:made]:
         detail: dict[str, object] = {
+            "name": name,
+            "number": world.ledger.next_number(),
             "start_up": properties.start_up(),
             "end": properties.scheduling.instance_termination_action,
             "image": next((d.initialize_params.source_image for d in properties.disks if d.initialize_params), ""),
@@ -142,10 +142,10 @@ def _make(world: GcpWorld, call: GcpRequest, order: _Order, made: int) -> None:
             "external_address": bool(properties.network_interfaces[0].access_configs),
             "service_account": next((a.email for a in properties.service_accounts), ""),
         }
-        world.put(
+        world.rent(
             NewMachine(
+                id=f"{order.zone}/{name}",
                 zone=order.zone,
-                name=name,
                 instance_type=order.shape.name,
                 spot=properties.spot,
                 tags={} if call.rule and call.rule.answer is FaultKind.UNTAGGED else dict(properties.labels),

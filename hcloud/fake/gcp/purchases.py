@@ -41,7 +41,7 @@ def insert_commitment(world: GcpWorld, call: GcpRequest) -> dict[str, object]:
         offering=f"{body.type}/{body.plan}",
         instance_type=body.type,
         count=amounts["VCPU"],
-        hourly=hourly * Decimal(str(world.faults.plan.price_factor)),
+        hourly=world.price(hourly),
         upfront=Decimal(0),
         term_seconds=int(years * 365 * _DAY),
         bought_at=now,

@@ -6,18 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 
-from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, FaultRule, Lag
 from hcloud.fake.gcp.catalog import GcpMachineType, GcpProject
 from hcloud.fake.gcp.operations import GcpOperation, GcpOperations, about
 from hcloud.fake.gcp.refusals import unknown_resource
 from hcloud.fake.gcp.routes import GcpRoute
 from hcloud.fake.images import Images
-from hcloud.fake.ledger import Ledger, Rented
-from hcloud.fake.server import started
+from hcloud.fake.ledger import Rented
+from hcloud.fake.world import SPOT_NOTICE_SECONDS, FakeWorld
 from hcloud.model.catalog import PurchaseOption
 
-SPOT_NOTICE_SECONDS = 120.0
 LARGEST_PAGE, LARGEST_PRICE_PAGE = 500, 5000  # Google's own
 
 
@@ -45,20 +43,6 @@ class GcpRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class NewMachine:
-    """A machine about to stand; ``detail`` goes into the ledger as it is."""
-
-    zone: str
-    name: str
-    instance_type: str
-    spot: bool
-    tags: dict[str, str]
-    token: str = ""
-    principal: str = ""
-    detail: dict[str, object] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class OperationFault:
     """How an operation will end: not at all badly, or with these errors and this HTTP status."""
 
@@ -67,14 +51,12 @@ class OperationFault:
     extra: Mapping[str, object] = field(default_factory=dict)
 
 
-class GcpWorld:
+class GcpWorld(FakeWorld):
     """Everything that the handlers of requests share; all of it is touched with the ledger's lock held."""
 
     def __init__(self, plan: FaultPlan | None = None, place: GcpProject | None = None) -> None:
+        super().__init__(plan)
         self.place = place or GcpProject()
-        self.clock: FakeClock
-        self.clock, self.faults = started(plan or FaultPlan())
-        self.ledger = Ledger()
         self.operations = GcpOperations()
         self.reservations: dict[str, dict[str, object]] = {}
         self.images = Images()
@@ -82,11 +64,6 @@ class GcpWorld:
         self.types: dict[str, list[dict[str, object]]] = {}
         self.largest_page = LARGEST_PAGE
         self.largest_price_page = LARGEST_PRICE_PAGE
-
-    @property
-    def now(self) -> float:
-        """The fake's time."""
-        return self.clock.now()
 
     def shape_of(self, instance_type: str) -> GcpMachineType | None:
         """A type of this project's place."""
@@ -129,31 +106,6 @@ class GcpWorld:
         found = self.ledger.machines.get(f"{zone}/{name}")
         return found is not None and found.is_there(self.now)
 
-    def put(self, new: NewMachine) -> Rented:
-        """Let a machine stand. One that is over and had its name stays in the ledger under another."""
-        plan, now, identity = self.faults.plan, self.now, f"{new.zone}/{new.name}"
-        number = self.ledger.next_number()
-        before = self.ledger.machines.pop(identity, None)
-        if before is not None:
-            before.id = f"{identity}#{number}"
-            self.ledger.machines[before.id] = before
-        made = Rented(
-            id=identity,
-            instance_type=new.instance_type,
-            zone=new.zone,
-            spot=new.spot,
-            tags=dict(new.tags),
-            token=new.token,
-            principal=new.principal,
-            made_at=now,
-            visible_at=now + plan.visibility_delay,
-            tagged_at=now + plan.tag_delay,
-            running_at=now + plan.spin_up,
-            detail={"name": new.name, "number": number, **new.detail},
-        )
-        self.ledger.machines[identity] = made
-        return made
-
     def end(self, machine: Rented) -> None:
         """Begin its end; it stays STOPPING for as long as the plan says."""
         if machine.asked_to_end is None or machine.asked_to_end > self.now:
@@ -167,32 +119,14 @@ class GcpWorld:
         operation = GcpOperation(name, number, "delete", f"zones/{machine.zone}", target, user, self.now, done)
         self.operations.add(operation, "", remember=False)
 
-    def notice_spots(self) -> None:
-        """Give the spot machines the notices that are due."""
-        for seconds in self.faults.plan.spot_notices:
-            at = self.faults.started + seconds
-            if self.now < at:
-                continue
-            for machine in self.ledger.machines.values():
-                if machine.spot and machine.made_at <= at and machine.asked_to_end is None:
-                    self._notice(machine, at)
-
-    def _notice(self, machine: Rented, at: float) -> None:
-        """Take a machine away two minutes later: for good, or stopped where it was ordered so."""
-        if machine.detail.setdefault("notice_at", at) != at:
-            return
-        if machine.detail.get("end") == "STOP":
-            machine.detail["stopped_at"] = at + SPOT_NOTICE_SECONDS
-            return
-        machine.asked_to_end = at + SPOT_NOTICE_SECONDS
-        machine.ended_at = machine.asked_to_end + self.faults.plan.end_delay
-
-    def stock_left(self, instance_type: str, zone: str) -> int | None:
-        """How many more of a type a zone has; None without a limit."""
-        stock = self.faults.stock(instance_type, zone)
-        if stock is None:
-            return None
-        return max(stock - sum(1 for m in self.standing() if (m.instance_type, m.zone) == (instance_type, zone)), 0)
+    def settle(self) -> None:
+        """Take machines away two minutes after their notice: for good, or stopped where they were ordered so."""
+        for machine, noticed in self.notices():
+            over = noticed + SPOT_NOTICE_SECONDS
+            if machine.detail.get("end") == "STOP":
+                machine.detail["stopped_at"] = over
+            else:
+                machine.asked_to_end, machine.ended_at = over, over + self.faults.plan.end_delay
 
     def shape(self, name: str, zone: str) -> GcpMachineType:
         """A machine type; raises RefusalError where there is none."""
@@ -228,4 +162,4 @@ class GcpWorld:
 
     def hourly(self, instance_type: str, option: PurchaseOption, years: int = 0) -> Decimal:
         """What this cloud asks for a machine now, in dollars an hour."""
-        return self.place.hourly(instance_type, option, years) * Decimal(str(self.faults.plan.price_factor))
+        return self.price(self.place.hourly(instance_type, option, years))

@@ -26,9 +26,9 @@ class MemoryTariff:
     def meters(self, rented: Rented) -> tuple[Meter, ...]:
         """The machine itself; nothing covers a spot machine."""
         if rented.spot:
-            return (Meter("", ONE, self._world.spot_price(rented.instance_type)),)
+            return (Meter("", ONE, self._world.spot(rented.instance_type)),)
         pool, units = self._pool(rented.instance_type)
-        return (Meter(pool, units, self._world.price(rented.instance_type)),)
+        return (Meter(pool, units, self._world.on_demand(rented.instance_type)),)
 
     def terms(self, purchase: Purchase) -> FakeTerms:
         """What was ordered, at the price of then."""

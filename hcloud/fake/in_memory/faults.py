@@ -18,7 +18,6 @@ from hcloud.errors import (
 )
 from hcloud.fake.faults import FaultKind, FaultRule, InterceptedRequest
 from hcloud.fake.in_memory.world import MemoryWorld
-from hcloud.fake.ledger import RecordedRequest
 
 Found = TypeVar("Found")
 
@@ -48,25 +47,25 @@ def serve(world: MemoryWorld, asked: InterceptedRequest, act: Callable[[FaultRul
 
     Raises what the request would be answered with; everything is noted in the ledger.
     """
-    rule = world.faults.strike(asked, world.clock.now())
-    if rule is not None and rule.answer is FaultKind.SLOW:
-        world.clock.sleep(rule.seconds)
-    with world.ledger.held():
-        world.interrupt_spot()
+
+    def acted(rule: FaultRule | None) -> tuple[Found | HcloudError, str, bool]:
+        said = None if rule is None else rule.answer
         try:
             _admit(world, asked, rule)
             found = act(rule)
-            if rule is not None and rule.answer is FaultKind.TWICE:
+            if rule is not None and said is FaultKind.TWICE:
                 found = act(rule)
         except HcloudError as error:
-            _note(world, asked, type(error).__name__ if rule is None else rule.answer, acted=False)
-            raise
-        _note(world, asked, "ok" if rule is None else rule.answer, acted=asked.mutating)
+            return error, said or type(error).__name__, False
         if asked.mutating:
             world.keep()
-    if rule is not None and rule.answer in _LOST_AFTER:
-        raise _lost(world, asked, rule)
-    return found
+        lost = _lost(world, asked, rule) if rule is not None and said in _LOST_AFTER else None
+        return lost or found, said or "ok", asked.mutating
+
+    answer = world.serve(asked, acted)
+    if isinstance(answer, HcloudError):
+        raise answer
+    return answer
 
 
 def _admit(world: MemoryWorld, asked: InterceptedRequest, rule: FaultRule | None) -> None:
@@ -100,8 +99,3 @@ def _lost(world: MemoryWorld, asked: InterceptedRequest, rule: FaultRule) -> Clo
     if asked.mutating:
         return UnknownOutcomeError("no answer that could be understood", call)
     return UnavailableError("no answer that could be understood", call)
-
-
-def _note(world: MemoryWorld, asked: InterceptedRequest, outcome: str, *, acted: bool) -> None:
-    entry = RecordedRequest(world.clock.now(), asked.operation, asked.mutating, asked.principal, outcome, acted)
-    world.ledger.requests.append(entry)

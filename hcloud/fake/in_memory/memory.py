@@ -13,8 +13,9 @@ from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Faults, InterceptedRequest, Lag
 from hcloud.fake.in_memory.faults import refuse_new, serve
 from hcloud.fake.in_memory.purchases import cancel, held, purchase, quoted
-from hcloud.fake.in_memory.world import MemoryWorld, RememberedOrder, world
+from hcloud.fake.in_memory.world import MemoryWorld, RememberedOrder
 from hcloud.fake.ledger import Ledger, Rented
+from hcloud.fake.world import NewMachine
 from hcloud.model.catalog import USUAL_PROVIDER, PurchaseOption
 from hcloud.model.holdings.live import (
     Commitment,
@@ -54,7 +55,7 @@ class MemoryCloud:
         clock: FakeClock | None = None,
         principal: str = "",
     ) -> None:
-        self.world = world(semantics, plan, clock)
+        self.world = MemoryWorld(semantics, plan, clock)
         self.principal = principal
         self._scope: Scope | None = None
 
@@ -299,43 +300,20 @@ def _room(ground: MemoryWorld, order: Launch, wanted: int, rule: FaultRule | Non
             what = f"{quota.name}: {wanted} needed, {quota.used} of {quota.limit} in use"
             raise QuotaError(what, ground.call("launch", FaultKind.QUOTA))
     code = ground.call("launch", FaultKind.NO_CAPACITY).code
-    stock = ground.faults.stock(order.instance_type, order.zone)
-    room = wanted
-    if stock is not None:
-        there = [m for m in ground.ledger.machines.values() if m.is_there(ground.clock.now())]
-        used = sum(m.instance_type == order.instance_type and m.zone == order.zone for m in there)
-        room = min(wanted, max(stock - used, 0))
-        if room == 0 and wanted == order.count:
-            raise NoCapacityError(
-                f"no {order.instance_type} left in {order.zone}", ground.call("launch", "no-capacity")
-            )
-    if rule is not None and rule.answer is FaultKind.PARTIAL:
-        room = min(room, int(wanted * rule.share))
+    if not ground.room(order.instance_type, order.zone, wanted) and wanted == order.count:
+        raise NoCapacityError(f"no {order.instance_type} left in {order.zone}", ground.call("launch", "no-capacity"))
+    room = ground.room(order.instance_type, order.zone, wanted, rule)
     return room, code if room < wanted else ""
 
 
 def _make(cloud: MemoryCloud, order: Launch, number: int, rule: FaultRule | None) -> Rented:
-    plan, now = cloud.faults.plan, cloud.clock.now()
-    serial = cloud.ledger.next_number()
+    serial, spot = cloud.ledger.next_number(), order.option is PurchaseOption.SPOT
     name = _name(order, number) if cloud.world.semantics.by_name else f"i-{serial:017x}"
-    if name in cloud.ledger.machines:  # the name is free again: what bore it stays in the ledger under another
-        cloud.ledger.machines[f"{name}#{serial}"] = replace(cloud.ledger.machines[name], id=f"{name}#{serial}")
-    rented = Rented(
-        id=name,
-        instance_type=order.instance_type,
-        zone=order.zone,
-        spot=order.option is PurchaseOption.SPOT,
-        tags={} if _is(rule, FaultKind.UNTAGGED) else order.tags(),
-        token=order.key,
-        principal=cloud.principal,
-        made_at=now,
-        visible_at=now + plan.visibility_delay,
-        tagged_at=now + max(plan.visibility_delay, plan.tag_delay),
-        running_at=now + plan.spin_up,
-        detail={"start_up": order.start_up, **_made_of(order)},
+    tags = {} if _is(rule, FaultKind.UNTAGGED) else order.tags()
+    detail: dict[str, object] = {"start_up": order.start_up, **_made_of(order)}
+    return cloud.world.rent(
+        NewMachine(name, order.instance_type, order.zone, spot, tags, order.key, cloud.principal, detail)
     )
-    cloud.ledger.machines[name] = rented
-    return rented
 
 
 def _as_kept(order: Launch) -> Launch:
@@ -370,7 +348,7 @@ def _quotas(ground: MemoryWorld, instance_type: str) -> tuple[Quota, ...]:
 
 
 def _edit(ground: MemoryWorld, change: Mapping[str, object]) -> object:
-    machines, now = ground.ledger.machines, ground.clock.now()
+    machines = ground.ledger.machines
     tags = change.get("tags")
     labels = {str(k): str(v) for k, v in tags.items()} if isinstance(tags, Mapping) else {}
     if "terminate" in change:
@@ -384,6 +362,7 @@ def _edit(ground: MemoryWorld, change: Mapping[str, object]) -> object:
     elif "launch" in change:
         name = str(change.get("name") or f"foreign-{ground.ledger.next_number()}")
         zone = str(change.get("zone") or ground.semantics.zones[0])
-        machines[name] = Rented(name, str(change["launch"]), zone, False, labels, "", "a person", now, now, now, now)
+        kind = str(change["launch"])
+        ground.rent(NewMachine(name, kind, zone, False, labels, "", "a person", at_once=True))
         return {"id": name}
     return dict(change)

@@ -33,7 +33,7 @@ def quoted(world: MemoryWorld, order: CommitmentOrder) -> CommitmentQuote:
         raise RefusedError("neither a count nor an amount that can be bought", world.call("quote"))
     full = spent
     if not order.option.is_spend_based:
-        full = world.price(order.instance_type) * SHARE_OF_PRICE[order.term_years] * order.count
+        full = world.on_demand(order.instance_type) * SHARE_OF_PRICE[order.term_years] * order.count
     share = UPFRONT_SHARE[order.payment]
     upfront = (full * share * HOURS_PER_YEAR * order.term_years).quantize(_CENT)
     hourly = (full * (1 - share)).quantize(_CENT)

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 
 from hcloud.errors import Call
 from hcloud.fake.clock import FakeClock
-from hcloud.fake.faults import FaultPlan, Faults, Lag
-from hcloud.fake.ledger import Ledger, Rented
-from hcloud.fake.semantics import Semantics, semantics_of
-from hcloud.model.catalog import USUAL_PROVIDER, PurchaseOption
+from hcloud.fake.faults import FaultPlan, Lag
+from hcloud.fake.ledger import Rented
+from hcloud.fake.semantics import semantics_of
+from hcloud.fake.world import SPOT_NOTICE_SECONDS, FakeWorld
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Launch, LaunchTemplate, Machine, MachineState
 
 START = 1_796_000_000.0
 """When a world begins where nothing is said: a fixed moment, so that runs are the same to the byte."""
-SPOT_NOTICE_SECONDS = 120.0
 OPERATIONS_KEPT = 14 * 86_400.0
 """How long Google tells of an end by its operations: two weeks at least."""
 USUAL_HOURLY = Decimal("0.10")
@@ -35,61 +34,58 @@ class RememberedOrder:
     why: str
 
 
-@dataclass(slots=True)
-class MemoryWorld:
-    """One cloud and all that happened in it, for all who ask it. ``hidden`` are ids that lists leave out by hand;
-    ``keep`` is called after each change, before it is answered. ``templating`` says what machines of some types are
-    launched with, ``images`` which images names stand for that are not images themselves."""
+class MemoryWorld(FakeWorld):
+    """One cloud and all that happened in it, for all who ask it; its clock stands still until it is put forward or
+    slept on, unless another is given.
 
-    semantics: Semantics
-    clock: FakeClock
-    faults: Faults
-    ledger: Ledger = field(default_factory=Ledger)
-    orders: dict[str, RememberedOrder] = field(default_factory=dict)
-    hourly: Mapping[str, Decimal] = field(default_factory=dict)
-    spot_hourly: Mapping[str, Decimal] = field(default_factory=dict)
-    hidden: set[str] = field(default_factory=set)
-    endpoint: str = ""
-    lock: threading.RLock = field(default_factory=threading.RLock)
-    keep: Callable[[], None] = field(default=lambda: None)
-    templating: Callable[[Sequence[str]], LaunchTemplate] = field(default=lambda instance_types: LaunchTemplate())
-    images: dict[str, str] = field(default_factory=dict)
+    ``hidden`` are ids that lists leave out by hand; ``keep`` is called after each change, before it is answered.
+    ``templating`` says what machines of some types are launched with, ``images`` which images names stand for that are
+    not images themselves.
+    """
+
+    def __init__(self, semantics: str, plan: FaultPlan | None = None, clock: FakeClock | None = None) -> None:
+        plan = plan or FaultPlan()
+        begin = plan.clock.start.timestamp() if plan.clock.start else START
+        super().__init__(plan, clock or FakeClock(begin, speed=0.0))
+        self.semantics = semantics_of(semantics)
+        self.orders: dict[str, RememberedOrder] = {}
+        self.hourly: Mapping[str, Decimal] = {}
+        self.spot_hourly: Mapping[str, Decimal] = {}
+        self.hidden: set[str] = set()
+        self.endpoint = ""
+        self.keep: Callable[[], None] = lambda: None
+        self.templating: Callable[[Sequence[str]], LaunchTemplate] = lambda instance_types: LaunchTemplate()
+        self.images: dict[str, str] = {}
 
     def call(self, operation: str, what: str = "") -> Call:
         """A request for messages, with the cloud's own code for what went wrong."""
         return Call(self.semantics.cloud, self.semantics.region, operation, self.semantics.codes.get(what, what))
 
-    def price(self, instance_type: str) -> Decimal:
+    def on_demand(self, instance_type: str) -> Decimal:
         """Dollars an hour on demand, now."""
-        return self.hourly.get(instance_type, USUAL_HOURLY) * Decimal(str(self.faults.plan.price_factor))
+        return self.price(self.hourly.get(instance_type, USUAL_HOURLY))
 
-    def spot_price(self, instance_type: str) -> Decimal:
+    def spot(self, instance_type: str) -> Decimal:
         """Dollars an hour of a spot machine, now."""
         told = self.spot_hourly.get(instance_type)
-        if told is None:
-            return self.price(instance_type) * SPOT_SHARE
-        return told * Decimal(str(self.faults.plan.price_factor))
+        return self.on_demand(instance_type) * SPOT_SHARE if told is None else self.price(told)
 
-    def interrupt_spot(self) -> None:
+    def settle(self) -> None:
         """End the spot machines whose notice has run out."""
-        for seconds in self.faults.plan.spot_notices:
-            noticed = self.faults.started + seconds
-            if self.clock.now() < noticed + SPOT_NOTICE_SECONDS:
-                continue
-            for rented in self.ledger.machines.values():
-                if rented.spot and rented.made_at <= noticed and rented.asked_to_end is None:
-                    rented.asked_to_end = rented.ended_at = noticed + SPOT_NOTICE_SECONDS
-                    self.keep()
+        for rented, noticed in self.notices():
+            if self.now >= noticed + SPOT_NOTICE_SECONDS:
+                rented.asked_to_end = rented.ended_at = noticed + SPOT_NOTICE_SECONDS
+                self.keep()
 
     def end(self, rented: Rented) -> None:
         """Begin the end of a machine; one that is ending already is left as it is."""
         if rented.asked_to_end is None:
-            rented.asked_to_end = self.clock.now()
+            rented.asked_to_end = self.now
             rented.ended_at = rented.asked_to_end + self.faults.plan.end_delay
 
     def told(self, rented: Rented, behind: Lag | None = None) -> Machine | None:
         """A machine as look-ups show it now, or a list that is behind; None while they do not yet, or no more."""
-        behind, now, plan = behind or Lag(), self.clock.now(), self.faults.plan
+        behind, now, plan = behind or Lag(), self.now, self.faults.plan
         renamed = "#" in rented.id  # another bears its name now
         if now - behind.made < rented.visible_at or rented.id in self.hidden or renamed:
             return None
@@ -106,7 +102,7 @@ class MemoryWorld:
         if not self.semantics.tells_ends:
             return {}
         known = [m for i in sorted(ids) if (m := self.ledger.machines.get(i)) is not None and i not in self.hidden]
-        by_operation, now = self.semantics.tells_when, self.clock.now()
+        by_operation, now = self.semantics.tells_when, self.now
         return {
             m.id: datetime.fromtimestamp(m.asked_to_end, UTC) if by_operation else None
             for m in known
@@ -130,16 +126,6 @@ class MemoryWorld:
         stopped = rented.detail.get("stopped") is True
         if stopped:
             return MachineState.STOPPED
-        now = self.clock.now()  # the start is told of at once, only an end is told of late
+        now = self.now  # the start is told of at once, only an end is told of late
         started = rented.running_at is not None and now >= rented.running_at
         return MachineState.RUNNING if started else MachineState.PENDING
-
-
-def world(
-    semantics: str = USUAL_PROVIDER, plan: FaultPlan | None = None, clock: FakeClock | None = None
-) -> MemoryWorld:
-    """A new world; its clock stands still until it is put forward or slept on, unless another is given."""
-    plan = plan or FaultPlan()
-    begin = plan.clock.start.timestamp() if plan.clock.start else START
-    clock = clock or FakeClock(begin, speed=0.0)
-    return MemoryWorld(semantics_of(semantics), clock, Faults(plan, clock.now()))

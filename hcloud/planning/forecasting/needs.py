@@ -12,7 +12,8 @@ import numpy as np
 
 from hcloud.model.measured.profile import RESOURCES, UNKNOWN_SCORE, Aspect, Estimate, Predicted, Profile, size_of
 from hcloud.model.workload import Jobs, Modelled
-from hcloud.policy.quality import SCALE, encode, leading
+from hcloud.policy.codes import SCALE
+from hcloud.policy.quality import encode, leading
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

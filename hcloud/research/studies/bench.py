@@ -13,6 +13,7 @@ from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import JobKind, Jobs
 from hcloud.policy.records import Ints
+from hcloud.policy.registry import rule_of
 from hcloud.policy.sizing import reserved_servers
 from hcloud.research.studies.report import WrittenInterval
 from hcloud.sim.outcomes.measure import Measures, measure
@@ -106,8 +107,8 @@ class StudyBench:
 
     def pool(self, case: Case) -> int:
         """What the strategy reserves for the load that the scenario states."""
-        mechanism, (_, least, most) = self.strategies[case.strategy].mechanism("reserved"), recipe(case).stated
-        return reserved_servers(mechanism, most, least, profiled=case.profiled)
+        rule, (_, least, most) = rule_of(self.strategies[case.strategy], "reserved"), recipe(case).stated
+        return reserved_servers(rule, most, least, profiled=case.profiled)
 
     def outcome(self, case: Case, seed: int) -> RunOutcome:
         """One run with all its tables."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from hcloud.control.state import OWN, RENTED
+from hcloud.policy.limits import Feedback
 from hcloud.policy.records import Reals
+from hcloud.policy.registry import rule_of
 from hcloud.research.studies import figures as fig
 from hcloud.research.studies import judge
 from hcloud.research.studies.bench import HIGH, LOW, SCENARIOS, STRATEGIES, Case, StudyBench
@@ -107,9 +109,10 @@ def _application_claims(outcomes: list[RunOutcome]) -> list[Claim]:
 
 def _reserved_below_soft(outcome: RunOutcome) -> float:
     """Of the jobs that come before the reserve first reaches its soft limit: the share that is sent there, %."""
-    limits = outcome.setting.strategy.mechanism("limits")
+    limits = rule_of(outcome.setting.strategy, "limits")
+    assert isinstance(limits, Feedback)
     vcpus = float(outcome.setting.shop.types[outcome.setting.shop.large].shape.vcpus)
-    room = limits.number("soft_start") * outcome.setting.pool * vcpus * 1000
+    room = limits.soft_start * outcome.setting.pool * vcpus * 1000
     first = np.cumsum(outcome.tasks.ask) <= room
     return float((outcome.of_tasks("paid")[first] == OWN).mean() * 100)
 

@@ -15,9 +15,10 @@ from hcloud.model.catalog import Offer
 from hcloud.model.measured.profile import RESOURCES
 from hcloud.model.running.cloud import CloudModel, Quantiles, SizeModel
 from hcloud.model.running.strategy import Strategy
-from hcloud.policy.compose import compose
-from hcloud.policy.quality import HALF, SCALE, complement, encode, leading
+from hcloud.policy.codes import SCALE
+from hcloud.policy.quality import HALF, complement, encode, leading
 from hcloud.policy.records import Ints, Reals, Table, column, record, table
+from hcloud.policy.registry import compose
 from hcloud.sim.kernels import world
 from hcloud.sim.kernels.engine import open_host
 from hcloud.sim.setup.prepare import Tasks

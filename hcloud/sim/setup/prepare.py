@@ -8,7 +8,9 @@ import numpy as np
 
 from hcloud.model import workload
 from hcloud.model.running import cloud, strategy
+from hcloud.policy.information import Information, Profiled
 from hcloud.policy.records import Ints, Reals
+from hcloud.policy.registry import rule_of
 from hcloud.sim.setup.fitting import Room, pieces
 from hcloud.sim.setup.streams import stream
 from hcloud.sim.setup.vectors import drawn, estimated, put_profiled
@@ -61,14 +63,15 @@ def tasks_of(jobs: workload.Jobs, model: cloud.CloudModel, plan: strategy.Strate
     memory = np.ceil(jobs.memory[rows] * 1024 / copies - 1e-9).astype(np.int64)
     service = (jobs.kind[rows] == workload.JobKind.SERVICE).astype(np.int64)
     submit, work = jobs.submit[rows] - (jobs.submit[rows].min() if len(rows) else 0.0), jobs.duration[rows]
-    information = plan.mechanism("information")
+    information = rule_of(plan, "information")
+    assert isinstance(information, Information)
     decide = submit + _delays(jobs, rows, information)
     order = np.lexsort((rank[rows], memory, need, service, work, submit, decide))
     chosen = rows[order]
     truth = drawn(service[order], model, seed)
     vector = estimated(truth, information, seed)
-    put_profiled((truth, vector), jobs, chosen, seed, informed=information.rule != "requested")
-    if information.rule == "requested":
+    put_profiled((truth, vector), jobs, chosen, seed, informed=isinstance(information, Profiled))
+    if not isinstance(information, Profiled):
         ask = requested(need[order], information, largest.cores, stream(seed, "user requests"))
     else:
         ask = need[order]
@@ -103,26 +106,26 @@ def _canonical(jobs: workload.Jobs, keep: Ints, rank: Ints) -> Ints:
     return np.lexsort(tuple(c[keep] for c in columns))
 
 
-def _delays(jobs: workload.Jobs, rows: Ints, information: strategy.Mechanism) -> Reals:
+def _delays(jobs: workload.Jobs, rows: Ints, information: Information) -> Reals:
     """Seconds between submission and decision: profiling once an application, classification and decision always."""
-    always = information.number("decision_seconds")
-    if information.rule == "requested":
+    always = information.decision_seconds
+    if not isinstance(information, Profiled):
         return np.full(len(rows), always)
-    delays = np.full(len(rows), always + information.number("classification_seconds"))
+    delays = np.full(len(rows), always + information.classification_seconds)
     by_time = np.argsort(jobs.submit[rows], kind="stable")
     apps = jobs.app[rows][by_time]
     known, first = np.unique(apps, return_index=True)
-    delays[by_time[first[known >= 0]]] += information.number("profiling_seconds")
+    delays[by_time[first[known >= 0]]] += information.profiling_seconds
     return delays
 
 
-def requested(need: Ints, information: strategy.Mechanism, largest: int, chance: np.random.Generator) -> Ints:
+def requested(need: Ints, information: Information, largest: int, chance: np.random.Generator) -> Ints:
     """What users ask for instead of what they need: most too much, some too little, factors spread evenly by ratio.
 
     Shares and largest factors: Quasar (ASPLOS 2014) §1; the spread below the largest factor is ours.
     """
     draw, spread = chance.random(len(need)), chance.random(len(need))
-    over, under = information.number("oversized_share"), information.number("undersized_share")
-    up, down = information.number("oversized_factor"), information.number("undersized_factor")
+    over, under = information.oversized_share, information.undersized_share
+    up, down = information.oversized_factor, information.undersized_factor
     factor = np.where(draw < over, up**spread, np.where(draw < over + under, down**-spread, 1.0))
     return np.clip(np.rint(need * factor), 1, largest).astype(np.int64)

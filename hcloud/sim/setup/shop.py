@@ -25,6 +25,8 @@ from hcloud.model.catalog import (
 )
 from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs
+from hcloud.policy.registry import rule_of
+from hcloud.policy.renting import SmallestFitting
 from hcloud.sim.setup.fitting import Priced, held_by_some, largest_whole, worth_reserving
 from hcloud.units import HOURS_PER_YEAR
 
@@ -168,10 +170,10 @@ def shop_of(book: PriceBook, on_demand: Offer, reserved: Offer | None, jobs: Job
 def shop_for(shop: Shop, strategy: Strategy, beside: Sequence[SmallerReserve] = ()) -> Shop:
     """What a strategy rents of what is sold: of the sizes up to its largest only those it names, all above, and always
     the types that are reserved."""
-    rents = strategy.mechanism("on_demand")
-    if rents.rule != "smallest-fitting":
+    rents = rule_of(strategy, "on_demand")
+    if not isinstance(rents, SmallestFitting):
         return shop
-    sizes, reserved = rents.numbers("sizes_vcpus"), shop.types[shop.large]
+    sizes, reserved = rents.sizes_vcpus, shop.types[shop.large]
     held = {reserved.shape.name, *(b.instance_type for b in beside)}
     kept = tuple(t for t in shop.types if t.shape.name in held or t.shape.vcpus in sizes or t.shape.vcpus > max(sizes))
     return replace(shop, types=kept, large=kept.index(reserved))

@@ -9,7 +9,8 @@ from typing import Literal, get_args
 
 from hcloud.errors import UsageError
 from hcloud.model.running.cloud import CLOUD_KEYS, CloudModel, Quantiles
-from hcloud.model.running.strategy import RULES, Key, Mechanism, Parameter, ParameterOrigin, Strategy, Value
+from hcloud.model.running.strategy import Key, Mechanism, Parameter, ParameterOrigin, Strategy, Value
+from hcloud.policy.registry import RULES
 from hcloud.sim.setup.shop import PricingModel
 from hcloud.units import parse_decimal
 
@@ -72,7 +73,7 @@ class ParameterChange:
 def known_keys() -> tuple[str, ...]:
     """Every key path that can be varied."""
     rules = {f"{m}.{_RULE}" for m in RULES}
-    numbers = {f"{m}.{k.name}" for m, of in RULES.items() for keys in of.values() for k in keys}
+    numbers = {f"{m}.{k.name}" for m, of in RULES.items() for rule in of.values() for k in rule.keys}
     cloud = {f"cloud.{s}.{k.name}" for s, keys in CLOUD_KEYS.items() for k in keys}
     return (*_PLAIN, *sorted(rules | numbers), *sorted(cloud))
 
@@ -142,7 +143,7 @@ def _key_of(path: str) -> Key:
     if first == "cloud":
         section, _, name = rest.partition(".")
         return next(k for k in CLOUD_KEYS[section] if k.name == name)
-    return next(k for keys in RULES[first].values() for k in keys if k.name == rest)
+    return next(k for rule in RULES[first].values() for k in rule.keys if k.name == rest)
 
 
 def read_value(key: Key, text: str, path: str) -> Value:
@@ -211,7 +212,7 @@ def _with_rule(mechanism: Mechanism, change: ParameterChange) -> Mechanism:
     if change.key == "mapping":
         rule, values = MAPPINGS[rule]
         given.update(values)
-    keys = {k.name: k for k in RULES[mechanism.name][rule]}
+    keys = {k.name: k for k in RULES[mechanism.name][rule].keys}
     for name, text in change.more:
         if name not in keys:
             raise UsageError(f"--vary {change.text}: {rule} has no {name}", hint=f"it has {', '.join(keys) or 'none'}")
@@ -233,7 +234,7 @@ def _parameter(key: Key, value: Value) -> Parameter:
 
 def _with_number(mechanism: Mechanism, change: ParameterChange, strategy: str) -> Mechanism:
     name = change.key.partition(".")[2]
-    key = next((k for k in RULES[mechanism.name][mechanism.rule] if k.name == name), None)
+    key = next((k for k in RULES[mechanism.name][mechanism.rule].keys if k.name == name), None)
     if key is None:
         raise UsageError(
             f"--vary {change.key}: {strategy} follows {mechanism.name}.rule={mechanism.rule}, which has no {name}"

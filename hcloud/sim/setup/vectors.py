@@ -6,8 +6,8 @@ import numpy as np
 
 from hcloud.model.measured.profile import UNKNOWN_SCORE
 from hcloud.model.running.cloud import CloudModel
-from hcloud.model.running.strategy import Mechanism
 from hcloud.model.workload import Jobs
+from hcloud.policy.information import Information, Profiled
 from hcloud.policy.quality import DIGITS
 from hcloud.policy.records import Ints, Reals
 from hcloud.sim.setup.streams import stream
@@ -40,14 +40,14 @@ def _scores(values: Reals) -> Ints:
     return np.clip(np.rint(values), 0, MOST).astype(np.int64)
 
 
-def estimated(truth: Ints, information: Mechanism, seed: int) -> Ints:
+def estimated(truth: Ints, information: Information, seed: int) -> Ints:
     """What is known of true vectors: where jobs are profiled, ``injected_sources`` entries of each were measured and
     are exact, the others err by a normal error of ``vector_error`` points; else nothing is known of any entry."""
-    if information.rule == "requested":
+    if not isinstance(information, Profiled):
         return np.full_like(truth, UNKNOWN_SCORE)
     chance = stream(seed, "classification error")
-    error = chance.normal(0.0, information.number("vector_error"), truth.shape)
-    measured = min(int(information.number("injected_sources")), DIGITS)
+    error = chance.normal(0.0, information.vector_error, truth.shape)
+    measured = min(information.injected_sources, DIGITS)
     if measured:
         order = chance.random(truth.shape)
         error[order <= np.sort(order, axis=1)[:, measured - 1 : measured]] = 0.0

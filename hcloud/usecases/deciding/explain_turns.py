@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from hcloud.control.decode import Setup
 from hcloud.control.story import Ahead, Turn
 from hcloud.policy import codes
-from hcloud.policy.mapping import Situation, choose
-from hcloud.policy.quality import SCALE
+from hcloud.policy.codes import SCALE
+from hcloud.policy.facts import Setup
+from hcloud.policy.mapping import MAP_DYNAMIC, Situation, choose
 
 MOST_SERVERS = 10_000  # ours: more than this many servers more is no advice
 
@@ -17,11 +17,11 @@ MOST_SERVERS = 10_000  # ours: more than this many servers more is no advice
 def turns(setup: Setup, now: Situation, ask: int, ahead: Ahead) -> Iterator[Turn]:
     """All else as it was at that moment."""
     chosen = choose(setup.rules, now)[0]
-    if setup.rules.mapping == codes.MAP_DYNAMIC:
+    if setup.rules.mapping == MAP_DYNAMIC:
         yield from _limits(setup, now, chosen)
     if chosen != codes.RESERVED and setup.pool:
         yield from _servers(setup, now, ask, ahead)
-    if setup.rules.mapping == codes.MAP_DYNAMIC:
+    if setup.rules.mapping == MAP_DYNAMIC:
         yield from _quality(setup, now, chosen)
         yield from _wait(setup, now, chosen)
 

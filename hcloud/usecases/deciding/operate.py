@@ -10,7 +10,7 @@ from decimal import Decimal
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import UsageError
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
-from hcloud.model.running.strategy import Mechanism, Strategy
+from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs, Workload
 from hcloud.planning.decide import FleetDecision
 from hcloud.planning.fleets.owned import Owned
@@ -26,8 +26,10 @@ from hcloud.planning.strategies.operation import (
     refined,
     reserves_to_try,
 )
-from hcloud.policy.compose import compose
+from hcloud.policy.limits import Feedback, Fixed
+from hcloud.policy.registry import compose, rule_of
 from hcloud.policy.retention import keep_seconds
+from hcloud.policy.rule import Rule
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Config, OperationSection
 from hcloud.readers.strategies import load_strategy, strategy_names
@@ -101,7 +103,7 @@ def operate(ground: OperationBasis, advance: Progress) -> Operation:
         budget=wish.budget,
         meets_target=is_kept(points, target),
         within_budget=is_affordable(chosen, target),
-        **_limits(strategy.mechanism("limits")),
+        **_limits(rule_of(strategy, "limits")),
         **_retention(study, strategy),
         on_demand_types=_on_demand_types(shop_for(study.shop, strategy), strategy),
         points=judged(points, chosen, target),
@@ -260,11 +262,10 @@ def _band(runs: Sequence[Measures], figure: Callable[[Measures], float]) -> Band
     return Band(round(found.mean, 6), None if math.isnan(found.half) else round(found.half, 6))
 
 
-def _limits(part: Mechanism) -> dict[str, float | None]:
-    if part.rule == "none":
+def _limits(rule: Rule) -> dict[str, float | None]:
+    if not isinstance(rule, Fixed | Feedback):
         return {"soft_limit": None, "hard_limit": None}
-    soft = part.number("soft" if part.rule == "fixed" else "soft_start")
-    return {"soft_limit": soft, "hard_limit": part.number("hard")}
+    return {"soft_limit": rule.soft if isinstance(rule, Fixed) else rule.soft_start, "hard_limit": rule.hard}
 
 
 def _retention(study: Study, strategy: Strategy) -> dict[str, float | None]:

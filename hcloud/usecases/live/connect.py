@@ -176,7 +176,7 @@ def _settled(own: type[Any], fields: Mapping[str, object]) -> Any:
             for e in error.errors()
         ]
     if problems:
-        raise InputError("live.settings cannot be used", problems, hint="docs/live.md lists them")
+        raise InputError("live.settings cannot be used", problems, hint="docs/guides/operate.md lists them")
     return made
 
 

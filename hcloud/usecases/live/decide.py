@@ -9,7 +9,6 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from hcloud.control.decode import Setup
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError, InputError, UsageError
 from hcloud.model.catalog import Provider
@@ -17,7 +16,8 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.running.decision import Decision, GoneOn
 from hcloud.model.running.event import EventError
 from hcloud.model.running.strategy import Strategy
-from hcloud.policy.compose import compose
+from hcloud.policy.facts import Setup
+from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
 from hcloud.store.events import decision_document, from_line, parse_event, to_line
 from hcloud.store.journal import JournalContents, check_target, entry_line, header_line, read_journal

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from hcloud.control.decode import Setup
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.report import MachineRental, Period
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.model.running.event import Event
 from hcloud.planning.changes.slots import RESERVED
+from hcloud.policy.facts import Setup
 
 DATES_FROM = 1e8
 """Times from here on count from 1970; earlier ones from the beginning of a trace."""

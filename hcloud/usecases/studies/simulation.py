@@ -16,7 +16,8 @@ from hcloud.model.workload import Jobs, Window
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.dividing import settled
 from hcloud.planning.forecasting.window import demand_within, window_of
-from hcloud.policy.sizing import load_quantile, reserved_servers
+from hcloud.policy.registry import rule_of
+from hcloud.policy.sizing import Reservation, reserved_servers
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Loaded
 from hcloud.sim.outcomes.comparison import MOST_REFUSED, NOTHING_DROPPED, Dropped
@@ -161,17 +162,17 @@ def pool_for(study: Study, strategy: Strategy) -> int:
     The load counts in steps of a minute within the window, or from the first to the last submission where there is
     none: what runs out after the last one is no steady load.
     """
-    mechanism = strategy.mechanism("reserved")
-    if mechanism.rule == "none":
+    rule = rule_of(strategy, "reserved")
+    if not isinstance(rule, Reservation):
         return 0
     large = study.shop.types[study.shop.large].shape
     window = study.window
     demand = demand_of(study.jobs, _STEP) if window is None else demand_within(study.jobs, _STEP, window)
     load = np.maximum(demand.cores, demand.memory * float(large.vcpus / large.memory_gib))
     steps = len(load) if window else max(int((float(study.jobs.submit.max()) - demand.start) // _STEP), 1)
-    steady = float(np.quantile(load[:steps], load_quantile(mechanism)))
-    servers = reserved_servers(mechanism, float(load.max()), steady, profiled=study.profiled)
-    vcpus = mechanism.number("instance_vcpus") / float(large.vcpus)
+    steady = float(np.quantile(load[:steps], rule.load_quantile))
+    servers = reserved_servers(rule, float(load.max()), steady, profiled=study.profiled)
+    vcpus = rule.instance_vcpus / float(large.vcpus)
     return int(np.ceil(servers * vcpus - 1e-9))
 
 

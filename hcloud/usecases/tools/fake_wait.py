@@ -34,6 +34,6 @@ def wait(ground: LiveGround, seconds: int) -> Waited:
     before = memory.clock.moment()
     memory.clock.advance(seconds)
     with memory.ledger.held():
-        memory.world.interrupt_spot()
+        memory.world.settle()
         memory.world.keep()
     return Waited(memory.name, before, memory.clock.moment())

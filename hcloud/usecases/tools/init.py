@@ -132,7 +132,7 @@ KEYS: Mapping[str, Mapping[str, KeyText]] = {
         "project": KeyText("tag of all machines: lower-case letters, digits, - and _"),
         "state": KeyText("where is remembered what is ours: a directory, s3://, gs:// or Azure's https://"),
         "zones": KeyText("allowed zones, the preferred one first; none: all of the region"),
-        "settings": KeyText("image, network and the like, as {image: ami-1}; all: docs/live.md"),
+        "settings": KeyText("image, network and the like, as {image: ami-1}; all: docs/guides/operate.md"),
         "user_data": KeyText("a file with what machines run when they first start; plans hold only its SHA-256"),
         "max_plan_age": KeyText("apply refuses older plans", DURATION),
     },

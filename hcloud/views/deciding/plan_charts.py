@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from decimal import Decimal
 from itertools import pairwise
 
 from hcloud.model.plans.plan import OWNED, MixLine, Plan
 from hcloud.units import HOURS_PER_YEAR, counted, format_money
 from hcloud.views.charts import axis_number, figure
-from hcloud.views.page.axes import Axis, Frame, axis, framed, key
+from hcloud.views.page.axes import Axis, Frame, area, axis, framed, key, stepped
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.svg import NARROW, WIDE, Canvas, Point, text_width
 
@@ -78,29 +77,10 @@ def _demand(plan: Plan, width: int) -> Canvas:
     area(frame, [0.0] * len(w.profile), [min(v, reserve) for v in w.profile], (step, "p-reserve"))
     area(frame, [min(v, reserve) for v in w.profile], w.profile, (step, "p-rent"))
     if shows_peaks:
-        canvas.path([frame.at(*p) for p in _steps(w.peaks, step)], "p-peak")
+        canvas.path([frame.at(*p) for p in stepped(w.peaks, step)], "p-peak")
     if reserve:
         canvas.line(frame.at(0, reserve), frame.at(across.high, reserve), "p-level")
     return canvas
-
-
-def area(frame: Frame, low: Sequence[float], high: Sequence[float], drawn: tuple[float, str]) -> None:
-    """The area between two series of equal steps; ``drawn`` is a step on the horizontal axis, and a class."""
-    step, kind = drawn
-    over, under = _steps(high, step), _steps(low, step)
-    frame.canvas.path([frame.at(*p) for p in (*over, *reversed(under))], kind, closed=True)
-
-
-def _steps(values: Sequence[float], step: float) -> list[Point]:
-    """A series as corners of steps, without those on a straight line."""
-    corners: list[Point] = []
-    for place, value in enumerate(values):
-        if corners and corners[-1][1] == value:
-            corners.pop()
-        else:
-            corners.append((place * step, value))
-        corners.append(((place + 1) * step, value))
-    return corners
 
 
 def use_picture(plan: Plan) -> Drawn | None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from hcloud.control.decode import POOL, SECONDS, percent, quality
 from hcloud.model.running.decision import Decision, DecisionAction, Declined
 from hcloud.model.running.event import BelowQos, Completion, Interruption
+from hcloud.policy.facts import SECONDS, SHARE_OF_POOL, percent, quality
 from hcloud.units import counted, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
 
@@ -80,7 +80,7 @@ def _missed(option: Declined) -> str:
 
 
 def _amount(margin: float, unit: str) -> str:
-    if unit == POOL:
+    if unit == SHARE_OF_POOL:
         return f"{percent(margin)} of the pool"
     return f"{margin:,.1f} s" if unit == SECONDS else f"{margin:.2f} {unit}"
 

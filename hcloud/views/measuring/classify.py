@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hcloud import __version__
 from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Predicted
-from hcloud.policy.quality import SCALE
+from hcloud.policy.codes import SCALE
 from hcloud.units import counted
 from hcloud.views.lines import hanging
 from hcloud.views.tables import Figures, fitted

@@ -11,7 +11,7 @@ from hcloud.views.page.svg import LINE, Canvas, Point, text_width
 _ROUND = (1.0, 2.0, 2.5, 5.0, 10.0)
 _GAP = 6.0
 SWATCH = 24.0
-STROKES = ("p-level", "p-peak", "p-line", "p-line2", "p-line3")
+STROKES = ("p-level", "p-limit", "p-peak", "p-line", "p-line2", "p-line3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class Axis:
     high: float
     ticks: Sequence[float]
     label: Callable[[float], str]
+    is_log: bool = False
 
     @property
     def widest(self) -> float:
@@ -64,12 +65,34 @@ class Frame:
 
 
 def _share(axis: Axis, value: float) -> float:
+    if axis.is_log:
+        return math.log(value / axis.low) / (math.log(axis.high / axis.low) or 1.0)
     return (value - axis.low) / ((axis.high - axis.low) or 1.0)
 
 
 def axis(title: str, ends: tuple[float, float], most: int, label: Callable[[float], str]) -> Axis:
     """An axis with at most so many round ticks between its ends."""
     return Axis(title, *ends, round_ticks(*ends, most), label)
+
+
+def log_axis(title: str, ends: tuple[float, float], most: int = 6) -> Axis:
+    """A logarithmic axis with ticks at 1, 10, 100 ..., at 2 and 5 times these too where that leaves few."""
+    low, high = ends
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for parts in ((1.0,), (1.0, 2.0, 5.0)):
+        ticks = [part * 10.0**power for power in powers for part in parts if low <= part * 10.0**power <= high]
+        if len(ticks) > 2:
+            break
+    else:
+        ticks = round_ticks(low, high, most)
+    return Axis(title, low, high, ticks[:: -(-len(ticks) // most)], short_number, is_log=True)
+
+
+def short_number(value: float) -> str:
+    """A tick's number as it is, thousands and millions short."""
+    if abs(value) >= 1e6:
+        return f"{value / 1e6:.4g}M"
+    return f"{value / 1e3:.4g}k" if abs(value) >= 1e4 else f"{value + 0.0:,.4g}"
 
 
 def round_ticks(low: float, high: float, most: int) -> list[float]:
@@ -118,10 +141,31 @@ def key(canvas: Canvas, entries: Sequence[tuple[str, str]]) -> float:
         needed = SWATCH + 6 + text_width(said)
         if x and x + needed > canvas.width:
             x, y = 0.0, y + LINE + 3
-        if kind in STROKES:
+        if kind in STROKES or kind.endswith("p-stroke"):
             canvas.line((x, y + 8), (x + SWATCH, y + 8), kind)
         else:
             canvas.box((x + SWATCH - 12, y + 2), (12, 12), kind)
         canvas.text((x + SWATCH + 6, y + 12), said)
         x += needed + 12
     return y + LINE + 8
+
+
+def area(
+    frame: Frame, low: Sequence[float], high: Sequence[float], drawn: tuple[float, str], begins: float = 0.0
+) -> None:
+    """The area between two series of equal steps; ``drawn`` is a step on the horizontal axis, and a class."""
+    step, kind = drawn
+    corners = (*stepped(high, step), *reversed(stepped(low, step)))
+    frame.canvas.path([frame.at(begins + x, y) for x, y in corners], kind, closed=True)
+
+
+def stepped(values: Sequence[float], step: float) -> list[Point]:
+    """A series as corners of steps, without those on a straight line."""
+    corners: list[Point] = []
+    for place, value in enumerate(values):
+        if corners and corners[-1][1] == value:
+            corners.pop()
+        else:
+            corners.append((place * step, value))
+        corners.append(((place + 1) * step, value))
+    return corners

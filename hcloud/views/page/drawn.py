@@ -17,25 +17,27 @@ MARGIN, TITLE = 16, 28
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A picture in both widths: its title, what it shows in words for who cannot see it, and a caption."""
+    """A picture in both widths, on a screen ``wide``: its title, what it shows in words for who cannot see it, and a
+    caption."""
 
     title: str
     draw: Callable[[int], Canvas]
     alternative: str
     caption: str
+    wide: int = WIDE
 
     def figure(self) -> Figure:
         """For a page, which shows the width that fits."""
-        both = self.draw(WIDE).svg("wide") + self.draw(NARROW).svg("narrow")
+        both = self.draw(self.wide).svg("wide") + self.draw(NARROW).svg("narrow")
         return Figure(both, self.alternative, self.caption, self.title)
 
 
 def standalone(drawn: Drawn, title: str) -> str:
     """A picture as a file of its own: with its title, what it shows for who cannot see it, and its colours, light and
     dark."""
-    canvas, said = drawn.draw(WIDE), drawn.alternative
+    canvas, said = drawn.draw(drawn.wide), drawn.alternative
     light, dark = palettes()
-    rules = "\n".join(_rules())
+    rules = "\n".join(_rules("".join(canvas.parts)))
     style = f"{_filled(rules, light)}\n@media (prefers-color-scheme: dark) {{\n{_filled(rules, dark)}\n}}"
     whole = Canvas(canvas.width + 2 * MARGIN, canvas.height + 2 * MARGIN + TITLE)
     described = f"<title>{in_xml(title)}</title><desc>{in_xml(said)}</desc>"
@@ -53,9 +55,11 @@ def palettes() -> tuple[dict[str, str], dict[str, str]]:
     return light, dark
 
 
-def _rules() -> list[str]:
-    """The rules of shapes and labels, one a line."""
-    return [line for line in (HERE / "picture.css").read_text(encoding="utf-8").split("\n") if line.startswith(".p-")]
+def _rules(drawn: str) -> list[str]:
+    """The rules of the shapes and labels that are drawn, one a line."""
+    used = {name for kinds in re.findall(r'class="([^"]+)"', drawn) for name in kinds.split()} | {"p-paper", "p-b"}
+    lines = (HERE / "picture.css").read_text(encoding="utf-8").split("\n")
+    return [x for x in lines if x.startswith(".p-") and used.intersection(re.findall(r"p-[a-z0-9]+", x.split("{")[0]))]
 
 
 def _filled(rules: str, colours: dict[str, str]) -> str:

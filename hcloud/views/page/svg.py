@@ -53,6 +53,11 @@ class Canvas:
         placed = f'x="{_n(at[0])}" y="{_n(at[1])}"' + ("" if anchor == "start" else f' text-anchor="{anchor}"')
         self.parts.append(f'<text class="{kind}" {placed}>{in_xml(said)}</text>')
 
+    def put(self, other: Canvas, corner: Point) -> None:
+        """Another picture as a part of this one."""
+        if other.parts:
+            self.parts.append(f'<g transform="translate({_n(corner[0])} {_n(corner[1])})">{"".join(other.parts)}</g>')
+
     def svg(self, kind: str = "") -> str:
         """The picture as an element; its colours come from the style of what it stands in."""
         named = f' class="{kind}" aria-hidden="true"' if kind else ""  # what it stands in speaks for it

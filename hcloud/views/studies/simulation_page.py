@@ -12,9 +12,9 @@ from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison,
 from hcloud.sim.outcomes.measure import Measures
 from hcloud.units import counted
 from hcloud.views.charts import axis_number
-from hcloud.views.deciding.plan_charts import HEADROOM, area, time_unit
+from hcloud.views.deciding.plan_charts import HEADROOM, time_unit
 from hcloud.views.deciding.plan_charts_costs import titles
-from hcloud.views.page.axes import axis, framed, key
+from hcloud.views.page.axes import area, axis, framed, key
 from hcloud.views.page.bars import BarRow, Bars, bars
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.parts import Page, PageSection

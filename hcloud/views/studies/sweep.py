@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from hcloud import __version__
-from hcloud.errors import UsageError
-from hcloud.store.files.looked_at import check_place
-from hcloud.store.files.whole import write_shown
 from hcloud.store.sweep_rows import FORMAT_VERSION
 from hcloud.units import counted, plain, rate
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import Written, csv_document
+from hcloud.views.page.drawn import Drawn
+from hcloud.views.page.panels import WIDTH, Panel, PanelGroup, SeriesMark, panels
+from hcloud.views.pictures import save_drawn
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    import altair as alt
-
     from hcloud.sim.outcomes.interval import Interval
     from hcloud.sim.outcomes.sweep import Cell, Sweep
     from hcloud.sim.setup.grid import SweepGrid
-    from hcloud.sim.setup.variation import ParameterChange
 
 SHOWN_ROWS = 60
 COLUMNS = {
@@ -40,10 +36,8 @@ COLUMNS = {
 }
 """The figures of the table and their headers; CSV and JSON hold them all."""
 DOLLARS = {"dollars": "$"}
-_COLOURS = ("#2f6f9f", "#e08a2e", "#5a9e5a", "#9a6fb0", "#8c8c8c")
-_SUFFIXES = (".png", ".svg", ".html")
-_WIDEST, _NARROWEST, _HEIGHT = 720, 150, 220
 _MOST_FACETS = 6
+_LOG_FROM = 50  # ours: values that span such a factor are drawn on a logarithmic axis
 
 
 def print_sweep(sweep: Sweep, terminal: Terminal, at: datetime | None) -> None:
@@ -151,140 +145,57 @@ def _as_text(dollars: float) -> str:
     return plain(rate(Decimal(repr(dollars))))
 
 
-def check_picture(path: Path) -> None:
-    """Refuse, before the work is done, a name that no picture can be written to."""
-    if path.suffix.lower() not in _SUFFIXES:
-        raise UsageError(f"{path}: write to a name that ends in {', '.join(_SUFFIXES)}")
-    check_place(path, "a picture", UsageError)
-
-
 def save_sweep(sweep: Sweep, path: Path) -> None:
     """Draw the sweep as PNG, SVG or self-contained HTML by the suffix."""
-    check_picture(path)
-    picture = sweep_chart(sweep)
-    if path.suffix.lower() == ".html":
-        write_shown(path, picture.to_html(inline=True, embed_options={"actions": False}))
-    elif path.suffix.lower() == ".png":
-        pixels = io.BytesIO()
-        picture.save(pixels, format="png", scale_factor=2)
-        write_shown(path, pixels.getvalue())
-    else:
-        drawn = io.StringIO()
-        picture.save(drawn, format="svg")
-        write_shown(path, drawn.getvalue())
+    drawn = sweep_picture(sweep)
+    save_drawn(drawn, path, drawn.title)
 
 
-def sweep_chart(sweep: Sweep) -> alt.VConcatChart:
+def sweep_picture(sweep: Sweep) -> Drawn:
     """Cost above, performance below, against the first key; a line a strategy, a column a value of the second key.
 
-    Further keys stay at their first value, and so does the second beyond six values; the subtitle says so.
+    Further keys stay at their first value, and so does the second beyond six values; the picture says so.
     """
-    import altair as alt
-
     keys, cells = sweep.grid.keys, _drawn(sweep)
-    cost = "dollars" if "duration_weeks" in keys else "cost_per_hour"
+    cost = ("dollars", "dollars") if "duration_weeks" in keys else ("cost_per_hour", "dollars an hour")
     tail = all(c.figures["performance_p5"] is None for c in cells)
     performance = ("tail_p95", "tail latency, p95") if tail else ("performance_p5", "what 95 % of batch jobs reach")
-    panels = [
-        _panel(sweep, cells, cost, "dollars" if cost == "dollars" else "dollars an hour"),
-        _panel(sweep, cells, *performance),
-    ]
-    title = alt.TitleParams(
-        f"{sweep.workload.rpartition('/')[2]}: {' × '.join(keys[:2])}", subtitle=_subtitle(sweep), anchor="start"
-    )
-    picture: alt.VConcatChart = (
-        alt.vconcat(*panels)
-        .properties(title=title)
-        .configure_view(stroke=None)
-        .configure_axis(grid=True, gridColor="#e6e6e6", domainColor="#888", labelFontSize=12, titleFontSize=12)
-        .configure_title(fontSize=16, subtitleFontSize=12, subtitleColor="#555")
-    )
-    return picture
+    groups = [PanelGroup(list(_panels(sweep.grid, cells, *one)), columns=_MOST_FACETS) for one in (cost, performance)]
+    title = f"{sweep.workload.rpartition('/')[2]}: {' × '.join(keys[:2])}"
+    said = f"{cost[1]} and {performance[1]} of {', '.join(sweep.grid.strategies)}; {_about(sweep)}"
+    return Drawn(title, lambda width: panels(groups, width, _about(sweep)), f"{title}: {said}.", "", WIDTH)
 
 
 def _drawn(sweep: Sweep) -> Sequence[Cell]:
     """The cells of the picture: further keys at their first value."""
     fixed = {axis[0].key: axis[0].label for axis in sweep.grid.axes[2:]}
-    facets = [c.label for c in sweep.grid.axes[1][:_MOST_FACETS]] if len(sweep.grid.axes) > 1 else []
-    return [
-        cell
-        for cell in sweep.cells
-        if all(cell.changes[k] == v for k, v in fixed.items())
-        and (not facets or cell.changes[sweep.grid.keys[1]] in facets)
-    ]
+    return [cell for cell in sweep.cells if all(cell.changes[k] == v for k, v in fixed.items())]
 
 
-def _subtitle(sweep: Sweep) -> list[str]:
+def _about(sweep: Sweep) -> str:
     axes, seeds = sweep.grid.axes, len(sweep.grid.seeds)
-    said = [f"{counted(seeds, 'seed')}{'; bars are 95 % intervals' if seeds > 1 else ''}"]
+    said = [f"{counted(seeds, 'seed')}{'; bars and bands are 95 % intervals' if seeds > 1 else ''}"]
     said += [f"{axis[0].key} = {axis[0].label}" for axis in axes[2:]]
     if len(axes) > 1 and len(axes[1]) > _MOST_FACETS:
         said.append(f"the first {_MOST_FACETS} of {len(axes[1])} values of {axes[1][0].key}")
-    return ["; ".join(said)]
+    return "; ".join(said)
 
 
-def _panel(sweep: Sweep, cells: Iterable[Cell], name: str, title: str) -> Any:
-    import altair as alt
-
-    facets = sweep.grid.axes[1][:_MOST_FACETS] if len(sweep.grid.axes) > 1 else ()
-    rows = [_point(cell, interval, sweep.grid) for cell in cells if (interval := cell.figures[name])]
-    base = alt.Chart(alt.InlineData(values=rows)).encode(x=_first_key(sweep.grid), color=_colour(sweep.grid))
-    y = alt.Y("y:Q", title=title, scale=alt.Scale(zero=True))
-    layers = alt.layer(
-        base.mark_line(point={"size": 45}, strokeWidth=2).encode(y=y),
-        base.mark_rule(strokeWidth=1.5).encode(y=alt.Y("low:Q", title=title), y2="high:Q"),
-    ).properties(width=max(_WIDEST // max(len(facets), 1), _NARROWEST), height=_HEIGHT)
-    if not facets:
-        return layers
-    header = alt.Header(labelFontSize=12, title=None)
-    return layers.facet(column=alt.Column("facet:N", sort=[_facet(c.key, c.label) for c in facets], header=header))
-
-
-def _first_key(grid: SweepGrid) -> alt.X:
-    import altair as alt
-
-    axis = grid.axes[0]
-    if _numeric(axis):
-        return alt.X("x:Q", title=axis[0].key, scale=_scale([float(str(c.value)) for c in axis]))
-    return alt.X("x:N", title=axis[0].key, sort=[c.label for c in axis], axis=alt.Axis(labelAngle=0))
-
-
-def _numeric(axis: Sequence[ParameterChange]) -> bool:
-    return all(isinstance(c.value, int | float) and not isinstance(c.value, bool) for c in axis)
-
-
-def _colour(grid: SweepGrid) -> alt.Color:
-    import altair as alt
-
-    order = list(grid.strategies)
-    colours = [_COLOURS[i % len(_COLOURS)] for i in range(len(order))]
-    legend = alt.Legend(title=None, orient="top", direction="horizontal")
-    return alt.Color("strategy:N", scale=alt.Scale(domain=order, range=colours), legend=legend)
-
-
-def _scale(values: Sequence[float]) -> Any:
-    """Logarithmic where the values span a factor of fifty or more."""
-    import altair as alt
-
-    low, high = min(values), max(values)
-    if low > 0 and high / low >= 50:
-        return alt.Scale(type="log")
-    return alt.Scale(zero=False, nice=True)
-
-
-def _point(cell: Cell, interval: Interval, grid: SweepGrid) -> dict[str, object]:
-    label = cell.changes[grid.keys[0]]
-    value = next(c.value for c in grid.axes[0] if c.label == label)
-    half = _known(interval.half) or 0.0
-    return {
-        "x": value if _numeric(grid.axes[0]) else label,
-        "y": interval.mean,
-        "low": interval.mean - half,
-        "high": interval.mean + half,
-        "strategy": cell.strategy,
-        "facet": _facet(grid.keys[1], cell.changes[grid.keys[1]]) if len(grid.keys) > 1 else "",
-    }
-
-
-def _facet(key: str, label: str) -> str:
-    return f"{key} = {label}"
+def _panels(grid: SweepGrid, cells: Sequence[Cell], name: str, title: str) -> Iterator[Panel]:
+    """A figure against the first key, for each value of the second."""
+    first, second = grid.axes[0], grid.axes[1][:_MOST_FACETS] if len(grid.axes) > 1 else (None,)
+    numeric = all(isinstance(c.value, int | float) and not isinstance(c.value, bool) for c in first)
+    places = {c.label: float(str(c.value)) if numeric else float(at) for at, c in enumerate(first)}
+    low, high = min(places.values()), max(places.values())
+    log = "x" if numeric and low > 0 and high / low >= _LOG_FROM else ""
+    names = () if numeric else tuple(places)
+    for facet in second:
+        marks = []
+        for cell in cells:
+            interval = cell.figures[name]
+            if interval is not None and (facet is None or cell.changes[facet.key] == facet.label):
+                half = _known(interval.half) or 0.0
+                values = (interval.mean, interval.mean - half, interval.mean + half)
+                marks.append(SeriesMark(cell.strategy, places[cell.changes[grid.keys[0]]], values))
+        above = "" if facet is None else f"{facet.key} = {facet.label}"
+        yield Panel(above, "lines", first[0].key, title, marks, log=log, names=names)

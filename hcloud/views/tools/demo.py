@@ -19,8 +19,8 @@ INDENT = 2
 NEXT = (
     ("hcloud plan trace.csv", "your own trace (docs/tutorial.md)"),
     ("hcloud plan scenario:high-variability", "a larger example"),
-    ("hcloud fake up aws", "the real SDK against a strict fake (extras aws, fake; docs/rehearsing.md)"),
-    ("hcloud --help", "every verb; how it decides: docs/how-it-decides.md"),
+    ("hcloud fake up aws", "the real SDK against a strict fake (extras aws, fake; docs/guides/operate.md)"),
+    ("hcloud --help", "every verb; how it decides: docs/research/method.md"),
 )
 
 

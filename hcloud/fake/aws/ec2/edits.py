@@ -8,14 +8,13 @@ from hcloud.fake.aws.ec2.machines import by_user, end
 from hcloud.fake.aws.ec2.references import PUBLIC_IMAGE
 from hcloud.fake.aws.world import AwsWorld
 from hcloud.fake.ledger import Rented
+from hcloud.fake.world import NewMachine
 
 
 def edited(world: AwsWorld, change: Mapping[str, object]) -> dict[str, object]:
     """Carry out a change and say what was done; a machine that there is not is said so."""
     if "launch" in change:
-        made = _made(world, change)
-        world.ledger.machines[made.id] = made
-        return {"launched": made.id}
+        return {"launched": _made(world, change).id}
     for what, act in _ACTS.items():
         machine = world.ledger.machines.get(str(change.get(what, "")))
         if machine is not None:
@@ -39,19 +38,8 @@ def _tags(change: Mapping[str, object]) -> dict[str, str]:
 
 
 def _made(world: AwsWorld, change: Mapping[str, object]) -> Rented:
-    now, number = world.clock.now(), world.ledger.next_number()
+    number = world.ledger.next_number()
     zone = str(change.get("zone") or world.shop.zones(str(change.get("region", world.home)))[0])
-    return Rented(
-        id=f"i-{number:017x}",
-        instance_type=str(change["launch"]),
-        zone=zone,
-        spot=False,
-        tags=_tags(change),
-        token="",
-        principal="person",
-        made_at=now,
-        visible_at=now,
-        tagged_at=now,
-        running_at=now,
-        detail={"image": PUBLIC_IMAGE, "reservation": f"r-{number:017x}", "start_up": ""},
-    )
+    detail: dict[str, object] = {"image": PUBLIC_IMAGE, "reservation": f"r-{number:017x}", "start_up": ""}
+    kind, tags = str(change["launch"]), _tags(change)
+    return world.rent(NewMachine(f"i-{number:017x}", kind, zone, False, tags, "", "person", detail, at_once=True))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import floor
 from typing import Any
 
 from hcloud.fake.aws.denial import DenialError
@@ -25,6 +24,7 @@ from hcloud.fake.aws.network import subnet_in
 from hcloud.fake.aws.world import Ask, TokenAnswer
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import Rented
+from hcloud.fake.world import NewMachine
 
 TOKEN_LASTS_SECONDS = 86400.0
 LONGEST_TOKEN = 64
@@ -203,9 +203,6 @@ def launch(ask: Ask, order: Ec2Launch) -> list[Rented]:
     """Make as many as there are quota and stock for, at least ``least``; otherwise none."""
     _check_quota(ask, order)
     left = _left(ask, order)
-    partial = ask.struck(FaultKind.PARTIAL)
-    if partial is not None:
-        left = min(left, floor(order.most * partial.share))
     if left < order.least:
         raise DenialError(
             "InsufficientInstanceCapacity",
@@ -214,7 +211,7 @@ def launch(ask: Ask, order: Ec2Launch) -> list[Rented]:
             500,
         )
     reservation = _new_id(ask, "r-")
-    return [_made(ask, order, reservation) for _ in range(min(order.most, left))]
+    return [_made(ask, order, reservation) for _ in range(left)]
 
 
 def _check_quota(ask: Ask, order: Ec2Launch) -> None:
@@ -235,36 +232,23 @@ def _check_quota(ask: Ask, order: Ec2Launch) -> None:
 
 
 def _left(ask: Ask, order: Ec2Launch) -> int:
-    world = ask.world
-    by_stock = world.faults.stock(order.instance_type, order.zone)
-    taken = sum(1 for m in world.ledger.live(ask.now) if (m.instance_type, m.zone) == (order.instance_type, order.zone))
+    left = ask.world.room(order.instance_type, order.zone, order.most, ask.rule)
     limit = limit_of(ask, order.instance_type, spot=order.spot)
-    left = order.most if by_stock is None else by_stock - taken
-    if limit is not None:
-        spare = limit - used(ask, order.instance_type, spot=order.spot)
-        left = min(left, spare // max(world.shop.vcpus(order.instance_type), 1))
-    return left
+    if limit is None:
+        return left
+    spare = limit - used(ask, order.instance_type, spot=order.spot)
+    return min(left, spare // max(ask.world.shop.vcpus(order.instance_type), 1))
 
 
 def _made(ask: Ask, order: Ec2Launch, reservation: str) -> Rented:
-    world, plan = ask.world, ask.world.faults.plan
-    machine = Rented(
-        id=_new_id(ask, "i-"),
-        instance_type=order.instance_type,
-        zone=order.zone,
-        spot=order.spot,
-        tags={} if ask.struck(FaultKind.UNTAGGED) else dict(order.tags),
-        token=order.token,
-        principal=ask.principal,
-        made_at=ask.now,
-        visible_at=ask.now + plan.visibility_delay,
-        tagged_at=ask.now + plan.visibility_delay + plan.tag_delay,
-        running_at=ask.now + plan.spin_up,
-        detail={**order.detail, "reservation": reservation},
+    tags = {} if ask.struck(FaultKind.UNTAGGED) else order.tags
+    detail = {**order.detail, "reservation": reservation}
+    identity = _new_id(ask, "i-")
+    machine = ask.world.rent(
+        NewMachine(identity, order.instance_type, order.zone, order.spot, tags, order.token, ask.principal, detail)
     )
-    world.ledger.machines[machine.id] = machine
     if ask.struck(FaultKind.OPERATION_FAILS):
-        end(world, machine, ask.now + 1, "Server.InsufficientInstanceCapacity")
+        end(ask.world, machine, ask.now + 1, "Server.InsufficientInstanceCapacity")
     return machine
 
 

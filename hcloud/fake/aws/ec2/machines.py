@@ -11,9 +11,9 @@ from hcloud.fake.aws.network import DEFAULT_GROUP, DEFAULT_VPC
 from hcloud.fake.aws.world import Ask, AwsWorld, moment, region_of
 from hcloud.fake.faults import FaultKind
 from hcloud.fake.ledger import Rented
+from hcloud.fake.world import SPOT_NOTICE_SECONDS
 
 CODES = {"pending": 0, "running": 16, "shutting-down": 32, "terminated": 48, "stopping": 64, "stopped": 80}
-NOTICE_SECONDS = 120.0
 ROOT_DEVICE = "/dev/xvda"
 _ID_LENGTH = (8, 17)
 _FIXED_FILTERS = {
@@ -54,15 +54,11 @@ def is_listed(ask: Ask, machine: Rented) -> bool:
     return machine.visible_at <= ask.now - ask.behind.made and not gone
 
 
-def settle_spot(world: AwsWorld, now: float) -> None:
-    """Give notice to spot machines and end them, as the fault plan says, up to now."""
-    for notice in world.faults.plan.spot_notices:
-        at = world.faults.started + notice
-        for machine in world.ledger.live(now):
-            if machine.spot and machine.made_at <= at <= now:
-                machine.detail.setdefault("notice_at", at)
-            if machine.detail.get("notice_at") == at and now >= at + NOTICE_SECONDS:
-                end(world, machine, at + NOTICE_SECONDS, "Server.SpotInstanceTermination")
+def settle_spot(world: AwsWorld) -> None:
+    """End the spot machines whose notice has run out."""
+    for machine, noticed in world.notices():
+        if world.now >= noticed + SPOT_NOTICE_SECONDS:
+            end(world, machine, noticed + SPOT_NOTICE_SECONDS, "Server.SpotInstanceTermination")
 
 
 def end(world: AwsWorld, machine: Rented, at: float, reason: str) -> None:

@@ -1,0 +1,123 @@
+"""What every fake cloud is behind its face: a clock, faults and a ledger, what is rented, what is left, and the spot
+machines that are taken away. A face says it in the words of its cloud."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import TypeVar
+
+from hcloud.fake.clock import FakeClock
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Faults, InterceptedRequest
+from hcloud.fake.ledger import Ledger, RecordedRequest, Rented
+
+SPOT_NOTICE_SECONDS = 120.0
+"""From a spot machine's notice to its end."""
+Answer = TypeVar("Answer")
+
+
+@dataclass(frozen=True, slots=True)
+class NewMachine:
+    """A machine about to stand; ``detail`` goes into the ledger as it is. ``at_once``: lists show it from the first, as
+    those that a person made by hand."""
+
+    id: str
+    instance_type: str
+    zone: str
+    spot: bool
+    tags: Mapping[str, str]
+    token: str = ""
+    principal: str = ""
+    detail: dict[str, object] = field(default_factory=dict)
+    at_once: bool = False
+
+
+class FakeWorld:
+    """One fake cloud; but for ``serve`` all of it is touched with the ledger's lock held."""
+
+    name = ""
+
+    def __init__(self, plan: FaultPlan | None = None, clock: FakeClock | None = None) -> None:
+        plan = plan or FaultPlan()
+        start = plan.clock.start.timestamp() if plan.clock.start else time.time()
+        self.clock = clock or FakeClock(start, plan.clock.speed)
+        self.faults, self.ledger = Faults(plan, self.clock.now()), Ledger()
+
+    @property
+    def now(self) -> float:
+        """The fake's time."""
+        return self.clock.now()
+
+    def price(self, amount: Decimal) -> Decimal:
+        """A price as it is told now."""
+        return amount * Decimal(str(self.faults.plan.price_factor))
+
+    def settle(self) -> None:
+        """Let happen what was due until now."""
+
+    def serve(
+        self,
+        asked: InterceptedRequest,
+        act: Callable[[FaultRule | None], tuple[Answer, str, bool]],
+        wait: Callable[[FaultRule | None], None] = lambda rule: None,
+    ) -> Answer:
+        """One request: the rule it falls under, the delay of a slow one, what was due before it, the deed, and its
+        line in the ledger. ``act`` says what came of it in a word, and whether it changed something; ``wait`` is called
+        before it with nothing held."""
+        rule = self.faults.strike(asked, self.now)
+        if rule is not None and rule.answer is FaultKind.SLOW:
+            self.clock.sleep(rule.seconds)
+        wait(rule)
+        with self.ledger.held():
+            self.settle()
+            now = self.now
+            answer, outcome, acted = act(rule)
+            self.ledger.requests.append(
+                RecordedRequest(now, asked.operation, asked.mutating, asked.principal, outcome, acted)
+            )
+        return answer
+
+    def rent(self, new: NewMachine) -> Rented:
+        """Let a machine stand. One before it of its id stays in the ledger, under another."""
+        plan, now = self.faults.plan, self.now
+        if (before := self.ledger.machines.pop(new.id, None)) is not None:
+            before.id = f"{new.id}#{self.ledger.next_number()}"
+            self.ledger.machines[before.id] = before
+        late = FaultPlan() if new.at_once else plan
+        made = self.ledger.machines[new.id] = Rented(
+            id=new.id,
+            instance_type=new.instance_type,
+            zone=new.zone,
+            spot=new.spot,
+            tags=dict(new.tags),
+            token=new.token,
+            principal=new.principal,
+            made_at=now,
+            visible_at=now + late.visibility_delay,
+            tagged_at=now + max(late.visibility_delay, late.tag_delay),
+            running_at=now + late.spin_up,
+            detail=dict(new.detail),
+        )
+        return made
+
+    def room(self, instance_type: str, zone: str, wanted: int, rule: FaultRule | None = None) -> int:
+        """How many of those wanted a zone has, by its stock and by a rule that grants a share."""
+        stock = self.faults.stock(instance_type, zone)
+        if rule is not None and rule.answer is FaultKind.PARTIAL:
+            wanted = int(wanted * rule.share)
+        if stock is None:
+            return wanted
+        there = (m for m in self.ledger.machines.values() if m.is_there(self.now))
+        used = sum((m.instance_type, m.zone) == (instance_type, zone) for m in there)
+        return max(min(wanted, stock - used), 0)
+
+    def notices(self) -> Iterator[tuple[Rented, float]]:
+        """The spot machines nobody has ended that have had notice, and when."""
+        for after in sorted(self.faults.plan.spot_notices):
+            at = self.faults.started + after
+            for machine in list(self.ledger.machines.values()) if self.now >= at else ():
+                kept = machine.asked_to_end is None or machine.asked_to_end > self.now
+                if machine.spot and machine.made_at <= at and kept and machine.detail.setdefault("notice_at", at) == at:
+                    yield machine, at

@@ -1,0 +1,121 @@
+"""What a decision rests on: what the controller is told, what stood around a command; and how figures are said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from hcloud.policy.codes import SCALE
+from hcloud.policy.rules import Rules
+
+SHARE_OF_POOL, QUALITY, SECONDS, SHARE = "share of the pool", "quality", "s", "share"
+
+
+@dataclass(frozen=True, slots=True)
+class TypeFacts:
+    """A rentable type: thousandths of a vCPU, MiB, expected seconds to start, quality (0..9999) assumed of it before
+    the first sample."""
+
+    name: str
+    cores: int
+    memory: int
+    spin_up: float
+    prior: int
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """All that a controller is told before its first event. ``whole_servers``: what is rented on demand is the large
+    type only. ``start`` is when its clock starts; None: with the first event. ``pool`` servers of the large type are
+    reserved and ``beside`` them so many of other types (type, servers), which have no more vCPUs."""
+
+    strategy: str
+    digest: str
+    rules: Rules
+    whole_servers: bool
+    pool: int
+    start: float | None
+    types: tuple[TypeFacts, ...]
+    beside: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def large(self) -> TypeFacts:
+        """The largest type that is reserved."""
+        return self.types[self.rules.large]
+
+    @property
+    def lots(self) -> tuple[tuple[int, int], ...]:
+        """All that is reserved: type and servers, the large one first."""
+        return ((self.rules.large, self.pool), *self.beside)
+
+    @property
+    def reserve(self) -> tuple[int, ...]:
+        """The type of every reserved server, in the order of their slots."""
+        return tuple(kind for kind, servers in self.lots for _ in range(servers))
+
+    @property
+    def reserved_cores(self) -> int:
+        """Thousandths of a vCPU of all reserved servers."""
+        return sum(self.types[kind].cores * servers for kind, servers in self.lots)
+
+
+class DecisionFacts(NamedTuple):
+    """What stood around a command: the pool before the event, the job (its row of numbers) and the type that fits."""
+
+    at: float
+    utilisation: float
+    soft: float
+    needed: int
+    ask: int
+    memory: int
+    coin: float
+    kind: int
+    measured: bool
+
+
+class DecodedCommand(NamedTuple):
+    """A command with names: what, the action, reason and margin behind it, and whom and what it is about."""
+
+    what: int
+    action: int
+    reason: int
+    margin: float
+    job: str | None
+    instance: int | None
+    place: str
+
+
+Sentence = Callable[[Setup, DecodedCommand, DecisionFacts], str]
+
+
+class Reason(NamedTuple):
+    """Why a job goes somewhere: the fixed word, the unit of the margin ("": nothing was compared), the sentence."""
+
+    word: str
+    unit: str
+    sentence: Sentence
+
+
+Missed = tuple[str, float | None, str]
+"""Why an option was not taken: in words, by which margin, and its unit."""
+
+
+def percent(share: float) -> str:
+    """A share as people read it."""
+    return f"{100 * share:.1f} %".replace(".0 %", " %")
+
+
+def quality(value: float) -> str:
+    """A quality 0..9999 as a share."""
+    return f"{value / SCALE:.2f}"
+
+
+def seconds(value: float) -> str:
+    """A time as people read it."""
+    return f"{value:,.1f} s".replace(".0 s", " s")
+
+
+def fitting(setup: Setup, facts: DecisionFacts) -> str:
+    """The type that fits a job, by name."""
+    return setup.types[facts.kind].name if facts.kind >= 0 else "any type"

@@ -1,0 +1,34 @@
+"""All rules that a strategy may follow; a strategy's rules, and the numbers that its kernels read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_type_hints
+
+from hcloud.model.running.strategy import Strategy
+from hcloud.policy import information, limits, mapping, renting, repair, retention, searching, sizing
+from hcloud.policy.rule import MECHANISMS, RULES, Known, Rule
+from hcloud.policy.rules import Rules
+
+__all__ = ["MECHANISMS", "RULES", "compose", "rule_of"]
+_MODULES = information, sizing, renting, mapping, limits, searching, retention, repair  # they enter their rules
+
+
+def rule_of(strategy: Strategy, mechanism: str) -> Rule:
+    """The rule that a mechanism of a strategy follows, with its keys."""
+    part = strategy.mechanism(mechanism)
+    return RULES[mechanism][part.rule]({p.key: p.value for p in part.parameters})
+
+
+def compose(strategy: Strategy, large: int, qualities: Sequence[int] = ()) -> Rules:
+    """The numbers of a strategy. ``large`` is the index of the large type; ``qualities`` (0..9999) are those of the
+    jobs to come, which a threshold stated as a quantile of the job mix is read from.
+
+    Raises ValueError where such a threshold is stated and no job is known.
+    """
+    known = Known(isinstance(rule_of(strategy, "information"), information.Profiled), qualities)
+    numbers: dict[str, float] = {"large": large}
+    for part in strategy.mechanisms:
+        numbers |= rule_of(strategy, part.name).numbers(known)
+    kinds = get_type_hints(Rules)
+    return Rules(**{name: kinds[name](value) for name, value in numbers.items()})

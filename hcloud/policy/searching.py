@@ -1,0 +1,58 @@
+"""What a strategy asks of quality windows, the queue and the search for a server.
+
+These rules stand apart from their kernels (quality, queueing, placement), whose tables need NumPy: what only reads
+strategies does without it.
+"""
+
+from __future__ import annotations
+
+from hcloud.policy.codes import BEST_FIT, FIRST_FIT, LEAST_LOADED
+from hcloud.policy.rule import SECONDS, Known, Rule, choice, count, number, share, switch
+
+_ORDERS = {"best-fit": BEST_FIT, "least-loaded": LEAST_LOADED, "first-fit": FIRST_FIT}
+_WEEK = 604_800
+
+
+class Monitored(Rule, of="quality", name="monitored"):
+    """The quality of instance types is what their samples reached lately."""
+
+    q90_mode: str = choice("guarantee", "literal")
+    level: float = share("share of observations")
+    window_seconds: float = number(SECONDS, 1, _WEEK, "window")
+    probe_seconds: float = number(SECONDS, 1, _WEEK, "probe_seconds")
+    cold_start: str = choice("prior", "reserved", feeds="prior_first", on="prior")
+
+    def numbers(self, known: Known) -> dict[str, float]:
+        guarantee = round(1 - self.level, 9) if self.q90_mode == "guarantee" else self.level
+        return {**super().numbers(known), "guarantee": guarantee}
+
+
+class ArrivalOrder(Rule, of="queueing", name="arrival-order"):
+    """Jobs wait for the reserve in the order in which they came; later ones may overtake those that fit nowhere."""
+
+    overtaking: bool = switch("overtaking")
+
+
+class LateBinding(ArrivalOrder, of="queueing", name="late-binding"):
+    """They go elsewhere where they would wait longer than a large instance takes to start."""
+
+    recheck: bool = switch("recheck")
+    wait_quantile: float = share("quantile of waits", "wait_quantile")
+    history: int = count("recent waits", 1, 1_000_000, "history")
+    cold_start: str = choice("assumed", "unbounded", feeds="assumes_waits", on="assumed")
+    ahead: str = choice("counted", "ignore", feeds="count_ahead", on="counted")
+    still_waiting: str = choice("age", "ignore", feeds="count_ages", on="age")
+
+
+class Greedy(Rule, of="placement", name="greedy"):
+    """The first in an order of the servers on which nobody would suffer."""
+
+    order: str = choice(*_ORDERS)
+    order_unprofiled: str = choice(*_ORDERS)
+    violation_tolerance: float = number("points of pressure", 0, 100, "tolerance")
+    tenant_pressure: str = choice("host-share", "full", feeds="full_pressure", on="full")
+    join_starting: bool = switch("join_starting")
+
+    def numbers(self, known: Known) -> dict[str, float]:
+        order = _ORDERS[self.order if known.informed else self.order_unprofiled]
+        return {**super().numbers(known), "order": order}
