@@ -10,7 +10,7 @@ from pydantic import Field
 from hcloud.model.catalog import CloudName
 from hcloud.readers.bundle import bundled
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.readers.section import Section
+from hcloud.readers.section import Section, validated
 
 Purpose = Literal["read", "launch", "terminate", "profile", "commitments", "buy", "cancel"]
 PURPOSES: tuple[Purpose, ...] = ("read", "launch", "terminate", "profile", "commitments", "buy", "cancel")
@@ -52,4 +52,4 @@ class PermissionTable(Section):
 def load_permissions(cloud: str) -> PermissionTable:
     """The table of a cloud; InputError where the installation lacks it."""
     path = bundled("policies") / "permissions" / f"{cloud}.yaml"
-    return PermissionTable.model_validate(load_yaml(path.read_text(encoding="utf-8"), str(path)))
+    return validated(PermissionTable, load_yaml(path.read_text(encoding="utf-8"), str(path)), str(path), "permissions")

@@ -7,14 +7,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import PurchaseOption, ScopeName
 from hcloud.model.plans.gate import Check, Level, Rule
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.readers.section import Section, problem_of
-from hcloud.units import counted, parse_duration
+from hcloud.readers.section import Section, validated
+from hcloud.units import parse_duration
 
 FILE_NAME = "rules.yaml"
 LARGEST = 1 << 20
@@ -164,11 +164,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
 
 def parse_rules(content: dict[str, object], name: str) -> tuple[Rule, ...]:
     """The rules of a file's content; raises InputError with every problem, its place and a did-you-mean."""
-    try:
-        rules = tuple(section.rule() for section in RulesFile.model_validate(content).rules)
-    except ValidationError as error:
-        problems = [problem_of(name, d, _known_keys(d["loc"][:-1])) for d in error.errors()]
-        raise InputError(f"{name}: {counted(len(problems), 'problem')} in the rules", problems) from None
+    rules = tuple(section.rule() for section in validated(RulesFile, content, name, "rules").rules)
     if twice := sorted(set(_twice(rules))):
         raise InputError(f"{name}: several rules are called {', '.join(twice)}", hint="give each a name of its own")
     return rules
@@ -180,10 +176,3 @@ def _twice(rules: tuple[Rule, ...]) -> Iterator[str]:
         if rule.name in seen:
             yield rule.name
         seen.add(rule.name)
-
-
-def _known_keys(location: tuple[int | str, ...]) -> list[str]:
-    """The keys that may stand at a place of the file."""
-    if location and location[-1] in ("regret", "history"):
-        return sorted((RegretSection if location[-1] == "regret" else HistorySection).model_fields)
-    return sorted((RuleSection if len(location) > 1 else RulesFile).model_fields)
