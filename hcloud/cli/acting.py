@@ -136,10 +136,11 @@ def carried_out(
     work: Callable[[Progress, Callable[[], bool]], ApplyOutcome],
 ) -> None:
     """Do it, with its title and number of steps on a bar, and leave as it came out."""
-    from hcloud.views.live.change import outcome_document, show_outcome
+    from hcloud.views.live.change import show_outcome
+    from hcloud.views.live.documents import OutcomeDocument
 
     with stopping(terminal) as stop, told(terminal, *titled) as progress:
         outcome = work(progress, stop)
-    shown.tell(terminal, lambda: outcome_document(outcome, shown.at), lambda: show_outcome(outcome, terminal))
+    shown.tell(terminal, lambda: OutcomeDocument.of(outcome, shown.at), lambda: show_outcome(outcome, terminal))
     if code := stop.exit_code if stop.signal else outcome.exit_code:
         raise typer.Exit(code)

@@ -5,13 +5,55 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable
-from typing import TypeVar, get_args
+from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, ValidationError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import CoreSchema, ErrorDetails
 
 from hcloud.errors import InputError, Problem, did_you_mean
-from hcloud.units import counted
+from hcloud.units import counted, parse_duration
+
+DURATION = "[duration]"
+"""How the text of a key ends whose value is a time span."""
+POSITIVE: JsonSchemaValue = {
+    "anyOf": [
+        {"type": "number", "exclusiveMinimum": 0},
+        {"type": "string", "pattern": r"^\s*\+?[0-9]+(\.[0-9]*)?\s*$"},
+    ]
+}
+_SPAN: JsonSchemaValue = {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*(s|min|m|h|d|w|y)\s*$"}
+
+
+class _Span:
+    """Lets the schema say that whole seconds may be written as a time span."""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"anyOf": [handler(core), _SPAN]}
+
+
+SPAN = _Span()
+
+
+def _seconds(value: object) -> object:
+    return parse_duration(value) if isinstance(value, str) and value != "auto" else value
+
+
+FROM_TEXT = BeforeValidator(_seconds)
+Seconds = Annotated[int, Field(ge=0), FROM_TEXT, SPAN]
+Age = Annotated[int, Field(gt=0), FROM_TEXT, SPAN]
+
+
+def setting(default: Any, text: str, **limits: Any) -> Any:
+    """A key of the configuration: its default (``...`` where it has none) and what it does, with its unit behind."""
+    return Field(default, description=text, **limits)
+
+
+class Untitled(GenerateJsonSchema):
+    """Says what keys do, and does not repeat their names."""
+
+    def field_title_should_be_set(self, schema: object) -> bool:
+        return False
 
 
 class Section(BaseModel):

@@ -18,7 +18,8 @@ from hcloud.planning.strategies.choice import OperatingTarget, choose
 from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target
 from hcloud.store.plan_file import load_plan
 from hcloud.store.purchase_file import save_purchase_plan
-from hcloud.usecases.published.schemas import answer_schema
+from hcloud.views.document import schema_of
+from hcloud.views.explanations.documents import AnswerDocument
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples" / "high-variability" / "hcloud.yaml")
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -109,7 +110,7 @@ def test_a_commitment_is_explained_by_its_last_instance_and_the_next(plan_file: 
     size = load_plan(plan_file).sizing[0]
     text = " ".join(" ".join(say(plan_file, "--commitment", words)).split())
     assert f"instance {size.count} is in use {float(size.last_use):.1%}" in text
-    assert f"number {size.count + 1} would be {float(size.next_use):.1%}" in text
+    assert f"of the time, the next {float(size.next_use):.1%}" in text
     assert f"pays above {float(size.pays_above):.1%}" in text
     assert all(said in text for said in ("regret", "demand -45.6%", "saves $331", "loses $229"))
 
@@ -128,7 +129,7 @@ def test_documents_follow_the_published_schema(
     capsys.readouterr()
     assert run(["explain", str(plan_file), *words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, dict(answer_schema()))
+    jsonschema.validate(document, schema_of(AnswerDocument))
     assert document["format_version"] == "1.0"
     assert document["facts"]
     assert run(["explain", str(plan_file), *words, "-o", "md"]) == 0

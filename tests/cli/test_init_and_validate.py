@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from pathlib import Path
@@ -10,12 +11,14 @@ import jsonschema
 import pytest
 
 from hcloud.cli.main import run
-from hcloud.readers.configuration.config import Config, OwnedSection, parse_config
+from hcloud.readers.configuration.config import Config, MarketSection, OwnedSection, config_schema, parse_config
+from hcloud.readers.configuration.live_sections import FleetSection
 from hcloud.readers.safe_yaml import load_yaml
+from hcloud.readers.section import Section
 from hcloud.store.plan_file import plan_schema
-from hcloud.usecases.published.schemas import DIRECTORY, config_schema, documents
-from hcloud.usecases.tools.init import EXAMPLES, KEYS, SECTIONS, config_text, yaml_value
+from hcloud.usecases.tools.init import EXAMPLES, config_text, texts_of, yaml_value
 
+SCHEMAS = importlib.import_module("docs.make_schemas")
 NOW = ("--now", "2026-11-20T12:00:00Z")
 TRACE = "submit,duration,cores\n0,3600,4\n1800,3600,8\n3600,7200,2\n"
 
@@ -40,12 +43,12 @@ def test_every_key_is_written_with_its_default_and_what_it_does(home: Path) -> N
     assert loaded(home / "hcloud.yaml") == Config()
     content = load_yaml((home / "hcloud.yaml").read_text(encoding="utf-8"), "x")
     assert isinstance(content, dict)
-    assert list(content) == list(Config.model_fields) == list(SECTIONS)
+    assert list(content) == list(Config.model_fields)
     for name, section in Config.model_fields.items():
-        if name in KEYS and name not in EXAMPLES:
+        if name != "format_version" and name not in EXAMPLES:
             written = content["markets"][0] if name == "markets" else content[name]
             default = section.default[0] if name == "markets" else section.default
-            assert list(written) == list(type(default).model_fields) == list(KEYS[name])
+            assert list(written) == list(type(default).model_fields)
 
 
 def test_the_commented_example_of_owned_loads_once_uncommented() -> None:
@@ -62,9 +65,12 @@ def test_the_commented_example_of_owned_loads_once_uncommented() -> None:
 def test_every_key_stands_beside_its_comment() -> None:
     lines = config_text().splitlines()
     assert max(map(len, lines)) <= 130
-    for texts in KEYS.values():
-        for key, text in texts.items():
-            assert any(f"{key}: " in line and text.what.split()[0] in line for line in lines)
+    sections: list[type[Section]] = [type(part) for _, part in Config() if isinstance(part, Section)]
+    sections += [MarketSection, OwnedSection, FleetSection]
+    for section in sections:
+        for key, text in texts_of(section).items():
+            assert text
+            assert any(f"{key}: " in line and text.split()[0] in line for line in lines)
 
 
 def test_it_never_replaces_a_file_unasked(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,8 +234,9 @@ def test_both_or_no_configuration(home: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_published_schemas_are_what_the_code_generates() -> None:
-    for name, text in documents().items():
-        assert (DIRECTORY / name).read_text(encoding="utf-8") == text, "run python -m hcloud.usecases.published.schemas"
+    for name, schema in SCHEMAS.schemas().items():
+        there = (SCHEMAS.SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8")
+        assert there == SCHEMAS.text_of(schema), "run python docs/make_schemas.py"
     jsonschema.Draft202012Validator.check_schema(dict(config_schema()))
     jsonschema.Draft202012Validator.check_schema(dict(plan_schema()))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import re
 import time
@@ -17,7 +16,7 @@ from contract.rigs.gcp import GoogleRig
 from hcloud.errors import CloudError, CredentialsError, ThrottledError, UnavailableError
 from hcloud.fake.server import FakeServer, HttpAnswer, Received, json_answer
 from hcloud.providers.gcp import translate, wire
-from hcloud.providers.gcp.documents import Document, document_of
+from hcloud.providers.gcp.documents import Document
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.wire import Wire
 
@@ -308,48 +307,7 @@ def test_the_sdk_says_where_and_over_which_session(
     assert urls[0].startswith(f"https://{host}/compute/v1/projects/shop/")
 
 
-# machines
-
-
-CHANGED: tuple[object, ...] = (None, "", "x", 7, 0, True, False, [], {}, ["x"], {"x": "y"}, {"x": None}, {"x": 7}, 1.5)
-READ = ("name", "zone", "machineType", "status", "creationTimestamp", "labels")
-
-
-def taken(instance: Document, parse: Callable[[bytes], Document]) -> object:
-    try:
-        return translate.machine(parse(json.dumps(instance).encode()))
-    except Exception:
-        return "no answer"
-
-
-def as_the_sdk_reads(body: bytes) -> Document:
-    from google.cloud import compute_v1
-    from google.protobuf import json_format
-
-    found = compute_v1.Instance()
-    json_format.Parse(body, compute_v1.Instance.pb(found), ignore_unknown_fields=True)
-    return as_documents([found])[0]
-
-
-@pytest.mark.parametrize("name", READ)
-def test_a_member_that_is_missing_or_odd_is_taken_as_by_the_sdk(name: str) -> None:
-    without = {k: v for k, v in INSTANCE.items() if k != name}
-    for instance in (without, *({**INSTANCE, name: value} for value in CHANGED)):
-        assert taken(instance, document_of) == taken(instance, as_the_sdk_reads), instance
-
-
-@pytest.mark.parametrize("value", [None, 7, 1.5, True, {}, {"x": "y"}])
-def test_scheduling_that_is_missing_or_odd_is_taken_as_by_the_sdk(value: object) -> None:
-    instance = {**INSTANCE, "scheduling": value}
-    assert taken(instance, document_of) == taken(instance, as_the_sdk_reads)
-
-
-@pytest.mark.parametrize("name", ["provisioningModel", "preemptible"])
-def test_how_it_is_rented_is_taken_as_by_the_sdk(name: str) -> None:
-    for value in CHANGED:
-        instance = copy.deepcopy(dict(INSTANCE))
-        instance["scheduling"] = {name: value}
-        assert taken(instance, document_of) == taken(instance, as_the_sdk_reads), instance
+# pages
 
 
 PAGES: tuple[object, ...] = (

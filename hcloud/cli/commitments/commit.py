@@ -66,12 +66,12 @@ def recommend(
     """What to commit to and why; with --cloud less what is held there already. Buys nothing."""
     from hcloud.usecases.commitments.recommend import recommend as find
     from hcloud.views.commitments.commit import show_recommendation
-    from hcloud.views.commitments.documents import recommendation_document
+    from hcloud.views.commitments.documents import RecommendationDocument
 
     terminal, at = session(ctx).terminal, shown.at
     with terminal.busy("working out what to commit to"):
         found = find(_loaded(where.file), plan, _where(where.cloud, where.region, None), at)
-    shown.tell(terminal, lambda: recommendation_document(found, at), lambda: show_recommendation(found, terminal))
+    shown.tell(terminal, lambda: RecommendationDocument.of(found, at), lambda: show_recommendation(found, terminal))
 
 
 @app.command("plan")
@@ -118,13 +118,13 @@ def apply_(
     """Buy a purchase plan, once: needs commitments.enabled, HYC_ALLOW_PURCHASE=1 and the amount typed by a person."""
     from hcloud.usecases.commitments.apply import apply_purchases
     from hcloud.views.commitments.commit import show_applied
-    from hcloud.views.commitments.documents import applied_document
+    from hcloud.views.commitments.documents import PurchasedDocument
 
     terminal = session(ctx).terminal
     approve = _approval(ctx, approve_commit, amount)
     at = moment(None)
     found = apply_purchases(_loaded(where.file), plan, _where(where.cloud, None, where.state), approve, at)
-    shown.tell(terminal, lambda: applied_document(found, at), lambda: show_applied(found, terminal))
+    shown.tell(terminal, lambda: PurchasedDocument.of(found, at), lambda: show_applied(found, terminal))
 
 
 @app.command("list")
@@ -138,12 +138,12 @@ def list_(
     """The ledger of purchases and, with --cloud, what the cloud holds, side by side."""
     from hcloud.usecases.commitments.held import list_commitments
     from hcloud.views.commitments.commit import show_holdings
-    from hcloud.views.commitments.documents import holdings_document
+    from hcloud.views.commitments.documents import HoldingsDocument
 
     terminal, at = session(ctx).terminal, shown.at
     with terminal.busy("reading ledger and cloud"):
         found = list_commitments(_loaded(where.file), _where(where.cloud, where.region, where.state), at)
-    shown.tell(terminal, lambda: holdings_document(found, at), lambda: show_holdings(found, terminal))
+    shown.tell(terminal, lambda: HoldingsDocument.of(found, at), lambda: show_holdings(found, terminal))
 
 
 @app.command()

@@ -22,11 +22,12 @@ def drift(
 ) -> None:
     """What people or the cloud changed behind hcloud's back since the last apply."""
     from hcloud.usecases.live.status import status as look
-    from hcloud.views.live.standing import drift_document, show_drift
+    from hcloud.views.live.documents import DriftDocument
+    from hcloud.views.live.standing import show_drift
 
     terminal = session(ctx).terminal
     with terminal.busy("looking at the cloud"), where.opened(shown.at) as here:
         found = look(here)
-    shown.tell(terminal, lambda: drift_document(found, shown.at), lambda: show_drift(found, terminal))
+    shown.tell(terminal, lambda: DriftDocument.of(found, shown.at), lambda: show_drift(found, terminal))
     if detailed_exitcode and found.drift:
         raise typer.Exit(2)

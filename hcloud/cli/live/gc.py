@@ -30,7 +30,8 @@ def gc(
     """Machines with this project's tags that no state holds, or whose time is over; only --delete changes anything."""
     from hcloud.live.applying.guards import ChangeApproval
     from hcloud.live.collect import collect, orphans
-    from hcloud.views.live.standing import orphans_document, show_orphans
+    from hcloud.views.live.documents import OrphansDocument
+    from hcloud.views.live.standing import show_orphans
 
     terminal, at = session(ctx).terminal, shown.at
     with where.opened(at) as here:
@@ -44,4 +45,4 @@ def gc(
             ended = collect(here.site(), found, ChangeApproval(ends=ends))
             terminal.note(f"{len(ended)} machines are ending")
     if shown.is_json:
-        terminal.write_json(orphans_document(found, ended, at))
+        terminal.write_json(OrphansDocument.of({"orphans": found, "ended": ended}, at))

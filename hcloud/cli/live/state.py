@@ -31,11 +31,14 @@ def list_(
 ) -> None:
     """The machines that are remembered, a line each."""
     from hcloud.usecases.live.state import look
+    from hcloud.views.live import documents
     from hcloud.views.live import state as view
 
     terminal = session(ctx).terminal
     found = look(which.place)
-    shown.tell(terminal, lambda: view.state_screen(found, shown.at), lambda: view.show_list(found, terminal))
+    shown.tell(
+        terminal, lambda: documents.RememberedDocument.of(found, shown.at), lambda: view.show_list(found, terminal)
+    )
 
 
 @app.command()
@@ -49,13 +52,14 @@ def show(
 ) -> None:
     """What the state is: lineage, serial, account and region, or everything about one machine."""
     from hcloud.usecases.live.state import look, look_at
+    from hcloud.views.live import documents
     from hcloud.views.live import state as view
 
     terminal = session(ctx).terminal
     found = look(which.place) if machine is None else look_at(which.place, machine)
     several = machine is not None and found.state is not None and len(found.state.records) > 1
     screen = view.show_list if several else view.show_state
-    shown.tell(terminal, lambda: view.state_screen(found, shown.at), lambda: screen(found, terminal))
+    shown.tell(terminal, lambda: documents.RememberedDocument.of(found, shown.at), lambda: screen(found, terminal))
 
 
 @app.command()
@@ -80,11 +84,14 @@ def push(
 ) -> None:
     """Store a state that was pulled; what it replaces is kept beside it."""
     from hcloud.usecases.live.state import push as pushed
+    from hcloud.views.live import documents
     from hcloud.views.live import state as view
 
     terminal = session(ctx).terminal
     found = pushed(which.place, _read(source), source, force=force)
-    shown.tell(terminal, lambda: view.state_screen(found, shown.at), lambda: view.show_state(found, terminal))
+    shown.tell(
+        terminal, lambda: documents.RememberedDocument.of(found, shown.at), lambda: view.show_state(found, terminal)
+    )
 
 
 @app.command("force-unlock")
@@ -98,14 +105,14 @@ def force_unlock(
 ) -> None:
     """Take the lock away from a holder that cannot be alive any more; it is refused whatever it does from then on."""
     from hcloud.usecases.live.state import unlock
-    from hcloud.views.live import state as view
+    from hcloud.views.live import documents
 
     terminal = session(ctx).terminal
     where = which.place
     info = unlock(where, lock)
     shown.tell(
         terminal,
-        lambda: view.unlocked_document(where, info, shown.at),
+        lambda: documents.UnlockedDocument.of({"where": where, "unlocked": info}, shown.at),
         lambda: terminal.say(f"unlocked {where}, which was held: {info}"),
     )
 

@@ -15,9 +15,10 @@ app = typer.Typer(pretty_exceptions_enable=False)
 def status(ctx: typer.Context, where: CloudFlags, shown: Printed) -> None:
     """What stands, what it costs an hour, and what was asked for without an answer."""
     from hcloud.usecases.live.status import status as look
-    from hcloud.views.live.standing import show_status, status_document
+    from hcloud.views.live.documents import StatusDocument
+    from hcloud.views.live.standing import show_status
 
     terminal = session(ctx).terminal
     with terminal.busy("looking at the cloud"), where.opened(shown.at) as here:
         found = look(here)
-    shown.tell(terminal, lambda: status_document(found, shown.at), lambda: show_status(found, terminal))
+    shown.tell(terminal, lambda: StatusDocument.of(found, shown.at), lambda: show_status(found, terminal))

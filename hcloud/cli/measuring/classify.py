@@ -63,7 +63,8 @@ def classify(
         parse_observed,
         parse_reference,
     )
-    from hcloud.views.measuring.classify import answers_document, show_answers
+    from hcloud.views.measuring.classify import show_answers
+    from hcloud.views.measuring.documents import ClassificationDocument
 
     known = [a.value for a in Aspect]
     for name in aspect or ():
@@ -88,6 +89,10 @@ def classify(
         terminal.note(f"matrices written to {save_matrices}")
     with terminal.busy("comparing with what was seen before"):
         answers = classify_apps(request, at)
-    shown.tell(terminal, lambda: answers_document(answers, at), lambda: show_answers(answers, terminal))
+    shown.tell(
+        terminal,
+        lambda: ClassificationDocument.of({"applications": answers}, at),
+        lambda: show_answers(answers, terminal),
+    )
     if any(answer.estimate.probes for answer in answers):
         raise typer.Exit(ABSTAINED)

@@ -75,6 +75,7 @@ def run(
     from hcloud.cli.measuring.profile_cloud import MeasuringFlags, measure_on_cloud
     from hcloud.readers.applications.app import load_app
     from hcloud.usecases.measuring.profile_run import Probing, app_files, resources_named, targets_of
+    from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
     chosen = resources_named(resources or [])
@@ -109,7 +110,7 @@ def run(
         outcomes = _measure_here(terminal, errands, probing, alone=len(described) == 1)
     for outcome in outcomes:
         if shown.is_json:
-            terminal.write_json(view.profile_document(outcome.profile, moment(None)))
+            terminal.write_json(documents.ProfileDocument.of({"profile": outcome.profile}, moment(None)))
         else:
             view.show_profile(outcome.profile, terminal)
         terminal.note(f"profile written to {outcome.path}")
@@ -143,10 +144,15 @@ def show(
 ) -> None:
     """Show a profile: ten resources with what is tolerated and caused, and the speed by shape."""
     from hcloud.usecases.measuring.profile_names import named_profile
+    from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
     found, terminal = named_profile(file), session(ctx).terminal
-    shown.tell(terminal, lambda: view.profile_document(found, shown.at), lambda: view.show_profile(found, terminal))
+    shown.tell(
+        terminal,
+        lambda: documents.ProfileDocument.of({"profile": found}, shown.at),
+        lambda: view.show_profile(found, terminal),
+    )
 
 
 @app.command("list")
@@ -159,10 +165,15 @@ def list_(
 ) -> None:
     """List the profiles of a folder."""
     from hcloud.readers.applications.profiles import load_corpus
+    from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
     found, terminal = load_corpus(folder, strict=False), session(ctx).terminal
-    shown.tell(terminal, lambda: view.list_document(found, shown.at), lambda: view.show_list(found, terminal))
+    shown.tell(
+        terminal,
+        lambda: documents.ProfilesDocument.of({"profiles": found}, shown.at),
+        lambda: view.show_list(found, terminal),
+    )
 
 
 @app.command()
@@ -176,11 +187,14 @@ def compare(
 ) -> None:
     """Compare two profiles number by number, and say where their intervals are apart."""
     from hcloud.usecases.measuring.profile_compare import compare_profiles
+    from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
     found, terminal = compare_profiles(left, right), session(ctx).terminal
     shown.tell(
-        terminal, lambda: view.comparison_document(found, shown.at), lambda: view.show_comparison(found, terminal)
+        terminal,
+        lambda: documents.ProfileComparisonDocument.of(found, shown.at),
+        lambda: view.show_comparison(found, terminal),
     )
 
 
@@ -203,6 +217,7 @@ def import_(
     from hcloud.readers.applications.utilisation import UtilisationBase
     from hcloud.usecases.measuring.profile_import import import_profile
     from hcloud.usecases.measuring.profile_run import file_name
+    from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
     if kind.upper() not in JobKind.__members__ or not name.strip():
@@ -212,5 +227,9 @@ def import_(
         (file, format_), UtilisationBase(vcpus, memory_gib), (name.strip(), JobKind[kind.upper()]), target
     )
     terminal = session(ctx).terminal
-    shown.tell(terminal, lambda: view.profile_document(found, shown.at), lambda: view.show_profile(found, terminal))
+    shown.tell(
+        terminal,
+        lambda: documents.ProfileDocument.of({"profile": found}, shown.at),
+        lambda: view.show_profile(found, terminal),
+    )
     terminal.note(f"profile written to {target}")

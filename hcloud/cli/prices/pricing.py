@@ -82,6 +82,7 @@ def list_(
 ) -> None:
     """List offers with hourly, upfront and effective price, discount against on-demand, and age."""
     from hcloud.usecases.prices.pricing import list_prices, parse_filter
+    from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
     words = {"provider": provider, "region": region, "family": family, "option": option, "os": os}
@@ -90,7 +91,7 @@ def list_(
         lines = list_prices(parse_filter({k: v or [] for k, v in words.items()}), at.date())
     shown.tell(
         terminal,
-        lambda: view.listing_document(lines, at),
+        lambda: documents.OffersDocument.of({"lines": lines}, at),
         lambda: view.show_listing(lines, terminal, limit),
         csv=lambda: view.listing_csv(lines),
     )
@@ -109,6 +110,7 @@ def show(
 ) -> None:
     """Show every purchase option of one type, and how much it must run for a commitment to pay."""
     from hcloud.usecases.prices.pricing import parse_filter, show_type
+    from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
     words = {"provider": provider, "region": region, "os": os or ["linux"]}
@@ -117,7 +119,7 @@ def show(
         screen = show_type(instance_type, parse_filter({k: v or [] for k, v in words.items()}), at.date())
     shown.tell(
         terminal,
-        lambda: view.type_document(screen, at),
+        lambda: documents.OffersDocument.of(screen, at),
         lambda: view.show_type_screen(screen, terminal),
         csv=lambda: view.listing_csv(screen.lines),
     )
@@ -141,6 +143,7 @@ def diff(
     compared with a file, only what the file covers is looked at.
     """
     from hcloud.usecases.prices.intake import compare_named
+    from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
     terminal = session(ctx).terminal
@@ -148,7 +151,7 @@ def diff(
         comparison = compare_named(old, new)
     shown.tell(
         terminal,
-        lambda: view.comparison_document(comparison, shown.at),
+        lambda: documents.PriceChangesDocument.of(comparison, shown.at),
         lambda: view.show_comparison(comparison, terminal, limit),
         csv=lambda: view.comparison_csv(comparison),
     )
@@ -160,6 +163,7 @@ def verify(
 ) -> None:
     """Check the bundled files against their checksums and every price for plausibility; exit 9 on a finding."""
     from hcloud.usecases.prices.pricing import verify as verified
+    from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
     shown, terminal = PricesPrinted(output, json_, now), session(ctx).terminal
@@ -167,7 +171,9 @@ def verify(
     with terminal.progress("checking prices", 1) as advance:
         result = verified(advance)
     shown.tell(
-        terminal, lambda: view.verification_document(result, shown.at), lambda: view.show_verification(result, terminal)
+        terminal,
+        lambda: documents.PriceCheckDocument.of(result, shown.at),
+        lambda: view.show_verification(result, terminal),
     )
     if result.damaged or result.quarantined:
         raise typer.Exit(QUARANTINED)
@@ -229,10 +235,13 @@ def refresh(
 
 
 def _show_intake(ctx: typer.Context, intake: Intake, shown: PricesPrinted) -> None:
+    from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
     terminal = session(ctx).terminal
-    shown.tell(terminal, lambda: view.intake_document(intake, shown.at), lambda: view.show_intake(intake, terminal))
+    shown.tell(
+        terminal, lambda: documents.IntakeDocument.of(intake, shown.at), lambda: view.show_intake(intake, terminal)
+    )
 
 
 def _provider(word: str | None) -> Provider | None:

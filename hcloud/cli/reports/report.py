@@ -210,7 +210,7 @@ def _document(report: Report, shown: _Shown) -> Mapping[str, object]:
 
 def _text(report: Report, sections: Sequence[PageSection], shown: _Shown) -> Written:
     if shown.output is ReportFormat.MD:
-        from hcloud.views.reports.markdown import markdown
+        from hcloud.views.markdown import markdown
 
         return markdown(sections)
     if shown.output is ReportFormat.HTML:

@@ -53,7 +53,7 @@ def quality(
 ) -> None:
     """What jobs got: performance kept, waits, violations, moves and interruptions, in all, by kind and application."""
     from hcloud.usecases.reports.quality import report_quality
-    from hcloud.views.reports import quality_documents as documents
+    from hcloud.views.reports import documents
     from hcloud.views.reports.quality import quality_sections
 
     report, terminal = report_quality(source), session(ctx).terminal
@@ -61,7 +61,7 @@ def quality(
         terminal,
         shown,
         (f"Quality of {report.name}", quality_sections(report)),
-        (lambda: documents.quality_document(report, shown.at), lambda: documents.quality_csv(report)),
+        (lambda: documents.QualityDocument.of(report, shown.at), lambda: documents.quality_csv(report)),
     )
 
 
@@ -78,7 +78,7 @@ def accuracy(
     """What a plan predicted beside what happened, with the error; other prices, demand and mix told apart."""
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.reports.report import ReportRequest
-    from hcloud.views.reports import quality_documents as documents
+    from hcloud.views.reports import documents
     from hcloud.views.reports.quality import accuracy_sections
 
     if journal is not None and (month or where.cloud or where.state):
@@ -89,7 +89,7 @@ def accuracy(
         terminal,
         shown,
         (f"Accuracy of {made.plan}", accuracy_sections(made)),
-        (lambda: documents.accuracy_document(made, asked.at), lambda: documents.accuracy_csv(made)),
+        (lambda: documents.AccuracyDocument.of(made, asked.at), lambda: documents.accuracy_csv(made)),
     )
 
 
@@ -114,8 +114,8 @@ def _print(
     titled: tuple[str, tuple[PageSection, ...]],
     made: tuple[Callable[[], Mapping[str, object]], Callable[[], Written]],
 ) -> None:
+    from hcloud.views.markdown import markdown
     from hcloud.views.page.render import render
-    from hcloud.views.reports.markdown import markdown
     from hcloud.views.reports.quality import report_page
     from hcloud.views.reports.report import show_sections
 

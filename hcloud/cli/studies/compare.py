@@ -54,6 +54,7 @@ def compare(
     from hcloud.usecases.studies.simulate import compare as run_all
     from hcloud.usecases.studies.simulate import strategies_named
     from hcloud.views.studies import simulation as view
+    from hcloud.views.studies.documents import SimulationDocument
 
     terminal, at = session(ctx).terminal, shown.at
     study, pool, fleet = where.opened(workload, at, terminal)
@@ -71,7 +72,7 @@ def compare(
 
     shown.tell(
         terminal,
-        lambda: view.simulation_document(comparison, at),
+        lambda: SimulationDocument.of(comparison, at),
         lambda: view.show_comparison(comparison, terminal),
         html=page,
     )

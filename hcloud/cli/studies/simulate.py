@@ -34,6 +34,7 @@ def simulate(
     """Performance, waiting, use of capacity and cost of each strategy on your own trace, before anything is bought."""
     from hcloud.usecases.studies.simulate import compare, strategies_named
     from hcloud.views.studies import simulation as view
+    from hcloud.views.studies.documents import SimulationDocument
 
     terminal, at = session(ctx).terminal, shown.at
     if not is_plan(workload):
@@ -53,7 +54,7 @@ def simulate(
     where.drawn(comparison, terminal)
     shown.tell(
         terminal,
-        lambda: view.simulation_document(comparison, at),
+        lambda: SimulationDocument.of(comparison, at),
         lambda: view.show_simulation(comparison, terminal),
     )
 

@@ -44,11 +44,12 @@ def list_(
 ) -> None:
     """The bundled strategies, a line each."""
     from hcloud.readers.strategies import load_strategy, strategy_names
-    from hcloud.views.studies.strategy import listing_document, show_list
+    from hcloud.views.studies.documents import StrategiesDocument
+    from hcloud.views.studies.strategy import show_list
 
     terminal, at = session(ctx).terminal, shown.at
     found = tuple(map(load_strategy, strategy_names()))
-    shown.tell(terminal, lambda: listing_document(found, at), lambda: show_list(found, terminal))
+    shown.tell(terminal, lambda: StrategiesDocument.of({"strategies": found}, at), lambda: show_list(found, terminal))
 
 
 @app.command()
@@ -63,8 +64,9 @@ def show(
 ) -> None:
     """Every rule and number of one strategy, and where it comes from; checks a file of your own."""
     from hcloud.readers.strategies import load_strategy
-    from hcloud.views.studies.strategy import show_one, strategy_document
+    from hcloud.views.studies.documents import StrategyDocument
+    from hcloud.views.studies.strategy import show_one
 
     terminal, at = session(ctx).terminal, shown.at
     strategy = load_strategy(name)
-    shown.tell(terminal, lambda: strategy_document(strategy, at), lambda: show_one(strategy, terminal))
+    shown.tell(terminal, lambda: StrategyDocument.of(strategy, at), lambda: show_one(strategy, terminal))

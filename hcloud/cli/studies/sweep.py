@@ -76,6 +76,7 @@ def sweep(
     from hcloud.usecases.workloads.sources import Flags
     from hcloud.views.pictures import check_picture
     from hcloud.views.studies import sweep as view
+    from hcloud.views.studies.documents import SweepDocument
 
     terminal, at = session(ctx).terminal, shown.at
     if scheduler and engine is not EngineName.DASK:
@@ -107,7 +108,7 @@ def sweep(
         with terminal.busy("drawing"):
             view.save_sweep(done, picture)
         terminal.note(f"drawn to {picture}")
-    view.print_sweep(done, terminal, at if shown.is_json else None)
+    shown.tell(terminal, lambda: SweepDocument.of(done, at), lambda: view.show_sweep(done, terminal))
 
 
 def _with_flags(loaded: Loaded, flags: Flags) -> Loaded:

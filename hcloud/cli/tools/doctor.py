@@ -32,7 +32,8 @@ def doctor(
     from hcloud.usecases.extras import require
     from hcloud.usecases.tools.checks import failed
     from hcloud.usecases.tools.doctor import examine
-    from hcloud.views.tools.setup import checks_document, show_checks
+    from hcloud.views.tools.documents import ChecksDocument
+    from hcloud.views.tools.setup import show_checks
 
     require(needed or ())
     terminal, at = session(ctx).terminal, moment(now)
@@ -42,6 +43,6 @@ def doctor(
 
         with terminal.busy("asking the cloud"), where.opened(at) as here:
             checks = (*checks, *examine_cloud(here))
-    shown.tell(terminal, lambda: checks_document(checks, at), lambda: show_checks(checks, terminal))
+    shown.tell(terminal, lambda: ChecksDocument.of({"checks": checks}, at), lambda: show_checks(checks, terminal))
     if failed(checks):
         raise typer.Exit(1)

@@ -29,11 +29,12 @@ def validate(
     """Check a configuration and everything it points to; exit 1 where anything is wrong."""
     from hcloud.usecases.tools.checks import failed
     from hcloud.usecases.tools.validate import validate as check
-    from hcloud.views.tools.setup import checks_document, show_checks
+    from hcloud.views.tools.documents import ChecksDocument
+    from hcloud.views.tools.setup import show_checks
 
     terminal, at = session(ctx).terminal, moment(now)
     if schema:
-        from hcloud.usecases.published.schemas import config_schema
+        from hcloud.readers.configuration.config import config_schema
 
         terminal.write_json(config_schema())
         return
@@ -41,6 +42,6 @@ def validate(
         raise UsageError("give the configuration once: as FILE or with --file")
     with terminal.progress("reading the workload", 1.0) as advance:
         checks = check(file or option_file, at, advance)
-    shown.tell(terminal, lambda: checks_document(checks, at), lambda: show_checks(checks, terminal))
+    shown.tell(terminal, lambda: ChecksDocument.of({"checks": checks}, at), lambda: show_checks(checks, terminal))
     if failed(checks):
         raise typer.Exit(1)

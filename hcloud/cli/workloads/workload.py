@@ -75,6 +75,7 @@ def show(
     """What a workload asks for: rows read, repaired and left out, what is modelled, and demand over time."""
     from hcloud.usecases.workloads.workload import summarise
     from hcloud.views.charts import save_chart
+    from hcloud.views.workloads import documents
     from hcloud.views.workloads import workload as view
 
     terminal = session(ctx).terminal
@@ -86,7 +87,9 @@ def show(
             save_chart(view.chart_of(summary), out)
     if out is not None:
         terminal.note(f"drawn to {out}")
-    shown.tell(terminal, lambda: view.summary_document(summary, at), lambda: view.show_summary(summary, terminal))
+    shown.tell(
+        terminal, lambda: documents.WorkloadDocument.of(summary, at), lambda: view.show_summary(summary, terminal)
+    )
 
 
 @app.command(epilog=EPILOG)
@@ -101,6 +104,7 @@ def validate(
 ) -> None:
     """Check that files can be used; every problem with its line and column, exit 1 when there is one."""
     from hcloud.usecases.workloads.workload import validate as check
+    from hcloud.views.workloads import documents
     from hcloud.views.workloads import workload as view
 
     terminal = session(ctx).terminal
@@ -108,7 +112,11 @@ def validate(
     request = _request("", workload_format, keys, 42)
     with terminal.progress("checking files", len(names)) as advance:
         verdicts = check(names, request, advance)
-    shown.tell(terminal, lambda: view.verdicts_document(verdicts, at), lambda: view.show_verdicts(verdicts, terminal))
+    shown.tell(
+        terminal,
+        lambda: documents.VerdictsDocument.of({"files": verdicts}, at),
+        lambda: view.show_verdicts(verdicts, terminal),
+    )
     if any(verdict.workload is None for verdict in verdicts):
         raise typer.Exit(1)
 

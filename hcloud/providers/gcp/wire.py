@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sized
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from hcloud.errors import Call, HcloudError, MissingExtraError, NotFoundError, UnknownOutcomeError
+from hcloud.errors import Call, HcloudError, NotFoundError, UnknownOutcomeError
 from hcloud.model.endpoint import check_google_credentials, checked_endpoint, is_plain
+from hcloud.providers.gcp import sdk
 from hcloud.providers.gcp.documents import Document, document_of, member
 from hcloud.providers.gcp.errors import cloud_error
 from hcloud.providers.gcp.settings import GoogleSettings
@@ -31,11 +32,7 @@ class Wire:
     """Compute Engine as the SDK speaks to it. ``pause`` waits between looks at an operation that takes long."""
 
     def __init__(self, settings: GoogleSettings, pause: Callable[[float], None]) -> None:
-        try:
-            from google.cloud import compute_v1
-        except ImportError as error:
-            raise MissingExtraError("google-cloud-compute", "gcp") from error
-        self.types: Any = compute_v1
+        self.types: Any = sdk.messages()
         self._settings = settings
         self._pause = pause
         self._local = settings.is_local
@@ -59,7 +56,7 @@ class Wire:
         with self._lock:
             if name not in self._clients:
                 options = ClientOptions(api_endpoint=self._settings.endpoint) if self._settings.endpoint else None
-                made = getattr(self.types, name)(credentials=self._signed(), client_options=options)
+                made = sdk.client(name)(credentials=self._signed(), client_options=options)
                 _send_once(made.transport._session)
                 if is_plain(checked_endpoint(made.transport._host, "the endpoint of Compute Engine")):
                     made.transport._session.trust_env = False  # what is not encrypted goes through no proxy

@@ -9,7 +9,7 @@ from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.plan import OWNED, Alternative, Flip, Lever, MixLine, Plan, Refusal, Sizing
 from hcloud.planning.explanations.asked import SubjectMatch
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_duration, format_money, format_span, plain
-from hcloud.views.deciding.plan import SHORT
+from hcloud.views.deciding.plan_tables import SHORT
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, percent, share
 from hcloud.views.explanations.operation import explain_operation, explain_point
 
@@ -254,9 +254,7 @@ def _use_for(plan: Plan, refusal: Refusal) -> Iterator[str]:
     mine = [s for s in plan.sizing if s.address.split("/")[2] == refusal.address.split("/")[2]]
     if mine:
         size = mine[0]
-        yield (
-            f"instance {size.count} is in use {percent(float(size.last_use))}, the next {percent(float(size.next_use))}"
-        )
+        yield said_of_use(size)
         if refusal.flip is not None and refusal.flip.exact and refusal.pays_above > size.pays_above:
             yield f"at any use {mine[0].address.split('/')[-1]} is cheaper"
 
@@ -302,8 +300,11 @@ def _other_plan(plan: Plan, other: Alternative) -> tuple[str, tuple[ExplanationL
 def _uses(plan: Plan) -> Iterator[str]:
     for size in plan.sizing:
         counting = "counted in " if size.bought_as else ""
-        yield (
-            f"{counting}{_type(size.address)}: instance {size.count} is in use"
-            f" {percent(float(size.last_use))} of the time, the"
-            f" next {percent(float(size.next_use))}; reserving pays above {percent(float(size.pays_above))}"
-        )
+        pays = percent(float(size.pays_above))
+        yield f"{counting}{_type(size.address)}: {said_of_use(size)}; reserving pays above {pays}"
+
+
+def said_of_use(size: Sizing) -> str:
+    """How much of the time the last instance of a commitment is needed, and the one after it would be."""
+    last, following = (percent(float(share)) for share in (size.last_use, size.next_use))
+    return f"instance {size.count} is in use {last} of the time, the next {following}"

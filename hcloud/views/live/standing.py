@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hcloud import __version__
-from hcloud.store.states.codec import operating_document
-from hcloud.units import counted, plain
+from hcloud.units import counted
 from hcloud.views.console import Terminal
 from hcloud.views.live.change import LISTED, dollars
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
     from hcloud.live.collect import Orphan
     from hcloud.live.recover import RecoveryFindings
     from hcloud.model.holdings.standing import LiveStatus, MachineGroup
-
-FORMAT_VERSION = "1.0"
 
 
 def show_status(found: LiveStatus, terminal: Terminal) -> None:
@@ -33,7 +28,7 @@ def show_status(found: LiveStatus, terminal: Terminal) -> None:
     if found.groups:
         rows = [_group(group) for group in found.groups]
         names = ("address", "type", "zone", "state", "machines", "$/h")
-        terminal.show(fitted(Figures(names, rows, frozenset({4, 5})), terminal.out.width))
+        terminal.show(Figures(names, rows, frozenset({4, 5})))
     machines = sum(g.count for g in found.groups)
     terminal.show(f"{counted(machines, 'machine')}, {dollars(found.hourly)}/h {LISTED}; what is reserved costs less")
     if (how := state.operating) is not None:
@@ -66,7 +61,7 @@ def show_drift(found: LiveStatus, terminal: Terminal) -> None:
     """A line a difference."""
     rows = [(one.id, one.address or "-", one.what) for one in found.drift]
     if rows:
-        terminal.show(fitted(Figures(("id", "address", "difference"), rows), terminal.out.width))
+        terminal.show(Figures(("id", "address", "difference"), rows))
     terminal.note(f"{counted(len(found.drift), 'difference')} to what is remembered")
 
 
@@ -74,7 +69,7 @@ def show_orphans(found: Sequence[Orphan], terminal: Terminal) -> None:
     """A line a machine, those that are left alone with the reason."""
     rows = [_orphan(one) for one in found]
     if rows:
-        terminal.show(fitted(Figures(("id", "type", "zone", "why"), rows), terminal.out.width))
+        terminal.show(Figures(("id", "type", "zone", "why"), rows))
     ending = sum(not o.kept for o in found)
     if not found:
         terminal.show("nothing found")
@@ -88,71 +83,8 @@ def show_found(found: RecoveryFindings, terminal: Terminal) -> None:
     terminal.show(f"state {found.state.lineage} in {found.state.scope}: {machines}")
     rows = [(machine.id, machine.address or "-", machine.instance_type, machine.zone) for machine in found.machines]
     if rows:
-        terminal.show(fitted(Figures(("id", "address", "type", "zone"), rows), terminal.out.width))
+        terminal.show(Figures(("id", "address", "type", "zone"), rows))
     if found.remains.damaged:
         terminal.warn("a part of the journal cannot be read: what stands before it is kept, the rest is put aside")
     for lineage, count in found.others:
         terminal.warn(f"{counted(count, 'machine')} of this project belong to another state: {lineage}")
-
-
-def _head(at: datetime) -> dict[str, object]:
-    moment = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": moment}
-
-
-def status_document(found: LiveStatus, at: datetime) -> Mapping[str, object]:
-    """What stands, as JSON."""
-    scope = found.observed.scope
-    return {
-        **_head(at),
-        "scope": {"cloud": scope.cloud, "account": scope.account, "region": scope.region, "endpoint": scope.endpoint},
-        "lineage": found.stored.lineage,
-        "serial": found.stored.serial,
-        "currency": "USD",
-        "hourly": plain(found.hourly),
-        "operating": None if found.stored.operating is None else operating_document(found.stored.operating),
-        "standing": [
-            {
-                "address": g.address,
-                "instance_type": g.instance_type,
-                "zone": g.zone,
-                "state": g.state,
-                "count": g.count,
-                "hourly": None if g.hourly is None else plain(g.hourly),
-            }
-            for g in found.groups
-        ],
-        "open_requests": [
-            {"number": i.number, "deed": str(i.deed), "at": i.at.isoformat()} for i in found.observed.open
-        ],
-        "drift": _drift(found),
-        "held_by": None if found.holder is None else str(found.holder),
-    }
-
-
-def _drift(found: LiveStatus) -> list[dict[str, str]]:
-    return [{"id": d.id, "address": d.address, "what": d.what} for d in found.drift]
-
-
-def drift_document(found: LiveStatus, at: datetime) -> Mapping[str, object]:
-    """The differences, as JSON."""
-    return {**_head(at), "lineage": found.stored.lineage, "serial": found.stored.serial, "drift": _drift(found)}
-
-
-def orphans_document(found: Sequence[Orphan], ended: Sequence[str], at: datetime) -> Mapping[str, object]:
-    """What nobody holds, and what of it is ending, as JSON."""
-    return {
-        **_head(at),
-        "orphans": [
-            {
-                "id": o.machine.id,
-                "instance_type": o.machine.instance_type,
-                "zone": o.machine.zone,
-                "lineage": o.machine.lineage,
-                "why": o.why,
-                "left_alone": o.kept or None,
-            }
-            for o in found
-        ],
-        "ended": list(ended),
-    }

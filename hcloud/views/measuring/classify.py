@@ -1,24 +1,20 @@
-"""Estimates on a screen and as JSON: what was measured, what is predicted, how sure that is, what to measure next."""
+"""Estimates on a screen: what was measured, what is predicted, how sure that is, what to measure next."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hcloud import __version__
 from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Predicted
 from hcloud.policy.codes import SCALE
 from hcloud.units import counted
 from hcloud.views.lines import hanging
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
     from hcloud.classify.judgement import ApplicationEstimate
     from hcloud.views.console import Terminal
-    from hcloud.views.lines import Shown
 
-FORMAT_VERSION = "1.0"
 WORDS = {
     Aspect.SCALE_UP: "size",
     Aspect.SCALE_OUT: "nodes",
@@ -44,23 +40,23 @@ def _show(answer: ApplicationEstimate, terminal: Terminal) -> None:
     terminal.show(f"{head} · beside {counted(answer.known_apps, 'application')} seen before", "")
     interference = {a: estimate.rows[a] for a in (Aspect.TOLERATED, Aspect.CAUSED) if a in estimate.rows}
     if interference:
-        terminal.show(_scores(interference, terminal.out.width), "")
+        terminal.show(_scores(interference), "")
     for aspect, row in estimate.rows.items():
         if not aspect.is_interference:
-            terminal.show(_performance(answer, row, terminal.out.width), "")
+            terminal.show(_performance(answer, row), "")
     for line in _said(answer):
         terminal.show(hanging(line, terminal.out.width, "· "))
     terminal.show("")
 
 
-def _scores(rows: Mapping[Aspect, CompletedRow], width: int) -> Shown:
+def _scores(rows: Mapping[Aspect, CompletedRow]) -> Figures:
     names = ("resource", *(word for aspect in rows for word in (WORDS[aspect], "from - to", "")))
     cells = []
     for resource in RESOURCES:
         if any(resource in row.columns for row in rows.values()):
             parts = [_score(row.columns.get(resource)) for row in rows.values()]
             cells.append([resource, *(cell for part in parts for cell in part)])
-    return fitted(Figures(names, cells), width)
+    return Figures(names, cells)
 
 
 def _score(predicted: Predicted | None) -> tuple[str, str, str]:
@@ -75,7 +71,7 @@ def _how(predicted: Predicted) -> str:
     return "measured" if predicted.measured else "predicted"
 
 
-def _performance(answer: ApplicationEstimate, row: CompletedRow, width: int) -> Shown:
+def _performance(answer: ApplicationEstimate, row: CompletedRow) -> Figures:
     """Sizes and node counts in their order, types from best to worst."""
     order = [r.column for r in answer.types] if row.aspect is Aspect.TYPES else list(row.columns)
     shown = order[:_MOST_ROWS]
@@ -87,7 +83,7 @@ def _performance(answer: ApplicationEstimate, row: CompletedRow, width: int) -> 
     ]
     if len(order) > len(shown):
         cells.append([f"{len(order) - len(shown)} more", "", "", "", ""])
-    return fitted(Figures(names, cells, frozenset({1, 2, 3})), width)
+    return Figures(names, cells, frozenset({1, 2, 3}))
 
 
 def _said(answer: ApplicationEstimate) -> Iterator[str]:
@@ -134,45 +130,3 @@ def _error(row: CompletedRow) -> str:
     points = row.aspect.is_interference
     error = f"{row.held_out_error:.1f} points" if points else f"{row.held_out_error:.1%}"
     return f"error {error} on applications held out"
-
-
-def answers_document(answers: Sequence[ApplicationEstimate], at: datetime) -> dict[str, object]:
-    """The answers as JSON."""
-    return {
-        "format_version": FORMAT_VERSION,
-        "tool_version": __version__,
-        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-        "applications": [_document(answer) for answer in answers],
-    }
-
-
-def _document(answer: ApplicationEstimate) -> dict[str, object]:
-    return {
-        "app": answer.profile.app,
-        "known_applications": answer.known_apps,
-        "vector": None if answer.vector is None else dict(zip(RESOURCES, answer.vector, strict=True)),
-        "quality": answer.quality,
-        "size_for_target": answer.size,
-        "type_ranking": [{"type": r.column, "value": r.value} for r in answer.types],
-        "type_ranking_by_cost": [
-            {"type": r.column, "value": r.value, "dollars_per_hour": f"{answer.prices.hourly[r.column]:.6f}"}
-            for r in answer.worth
-        ],
-        "aspects": {aspect.value: _row_document(row) for aspect, row in answer.estimate.rows.items()},
-        "unmeasurable": dict(answer.profile.unmeasurable),
-        "probes": [
-            {"aspect": p.aspect.value, "column": p.column, "gain": p.gain, "why": p.why} for p in answer.estimate.probes
-        ],
-        "surprises": list(answer.surprises),
-    }
-
-
-def _row_document(row: CompletedRow) -> dict[str, object]:
-    return {
-        "held_out_error": row.held_out_error,
-        "neighbours": [{"app": n.app, "likeness": n.likeness} for n in row.neighbours],
-        "columns": {
-            name: {"value": p.value, "low": p.low, "high": p.high, "measured": p.measured}
-            for name, p in row.columns.items()
-        },
-    }

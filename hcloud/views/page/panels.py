@@ -20,6 +20,7 @@ COLOURS = 7  # of series, in the style sheet
 LEAST_WIDTH, HEIGHT, GAP = 190.0, 250.0, 24.0
 HEADROOM = 1.06  # ours
 DOTTED, MARKED = 12, 60  # ours: a line of at most so many points has whiskers, or dots
+MANY = 12  # ours: of more names than these, only some are written below an axis
 SHADES = 16
 """Shares that a heat map tells apart: the sizes of jobs are whole sixteenths of a server."""
 NAMED = frozenset(("bars", "boxes"))
@@ -197,6 +198,9 @@ def _upright(panel: Panel, ends: Ends) -> Axis:
 def _across(panel: Panel, width: float) -> Axis:
     names = panel.names or (tuple(panel.series) if panel.kind in NAMED else ())
     if names:
+        if len(names) > MANY:
+            step = -(-len(names) * (max(map(len, names)) + 2) * LETTER // (width * 0.85))
+            return Axis(panel.x, -0.5, len(names) - 0.5, range(0, len(names), int(step)), lambda v: names[int(v)])
         room = max(int(width * 0.85 / len(names) / LETTER), 2)
         cut = [name if len(name) <= room else f"{name[: room - 1]}…" for name in names]
         return Axis(panel.x, -0.5, len(names) - 0.5, range(len(names)), lambda v: cut[int(v)])
