@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; within budgets and limits. Never buys.")]
 Ends = Annotated[int | None, typer.Option("--ends", min=0, help="How many machines may end, said on purpose.")]
-TERMINATED_EXIT = 143
 INTERRUPTED_EXIT = 130
 SILENT_SECONDS = 10.0  # ours: after so long without a word a pipe is told what is waited for
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import OWNED, MixLine, Plan, Refusal
 from hcloud.units import HOURS_PER_MONTH, format_figure, format_money
@@ -100,7 +101,8 @@ def _label(lines: Sequence[MixLine]) -> str:
     line = lines[0]
     text = SHORT.get(line.option, str(line.option))
     if line.term_years:
-        text += f" {line.term_years}y" + (f" {line.payment.replace('-', ' ')}" if line.provider == Provider.AWS else "")
+        paid = f" {line.payment.replace('-', ' ')}" if CLOUDS[line.provider].shows_payment else ""
+        text += f" {line.term_years}y{paid}"
     if line.address.startswith(OWNED):
         return f"owned: {text}"
     days = sorted({part.starts_hour // HOURS_PER_DAY for part in lines})
