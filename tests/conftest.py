@@ -18,7 +18,7 @@ from hcloud.readers.prices.shipped import bundled
 settings.register_profile("shared machine", deadline=None)  # how long an example takes is up to the neighbours
 settings.load_profile("shared machine")
 
-pytest_plugins = ["staging"]  # real processes on fakes that listen
+pytest_plugins = ["building", "staging"]  # what all workers share; real processes on fakes that listen
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"

@@ -68,7 +68,7 @@ class SweepBench:
         if any(c.key == "pricing" and c.value == "gce" for c in changes) and self.study.shop.sustained is None:
             family = self.study.shop.types[self.study.shop.large].shape.family
             raise UsageError(f"pricing=gce: {family} has no discount by use", hint="n1 of gcp has one")
-        if any(c.key == "pool" for c in changes) and self.strategies[strategy].mechanism("reserved").rule == "none":
+        if any(c.key == "pool" for c in changes) and not self.strategies[strategy].follows("reserved"):
             raise UsageError(f"{strategy} reserves nothing, so there is no pool to vary")
         varied, cloud = varied_strategy(self.strategies[strategy], changes), varied_cloud(self.study.cloud, changes)
         for where, what, why in (*strategies.misfits(varied), *clouds.misfits(cloud)):

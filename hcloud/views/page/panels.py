@@ -14,10 +14,10 @@ from hcloud.views.page.svg import LETTER, LINE, Canvas
 
 PanelKind = Literal["lines", "steps", "bars", "stacked", "boxes", "areas", "heat", "dots"]
 Ends = tuple[float, float]
-WIDTH = 1060
+WIDTH = 1000
 """How wide a picture of panels is, in its units."""
 COLOURS = 7  # of series, in the style sheet
-LEAST_WIDTH, HEIGHT, GAP = 190.0, 250.0, 24.0
+LEAST_WIDTH, HEIGHT, GAP = 180.0, 250.0, 24.0
 HEADROOM = 1.06  # ours
 DOTTED, MARKED = 12, 60  # ours: a line of at most so many points has whiskers, or dots
 MANY = 12  # ours: of more names than these, only some are written below an axis
@@ -106,7 +106,7 @@ def _group(group: PanelGroup, width: float) -> Canvas:
     classes, entries = group.classes(), Canvas(width, 0.0)
     if group.shared:
         entries.height = key(entries, _entries(group.panels, classes)) if _is_keyed(group.panels) else 0.0
-    columns = max(min(group.columns, len(group.panels), int(width // LEAST_WIDTH)), 1)
+    columns = max(min(group.columns, len(group.panels), int((width + GAP) // (LEAST_WIDTH + GAP))), 1)
     each = (width - GAP * (columns - 1)) / columns
     every = [_ends(panel) for panel in group.panels]
     one = group.shared and not group.own_scales and group.panels[0].kind != "heat"
@@ -141,7 +141,7 @@ def _entries(shown: Sequence[Panel], classes: Mapping[str, str]) -> list[tuple[s
 def _words(panel: Panel, width: float) -> list[str]:
     """The lines above a panel: its title, and what is said about it."""
     room = int(width / LETTER)
-    return [*wrapped(panel.title, room, 0), *(wrapped(panel.about, room, 0) if panel.about else [])]
+    return [line for text in (panel.title, panel.about) if text for line in wrapped(text, room, 0)]
 
 
 def _panel(
@@ -149,7 +149,7 @@ def _panel(
 ) -> Canvas:
     width, above, group = place
     canvas = Canvas(width, group.height + above)
-    titles = len(wrapped(panel.title, int(width / LETTER), 0))
+    titles = len(wrapped(panel.title, int(width / LETTER), 0)) if panel.title else 0
     for at, line in enumerate(_words(panel, width)):
         canvas.text((0, at * LINE + 12), line, "p-b" if at < titles else "p-s")
     if not group.shared and _is_keyed([panel]):
