@@ -16,7 +16,7 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from hcloud import __version__
 from hcloud.errors import InputError, Problem
-from hcloud.model.catalog import PurchaseOption
+from hcloud.model.catalog import PurchaseOption, ScopeName
 from hcloud.model.holdings.live import Scope
 from hcloud.model.holdings.state import FORMAT_VERSION, MachineRecord, Operating, State
 from hcloud.model.json_text import DIALECT, stamp
@@ -45,7 +45,7 @@ class _Document(BaseModel):
 class ScopeDocument(_Document):
     """Where the machines stand."""
 
-    cloud: Literal["aws", "gcp", "azure", "local"]
+    cloud: ScopeName
     account: Name
     region: Text
     endpoint: Text
