@@ -12,6 +12,7 @@ from typing import Any
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError, InputError, UsageError
 from hcloud.model.catalog import Provider
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.running.decision import Decision, GoneOn
 from hcloud.model.running.event import EventError
 from hcloud.model.running.strategy import Strategy
@@ -70,13 +71,13 @@ def _bought(strategy: Strategy, pool: int, market: StreamMarket) -> Setup:
     from hcloud.sim.setup.build import Setting, rental_kinds
     from hcloud.sim.setup.shop import ShopChoice, open_shop, shop_for
     from hcloud.usecases.studies.journal import setup_of
-    from hcloud.usecases.studies.simulation import LARGE_VCPUS, PAPER, PATTERNS
+    from hcloud.usecases.studies.simulation import LARGE_VCPUS, PAPER
 
     wanted, cloud = ShopChoice.paper(), market.cloud or PAPER
     if market.provider is not None:
         if market.region is None:
             raise UsageError(f"--provider {market.provider} needs --region")
-        families = market.families or PATTERNS[market.provider]
+        families = market.families or CLOUDS[market.provider].series
         wanted = ShopChoice(market.provider, market.region, families, LARGE_VCPUS)
         cloud = market.cloud or f"measured-{market.provider}"
     book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})

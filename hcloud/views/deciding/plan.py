@@ -87,7 +87,7 @@ def _demand(plan: Plan, width: int) -> list[str | Text]:
     mean, peak, memory = map(figure, (w.mean_cores, w.peak_cores, w.mean_memory_gib))
     demand = f"vCPU {mean} mean, {peak} peak (means of {format_duration(w.step_seconds)}) · {memory} GiB mean"
     counted = [f"window: {window_line(w.window)}"] if w.window is not None else []
-    terms = f"{places} · planned for {_horizon(plan)} · prices of {plan.price_day} ({age})"
+    terms = f"{places} · planned for {horizon(plan)} · prices of {plan.price_day} ({age})"
     return [f"{trace} · {demand}", *counted, terms, Text(sparkline(w.profile, width), style="cyan")]
 
 
@@ -116,7 +116,7 @@ def _count(line: MixLine) -> str:
 
 
 def _alternatives_table(plan: Plan) -> Figures:
-    names = ("alternatives", "$/h", "$/month", f"$ over {_horizon(plan)}", "against plan")
+    names = ("alternatives", "$/h", "$/month", f"$ over {horizon(plan)}", "against plan")
     options = sorted(plan.alternatives, key=lambda a: (-a.total, a.name))
     rows = [
         (o.name, format_figure(o.hourly, 2), format_figure(o.monthly), format_figure(o.total), _against(plan, o))
@@ -126,7 +126,8 @@ def _alternatives_table(plan: Plan) -> Figures:
     return Figures(names, rows, frozenset(range(1, 5)), bold=own)
 
 
-def _horizon(plan: Plan) -> str:
+def horizon(plan: Plan) -> str:
+    """The span that a plan's totals are over, short."""
     years, rest = divmod(plan.horizon_hours, HOURS_PER_YEAR)
     return f"{years} y" if not rest else f"{plan.horizon_hours:,} h"
 
@@ -241,7 +242,7 @@ def _mix_in_full(plan: Plan) -> Figures:
 
 
 def _alternatives_in_full(plan: Plan) -> Figures:
-    names = ("alternative", PER_MONTH, md("$ over {}", _horizon(plan)), "against plan")
+    names = ("alternative", PER_MONTH, md("$ over {}", horizon(plan)), "against plan")
     rows = [(a.name, str(a.monthly), str(a.total), _against(plan, a)) for a in plan.alternatives]
     return Figures(names, rows, frozenset({1, 2, 3}))
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from hcloud.model.plans.plan import MixLine, Plan, Sizing
 from hcloud.units import counted, format_money, plain
+from hcloud.views.deciding.plan import horizon
+from hcloud.views.deciding.plan_tables import option_name
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, percent
 from hcloud.views.explanations.operation import beside
 from hcloud.views.explanations.plan import (
-    horizon,
-    offer_name,
     said_of_flip,
     said_of_regret,
     said_of_sizes,
@@ -30,7 +30,7 @@ def explain_commitment(plan: Plan, line: MixLine) -> Explanation:
     same = [m for m in plan.purchases if m.address == line.address]
     bound = sum((m.total for m in same), Decimal(0))
     answer = (
-        f"{plain(line.count)} {line.instance_type} as {offer_name(line)}: {format_money(line.monthly)} a month,"
+        f"{plain(line.count)} {line.instance_type} as {option_name(line)}: {format_money(line.monthly)} a month,"
         f" {format_money(bound)} bound over {horizon(plan)}"
     )
     answer += "".join(f"; {said}" for said in short_history(plan))
