@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from builders import demand
@@ -90,10 +92,11 @@ def test_demand_that_shrinks_keeps_its_first_month() -> None:
 
 def test_what_repeats_is_without_growth_and_with_headroom() -> None:
     outlook = Outlook(horizon_hours=2000, growth_per_year=1.0, headroom=0.5)
-    once = repeating(stretch(demand([10.0] * 800), outlook), outlook)
-    assert len(once) == 672
-    assert once.cores == pytest.approx([15.0] * 672)
-    assert once.memory == pytest.approx(once.memory[0] * np.ones(672))
+    grown = stretch(demand([10.0] * 1008), outlook)
+    once = repeating(grown, outlook)
+    assert grown.cores[1007] > 15, "six weeks reach into the second month"
+    assert once.cores == pytest.approx([15.0] * 1008)
+    assert once.memory == pytest.approx(once.memory[0] * np.ones(1008))
 
 
 def test_months_are_of_730_hours_whatever_the_step() -> None:
@@ -101,3 +104,5 @@ def test_months_are_of_730_hours_whatever_the_step() -> None:
     assert (list(hourly.months[[0, 729, 730, 1459, 1460]]), hourly.hours) == ([0, 0, 1, 1, 2], 1461)
     assert hourly.step_hours == 1
     assert hourly.first(5).hours == 5
+    fine = replace(hourly, step_seconds=300)
+    assert (fine.hours, list(fine.months[[0, 1460]])) == (1461 // 12, [0, 0])
