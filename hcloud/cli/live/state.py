@@ -31,7 +31,6 @@ def list_(
 ) -> None:
     """The machines that are remembered, a line each."""
     from hcloud.usecases.live.state import look
-    from hcloud.views.live import documents
     from hcloud.views.live import state as view
 
     terminal = session(ctx).terminal
@@ -52,7 +51,6 @@ def show(
 ) -> None:
     """What the state is: lineage, serial, account and region, or everything about one machine."""
     from hcloud.usecases.live.state import look, look_at
-    from hcloud.views.live import documents
     from hcloud.views.live import state as view
 
     terminal = session(ctx).terminal
@@ -84,7 +82,6 @@ def push(
 ) -> None:
     """Store a state that was pulled; what it replaces is kept beside it."""
     from hcloud.usecases.live.state import push as pushed
-    from hcloud.views.live import documents
     from hcloud.views.live import state as view
 
     terminal = session(ctx).terminal
@@ -105,7 +102,6 @@ def force_unlock(
 ) -> None:
     """Take the lock away from a holder that cannot be alive any more; it is refused whatever it does from then on."""
     from hcloud.usecases.live.state import unlock
-    from hcloud.views.live import documents
 
     terminal = session(ctx).terminal
     where = which.place
