@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import OWNED, MixLine, Plan, Refusal
 from hcloud.units import HOURS_PER_MONTH, format_figure, format_money
@@ -98,7 +99,7 @@ def _sum(lines: Sequence[MixLine]) -> MixLine:
 def option_name(line: MixLine) -> str:
     """An option in the field's short terms: ``Standard RI 1y all upfront``."""
     years = f" {line.term_years}y" if line.term_years else ""
-    paid = f" {line.payment.replace('-', ' ')}" if line.term_years and line.provider == Provider.AWS else ""
+    paid = f" {line.payment.replace('-', ' ')}" if line.term_years and CLOUDS[line.provider].shows_payment else ""
     return f"{SHORT.get(line.option, str(line.option))}{years}{paid}"
 
 
