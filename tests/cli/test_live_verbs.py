@@ -84,7 +84,7 @@ def test_a_life_from_plan_to_destroy(capsys: pytest.CaptureFixture[str]) -> None
     assert run(["gc"]) == 0
     assert "nothing found" in said(capsys)[0]
     assert run(["destroy", "-y"]) == 3
-    assert "say how many on purpose: 6" in said(capsys)[1]
+    assert "state their number: 6" in said(capsys)[1]
     assert run(["destroy", "-y", "--ends", "6"]) == 0
     assert "converged: 0 launched, 6 ended" in said(capsys)[0]
     assert documented(["status"], capsys)[1]["standing"] == []
@@ -92,7 +92,7 @@ def test_a_life_from_plan_to_destroy(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_nobody_to_ask_is_no_yes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["apply"]) == 7
-    assert "--yes says it beforehand" in said(capsys)[1]
+    assert "use --yes" in said(capsys)[1]
     assert documented(["status"], capsys)[1]["standing"] == []
 
 
@@ -324,7 +324,7 @@ def test_the_states_verbs_look_where_the_configuration_says(capsys: pytest.Captu
         ({"securitygroups": ["sg-1"]}, "unknown key"),
         ({"security_groups": "sg-123"}, "security_groups"),
         ({"subnets": 5}, "subnets"),
-        ({"region": "eu-west-1"}, "said elsewhere"),
+        ({"region": "eu-west-1"}, "is not allowed"),
     ],
 )
 def test_settings_of_a_cloud_are_checked(
@@ -349,7 +349,7 @@ def test_recover_forgets_nothing_that_lists_leave_out_for_now(capsys: pytest.Cap
 def test_recover_takes_no_lineage_that_nobody_bears(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["apply", "-y"]) == 0
     assert run(["recover", "-y", "--lineage", "0" * 32]) == 64
-    assert "no machine bears it" in said(capsys)[1]
+    assert "no machine has this tag" in said(capsys)[1]
 
 
 def test_gc_looks_again_before_it_ends_anything_and_leaves_others_alone(
@@ -388,7 +388,7 @@ def test_a_finished_plan_is_not_gone_on_with_after_another(capsys: pytest.Captur
     assert run(["apply", "-y"]) == 0
     capsys.readouterr()
     assert run(["apply", "one.json", "-y", "--resume", "--ends", "2"]) == 4
-    assert "another plan was begun since" in said(capsys)[1]
+    assert "another plan was started since" in said(capsys)[1]
 
 
 def test_a_plan_knows_its_cloud(capsys: pytest.CaptureFixture[str]) -> None:

@@ -85,7 +85,7 @@ def plan_(
 
     terminal = session(ctx).terminal
     loaded = _allowing(_loaded(file), {"max_plan_age": max_plan_age, "max_price_age": max_price_age})
-    with terminal.busy("asking what is held and what the rest costs"):
+    with terminal.busy("asking for commitments and quotes"):
         found = plan_purchases(loaded, PurchasePlanRequest(plan, out, later), _where(cloud, region, state), moment(now))
     if (json_ or output is Output.JSON) and found.purchases is not None:
         terminal.write_json(purchase_document(found.purchases))
@@ -168,8 +168,8 @@ def cancel(
 def resolve(
     ctx: typer.Context,
     key: Annotated[str | None, typer.Argument(help="The key of a purchase; all that are unknown without it.")] = None,
-    bought: Annotated[str | None, typer.Option(help="The id of the commitment that came of it.")] = None,
-    not_bought: Annotated[bool, typer.Option("--not-bought", help="Nothing came of it.")] = False,
+    bought: Annotated[str | None, typer.Option(help="The id of the commitment that it became.")] = None,
+    not_bought: Annotated[bool, typer.Option("--not-bought", help="It was not made.")] = False,
     file: Configuration = None,
     cloud: WhichCloud = None,
     state: StatePlace = None,

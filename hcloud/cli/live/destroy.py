@@ -26,9 +26,9 @@ def destroy(
     json_: AsJson = False,
     now: Now = None,
 ) -> None:
-    """End every machine that this state holds, and nothing else; commitments stay.
+    """Terminate every machine of this state, and nothing else; commitments stay.
 
-    The number of machines has to be said on purpose: --ends 12.
+    State the number of machines: --ends 12.
     """
     from hcloud.usecases.live.apply import end_all, ending
     from hcloud.views.live.change import outcome_document, show_changes, show_outcome

@@ -22,7 +22,7 @@ def gc(
     state: StatePlace = None,
     delete: Annotated[bool, typer.Option("--delete", help="End them; needs --ends with their number.")] = False,
     lineage: Annotated[
-        list[str] | None, typer.Option(help="A state that is gone for good: its machines count, too.")
+        list[str] | None, typer.Option(help="A state that is lost for good: its machines are orphaned, too.")
     ] = None,
     yes: Yes = False,
     ends: Ends = None,
@@ -30,7 +30,7 @@ def gc(
     json_: AsJson = False,
     now: Now = None,
 ) -> None:
-    """Machines with this project's tags that no state holds, or whose time is over; only --delete changes anything."""
+    """Find machines with this project's tags that are in no state or have expired; only --delete terminates them."""
     from hcloud.usecases.live import gc as usecase
     from hcloud.views.live.standing import orphans_document, show_orphans
 

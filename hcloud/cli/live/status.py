@@ -24,7 +24,7 @@ def status(
     json_: AsJson = False,
     now: Now = None,
 ) -> None:
-    """What stands, what it costs an hour, and what was asked for without an answer."""
+    """The running machines, their cost an hour, and requests without an answer."""
     from hcloud.usecases.live.status import status as look
     from hcloud.views.live.standing import show_status, status_document
 

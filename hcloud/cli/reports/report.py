@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hcloud.views.page.parts import PageSection
 
 app = typer.Typer(
-    help="What is spent, what commitments save and how far they are used: of a plan, a journal or what is rented",
+    help="Costs, savings and the utilisation of commitments: of a plan, a journal or the running machines",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -61,7 +61,7 @@ SourceFile = Annotated[
 Format = Annotated[ReportFormat, typer.Option("--output", "-o", help="What to print; focus is a FOCUS 1.2 CSV.")]
 Month = Annotated[str | None, typer.Option("--month", help="A calendar month (UTC), for example 2026-11.")]
 From = Annotated[str | None, typer.Option("--from", help="The first day, for example 2026-11-01.")]
-To = Annotated[str | None, typer.Option("--to", help="The day after the last.")]
+To = Annotated[str | None, typer.Option("--to", help="The end date, exclusive.")]
 TeamTag = Annotated[str | None, typer.Option("--team-tag", help="The tag that names teams; else report.team_tag.")]
 Reserve = Annotated[
     str | None,
@@ -180,7 +180,7 @@ class _Shown:
 
 
 def _reported(ctx: typer.Context, chosen: ReportFlags, at: datetime) -> Report:
-    with session(ctx).terminal.busy("adding up what is spent"):
+    with session(ctx).terminal.busy("adding up costs"):
         return _added_up(chosen, at)
 
 

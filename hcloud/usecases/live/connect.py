@@ -195,7 +195,10 @@ def _fields(name: str, settings: CloudSettings) -> dict[str, object]:
     place = {"aws": "region", "gcp": "region", "azure": "location"}[name]
     reserved = {place, "endpoint", "project", "subscription", "principal", "access_key"} & settings.options.keys()
     if reserved:
-        raise UsageError(f"live.settings: {min(reserved)} is said elsewhere", hint="live.region, account and endpoint")
+        raise UsageError(
+            f"live.settings: {min(reserved)} is not allowed",
+            hint="set live.region, live.account or live.endpoint instead",
+        )
     found: dict[str, object] = {place: settings.region, "endpoint": settings.endpoint, **settings.options}
     if name not in ACCOUNTS:
         return found

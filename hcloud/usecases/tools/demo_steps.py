@@ -57,7 +57,7 @@ def steps(app: str) -> Sequence[DemoStep]:
             "plan stands between all on demand and a lower bound that no plan can undercut, and is proven.",
             ("plan", "--out", PLAN),
             (
-                r"^now ",
+                r"^all on demand \$",
                 r"^mix|^m7i|^total",
                 r"^alternatives|^reserved for|^all on|^this plan|^lower",
                 "proven",
@@ -141,7 +141,7 @@ def _living() -> Sequence[DemoStep]:
         ),
         DemoStep(
             "Let a month pass",
-            "The clock of the fake cloud is put forward by 30 days; what stands is rented on.",
+            "The clock of the fake cloud is put forward by 30 days; running machines are charged.",
             ("fake", "wait", "30d"),
             ("later",),
         ),
@@ -170,13 +170,13 @@ def _living() -> Sequence[DemoStep]:
         ),
         DemoStep(
             "End everything",
-            "The number of machines has to be said on purpose. Machines of others are never touched.",
+            "State the number of machines. Machines of others are never touched.",
             ("destroy", "--yes", "--ends", "{machines}"),
             ("^- ", "to end", "converged"),
         ),
         DemoStep(
             "Look for leftovers",
-            "Machines with our tags that no state holds, asked of the cloud itself.",
+            "Orphaned machines, as the cloud lists them.",
             ("gc",),
             ("nothing|machine",),
         ),

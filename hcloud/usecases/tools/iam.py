@@ -145,7 +145,8 @@ def _endings(grant: PermissionGrant) -> tuple[str, ...]:
     if grant.scope.cloud == "aws":
         whose = "this state's machines" if grant.lineage != "*" else "machines of any state of hcloud"
         return (
-            f"ends only {whose}, by the tag {TAG_LINEAGE}; a machine whose tags EC2 dropped is told, and ended by hand",
+            f"can terminate only {whose}, by the tag {TAG_LINEAGE}; hcloud reports a machine whose tags EC2 dropped: "
+            "terminate it yourself",
         )
     if grant.scope.cloud == "gcp":
         return (

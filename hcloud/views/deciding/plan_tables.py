@@ -16,7 +16,7 @@ NONE = "–"
 
 def mix_table(plan: Plan) -> Figures:
     """What is bought and rented, and what each part costs."""
-    names = ("part of the mix", "region", "price of", "instances", "peak", "pays above", "$/hour", "$/month", "upfront")
+    names = ("part of the mix", "region", "price of", "instances", "peak", "break-even", "$/hour", "$/month", "upfront")
     rows = [
         [
             f"{line.instance_type} {label}",
@@ -83,7 +83,7 @@ def _point(point: OperatingPoint) -> list[str]:
         _band(point.tail_p95, 1, 1),
         _band(point.wait_p95, 1, 0),
         _band(point.utilisation, 100, 0),
-        point.verdict or ("chosen; on the front" if point.on_front else "chosen"),
+        point.verdict or ("chosen; Pareto-optimal" if point.on_front else "chosen"),
     ]
 
 
