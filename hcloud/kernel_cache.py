@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import inspect
 import os
 import platform
@@ -13,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -137,6 +138,37 @@ def _forget_old(mine: Path) -> None:
         return
     for other in old:
         shutil.rmtree(other, ignore_errors=True)
+
+
+class KernelSet:
+    """The kernels of some modules, each after those it calls: as they stand in plain Python, or compiled; the answers
+    agree."""
+
+    def __init__(self, *modules: str) -> None:
+        self.modules, self.spent = modules, 0
+
+    def is_little(self, more: int, limit: int) -> bool:
+        """Whether plain Python also does so much more: many small tasks are worth the compiled kernels, too."""
+        self.spent += more
+        return self.spent <= limit
+
+    @cached_property
+    def plain(self) -> dict[str, Any]:
+        """Every kernel as it stands in its module, by ``module.name``."""
+        return {f"{m}.{name}": f for m, module in self._loaded() for name, f in own_functions(module).items()}
+
+    @cached_property
+    def folder(self) -> Path:
+        """Where they are kept: as long as kernels and compilers are the same, whatever else is new."""
+        return folder(digest(self.plain.values()))
+
+    def compiled(self, compile_one: Callable[[str, FunctionType], object]) -> dict[str, Any]:
+        """Every kernel rebuilt and compiled by ``compile_one``, by ``module.name``."""
+        with cached_in(self.folder):
+            return twins(self._loaded(), self.folder, compile_one)
+
+    def _loaded(self) -> Iterator[tuple[str, ModuleType]]:
+        return ((name, importlib.import_module(f"hcloud.{name}")) for name in self.modules)
 
 
 def own_functions(module: ModuleType) -> dict[str, FunctionType]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
 from hcloud.control.search import could_take, find, find_idle, has_capacity, reserved_for
 from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, seat, unseat
-from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, UP, Control
+from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, UP, Control, Job
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
     ENLARGE,
@@ -99,29 +99,40 @@ def nominee(c: Control, number: int) -> int:
     return find_idle(c, job.kind, job)
 
 
+def look(c: Control, number: int, now: float) -> Situation:
+    """All that a mapping could look at for a job that has just come, also what its rule would not ask for."""
+    job = c.jobs[number]
+    room = 1 if _reserved_now(c, job, -1) >= 0 else 0
+    offered = _offered(c, job.kind, now) if job.kind >= 0 else 0
+    return _situation(c, job, room, offered, wait_of(c, cause_of(c, job, room), 0.0))
+
+
 def _map(c: Control, number: int, now: float, avoid: int) -> tuple[int, tuple[int, int, float]]:
     """The reserved server that could take the job (-1: none), and the verdict of the mapping policy."""
-    rules, desk, job = c.rules, c.desk, c.jobs[number]
-    held_back = desk.queued > 0 and not rules.overtaking and avoid < 0
-    server = reserved_for(c, job, avoid) if desk.pool > 0 and not held_back else -1
+    rules, job = c.rules, c.jobs[number]
+    server = _reserved_now(c, job, avoid)
     dynamic, room = rules.mapping == MAP_DYNAMIC, 1 if server >= 0 else 0
-    used, needed = utilisation(c), leading(job.high)
-    offered = _offered(c, job.kind, now) if dynamic else 0
-    by_wait = dynamic and offered <= needed and (room == 0 or used >= rules.hard)
-    if by_wait:
-        job.cause = cause_of(c, job, room)
-    now_is = Situation(
-        used,
-        desk.soft,
-        room,
-        offered,
-        needed,
-        wait_of(c, job.cause, 0.0) if by_wait else 0.0,
-        c.kinds[rules.large].spin_up,
-        job.coin,
-        job.restartable,
+    offered, wait = 0, 0.0
+    if dynamic:
+        offered = _offered(c, job.kind, now)
+        c.desk.cold_starts += 1 if c.windows[job.kind].length == 0 else 0
+        if offered <= leading(job.high) and (room == 0 or utilisation(c) >= rules.hard):
+            job.cause = cause_of(c, job, room)
+            wait = wait_of(c, job.cause, 0.0)
+    return server, choose(rules, _situation(c, job, room, offered, wait))
+
+
+def _reserved_now(c: Control, job: Job, avoid: int) -> int:
+    """The reserved server for a job that is mapped (-1: none): it does not overtake unless it may, or is moved."""
+    held_back = c.desk.queued > 0 and not c.rules.overtaking and avoid < 0
+    return reserved_for(c, job, avoid) if c.desk.pool > 0 and not held_back else -1
+
+
+def _situation(c: Control, job: Job, room: int, offered: int, wait: float) -> Situation:
+    start = c.kinds[c.rules.large].spin_up
+    return Situation(
+        utilisation(c), c.desk.soft, room, offered, leading(job.high), wait, start, job.coin, job.restartable
     )
-    return server, choose(rules, now_is)
 
 
 def _offered(c: Control, kind: int, now: float) -> int:
@@ -129,7 +140,6 @@ def _offered(c: Control, kind: int, now: float) -> int:
     quality = quantile(c.windows[kind], now - c.rules.window, c.rules.guarantee)
     if quality >= 0:
         return quality
-    c.desk.cold_starts += 1
     return c.kinds[kind].prior if c.rules.prior_first else 0
 
 

@@ -40,8 +40,8 @@ class Clock(Protocol):
         """Wait."""
 
 
-class Cloud(Protocol):
-    """One account in one region of one cloud.
+class Account(Protocol):
+    """One account in one region of one cloud, as every port to it knows it.
 
     A provider makes each request once: it never retries, so that one place decides about patience for all threads.
     Every method raises, of hcloud.errors, CredentialsError (expired, missing, of no account), DeniedError,
@@ -51,12 +51,16 @@ class Cloud(Protocol):
     answers are tolerated; an unknown state is not an ended machine.
     """
 
+    def scope(self) -> Scope:
+        """Who and where we are, asked of the cloud itself (one call, then remembered)."""
+
+
+class Compute(Account, Protocol):
+    """Machines that are rented: launched, ended and looked at."""
+
     @property
     def launch_seconds(self) -> float:
         """How long ``launch`` waits at most for what the cloud has accepted; 0 where the answer holds the machines."""
-
-    def scope(self) -> Scope:
-        """Who and where we are, asked of the cloud itself (one call, then remembered)."""
 
     def template(self, instance_types: Sequence[str]) -> LaunchTemplate:
         """What machines of these types are launched with by the provider's settings; images by name, nothing asked."""
@@ -102,6 +106,13 @@ class Cloud(Protocol):
     def quotas(self, instance_type: str) -> tuple[Quota, ...]:
         """The limits that a launch of this type counts against."""
 
+
+class Commitments(Account, Protocol):
+    """What is committed to: what is held, what is offered, and buying, which one place alone does."""
+
+    def commitments(self) -> tuple[Commitment, ...]:
+        """All commitments of the account that count in this region, ended ones too as long as the cloud tells."""
+
     def quote(self, order: CommitmentOrder) -> CommitmentQuote:
         """What a commitment costs now. Raises NotFoundError where it is not sold; buys nothing."""
 
@@ -109,11 +120,12 @@ class Cloud(Protocol):
         """Buy exactly what was quoted, at no higher price. Never sent twice by itself; UnknownOutcomeError where the
         answer is lost. Where the provider takes a key, the same key again gives the same purchase."""
 
-    def commitments(self) -> tuple[Commitment, ...]:
-        """All commitments of the account that count in this region, ended ones too as long as the cloud tells."""
-
     def cancel(self, commitment: str) -> None:
         """Give back or dequeue a commitment where the provider allows it; RefusedError with its words where not."""
+
+
+class Cloud(Compute, Commitments, Protocol):
+    """Both: what a provider is. Who acts on a cloud takes one of the two, so that nothing that launches can buy."""
 
 
 class Journal(Protocol):

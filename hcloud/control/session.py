@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from types import FunctionType
-from typing import Any
+from typing import Any, get_type_hints
 
 from hcloud.control.decode import decide
+from hcloud.control.ranks import ARRIVAL, CHECK, CONTROL, EXPIRE, FINISH, INTERRUPT, LOOK, PASSED, READY
 from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, STARTING, UP
 from hcloud.control.tables import ControlTables, encoded
 from hcloud.model.running.decision import Decision
@@ -34,18 +35,16 @@ from hcloud.policy.quality import complement, leading
 LONGEST_GAP = 366 * 86400.0
 """Seconds between two events at most: a slip of the clock's unit would otherwise fire billions of control periods."""
 
-FINISHES, STARTS, TAKEN, EXPIRES, LOOKS, CHECKS, PERIOD, _SAMPLED, ARRIVES, PASSED = range(10)
-"""The order of equal times: the engine's (:mod:`hcloud.sim.kernels.world`), and after it what the clock alone
-brings."""
 _RANKS = {
-    Completion: FINISHES,
-    Ready: STARTS,
-    Interruption: TAKEN,
-    BelowQos: CHECKS,
-    Arrival: ARRIVES,
+    Completion: FINISH,
+    Ready: READY,
+    Interruption: INTERRUPT,
+    BelowQos: CHECK,
+    Arrival: ARRIVAL,
     ClockTick: PASSED,
 }
-_SAMPLE_RANKS = {During.COMPLETION: FINISHES, During.READY: STARTS, During.WATCH: LOOKS, During.ARRIVAL: ARRIVES}
+_SAMPLE_RANKS = {During.COMPLETION: FINISH, During.READY: READY, During.WATCH: LOOK, During.ARRIVAL: ARRIVAL}
+_KINDS = tuple(get_type_hints(Situation).values())
 
 Kernels = Mapping[str, Callable[..., Any]]
 
@@ -82,9 +81,6 @@ class ControlSession:
         self._direct: set[str] = set()
         own = "control.controller."
         self._do = {name.removeprefix(own): f for name, f in kernels.items() if name.startswith(own)}
-        self._reserved_for = kernels["control.search.reserved_for"]
-        self._cause_of, self._wait_of = kernels["control.queue.cause_of"], kernels["control.queue.wait_of"]
-        self._quantile = kernels["policy.quality.quantile"]
         for kind, servers in setup.lots:
             self._do["open_pool"](self.tables.handed, kind, servers)
         self._handlers: dict[type, Callable[[Any], list[Decision]]] = {
@@ -143,11 +139,11 @@ class ControlSession:
         while True:
             control = self._control + self.setup.rules.period
             deadline = self._deadlines[0][0] if self._deadlines else math.inf
-            due, order = (deadline, EXPIRES) if deadline <= control else (control, PERIOD)
+            due, order = (deadline, EXPIRE) if deadline <= control else (control, CONTROL)
             if due > at or (due == at and order >= rank):
                 return made
             self.now = due
-            if order == PERIOD:
+            if order == CONTROL:
                 self._control = control
                 made += self._call("tick", due)
             else:
@@ -265,23 +261,5 @@ class ControlSession:
 
     def situation(self, row: int, now: float) -> Situation:
         """All that a mapping could look at for a job that has just come, also what its rule would not ask for."""
-        tables, rules = self.tables, self.setup.rules
-        control, desk = tables.control, tables.control.desk
-        job, (_, _, high, _, kind, restartable, coin) = control.jobs[row], tables.given[row]
-        free_to_look = desk.pool > 0 and (desk.queued == 0 or rules.overtaking)
-        server = self._reserved_for(control, job, -1) if free_to_look else -1
-        room = 1 if server >= 0 else 0
-        offered = self._quantile(control.windows[kind], now - rules.window, rules.guarantee) if kind >= 0 else 0
-        if offered < 0:
-            offered = self.setup.types[kind].prior if rules.prior_first else 0
-        return Situation(
-            tables.utilisation(),
-            float(desk.soft),
-            room,
-            int(offered),
-            leading(high),
-            float(self._wait_of(control, self._cause_of(control, job, room), 0.0)),
-            self.setup.large.spin_up,
-            coin,
-            restartable,
-        )
+        seen = self._do["look"](self.tables.handed, row, now)
+        return Situation._make(kind(value) for kind, value in zip(_KINDS, seen, strict=True))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from hcloud.control.ports import Clock, Cloud, Crash, StateStore
+from hcloud.control.ports import Clock, Compute, Crash, StateStore
 from hcloud.errors import HcloudError
 from hcloud.live.patience import Patience, RetryLimits, at_the_latest
 from hcloud.live.sold_out import SoldOut
@@ -46,7 +46,7 @@ class Site:
     thing after the other, the same way every time; ``beginning`` is the state where there never was one; ``user_data``
     reads what machines run when they first start, which neither plan nor journal holds."""
 
-    cloud: Cloud
+    cloud: Compute
     store: StateStore
     clock: Clock
     stop: Callable[[], bool] = field(default=lambda: False)

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, overload
 
+from hcloud import __version__
+
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+FORMAT_VERSION = "1.0"
 TOO_DEEP = "its lists and objects are nested too deeply"
 TOO_LONG = "it holds a number with thousands of digits"
 _OF_DIGITS = "Exceeds the limit"
@@ -46,3 +51,17 @@ def said(error: Exception) -> str:
         return TOO_DEEP
     words = " ".join(str(error).split())
     return TOO_LONG if words.startswith(_OF_DIGITS) else words
+
+
+@overload
+def stamp(at: datetime) -> str: ...
+@overload
+def stamp(at: None) -> None: ...
+def stamp(at: datetime | None) -> str | None:
+    """A time in UTC as files and documents tell it; None of none."""
+    return None if at is None else at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def head(at: datetime) -> dict[str, object]:
+    """What every document begins with."""
+    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": stamp(at)}

@@ -33,6 +33,11 @@ class PriceLine:
     age_days: int
 
     @property
+    def key(self) -> OfferKey:
+        """What identifies the offer."""
+        return self.offer.key
+
+    @property
     def discount(self) -> Decimal | None:
         """The share saved against on-demand in every hour of the term, None without a price to compare with."""
         if self.on_demand is None or self.offer.key.option == PurchaseOption.ON_DEMAND:
@@ -63,6 +68,11 @@ class PriceChange:
     key: OfferKey
     old: Offer | None
     new: Offer | None
+
+    @property
+    def action(self) -> str:
+        """What became of it."""
+        return "added" if self.old is None else "removed" if self.new is None else "changed"
 
     @property
     def ratio(self) -> Decimal | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from hcloud.errors import Problem
+from hcloud.errors import Problem, did_you_mean
 from hcloud.model.running.strategy import Mechanism, Parameter, Strategy
 from hcloud.policy.mapping import MappingRule
 from hcloud.policy.registry import RULES, rule_of
@@ -97,7 +97,7 @@ class _StrategyReading(Stated):
         rule = str(stated.get("rule", ""))
         known = RULES[name].get(rule)
         if known is None and "rule" in stated:
-            self.note(f"{where}.rule", repr(rule), f"rules: {', '.join(RULES[name])}")
+            self.note(f"{where}.rule", repr(rule), f"rules: {', '.join(RULES[name])}{did_you_mean(rule, RULES[name])}")
         parameters: tuple[Parameter, ...] = ()
         if known is not None:
             parameters = self.parameters(known.keys, stated.get("parameters", {}), f"{where}.parameters")

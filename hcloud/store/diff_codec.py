@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from hcloud import __version__
-from hcloud.model.plans.difference import FORMAT_VERSION, PlanDifference
-from hcloud.model.plans.gate import FORMAT_VERSION as VERDICT_VERSION
+from hcloud.model.json_text import DIALECT, FORMAT_VERSION, head
+from hcloud.model.plans.difference import PlanDifference
 from hcloud.model.plans.gate import Finding, Verdict
 
 if TYPE_CHECKING:
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 
     from pydantic import TypeAdapter
 
-DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _TEXT = {"type": "string"}
 
 
@@ -37,7 +35,7 @@ def _findings() -> TypeAdapter[tuple[Finding, ...]]:
 def difference_document(found: PlanDifference, at: datetime) -> Mapping[str, object]:
     """A difference as JSON: money as decimal strings, keys in a fixed order."""
     content = cast("dict[str, object]", _differences().dump_python(found, mode="json"))
-    return {**_head(FORMAT_VERSION, at), "is_different": not found.is_empty, **content}
+    return {**head(at), "is_different": not found.is_empty, **content}
 
 
 def difference_schema() -> Mapping[str, object]:
@@ -50,7 +48,7 @@ def verdict_document(found: Verdict, at: datetime) -> Mapping[str, object]:
     """A verdict as JSON, with the exit code it stands for."""
     findings = _findings().dump_python(found.findings, mode="json")
     told = {"exit_code": found.exit_code, "plan": found.plan, "rules": found.rules}
-    return {**_head(VERDICT_VERSION, at), **told, "findings": findings}
+    return {**head(at), **told, "findings": findings}
 
 
 def verdict_schema() -> Mapping[str, object]:
@@ -62,16 +60,11 @@ def verdict_schema() -> Mapping[str, object]:
     return _with_head("hcloud policy check", content, told)
 
 
-def _head(version: str, at: datetime) -> dict[str, object]:
-    when = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return {"format_version": version, "tool_version": __version__, "generated_at": when}
-
-
 def _with_head(title: str, schema: dict[str, Any], more: Mapping[str, object]) -> Mapping[str, object]:
     """A schema with what all documents begin with."""
     when = {"type": "string", "format": "date-time"}
-    head = {"format_version": {"const": FORMAT_VERSION}, "tool_version": _TEXT, "generated_at": when, **more}
-    properties = {**head, **schema["properties"]}
-    required = [*head, *schema.get("required", [])]
+    begun = {"format_version": {"const": FORMAT_VERSION}, "tool_version": _TEXT, "generated_at": when, **more}
+    properties = {**begun, **schema["properties"]}
+    required = [*begun, *schema.get("required", [])]
     rest = {**schema, "title": title, "properties": properties, "required": required, "additionalProperties": False}
     return {"$schema": DIALECT, **rest}

@@ -133,8 +133,8 @@ def _setup(document: dict[str, Any]) -> Setup:
         raise EventError(f"format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
     try:
         head, rules = document["journal"], document["rules"]
-        if set(rules) != set(Rules._fields):
-            raise EventError(f"rules of another version: {', '.join(sorted(set(rules) ^ set(Rules._fields)))}")
+        if unknown := set(rules) - set(Rules._fields):
+            raise EventError(f"rules of a later version: {', '.join(sorted(unknown))}")
         types = tuple(TypeFacts(**facts) for facts in document["types"])
         whole = bool(document["whole_servers"])
         start = cast("float | None", head["start"])

@@ -12,7 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from hcloud import __version__
 from hcloud.errors import InputError, Problem
 from hcloud.model.holdings.change import ChangeSet
-from hcloud.model.json_text import parsed, written
+from hcloud.model.json_text import DIALECT, parsed, written
 from hcloud.model.plans.plan import FORMAT_VERSION, Plan
 from hcloud.store.files.looked_at import check_file, check_place
 from hcloud.store.files.whole import write_whole
@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 LARGEST = 64 * 1024 * 1024
+EXPLAINED = (
+    *("format_version", "tool_version", "generated_at", "currency"),
+    *("mix", "reasons", "refusals", "assumptions", "operation", "sizing", "flips"),
+)
+"""What of a plan ``hcloud explain`` prints."""
 _BESIDE = ("tool_version", "generated_at")
 """What a file of changes says of itself besides the changes."""
 
@@ -55,7 +60,16 @@ def facts_document(part: object) -> Mapping[str, object]:
 def plan_schema() -> Mapping[str, object]:
     """The published JSON Schema of a plan file."""
     schema = _adapter().json_schema(mode="serialization")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "hcloud plan", **schema}
+    return {"$schema": DIALECT, "title": "hcloud plan", **schema}
+
+
+def explanation_schema() -> Mapping[str, object]:
+    """The published JSON Schema of what ``hcloud explain`` prints of a plan: a part of the plan's own."""
+    plan = _adapter().json_schema(mode="serialization")
+    part = {name: plan["properties"][name] for name in EXPLAINED}
+    required = [name for name in EXPLAINED if name != "operation"]
+    head = {"$schema": DIALECT, "title": "hcloud explain", "type": "object"}
+    return {**head, "properties": part, "required": required, "additionalProperties": False, "$defs": plan["$defs"]}
 
 
 def check_target(path: Path) -> None:
@@ -98,7 +112,7 @@ def changes_schema() -> Mapping[str, object]:
     head = {"tool_version": {"type": "string"}, "generated_at": {"type": "string", "format": "date-time"}}
     schema["properties"] = {**head, **schema["properties"]}
     schema["required"] = [*head, *schema["required"]]
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "hcloud plan --cloud", **schema}
+    return {"$schema": DIALECT, "title": "hcloud plan --cloud", **schema}
 
 
 def save_changes(changes: ChangeSet, path: Path) -> None:

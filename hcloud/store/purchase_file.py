@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from hcloud.errors import InputError, Problem
 from hcloud.model.holdings.purchase import FORMAT_VERSION, PurchasePlan
-from hcloud.model.json_text import parsed, written
+from hcloud.model.json_text import DIALECT, parsed, written
 from hcloud.planning.purchases.gates import check_items
 from hcloud.store.files.looked_at import check_file, check_place
 from hcloud.store.files.whole import write_whole
@@ -48,7 +48,7 @@ def purchase_schema() -> Mapping[str, object]:
     head = {name: properties.pop(name) for name in _HEAD}
     plan = {"type": "object", "properties": properties, "required": sorted(properties), "additionalProperties": False}
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": DIALECT,
         "title": "hcloud purchase plan",
         "description": content["description"],
         "$defs": content["$defs"],

@@ -18,7 +18,8 @@ from hcloud.planning.strategies.choice import OperatingTarget, choose
 from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target
 from hcloud.store.plan_file import load_plan
 from hcloud.store.purchase_file import save_purchase_plan
-from hcloud.usecases.published.schemas import answer_schema
+from hcloud.views.document import schema_of
+from hcloud.views.explanations.documents import AnswerDocument
 
 EXAMPLE = str(Path(__file__).parents[2] / "examples" / "high-variability" / "hcloud.yaml")
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -128,7 +129,7 @@ def test_documents_follow_the_published_schema(
     capsys.readouterr()
     assert run(["explain", str(plan_file), *words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, dict(answer_schema()))
+    jsonschema.validate(document, schema_of(AnswerDocument))
     assert document["format_version"] == "1.0"
     assert document["facts"]
     assert run(["explain", str(plan_file), *words, "-o", "md"]) == 0

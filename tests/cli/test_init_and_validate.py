@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from pathlib import Path
@@ -13,9 +14,10 @@ from hcloud.cli.main import run
 from hcloud.readers.configuration.config import Config, OwnedSection, parse_config
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.store.plan_file import plan_schema
-from hcloud.usecases.published.schemas import DIRECTORY, config_schema, documents
+from hcloud.usecases.tools.config_schema import config_schema
 from hcloud.usecases.tools.init import EXAMPLES, KEYS, SECTIONS, config_text, yaml_value
 
+SCHEMAS = importlib.import_module("docs.make_schemas")
 NOW = ("--now", "2026-11-20T12:00:00Z")
 TRACE = "submit,duration,cores\n0,3600,4\n1800,3600,8\n3600,7200,2\n"
 
@@ -228,8 +230,9 @@ def test_both_or_no_configuration(home: Path, capsys: pytest.CaptureFixture[str]
 
 
 def test_published_schemas_are_what_the_code_generates() -> None:
-    for name, text in documents().items():
-        assert (DIRECTORY / name).read_text(encoding="utf-8") == text, "run python -m hcloud.usecases.published.schemas"
+    for name, schema in SCHEMAS.schemas().items():
+        there = (SCHEMAS.SCHEMAS / f"{name}.schema.json").read_text(encoding="utf-8")
+        assert there == SCHEMAS.text_of(schema), "run python docs/make_schemas.py"
     jsonschema.Draft202012Validator.check_schema(dict(config_schema()))
     jsonschema.Draft202012Validator.check_schema(dict(plan_schema()))
 

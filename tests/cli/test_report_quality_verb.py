@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 from hcloud.cli.main import run
-from hcloud.usecases.published.report_quality import accuracy_schema, quality_schema
+from hcloud.views.document import schema_of
+from hcloud.views.reports.documents import AccuracyDocument, QualityDocument
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 
@@ -43,7 +44,7 @@ def test_the_quality_of_a_journal_in_every_form(there: Path, capsys: pytest.Capt
     capsys.readouterr()
     assert run([*words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, dict(quality_schema()))
+    jsonschema.validate(document, schema_of(QualityDocument))
     groups = {g["group"]: g for g in document["groups"]}
     assert groups["all jobs"]["jobs"] == 78
     assert groups["batch"]["jobs"] == 72
@@ -80,7 +81,7 @@ def test_what_a_plan_predicts(there: Path, capsys: pytest.CaptureFixture[str]) -
     capsys.readouterr()
     assert run(["report", "quality", str(there / "plan.json"), "--json", *NOW]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, dict(quality_schema()))
+    jsonschema.validate(document, schema_of(QualityDocument))
     assert [p["strategy"] for p in document["predicted"]] == ["HF", "OdF"]
     assert run(["report", "quality", str(there / "plan.json"), "-o", "csv"]) == 0
     assert capsys.readouterr().out.startswith("strategy,reserve,kept_qos")
@@ -93,7 +94,7 @@ def test_predictions_beside_what_happened(there: Path, capsys: pytest.CaptureFix
     capsys.readouterr()
     assert run([*words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, dict(accuracy_schema()))
+    jsonschema.validate(document, schema_of(AccuracyDocument))
     figures = {(f["figure"], f["unit"]): f for f in document["figures"]}
     cost = figures["cost simulated", "$/h"]
     assert abs(Decimal(cost["error"])) < Decimal("0.1")  # the same trace, strategy and seed
@@ -117,7 +118,7 @@ def test_a_plan_without_strategies_is_judged_by_its_dollars(there: Path, capsys:
     capsys.readouterr()
     assert run([*words, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, dict(accuracy_schema()))
+    jsonschema.validate(document, schema_of(AccuracyDocument))
     assert {f["figure"] for f in document["figures"]} >= {"cost of the mix", "reserve in use"}
 
 
@@ -133,7 +134,7 @@ def test_predictions_beside_what_is_rented_now(
     capsys.readouterr()
     assert run(["report", "accuracy", "--plan", str(there / "plan.json"), "--json", "-q"]) == 0
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, dict(accuracy_schema()))
+    jsonschema.validate(document, schema_of(AccuracyDocument))
     figures = {(f["figure"], f["unit"]): f for f in document["figures"]}
     assert Decimal(figures["cost of the mix", "$/h"]["actual"]) >= 0
     assert document["effects"]["volume_by_demand"] is None

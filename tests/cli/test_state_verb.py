@@ -19,8 +19,10 @@ from hcloud.store.states.codec import decode_state, state_schema
 from hcloud.store.states.in_directory import FileStateStore
 from hcloud.store.states.rows import encode_state
 from hcloud.usecases.live.state import state_place
-from hcloud.usecases.published.schemas import state_screen_schema
+from hcloud.views.document import schema_of
+from hcloud.views.live.documents import RememberedDocument, UnlockedDocument
 
+SCREEN_SCHEMA = schema_of(RememberedDocument, UnlockedDocument)
 NOW = ("--now", "2026-11-21T12:00:00Z")
 
 
@@ -35,7 +37,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def printed(capsys: pytest.CaptureFixture[str]) -> Any:
     document = json.loads(capsys.readouterr().out)
-    jsonschema.validate(document, dict(state_screen_schema()))
+    jsonschema.validate(document, SCREEN_SCHEMA)
     return document
 
 
@@ -52,7 +54,7 @@ def test_the_list_has_a_line_for_each_machine(place: Path, capsys: pytest.Captur
 
 @pytest.mark.parametrize("words", [["--json"], ["-o", "json"]])
 def test_json_is_of_the_published_schema(place: Path, capsys: pytest.CaptureFixture[str], words: list[str]) -> None:
-    jsonschema.Draft202012Validator.check_schema(dict(state_screen_schema()))
+    jsonschema.Draft202012Validator.check_schema(SCREEN_SCHEMA)
     assert run(["state", "list", *words, *NOW]) == 0
     document = printed(capsys)
     assert [r["id"] for r in document["records"]] == ["i-00000001", "i-00000002"]

@@ -165,7 +165,7 @@ def test_all_problems_of_a_file_at_once(tmp_path: Path, capsys: pytest.CaptureFi
     assert run(["strategy", "show", str(file)]) == 1
     said = capsys.readouterr().err
     for expected in (
-        "mechanisms.limits.rule: 'feedbak' (rules: none, fixed, feedback)",
+        "mechanisms.limits.rule: 'feedbak' (rules: none, fixed, feedback; did you mean feedback?)",
         "mechanisms.retention.parameters.factor.value: -1 (a number from 0 to 10000)",
         "facter: unknown key (did you mean factor?)",
         "placement.parameters.examined: unknown key (leave it out: the search finds what a look at every server would",

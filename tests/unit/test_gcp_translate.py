@@ -7,7 +7,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from uuid import UUID
 
 import pytest
@@ -126,17 +125,17 @@ def test_a_subnetwork_stands_for_its_network_and_a_service_account_is_named() ->
 # answers
 
 
-def instance(**changes: object) -> SimpleNamespace:
+def instance(**changes: object) -> dict[str, object]:
     usual: dict[str, object] = {
         "zone": f"https://www.googleapis.com/compute/v1/projects/shop/zones/{ZONE}",
         "name": "hc-x",
-        "machine_type": f"https://www.googleapis.com/compute/v1/projects/shop/zones/{ZONE}/machineTypes/e2-small",
-        "scheduling": SimpleNamespace(provisioning_model="STANDARD", preemptible=False),
+        "machineType": f"https://www.googleapis.com/compute/v1/projects/shop/zones/{ZONE}/machineTypes/e2-small",
+        "scheduling": {"provisioningModel": "STANDARD", "preemptible": False},
         "status": "RUNNING",
-        "creation_timestamp": "2026-11-21T01:00:00.500-08:00",
+        "creationTimestamp": "2026-11-21T01:00:00.500-08:00",
         "labels": {"a": "b"},
     }
-    return SimpleNamespace(**{**usual, **changes})
+    return {**usual, **changes}
 
 
 def test_a_machine_is_read() -> None:

@@ -34,14 +34,15 @@ def recompiled(source: str) -> FunctionType:
 
 @pytest.mark.parametrize("group", [compiled, planning_compiled], ids=["simulator", "planner"])
 def test_another_process_finds_the_same_folder(group: ModuleType) -> None:
-    code = f"from {group.__name__} import *; print(kernel_cache.digest(plain().values()))"
+    code = f"from {group.__name__} import SET; print(SET.folder.name)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == kernel_cache.digest(group.plain().values())
+    assert told.strip() == group.SET.folder.name
 
 
 def test_the_planners_kernels_are_kept_with_the_simulators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not beside the sources: another release with the same kernels finds them, also where it may not write."""
     monkeypatch.setattr(kernel_cache, "folder", lambda name: kernel_cache._claimed(tmp_path / name))
+    monkeypatch.setattr(planning_compiled, "SET", kernel_cache.KernelSet(*planning_compiled.SET.modules))
     kernels = planning_compiled.compiled.__wrapped__()
     assert kernels["detach"].stats.cache_path.startswith(str(tmp_path))
     assert kernels.keys() == planning_compiled.plain().keys()
@@ -90,8 +91,8 @@ def test_temporary_kernels_of_another_user_are_not_executed(tmp_path: Path, monk
 
 def test_plain_python_simulates_while_the_engine_is_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the compiling process still at work a run begins and goes on; one too long for plain Python waits."""
-    monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(compiled._SpentJobs, "jobs", PLAIN_JOBS)
+    monkeypatch.setattr(compiled.SET, "folder", tmp_path)
+    monkeypatch.setattr(compiled.SET, "spent", PLAIN_JOBS)
     asleep = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
     monkeypatch.setattr(compiled, "_makers", {compiled.ENGINE: asleep})
     try:
@@ -107,8 +108,8 @@ def test_plain_python_simulates_while_the_engine_is_compiled(tmp_path: Path, mon
 
 
 def test_a_short_run_neither_compiles_nor_imports_numba(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
-    monkeypatch.setattr(compiled._SpentJobs, "jobs", 0)
+    monkeypatch.setattr(compiled.SET, "folder", tmp_path)
+    monkeypatch.setattr(compiled.SET, "spent", 0)
     monkeypatch.setattr(compiled, "_makers", {})
     assert compiled.begins_plainly(PLAIN_JOBS)
     assert compiled.goes_on_plainly(PLAIN_JOBS)
@@ -118,7 +119,7 @@ def test_a_short_run_neither_compiles_nor_imports_numba(tmp_path: Path, monkeypa
 def test_kernels_that_could_not_be_compiled_elsewhere_are_compiled_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiled, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(compiled.SET, "folder", tmp_path)
     failed = subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
     monkeypatch.setattr(compiled, "_makers", {compiled.SESSION: failed})
     monkeypatch.setattr(compiled, "_loaded", compiled._loaded.__wrapped__)

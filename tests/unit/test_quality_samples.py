@@ -7,6 +7,7 @@ import pytest
 from simulating import excerpt, setting_of, tasks_in, world_of
 
 from hcloud.control.controller import sampled
+from hcloud.control.ranks import READY
 from hcloud.control.servers import open_server
 from hcloud.control.state import RENTED, UP, Job, RentableKind, new_control
 from hcloud.policy.quality import leading
@@ -14,7 +15,7 @@ from hcloud.policy.records import table
 from hcloud.policy.registry import compose
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import plain
-from hcloud.sim.kernels.world import QUALITY, READY
+from hcloud.sim.kernels.world import QUALITY
 
 
 def test_an_instance_that_is_kept_and_measured_again_does_not_vote_for_its_type_again() -> None:

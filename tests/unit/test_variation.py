@@ -72,7 +72,7 @@ def test_rules_are_changed_before_their_numbers() -> None:
         ("limits.hard", "write KEY=VALUE"),
         ("limits.hard=0.5,0.50", "stands there twice"),
         ("mapping=P9", "must be P1 or P2"),
-        ("mapping.rule=fastest", "rules: reserved-only"),
+        ("mapping.rule=fastest", "one of reserved-only"),
         ("pricing=ibm", "must be aws or gce or azure"),
         ("cloud.spin_up=fast", "must be a number from 0"),
         ("pool=1.5", "must be a whole number"),

@@ -51,13 +51,13 @@ def recommend(
     """What to commit to and why; with --cloud less what is held there already. Buys nothing."""
     from hcloud.usecases.commitments.recommend import recommend as find
     from hcloud.views.commitments.commit import show_recommendation
-    from hcloud.views.commitments.documents import recommendation_document
+    from hcloud.views.commitments.documents import RecommendationDocument
 
     terminal, at = session(ctx).terminal, moment(now)
     with terminal.busy("working out what to commit to"):
         found = find(_loaded(file), plan, _where(cloud, region, None), at)
     if json_ or output is Output.JSON:
-        terminal.write_json(recommendation_document(found, at))
+        terminal.write_json(RecommendationDocument.of(found, at))
     else:
         show_recommendation(found, terminal)
 
@@ -108,14 +108,14 @@ def apply_(
     """Buy a purchase plan, once: needs commitments.enabled, HYC_ALLOW_PURCHASE=1 and the amount typed by a person."""
     from hcloud.usecases.commitments.apply import apply_purchases
     from hcloud.views.commitments.commit import show_applied
-    from hcloud.views.commitments.documents import applied_document
+    from hcloud.views.commitments.documents import PurchasedDocument
 
     terminal = session(ctx).terminal
     approve = _approval(ctx, approve_commit, amount)
     at = moment(None)
     found = apply_purchases(_loaded(file), plan, _where(cloud, None, state), approve, at)
     if json_ or output is Output.JSON:
-        terminal.write_json(applied_document(found, at))
+        terminal.write_json(PurchasedDocument.of(found, at))
     else:
         show_applied(found, terminal)
 
@@ -134,13 +134,13 @@ def list_(
     """The ledger of purchases and, with --cloud, what the cloud holds, side by side."""
     from hcloud.usecases.commitments.held import list_commitments
     from hcloud.views.commitments.commit import show_holdings
-    from hcloud.views.commitments.documents import holdings_document
+    from hcloud.views.commitments.documents import HoldingsDocument
 
     terminal, at = session(ctx).terminal, moment(now)
     with terminal.busy("reading ledger and cloud"):
         found = list_commitments(_loaded(file), _where(cloud, region, state), at)
     if json_ or output is Output.JSON:
-        terminal.write_json(holdings_document(found, at))
+        terminal.write_json(HoldingsDocument.of(found, at))
     else:
         show_holdings(found, terminal)
 

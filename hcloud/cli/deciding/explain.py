@@ -21,19 +21,6 @@ if TYPE_CHECKING:
     from hcloud.views.console import Terminal
     from hcloud.views.explanations.explanation import Explanation
 
-EXPLAINED = (
-    "format_version",
-    "tool_version",
-    "generated_at",
-    "currency",
-    "mix",
-    "reasons",
-    "refusals",
-    "assumptions",
-    "operation",
-    "sizing",
-    "flips",
-)
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -87,7 +74,7 @@ def explain(
 
 
 def _explain_plan(terminal: Terminal, path: Path, address: str | None, shown: PlanFormat, *, full: bool) -> None:
-    from hcloud.store.plan_file import load_plan, plan_document
+    from hcloud.store.plan_file import EXPLAINED, load_plan, plan_document
     from hcloud.views.deciding.plan import explained, markdown_explanation, show_explanation
 
     if _is_purchase(path):
@@ -164,13 +151,15 @@ def _explain_purchases(terminal: Terminal, path: Path, shown: PlanFormat) -> Non
 def _explain_job(terminal: Terminal, asked: tuple[Path, str, datetime], shown: PlanFormat, *, full: bool) -> None:
     from hcloud.usecases.deciding.explain_job import explain_job
     from hcloud.views.explanations.job import explain_story
-    from hcloud.views.live.decision import show_story, story_document
+    from hcloud.views.live.decision import show_story
 
     journal, job, at = asked
     with terminal.busy(f"replaying {journal}"):
         story = explain_job(journal, job)
     if shown is PlanFormat.JSON:
-        terminal.write_json(story_document(story, at))
+        from hcloud.views.live.documents import StoryDocument
+
+        terminal.write_json(StoryDocument.of(story, at))
     elif full:
         show_story(story, terminal)
     else:
@@ -182,8 +171,10 @@ def _tell(terminal: Terminal, made: Explanation, shown: PlanFormat, ground: tupl
 
     if shown is PlanFormat.JSON and ground is not None:
         from hcloud.store.plan_file import facts_document
+        from hcloud.views.explanations.documents import AnswerDocument
 
-        terminal.write_json(explanation.document(made, ground[0], facts_document(ground[1])))
+        at, facts = ground[0], facts_document(ground[1])
+        terminal.write_json(AnswerDocument.of({"made": made, "facts": facts}, at))
     elif shown is PlanFormat.MD:
         terminal.write(explanation.markdown(made))
     elif shown is PlanFormat.HTML:

@@ -44,7 +44,7 @@ def apply(
     cleanly, twice at once.
     """
     from hcloud.usecases.live.apply import carry_out
-    from hcloud.views.live.change import outcome_document, show_changes, show_outcome
+    from hcloud.views.live.change import show_changes, show_outcome
 
     terminal, at = session(ctx).terminal, moment(now)
     with ground(file, _made_for(file, cloud, plan), state, at) as here:
@@ -58,7 +58,9 @@ def apply(
         with stopping(terminal) as stop, told(terminal, "applying", steps) as progress:
             outcome = carry_out(here, found, ends, progress, stop)
         if quiet:
-            terminal.write_json(outcome_document(outcome, at))
+            from hcloud.views.live.documents import OutcomeDocument
+
+            terminal.write_json(OutcomeDocument.of(outcome, at))
         else:
             show_outcome(outcome, terminal)
         code = stop.exit_code if stop.signal else outcome.exit_code

@@ -31,7 +31,7 @@ def destroy(
     State the number of machines: --ends 12.
     """
     from hcloud.usecases.live.apply import end_all, ending
-    from hcloud.views.live.change import outcome_document, show_changes, show_outcome
+    from hcloud.views.live.change import show_changes, show_outcome
 
     terminal, at = session(ctx).terminal, moment(now)
     with ground(file, cloud, state, at) as here:
@@ -44,7 +44,9 @@ def destroy(
         with stopping(terminal) as stop, told(terminal, "ending", len(found.going)) as progress:
             outcome = end_all(here, found, ends, progress, stop)
         if quiet:
-            terminal.write_json(outcome_document(outcome, at))
+            from hcloud.views.live.documents import OutcomeDocument
+
+            terminal.write_json(OutcomeDocument.of(outcome, at))
         else:
             show_outcome(outcome, terminal)
         code = stop.exit_code if stop.signal else outcome.exit_code

@@ -27,13 +27,15 @@ def drift(
 ) -> None:
     """Changes made outside hcloud since the last apply."""
     from hcloud.usecases.live.status import status as look
-    from hcloud.views.live.standing import drift_document, show_drift
+    from hcloud.views.live.standing import show_drift
 
     terminal, at = session(ctx).terminal, moment(now)
     with terminal.busy("looking at the cloud"), ground(file, cloud, state, at) as here:
         found = look(here)
     if json_ or output is Output.JSON:
-        terminal.write_json(drift_document(found, at))
+        from hcloud.views.live.documents import DriftDocument
+
+        terminal.write_json(DriftDocument.of(found, at))
     else:
         show_drift(found, terminal)
     if detailed_exitcode and found.drift:

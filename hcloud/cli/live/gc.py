@@ -32,7 +32,7 @@ def gc(
 ) -> None:
     """Find machines with this project's tags that are in no state or have expired; only --delete terminates them."""
     from hcloud.usecases.live import gc as usecase
-    from hcloud.views.live.standing import orphans_document, show_orphans
+    from hcloud.views.live.standing import show_orphans
 
     terminal, at = session(ctx).terminal, moment(now)
     with ground(file, cloud, state, at) as here:
@@ -47,4 +47,6 @@ def gc(
             ended = usecase.end(here, found, ends)
             terminal.note(f"{len(ended)} machines are ending")
     if quiet:
-        terminal.write_json(orphans_document(found, ended, at))
+        from hcloud.views.live.documents import OrphansDocument
+
+        terminal.write_json(OrphansDocument.of({"orphans": found, "ended": ended}, at))

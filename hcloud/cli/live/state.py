@@ -36,12 +36,13 @@ def list_(
 ) -> None:
     """The machines of the state, one on each line."""
     from hcloud.usecases.live.state import look, state_place
+    from hcloud.views.live import documents
     from hcloud.views.live import state as view
 
     terminal, at = session(ctx).terminal, moment(now)
     found = look(state_place(state, file))
     if json_ or output is Output.JSON:
-        terminal.write_json(view.state_screen(found, at))
+        terminal.write_json(documents.RememberedDocument.of(found, at))
     else:
         view.show_list(found, terminal)
 
@@ -58,13 +59,14 @@ def show(
 ) -> None:
     """What the state is: lineage, serial, account and region, or everything about one machine."""
     from hcloud.usecases.live.state import look, look_at, state_place
+    from hcloud.views.live import documents
     from hcloud.views.live import state as view
 
     terminal, at = session(ctx).terminal, moment(now)
     where = state_place(state, file)
     found = look(where) if machine is None else look_at(where, machine)
     if json_ or output is Output.JSON:
-        terminal.write_json(view.state_screen(found, at))
+        terminal.write_json(documents.RememberedDocument.of(found, at))
     elif machine is not None and found.state is not None and len(found.state.records) > 1:
         view.show_list(found, terminal)
     else:
@@ -95,12 +97,13 @@ def push(
     """Store a state that was pulled; what it replaces is kept beside it."""
     from hcloud.usecases.live.state import push as pushed
     from hcloud.usecases.live.state import state_place
+    from hcloud.views.live import documents
     from hcloud.views.live import state as view
 
     terminal, at = session(ctx).terminal, moment(now)
     found = pushed(state_place(state, file), _read(source), source, force=force)
     if json_ or output is Output.JSON:
-        terminal.write_json(view.state_screen(found, at))
+        terminal.write_json(documents.RememberedDocument.of(found, at))
     else:
         view.show_state(found, terminal)
 
@@ -117,13 +120,13 @@ def force_unlock(
 ) -> None:
     """Take the lock away from a holder that cannot be alive any more; it is refused whatever it does from then on."""
     from hcloud.usecases.live.state import state_place, unlock
-    from hcloud.views.live import state as view
+    from hcloud.views.live import documents
 
     terminal, at = session(ctx).terminal, moment(now)
     where = state_place(state, file)
     info = unlock(where, lock)
     if json_ or output is Output.JSON:
-        terminal.write_json(view.unlocked_document(where, info, at))
+        terminal.write_json(documents.UnlockedDocument.of({"where": where, "unlocked": info}, at))
     else:
         terminal.say(f"unlocked {where}, which was held: {info}")
 

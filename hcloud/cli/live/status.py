@@ -26,12 +26,14 @@ def status(
 ) -> None:
     """The running machines, their cost an hour, and requests without an answer."""
     from hcloud.usecases.live.status import status as look
-    from hcloud.views.live.standing import show_status, status_document
+    from hcloud.views.live.standing import show_status
 
     terminal, at = session(ctx).terminal, moment(now)
     with terminal.busy("looking at the cloud"), ground(file, cloud, state, at) as here:
         found = look(here)
     if json_ or output is Output.JSON:
-        terminal.write_json(status_document(found, at))
+        from hcloud.views.live.documents import StatusDocument
+
+        terminal.write_json(StatusDocument.of(found, at))
     else:
         show_status(found, terminal)

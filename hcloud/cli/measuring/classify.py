@@ -64,7 +64,8 @@ def classify(
         parse_observed,
         parse_reference,
     )
-    from hcloud.views.measuring.classify import answers_document, show_answers
+    from hcloud.views.measuring.classify import show_answers
+    from hcloud.views.measuring.documents import ClassificationDocument
 
     known = [a.value for a in Aspect]
     for name in aspect or ():
@@ -90,7 +91,7 @@ def classify(
     with terminal.busy("comparing with what was seen before"):
         answers = classify_apps(request, at)
     if json_ or output is Output.JSON:
-        terminal.write_json(answers_document(answers, at))
+        terminal.write_json(ClassificationDocument.of({"applications": answers}, at))
     else:
         show_answers(answers, terminal)
     if any(answer.estimate.probes for answer in answers):

@@ -79,6 +79,7 @@ def run(
     from hcloud.cli.measuring.profile_cloud import CloudFlags, measure_on_cloud
     from hcloud.readers.applications.app import load_app
     from hcloud.usecases.measuring.profile_run import Probing, app_files, resources_named, targets_of
+    from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
     chosen = resources_named(resources or [])
@@ -113,7 +114,7 @@ def run(
         outcomes = _measure_here(terminal, errands, probing, alone=len(described) == 1)
     for outcome in outcomes:
         if json_ or output is Output.JSON:
-            terminal.write_json(view.profile_document(outcome.profile, moment(None)))
+            terminal.write_json(documents.ProfileDocument.of({"profile": outcome.profile}, moment(None)))
         else:
             view.show_profile(outcome.profile, terminal)
         terminal.note(f"profile written to {outcome.path}")
@@ -147,11 +148,12 @@ def show(
 ) -> None:
     """Show a profile: ten resources with what is tolerated and caused, and the speed by shape."""
     from hcloud.usecases.measuring.profile_show import show_profile
+    from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
     found, terminal = show_profile(file), session(ctx).terminal
     if json_ or output is Output.JSON:
-        terminal.write_json(view.profile_document(found, moment(now)))
+        terminal.write_json(documents.ProfileDocument.of({"profile": found}, moment(now)))
     else:
         view.show_profile(found, terminal)
 
@@ -166,11 +168,12 @@ def list_(
 ) -> None:
     """List the profiles of a folder."""
     from hcloud.usecases.measuring.profile_list import list_profiles
+    from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
     found, terminal = list_profiles(folder), session(ctx).terminal
     if json_ or output is Output.JSON:
-        terminal.write_json(view.list_document(found, moment(now)))
+        terminal.write_json(documents.ProfilesDocument.of({"profiles": found}, moment(now)))
     else:
         view.show_list(found, terminal)
 
@@ -186,11 +189,12 @@ def compare(
 ) -> None:
     """Compare two profiles number by number, and say where their intervals are apart."""
     from hcloud.usecases.measuring.profile_compare import compare_profiles
+    from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
     found, terminal = compare_profiles(left, right), session(ctx).terminal
     if json_ or output is Output.JSON:
-        terminal.write_json(view.comparison_document(found, moment(now)))
+        terminal.write_json(documents.ProfileComparisonDocument.of(found, moment(now)))
     else:
         view.show_comparison(found, terminal)
 
@@ -214,6 +218,7 @@ def import_(
     from hcloud.readers.applications.utilisation import UtilisationBase
     from hcloud.usecases.measuring.profile_import import import_profile
     from hcloud.usecases.measuring.profile_run import file_name
+    from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
     if kind.upper() not in JobKind.__members__ or not name.strip():
@@ -224,7 +229,7 @@ def import_(
     )
     terminal = session(ctx).terminal
     if json_ or output is Output.JSON:
-        terminal.write_json(view.profile_document(found, moment(now)))
+        terminal.write_json(documents.ProfileDocument.of({"profile": found}, moment(now)))
     else:
         view.show_profile(found, terminal)
     terminal.note(f"profile written to {target}")

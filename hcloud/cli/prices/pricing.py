@@ -65,6 +65,7 @@ def list_(
 ) -> None:
     """List offers with hourly, upfront and effective price, discount against on-demand, and age."""
     from hcloud.usecases.prices.pricing import list_prices, parse_filter
+    from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
     words = {"provider": provider, "region": region, "family": family, "option": option, "os": os}
@@ -73,7 +74,7 @@ def list_(
     with terminal.busy("reading prices"):
         lines = list_prices(parse_filter({k: v or [] for k, v in words.items()}), at.date())
     if json_ or output is PricingOutput.JSON:
-        terminal.write_json(view.listing_document(lines, at))
+        terminal.write_json(documents.OffersDocument.of({"lines": lines}, at))
     elif output is PricingOutput.CSV:
         terminal.write(view.listing_csv(lines))
     else:
@@ -93,6 +94,7 @@ def show(
 ) -> None:
     """Show every purchase option of one type, and how much it must run for a commitment to pay."""
     from hcloud.usecases.prices.pricing import parse_filter, show_type
+    from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
     words = {"provider": provider, "region": region, "os": os or ["linux"]}
@@ -101,7 +103,7 @@ def show(
     with terminal.busy("reading prices"):
         screen = show_type(instance_type, parse_filter({k: v or [] for k, v in words.items()}), at.date())
     if json_ or output is PricingOutput.JSON:
-        terminal.write_json(view.type_document(screen, at))
+        terminal.write_json(documents.OffersDocument.of(screen, at))
     elif output is PricingOutput.CSV:
         terminal.write(view.listing_csv(screen.lines))
     else:
@@ -126,13 +128,14 @@ def diff(
     compared with a file, only what the file covers is looked at.
     """
     from hcloud.usecases.prices.intake import compare_named
+    from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
     terminal = session(ctx).terminal
     with terminal.busy("comparing prices"):
         comparison = compare_named(old, new)
     if json_ or output is PricingOutput.JSON:
-        terminal.write_json(view.comparison_document(comparison, moment(now)))
+        terminal.write_json(documents.PriceChangesDocument.of(comparison, moment(now)))
     elif output is PricingOutput.CSV:
         terminal.write(view.comparison_csv(comparison))
     else:
@@ -145,6 +148,7 @@ def verify(
 ) -> None:
     """Check the bundled files against their checksums and every price for plausibility; exit 9 on a finding."""
     from hcloud.usecases.prices.pricing import verify as verified
+    from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
     as_json = _as_json(output, json_)
@@ -152,7 +156,7 @@ def verify(
     with terminal.progress("checking prices", 1) as advance:
         result = verified(advance)
     if as_json:
-        terminal.write_json(view.verification_document(result, moment(now)))
+        terminal.write_json(documents.PriceCheckDocument.of(result, moment(now)))
     else:
         view.show_verification(result, terminal)
     if result.damaged or result.quarantined:
@@ -221,11 +225,12 @@ def _as_json(output: PricingOutput, json_: bool) -> bool:
 
 
 def _show_intake(ctx: typer.Context, intake: Intake, as_json: bool, now: str | None) -> None:
+    from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
     terminal = session(ctx).terminal
     if as_json:
-        terminal.write_json(view.intake_document(intake, moment(now)))
+        terminal.write_json(documents.IntakeDocument.of(intake, moment(now)))
     else:
         view.show_intake(intake, terminal)
 

@@ -47,12 +47,12 @@ def quality(
 ) -> None:
     """What jobs got: performance kept, waits, violations, moves and interruptions, in all, by kind and application."""
     from hcloud.usecases.reports.quality import report_quality
-    from hcloud.views.reports import quality_documents as documents
+    from hcloud.views.reports import documents
     from hcloud.views.reports.quality import quality_sections
 
     report, terminal = report_quality(source), session(ctx).terminal
     if json_ or output is QualityFormat.JSON:
-        terminal.write_json(documents.quality_document(report, moment(now)))
+        terminal.write_json(documents.QualityDocument.of(report, moment(now)))
     else:
         _print(
             terminal,
@@ -77,7 +77,7 @@ def accuracy(
     """What a plan predicted beside what happened, with the error; other prices, demand and mix told apart."""
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.reports.report import ReportRequest
-    from hcloud.views.reports import quality_documents as documents
+    from hcloud.views.reports import documents
     from hcloud.views.reports.quality import accuracy_sections
 
     if journal is not None and (month or cloud or state):
@@ -85,7 +85,7 @@ def accuracy(
     asked = ReportRequest(load_config(file), moment(now), span_of_flags((month, None, None)), "team")
     made, terminal = _compared(plan, journal, (cloud, state), asked), session(ctx).terminal
     if json_ or output is QualityFormat.JSON:
-        terminal.write_json(documents.accuracy_document(made, asked.at))
+        terminal.write_json(documents.AccuracyDocument.of(made, asked.at))
     else:
         _print(
             terminal,

@@ -84,6 +84,7 @@ def compare(
     from hcloud.usecases.studies.simulate import compare as run_all
     from hcloud.usecases.studies.simulate import strategies_named
     from hcloud.views.studies import simulation as view
+    from hcloud.views.studies.documents import SimulationDocument
 
     terminal, at = session(ctx).terminal, moment(now)
     if picture is not None:
@@ -110,7 +111,7 @@ def compare(
             save_pictures(comparison, picture)
         terminal.note(f"drawn to {picture}")
     if json_ or output is ComparisonFormat.JSON:
-        terminal.write_json(view.simulation_document(comparison, at))
+        terminal.write_json(SimulationDocument.of(comparison, at))
     elif output is ComparisonFormat.HTML:
         from hcloud.views.page.render import render
         from hcloud.views.studies.simulation_page import comparison_page

@@ -78,6 +78,7 @@ def simulate(
     """Performance, waiting, use of capacity and cost of each strategy on your own trace, before anything is bought."""
     from hcloud.usecases.studies.simulate import compare, strategies_named
     from hcloud.views.studies import simulation as view
+    from hcloud.views.studies.documents import SimulationDocument
 
     terminal, at = session(ctx).terminal, moment(now)
     if picture is not None:
@@ -112,7 +113,7 @@ def simulate(
             save_pictures(comparison, picture)
         terminal.note(f"drawn to {picture}")
     if json_ or output is Output.JSON:
-        terminal.write_json(view.simulation_document(comparison, at))
+        terminal.write_json(SimulationDocument.of(comparison, at))
     else:
         view.show_simulation(comparison, terminal)
 

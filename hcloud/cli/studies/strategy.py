@@ -36,11 +36,13 @@ def list_(
 ) -> None:
     """The bundled strategies, a line each."""
     from hcloud.usecases.studies.strategy import list_strategies
-    from hcloud.views.studies.strategy import listing_document, show_list
+    from hcloud.views.studies.strategy import show_list
 
     terminal, at = session(ctx).terminal, moment(now)
     if json_ or output is Output.JSON:
-        terminal.write_json(listing_document(list_strategies(), at))
+        from hcloud.views.studies.documents import StrategiesDocument
+
+        terminal.write_json(StrategiesDocument.of({"strategies": list_strategies()}, at))
     else:
         show_list(list_strategies(), terminal)
 
@@ -57,11 +59,13 @@ def show(
 ) -> None:
     """Every rule and number of one strategy, and where it comes from; checks a file of your own."""
     from hcloud.usecases.studies.strategy import show_strategy
-    from hcloud.views.studies.strategy import show_one, strategy_document
+    from hcloud.views.studies.strategy import show_one
 
     terminal, at = session(ctx).terminal, moment(now)
     strategy = show_strategy(name)
     if json_ or output is Output.JSON:
-        terminal.write_json(strategy_document(strategy, at))
+        from hcloud.views.studies.documents import StrategyDocument
+
+        terminal.write_json(StrategyDocument.of(strategy, at))
     else:
         show_one(strategy, terminal)

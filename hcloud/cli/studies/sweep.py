@@ -106,7 +106,12 @@ def sweep(
         with terminal.busy("drawing"):
             view.save_sweep(done, picture)
         terminal.note(f"drawn to {picture}")
-    view.print_sweep(done, terminal, at if json_ or output is Output.JSON else None)
+    if json_ or output is Output.JSON:
+        from hcloud.views.studies.documents import SweepDocument
+
+        terminal.write_json(SweepDocument.of(done, at))
+    else:
+        view.show_sweep(done, terminal)
 
 
 def _with_flags(loaded: Loaded, flags: Flags) -> Loaded:

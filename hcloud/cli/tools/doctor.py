@@ -34,7 +34,7 @@ def doctor(
     from hcloud.usecases.extras import require
     from hcloud.usecases.tools.checks import failed
     from hcloud.usecases.tools.doctor import examine
-    from hcloud.views.tools.setup import checks_document, show_checks
+    from hcloud.views.tools.setup import show_checks
 
     require(needed or ())
     terminal, at = session(ctx).terminal, moment(now)
@@ -45,7 +45,9 @@ def doctor(
         with terminal.busy("asking the cloud"), ground(file, cloud, state, at) as here:
             checks = (*checks, *examine_cloud(here))
     if json_ or output is Output.JSON:
-        terminal.write_json(checks_document(checks, at))
+        from hcloud.views.tools.documents import ChecksDocument
+
+        terminal.write_json(ChecksDocument.of({"checks": checks}, at))
     else:
         show_checks(checks, terminal)
     if failed(checks):

@@ -27,11 +27,11 @@ def validate(
     """Check a configuration and everything it points to; exit 1 where anything is wrong."""
     from hcloud.usecases.tools.checks import failed
     from hcloud.usecases.tools.validate import validate as check
-    from hcloud.views.tools.setup import checks_document, show_checks
+    from hcloud.views.tools.setup import show_checks
 
     terminal, at = session(ctx).terminal, moment(now)
     if schema:
-        from hcloud.usecases.published.schemas import config_schema
+        from hcloud.usecases.tools.config_schema import config_schema
 
         terminal.write_json(config_schema())
         return
@@ -40,7 +40,9 @@ def validate(
     with terminal.progress("reading the workload", 1.0) as advance:
         checks = check(file or option_file, at, advance)
     if json_ or output is Output.JSON:
-        terminal.write_json(checks_document(checks, at))
+        from hcloud.views.tools.documents import ChecksDocument
+
+        terminal.write_json(ChecksDocument.of({"checks": checks}, at))
     else:
         show_checks(checks, terminal)
     if failed(checks):

@@ -67,6 +67,7 @@ def show(
     """What a workload asks for: rows read, repaired and left out, what is modelled, and demand over time."""
     from hcloud.usecases.workloads.workload import summarise
     from hcloud.views.charts import save_chart
+    from hcloud.views.workloads import documents
     from hcloud.views.workloads import workload as view
 
     terminal = session(ctx).terminal
@@ -79,7 +80,7 @@ def show(
     if out is not None:
         terminal.note(f"drawn to {out}")
     if json_ or output is Output.JSON:
-        terminal.write_json(view.summary_document(summary, at))
+        terminal.write_json(documents.WorkloadDocument.of(summary, at))
     else:
         view.show_summary(summary, terminal)
 
@@ -96,6 +97,7 @@ def validate(
 ) -> None:
     """Check that files can be used; every problem with its line and column, exit 1 when there is one."""
     from hcloud.usecases.workloads.workload import validate as check
+    from hcloud.views.workloads import documents
     from hcloud.views.workloads import workload as view
 
     terminal = session(ctx).terminal
@@ -104,7 +106,7 @@ def validate(
     with terminal.progress("checking files", len(names)) as advance:
         verdicts = check(names, request, advance)
     if json_ or output is Output.JSON:
-        terminal.write_json(view.verdicts_document(verdicts, at))
+        terminal.write_json(documents.VerdictsDocument.of({"files": verdicts}, at))
     else:
         view.show_verdicts(verdicts, terminal)
     if any(verdict.workload is None for verdict in verdicts):

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from hcloud.control.ports import Cloud
+from hcloud.control.ports import Compute
 from hcloud.errors import Call, HcloudError, UnknownOutcomeError
 from hcloud.live.applying.book import Book
 from hcloud.live.applying.guards import Purse
@@ -49,7 +49,7 @@ class ApplyRun:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
-    def cloud(self) -> Cloud:
+    def cloud(self) -> Compute:
         """The cloud."""
         return self.site.cloud
 

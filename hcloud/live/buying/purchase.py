@@ -1,6 +1,6 @@
 """Buys what a purchase plan says, once: every gate in its order, every purchase noted before and after the call.
 
-The only module of hcloud that calls ``Cloud.buy``.
+The only module of hcloud that calls ``Commitments.buy``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from decimal import Decimal
 from functools import partial
 from typing import NoReturn, Protocol, TypeVar
 
-from hcloud.control.ports import Clock, Cloud, Crash
+from hcloud.control.ports import Clock, Commitments, Crash
 from hcloud.errors import (
     CloudError,
     DeniedByGuardError,
@@ -96,7 +96,7 @@ class Gates:
 class PurchaseContext:
     """The cloud that sells, the ledger, the clock, and the points at which tests end the process."""
 
-    cloud: Cloud
+    cloud: Commitments
     ledger: PurchaseRecords
     clock: Clock
     crash: Crash

@@ -65,6 +65,11 @@ class WantedCommitment:
         """How much of it in its own unit."""
         return Decimal(self.count) if self.dollars_per_hour is None else self.dollars_per_hour
 
+    @property
+    def unit(self) -> str:
+        """What the quantity counts."""
+        return "instances" if self.dollars_per_hour is None else "dollars an hour"
+
 
 @dataclass(frozen=True, slots=True)
 class CommitmentNeed:

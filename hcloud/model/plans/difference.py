@@ -9,7 +9,6 @@ from enum import StrEnum
 
 from hcloud.model.catalog import PurchaseOption
 
-FORMAT_VERSION = "1.0"
 SETTINGS_DIGEST, PRICES_DIGEST = "settings digest", "prices digest"
 
 

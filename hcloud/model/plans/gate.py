@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-FORMAT_VERSION = "1.0"
 DENIED_EXIT, UNKNOWN_EXIT = 3, 9
 
 

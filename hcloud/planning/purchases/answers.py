@@ -58,3 +58,8 @@ class Recommendation:
     expiring: tuple[Commitment, ...]
     unplanned: tuple[Commitment, ...]
     warnings: tuple[str, ...]
+
+    @property
+    def rows(self) -> list[dict[str, CommitmentNeed | ExitTerms | None]]:
+        """Each need beside its way out."""
+        return [{"need": n, "way_out": out} for n, out in zip(self.needs, self.ways_out, strict=True)]

@@ -5,39 +5,29 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from hcloud import kernel_cache
-from hcloud.planning.reserving import flow, sweeps
+from hcloud.kernel_cache import KernelSet
 
 PLAIN_HOURS = 1000  # plain Python solves as many in less time than numba takes to import and load its cache
-
-
-class _SpentHours:
-    """The hours given to plain Python so far: many short pools are worth the compiled kernels, too."""
-
-    hours = 0
+SET = KernelSet("planning.reserving.flow", "planning.reserving.sweeps")
 
 
 def kernels(hours: int) -> dict[str, Any]:
-    """The kernels by name: plain Python while a process asks for little, compiled from then on; the answers agree."""
-    _SpentHours.hours += hours
-    return plain() if _SpentHours.hours <= PLAIN_HOURS else compiled()
+    """The kernels by name: plain Python while a process asks for little, compiled from then on."""
+    return plain() if SET.is_little(hours, PLAIN_HOURS) else compiled()
 
 
 def plain() -> dict[str, Any]:
     """Every kernel as it stands in its module."""
-    return {
-        name: function for module in (flow, sweeps) for name, function in kernel_cache.own_functions(module).items()
-    }
+    return _by_name(SET.plain)
 
 
 @cache
 def compiled() -> dict[str, Any]:
-    """Every kernel compiled, and kept by what the kernels do; see :mod:`hcloud.kernel_cache`."""
+    """Every kernel compiled, and kept by what the kernels do."""
     from numba import njit
 
-    place = kernel_cache.folder(kernel_cache.digest(plain().values()))
-    with kernel_cache.cached_in(place):
-        made = kernel_cache.twins(
-            ((module.__name__, module) for module in (flow, sweeps)), place, lambda name, twin: njit(cache=True)(twin)
-        )
-    return {name.rpartition(".")[2]: kernel for name, kernel in made.items()}
+    return _by_name(SET.compiled(lambda name, twin: njit(cache=True)(twin)))
+
+
+def _by_name(kernels: dict[str, Any]) -> dict[str, Any]:
+    return {name.rpartition(".")[2]: kernel for name, kernel in kernels.items()}

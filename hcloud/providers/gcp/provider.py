@@ -189,14 +189,11 @@ class GoogleCloud:
             raise UnknownOutcomeError(words, self._wire.call(_BULK_INSERT)) from error
 
     def _of_key(self, order: Launch) -> tuple[Machine, ...]:
-        request = self._types.ListInstancesRequest(
-            project=self._settings.project,
-            zone=order.zone,
-            filter=translate.filter_of_key(order.key),
-            max_results=translate.PAGE,
+        asked = {"filter": translate.filter_of_key(order.key), "maxResults": str(translate.PAGE)}
+        pages = self._wire.pages_of_instances(
+            f"zones/{order.zone}/instances", asked, "instances.list", translate.page_of_zone
         )
-        pages = self._wire.pages("InstancesClient", "list", request, "instances.list")
-        return tuple(translate.machine(i) for page in map(translate.bare, pages) for i in page.items)
+        return tuple(m for page in pages for m in page)
 
     def terminate(self, ids: Sequence[str]) -> Terminated:
         """One delete for each machine, several at a time: Google has none for many. What is not sent after an error
@@ -285,9 +282,8 @@ class GoogleCloud:
         zone, name = translate.place(identity) or ("", "")
         if not zone:
             return None
-        request = self._types.GetInstanceRequest(project=self._settings.project, zone=zone, instance=name)
         try:
-            return translate.machine(self._wire.read("InstancesClient", "get", request, "instances.get"))
+            return self._wire.instance(f"zones/{zone}/instances/{name}", "instances.get", translate.machine)
         except NotFoundError:
             return None
 
@@ -297,10 +293,8 @@ class GoogleCloud:
         The list is of all regions: an outage of another one hides none of our machines.
         """
         operation = "instances.aggregatedList"
-        request = self._types.AggregatedListInstancesRequest(
-            project=self._settings.project, filter=wanted, max_results=translate.PAGE
-        )
-        pages = self._wire.pages("InstancesClient", "aggregated_list", request, operation, translate.page_of_zones)
+        asked = {"filter": wanted, "maxResults": str(translate.PAGE)}
+        pages = self._wire.pages_of_instances("aggregated/instances", asked, operation, translate.page_of_zones)
         lost = [place for page in pages for place in page.lost]
         if lost := [place for place in lost if not self._is_elsewhere(place)]:
             raise UnavailableError(f"Google could not ask {', '.join(sorted(lost))}", self._wire.call(operation))

@@ -11,6 +11,7 @@ from uuid import UUID, uuid5
 
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import TAG_KEY, TAG_LINEAGE, Launch, LaunchTemplate, Machine, MachineState
+from hcloud.providers.gcp.documents import Document, member, of_kind
 from hcloud.providers.gcp.settings import DISK, LAUNCHED_WITH, GoogleSettings
 from hcloud.providers.templates import as_planned, by_image, template_of
 
@@ -156,11 +157,6 @@ def _network(settings: GoogleSettings) -> dict[str, object]:
     return found
 
 
-def bare(message: Any) -> Any:
-    """What the SDK wraps, with the same names: to look through its wrapper takes as long as to read the message."""
-    return type(message).pb(message)
-
-
 @dataclass(frozen=True, slots=True)
 class ZonesPage:
     """What a page of a list over all zones tells: machines, and the places that could not be asked."""
@@ -169,27 +165,36 @@ class ZonesPage:
     lost: tuple[str, ...]
 
 
-def page_of_zones(page: Any) -> ZonesPage:
+def page_of_zones(page: Document) -> ZonesPage:
     """What such a page tells."""
-    told = bare(page)
-    lost = [place for place, scope in told.items.items() if scope.warning.code == "UNREACHABLE"]
-    machines = tuple(machine(i) for scope in told.items.values() for i in scope.instances)
-    return ZonesPage(machines, (*lost, *told.unreachables))
+    scopes = {place: of_kind(scope, dict) for place, scope in member(page, "items", dict).items()}
+    lost = [p for p, scope in scopes.items() if member(member(scope, "warning", dict), "code", str) == "UNREACHABLE"]
+    lost += [of_kind(place, str) for place in member(page, "unreachables", list)]
+    return ZonesPage(tuple(m for scope in scopes.values() for m in _machines(scope, "instances")), tuple(lost))
 
 
-def machine(instance: Any) -> Machine:
+def page_of_zone(page: Document) -> tuple[Machine, ...]:
+    """The machines that a page of a list of one zone tells."""
+    return _machines(page, "items")
+
+
+def _machines(document: Document, name: str) -> tuple[Machine, ...]:
+    return tuple(machine(of_kind(i, dict)) for i in member(document, name, list))
+
+
+def machine(instance: Document) -> Machine:
     """A machine as Compute Engine tells it."""
-    zone, name = last(instance.zone), instance.name
-    scheduling = instance.scheduling
-    spot = scheduling.provisioning_model == "SPOT" or scheduling.preemptible
+    zone, name = last(member(instance, "zone", str)), member(instance, "name", str)
+    scheduling = member(instance, "scheduling", dict)
+    spot = member(scheduling, "preemptible", bool) or member(scheduling, "provisioningModel", str) == "SPOT"
     return Machine(
         id=identity(zone, name),
-        instance_type=last(instance.machine_type),
+        instance_type=last(member(instance, "machineType", str)),
         zone=zone,
-        state=_STATES.get(instance.status, MachineState.UNKNOWN),
+        state=_STATES.get(member(instance, "status", str), MachineState.UNKNOWN),
         option=PurchaseOption.SPOT if spot else PurchaseOption.ON_DEMAND,
-        launched=moment(instance.creation_timestamp),
-        tags=dict(instance.labels),
+        launched=moment(member(instance, "creationTimestamp", str)),
+        tags={label: of_kind(value, str) for label, value in member(instance, "labels", dict).items()},
     )
 
 

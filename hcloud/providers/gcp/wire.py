@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping, Sized
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
-from hcloud.errors import Call, HcloudError, MissingExtraError, NotFoundError, UnknownOutcomeError
+from hcloud.errors import Call, HcloudError, NotFoundError, UnknownOutcomeError
 from hcloud.model.endpoint import check_google_credentials, checked_endpoint, is_plain
+from hcloud.providers.gcp import sdk
+from hcloud.providers.gcp.documents import Document, document_of, member
 from hcloud.providers.gcp.errors import cloud_error
 from hcloud.providers.gcp.settings import GoogleSettings
 from hcloud.providers.gcp.translate import Ended, ended, is_done
@@ -20,6 +23,8 @@ LONGEST_PAUSE_SECONDS = 30.0  # ours
 LONGEST_WAIT_SECONDS = MOST_WAITS * (WAIT_SECONDS + LONGEST_PAUSE_SECONDS)
 MOST_PAGES = 2000  # ours: a million machines; a list that has more is taken for one without an end
 METADATA_SECONDS = 1.0  # ours: how long a machine outside of Google looks for Google's metadata server,
+_JSON = ("Content-Type", "application/json")
+Read = TypeVar("Read")
 _SCOPES = ("https://www.googleapis.com/auth/compute",)
 
 
@@ -27,11 +32,7 @@ class Wire:
     """Compute Engine as the SDK speaks to it. ``pause`` waits between looks at an operation that takes long."""
 
     def __init__(self, settings: GoogleSettings, pause: Callable[[float], None]) -> None:
-        try:
-            from google.cloud import compute_v1
-        except ImportError as error:
-            raise MissingExtraError("google-cloud-compute", "gcp") from error
-        self.types: Any = compute_v1
+        self.types: Any = sdk.messages()
         self._settings = settings
         self._pause = pause
         self._local = settings.is_local
@@ -55,7 +56,7 @@ class Wire:
         with self._lock:
             if name not in self._clients:
                 options = ClientOptions(api_endpoint=self._settings.endpoint) if self._settings.endpoint else None
-                made = getattr(self.types, name)(credentials=self._signed(), client_options=options)
+                made = sdk.client(name)(credentials=self._signed(), client_options=options)
                 _send_once(made.transport._session)
                 if is_plain(checked_endpoint(made.transport._host, "the endpoint of Compute Engine")):
                     made.transport._session.trust_env = False  # what is not encrypted goes through no proxy
@@ -70,25 +71,52 @@ class Wire:
         """Ask for something to be done."""
         return self._ask((client, method), request, operation, CHANGE_SECONDS, mutating=True)
 
-    def pages(
-        self, client: str, method: str, request: Any, operation: str, read: Callable[[Any], Any] = lambda page: page
-    ) -> tuple[Any, ...]:
-        """What is ``read`` of all pages of a list, or an error; a page is not kept longer than that."""
-        call, found = self.call(operation), []
-        try:
-            pager = getattr(self.client(client), method)(
-                request=request, retry=None, timeout=READ_SECONDS, metadata=self._metadata
-            )
-            for page in pager.pages:
-                found.append(read(page))
-                if len(found) > MOST_PAGES:
-                    raise ValueError("a list without an end")
-        except HcloudError:
-            raise
-        except Exception as error:  # whatever the SDK stands on raises its own
-            # not chained: what the SDK's exception holds must not reach a trace that is shown
-            raise cloud_error(error, call, mutating=False) from None
+    def pages(self, client: str, method: str, request: Any, operation: str) -> tuple[Any, ...]:
+        """All pages of a list, or an error."""
+        found: list[Any] = []
+        with self._asking(operation):
+            listing = getattr(self.client(client), method)
+            for page in listing(request=request, retry=None, timeout=READ_SECONDS, metadata=self._metadata).pages:
+                found.append(page)
+                _check_end(found)
         return tuple(found)
+
+    def instance(self, path: str, operation: str, read: Callable[[Document], Read]) -> Read:
+        """What is ``read`` of an instance of the project."""
+        with self._asking(operation):
+            return read(self._written(path, {}))
+
+    def pages_of_instances(
+        self, path: str, asked: Mapping[str, str], operation: str, read: Callable[[Document], Read]
+    ) -> tuple[Read, ...]:
+        """What is ``read`` of all pages of a list of instances, or an error; a page is not kept longer than that."""
+        found: list[Read] = []
+        with self._asking(operation):
+            following = asked
+            while following:
+                page = self._written(path, following)
+                found.append(read(page))
+                _check_end(found)
+                token = member(page, "nextPageToken", str)
+                following = {**asked, "pageToken": token} if token else {}
+        return tuple(found)
+
+    def _written(self, path: str, asked: Mapping[str, str]) -> Document:
+        """The same request as the SDK's, on its own session, and the same errors; the JSON is left as it is: to make
+        messages of ten thousand machines takes several times as long as to read what was written."""
+        from google.api_core.exceptions import from_http_response
+        from google.cloud.compute_v1.services.instances.transports.base import DEFAULT_CLIENT_INFO
+
+        client = self.client("InstancesClient")
+        response = client.transport._session.get(
+            f"{client.transport._host}/compute/v1/projects/{self._settings.project}/{path}",
+            params=asked,
+            headers=dict([*self._metadata, DEFAULT_CLIENT_INFO.to_grpc_metadata(), _JSON]),
+            timeout=READ_SECONDS,
+        )
+        if response.status_code >= 400:
+            raise from_http_response(response)
+        return document_of(response.content)
 
     def wait(self, operation: Any, zone: str, name: str) -> Ended | None:
         """What an operation of a zone (of the region, where none is given) came to; None where the cloud does not
@@ -120,12 +148,19 @@ class Wire:
         self, method: tuple[str, str], request: Any, operation: str, seconds: float, *, mutating: bool = False
     ) -> Any:
         client, name = method
-        try:
+        with self._asking(operation, mutating=mutating):
             asking = getattr(self.client(client), name)
             return asking(request=request, retry=None, timeout=seconds, metadata=self._metadata)
+
+    @contextmanager
+    def _asking(self, operation: str, *, mutating: bool = False) -> Iterator[None]:
+        """Whatever goes wrong inside is raised as what it means."""
+        try:
+            yield
         except HcloudError:
             raise
         except Exception as error:  # whatever the SDK stands on raises its own: requests, urllib3, protobuf
+            # not chained: what the SDK's exception holds must not reach a trace that is shown
             raise cloud_error(error, self.call(operation), mutating=mutating) from None
 
     def _signed(self) -> Any:
@@ -146,6 +181,11 @@ class Wire:
             raise cloud_error(error, self.call("credentials"), mutating=False) from None
         check_google_credentials(credentials)
         return credentials
+
+
+def _check_end(pages: Sized) -> None:
+    if len(pages) > MOST_PAGES:
+        raise ValueError("a list without an end")
 
 
 def _impatient_request() -> Callable[..., Any]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any
 
-from hcloud import kernel_cache
-from hcloud.kernel_cache import cached_in, own_functions
+from hcloud.kernel_cache import KernelSet
 
-KERNELS = (
+SET = KernelSet(
     "policy.quality",
     "policy.limits",
     "policy.retention",
@@ -46,8 +43,7 @@ ENTRIES = {
     ENGINE: (SIMULATE,),
     SESSION: (
         *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
-        *(f"control.controller.{name}" for name in ("tick", "suffer", "interrupt")),
-        *("control.search.reserved_for", "control.queue.cause_of", "control.queue.wait_of", "policy.quality.quantile"),
+        *(f"control.controller.{name}" for name in ("tick", "suffer", "interrupt", "look")),
     ),
 }
 """The kernels that plain Python calls, by what they are called for. Each is kept on disk with all that it calls."""
@@ -60,24 +56,16 @@ PLAIN_MOST = 50_000
 """Plain Python simulates as many jobs, a quarter of a millisecond each, while another process compiles the engine."""
 
 
-class _SpentJobs:
-    """The jobs given to plain Python so far: many short runs are worth the compiled kernels, too."""
-
-    jobs = 0
-
-
 def kernels(jobs: int) -> dict[str, Any]:
     """The kernels by ``module.name``: plain Python while a process asks for little, compiled from then on; the answers
     agree."""
-    _SpentJobs.jobs += jobs
-    return plain() if _SpentJobs.jobs <= PLAIN_DECISIONS else compiled(SESSION)
+    return plain() if SET.is_little(jobs, PLAIN_DECISIONS) else compiled(SESSION)
 
 
 def begins_plainly(jobs: int) -> bool:
     """Whether plain Python begins a run of so many jobs: while a process asks for little, and while the engine is being
     compiled, unless the run is so long that plain Python would not get far."""
-    _SpentJobs.jobs += jobs
-    return _SpentJobs.jobs <= PLAIN_JOBS or (not is_made(ENGINE) and jobs <= PLAIN_MOST)
+    return SET.is_little(jobs, PLAIN_JOBS) or (not is_made(ENGINE) and jobs <= PLAIN_MOST)
 
 
 def goes_on_plainly(left: int) -> bool:
@@ -85,10 +73,9 @@ def goes_on_plainly(left: int) -> bool:
     return left <= PLAIN_JOBS or not is_made(ENGINE)
 
 
-@cache
 def plain() -> dict[str, Any]:
     """Every kernel as it stands in its module."""
-    return {f"{m}.{name}": function for m in KERNELS for name, function in own_functions(_module(m)).items()}
+    return SET.plain
 
 
 def compiled(*groups: str) -> dict[str, Any]:
@@ -123,13 +110,7 @@ def _loaded(group: str) -> dict[str, Any]:
         inline = name.rsplit(".", 1)[1] not in OUT_OF_LINE
         return njit(cache=name in kept, forceinline=inline, **options)(twin)
 
-    with cached_in(cache_folder()):
-        return twins(compile_one)
-
-
-def twins(compile_one: Callable[[str, FunctionType], Any]) -> dict[str, Any]:
-    """The kernels by ``module.name``, each rebuilt and compiled by ``compile_one``; see :mod:`kernel_cache`."""
-    return kernel_cache.twins(((name, _module(name)) for name in KERNELS), cache_folder(), compile_one)
+    return SET.compiled(compile_one)
 
 
 _makers: dict[str, subprocess.Popen[bytes]] = {}
@@ -158,19 +139,9 @@ def made(group: str) -> None:
 
 
 def _mark(group: str) -> Path:
-    return cache_folder() / f"{group}.made"
+    return SET.folder / f"{group}.made"
 
 
 def is_first_use(group: str) -> bool:
     """Whether a group of kernels is still to be compiled on this machine."""
     return not _mark(group).exists()
-
-
-@cache
-def cache_folder() -> Path:
-    """Where the compiled kernels are kept: as long as kernels and compilers are the same, whatever else is new."""
-    return kernel_cache.folder(kernel_cache.digest(plain().values()))
-
-
-def _module(name: str) -> ModuleType:
-    return importlib.import_module(f"hcloud.{name}")

@@ -28,7 +28,7 @@ from numba.core.typed_passes import NopythonRewrites
 
 from hcloud.kernel_cache import cached_in
 from hcloud.policy.records import Ints, Reals, Table, table
-from hcloud.sim.kernels.compiled import ENTRIES, OUT_OF_LINE, cache_folder, plain, twins
+from hcloud.sim.kernels.compiled import ENTRIES, OUT_OF_LINE, SET
 
 
 class _NoEnvironment:
@@ -132,10 +132,10 @@ def compile_group(group: str) -> None:
         inline = name.rsplit(".", 1)[1] not in OUT_OF_LINE
         return numba.njit(pipeline_class=part, forceinline=inline, **inner)(twin)
 
-    with cached_in(cache_folder()):
-        twins(compile_one)
+    SET.compiled(compile_one)
+    with cached_in(SET.folder):
         for name in names:
-            wholes[name].compile(arguments(plain()[name]))
+            wholes[name].compile(arguments(SET.plain[name]))
 
 
 def _without_literals(template: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from hcloud.control.controller import arrive, expire, interrupt, leave, nominee, ready, sampled, suffer, tick
+from hcloud.control.ranks import ARRIVAL, CHECK, CONTROL, EXPIRE, FINISH, INTERRUPT, LOOK, READY
 from hcloud.control.state import INTERRUPTIBLE, OWN, UP, Command
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
@@ -23,20 +24,7 @@ from hcloud.policy.placement import RESOURCES, UNTOUCHED
 from hcloud.sim.kernels.heap import pop, push
 from hcloud.sim.kernels.interference import at_quantile, join, part, quality_of
 from hcloud.sim.kernels.progress import DONE, begin, halt, performance_now, performance_so_far, review, settle
-from hcloud.sim.kernels.world import (
-    ARRIVAL,
-    CHECK,
-    COMMAND,
-    CONTROL,
-    EXPIRE,
-    FINISH,
-    INTERRUPT,
-    LOOK,
-    QUALITY,
-    RANK,
-    READY,
-    SimulatedWorld,
-)
+from hcloud.sim.kernels.world import COMMAND, QUALITY, RANK, SimulatedWorld
 
 _LOOKS_A_LIFE = 16
 """Neighbours of a job with much work left are looked at this many times over the rest of its life, if that is rarer."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 
+from hcloud.control.ranks import CHECK, FINISH
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels.heap import push
 from hcloud.sim.kernels.interference import batch_rate, is_calm, neighbours, service_tail, suffered
-from hcloud.sim.kernels.world import CHECK, FINISH, SimulatedWorld, Task
+from hcloud.sim.kernels.world import SimulatedWorld, Task
 
 DONE = 1e-9
 """Seconds of work that count as none."""

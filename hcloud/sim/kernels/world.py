@@ -10,16 +10,14 @@ from hcloud.control.state import Control
 from hcloud.policy.placement import RESOURCES
 from hcloud.policy.records import Ints, Reals, Table, table
 
-FINISH, READY, INTERRUPT, EXPIRE, LOOK, CHECK, CONTROL, SAMPLE, ARRIVAL, QUALITY = range(10)
-"""Events in the order in which equal times are handled: a job ends, an instance has started, spot capacity is taken
-back, a retention ends, neighbours are looked at anew, a suffering job is looked after, a control period passes, the
-record is sampled, a job arrives; equal kinds go by job or serial number. A quality sample is in the journal only."""
+QUALITY = 15
+"""A quality sample, which is in the journal only, beside the kinds of events of :mod:`hcloud.control.ranks`."""
 
 COMMAND = 16
 """What is added to a command's code in a journal."""
 
 RANK = 1 << 40
-"""Events of one time are ordered by kind times this, plus the job's or the instance's number."""
+"""Events of one time are ordered by their rank times this, plus the job's or the instance's number."""
 
 STEPS = 2001
 """Even steps of probability that quantile functions are tabulated at."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hcloud.errors import UsageError
+from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.running.cloud import CLOUD_KEYS, CloudModel, Quantiles
 from hcloud.model.running.strategy import Key, Mechanism, Parameter, ParameterOrigin, Strategy, Value
 from hcloud.policy.registry import RULES
@@ -127,7 +127,7 @@ def _change(key: str, text: str, more: tuple[tuple[str, str], ...]) -> Parameter
     if key.endswith(f".{_RULE}"):
         rules = RULES[key.partition(".")[0]]
         if text not in rules:
-            raise _refusal(key, text, f"rules: {', '.join(rules)}")
+            raise _refusal(key, text, f"one of {', '.join(rules)}{did_you_mean(text, rules)}")
         return ParameterChange(key, ",".join((text, *(f"{n}={v}" for n, v in more))), text, more)
     if key == "strategy":
         return ParameterChange(key, text, text)

@@ -19,6 +19,7 @@ from hcloud.errors import InputError, Problem
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Scope
 from hcloud.model.holdings.state import FORMAT_VERSION, MachineRecord, Operating, State
+from hcloud.model.json_text import DIALECT
 from hcloud.store.files.strict_json import HINT, load_strict
 from hcloud.store.states.migrations import MIGRATIONS
 from hcloud.units import plain
@@ -34,7 +35,7 @@ Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
 class _Document(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, from_attributes=True)
 
 
 class ScopeDocument(_Document):
@@ -196,7 +197,7 @@ def read_state(data: bytes, where: str) -> Stored:
 def state_schema() -> Mapping[str, object]:
     """The published JSON Schema of a state file."""
     schema: dict[str, Any] = StateDocument.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": "hcloud state"}
+    return {"$schema": DIALECT, **schema, "title": "hcloud state"}
 
 
 def _version(document: Mapping[str, object], where: str) -> str:

@@ -22,7 +22,7 @@ from hcloud.store.records.purchases import PurchaseLedger
 from hcloud.usecases.live import ground as live_ground
 
 if TYPE_CHECKING:
-    from hcloud.control.ports import Cloud, Crash
+    from hcloud.control.ports import Commitments, Crash
 
 BESIDE = ".hcloud"
 """Where the ledger is kept of a state that is in a bucket."""
@@ -51,7 +51,7 @@ class CommitGround:
     crash: Crash
 
     @property
-    def cloud(self) -> Cloud:
+    def cloud(self) -> Commitments:
         """The cloud that sells."""
         return self.here.cloud
 

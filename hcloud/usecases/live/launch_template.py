@@ -15,7 +15,7 @@ from hcloud.planning.changes.standing import open_launches
 from hcloud.store.files.looked_at import kind_at
 
 if TYPE_CHECKING:
-    from hcloud.control.ports import Cloud
+    from hcloud.control.ports import Compute
     from hcloud.model.holdings.change import ChangeSet, Observed
     from hcloud.model.holdings.state import State
     from hcloud.readers.configuration.config import Loaded
@@ -46,12 +46,12 @@ def user_data(loaded: Loaded) -> str:
         raise InputError(f"{path}: user data is text in UTF-8") from None
 
 
-def looked_up(cloud: Cloud, template: LaunchTemplate) -> LaunchTemplate:
+def looked_up(cloud: Compute, template: LaunchTemplate) -> LaunchTemplate:
     """The template with the ids that the names of its images stand for now; reads only."""
     return replace(template, images=tuple(replace(i, id=cloud.image(i.name)) for i in template.images))
 
 
-def configured(loaded: Loaded, cloud: Cloud, instance_types: Iterable[str], lineage: str) -> LaunchTemplate:
+def configured(loaded: Loaded, cloud: Compute, instance_types: Iterable[str], lineage: str) -> LaunchTemplate:
     """What machines of these types are launched with by the configuration as it is now; images by name."""
     data = user_data(loaded).encode()
     return replace(
@@ -67,7 +67,9 @@ def types_coming(found: ChangeSet) -> tuple[str, ...]:
     return tuple(sorted({s.instance_type for slot in found.slots if slot.address in coming for s in slot.shapes}))
 
 
-def with_types(loaded: Loaded, cloud: Cloud, template: LaunchTemplate, instance_types: Iterable[str]) -> LaunchTemplate:
+def with_types(
+    loaded: Loaded, cloud: Compute, template: LaunchTemplate, instance_types: Iterable[str]
+) -> LaunchTemplate:
     """The template with the images of these types, too: one that it names keeps its id, another is looked up."""
     more = set(instance_types).difference(*(image.instance_types for image in template.images))
     found = {image.name: image for image in template.images}
@@ -99,7 +101,7 @@ def check_project(loaded: Loaded, state: State | None) -> None:
         )
 
 
-def check_template(loaded: Loaded, cloud: Cloud, found: ChangeSet) -> None:
+def check_template(loaded: Loaded, cloud: Compute, found: ChangeSet) -> None:
     """Refuse to apply a plan that launches machines with other than what the configuration says now."""
     if not found.coming:
         return

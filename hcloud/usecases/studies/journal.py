@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from hcloud.control import ranks
 from hcloud.control.decode import decide
 from hcloud.control.session import ControlSession
 from hcloud.control.state import RentableKind
@@ -40,7 +41,7 @@ from hcloud.store.journal import check_target, save_journal
 from hcloud.usecases.studies.simulation import Study, simulate_once
 
 Line = tuple[int, int, int, int, int, float, float]
-_PROBED_BEFORE = {world.ARRIVAL: During.ARRIVAL, world.FINISH: During.COMPLETION}
+_PROBED_BEFORE = {ranks.ARRIVAL: During.ARRIVAL, ranks.FINISH: During.COMPLETION}
 
 
 def setup_of(strategy: Strategy, rules: Rules, kinds: Table[RentableKind], shop: Shop, pool: int) -> Setup:
@@ -125,7 +126,7 @@ class JournalReader:
         for at, line in enumerate(self._lines):
             if line[0] >= world.COMMAND:
                 yield self._decision(line)
-            elif line[0] not in (world.CONTROL, world.EXPIRE):
+            elif line[0] not in (ranks.CONTROL, ranks.EXPIRE):
                 yield self._event(at)
         yield ClockTick(self._lines[-1][5] if self._lines else 0.0)
 
@@ -141,14 +142,14 @@ class JournalReader:
         code, who, _, _, _, time, value = self._lines[at]
         if code == world.QUALITY:
             return self._sample(at)
-        if code == world.ARRIVAL:
+        if code == ranks.ARRIVAL:
             return self._arrival(who, time)
-        if code == world.FINISH:
+        if code == ranks.FINISH:
             tail = self._tails[who]
             return Completion(time, self._names[who], value, None if math.isnan(tail) else tail)
-        if code == world.CHECK:
+        if code == ranks.CHECK:
             return BelowQos(time, self._names[who], value)
-        return (Ready if code == world.READY else Interruption)(time, self._numbers[who])
+        return (Ready if code == ranks.READY else Interruption)(time, self._numbers[who])
 
     def _arrival(self, row: int, time: float) -> Arrival:
         t = self._tasks
@@ -163,7 +164,7 @@ class JournalReader:
         """A probe stands right before the arrival or the end, or right after the start, that it was made for."""
         _, slot, high, low, _, time, _ = self._lines[at]
         during = _PROBED_BEFORE.get(self._lines[at + 1][0], During.WATCH) if at + 1 < len(self._lines) else During.WATCH
-        if at > 0 and self._lines[at - 1][:2] == (world.READY, slot):
+        if at > 0 and self._lines[at - 1][:2] == (ranks.READY, slot):
             during = During.READY
         halves = complement(high, low)
         digits = [half // 100**place % 100 for half in halves for place in range(4, -1, -1)]

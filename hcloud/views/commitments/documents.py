@@ -2,136 +2,101 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-from hcloud import __version__
-from hcloud.units import cents, plain
-
-if TYPE_CHECKING:
-    from hcloud.model.holdings.live import Commitment
-    from hcloud.model.holdings.purchase import Applied, CommitmentNeed
-    from hcloud.planning.purchases.answers import Holdings, Recommendation
-    from hcloud.planning.purchases.history import Recorded
-
-FORMAT_VERSION = "1.0"
-Document = Mapping[str, object]
+from hcloud.views.document import Amount, Cents, Count, Currency, Day, Document, From, Moment, NoText, Part, Text, Whole
 
 
-def recommendation_document(found: Recommendation, at: datetime) -> Document:
-    """A recommendation as JSON."""
-    rows = [
-        {
-            **_need_document(n),
-            "way_out": None
-            if t is None
-            else {"refund": str(t.refund), "note": t.note, "source": t.source, "day": t.day},
-        }
-        for n, t in zip(found.needs, found.ways_out, strict=True)
-    ]
-    return {
-        **_head(at),
-        "scope": str(found.scope) if found.scope else None,
-        "currency": found.plan.currency,
-        "commitments": rows,
-        "reasons": list(found.plan.reasons),
-        "expiring": [_held_document(c) for c in found.expiring],
-        "unplanned": [_held_document(c) for c in found.unplanned],
-        "warnings": list(found.warnings),
-    }
+class _WayOut(Part):
+    refund: Text
+    note: Text
+    source: Text
+    day: Day
 
 
-def _need_document(need: CommitmentNeed) -> dict[str, object]:
-    w = need.wanted
-    return {
-        "address": w.address,
-        "option": str(w.option),
-        "term_years": w.term_years,
-        "payment": str(w.payment),
-        "unit": "dollars an hour" if w.dollars_per_hour is not None else "instances",
-        "wanted": plain(w.quantity),
-        "held": plain(need.held),
-        "to_buy": plain(need.missing),
-        "over_the_term": plain(cents(need.expected)),
-        "break_even": None if w.break_even is None else plain(w.break_even),
-        "starts": _stamp(w.starts),
-        "derived": w.derived or None,
-    }
+class _Need(Part):
+    address: Annotated[Text, From("need.wanted.address")]
+    option: Annotated[Text, From("need.wanted.option")]
+    term_years: Annotated[Whole, From("need.wanted.term_years")]
+    payment: Annotated[Text, From("need.wanted.payment")]
+    unit: Annotated[Text, From("need.wanted.unit")]
+    wanted: Annotated[Amount, From("need.wanted.quantity")]
+    held: Annotated[Amount, From("need.held")]
+    to_buy: Annotated[Amount, From("need.missing")]
+    over_the_term: Annotated[Cents, From("need.expected")]
+    break_even: Annotated[Amount | None, From("need.wanted.break_even")]
+    starts: Annotated[Moment | None, From("need.wanted.starts")]
+    derived: Annotated[NoText, From("need.wanted.derived")]
+    way_out: _WayOut | None
 
 
-def applied_document(found: Applied, at: datetime) -> Document:
-    """What came of a purchase plan as JSON."""
-    return {
-        **_head(at),
-        "digest": found.plan.digest,
-        "amount": plain(cents(found.plan.amount)),
-        "currency": "USD",
-        "purchases": [
-            {
-                "address": b.item.address,
-                "key": b.item.key,
-                "amount": plain(cents(b.item.amount)),
-                "outcome": str(b.outcome),
-                "commitment": b.id or None,
-                "before": b.before,
-            }
-            for b in found.purchased
-        ],
-    }
+class _Commitment(Part):
+    id: Text
+    option: Text
+    instance_type: Text
+    count: Count
+    state: Text
+    starts: Moment | None
+    ends: Moment | None
+    upfront: Amount
+    hourly: Amount
 
 
-def holdings_document(found: Holdings, at: datetime) -> Document:
-    """Ledger and cloud as JSON."""
-    return {
-        **_head(at),
-        "scope": str(found.scope) if found.scope else None,
-        "currency": "USD",
-        "committed": plain(cents(found.committed)),
-        "ceiling": None if found.ceiling is None else plain(found.ceiling),
-        "commitments": [
-            {
-                "ledger": None if p.recorded is None else recorded_document(p.recorded),
-                "cloud": None if p.commitment is None else _held_document(p.commitment),
-            }
-            for p in found.pairs
-        ],
-        "expiring": [c.id for c in found.expiring],
-    }
+class RecommendationDocument(Document, title="hcloud commit recommend"):
+    """What to buy, and why."""
+
+    scope: NoText
+    currency: Annotated[Currency, From("plan.currency")]
+    commitments: Annotated[list[_Need], From("rows")]
+    reasons: Annotated[list[Text], From("plan.reasons")]
+    expiring: list[_Commitment]
+    unplanned: list[_Commitment]
+    warnings: list[Text]
 
 
-def recorded_document(found: Recorded) -> dict[str, object]:
-    """A purchase of the ledger as JSON."""
-    return {
-        "key": found.intent.key,
-        "address": found.intent.address,
-        "at": _stamp(found.intent.at),
-        "plan": found.intent.plan,
-        "amount": plain(cents(found.intent.amount)),
-        "outcome": str(found.outcome),
-        "commitment": found.id or None,
-        "cancelled": found.cancelled,
-        "ends": _stamp(found.ends),
-    }
+class _Purchase(Part):
+    address: Annotated[Text, From("item.address")]
+    key: Annotated[Text, From("item.key")]
+    amount: Annotated[Cents, From("item.amount")]
+    outcome: Text
+    commitment: Annotated[NoText, From("id")]
+    before: bool
 
 
-def _held_document(found: Commitment) -> dict[str, object]:
-    return {
-        "id": found.id,
-        "option": str(found.option),
-        "instance_type": found.instance_type,
-        "count": found.count,
-        "state": found.state,
-        "starts": _stamp(found.starts),
-        "ends": _stamp(found.ends),
-        "upfront": plain(found.upfront),
-        "hourly": plain(found.hourly),
-    }
+class PurchasedDocument(Document, title="hcloud commit apply"):
+    """What came of a purchase plan."""
+
+    digest: Annotated[Text, From("plan.digest")]
+    amount: Annotated[Cents, From("plan.amount")]
+    currency: Currency
+    purchases: Annotated[list[_Purchase], From("purchased")]
 
 
-def _head(at: datetime) -> dict[str, object]:
-    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": _stamp(at)}
+class RecordedPart(Part):
+    """A purchase of the ledger."""
+
+    key: Annotated[Text, From("intent.key")]
+    address: Annotated[Text, From("intent.address")]
+    at: Annotated[Moment, From("intent.at")]
+    plan: Annotated[Text, From("intent.plan")]
+    amount: Annotated[Cents, From("intent.amount")]
+    outcome: Text
+    commitment: Annotated[NoText, From("id")]
+    cancelled: bool
+    ends: Moment | None
 
 
-def _stamp(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+class _Pair(Part):
+    ledger: Annotated[RecordedPart | None, From("recorded")]
+    cloud: Annotated[_Commitment | None, From("commitment")]
+
+
+class HoldingsDocument(Document, title="hcloud commit list"):
+    """Ledger and cloud."""
+
+    scope: NoText
+    currency: Currency
+    committed: Cents
+    ceiling: Amount | None
+    commitments: Annotated[list[_Pair], From("pairs")]
+    expiring: Annotated[list[Text], From(lambda held: [one.id for one in held.expiring])]

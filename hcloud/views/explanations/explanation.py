@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from decimal import Decimal
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hcloud import __version__
 from hcloud.units import harmless
 from hcloud.views.comment import LONGEST_TEXT
 from hcloud.views.escaped import BLANK, Written, markdown_document, md
@@ -21,7 +19,6 @@ from hcloud.views.page.parts import Page, PageSection
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
 
-FORMAT_VERSION = "1.0"
 MOST_LINES = 9
 
 
@@ -104,19 +101,6 @@ def page(explanation: Explanation) -> Page:
     """The explanation as a page."""
     sections = tuple(PageSection(line.about, line.clauses) for line in explanation.said)
     return Page(explanation.question, (explanation.answer,), sections)
-
-
-def document(explanation: Explanation, at: datetime, facts: Mapping[str, object]) -> Mapping[str, object]:
-    """The explanation as JSON, with the figures that it was made from under ``facts``."""
-    return {
-        "format_version": FORMAT_VERSION,
-        "tool_version": __version__,
-        "generated_at": at.isoformat().replace("+00:00", "Z"),
-        "question": explanation.question,
-        "answer": explanation.answer,
-        "lines": [{"about": line.about, "clauses": list(line.clauses)} for line in explanation.said],
-        "facts": dict(facts),
-    }
 
 
 def percent(share: float) -> str:

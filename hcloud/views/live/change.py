@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hcloud import __version__
 from hcloud.model.holdings.change import Action, Change, ChangeSet, How
 from hcloud.units import counted, harmless
 from hcloud.views.console import Terminal
@@ -132,23 +130,3 @@ def show_outcome(outcome: ApplyOutcome, terminal: Terminal) -> None:
             f"{there}{more} may be running and cost money; the journal has all of it: hcloud apply continues, "
             "hcloud recover rebuilds a lost state"
         )
-
-
-def outcome_document(outcome: ApplyOutcome, at: datetime) -> Mapping[str, object]:
-    """What came of it, as JSON."""
-    return {
-        "format_version": "1.0",
-        "tool_version": __version__,
-        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-        "result": str(outcome.result),
-        "exit_code": outcome.exit_code,
-        "launched": list(outcome.launched),
-        "ended": list(outcome.ended),
-        "wanted": outcome.wanted,
-        "missing": [{"address": s.address, "missing": s.missing, "tried": list(s.tried)} for s in outcome.shortfalls],
-        "problems": list(outcome.problems),
-        "error": None if outcome.error is None else str(outcome.error),
-        "open": list(outcome.open),
-        "calls": outcome.calls,
-        "serial": outcome.serial,
-    }

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from collections.abc import Callable
 from io import BufferedIOBase
 from typing import TYPE_CHECKING
 
-from hcloud import __version__
 from hcloud.control.decode import options
 from hcloud.model.running.decision import Decision, Entry, GoneOn
 from hcloud.model.running.event import BelowQos, Completion, EventError, Interruption, Ready
-from hcloud.store.events import UNBOUNDED, decision_document, event_document
 from hcloud.store.journal import LONGEST_LINE
 from hcloud.units import counted
 from hcloud.views.escaped import json_as_stored
@@ -21,7 +18,6 @@ if TYPE_CHECKING:
     from hcloud.control.story import Story
     from hcloud.views.console import Terminal
 
-FORMAT_VERSION = "1.0"
 Answer = Callable[[str], str]
 """The lines of decisions that a line with an event brings."""
 _AT_ONCE = 1 << 14
@@ -68,31 +64,6 @@ def _tell(line: bytes, number: int, answer: Answer, terminal: Terminal) -> int:
         terminal.err.file.flush()
         return 1
     return 0
-
-
-def story_document(story: Story, at: datetime) -> Mapping[str, object]:
-    """The story of a job as JSON."""
-    considered = story.considered
-    assert considered is not None
-    return {
-        "format_version": FORMAT_VERSION,
-        "tool_version": __version__,
-        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-        "strategy": story.setup.strategy,
-        "arrival": event_document(story.arrival),
-        "decision": decision_document(considered.decision),
-        "refused": [
-            {"option": r.option, "reason": r.reason, "margin": _margin(r.margin), "unit": r.unit}
-            for r in considered.refused
-        ],
-        "afterwards": [
-            decision_document(e) if isinstance(e, Decision) else event_document(e) for e in story.afterwards
-        ],
-    }
-
-
-def _margin(margin: float | None) -> float | str | None:
-    return UNBOUNDED if margin == float("inf") else margin
 
 
 def show_story(story: Story, terminal: Terminal) -> None:

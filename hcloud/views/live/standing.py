@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hcloud import __version__
-from hcloud.store.states.codec import operating_document
-from hcloud.units import counted, plain
+from hcloud.units import counted
 from hcloud.views.console import Terminal
 from hcloud.views.live.change import LISTED, dollars
 from hcloud.views.tables import Figures, fitted
@@ -19,8 +16,6 @@ if TYPE_CHECKING:
     from hcloud.live.collect import Orphan
     from hcloud.live.recover import RecoveryFindings
     from hcloud.model.holdings.standing import LiveStatus, MachineGroup
-
-FORMAT_VERSION = "1.0"
 
 
 def show_status(found: LiveStatus, terminal: Terminal) -> None:
@@ -95,66 +90,3 @@ def show_found(found: RecoveryFindings, terminal: Terminal) -> None:
         )
     for lineage, count in found.others:
         terminal.warn(f"{counted(count, 'machine')} of this project belong to another state: {lineage}")
-
-
-def _head(at: datetime) -> dict[str, object]:
-    moment = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": moment}
-
-
-def status_document(found: LiveStatus, at: datetime) -> Mapping[str, object]:
-    """What stands, as JSON."""
-    scope = found.observed.scope
-    return {
-        **_head(at),
-        "scope": {"cloud": scope.cloud, "account": scope.account, "region": scope.region, "endpoint": scope.endpoint},
-        "lineage": found.stored.lineage,
-        "serial": found.stored.serial,
-        "currency": "USD",
-        "hourly": plain(found.hourly),
-        "operating": None if found.stored.operating is None else operating_document(found.stored.operating),
-        "standing": [
-            {
-                "address": g.address,
-                "instance_type": g.instance_type,
-                "zone": g.zone,
-                "state": g.state,
-                "count": g.count,
-                "hourly": None if g.hourly is None else plain(g.hourly),
-            }
-            for g in found.groups
-        ],
-        "open_requests": [
-            {"number": i.number, "deed": str(i.deed), "at": i.at.isoformat()} for i in found.observed.open
-        ],
-        "drift": _drift(found),
-        "held_by": None if found.holder is None else str(found.holder),
-    }
-
-
-def _drift(found: LiveStatus) -> list[dict[str, str]]:
-    return [{"id": d.id, "address": d.address, "what": d.what} for d in found.drift]
-
-
-def drift_document(found: LiveStatus, at: datetime) -> Mapping[str, object]:
-    """The differences, as JSON."""
-    return {**_head(at), "lineage": found.stored.lineage, "serial": found.stored.serial, "drift": _drift(found)}
-
-
-def orphans_document(found: Sequence[Orphan], ended: Sequence[str], at: datetime) -> Mapping[str, object]:
-    """What nobody holds, and what of it is ending, as JSON."""
-    return {
-        **_head(at),
-        "orphans": [
-            {
-                "id": o.machine.id,
-                "instance_type": o.machine.instance_type,
-                "zone": o.machine.zone,
-                "lineage": o.machine.lineage,
-                "why": o.why,
-                "left_alone": o.kept or None,
-            }
-            for o in found
-        ],
-        "ended": list(ended),
-    }

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hcloud import __version__
 from hcloud.units import counted
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    from hcloud.model.holdings.state import Intent, LockInfo, MachineRecord, RememberedState, State
+    from hcloud.model.holdings.state import MachineRecord, RememberedState, State
     from hcloud.views.console import Terminal
 
-FORMAT_VERSION = "1.0"
 NOTHING = "-"
 
 
@@ -47,29 +44,6 @@ def show_state(found: RememberedState, terminal: Terminal) -> None:
     width = max(len(name) for name, _ in grid)
     terminal.show(*(Text(f"{name:<{width}}  {value}") for name, value in grid))
     _warn(found, terminal)
-
-
-def state_screen(found: RememberedState, at: datetime) -> Mapping[str, object]:
-    """What list, show and push tell, as a JSON document."""
-    state = found.state
-    records = () if state is None else sorted(state.records, key=lambda r: r.id)
-    return {
-        **_head(at),
-        "where": found.where,
-        "lineage": state.lineage if state else None,
-        "serial": state.serial if state else 0,
-        "generation": state.generation if state else 0,
-        "project": state.project if state else "",
-        "scope": asdict(state.scope) if state and state.scope else None,
-        "lock": _lock(found.holder) if found.holder else None,
-        "open_intents": [_intent(i) for i in found.open_intents],
-        "records": [_record(r) for r in records],
-    }
-
-
-def unlocked_document(where: str, info: LockInfo, at: datetime) -> Mapping[str, object]:
-    """Whose lock was taken away, as a JSON document."""
-    return {**_head(at), "where": where, "unlocked": _lock(info)}
 
 
 def _row(record: MachineRecord) -> tuple[str, ...]:
@@ -123,23 +97,6 @@ def _warn(found: RememberedState, terminal: Terminal) -> None:
     if found.open_intents:
         count = counted(len(found.open_intents), "intent")
         terminal.warn(f"{count} without a known outcome; the next hcloud apply looks at the cloud first")
-
-
-def _head(at: datetime) -> Mapping[str, object]:
-    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": _time(at)}
-
-
-def _lock(info: LockInfo) -> Mapping[str, object]:
-    return {**asdict(info), "since": _time(info.since)}
-
-
-def _intent(intent: Intent) -> Mapping[str, object]:
-    return {"number": intent.number, "deed": intent.deed.value, "at": _time(intent.at), "plan": intent.plan}
-
-
-def _record(record: MachineRecord) -> Mapping[str, object]:
-    told = {name: _time(value) if isinstance(value, datetime) else value for name, value in asdict(record).items()}
-    return {**told, "option": record.option.value}
 
 
 def _time(at: datetime) -> str:

@@ -1,12 +1,10 @@
-"""Estimates on a screen and as JSON: what was measured, what is predicted, how sure that is, what to measure next."""
+"""Estimates on a screen: what was measured, what is predicted, how sure that is, what to measure next."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from hcloud import __version__
 from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Predicted
 from hcloud.policy.codes import SCALE
 from hcloud.units import counted
@@ -18,7 +16,6 @@ if TYPE_CHECKING:
     from hcloud.views.console import Terminal
     from hcloud.views.lines import Shown
 
-FORMAT_VERSION = "1.0"
 WORDS = {
     Aspect.SCALE_UP: "size",
     Aspect.SCALE_OUT: "nodes",
@@ -134,45 +131,3 @@ def _error(row: CompletedRow) -> str:
     points = row.aspect.is_interference
     error = f"{row.held_out_error:.1f} points" if points else f"{row.held_out_error:.1%}"
     return f"error {error} on applications held out"
-
-
-def answers_document(answers: Sequence[ApplicationEstimate], at: datetime) -> dict[str, object]:
-    """The answers as JSON."""
-    return {
-        "format_version": FORMAT_VERSION,
-        "tool_version": __version__,
-        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-        "applications": [_document(answer) for answer in answers],
-    }
-
-
-def _document(answer: ApplicationEstimate) -> dict[str, object]:
-    return {
-        "app": answer.profile.app,
-        "known_applications": answer.known_apps,
-        "vector": None if answer.vector is None else dict(zip(RESOURCES, answer.vector, strict=True)),
-        "quality": answer.quality,
-        "size_for_target": answer.size,
-        "type_ranking": [{"type": r.column, "value": r.value} for r in answer.types],
-        "type_ranking_by_cost": [
-            {"type": r.column, "value": r.value, "dollars_per_hour": f"{answer.prices.hourly[r.column]:.6f}"}
-            for r in answer.worth
-        ],
-        "aspects": {aspect.value: _row_document(row) for aspect, row in answer.estimate.rows.items()},
-        "unmeasurable": dict(answer.profile.unmeasurable),
-        "probes": [
-            {"aspect": p.aspect.value, "column": p.column, "gain": p.gain, "why": p.why} for p in answer.estimate.probes
-        ],
-        "surprises": list(answer.surprises),
-    }
-
-
-def _row_document(row: CompletedRow) -> dict[str, object]:
-    return {
-        "held_out_error": row.held_out_error,
-        "neighbours": [{"app": n.app, "likeness": n.likeness} for n in row.neighbours],
-        "columns": {
-            name: {"value": p.value, "low": p.low, "high": p.high, "measured": p.measured}
-            for name, p in row.columns.items()
-        },
-    }

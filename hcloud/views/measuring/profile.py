@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hcloud import __version__
-from hcloud.model.measured.profile import RESOURCES, Aspect, Failed, Measured, Profile
+from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Profile
 from hcloud.views.console import Terminal, plain_table
 from hcloud.views.lines import hanging
 from hcloud.views.tables import Figures, fitted
@@ -19,7 +17,6 @@ if TYPE_CHECKING:
 
     from hcloud.model.measured.comparison import ComparedNumber, ProfileComparison
 
-FORMAT_VERSION = "1.0"
 BAR = 10
 SCORE = 17  # the longest is a blank and "100 (100 to 100)"
 FULL = 100.0
@@ -64,58 +61,6 @@ def show_comparison(comparison: ProfileComparison, terminal: Terminal) -> None:
             table.add_row(Text(aspect.value.replace("_", " "), style="bold"), "", "", "")
         table.add_row(f"  {line.column}", *_cells(line, comparison), _verdict(line))
     terminal.show(table)
-
-
-def profile_object(profile: Profile) -> dict[str, object]:
-    """A profile as plain data."""
-    return {
-        "app": profile.app,
-        "kind": profile.kind.name.lower(),
-        "metric": {"name": profile.metric.name, "unit": profile.metric.unit, "rising": profile.metric.rising},
-        "command": list(profile.command),
-        "entries": {
-            a.value: {c: _measured_object(m) for c, m in profile.entries[a].items()}
-            for a in Aspect
-            if a in profile.entries
-        },
-        "failures": {
-            a.value: {c: _failed_object(f) for c, f in profile.failures[a].items()}
-            for a in Aspect
-            if profile.failures.get(a)
-        },
-        "unmeasurable": {r: profile.unmeasurable[r] for r in RESOURCES if r in profile.unmeasurable},
-        "notes": list(profile.notes),
-    }
-
-
-def _failed_object(failed: Failed) -> dict[str, object]:
-    at = failed.at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return {"why": failed.why, "at": at, "machine": failed.machine, "source": failed.source}
-
-
-def profile_document(profile: Profile, at: datetime) -> dict[str, object]:
-    """The JSON document of one profile."""
-    return {**_head(at), "profile": profile_object(profile)}
-
-
-def list_document(profiles: Sequence[Profile], at: datetime) -> dict[str, object]:
-    """The JSON document of a folder of profiles."""
-    return {**_head(at), "profiles": [profile_object(p) for p in profiles]}
-
-
-def comparison_document(comparison: ProfileComparison, at: datetime) -> dict[str, object]:
-    """The JSON document of two profiles side by side."""
-    lines = [
-        {
-            "aspect": line.aspect.value,
-            "column": line.column,
-            "left": None if line.left is None else _measured_object(line.left),
-            "right": None if line.right is None else _measured_object(line.right),
-            "differs": line.differs,
-        }
-        for line in comparison.lines
-    ]
-    return {**_head(at), "left": comparison.left.app, "right": comparison.right.app, "lines": lines}
 
 
 def bar(score: float) -> str:
@@ -188,20 +133,3 @@ def _cells(line: ComparedNumber, comparison: ProfileComparison) -> list[str]:
 
 def _verdict(line: ComparedNumber) -> str:
     return {None: "", True: "differs", False: "may be equal"}[line.differs]
-
-
-def _measured_object(found: Measured) -> dict[str, object]:
-    return {
-        "value": found.value,
-        "low": found.low,
-        "high": found.high,
-        "samples": found.samples,
-        "at": found.at.isoformat().replace("+00:00", "Z"),
-        "machine": found.machine,
-        "source": found.source,
-    }
-
-
-def _head(at: datetime) -> dict[str, object]:
-    moment = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": moment}

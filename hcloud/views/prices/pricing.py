@@ -1,15 +1,13 @@
-"""Prices on a terminal and as documents: listings, one type in all its options, comparisons, checks and intakes."""
+"""Prices on a terminal and as CSV: listings, one type in all its options, comparisons, checks and intakes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hcloud import __version__
 from hcloud.catalog.table import COLUMNS, offer_cells
 from hcloud.model.catalog import InstanceType, Offer, OfferKey
 from hcloud.units import counted, plain, rate
@@ -19,11 +17,10 @@ from hcloud.views.escaped import Written, csv_document
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    from hcloud.catalog.intake import Intake, IntakeResult
+    from hcloud.catalog.intake import Intake
     from hcloud.model.catalog import QuarantinedPrice
     from hcloud.model.prices import PriceChange, PriceComparison, PriceLine, PriceWarning, TypeScreen, Verification
 
-FORMAT_VERSION = "1.0"
 SHOWN_REFUSED = 5
 DERIVED = "~"
 _SHOWN_RATIO = Decimal("0.0005")
@@ -144,58 +141,6 @@ def comparison_csv(comparison: PriceComparison) -> Written:
     return csv_document(names, rows)
 
 
-def listing_document(lines: Iterable[PriceLine], now: datetime) -> Mapping[str, object]:
-    """Offers as the published JSON document."""
-    return {**_head(now), "offers": [_line_members(line) for line in lines]}
-
-
-def type_document(screen: TypeScreen, now: datetime) -> Mapping[str, object]:
-    """One type as the published JSON document: its offers, and its prices that may not be used."""
-    return {**listing_document(screen.lines, now), "quarantined": [_finding(q) for q in screen.quarantined]}
-
-
-def comparison_document(comparison: PriceComparison, now: datetime) -> Mapping[str, object]:
-    """A comparison as the published JSON document."""
-    changes = [
-        {
-            "action": {"+": "added", "-": "removed"}.get(_symbol(c), "changed"),
-            **_key_members(c.key),
-            "old": _price_members(c.old),
-            "new": _price_members(c.new),
-            "change": None if c.ratio is None else plain(round(c.ratio, 6)),
-        }
-        for c in comparison.changes
-    ]
-    return {
-        **_head(now),
-        "changes": changes,
-        "unchanged": comparison.unchanged,
-        "within": comparison.within or None,
-        "left_aside": comparison.left_aside,
-    }
-
-
-def verification_document(verified: Verification, now: datetime) -> Mapping[str, object]:
-    """A verification as the published JSON document."""
-    return {
-        **_head(now),
-        "files": verified.files,
-        "damaged": list(verified.damaged),
-        "offers": verified.offers,
-        "quarantined": [_finding(q) for q in verified.quarantined],
-        "warnings": [_finding(w) for w in verified.warnings],
-    }
-
-
-def intake_document(intake: Intake, now: datetime) -> Mapping[str, object]:
-    """An import or refresh as the published JSON document."""
-    return {
-        **_head(now),
-        "stored": None if intake.stored is None else str(intake.stored),
-        "sources": [_taken_members(taken) for taken in intake.sources],
-    }
-
-
 def _purchase(key: OfferKey) -> str:
     """The purchase in the field's short terms: ``EC2 Instance SP 1y all upfront``."""
     name = SHORT.get(key.option, str(key.option))
@@ -233,7 +178,7 @@ def _age(line: PriceLine) -> tuple[str, str]:
 
 
 def _symbol(change: PriceChange) -> str:
-    return "+" if change.old is None else "-" if change.new is None else "~"
+    return {"added": "+", "removed": "-", "changed": "~"}[change.action]
 
 
 def _effective(offer: Offer | None) -> str:
@@ -259,55 +204,3 @@ def _show_warnings(warnings: Sequence[PriceWarning], terminal: Terminal) -> None
         terminal.warn(str(warning))
     if len(warnings) > SHOWN_REFUSED:
         terminal.note(f"... and {counted(len(warnings) - SHOWN_REFUSED, 'more warning')}; -o json lists all")
-
-
-def _head(now: datetime) -> dict[str, object]:
-    moment = now.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    head = {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": moment, "currency": "USD"}
-    return dict(head)
-
-
-def _key_members(key: OfferKey) -> dict[str, object]:
-    place = {"provider": str(key.provider), "region": key.region, "zone": key.zone, "instance_type": key.instance_type}
-    terms = {"option": str(key.option), "term_years": key.term_years, "payment": str(key.payment)}
-    return {**place, "os": key.os, "tenancy": key.tenancy, **terms}
-
-
-def _price_members(offer: Offer | None) -> dict[str, object] | None:
-    if offer is None:
-        return None
-    return {
-        "hourly": plain(offer.hourly),
-        "upfront": plain(offer.upfront),
-        "effective_hourly": plain(rate(offer.effective_hourly)),
-        "date": offer.origin.day.isoformat(),
-        "source": offer.origin.source,
-        "derived": offer.origin.derived,
-    }
-
-
-def _line_members(line: PriceLine) -> dict[str, object]:
-    prices = _price_members(line.offer) or {}
-    shares = {
-        "discount": None if line.discount is None else plain(round(line.discount, 6)),
-        "break_even_utilisation": None if line.break_even is None else plain(round(line.break_even, 6)),
-    }
-    return {
-        **_key_members(line.offer.key), **prices, **shares, "age_days": line.age_days, "remaining": line.offer.remaining
-    }  # fmt: skip
-
-
-def _finding(found: QuarantinedPrice | PriceWarning) -> dict[str, object]:
-    return {"row": found.row, "reason": found.reason, "offer": None if found.key is None else str(found.key)}
-
-
-def _taken_members(taken: IntakeResult) -> dict[str, object]:
-    return {
-        "name": taken.name,
-        "format": taken.format,
-        "good": len(taken.book.offers),
-        "types": len(taken.book.types),
-        "replaced_newer": taken.replaced_newer,
-        "quarantined": [_finding(q) for q in taken.refused],
-        "warnings": [_finding(w) for w in taken.warnings],
-    }

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from hcloud import __version__
 from hcloud.sim.outcomes.comparison import (
     WEEKS,
     ComparedStrategy,
@@ -21,7 +18,7 @@ from hcloud.sim.outcomes.interval import Interval
 from hcloud.units import counted
 from hcloud.views.lines import hanging
 from hcloud.views.tables import Figures, fitted
-from hcloud.views.workloads.window import window_document, window_line
+from hcloud.views.workloads.window import window_line
 
 if TYPE_CHECKING:
     from hcloud.sim.outcomes.measure import Distribution, Measures
@@ -30,8 +27,6 @@ if TYPE_CHECKING:
 _BARS = " ▁▂▃▄▅▆▇█"
 _NONE = "-"
 _NOT_PACKED = "these figures include starts and idle instances; those of 'hcloud plan' without a strategy do not"
-_CENT = Decimal("0.01")
-_HOURLY = Decimal("0.0001")
 Row = tuple[str, Callable[["Measures"], str]]
 
 
@@ -85,85 +80,6 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal) -> None:
     )
     _show_checks(comparison, terminal)
     _notes(comparison, terminal)
-
-
-def simulation_document(comparison: StrategyComparison, at: datetime) -> dict[str, object]:
-    """The comparison as JSON: every figure of every run; money as text, figures that do not apply as null."""
-    return {
-        "format_version": "1.0",
-        "tool_version": __version__,
-        "generated_at": at.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "currency": "USD",
-        "workload": comparison.workload,
-        "jobs": comparison.jobs,
-        "cloud": comparison.cloud,
-        "seeds": list(comparison.seeds),
-        "profiled": comparison.profiled,
-        "window": None if comparison.window is None else window_document(comparison.window),
-        "strategies": [
-            {
-                "name": c.name,
-                "on_front": c.on_front,
-                "compared": c.is_compared,
-                "dropped": c.dropped.jobs,
-                "dropped_work": c.dropped.work,
-            }
-            | {"runs": [_run_document(m) for m in c.runs]}
-            for c in comparison.strategies
-        ],
-    }
-
-
-def _run_document(m: Measures) -> dict[str, object]:
-    spreads = {
-        "batch_performance": m.service.batch,
-        "service_tail": m.service.tail,
-        "completion_seconds": m.service.completion,
-        "waiting_seconds": m.service.waiting,
-        "queued_seconds": m.service.queued,
-    }
-    cost = m.cost
-    return {
-        "seed": m.seed,
-        "reserved_servers": m.pool,
-        **{name: _spread_document(spread) for name, spread in spreads.items()},
-        "kept_qos": m.service.kept_qos,
-        "utilisation": _number(m.use.utilisation),
-        "spin_ups": m.use.spin_ups,
-        "reuses": m.use.reuses,
-        "released_at_once_per_use": m.use.at_once_per_use,
-        "released_at_once_per_instance": m.use.at_once_per_instance,
-        "reschedules": m.use.reschedules,
-        "enlargements": m.use.enlargements,
-        "interrupted": m.use.interrupted,
-        "refused": m.use.refused,
-        "refused_work": m.use.refused_work,
-        "unfinished": m.use.unfinished,
-        "hours": cost.hours,
-        "reserved_cost": _text(cost.reserved, _CENT),
-        "unused_reservation_cost": _text(cost.unused, _CENT),
-        "rented_cost": _text(cost.rented, _CENT),
-        "cost_per_ideal_hour": _text(cost.per_ideal_hour, _HOURLY),
-        "cost_per_hour": _text(cost.per_hour, _HOURLY),
-        "cumulative_cost": {f"{weeks}": _text(cost.over_weeks(weeks), _CENT) for weeks in WEEKS},
-        "charges": [
-            {"offer": str(c.offer.key), "instances": c.instances, "seconds": c.seconds, "cost": _text(c.dollars, _CENT)}
-            for c in cost.charges
-        ],
-    }
-
-
-def _spread_document(spread: Distribution) -> dict[str, object]:
-    levels = ("mean", "p5", "p25", "p50", "p75", "p95", "p99")
-    return {"count": spread.count, **{level: _number(getattr(spread, level)) for level in levels}}
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-def _text(value: Decimal, step: Decimal) -> str:
-    return f"{value.quantize(step)}"
 
 
 def _headline(comparison: StrategyComparison) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Sequence
 
 from rich.table import Table
 from rich.text import Text
 
-from hcloud import __version__
-from hcloud.model.running.strategy import FORMAT_VERSION, Mechanism, Parameter, ParameterOrigin, Strategy, Value
+from hcloud.model.running.strategy import Mechanism, Parameter, ParameterOrigin, Strategy, Value
 from hcloud.views.console import Terminal, plain_table
 from hcloud.views.tables import Figures, fitted
 
@@ -38,16 +36,6 @@ def show_one(strategy: Strategy, terminal: Terminal) -> None:
     terminal.show(Text(f"{strategy.source} · {sum(counts.values())} numbers and choices: {origins}", style="dim"))
     for mechanism in strategy.mechanisms:
         terminal.show("", *_mechanism(mechanism))
-
-
-def listing_document(strategies: Iterable[Strategy], at: datetime) -> Mapping[str, object]:
-    """The bundled strategies as a JSON document."""
-    return {**_head(at), "strategies": [_strategy_document(s) for s in strategies]}
-
-
-def strategy_document(strategy: Strategy, at: datetime) -> Mapping[str, object]:
-    """One strategy as a JSON document."""
-    return {**_head(at), **_strategy_document(strategy)}
 
 
 def _mechanism(mechanism: Mechanism) -> Iterable[Text | Table]:
@@ -81,43 +69,3 @@ def _rule(strategy: Strategy, name: str) -> str:
 
 def _origin(stated: Mechanism | Parameter) -> str:
     return f"{stated.origin.value} {stated.source}".rstrip()
-
-
-def _head(at: datetime) -> Mapping[str, object]:
-    stamp = at.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": stamp}
-
-
-def _strategy_document(strategy: Strategy) -> Mapping[str, object]:
-    return {
-        "name": strategy.name,
-        "title": strategy.title,
-        "summary": strategy.summary,
-        "source": strategy.source,
-        "digest": strategy.digest(),
-        "mechanisms": {m.name: _mechanism_document(m) for m in strategy.mechanisms},
-    }
-
-
-def _mechanism_document(mechanism: Mechanism) -> Mapping[str, object]:
-    return {
-        "rule": mechanism.rule,
-        **_words(mechanism),
-        "parameters": {
-            p.key: {
-                "value": list(p.value) if isinstance(p.value, tuple) else p.value,
-                "unit": p.unit or None,
-                **_words(p),
-            }
-            for p in mechanism.parameters
-        },
-    }
-
-
-def _words(stated: Mechanism | Parameter) -> Mapping[str, object]:
-    return {
-        "origin": stated.origin.value,
-        "origin_label": stated.origin.label,
-        "source": stated.source or None,
-        "why": stated.why,
-    }

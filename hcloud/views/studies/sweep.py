@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
-from decimal import Decimal
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hcloud import __version__
-from hcloud.store.sweep_rows import FORMAT_VERSION
-from hcloud.units import counted, plain, rate
+from hcloud.units import counted
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import Written, csv_document
 from hcloud.views.page.drawn import Drawn
@@ -38,14 +34,6 @@ COLUMNS = {
 DOLLARS = {"dollars": "$"}
 _MOST_FACETS = 6
 _LOG_FROM = 50  # ours: values that span such a factor are drawn on a logarithmic axis
-
-
-def print_sweep(sweep: Sweep, terminal: Terminal, at: datetime | None) -> None:
-    """The table, or where a time is given the JSON document that states it."""
-    if at is None:
-        show_sweep(sweep, terminal)
-    else:
-        terminal.write_json(sweep_document(sweep, at))
 
 
 def show_sweep(sweep: Sweep, terminal: Terminal, limit: int = SHOWN_ROWS) -> None:
@@ -108,43 +96,6 @@ def _pair(interval: Interval | None) -> tuple[str, str]:
     return repr(interval.mean), "" if math.isnan(interval.half) else repr(interval.half)
 
 
-def sweep_document(sweep: Sweep, at: datetime) -> Mapping[str, object]:
-    """The sweep as a JSON document."""
-    return {
-        "format_version": FORMAT_VERSION,
-        "tool_version": __version__,
-        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-        "inputs": sweep.inputs,
-        "workload": sweep.workload,
-        "keys": list(sweep.grid.keys),
-        "seeds": list(sweep.grid.seeds),
-        "currency": "USD",
-        "notes": list(sweep.notes),
-        "rows": [_cell_document(cell) for cell in sweep.cells],
-    }
-
-
-def _known(half: float) -> float | None:
-    return None if math.isnan(half) else half
-
-
-def _cell_document(cell: Cell) -> Mapping[str, object]:
-    figures = {name: None if i is None else _figure_document(name, i) for name, i in cell.figures.items()}
-    return {"strategy": cell.strategy, "changes": dict(cell.changes), "seeds": cell.seeds, "figures": figures}
-
-
-def _figure_document(name: str, interval: Interval) -> Mapping[str, object]:
-    """A mean with half its interval; of dollars as decimal text."""
-    mean, half = interval.mean, _known(interval.half)
-    if "dollars" not in name and "cost" not in name:
-        return {"mean": mean, "half": half}
-    return {"mean": _as_text(mean), "half": None if half is None else _as_text(half)}
-
-
-def _as_text(dollars: float) -> str:
-    return plain(rate(Decimal(repr(dollars))))
-
-
 def save_sweep(sweep: Sweep, path: Path) -> None:
     """Draw the sweep as PNG, SVG or self-contained HTML by the suffix."""
     drawn = sweep_picture(sweep)
@@ -194,7 +145,7 @@ def _panels(grid: SweepGrid, cells: Sequence[Cell], name: str, title: str) -> It
         for cell in cells:
             interval = cell.figures[name]
             if interval is not None and (facet is None or cell.changes[facet.key] == facet.label):
-                half = _known(interval.half) or 0.0
+                half = 0.0 if math.isnan(interval.half) else interval.half
                 values = (interval.mean, interval.mean - half, interval.mean + half)
                 marks.append(SeriesMark(cell.strategy, places[cell.changes[grid.keys[0]]], values))
         above = "" if facet is None else f"{facet.key} = {facet.label}"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hcloud import __version__
 from hcloud.units import counted
 from hcloud.views.console import Terminal
 from hcloud.views.lines import hanging
@@ -16,7 +14,6 @@ from hcloud.views.lines import hanging
 if TYPE_CHECKING:
     from hcloud.model.checks import CheckResult
 
-FORMAT_VERSION = "1.0"
 STYLES = {"ok": "green", "warning": "yellow", "error": "red", "skipped": "dim"}
 
 
@@ -47,22 +44,3 @@ def show_checks(checks: Sequence[CheckResult], terminal: Terminal) -> None:
 
 def _how_many(status: str, count: int) -> str:
     return counted(count, status) if status in ("warning", "error") else f"{count} {status}"
-
-
-def checks_document(checks: Sequence[CheckResult], at: datetime) -> Mapping[str, object]:
-    """The checks as a JSON document."""
-    return {
-        "format_version": FORMAT_VERSION,
-        "tool_version": __version__,
-        "generated_at": at.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-        "checks": [
-            {
-                "name": c.name,
-                "status": str(c.status),
-                "message": c.message,
-                "details": list(c.details),
-                "hint": c.hint or None,
-            }
-            for c in checks
-        ],
-    }

@@ -21,14 +21,3 @@ def window_line(window: Window) -> str:
     cut = [f"the first {format_span(window.cut_before)}{filling}"] if window.cut_before >= 1 else []
     cut += [f"the last {format_span(window.cut_after)}{draining}"] if window.cut_after >= 1 else []
     return f"{said}; not counted: {', '.join(cut)}" if cut else said
-
-
-def window_document(window: Window) -> dict[str, object]:
-    """As JSON: seconds of the trace, and who says so."""
-    return {
-        "start": window.start,
-        "end": window.end,
-        "cut_before_seconds": window.cut_before,
-        "cut_after_seconds": window.cut_after,
-        "rule": window.rule.value,
-    }

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from datetime import datetime
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hcloud import __version__
-from hcloud.errors import InputError
 from hcloud.model.workload import Provenance, Workload, odd_times
 from hcloud.units import counted, format_duration, format_span
 from hcloud.views.charts import Layer, ReferenceLine, SeriesChart, figure, terminal_legend, terminal_series
 from hcloud.views.console import Terminal, plain_table
-from hcloud.views.workloads.window import window_document, window_line
+from hcloud.views.workloads.window import window_line
 
 if TYPE_CHECKING:
     from hcloud.model.workload import Summary, WorkloadVerdict
 
-FORMAT_VERSION = "1.0"
 FIXED = "fixed"
 """The key of a modelled column whose rule cannot be changed."""
 
@@ -132,63 +127,3 @@ def _in_short(workload: Workload) -> str:
 
 def _of_kind(kind: str, count: int) -> str:
     return counted(count, kind, "batch" if kind == "batch" else "")
-
-
-def summary_document(summary: Summary, now: datetime) -> Mapping[str, object]:
-    """The summary and its demand as JSON."""
-    demand = summary.demand
-    return _head(now) | {
-        "workload": _provenance(summary.provenance),
-        "figures": {
-            "entries": summary.entries,
-            "kinds": summary.kinds,
-            "span_seconds": summary.span_seconds,
-            "mean_duration_seconds": summary.mean_duration_seconds,
-            "mean_cores": summary.mean_cores,
-            "peak_cores": summary.peak_cores,
-            "peak_step_seconds": summary.counted.step_seconds,
-            "peak_at_once_cores": summary.peak_at_once,
-            "core_hours": summary.core_hours,
-            "batch_share": summary.batch_share,
-            "mean_memory_gib": summary.mean_memory_gib,
-            "gpus": summary.gpus,
-        },
-        "window": window_document(summary.window),
-        "demand": {
-            "start": demand.start,
-            "step_seconds": demand.step_seconds,
-            "cores": demand.cores.tolist(),
-            "memory_gib": demand.memory.tolist(),
-            "batch_cores": demand.batch_cores.tolist(),
-        },
-    }
-
-
-def verdicts_document(verdicts: Sequence[WorkloadVerdict], now: datetime) -> Mapping[str, object]:
-    """The verdicts as JSON."""
-    return _head(now) | {"files": [_verdict(verdict) for verdict in verdicts]}
-
-
-def _verdict(verdict: WorkloadVerdict) -> dict[str, object]:
-    if verdict.workload is not None:
-        return {"name": verdict.name, "usable": True, "workload": _provenance(verdict.workload.provenance)}
-    error = verdict.error or InputError("not read")
-    problems = [asdict(problem) for problem in error.problems]
-    return {"name": verdict.name, "usable": False, "message": error.args[0], "problems": problems}
-
-
-def _head(now: datetime) -> dict[str, object]:
-    moment = now.isoformat().replace("+00:00", "Z")
-    return {"format_version": FORMAT_VERSION, "tool_version": __version__, "generated_at": moment}
-
-
-def _provenance(of: Provenance) -> dict[str, object]:
-    return {
-        "name": of.name,
-        "format": of.format,
-        "digest": of.digest,
-        "rows": of.rows,
-        "repaired": of.repaired,
-        "left_out": of.left_out,
-        "modelled": [asdict(column) for column in of.modelled],
-    }

@@ -1,0 +1,85 @@
+"""Write docs/schemas from the code: ``python docs/make_schemas.py``; tests hold the files against it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+from hcloud.model.json_text import DIALECT
+from hcloud.readers.rules import rules_schema
+from hcloud.store.diff_codec import difference_schema, verdict_schema
+from hcloud.store.plan_file import changes_schema, explanation_schema, plan_schema
+from hcloud.store.purchase_file import purchase_schema
+from hcloud.store.states.codec import state_schema
+from hcloud.usecases.tools.config_schema import config_schema
+from hcloud.views.commitments import documents as commitments
+from hcloud.views.document import Document, RefusalDocument, schema_of
+from hcloud.views.explanations import documents as explanations
+from hcloud.views.live import documents as live
+from hcloud.views.measuring import documents as measuring
+from hcloud.views.prices import documents as prices
+from hcloud.views.reports import documents as reports
+from hcloud.views.studies import documents as studies
+from hcloud.views.tools import documents as tools
+from hcloud.views.workloads import documents as workloads
+
+SCHEMAS = Path(__file__).resolve().parent / "schemas"
+PRINTED: Mapping[str, tuple[type[Document], ...]] = {
+    "accuracy": (reports.AccuracyDocument,),
+    "answer": (explanations.AnswerDocument,),
+    "checks": (tools.ChecksDocument,),
+    "classification": (measuring.ClassificationDocument,),
+    "drift": (live.DriftDocument,),
+    "error": (RefusalDocument,),
+    "holdings": (commitments.HoldingsDocument,),
+    "offers": (prices.OffersDocument,),
+    "orphans": (live.OrphansDocument,),
+    "outcome": (live.OutcomeDocument,),
+    "price-changes": (prices.PriceChangesDocument,),
+    "price-check": (prices.PriceCheckDocument,),
+    "price-intake": (prices.IntakeDocument,),
+    "profile": (measuring.ProfileDocument,),
+    "profile-comparison": (measuring.ProfileComparisonDocument,),
+    "profiles": (measuring.ProfilesDocument,),
+    "purchased": (commitments.PurchasedDocument,),
+    "quality": (reports.QualityDocument,),
+    "recommendation": (commitments.RecommendationDocument,),
+    "report": (reports.CostDocument, reports.SavingsDocument, reports.CommitmentsDocument),
+    "simulation": (studies.SimulationDocument,),
+    "state-screen": (live.RememberedDocument, live.UnlockedDocument),
+    "status": (live.StatusDocument,),
+    "story": (live.StoryDocument,),
+    "strategies": (studies.StrategiesDocument,),
+    "strategy": (studies.StrategyDocument,),
+    "sweep": (studies.SweepDocument,),
+    "workload": (workloads.WorkloadDocument,),
+    "workload-verdicts": (workloads.VerdictsDocument,),
+}
+"""What verbs print that is kept in no file."""
+
+
+def schemas() -> Mapping[str, Mapping[str, object]]:
+    """Every published schema by its name."""
+    return {
+        **{name: schema_of(*kinds) for name, kinds in PRINTED.items()},
+        "changes": changes_schema(),
+        "diff": difference_schema(),
+        "explanation": explanation_schema(),
+        "hcloud": config_schema(),
+        "plan": plan_schema(),
+        "policy-check": verdict_schema(),
+        "purchase": purchase_schema(),
+        "rules": {"$schema": DIALECT, **rules_schema(), "title": "rules.yaml"},
+        "state": state_schema(),
+    }
+
+
+def text_of(schema: Mapping[str, object]) -> str:
+    """What the file of a schema holds."""
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+if __name__ == "__main__":
+    for name, schema in schemas().items():
+        (SCHEMAS / f"{name}.schema.json").write_text(text_of(schema), encoding="utf-8", newline="\n")

@@ -1,1 +1,0 @@
-"""The published JSON schemas."""

@@ -1,0 +1,201 @@
+"""What stands, what was changed and what is remembered as JSON documents; the story of one job."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from hcloud.live.applying.outcome import ApplyResult
+from hcloud.model.holdings.state import Deed, RememberedState, State
+from hcloud.model.running.decision import Decision, Declined
+from hcloud.store.events import UNBOUNDED, decision_document, event_document
+from hcloud.store.states import codec
+from hcloud.views.document import (
+    MOMENT,
+    Amount,
+    Count,
+    Currency,
+    Document,
+    From,
+    Moment,
+    NoText,
+    Part,
+    Schema,
+    Text,
+    Whole,
+    choice_of,
+)
+
+
+class _Short(Part):
+    address: Text
+    missing: Count
+    tried: list[Text]
+
+
+class OutcomeDocument(Document, title="hcloud apply and destroy"):
+    """What came of changes."""
+
+    result: Annotated[Text, choice_of(ApplyResult)]
+    exit_code: Count
+    launched: list[Text]
+    ended: list[Text]
+    wanted: Count
+    missing: Annotated[list[_Short], From("shortfalls")]
+    problems: list[Text]
+    error: Text | None
+    open: list[Text]
+    calls: Count
+    serial: Count
+
+
+class _Scope(Part):
+    cloud: Text
+    account: Text
+    region: Text
+    endpoint: Text
+
+
+class _Operating(Part):
+    strategy: Text
+    soft_limit: Amount | None
+    hard_limit: Amount | None
+    retention_factor: Amount | None
+    retention_seconds: Amount | None
+    on_demand_types: list[Text]
+
+
+class _Group(Part):
+    address: Text
+    instance_type: Text
+    zone: Text
+    state: Text
+    count: Count
+    hourly: Amount | None
+
+
+class _Request(Part):
+    number: Count
+    deed: Text
+    at: Annotated[Text, From(lambda of: of.at.isoformat()), WithJsonSchema(MOMENT)]
+
+
+class _Difference(Part):
+    id: Text
+    address: Text
+    what: Text
+
+
+class StatusDocument(Document, title="hcloud status"):
+    """What stands."""
+
+    scope: Annotated[_Scope, From("observed.scope")]
+    lineage: Annotated[Text, From("stored.lineage")]
+    serial: Annotated[Count, From("stored.serial")]
+    currency: Currency
+    hourly: Amount
+    operating: Annotated[_Operating | None, From("stored.operating")]
+    standing: Annotated[list[_Group], From("groups")]
+    open_requests: Annotated[list[_Request], From("observed.open")]
+    drift: list[_Difference]
+    held_by: Annotated[Text | None, From("holder")]
+
+
+class DriftDocument(Document, title="hcloud drift"):
+    """How what stands differs from what is remembered."""
+
+    lineage: Annotated[Text, From("stored.lineage")]
+    serial: Annotated[Count, From("stored.serial")]
+    drift: list[_Difference]
+
+
+class _Orphan(Part):
+    id: Annotated[Text, From("machine.id")]
+    instance_type: Annotated[Text, From("machine.instance_type")]
+    zone: Annotated[Text, From("machine.zone")]
+    lineage: Annotated[Text, From("machine.lineage")]
+    why: Text
+    left_alone: Annotated[NoText, From("kept")]
+
+
+class OrphansDocument(Document, title="hcloud gc"):
+    """What nobody holds, and what of it is ending."""
+
+    orphans: list[_Orphan]
+    ended: list[Text]
+
+
+def _margin(refused: Declined) -> float | str | None:
+    return UNBOUNDED if refused.margin == math.inf else refused.margin
+
+
+class _Refused(Part):
+    option: Text
+    reason: Text
+    margin: Annotated[Any, From(_margin)]
+    unit: Text
+
+
+_TIMED: Schema = {"type": "object", "properties": {"at": {"type": "number"}}, "required": ["at"]}
+_Entry = Annotated[
+    Mapping[str, Any],
+    BeforeValidator(lambda one: decision_document(one) if isinstance(one, Decision) else event_document(one)),
+    WithJsonSchema(_TIMED),
+]
+
+
+class StoryDocument(Document, title="hcloud explain --job"):
+    """The story of a job."""
+
+    strategy: Annotated[Text, From("setup.strategy")]
+    arrival: _Entry
+    decision: Annotated[_Entry, From("considered.decision")]
+    refused: Annotated[list[_Refused], From("considered.refused")]
+    afterwards: list[_Entry]
+
+
+class _Lock(Part):
+    id: Text
+    user: Text
+    host: Text
+    pid: Whole
+    since: Moment
+    purpose: Text
+
+
+class _Intent(Part):
+    number: Whole
+    deed: Annotated[Text, choice_of(Deed)]
+    at: Moment
+    plan: Text
+
+
+def _state(found: RememberedState) -> State:
+    """What is remembered; where nothing is yet, a state without anything."""
+    return found.state or State(lineage="")
+
+
+class RememberedDocument(Document, title="hcloud state, as printed"):
+    """What is remembered in one place."""
+
+    where: Text
+    lineage: Annotated[codec.Digest | None, From(lambda of: of.state and of.state.lineage)]
+    serial: Annotated[codec.Count, From(lambda of: _state(of).serial)]
+    generation: Annotated[codec.Count, From(lambda of: _state(of).generation)]
+    project: Annotated[codec.Text, From(lambda of: _state(of).project)]
+    scope: Annotated[codec.ScopeDocument | None, From(lambda of: _state(of).scope)]
+    lock: Annotated[_Lock | None, From("holder")]
+    open_intents: list[_Intent]
+    records: Annotated[
+        list[codec.RecordDocument], From(lambda of: sorted(_state(of).records, key=lambda record: record.id))
+    ]
+
+
+class UnlockedDocument(Document, title="hcloud state, as printed"):
+    """Whose lock was taken away."""
+
+    where: Text
+    unlocked: _Lock

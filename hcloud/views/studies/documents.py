@@ -1,0 +1,209 @@
+"""Simulated strategies, sweeps and the strategies themselves as JSON documents."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+from hcloud.sim.outcomes.comparison import WEEKS
+from hcloud.sim.outcomes.interval import Interval
+from hcloud.sim.outcomes.sweep import Cell
+from hcloud.units import plain, rate
+from hcloud.views.document import (
+    DECIMAL,
+    NUMBER,
+    Count,
+    Currency,
+    Document,
+    From,
+    NoText,
+    Number,
+    Part,
+    Schema,
+    Text,
+)
+from hcloud.views.workloads.documents import WindowPart
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else value
+
+
+_Known = Annotated[Number | None, BeforeValidator(_known)]
+"""A number, or null where there is none."""
+_CENT, _HOURLY = Decimal("0.01"), Decimal("0.0001")
+_Dollars = Annotated[str, BeforeValidator(lambda dollars: str(dollars.quantize(_CENT))), WithJsonSchema(DECIMAL)]
+_Hourly = Annotated[str, BeforeValidator(lambda dollars: str(dollars.quantize(_HOURLY))), WithJsonSchema(DECIMAL)]
+
+
+class _Spread(Part):
+    count: Count
+    mean: _Known
+    p5: _Known
+    p25: _Known
+    p50: _Known
+    p75: _Known
+    p95: _Known
+    p99: _Known
+
+
+class _Charge(Part):
+    offer: Annotated[Text, From("offer.key")]
+    instances: Count
+    seconds: Count
+    cost: Annotated[_Dollars, From("dollars")]
+
+
+class _Run(Part):
+    seed: Count
+    reserved_servers: Annotated[Count, From("pool")]
+    batch_performance: Annotated[_Spread, From("service.batch")]
+    service_tail: Annotated[_Spread, From("service.tail")]
+    completion_seconds: Annotated[_Spread, From("service.completion")]
+    waiting_seconds: Annotated[_Spread, From("service.waiting")]
+    queued_seconds: Annotated[_Spread, From("service.queued")]
+    kept_qos: Annotated[Number | None, From("service.kept_qos")]
+    utilisation: Annotated[_Known, From("use.utilisation")]
+    spin_ups: Annotated[Count, From("use.spin_ups")]
+    reuses: Annotated[Count, From("use.reuses")]
+    released_at_once_per_use: Annotated[Number | None, From("use.at_once_per_use")]
+    released_at_once_per_instance: Annotated[Number | None, From("use.at_once_per_instance")]
+    reschedules: Annotated[Count, From("use.reschedules")]
+    enlargements: Annotated[Count, From("use.enlargements")]
+    interrupted: Annotated[Count, From("use.interrupted")]
+    refused: Annotated[Count, From("use.refused")]
+    refused_work: Annotated[Number, From("use.refused_work")]
+    unfinished: Annotated[Count, From("use.unfinished")]
+    hours: Annotated[Number, From("cost.hours")]
+    reserved_cost: Annotated[_Dollars, From("cost.reserved")]
+    unused_reservation_cost: Annotated[_Dollars, From("cost.unused")]
+    rented_cost: Annotated[_Dollars, From("cost.rented")]
+    cost_per_ideal_hour: Annotated[_Hourly, From("cost.per_ideal_hour")]
+    cost_per_hour: Annotated[_Hourly, From("cost.per_hour")]
+    cumulative_cost: Annotated[
+        dict[str, _Dollars], From(lambda of: {str(weeks): of.cost.over_weeks(weeks) for weeks in WEEKS})
+    ]
+    charges: Annotated[list[_Charge], From("cost.charges")]
+
+
+class _Compared(Part):
+    name: Text
+    on_front: bool | None
+    compared: Annotated[bool, From("is_compared")]
+    dropped: Annotated[Count, From("dropped.jobs")]
+    dropped_work: Annotated[Number, From("dropped.work")]
+    runs: list[_Run]
+
+
+class SimulationDocument(Document, title="hcloud simulate and compare"):
+    """Every figure of every run; figures that do not apply are null."""
+
+    currency: Currency
+    workload: Text
+    jobs: Count
+    cloud: Text
+    seeds: list[Count]
+    profiled: bool
+    window: WindowPart | None
+    strategies: list[_Compared]
+
+
+def _spread(number: Schema) -> Schema:
+    half = {"anyOf": [number, {"type": "null"}]}
+    properties = {"mean": number, "half": half}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["mean", "half"],
+        "additionalProperties": False,
+    }
+
+
+_Figure = Annotated[
+    Any,
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"anyOf": [_spread(NUMBER), _spread(DECIMAL)], "description": "mean and half width"},
+                {"type": "null"},
+            ]
+        }
+    ),
+]
+
+
+def _figures(cell: Cell) -> dict[str, object]:
+    return {name: None if i is None else _figure(name, i) for name, i in cell.figures.items()}
+
+
+def _figure(name: str, interval: Interval) -> dict[str, object]:
+    """A mean with half its interval; of dollars as decimal text."""
+    mean, half = interval.mean, _known(interval.half)
+    if "dollars" not in name and "cost" not in name:
+        return {"mean": mean, "half": half}
+    return {"mean": _as_text(mean), "half": None if half is None else _as_text(half)}
+
+
+def _as_text(dollars: float) -> str:
+    return plain(rate(Decimal(repr(dollars))))
+
+
+class _Cell(Part):
+    strategy: Text
+    changes: dict[str, Text]
+    seeds: Count
+    figures: Annotated[dict[str, _Figure], From(_figures)]
+
+
+class SweepDocument(Document, title="hcloud sweep"):
+    """Every cell with mean and half of its interval, in the order of the grid."""
+
+    inputs: Text
+    workload: Text
+    keys: Annotated[list[Text], From("grid.keys")]
+    seeds: Annotated[list[Count], From("grid.seeds")]
+    currency: Currency
+    notes: list[Text]
+    rows: Annotated[list[_Cell], From("cells")]
+
+
+class _Parameter(Part):
+    value: Any
+    unit: NoText
+    origin: Annotated[Text, From("origin.value")]
+    origin_label: Annotated[Text, From("origin.label")]
+    source: NoText
+    why: Text
+
+
+class _Mechanism(Part):
+    rule: Text
+    origin: Annotated[Text, From("origin.value")]
+    origin_label: Annotated[Text, From("origin.label")]
+    source: NoText
+    why: Text
+    parameters: Annotated[dict[str, _Parameter], From(lambda of: {p.key: p for p in of.parameters})]
+
+
+class StrategyPart(Part):
+    """A strategy: every mechanism with the origin of each number."""
+
+    name: Text
+    title: Text
+    summary: Text
+    source: Text
+    digest: Annotated[Text, From(lambda of: of.digest())]
+    mechanisms: Annotated[dict[str, _Mechanism], From(lambda of: {m.name: m for m in of.mechanisms})]
+
+
+class StrategiesDocument(Document, title="hcloud strategy list"):
+    """The bundled strategies."""
+
+    strategies: list[StrategyPart]
+
+
+class StrategyDocument(StrategyPart, Document, title="hcloud strategy show"):
+    """One strategy."""

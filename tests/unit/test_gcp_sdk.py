@@ -1,0 +1,52 @@
+"""Only those of the SDK's clients are imported that are used, and whoever else uses the SDK finds it whole."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+MADE = """
+import sys
+from hcloud.providers.gcp.settings import GoogleSettings
+from hcloud.providers.gcp.wire import Wire
+made = Wire(GoogleSettings("shop", "us-central1", endpoint="http://127.0.0.1:9"), lambda seconds: None)
+made.client("InstancesClient"), made.client("RegionCommitmentsClient")
+"""
+CLIENTS = "print(sum(m.startswith('google.cloud.compute_v1.services.') and m.count('.') == 4 for m in sys.modules))"
+OTHERS = {
+    "dotted": "import google.cloud.compute_v1; sdk = google.cloud.compute_v1",
+    "name": "from google.cloud.compute_v1 import DisksClient; import google.cloud.compute_v1 as sdk",
+    "before": "",
+}
+WHOLE = """
+assert sdk.DisksClient and sdk.__version__
+assert sdk.InstancesClient is type(made.client("InstancesClient"))
+assert sdk.GetRegionRequest is made.types.GetRegionRequest
+print(hasattr(sdk, "nonsense"))
+"""
+
+
+def printed(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    return done.stdout.strip()
+
+
+def test_few_clients_are_imported() -> None:
+    assert int(printed(MADE + CLIENTS)) < 8
+
+
+@pytest.mark.parametrize("way", OTHERS)
+def test_others_find_the_sdk_whole(way: str) -> None:  # each takes seconds: the whole SDK is imported in a new process
+    before = "from google.cloud import compute_v1 as sdk\n" if way == "before" else ""
+    assert printed(f"{before}{MADE}\n{OTHERS[way]}\n{WHOLE}") == "False"
+
+
+def test_without_the_sdk_the_extra_is_named() -> None:
+    hidden = "import sys; sys.modules['google.cloud.compute_v1'] = None\n"
+    asked = "from hcloud.providers.gcp.sdk import messages\ntry:\n    messages()\nexcept Exception as error:\n"
+    said = printed(f"{hidden}{asked}    print(repr(error))")
+    assert "MissingExtraError" in said
+    assert "google-cloud-compute" in said
