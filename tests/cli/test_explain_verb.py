@@ -91,7 +91,7 @@ def test_why_not_a_type_says_by_how_many_dollars_and_which_price_would_do(plan_f
 
 def test_why_not_an_offer_says_which_use_it_needs(plan_file: Path, say: Say) -> None:
     text = " ".join(" ".join(say(plan_file, "--why-not", "compute-savings-plan-1y-no-upfront")).split())
-    assert "above 80.8% use" in text
+    assert "break-even against on demand is 80.8%" in text
     assert "instance 33 is in use 66.7%" in text
 
 
@@ -111,7 +111,7 @@ def test_a_commitment_is_explained_by_its_last_instance_and_the_next(plan_file: 
     text = " ".join(" ".join(say(plan_file, "--commitment", words)).split())
     assert f"instance {size.count} is in use {float(size.last_use):.1%}" in text
     assert f"number {size.count + 1} would be {float(size.next_use):.1%}" in text
-    assert f"break-even {float(size.pays_above):.1%}" in text
+    assert f"break-even is {float(size.pays_above):.1%}" in text
     assert all(said in text for said in ("regret", "demand -45.6%", "saves $331", "loses $229"))
 
 

@@ -69,11 +69,11 @@ def test_a_life_from_plan_to_destroy(capsys: pytest.CaptureFixture[str]) -> None
     assert run(["plan", "--out", "plan.json", "--detailed-exitcode"]) == 2
     out, _ = said(capsys)
     assert "+ web 4 x m5.large +0.3840 $/h" in out
-    assert "6 machines to launch, 0 to end, 0 standing" in out
+    assert "6 machines to launch, 0 to terminate, 0 running" in out
     assert run(["apply", "plan.json", "-y"]) == 0
-    assert "converged: 6 launched, 0 ended" in said(capsys)[0]
+    assert "converged: 6 launched, 0 terminated" in said(capsys)[0]
     assert run(["plan", "--detailed-exitcode"]) == 0
-    assert "nothing to change: 6 machines as wanted" in said(capsys)[0]
+    assert "nothing to change: 6 machines as planned" in said(capsys)[0]
     code, status = documented(["status"], capsys)
     assert code == 0
     assert [(g["address"], g["count"], g["hourly"]) for g in status["standing"]] == [
@@ -86,7 +86,7 @@ def test_a_life_from_plan_to_destroy(capsys: pytest.CaptureFixture[str]) -> None
     assert run(["destroy", "-y"]) == 3
     assert "state their number: 6" in said(capsys)[1]
     assert run(["destroy", "-y", "--ends", "6"]) == 0
-    assert "converged: 0 launched, 6 ended" in said(capsys)[0]
+    assert "converged: 0 launched, 6 terminated" in said(capsys)[0]
     assert documented(["status"], capsys)[1]["standing"] == []
 
 
@@ -161,7 +161,7 @@ def test_H1_a_lost_state_is_never_a_new_beginning(capsys: pytest.CaptureFixture[
     assert run(["recover", "-y"]) == 0
     capsys.readouterr()
     assert run(["plan", "--detailed-exitcode"]) == 0
-    assert "nothing to change: 6 machines as wanted" in said(capsys)[0]
+    assert "nothing to change: 6 machines as planned" in said(capsys)[0]
 
 
 def test_gc_ends_what_nobody_holds_and_only_on_purpose(capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,7 +194,7 @@ def test_budgets_and_blast_limits_are_on(capsys: pytest.CaptureFixture[str]) -> 
     configured([{**FLEET[0], "count": 1}, FLEET[1]])
     capsys.readouterr()
     assert run(["apply", "-y"]) == 3
-    assert "3 of 6 machines would end" in said(capsys)[1]
+    assert "3 of 6 machines would be terminated" in said(capsys)[1]
     assert run(["apply", "-y", "--ends", "3"]) == 0
 
 
@@ -343,7 +343,7 @@ def test_recover_forgets_nothing_that_lists_leave_out_for_now(capsys: pytest.Cap
     Path("faults.yaml").write_text(rule, encoding="utf-8")
     assert run(["recover", "-y", "--cloud", "fake:faults.yaml"]) == 0
     assert run(["plan", "--detailed-exitcode"]) == 0
-    assert "6 machines as wanted" in said(capsys)[0]
+    assert "6 machines as planned" in said(capsys)[0]
 
 
 def test_recover_takes_no_lineage_that_nobody_bears(capsys: pytest.CaptureFixture[str]) -> None:

@@ -247,7 +247,7 @@ def _if_less(plan: Plan) -> str:
         return "no falls of demand to compare (planning.falls)"
     falls = " / ".join(f"{-float(w.change):.0%}" for w in asked)
     costs = " / ".join(beside(w) for w in asked)
-    return f"if demand falls by {falls}, this plan is {costs} than all on demand at that demand"
+    return f"if demand falls by {falls}: {costs} than all on demand"
 
 
 def beside(case: WhatIf) -> str:
@@ -270,8 +270,8 @@ def _spread_out(plan: Plan) -> list[str]:
     if not any(line.option.is_commitment for line in plan.mix):
         return []
     bound = sum((line.total for line in plan.purchases), Decimal(0))
-    buys = f"; 'commit plan' buys {format_money(bound)} in all" if bound else ""
-    return [f"reserved $/h is amortised{buys}; apply and status show on-demand list prices"]
+    buys = f"; 'commit plan' buys {format_money(bound)}" if bound else ""
+    return [f"reserved $/h is amortised{buys}; apply and status show list prices"]
 
 
 def _risk(plan: Plan) -> list[str]:
@@ -285,7 +285,7 @@ def said_of_risk(risk: Risk) -> str:
     if risk.demand_p10 is not None and risk.demand_p90 is not None:
         less, more = (_signed(float(part) - 1) for part in (risk.demand_p10, risk.demand_p90))
         demand = f" (demand {less} to {more})"
-    regret = f"90th-percentile regret {format_money(risk.regret_p90)}"
+    regret = f"p90 regret {format_money(risk.regret_p90)}"
     return f"80% of {risk.futures} simulated futures cost {spread}{demand}; {regret}"
 
 

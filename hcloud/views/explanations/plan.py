@@ -89,7 +89,7 @@ def _against(plan: Plan) -> Iterator[str]:
     yield from said_of_regret(plan)
     yield from weak_prices(plan)
     if plan.risk is not None and plan.risk.regret_p90 > 0:
-        yield f"90th-percentile regret {format_money(plan.risk.regret_p90)}"
+        yield f"p90 regret {format_money(plan.risk.regret_p90)}"
 
 
 def said_of_regret(plan: Plan) -> Iterator[str]:
