@@ -27,7 +27,7 @@ from hcloud.usecases.measuring.classify import ClassificationRequest, classify_a
 from hcloud.usecases.workloads.sources import Flags, with_flags
 from hcloud.views.deciding.plan_page import pictures
 from hcloud.views.page.axes import axis, framed, key, short_number
-from hcloud.views.page.bars import BarRow, Bars, bars
+from hcloud.views.page.bars import BarRow, Bars, bar_picture
 from hcloud.views.page.drawn import Drawn, standalone
 from hcloud.views.page.panels import Panel, PanelGroup, SeriesMark, panels
 from hcloud.views.page.svg import Canvas
@@ -142,8 +142,7 @@ def classification() -> None:
     rows = list(_scores(scores, row.columns, given))
     title = f"{known.app}: two scores given, the others predicted"
     caption = "Pressure at which 5 % of the speed is lost (100: never); whiskers: the interval of a prediction."
-    drawn = Drawn(title, lambda width: bars(Bars(rows), width), f"{title}. {caption}", caption)
-    _write(drawn, "classification")
+    _write(bar_picture(title, Bars(rows), caption), "classification")
 
 
 def _scores(measured: Any, predicted: Any, given: Sequence[str]) -> Iterator[BarRow]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,8 +16,9 @@ from hcloud import errors
 from hcloud.cli.examples import ENVIRONMENT, EXAMPLES
 from hcloud.cli.main import VERBS, build
 from hcloud.readers.configuration.config import Config
-from hcloud.usecases.tools.init import DURATION, KEYS, SECTIONS, KeyText, yaml_value
+from hcloud.readers.section import DURATION
 from hcloud.usecases.tools.init import EXAMPLES as LISTS
+from hcloud.usecases.tools.init import texts_of, yaml_value
 
 REFERENCE = Path(__file__).resolve().parent / "reference"
 WRITTEN = "Written by `python docs/make_reference.py`; do not edit."
@@ -135,15 +136,16 @@ def configuration() -> Iterator[str]:
     """Every key of hcloud.yaml with its default, its variable and what it does."""
     yield from ("# Configuration", "", WRITTEN, "")
     yield CONFIGURING
-    for section, texts in KEYS.items():
-        yield from ("", f"## {section}", "", f"{SECTIONS[section]}.", "")
-        yield from _section(section, texts)
+    for section, text in texts_of(Config).items():
+        if section != "format_version":
+            yield from ("", f"## {section}", "", f"{text}.", "")
+            yield from _section(section)
     yield from ("", "## Environment", "", "| variable | what it does |", "|---|---|")
     yield from (f"| `{name}` | {text} |" for name, text in ENVIRONMENT.items())
     yield from ("", "The SDKs of the clouds read their own variables: `AWS_*`, `GOOGLE_*`, `AZURE_*`.")
 
 
-def _section(section: str, texts: Mapping[str, KeyText]) -> Iterator[str]:
+def _section(section: str) -> Iterator[str]:
     model: Any = LISTS[section][0] if section in LISTS else None
     values: Any = None
     if model is None:
@@ -152,11 +154,11 @@ def _section(section: str, texts: Mapping[str, KeyText]) -> Iterator[str]:
         model = type(values)
     yield from ("A list; each entry has:", "") if section in LISTS or section == "markets" else ()
     yield from ("| key | default | what it does |", "|---|---|---|")
-    for key, text in texts.items():
+    for key, text in texts_of(model).items():
         field = model.model_fields[key]
         value = getattr(values, key) if values is not None else field.default
-        shown = "required" if field.is_required() else f"`{yaml_value(value, is_duration=text.unit == DURATION)}`"
-        yield f"| `{key}` | {shown} | {_cell(text.comment)} |"
+        shown = "required" if field.is_required() else f"`{yaml_value(value, is_duration=text.endswith(DURATION))}`"
+        yield f"| `{key}` | {shown} | {_cell(text)} |"
 
 
 def exit_codes() -> Iterator[str]:

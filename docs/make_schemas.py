@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hcloud.model.json_text import DIALECT
+from hcloud.readers.configuration.config import config_schema
 from hcloud.readers.rules import rules_schema
 from hcloud.store.diff_codec import difference_schema, verdict_schema
 from hcloud.store.plan_file import changes_schema, explanation_schema, plan_schema
 from hcloud.store.purchase_file import purchase_schema
 from hcloud.store.states.codec import state_schema
-from hcloud.usecases.tools.config_schema import config_schema
 from hcloud.views.commitments import documents as commitments
 from hcloud.views.document import Document, RefusalDocument, schema_of
 from hcloud.views.explanations import documents as explanations

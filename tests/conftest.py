@@ -5,15 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from hcloud.catalog.book import PriceBook
+from hcloud.readers.prices.shipped import bundled
+
 settings.register_profile("shared machine", deadline=None)  # how long an example takes is up to the neighbours
 settings.load_profile("shared machine")
 
-pytest_plugins = ["staging"]  # real processes on fakes that listen
+pytest_plugins = ["building", "staging"]  # what all workers share; real processes on fakes that listen
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
@@ -25,6 +30,25 @@ if threading.current_thread() is threading.main_thread() and signal.getsignal(si
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _refused: list[str] = []
+_read = bundled.load_bundled
+
+
+@lru_cache(maxsize=32)
+def _read_once(*asked: frozenset[Any] | None) -> PriceBook:
+    return _read(None, *asked)
+
+
+def _shared(root: Path | None = None, *asked: Any, **named: Any) -> PriceBook:
+    """The prices that ship with hcloud, read once for all tests of this process: a process of a user runs one verb, one
+    of ours hundreds. Nothing changes a book."""
+    if root is not None:
+        return _read(root, *asked, **named)
+    wanted = {**dict(zip(ASKED, asked, strict=False)), **named}
+    return _read_once(*(None if wanted.get(name) is None else frozenset(wanted[name]) for name in ASKED))
+
+
+ASKED = ("providers", "regions", "families", "systems")
+bundled.load_bundled = _shared  # before anything that imports it by name
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,21 +19,13 @@ from hcloud.errors import ConfirmationError, HcloudError
 from hcloud.units import harmless
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
+    from hcloud.cli.groups import Printed
+    from hcloud.live.applying.outcome import ApplyOutcome
     from hcloud.live.site import Progress, ProgressStep
-    from hcloud.usecases.live.ground import LiveGround
     from hcloud.views.console import Terminal
 
-WhichCloud = Annotated[
-    str | None, typer.Option("--cloud", help="aws, gcp, azure, local; to rehearse fake, fake:aws or fake:FAULTS.yaml.")
-]
-StatePlace = Annotated[
-    str | None, typer.Option("--state", help="A directory, s3://, gs:// or Azure's https://: the state.")
-]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; within budgets and limits. Never buys.")]
 Ends = Annotated[int | None, typer.Option("--ends", min=0, help="The number of machines that may be terminated.")]
-TERMINATED_EXIT = 143
 INTERRUPTED_EXIT = 130
 SILENT_SECONDS = 10.0  # ours: after so long without a word a pipe is told what is waited for
 
@@ -115,16 +106,6 @@ def ask_number(session: CliSession, going: int, ends: int | None, *, yes: bool) 
 
 
 @contextmanager
-def ground(file: Path | None, cloud: str | None, state: str | None, at: datetime) -> Iterator[LiveGround]:
-    """The cloud that flags and configuration name, opened."""
-    from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.live.ground import CloudSelection, opened
-
-    with opened(load_config(file), CloudSelection(cloud, state), at) as found:
-        yield found
-
-
-@contextmanager
 def told(
     terminal: Terminal, title: str, total: int, passed: Callable[[], float] = time.monotonic
 ) -> Iterator[Progress]:
@@ -147,4 +128,18 @@ def told(
         yield tell
 
 
-Stopped = Callable[[], bool]
+def carried_out(
+    terminal: Terminal,
+    shown: Printed,
+    titled: tuple[str, int],
+    work: Callable[[Progress, Callable[[], bool]], ApplyOutcome],
+) -> None:
+    """Do it, with its title and number of steps on a bar, and leave as it came out."""
+    from hcloud.views.live.change import show_outcome
+    from hcloud.views.live.documents import OutcomeDocument
+
+    with stopping(terminal) as stop, told(terminal, *titled) as progress:
+        outcome = work(progress, stop)
+    shown.tell(terminal, lambda: OutcomeDocument.of(outcome, shown.at), lambda: show_outcome(outcome, terminal))
+    if code := stop.exit_code if stop.signal else outcome.exit_code:
+        raise typer.Exit(code)

@@ -10,7 +10,7 @@ from hcloud.policy import information, limits, mapping, renting, repair, retenti
 from hcloud.policy.rule import MECHANISMS, RULES, Known, Rule
 from hcloud.policy.rules import Rules
 
-__all__ = ["MECHANISMS", "RULES", "compose", "rule_of"]
+__all__ = ["MECHANISMS", "RULES", "compose", "rents_whole_servers", "rule_of"]
 _MODULES = information, sizing, renting, mapping, limits, searching, retention, repair  # they enter their rules
 
 
@@ -18,6 +18,11 @@ def rule_of(strategy: Strategy, mechanism: str) -> Rule:
     """The rule that a mechanism of a strategy follows, with its keys."""
     part = strategy.mechanism(mechanism)
     return RULES[mechanism][part.rule]({p.key: p.value for p in part.parameters})
+
+
+def rents_whole_servers(strategy: Strategy) -> bool:
+    """Whether what is rented on demand, if anything is, is the large type only."""
+    return not isinstance(rule_of(strategy, "on_demand"), renting.SmallestFitting)
 
 
 def compose(strategy: Strategy, large: int, qualities: Sequence[int] = ()) -> Rules:

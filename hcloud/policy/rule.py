@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
-from hcloud.model.running.strategy import Key, Value
+from hcloud.model.running.strategy import NONE, Key, Value
 from hcloud.policy.rules import Rules
 
-NONE = "none"
 MECHANISMS = (
     *("information", "reserved", "on_demand", "mapping", "limits", "quality", "queueing", "placement", "spot"),
     *("retention", "monitoring"),

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hcloud.errors import Problem, did_you_mean
-from hcloud.model.running.strategy import Mechanism, Parameter, Strategy
+from hcloud.model.running.strategy import NONE, Mechanism, Parameter, Strategy
 from hcloud.policy.mapping import MappingRule
 from hcloud.policy.registry import RULES, rule_of
-from hcloud.policy.rule import NONE
 from hcloud.readers.bundle import bundled
 from hcloud.readers.stated import Stated, find_file, read_document
 
@@ -50,7 +49,11 @@ def parse_strategy(content: object, name: str) -> Strategy:
 def misfits(strategy: Strategy) -> Iterable[tuple[str, str, str]]:
     """Rules that cannot work together: where, what stands there and what it would need."""
     rule = {m.name: m.rule for m in strategy.mechanisms}
-    mapping, has_reserve, rents = rule_of(strategy, "mapping"), rule["reserved"] != NONE, rule["on_demand"] != NONE
+    mapping, has_reserve, rents = (
+        rule_of(strategy, "mapping"),
+        strategy.follows("reserved"),
+        strategy.follows("on_demand"),
+    )
     assert isinstance(mapping, MappingRule)
     used = {"reserved": (mapping.reserves, has_reserve), "on_demand": (mapping.rents, rents)}
     for needed in (name for name, (is_used, is_there) in used.items() if is_used and not is_there):
@@ -59,7 +62,7 @@ def misfits(strategy: Strategy) -> Iterable[tuple[str, str, str]]:
         yield "mechanisms.mapping.rule", rule["mapping"], "never uses what on_demand rents"
     if has_reserve and not mapping.reserves:
         yield "mechanisms.mapping.rule", rule["mapping"], "never uses what reserved holds"
-    if has_reserve and rule["queueing"] == NONE:
+    if has_reserve and not strategy.follows("queueing"):
         yield "mechanisms.queueing.rule", NONE, "a reserve can be full: arrival-order or late-binding"
     for needed, (rules, words) in mapping.needs.items():
         if rule[needed] not in rules:

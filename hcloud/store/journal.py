@@ -15,7 +15,8 @@ from hcloud.model.running.event import Event, EventError
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.rules import Rules
 from hcloud.store.events import decision_document, event_document, from_line, parse_decision, parse_event, to_line
-from hcloud.store.files.looked_at import check_file, check_place
+from hcloud.store.files.looked_at import check_file
+from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
 
 FORMAT_VERSION = "1.0"
@@ -70,6 +71,11 @@ def entry_line(entry: Entry) -> str:
     return to_line(decision_document(entry) if isinstance(entry, Decision) else event_document(entry))
 
 
+def check_target(path: Path) -> None:
+    """Refuse, with InputError, a place where no journal can or should be written."""
+    check_replaced(path, "a journal", lambda head: b'"journal"' in head[:200], is_renamed=False)
+
+
 def save_journal(setup: Setup, entries: Iterable[Entry], path: Path) -> None:
     """Write a whole journal next to its final name, then rename; raises InputError where it may not be written.
 
@@ -77,17 +83,6 @@ def save_journal(setup: Setup, entries: Iterable[Entry], path: Path) -> None:
     """
     check_target(path)
     write_whole(path, [header_line(setup), *map(entry_line, entries)])
-
-
-def check_target(path: Path) -> None:
-    """Refuse, with InputError, a place where no journal can or should be written."""
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: the directory {path.parent} does not exist")
-    check_place(path, "a journal")
-    if path.exists() and path.stat().st_size > 0:
-        with path.open("rb") as file:
-            if b'"journal"' not in file.read(200):
-                raise InputError(f"{path}: exists and is not a journal; it is not overwritten")
 
 
 def read_journal(path: Path) -> JournalContents:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -14,7 +13,8 @@ from hcloud.errors import InputError, Problem
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.json_text import DIALECT, parsed, written
 from hcloud.model.plans.plan import FORMAT_VERSION, Plan
-from hcloud.store.files.looked_at import check_file, check_place
+from hcloud.store.files.looked_at import check_file
+from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
 
 if TYPE_CHECKING:
@@ -73,20 +73,8 @@ def explanation_schema() -> Mapping[str, object]:
 
 
 def check_target(path: Path) -> None:
-    """Refuse, with InputError, to write a plan where none can or should be: no directory, a link, a file of another
-    kind (a plan may replace a plan)."""
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: the directory {path.parent} does not exist")
-    if not os.access(path.parent, os.W_OK):
-        raise InputError(f"{path}: the directory {path.parent} cannot be written to")
-    check_place(path, "a plan")
-    if path.exists() and not _looks_like_a_plan(path):
-        raise InputError(f"{path}: exists and is not a plan; it is not overwritten")
-
-
-def _looks_like_a_plan(path: Path) -> bool:
-    with path.open("rb") as file:
-        return b'"format_version"' in file.read(200)
+    """Refuse, with InputError, to write a plan where none can or should be (a plan may replace a plan)."""
+    check_replaced(path, "a plan", lambda head: b'"format_version"' in head[:200])
 
 
 def save_plan(plan: Plan, path: Path) -> None:

@@ -17,6 +17,7 @@ from hcloud.catalog.table import COLUMNS, read_table, write_table
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice, SustainedUse
 from hcloud.model.json_text import parsed, written
+from hcloud.store.files.whole import SHOWN, whole_file
 from hcloud.units import parse_decimal, plain
 
 DIRECTORY_VARIABLE = "HYC_PRICES"
@@ -103,21 +104,9 @@ class PriceStore:
             ) from error
 
     def _replace(self, name: str, text: str) -> None:
-        path = self.directory / name
-        fresh = path.with_name(f".{name}.{os.getpid()}.tmp")
-        try:
-            fresh.unlink(missing_ok=True)
-            with fresh.open("x", encoding="utf-8", newline="") as file:  # never through a link that somebody put there
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            if path.exists():
-                kept = path.with_name(f"{name}{PREVIOUS}")
-                kept.unlink(missing_ok=True)
-                os.link(path, kept)
-            fresh.replace(path)
-        finally:
-            fresh.unlink(missing_ok=True)
+        kept = self.directory / f"{name}{PREVIOUS}"
+        with whole_file(self.directory / name, SHOWN, keep=kept) as file:
+            file.write(text.encode())
 
 
 def _chosen(lines: Iterable[str], choice: Choice) -> Iterable[str]:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import tempfile
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
 
-from hcloud.errors import InputError
+from hcloud.model.json_text import stamp
 from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Profile
-from hcloud.store.files.looked_at import check_place
+from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
 
 FORMAT_VERSION = "1.0"
@@ -55,7 +52,7 @@ def profile_document(profile: Profile) -> dict[str, object]:
 def _failures(profile: Profile) -> dict[str, object]:
     return {
         aspect.value: {
-            column: {"why": f.why, "at": _moment(f.at), "machine": f.machine, "source": f.source}
+            column: {"why": f.why, "at": stamp(f.at), "machine": f.machine, "source": f.source}
             for column, f in sorted(profile.failures[aspect].items(), key=lambda one: _natural(one[0]))
         }
         for aspect in Aspect
@@ -69,6 +66,11 @@ def profile_text(profile: Profile) -> str:
     return yaml.dump(document, Dumper=_Writer, sort_keys=False, allow_unicode=True, width=120)
 
 
+def check_target(path: Path) -> None:
+    """Refuse, with InputError, to write where no profile can or should be (a profile may replace a profile)."""
+    check_replaced(path, "a profile", lambda head: head.startswith(_MARK))
+
+
 def save_profile(profile: Profile, path: Path) -> None:
     """Write a profile next to its final name, then rename: a crash leaves the old file or the new one, never half.
 
@@ -77,23 +79,6 @@ def save_profile(profile: Profile, path: Path) -> None:
     check_target(path)
     text = profile_text(profile)
     write_whole(path, [text])
-
-
-def check_target(path: Path) -> None:
-    """Refuse, with InputError, to write where no profile can or should be (a profile may replace a profile)."""
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: the directory {path.parent} does not exist")
-    check_place(path, "a profile")
-    if path.exists() and path.stat().st_size > 0:
-        with path.open("rb") as file:
-            if not file.read(len(_MARK)) == _MARK:
-                raise InputError(f"{path}: exists and is not a profile; it is not overwritten")
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as error:
-        raise InputError(f"{path}: the directory {path.parent} cannot be written to: {error.strerror}") from None
-    os.close(handle)
-    Path(name).unlink()
 
 
 def _columns(columns: Mapping[str, Measured], *, interference: bool) -> dict[str, object]:
@@ -114,11 +99,7 @@ def _entry(measured: Measured) -> dict[str, object]:
         "low": float(measured.low),
         "high": float(measured.high),
         "samples": measured.samples,
-        "at": _moment(measured.at),
+        "at": stamp(measured.at),
         "machine": measured.machine,
         "source": measured.source,
     }
-
-
-def _moment(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")

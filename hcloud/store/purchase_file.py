@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,7 +13,8 @@ from hcloud.errors import InputError, Problem
 from hcloud.model.holdings.purchase import FORMAT_VERSION, PurchasePlan
 from hcloud.model.json_text import DIALECT, parsed, written
 from hcloud.planning.purchases.gates import check_items
-from hcloud.store.files.looked_at import check_file, check_place
+from hcloud.store.files.looked_at import check_file
+from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 LARGEST = 4 << 20
-_MARK = '"purchase_plan"'
+_MARK = b'"purchase_plan"'
 _HEAD = ("format_version", "tool_version", "generated_at", "digest")
 
 
@@ -72,11 +72,7 @@ def sealed(plan: PurchasePlan) -> PurchasePlan:
 
 def check_target(path: Path) -> None:
     """Refuse, with InputError, to write where no purchase plan can or should be (one may replace another)."""
-    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise InputError(f"{path}: the directory {path.parent} does not exist or cannot be written to")
-    check_place(path, "a purchase plan")
-    if path.exists() and _MARK not in path.read_text(encoding="utf-8", errors="replace")[:400]:
-        raise InputError(f"{path}: exists and is not a purchase plan; it is not overwritten")
+    check_replaced(path, "a purchase plan", lambda head: _MARK in head)
 
 
 def save_purchase_plan(plan: PurchasePlan, path: Path) -> None:

@@ -16,6 +16,7 @@ from rich.text import Text
 from hcloud.units import harmless
 from hcloud.views.escaped import Written, json_document
 from hcloud.views.lines import Shown, printable
+from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,8 +47,8 @@ class Terminal:
         plain = not color or bool(os.environ.get("NO_COLOR"))
         return cls(_console(sys.stdout, plain), _console(sys.stderr, plain), quiet)
 
-    def show(self, *results: Shown) -> None:
-        """Print results for people on stdout: lines, and tables of them."""
+    def show(self, *results: Shown | Figures) -> None:
+        """Print results for people on stdout: lines, tables of them, and figures as they fit."""
         for result in results:
             _put(self.out, result)
 
@@ -74,7 +75,7 @@ class Terminal:
         if not self.quiet:
             self.tell(message)
 
-    def tell(self, said: Shown) -> None:
+    def tell(self, said: Shown | Figures) -> None:
         """Put something on stderr."""
         _put(self.err, said)
 
@@ -125,9 +126,18 @@ def plain_table(
     return table
 
 
-def _put(console: Console, shown: Shown) -> None:
+def plain_of(figures: Figures, wrap: tuple[str, ...] = ("why",)) -> Table:
+    """The same of figures whose columns keep their widths."""
+    table = plain_table(*figures.names, right=tuple(figures.numbers), wrap=wrap)
+    for row in figures.rows:
+        table.add_row(*row)
+    return table
+
+
+def _put(console: Console, shown: Shown | Figures) -> None:
     """Print; into a pipe without the blanks at the ends of lines that pad cells to their columns."""
-    result = Group(printable(shown))  # Rich would join bare texts into one of its own
+    laid_out = fitted(shown, console.width) if isinstance(shown, Figures) else shown
+    result = Group(printable(laid_out))  # Rich would join bare texts into one of its own
     if console.is_terminal:
         console.print(result)
         return

@@ -70,6 +70,15 @@ def line_of(text: str | Text, hang: int = INDENT) -> Line:
     return made
 
 
+def point(text: str) -> Table:
+    """A sentence with a bullet, its further lines indented below its first."""
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column()
+    grid.add_column(overflow="fold")
+    grid.add_row("·", text)
+    return grid
+
+
 def hanging(text: str, width: int, first: str = "", style: str = "") -> Line:
     """A sentence whose later lines stand below the beginning of the first one's words, behind ``first``."""
     hang = len(first) if len(first) <= width // 2 else INDENT

@@ -55,7 +55,8 @@ def save_drawn(drawn: Drawn, path: Path, title: str) -> None:
     check_picture(path)
     suffix = path.suffix.lower()
     if suffix == ".html":
-        alone = Page(title, (), (PageSection(drawn.title, figures=(replace(drawn.figure(), title=""),)),))
+        heading = drawn.title if drawn.title != title else "Picture"
+        alone = Page(title, (), (PageSection(heading, figures=(replace(drawn.figure(), title=""),)),))
         write_shown(path, render(alone))
         return
     text = standalone(drawn, title)

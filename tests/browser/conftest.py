@@ -71,6 +71,12 @@ def _made(folder: Path) -> dict[str, Path]:
     trace, plan = str(folder / "trace.csv"), str(folder / "simulated.json")
     made["report"] = _printed(folder, "report", "cost", plan, *NOW, "-o", "html")
     made["compared"] = _printed(folder, "compare", trace, "-s", "SR,HM", "--seeds", "2", *NOW, "-o", "html")
+    made["panels"], made["swept"], made["demand"] = (folder / f"{name}.html" for name in ("panels", "swept", "demand"))
+    picture = ["compare", trace, "-s", "SR,HF,HM", "--seeds", "2", *NOW, "--picture", str(made["panels"])]
+    sweep = ["sweep", trace, "--strategy", "SR,HM", "--seeds", "2", "--workers", "1", "--vary", "pool=4,8", "--vary"]
+    sweep += ["price_ratio=0.5,1,2", "--picture", str(made["swept"])]
+    for words in (picture, sweep, ["workload", "show", trace, "--out", str(made["demand"])]):
+        assert run(["-q", *words]) == 0
     return made
 
 

@@ -11,11 +11,12 @@ import jsonschema
 import pytest
 
 from hcloud.cli.main import run
-from hcloud.readers.configuration.config import Config, OwnedSection, parse_config
+from hcloud.readers.configuration.config import Config, MarketSection, OwnedSection, config_schema, parse_config
+from hcloud.readers.configuration.live_sections import FleetSection
 from hcloud.readers.safe_yaml import load_yaml
+from hcloud.readers.section import Section
 from hcloud.store.plan_file import plan_schema
-from hcloud.usecases.tools.config_schema import config_schema
-from hcloud.usecases.tools.init import EXAMPLES, KEYS, SECTIONS, config_text, yaml_value
+from hcloud.usecases.tools.init import EXAMPLES, config_text, texts_of, yaml_value
 
 SCHEMAS = importlib.import_module("docs.make_schemas")
 NOW = ("--now", "2026-11-20T12:00:00Z")
@@ -42,12 +43,12 @@ def test_every_key_is_written_with_its_default_and_what_it_does(home: Path) -> N
     assert loaded(home / "hcloud.yaml") == Config()
     content = load_yaml((home / "hcloud.yaml").read_text(encoding="utf-8"), "x")
     assert isinstance(content, dict)
-    assert list(content) == list(Config.model_fields) == list(SECTIONS)
+    assert list(content) == list(Config.model_fields)
     for name, section in Config.model_fields.items():
-        if name in KEYS and name not in EXAMPLES:
+        if name != "format_version" and name not in EXAMPLES:
             written = content["markets"][0] if name == "markets" else content[name]
             default = section.default[0] if name == "markets" else section.default
-            assert list(written) == list(type(default).model_fields) == list(KEYS[name])
+            assert list(written) == list(type(default).model_fields)
 
 
 def test_the_commented_example_of_owned_loads_once_uncommented() -> None:
@@ -64,9 +65,12 @@ def test_the_commented_example_of_owned_loads_once_uncommented() -> None:
 def test_every_key_stands_beside_its_comment() -> None:
     lines = config_text().splitlines()
     assert max(map(len, lines)) <= 130
-    for texts in KEYS.values():
-        for key, text in texts.items():
-            assert any(f"{key}: " in line and text.what.split()[0] in line for line in lines)
+    sections: list[type[Section]] = [type(part) for _, part in Config() if isinstance(part, Section)]
+    sections += [MarketSection, OwnedSection, FleetSection]
+    for section in sections:
+        for key, text in texts_of(section).items():
+            assert text
+            assert any(f"{key}: " in line and text.split()[0] in line for line in lines)
 
 
 def test_it_never_replaces_a_file_unasked(home: Path, capsys: pytest.CaptureFixture[str]) -> None:

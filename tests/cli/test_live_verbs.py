@@ -358,7 +358,8 @@ def test_gc_looks_again_before_it_ends_anything_and_leaves_others_alone(
     from datetime import UTC, datetime
 
     from hcloud.errors import StaleError
-    from hcloud.usecases.live.gc import end, find
+    from hcloud.live.applying.guards import ChangeApproval
+    from hcloud.live.collect import collect, orphans
     from hcloud.usecases.live.ground import CloudSelection, opened
 
     assert run(["apply", "-y"]) == 0
@@ -371,13 +372,13 @@ def test_gc_looks_again_before_it_ends_anything_and_leaves_others_alone(
 
     edited(stray)
     with opened(load_config(), CloudSelection(), datetime(2026, 11, 21, tzinfo=UTC)) as ground:
-        found = find(ground, ())
+        found = orphans(ground.site(), ())
         (orphan,) = found
         assert isinstance(ground.cloud, MemoryCloud)
         tags = {**orphan.machine.tags, "hcloud-protected": "yes"}
         ground.cloud.edit({"retag": orphan.machine.id, "tags": tags})
         with pytest.raises(StaleError):
-            end(ground, found, 1)
+            collect(ground.site(), found, ChangeApproval(ends=1))
         assert len(ground.cloud.ledger.live(ground.clock.now())) == 8
 
 

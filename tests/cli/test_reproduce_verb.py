@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shutil
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,15 +14,34 @@ from hcloud.research.charts import save_pictures
 from hcloud.research.page import sections, seeds_of
 from hcloud.research.reproduce import open_bench
 from hcloud.research.studies import judge
-from hcloud.research.studies.bench import Case, recipe
+from hcloud.research.studies.bench import Case, StudyBench, recipe
 from hcloud.research.studies.catalogue import STUDIES
-from hcloud.research.studies.report import ClaimVerdict, Picture, PictureMark, WrittenInterval, written
+from hcloud.research.studies.report import ClaimVerdict, Picture, PictureMark, StudyReport, WrittenInterval, written
 
 DOCS = Path(__file__).parents[2] / "docs" / "research"
 PAGE = "reproduction.md"
 EXACT = ("calibration", "price-ratio", "q90")
 """Made anew with all the seeds of the page: three studies that take seconds."""
 SAID = ("§0", "words")
+
+
+@pytest.fixture(scope="module")
+def known() -> dict[tuple[str, int], StudyReport]:
+    """What studies came to, by key and number of seeds."""
+    return {}
+
+
+@pytest.fixture
+def remembered(monkeypatch: pytest.MonkeyPatch, known: dict[tuple[str, int], StudyReport]) -> None:
+    """A study that another test of this file ran at as many seeds is not run again."""
+
+    def once(key: str, bench: StudyBench) -> StudyReport:
+        asked = (key, len(bench.seeds))
+        if asked not in known:
+            known[asked] = STUDIES[key](bench)
+        return known[asked]
+
+    monkeypatch.setattr("hcloud.research.reproduce.STUDIES", {key: partial(once, key) for key in STUDIES})
 
 
 def test_the_committed_page_has_every_study_at_seven_seeds_or_more_and_its_pictures() -> None:
@@ -33,6 +53,7 @@ def test_the_committed_page_has_every_study_at_seven_seeds_or_more_and_its_pictu
     assert sum(p.stat().st_size for p in pictures) < 1_000_000
 
 
+@pytest.mark.usefixtures("remembered")
 def test_studies_of_the_committed_page_come_out_word_by_word(capsys: pytest.CaptureFixture[str]) -> None:
     chosen = [word for key in EXACT for word in ("--study", key)]
     assert run(["reproduce", "hcloud", "--check", "--out", str(DOCS), *chosen]) == 0, capsys.readouterr().err
@@ -43,6 +64,7 @@ def test_with_few_seeds_all_studies_and_claims_of_the_page_come_out(capsys: pyte
     assert run(["reproduce", "hcloud", "--check", "--out", str(DOCS), "--seeds", "2"]) == 0, capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("remembered")
 @pytest.mark.parametrize(
     ("was", "now", "said"),
     [

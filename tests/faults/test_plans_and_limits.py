@@ -6,10 +6,10 @@ from dataclasses import replace
 from decimal import Decimal
 
 import pytest
+from memory_store import MemoryDisk
 from rehearsal import CLOUDS, Rehearsal
 
 from hcloud.errors import DeniedByGuardError, EvidenceError, HcloudError, InputError, StaleError
-from hcloud.fake.in_memory.store import MemoryDisk
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.model.holdings.change import Bar
 from hcloud.model.holdings.state import State

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,12 +11,14 @@ from pathlib import Path
 import pytest
 from contract.rigs.aws import AwsRig
 
+from benchmarks.children import Forker, Job
 from hcloud.model.holdings.purchase import PurchaseItem, PurchasePlan, snapshot
 from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.store.purchase_file import save_purchase_plan, sealed
 from hcloud.store.records.purchases import PurchaseLedger
 from hcloud.units import cents, plain
 
+Told = Callable[..., tuple[int, str]]
 KEY = "fedcba9876543210" * 2
 POINTS = ("commit.quoted", "commit.intended", "store.append.written", "commit.answered", "commit.concluded")
 
@@ -53,45 +53,47 @@ def planned(rig: AwsRig, home: Path, *, by_key: bool) -> PurchasePlan:
     return plan
 
 
-def hcloud(home: Path, *words: str, crash: str = "") -> tuple[int, str]:
-    """A process of its own, with credentials of the fake."""
-    environment = {**os.environ, "HYC_ALLOW_PURCHASE": "1", "HYC_CRASH_AT": crash}
-    environment |= {"AWS_ACCESS_KEY_ID": "anybody", "AWS_SECRET_ACCESS_KEY": "secret"}
-    done = subprocess.run(
-        [sys.executable, "-m", "hcloud", "commit", *words],
-        check=False, capture_output=True, text=True, cwd=home, env=environment, timeout=120,
-    )  # fmt: skip
-    return done.returncode, done.stdout + done.stderr
+@pytest.fixture
+def hcloud(forker: Forker, tmp_path: Path) -> Told:
+    """Runs a process of its own, with credentials of the fake."""
+
+    def run(*words: str, crash: str = "") -> tuple[int, str]:
+        environment = {**os.environ, "HYC_ALLOW_PURCHASE": "1", "HYC_CRASH_AT": crash}
+        environment |= {"AWS_ACCESS_KEY_ID": "anybody", "AWS_SECRET_ACCESS_KEY": "secret"}
+        child = forker.start(Job(["commit", *words], environment, tmp_path))
+        return child.wait(), child.said
+
+    return run
 
 
 @pytest.mark.parametrize("by_key", [False, True])
 @pytest.mark.parametrize("point", POINTS)
 def test_I1_a_process_that_ends_anywhere_never_buys_twice(
-    rig: AwsRig, tmp_path: Path, point: str, by_key: bool
+    rig: AwsRig, hcloud: Told, tmp_path: Path, point: str, by_key: bool
 ) -> None:
     plan = planned(rig, tmp_path, by_key=by_key)
     apply = ["apply", "buy.json", "--approve-commit", plan.digest, "--amount", plain(cents(plan.amount))]
-    code, said = hcloud(tmp_path, *apply, crash=point)
+    code, said = hcloud(*apply, crash=point)
     assert code == KILLED_EXIT, said
     bought = len(rig.fake.ledger.purchases)
     assert bought == (point in ("commit.answered", "commit.concluded"))
-    code, said = hcloud(tmp_path, *apply)
+    code, said = hcloud(*apply)
     if code == 6:  # without a key only time tells, or a person who looks
         assert (by_key, bought, KEY in said) == (False, 0, True)
-        assert hcloud(tmp_path, "resolve", KEY, "--not-bought")[0] == 0
-        code, said = hcloud(tmp_path, *apply)
+        assert hcloud("resolve", KEY, "--not-bought")[0] == 0
+        code, said = hcloud(*apply)
     assert code == 0, said
     assert len(rig.fake.ledger.purchases) == 1
-    assert "nothing was done" in hcloud(tmp_path, "apply", "buy.json")[1]
+    assert "nothing was done" in hcloud("apply", "buy.json")[1]
     assert len(rig.fake.ledger.purchases) == 1
 
 
 @pytest.mark.parametrize("by_key", [False, True])
-def test_I3_two_processes_at_once_buy_once(rig: AwsRig, tmp_path: Path, by_key: bool) -> None:
+def test_I3_two_processes_at_once_buy_once(rig: AwsRig, hcloud: Told, tmp_path: Path, by_key: bool) -> None:
     plan = planned(rig, tmp_path, by_key=by_key)
     apply = ["apply", "buy.json", "--approve-commit", plan.digest, "--amount", plain(cents(plan.amount))]
     with ThreadPoolExecutor(3) as pool:
-        codes = [code for code, _ in pool.map(lambda _: hcloud(tmp_path, *apply), range(3))]
+        codes = [code for code, _ in pool.map(lambda _: hcloud(*apply), range(3))]
     assert set(codes) <= {0, 5}
     assert 0 in codes
     assert len(rig.fake.ledger.purchases) == 1

@@ -24,6 +24,8 @@ from hcloud.fake.execute import Executor
 from hcloud.fake.faults import FaultPlan, fault_plan
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.server import FakeServer
+from hcloud.live.applying.guards import ChangeApproval
+from hcloud.live.collect import collect, orphans
 from hcloud.live.patience import StoppedError
 from hcloud.model.holdings.live import TAG_EXPIRES, Launch, Owner
 from hcloud.model.measured.profile import Aspect
@@ -33,7 +35,6 @@ from hcloud.profiling.parcel import ParcelError
 from hcloud.readers.applications.app import load_app
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.readers.configuration.config import load_config
-from hcloud.usecases.live import gc
 from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.profile_cloud import Errand, NoMachineError, profile_on_cloud
 from hcloud.usecases.live.state import open_store
@@ -316,12 +317,12 @@ def test_what_nobody_ended_is_found_once_its_time_is_over(stage: Stage) -> None:
     stage.faults()
     ground = stage.ground()
     stage.cloud.clock.advance(600)
-    [young] = gc.find(ground, ())
+    [young] = orphans(ground.site(), ())
     assert young.kept
     stage.cloud.clock.advance(4 * 3600)
-    [found] = gc.find(ground, ())
+    [found] = orphans(ground.site(), ())
     assert "its time is over" in found.why
-    assert gc.end(ground, [found], 1) == (found.machine.id,)
+    assert collect(ground.site(), [found], ChangeApproval(ends=1)) == (found.machine.id,)
     assert stage.live() == 0
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 
 import pytest
+from building import Built
 from screens import screens
 from showing import Said
 from syrupy.assertion import SnapshotAssertion
@@ -27,21 +30,24 @@ def snapshot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 
 
 @pytest.fixture(scope="session")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Callable[[int], dict[str, Said]]:
+def shown(built: Built) -> Callable[[int], dict[str, Said]]:
     """All screens at a width."""
-
-    @cache
-    def at(columns: int) -> dict[str, Said]:
-        return screens(_directory(tmp_path_factory, f"columns{columns}"), columns)
-
-    return at
+    return cache(lambda columns: _told(built, f"columns{columns}", lambda at: screens(at, columns)))
 
 
 @pytest.fixture(scope="session")
-def documents(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Said]:
+def documents(built: Built) -> dict[str, Said]:
     """What every verb that can prints as JSON."""
-    return screens(_directory(tmp_path_factory, "json"), 80, as_json=True)
+    return _told(built, "json", lambda at: screens(at, 80, as_json=True))
 
 
-def _directory(factory: pytest.TempPathFactory, name: str) -> Path:
-    return factory.mktemp(name)
+def _told(built: Built, name: str, make: Callable[[Path], dict[str, Said]]) -> dict[str, Said]:
+    """What one worker's verbs said, for all workers."""
+
+    def kept(directory: Path) -> None:
+        (directory / "here").mkdir()
+        told = {screen: asdict(said) for screen, said in make(directory / "here").items()}
+        (directory / "said.json").write_text(json.dumps(told), encoding="utf-8")
+
+    text = (built(name, kept) / "said.json").read_text(encoding="utf-8")
+    return {screen: Said(**said) for screen, said in json.loads(text).items()}

@@ -15,8 +15,8 @@ from verbs import every_leaf
 
 from hcloud.cli.main import build, run
 from hcloud.views.escaped import BREAK, in_markdown
+from hcloud.views.markdown import markdown as of_sections
 from hcloud.views.page.parts import PageSection
-from hcloud.views.reports import markdown as report_text
 from hcloud.views.tables import Figures
 
 PLAN = Path(__file__).parents[1] / "cases" / "plans"
@@ -51,7 +51,7 @@ def test_every_verb_with_markdown_is_known_here() -> None:
 
 def test_reports_hold_names_as_text() -> None:
     table = Figures((NAME, "count"), [[NAME, "3"], ["b", "$1,234.50"]], frozenset({1}))
-    text = report_text.markdown([PageSection(NAME, (NAME,), points=(NAME,), notes=(NAME,), tables=(table,))])
+    text = of_sections([PageSection(NAME, (NAME,), points=(NAME,), notes=(NAME,), tables=(table,))])
     is_inert(text)
     assert len({line.count("|") for line in text.splitlines() if line.startswith("|")}) == 1
     assert "| $1,234.50 |" in text  # our own figures stay readable as they are

@@ -26,6 +26,7 @@ from hcloud.usecases.reports.report import counterfactuals, holding_of
 from hcloud.views.console import Terminal
 from hcloud.views.document import schema_of
 from hcloud.views.escaped import neutral
+from hcloud.views.markdown import markdown
 from hcloud.views.page.render import render
 from hcloud.views.reports.documents import (
     CommitmentsDocument,
@@ -39,7 +40,6 @@ from hcloud.views.reports.documents import (
     savings_document,
 )
 from hcloud.views.reports.focus import COLUMNS, focus_csv
-from hcloud.views.reports.markdown import markdown
 from hcloud.views.reports.page import report_page
 from hcloud.views.reports.report import commitments_sections, cost_sections, savings_sections, show_sections
 

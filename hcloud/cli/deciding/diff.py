@@ -64,7 +64,7 @@ def diff(
 
         terminal.write(markdown_difference(found, name))
     elif wanted is DiffFormat.HTML:
-        from hcloud.views.deciding.diff_page import difference_page
+        from hcloud.views.deciding.diff import difference_page
         from hcloud.views.page.render import render
 
         terminal.write(render(difference_page(found)))

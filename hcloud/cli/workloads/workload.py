@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, moment
 from hcloud.errors import UsageError
 from hcloud.units import counted, parse_duration
 
@@ -46,13 +47,22 @@ Window = Annotated[
     typer.Option("--window", help="The part that counts: START..END in seconds or ISO times, or 14d."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of a scenario.")]
-Now = Annotated[str | None, typer.Option(help="The time in the document (ISO 8601), for reproducible output.")]
-Json = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
+
+
+@dataclass(frozen=True)
+class DatedPrinted(Printed):
+    """How what is found of a workload is printed."""
+
+    now: Annotated[str | None, typer.Option(help="The time in the document (ISO 8601), for reproducible output.")] = (
+        None
+    )
 
 
 @app.command(epilog=EPILOG)
+@grouped
 def show(
     ctx: typer.Context,
+    *,
     name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
     workload_format: Format = "auto",
     keys: Keys = None,
@@ -60,9 +70,7 @@ def show(
     seed: Seed = 42,
     step: Annotated[str | None, typer.Option(help="Step of the demand, for example 5min; else chosen.")] = None,
     out: Annotated[Path | None, typer.Option(help="Also draw the demand to FILE.png, .svg or .html.")] = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
-    json_: Json = False,
-    now: Now = None,
+    shown: DatedPrinted,
 ) -> None:
     """What a workload asks for: rows read, repaired and left out, what is modelled, and demand over time."""
     from hcloud.usecases.workloads.workload import summarise
@@ -71,7 +79,7 @@ def show(
     from hcloud.views.workloads import workload as view
 
     terminal = session(ctx).terminal
-    at = moment(now)
+    at = shown.at
     workload, every = _opened(_request(name, workload_format, keys, seed, window), terminal), _step(step)
     with terminal.busy("adding up the demand"):
         summary = summarise(workload, every)
@@ -79,21 +87,20 @@ def show(
             save_chart(view.chart_of(summary), out)
     if out is not None:
         terminal.note(f"drawn to {out}")
-    if json_ or output is Output.JSON:
-        terminal.write_json(documents.WorkloadDocument.of(summary, at))
-    else:
-        view.show_summary(summary, terminal)
+    shown.tell(
+        terminal, lambda: documents.WorkloadDocument.of(summary, at), lambda: view.show_summary(summary, terminal)
+    )
 
 
 @app.command(epilog=EPILOG)
+@grouped
 def validate(
     ctx: typer.Context,
+    *,
     names: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files to check.")],
     workload_format: Format = "auto",
     keys: Keys = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
-    json_: Json = False,
-    now: Now = None,
+    shown: DatedPrinted,
 ) -> None:
     """Check that files can be used; every problem with its line and column, exit 1 when there is one."""
     from hcloud.usecases.workloads.workload import validate as check
@@ -101,14 +108,15 @@ def validate(
     from hcloud.views.workloads import workload as view
 
     terminal = session(ctx).terminal
-    at = moment(now)
+    at = shown.at
     request = _request("", workload_format, keys, 42)
     with terminal.progress("checking files", len(names)) as advance:
         verdicts = check(names, request, advance)
-    if json_ or output is Output.JSON:
-        terminal.write_json(documents.VerdictsDocument.of({"files": verdicts}, at))
-    else:
-        view.show_verdicts(verdicts, terminal)
+    shown.tell(
+        terminal,
+        lambda: documents.VerdictsDocument.of({"files": verdicts}, at),
+        lambda: view.show_verdicts(verdicts, terminal),
+    )
     if any(verdict.workload is None for verdict in verdicts):
         raise typer.Exit(1)
 

@@ -158,6 +158,11 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
 # answers
 
 
+Element = Callable[[Any], str]
+"""Writes a value with its tags."""
+_MARKED = re.compile("[&<>]")
+
+
 def write(asking: Asking, result: Wire, extra: str = "") -> HttpAnswer:
     """An answer as the service writes it; ``extra`` is what no client knows, put into each list item."""
     if asking.service in JSON_SERVICES:
@@ -180,39 +185,46 @@ def _enveloped(asking: Asking, inner: str, namespace: str, extra: str) -> str:
     return f"{start}<{name}Result>{inner}{novelty}</{name}Result>{told}</{name}Response>"
 
 
-@dataclass(frozen=True, slots=True)
 class _XmlWriter:
-    extra: str
+    """Writes an answer. What goes before and after each member is the same for all structures that hold the same
+    members, and is found out once: a page holds a thousand machines."""
+
+    def __init__(self, extra: str) -> None:
+        self._novelty = f"<somethingNew>{escape(extra)}</somethingNew>" if extra else ""
+        self._layouts: dict[tuple[str, ...], list[tuple[str, Element]]] = {}
 
     def members(self, shape: Any, value: Wire) -> str:
+        held = (shape.name, *value)
+        layout = self._layouts.get(held) or self._layouts.setdefault(held, self._layout(shape, value))
+        return "".join([put(found) for name, put in layout if (found := value[name]) is not None])
+
+    def _layout(self, shape: Any, value: Wire) -> list[tuple[str, Element]]:
         if unknown := value.keys() - shape.members.keys():
             raise ValueError(f"{shape.name} has no {', '.join(sorted(unknown))}")
-        written = [
-            self.element(member, value[name], member.serialization.get("name", name))
+        return [
+            (name, self._element(member, member.serialization.get("name", name)))
             for name, member in shape.members.items()
-            if value.get(name) is not None
+            if name in value
         ]
-        return "".join(written)
 
-    def element(self, shape: Any, value: Any, name: str) -> str:
+    def _element(self, shape: Any, name: str) -> Element:
         if shape.type_name == "structure":
-            inner = self.members(shape, value)
-        elif shape.type_name == "list":
-            item = shape.member.serialization.get("name", "member")
-            inner = "".join(self.element(shape.member, v, item) for v in value)
-        else:
-            inner = escape(_as_text(value))
-        if name == "item" and self.extra and shape.type_name == "structure":
-            inner += f"<somethingNew>{escape(self.extra)}</somethingNew>"
-        return f"<{name}>{inner}</{name}>"
+            novelty = self._novelty if name == "item" else ""
+            return lambda value: f"<{name}>{self.members(shape, value)}{novelty}</{name}>"
+        if shape.type_name == "list":
+            item = self._element(shape.member, shape.member.serialization.get("name", "member"))
+            return lambda value: f"<{name}>{''.join(map(item, value))}</{name}>"
+        return lambda value: f"<{name}>{_as_text(value)}</{name}>"
 
 
 def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return escape(value) if _MARKED.search(value) else value
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, datetime):
-        return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    return format(value, "f") if isinstance(value, Decimal) else str(value)
+        return f"{value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}.000Z"
+    return format(value, "f") if isinstance(value, Decimal) else escape(str(value))
 
 
 def _as_json(value: object) -> object:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from hcloud.fake.gcp.refusals import RefusalError
@@ -87,8 +87,10 @@ class _Parser:
 
 
 def _comparison(name: str, sign: str, value: str) -> Test:
+    first, *path = name.split(".")
+
     def test(document: Document) -> bool:
-        found = _value(document, name)
+        found = _value(document.get(first), path)
         if sign == ":":
             return found is not None and (value == "*" or value in found)
         if sign in ("eq", "ne"):
@@ -98,9 +100,7 @@ def _comparison(name: str, sign: str, value: str) -> Test:
     return test
 
 
-def _value(document: Document, name: str) -> str | None:
-    first, _, rest = name.partition(".")
-    found = document.get(first)
-    if rest:
-        return _value(found, rest) if isinstance(found, Mapping) else None
+def _value(found: object, path: Sequence[str]) -> str | None:
+    for name in path:
+        found = found.get(name) if isinstance(found, (dict, Mapping)) else None
     return None if found is None else str(found)

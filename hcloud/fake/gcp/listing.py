@@ -18,7 +18,7 @@ from hcloud.fake.world import SPOT_NOTICE_SECONDS
 FIRST_IMAGE = 20261101
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Machine:
     """A machine in a list, put into words where its page is shown: a list of thousands has dozens of pages."""
 
@@ -50,11 +50,13 @@ def page(world: GcpWorld, call: GcpRequest, kind: str, found: Sequence[Told]) ->
 def aggregated(world: GcpWorld, call: GcpRequest, kind: str, found: Sequence[Told]) -> dict[str, object]:
     """The page of a list over all zones, by zone; zones with nothing on it say so."""
     items, token = _cut(world, call, found)
-    scopes: dict[str, dict[str, object]] = {}
-    for zone in world.place.zones():
-        here = [i for i in items if str(i["zone"]).rsplit("/", 1)[-1] == zone]
-        nothing = {"code": "NO_RESULTS_ON_PAGE", "message": "There are no results for this scope on this page."}
-        scopes[f"zones/{zone}"] = {kind: here} if here else {"warning": nothing}
+    here: dict[str, list[object]] = {}
+    for item in items:
+        here.setdefault(str(item["zone"]).rsplit("/", 1)[-1], []).append(item)
+    nothing = {"code": "NO_RESULTS_ON_PAGE", "message": "There are no results for this scope on this page."}
+    scopes: dict[str, dict[str, object]] = {
+        f"zones/{zone}": {kind: here[zone]} if zone in here else {"warning": nothing} for zone in world.place.zones()
+    }
     return {"kind": f"compute#{kind}AggregatedList", "items": scopes, **token}
 
 

@@ -9,8 +9,6 @@ from enum import StrEnum
 
 from hcloud.model.catalog import Payment, PurchaseOption
 
-CLOUDS = ("aws", "gcp", "azure", "local")
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Scope:

@@ -11,6 +11,8 @@ from itertools import pairwise
 from typing import Literal
 
 FORMAT_VERSION = "1.0"
+NONE = "none"
+"""The rule of a mechanism that follows none."""
 
 Value = bool | int | float | str | tuple[float, ...]
 Kind = Literal["number", "count", "switch", "choice", "numbers"]
@@ -119,6 +121,10 @@ class Strategy:
             if mechanism.name == name:
                 return mechanism
         raise KeyError(f"{self.name} has no mechanism {name}")
+
+    def follows(self, mechanism: str) -> bool:
+        """Whether a mechanism follows any rule."""
+        return self.mechanism(mechanism).rule != NONE
 
     def digest(self) -> str:
         """sha256 of what the strategy does: rules and values, not the words about them."""

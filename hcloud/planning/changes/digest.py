@@ -12,28 +12,23 @@ from decimal import Decimal
 from hcloud.model.holdings.change import ChangeSet, Observed, Slot
 from hcloud.model.holdings.live import PROTECTED_TAG
 
-_AS_THEY_ARE = frozenset({str, int, bool, float, type(None)})
-
 
 def canonical(value: object) -> str:
     """JSON with sorted keys and no blanks, of values, mappings and sequences; money and moments are strings."""
-    return json.dumps(_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=_plain)
 
 
 def _plain(value: object) -> object:
-    if type(value) in _AS_THEY_ARE:
-        return value
-    if isinstance(value, (tuple, list)):
-        return [v if type(v) in _AS_THEY_ARE else _plain(v) for v in value]
+    """What is no JSON by itself as what is."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: _plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     if isinstance(value, Mapping):
-        return {str(k): _plain(v) for k, v in value.items()}
+        return {str(k): v for k, v in value.items()}
     if isinstance(value, Decimal):
         return format(value.normalize(), "f")
     if isinstance(value, datetime):
         return value.isoformat()
-    return value
+    raise TypeError(f"{type(value).__name__} has no canonical form")
 
 
 def _sha256(value: object) -> str:

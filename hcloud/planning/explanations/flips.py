@@ -106,7 +106,7 @@ def sizings(decision: FleetDecision, *, simulated: bool = False) -> tuple[Sizing
 def _sizing(decision: FleetDecision, candidate: Candidate, holding: Holding, pool: TypeDecision | None) -> Sizing:
     hours = decision.horizon_hours
     full = candidate.on_demand.hourly * hours
-    last, following = (_saved_by(decision, holding.offer, step) for step in (-1, 1))
+    last, following = (saved_by(decision, holding.offer, step) for step in (-1, 1))
     price = cost_over(holding.offer, hours)
     return Sizing(
         str(holding.offer.key),
@@ -129,7 +129,7 @@ def _bought_as(decision: FleetDecision, candidate: Candidate, offer: Offer) -> t
     return () if same == {offer.key} else tuple(sorted(map(str, same)))
 
 
-def _saved_by(decision: FleetDecision, offer: Offer, step: int) -> Decimal:
+def saved_by(decision: FleetDecision, offer: Offer, step: int) -> Decimal:
     """On-demand dollars that the last instance of an offer saves (``step`` -1), or one more would (1)."""
     before = list(decision.fleet.holdings)
     if step > 0:

@@ -13,10 +13,10 @@ from hcloud.catalog.flexibility import preference, why_preferred
 from hcloud.model.catalog import Offer
 from hcloud.model.plans.plan import Flip, Lever, Refusal
 from hcloud.planning.decide import FleetDecision
-from hcloud.planning.explanations.flips import offer_flip, pool_of, type_flip
+from hcloud.planning.explanations.flips import offer_flip, pool_of, saved_by, type_flip
 from hcloud.planning.fleets.candidates import Candidate
-from hcloud.planning.fleets.evaluate import cost_over, evaluate, held_instances, pays_above, renewed
-from hcloud.planning.fleets.fleet import SLACK, Holding, instances_needed, serve, steps_at_or_above
+from hcloud.planning.fleets.evaluate import cost_over, evaluate, held_instances, pays_above
+from hcloud.planning.fleets.fleet import SLACK, Holding, instances_needed, steps_at_or_above
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR, cents, format_money, rate
 
 if TYPE_CHECKING:
@@ -209,7 +209,7 @@ def _other_options(decision: FleetDecision) -> Iterator[Refusal]:
         elif mine:
             yield from (_instead(decision, candidate, offer, mine) for offer in others)
         elif others:
-            avoided = _avoided_by_one_more(decision, others[0])
+            avoided = saved_by(decision, others[0], 1)
             yield from (_in_addition(decision, candidate, offer, avoided) for offer in others)
 
 
@@ -253,15 +253,6 @@ def _turned(decision: FleetDecision, candidate: Candidate, offer: Offer, found: 
         text = f"its price falls by {fall:.1%}" if flip and fall > 0 else ""
         return replace(found, pays_above=pays, flip=flip, flips_if=text)
     return replace(found, pays_above=pays)
-
-
-def _avoided_by_one_more(decision: FleetDecision, offer: Offer) -> Decimal:
-    """On-demand dollars that one more instance of the offer's type would save."""
-    more = renewed([Holding(offer, 1)], decision.horizon_hours)
-    return (
-        decision.fleet.rentals_cost
-        - serve(decision.forecast, decision.types, (*decision.fleet.holdings, *more)).rentals_cost
-    )
 
 
 def _in_addition(decision: FleetDecision, candidate: Candidate, offer: Offer, avoided: Decimal) -> Refusal:

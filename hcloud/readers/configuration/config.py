@@ -10,27 +10,41 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from hcloud.errors import FileError, InputError, UsageError, did_you_mean
-from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import USUAL_PROVIDER, OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.files import HEAD, check_sort, kind_of
+from hcloud.model.json_text import DIALECT
 from hcloud.planning.settings import Divisible, HistorySettings, Market, Outlook, PlanSettings, RiskSettings
-from hcloud.readers.configuration.live_sections import FleetSection, LimitsSection, LiveSection, ReportSection
+from hcloud.readers.configuration.live_sections import (
+    CommitmentsSection,
+    FleetSection,
+    LimitsSection,
+    LiveSection,
+    ReportSection,
+)
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.readers.section import Section, problem_of
-from hcloud.units import SECONDS_PER_HOUR, counted, parse_duration
+from hcloud.readers.section import (
+    FROM_TEXT,
+    POSITIVE,
+    SPAN,
+    Age,
+    Seconds,
+    Section,
+    Untitled,
+    keys_at,
+    setting,
+    validated,
+)
+from hcloud.units import SECONDS_PER_HOUR, parse_duration
 
 FILE_NAME = "hcloud.yaml"
 _EVERY_KEY = "'hcloud init --dir DIRECTORY' writes every key with what it does"
 ENVIRONMENT = "HYC_"
 LONGEST_HORIZON = parse_duration("10y")
-DEFAULT_REGIONS = {Provider.AWS: "us-east-1", Provider.GCP: "us-central1", Provider.AZURE: "eastus"}
 Share = Annotated[float, Field(ge=0, le=1)]
-
-
-def _seconds(value: object) -> object:
-    return parse_duration(value) if isinstance(value, str) and value != "auto" else value
 
 
 def _whole_hours(seconds: int) -> int:
@@ -45,42 +59,54 @@ def _years(value: object) -> object:
     return parse_duration(value) // parse_duration("1y") if isinstance(value, str) else value
 
 
-Seconds = Annotated[int, BeforeValidator(_seconds), Field(ge=0)]
-Years = Annotated[Literal[1, 3], BeforeValidator(_years)]
+Years = Annotated[Literal[1, 3], BeforeValidator(_years), WithJsonSchema({"enum": [1, 3, "1y", "3y"]})]
+Positive = Annotated[Decimal, Field(gt=0), WithJsonSchema(POSITIVE)]
 
 
 class WorkloadSection(Section):
     """What ran: a file, or a generated scenario; ``options`` are its reader's keys, ``window`` is what of it counts."""
 
-    path: Path | None = None
-    scenario: str | None = None
-    format: str = "auto"
-    options: dict[str, str | float | bool] = Field(default_factory=dict)
-    window: str | None = None
+    path: Path | None = setting(None, "a trace or a history; relative to this file")
+    scenario: str | None = setting(None, "a generated one instead: static, low-variability or high-variability")
+    format: str = setting("auto", "format of the file; auto: by its content; all: 'hcloud workload --help'")
+    options: dict[str, str | float | bool] = Field(
+        default_factory=dict, description="keys for the format, as {default_cores: 2}; all: 'hcloud workload --help'"
+    )
+    window: str | None = setting(
+        None, "the part that counts: START..END in seconds or times, or as 14d; null: by its jobs"
+    )
 
 
 class PricesSection(Section):
     """Which price book: the bundled tables with what was imported laid over (``user``) or the bundled ones alone."""
 
-    book: Literal["user", "bundled"] = "user"
-    overlay: Path | None = None
-    max_age: Annotated[int, BeforeValidator(_seconds), Field(gt=0)] | None = None
-    warn_age: Annotated[int, BeforeValidator(_seconds), Field(gt=0)] = parse_duration("30d")
+    book: Literal["user", "bundled"] = setting(
+        "user", "user: what you imported, over the bundled tables; bundled: these alone"
+    )
+    overlay: Path | None = setting(None, "a file of negotiated prices, laid over all others")
+    max_age: Age | None = setting(None, "older prices stop a plan; null: never [duration]")
+    warn_age: Age = setting(parse_duration("30d"), "older prices are warned about [duration]")
 
 
 class MarketSection(Section):
     """One provider's offers a plan may choose from."""
 
-    provider: Provider = Provider.AWS
-    regions: tuple[str, ...] = ()
-    families: tuple[str, ...] = ()
-    architectures: tuple[Literal["x86_64", "arm64"], ...] = ("x86_64",)
-    vcpus: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = "auto"
-    os: str = "linux"
-    tenancy: str = "shared"
-    options: tuple[PurchaseOption, ...] = ()
-    terms: tuple[Years, ...] = (1, 3)
-    payments: tuple[Payment, ...] = tuple(Payment)
+    provider: Provider = setting(USUAL_PROVIDER, "aws, gcp or azure")
+    regions: tuple[str, ...] = setting((), "allowed regions; none: us-east-1, us-central1 or eastus")
+    families: tuple[str, ...] = setting(
+        (), "allowed families, with * and ?; none: all current ones that are neither burstable nor flex"
+    )
+    architectures: tuple[Literal["x86_64", "arm64"], ...] = setting(("x86_64",), "x86_64, arm64 or both")
+    vcpus: Annotated[int, Field(ge=1, le=1024)] | Literal["auto"] = setting(
+        "auto", "size of every instance; auto: all sizes, the cheapest [vCPU]"
+    )
+    os: str = setting("linux", "operating system whose price counts, for example linux or windows")
+    tenancy: str = setting("shared", "shared or dedicated hardware, as the price book names it")
+    options: tuple[PurchaseOption, ...] = setting(
+        (), "allowed purchase options, for example [committed-use]; none: all"
+    )
+    terms: tuple[Years, ...] = setting((1, 3), "allowed lengths of commitments [years]")
+    payments: tuple[Payment, ...] = setting(tuple(Payment), "allowed ways to pay for commitments")
 
 
 def _fits_hours(step: int | str) -> int | str:
@@ -89,35 +115,45 @@ def _fits_hours(step: int | str) -> int | str:
     return step
 
 
-StepSeconds = Annotated[int, BeforeValidator(_seconds), Field(ge=60, le=86_400)]
-
-
 class PlanningSection(Section):
     """How the trace is stretched and how the reserve is sized."""
 
-    horizon: Annotated[int, BeforeValidator(_seconds), AfterValidator(_whole_hours)] = parse_duration("1y")
+    horizon: Annotated[int, FROM_TEXT, AfterValidator(_whole_hours), SPAN] = setting(
+        parse_duration("1y"), "how far is planned; whole hours [duration]"
+    )
     step: Annotated[
-        Annotated[int, BeforeValidator(_seconds), Field(ge=60, le=86_400)] | Literal["auto"],
-        AfterValidator(_fits_hours),
-    ] = "auto"
-    growth_per_year: Annotated[float, Field(gt=-1, le=10)] = 0.0
-    headroom: Annotated[float, Field(ge=0, le=10)] = 0.0
-    warm_up: Seconds = 0
-    history_1y: Seconds = parse_duration("28d")
-    history_3y: Seconds = parse_duration("91d")
-    regret_quantile: Share | None = None
-    futures: Annotated[int, Field(ge=0, le=100_000)] = 200
-    level_prior: Annotated[float, Field(ge=0, le=2)] = 0.06
-    level_prior_weeks: Annotated[float, Field(gt=0, le=520)] = 2.0
-    growth_prior: Annotated[float, Field(ge=0, le=2)] = 0.2
-    falls: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = (0.1, 0.3, 0.5)
-    spot_share_of_batch: Share = 0.0
-    peak_overprovision: Annotated[float, Field(ge=0, le=10)] = 0.15
-    mix_types: bool = True
-    mix_min_saving: Share = 0.03
-    size_waste: Annotated[float, Field(gt=0, le=1)] = 0.005
-    divisible: Divisible = Divisible.SERVICES
-    seed: Annotated[int, Field(ge=0)] = 42
+        Annotated[int, Field(ge=60, le=86_400), FROM_TEXT, SPAN] | Literal["auto"], AfterValidator(_fits_hours)
+    ] = setting("auto", "demand is averaged over such steps; auto: 1h for a day or more, else 5min [duration]")
+    growth_per_year: float = setting(0.0, "0.2: a fifth more demand a year [share]", gt=-1, le=10)
+    headroom: float = setting(0.0, "0.1: a tenth more capacity than demand [share]", ge=0, le=10)
+    warm_up: Seconds = setting(0, "dropped from the start of the workload [duration]")
+    history_1y: Seconds = setting(
+        parse_duration("28d"), "a plan that buys a 1-year term on a shorter trace warns first (ours) [duration]"
+    )
+    history_3y: Seconds = setting(parse_duration("91d"), "the same for a 3-year term (ours) [duration]")
+    regret_quantile: Share | None = setting(
+        None, "size the reserve by regret, for example 0.9; null: by the forecast [quantile]"
+    )
+    futures: int = setting(200, "futures drawn to judge the risk [count]", ge=0, le=100_000)
+    level_prior: float = setting(
+        0.06, "uncertainty of a week's level of demand: standard deviation of its logarithm (ours)", ge=0, le=2
+    )
+    level_prior_weeks: float = setting(2.0, "weeks of trace that this prior is worth (ours) [weeks]", gt=0, le=520)
+    growth_prior: float = setting(
+        0.2, "uncertainty of growth a year: standard deviation of its logarithm (ours)", ge=0, le=2
+    )
+    falls: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = setting(
+        (0.1, 0.3, 0.5), "what if demand falls by these parts [share]"
+    )
+    spot_share_of_batch: Share = setting(0.0, "part of the batch demand that may be interrupted [share]")
+    peak_overprovision: float = setting(0.15, "margin of the rival that reserves the peak [share]", ge=0, le=10)
+    mix_types: bool = setting(True, "whether several instance types may be reserved together")
+    mix_min_saving: Share = setting(0.03, "mix types only where that saves at least this [share]")
+    size_waste: float = setting(
+        0.005, "count in machines whose rounding up wastes no more of the mean demand (ours) [share]", gt=0, le=1
+    )
+    divisible: Divisible = setting(Divisible.SERVICES, "jobs that may run on several machines: all, services or none")
+    seed: int = setting(42, "seed of scenarios and futures", ge=0)
 
     @model_validator(mode="after")
     def _whole_steps(self) -> Self:
@@ -129,49 +165,53 @@ class PlanningSection(Section):
 class ProfilesSection(Section):
     """Profiles of the workload's applications, and the applications seen before that estimates are drawn from."""
 
-    folder: Path | None = None
-    corpus: str = "bundled"
+    folder: Path | None = setting(
+        None, "folder of profiles, named as the workload's apps; null: jobs get what they ask for"
+    )
+    corpus: str = setting("bundled", "applications seen before: bundled, a folder of profiles, or a matrix file")
 
 
 class OperationSection(Section):
     """Which strategies run what is bought, and what they have to keep; without one nothing is simulated."""
 
-    strategy: str | None = None
-    qos: Share = 0.9
-    budget: Annotated[Decimal, Field(gt=0)] | None = None
-    seeds: Annotated[int, Field(ge=1, le=1000)] = 3
-    runs: Annotated[int, Field(ge=1, le=100_000)] = 200
-    confidence: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    alike: Annotated[float, Field(ge=0, le=1)] = 0.005
-    own_fleet_jobs: Annotated[int, Field(ge=0, le=1_000_000)] = 10_000
-    cloud: str | None = None
-
-
-class CommitmentsSection(Section):
-    """What ``hcloud commit`` may buy; only a file can say so, never the environment."""
-
-    enabled: bool = False
-    ceiling: Annotated[Decimal, Field(gt=0)] | None = None
-    price_tolerance: Annotated[Decimal, Field(ge=0, le=Decimal("0.25"))] = Decimal(0)
-    valid_for: Annotated[int, BeforeValidator(_seconds), Field(gt=0)] = parse_duration("1d")
-    max_plan_age: Annotated[int, BeforeValidator(_seconds), Field(gt=0)] = parse_duration("7d")
-    max_price_age: Annotated[int, BeforeValidator(_seconds), Field(gt=0)] = parse_duration("30d")
+    strategy: str | None = setting(None, "auto, or names as HF,HM, or the file of your own; null: no simulation")
+    qos: Share = setting(0.9, "share of jobs that shall keep 95 % of their performance [share]")
+    budget: Annotated[Decimal, Field(gt=0)] | None = setting(None, "most a month may cost; null: no limit [$/month]")
+    seeds: int = setting(3, "seeds that every point is simulated with at least [count]", ge=1, le=1000)
+    runs: int = setting(
+        200, "most simulations; seeds are added for what the choice is open between (ours) [count]", ge=1, le=100_000
+    )
+    confidence: float = setting(
+        0.95,
+        "of paired intervals; among points that cannot be told apart the cheaper is chosen (ours) [share]",
+        gt=0,
+        lt=1,
+    )
+    alike: float = setting(
+        0.005, "differences below this part of all jobs, or of the cost, count as none (ours) [share]", ge=0, le=1
+    )
+    own_fleet_jobs: int = setting(
+        10_000, "a plan's own fleet is simulated for so many jobs at most (ours: 5 s) [count]", ge=0, le=1_000_000
+    )
+    cloud: str | None = setting(
+        None, "model of the cloud: paper, measured-aws, a file; null: the market's own, as measured"
+    )
 
 
 class OwnedSection(Section):
     """A commitment that is already paid for: instances, or dollars an hour for a savings plan."""
 
-    provider: Provider
-    region: str
-    instance_type: str
-    option: PurchaseOption
-    term_years: Years
-    payment: Payment = Payment.NONE
-    os: str = "linux"
-    tenancy: str = "shared"
-    count: Annotated[Decimal, Field(gt=0)] | None = None
-    dollars_per_hour: Annotated[Decimal, Field(gt=0)] | None = None
-    expires: date
+    provider: Provider = setting(..., "aws, gcp or azure")
+    region: str = setting(..., "region it holds in")
+    instance_type: str = setting(..., "type it was bought for")
+    option: PurchaseOption = setting(..., "its purchase option")
+    term_years: Years = setting(..., "its length [years]")
+    payment: Payment = setting(Payment.NONE, "no-upfront, partial-upfront or all-upfront")
+    os: str = setting("linux", "operating system")
+    tenancy: str = setting("shared", "tenancy")
+    count: Positive | None = setting(None, "how many; or dollars_per_hour [instances]")
+    dollars_per_hour: Positive | None = setting(None, "for a savings plan, instead of count [$/h]")
+    expires: date = setting(..., "the day (UTC) at whose beginning it ends")
 
     @property
     def key(self) -> OfferKey:
@@ -189,19 +229,36 @@ def _at_least_one(markets: tuple[MarketSection, ...]) -> tuple[MarketSection, ..
 class Config(Section):
     """The whole of hcloud.yaml."""
 
-    format_version: Literal["1.0"] = "1.0"
-    workload: WorkloadSection = WorkloadSection()
-    prices: PricesSection = PricesSection()
-    markets: Annotated[tuple[MarketSection, ...], AfterValidator(_at_least_one)] = (MarketSection(),)
-    planning: PlanningSection = PlanningSection()
-    profiles: ProfilesSection = ProfilesSection()
-    operation: OperationSection = OperationSection()
-    live: LiveSection = LiveSection()
-    limits: LimitsSection = LimitsSection()
-    fleet: tuple[FleetSection, ...] = ()
-    commitments: CommitmentsSection = CommitmentsSection()
-    report: ReportSection = ReportSection()
-    owned: tuple[OwnedSection, ...] = ()
+    format_version: Literal["1.0"] = setting("1.0", "version of this format; an unknown major version is refused")
+    workload: WorkloadSection = setting(
+        WorkloadSection(), "What ran. One of path and scenario; or leave both and name it: hcloud plan TRACE.csv"
+    )
+    prices: PricesSection = setting(PricesSection(), "Which prices count")
+    markets: Annotated[tuple[MarketSection, ...], AfterValidator(_at_least_one)] = setting(
+        (MarketSection(),), "The offers a plan may choose from; one entry a provider"
+    )
+    planning: PlanningSection = setting(
+        PlanningSection(), "How the workload is stretched over the horizon, and how much is reserved"
+    )
+    profiles: ProfilesSection = setting(
+        ProfilesSection(), "What was measured of the applications: their jobs get the size and the neighbours they need"
+    )
+    operation: OperationSection = setting(
+        OperationSection(),
+        "Simulate how strategies would run it; without a strategy the plan is arithmetic on the demand alone",
+    )
+    live: LiveSection = setting(LiveSection(), "The account that apply acts on; without a cloud a plan changes nothing")
+    limits: LimitsSection = setting(
+        LimitsSection(), "How far one apply may go; null: no limit (ended: a fifth of the machines, 20 at most)"
+    )
+    fleet: tuple[FleetSection, ...] = setting((), "Machines to keep running, instead of those that the plan decides on")
+    commitments: CommitmentsSection = setting(
+        CommitmentsSection(), "What 'hcloud commit apply' may buy; HYC_ALLOW_PURCHASE=1 has to be set as well"
+    )
+    report: ReportSection = setting(ReportSection(), "How 'hcloud report' groups what was spent")
+    owned: tuple[OwnedSection, ...] = setting(
+        (), "Commitments that are already paid for; they are used first and never bought again"
+    )
 
     def settings(self) -> PlanSettings:
         """The part of the configuration that decisions see."""
@@ -230,7 +287,7 @@ class Config(Section):
 
 
 def _market(section: MarketSection) -> Market:
-    regions = section.regions or (DEFAULT_REGIONS[section.provider],)
+    regions = section.regions or (CLOUDS[section.provider].home_region,)
     vcpus = 0 if section.vcpus == "auto" else section.vcpus
     return Market(**{**dict(section), "regions": regions, "vcpus": vcpus})
 
@@ -246,6 +303,12 @@ class Loaded:
     def resolve(self, path: Path) -> Path:
         """A path of the configuration seen from the configuration file."""
         return path if path.is_absolute() else self.base / path
+
+
+def config_schema() -> Mapping[str, object]:
+    """The JSON schema of hcloud.yaml: as people write it (durations as text), with what every key does."""
+    schema = Config.model_json_schema(schema_generator=Untitled)
+    return {"$schema": DIALECT, **schema, "title": FILE_NAME}
 
 
 def load_config(file: Path | None = None, environment: Mapping[str, str] = os.environ) -> Loaded:
@@ -271,11 +334,7 @@ def load_config(file: Path | None = None, environment: Mapping[str, str] = os.en
 
 def parse_config(content: Mapping[str, object], name: str) -> Config:
     """Validate a configuration; raises InputError with every problem, its place and a did-you-mean."""
-    try:
-        return Config.model_validate(dict(content))
-    except ValidationError as error:
-        problems = [problem_of(name, detail, _known_keys(detail["loc"][:-1])) for detail in error.errors()]
-        raise InputError(f"{name}: {counted(len(problems), 'problem')} in the configuration", problems) from None
+    return validated(Config, dict(content), name, "configuration")
 
 
 def _read(path: Path) -> Mapping[str, object]:
@@ -310,8 +369,8 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, obj
             section, key = name.removeprefix(ENVIRONMENT).lower().split("__", 1)
             if section == "commitments":
                 raise InputError(f"{name}: what may be bought is said in a file, not in the environment")
-            if section not in Config.model_fields or key not in _known_keys((section,)):
-                known = [f"{s}.{k}" for s in Config.model_fields for k in _known_keys((s,))]
+            if section not in Config.model_fields or key not in keys_at(Config, (section,)):
+                known = [f"{s}.{k}" for s in Config.model_fields for k in keys_at(Config, (s,))]
                 guess = did_you_mean(f"{section}.{key}", known)
                 raise InputError(f"{name}: the configuration has no key {section}.{key}{guess}", hint=_EVERY_KEY)
             sections.setdefault(section, {})[key] = load_yaml(text, name)
@@ -324,23 +383,3 @@ def _merge(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
         below = merged.get(key)
         merged[key] = _merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return merged
-
-
-def _known_keys(location: tuple[int | str, ...]) -> list[str]:
-    """The keys of the section at a place of the configuration."""
-    sections: dict[str, type[Section]] = {
-        "workload": WorkloadSection,
-        "prices": PricesSection,
-        "markets": MarketSection,
-        "planning": PlanningSection,
-        "profiles": ProfilesSection,
-        "operation": OperationSection,
-        "live": LiveSection,
-        "limits": LimitsSection,
-        "fleet": FleetSection,
-        "commitments": CommitmentsSection,
-        "report": ReportSection,
-        "owned": OwnedSection,
-    }
-    section = sections.get(str(location[0]), Config) if location else Config
-    return sorted(section.model_fields)

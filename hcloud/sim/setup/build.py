@@ -18,7 +18,7 @@ from hcloud.model.running.strategy import Strategy
 from hcloud.policy.codes import SCALE
 from hcloud.policy.quality import HALF, complement, encode, leading
 from hcloud.policy.records import Ints, Reals, Table, column, record, table
-from hcloud.policy.registry import compose
+from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.sim.kernels import world
 from hcloud.sim.kernels.engine import open_host
 from hcloud.sim.setup.prepare import Tasks
@@ -190,7 +190,7 @@ def job_table(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> Tab
     size = smallest_fitting(tasks, kinds)
     column(made, "high")[:], column(made, "low")[:] = encoded(tasks.vector)
     column(made, "kind")[:] = _rented_as(setting, tasks, kinds, size)
-    if setting.strategy.mechanism("spot").rule != "none":
+    if setting.strategy.follows("spot"):
         column(made, "restartable")[:] = 1 - tasks.service
     for field in ("ask", "memory", "vector", "coin"):
         column(made, field)[:] = getattr(tasks, field)
@@ -210,7 +210,7 @@ def unplaceable(setting: Setting, tasks: Tasks) -> NDArray[np.bool_]:
     """Which tasks no server holds that the strategy may use: reserved ones, or any type where it rents on demand."""
     kinds = rental_kinds(setting)
     held = _reservable(setting, tasks, kinds)
-    if setting.strategy.mechanism("on_demand").rule != "none":
+    if setting.strategy.follows("on_demand"):
         held |= smallest_fitting(tasks, kinds) >= 0
     return ~held
 
@@ -218,11 +218,11 @@ def unplaceable(setting: Setting, tasks: Tasks) -> NDArray[np.bool_]:
 def _rented_as(setting: Setting, tasks: Tasks, kinds: Table[RentableKind], size: Ints) -> Ints:
     """The type that each task is rented: the large one where servers are rented whole, else the smallest; where nothing
     is rented the large one stands for the reserve. -1 where none holds it."""
-    rule, large = setting.strategy.mechanism("on_demand").rule, setting.shop.large
-    if rule == "none":
+    strategy, large = setting.strategy, setting.shop.large
+    if not strategy.follows("on_demand"):
         return np.where(_reservable(setting, tasks, kinds), large, -1)
     in_large = (tasks.ask <= kinds[large].cores) & (tasks.memory <= kinds[large].memory)
-    return np.where(in_large, large, size) if rule == "full-servers" else size
+    return np.where(in_large, large, size) if rents_whole_servers(strategy) else size
 
 
 def _reservable(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> NDArray[np.bool_]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 from hcloud.errors import FileError, HcloudError, InputError
 from hcloud.model.files import HEAD, check_sort, kind_of, no_such_file, sort_of
 
+TOLD = 400
+"""Bytes of a file that tell whether it may be replaced."""
 SHOWN_NAMES = 1000  # ours: of so many names beside it a likely one is looked for
 
 
@@ -42,6 +46,20 @@ def check_place(path: Path, sort: str, refused: type[HcloudError] = InputError) 
         raise FileError.of(error, path, "written") from None
     if kind:
         raise refused(f"{path} is {kind}; {sort} is only written to a plain file")
+
+
+def check_target(path: Path, sort: str, is_one: Callable[[bytes], bool], *, is_renamed: bool = True) -> None:
+    """Refuse, with InputError, to write ``sort`` where none can or should be: no directory, or one that nothing can be
+    renamed in, a link, a file of another kind. One may replace another, as its first bytes tell."""
+    if not path.parent.is_dir():
+        raise InputError(f"{path}: the directory {path.parent} does not exist")
+    if is_renamed and not os.access(path.parent, os.W_OK):
+        raise InputError(f"{path}: the directory {path.parent} cannot be written to")
+    check_place(path, sort)
+    if path.exists() and path.stat().st_size > 0:
+        with path.open("rb") as file:
+            if not is_one(file.read(TOLD)):
+                raise InputError(f"{path}: exists and is not {sort}; it is not overwritten")
 
 
 def sort_at(path: Path) -> str:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.json_text import parsed
 from hcloud.store.files.place import StorageLocation, UnsyncedError
-from hcloud.store.records.intent_codec import LONGEST_LINE, NO_SUM, sealed
+from hcloud.store.records.sealed_lines import NO_SUM, Content, sealed, sealed_lines
 
-_BEGINNING = b'{"sum":"'
 HINT = "restore the file from a copy; it is never repaired by guessing"
-
-Content = Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,53 +73,16 @@ class DurableLines:
             self._refused = str(error)
             raise
         before = self._known[1][: lines.whole] if lines.size else b""
-        written, _ = self._opened(line, lines.sum, len(lines.contents) + 1)
-        whole = lines.whole + len(line)
+        whole, written = lines.whole + len(line), parsed(line)
+        del written["sum"]
         self._known = SealedLines((*lines.contents, written), whole, whole, digest), before + line
 
     def _parse(self, data: bytes) -> SealedLines:
         contents: list[Content] = []
         whole, before = 0, NO_SUM
-        for number, line in _split(data):
-            if not line.endswith(b"\n"):
-                if not _may_be_torn(line):
-                    raise self._damaged(number, "it neither ends nor begins as a line does")
-                break
-            content, before = self._opened(line, before, number)
-            contents.append(content)
-            whole += len(line)
+        for line in sealed_lines(data, f"{self} ({self._what})", self._hint):
+            contents.append(line.content)
+            whole, before = line.end, line.sum
         if not contents:
-            raise self._damaged(1, "it is not there, and it is never missing")
+            raise InputError(f"{self}: is empty: the first line of a {self._what} is never missing", hint=self._hint)
         return SealedLines(tuple(contents), whole, len(data), before)
-
-    def _opened(self, line: bytes, before: str, number: int) -> tuple[Content, str]:
-        if len(line) > LONGEST_LINE:
-            raise self._damaged(number, f"longer than any ({LONGEST_LINE} bytes)")
-        try:
-            content = parsed(line)
-        except ValueError as error:
-            raise self._damaged(number, str(error)) from None
-        if not isinstance(content, dict) or "sum" not in content:
-            raise self._damaged(number, "no checksum")
-        del content["sum"]
-        again, digest = sealed(before, content)
-        if again != line:
-            raise self._damaged(number, "its checksum does not fit, or a line before it is missing")
-        return content, digest
-
-    def _damaged(self, number: int, why: str) -> InputError:
-        return InputError(f"{self}: line {number} of the {self._what} is damaged: {why}", hint=self._hint)
-
-
-def _split(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines with their line feeds; no other byte ends a line."""
-    *whole, rest = data.split(b"\n")
-    yield from ((number, line + b"\n") for number, line in enumerate(whole, start=1))
-    if rest:
-        yield len(whole) + 1, rest
-
-
-def _may_be_torn(line: bytes) -> bool:
-    """Whether a write that was cut short can have left this: the beginning of a line, then nothing or NULs."""
-    told = line.rstrip(b"\0")
-    return told.startswith(_BEGINNING) or _BEGINNING.startswith(told)

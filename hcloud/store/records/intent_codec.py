@@ -1,8 +1,7 @@
-"""A journal's lines: a JSON object each, with a checksum that also covers all lines before it."""
+"""What the lines of a journal of intents say, and that they say nothing else."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -17,18 +16,14 @@ from pydantic import TypeAdapter, ValidationError
 from hcloud.errors import InputError
 from hcloud.model.holdings.live import CommitmentQuote, Launch
 from hcloud.model.holdings.state import Conclusion, Deed, Intent
-from hcloud.store.files.strict_json import load_strict
+from hcloud.store.records.sealed_lines import NO_SUM, sealed, sealed_lines
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 FORMAT_VERSION = "1.0"
-LONGEST_LINE = 4 << 20  # ours
 MOST_MACHINES = 100_000  # ours: of one order
 MOST = 999_999_999
-NO_SUM = "0" * 32
-_OPENING = re.compile(rb'\{"sum":"([0-9a-f]{32})",')
-_BEGINNING = b'{"sum":"'
 
 Entry = Intent | Conclusion
 Stated = TypeVar("Stated")
@@ -58,13 +53,6 @@ class IntentLines:
     def torn(self) -> bool:
         """Whether a last line was begun and not ended, as a crash leaves it."""
         return self.whole < self.size
-
-
-def sealed(before: str, content: Mapping[str, object]) -> tuple[bytes, str]:
-    """A line and its checksum, which follows from the one before it: no line can be changed, left out or moved."""
-    body = json.dumps(content, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
-    digest = _digest(before, body)
-    return b'{"sum":"' + digest.encode() + b'",' + body[1:] + b"\n", digest
 
 
 def head_content(head: Head) -> Mapping[str, object]:
@@ -115,27 +103,26 @@ def _read_on(data: bytes, where: str, hint: str) -> tuple[IntentLines | None, In
     """What can be read, and what kept from reading on."""
     head, entries, before, whole, seen = None, list[Entry](), NO_SUM, 0, set[int]()
     damage: InputError | None = None
-    for number, line in _lines(data):
-        at = (f"{where}: line {number}", hint)
-        if not line.endswith(b"\n"):
-            damage = None if head is not None and _may_be_torn(line) else _damaged(at, "neither ends nor begins")
-            break
-        try:
-            name, content, digest = _opened(line, before, at)
+    try:
+        for line in sealed_lines(data, where, hint):
+            at = (line.where, hint)
+            name, content = _only(line.content, at)
             if head is None:
                 head = _stated(at, _head, name, content)
             else:
                 entries.append(_numbered(at, _stated(at, _entry, name, content), seen))
-        except InputError as error:
-            damage = error
-            break
-        before, whole = digest, whole + len(line)
+            before, whole = line.sum, line.end
+    except InputError as error:
+        damage = error
     found = None if head is None else IntentLines(head, tuple(entries), whole, len(data), before)
     return found, damage
 
 
-def _damaged(at: tuple[str, str], how: str) -> InputError:
-    return InputError(f"{at[0]}: is damaged: it {how} as a line does", hint=at[1])
+def _only(content: Mapping[str, object], at: tuple[str, str]) -> tuple[str, object]:
+    """The one thing that a line says."""
+    if len(content) != 1:
+        raise InputError(f"{at[0]}: is damaged: it says more than one thing", hint=at[1])
+    return next(iter(content.items()))
 
 
 def _stated(at: tuple[str, str], read: Callable[[str, object], Stated], name: str, content: object) -> Stated:
@@ -150,56 +137,6 @@ def read_head(data: bytes, where: str, hint: str) -> Head:
     """The first line alone; InputError where it is damaged."""
     first, end, _ = data.partition(b"\n")
     return read_lines(first + end, where, hint).head
-
-
-def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Numbered lines with their line feeds; no other byte ends a line."""
-    start, number = 0, 0
-    while start < len(data):
-        end = data.find(b"\n", start) + 1 or len(data)
-        number += 1
-        yield number, data[start:end]
-        start = end
-
-
-def _may_be_torn(line: bytes) -> bool:
-    """Whether a write that was cut short can have left this: the beginning of a line, then nothing or NULs, which a
-    file system fills in where the length of a file lasted and its content did not."""
-    left = line.rstrip(b"\0")
-    begins = left.startswith(_BEGINNING) or _BEGINNING.startswith(left)
-    return begins and len(left) <= LONGEST_LINE and all(0x20 <= byte < 0x7F for byte in left) and not _is_closed(left)
-
-
-def _is_closed(line: bytes) -> bool:
-    """Whether the object that a line begins is over before the line is: then something else took the line feed."""
-    try:
-        _, end = json.JSONDecoder().raw_decode(line.decode("ascii"))
-    except RecursionError:  # no line of ours begins like that
-        return True
-    except ValueError:
-        return False
-    return end < len(line)
-
-
-def _opened(line: bytes, before: str, where: tuple[str, str]) -> tuple[str, object, str]:
-    """The name and content of a line whose checksum fits."""
-    at, hint = where
-    found = _OPENING.match(line)
-    if found is None or len(line) > LONGEST_LINE:
-        raise InputError(f"{at}: is damaged: not a line of a journal", hint=hint)
-    body = b"{" + line[found.end() : -1]
-    digest = _digest(before, body)
-    if digest.encode() != found[1]:
-        raise InputError(f"{at}: is damaged, or a line before it is missing: its checksum does not fit", hint=hint)
-    document = load_strict(body, at, hint)
-    if len(document) != 1:
-        raise InputError(f"{at}: is damaged: it says more than one thing", hint=hint)
-    name, content = next(iter(document.items()))
-    return name, content, digest
-
-
-def _digest(before: str, body: bytes) -> str:
-    return hashlib.sha256(before.encode() + body).hexdigest()[:32]
 
 
 def _head(name: str, content: object) -> Head:

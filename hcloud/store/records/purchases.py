@@ -15,7 +15,8 @@ from hcloud.model.holdings.purchase import FORMAT_VERSION, CancelIntent, Entry, 
 from hcloud.store.files.crash import go_on
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
-from hcloud.store.records.durable_lines import Content, DurableLines
+from hcloud.store.records.durable_lines import DurableLines
+from hcloud.store.records.sealed_lines import Content
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -19,7 +19,8 @@ from hcloud.planning.purchases.answers import PlannedPurchases
 from hcloud.planning.purchases.gates import CLOCK_SKEW, check_against_plan
 from hcloud.planning.purchases.purchase import PurchaseBasis, expiring, orders, purchase_plan, still_to_buy, unplanned
 from hcloud.planning.purchases.reconciled import reconciled
-from hcloud.readers.configuration.config import CommitmentsSection, Loaded
+from hcloud.readers.configuration.config import Loaded
+from hcloud.readers.configuration.live_sections import CommitmentsSection
 from hcloud.store.plan_file import plan_document
 from hcloud.store.purchase_file import check_target, save_purchase_plan, sealed
 from hcloud.units import counted, format_span

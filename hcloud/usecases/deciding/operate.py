@@ -27,9 +27,10 @@ from hcloud.planning.strategies.operation import (
     reserves_to_try,
 )
 from hcloud.policy.limits import Feedback, Fixed
-from hcloud.policy.registry import compose, rule_of
+from hcloud.policy.registry import compose, rents_whole_servers, rule_of
 from hcloud.policy.retention import keep_seconds
 from hcloud.policy.rule import Rule
+from hcloud.policy.sizing import SteadyMinimum
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.configuration.config import Config, OperationSection
 from hcloud.readers.strategies import load_strategy, strategy_names
@@ -181,15 +182,14 @@ def _candidates(
 def _of_strategy(
     study: Study, strategy: Strategy, decision: FleetDecision, held: OwnedServers
 ) -> Iterator[StrategyCandidate]:
-    rule = strategy.mechanism("reserved").rule
-    if rule == "none":
+    if not strategy.follows("reserved"):
         yield StrategyCandidate(strategy, 0, OWN_RULE)
         return
     if main_commitment(decision) is None and not held.servers:
         return
     own = pool_for(study, strategy)
     tried: Mapping[int, str] = {own: OWN_RULE}
-    if rule == "steady-minimum":
+    if isinstance(rule_of(strategy, "reserved"), SteadyMinimum):
         tried = reserves_to_try(decision.evaluations[0].candidate, decision, max(own - held.servers, 0))
         tried = {count + held.servers: words for count, words in tried.items()}
     yield from (StrategyCandidate(strategy, max(count, held.servers), words) for count, words in tried.items())
@@ -269,7 +269,7 @@ def _limits(rule: Rule) -> dict[str, float | None]:
 
 
 def _retention(study: Study, strategy: Strategy) -> dict[str, float | None]:
-    if strategy.mechanism("retention").rule == "none":
+    if not strategy.follows("retention"):
         return {"retention_factor": None, "retention_seconds": None}
     large = study.shop.types[study.shop.large].shape
     rules = compose(strategy, study.shop.large, (0,))
@@ -278,7 +278,7 @@ def _retention(study: Study, strategy: Strategy) -> dict[str, float | None]:
 
 
 def _on_demand_types(shop: Shop, strategy: Strategy) -> tuple[str, ...]:
-    rule, names = strategy.mechanism("on_demand").rule, tuple(t.shape.name for t in shop.types)
-    if rule == "none":
+    if not strategy.follows("on_demand"):
         return ()
-    return (names[shop.large],) if rule == "full-servers" else names
+    names = tuple(t.shape.name for t in shop.types)
+    return (names[shop.large],) if rents_whole_servers(strategy) else names

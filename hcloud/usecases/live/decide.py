@@ -12,11 +12,12 @@ from typing import Any
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError, InputError, UsageError
 from hcloud.model.catalog import Provider
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.running.decision import Decision, GoneOn
 from hcloud.model.running.event import EventError
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.facts import Setup
-from hcloud.policy.registry import compose
+from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
 from hcloud.store.events import decision_document, from_line, parse_event, to_line
 from hcloud.store.journal import JournalContents, check_target, entry_line, header_line, read_journal
@@ -39,7 +40,7 @@ class StreamMarket:
 def make_setup(name: str, pool: int, market: StreamMarket, start: float | None = None) -> Setup:
     """What the controller is told before the first event. Raises UsageError where strategy and pool do not fit."""
     strategy = load_strategy(name)
-    reserves = strategy.mechanism("reserved").rule != "none"
+    reserves = strategy.follows("reserved")
     if reserves != (pool > 0):
         raise UsageError(
             f"{strategy.name} {'needs a reserved pool' if reserves else 'reserves nothing'}; --pool is {pool}",
@@ -60,7 +61,7 @@ def _own(strategy: Strategy, pool: int, path: Path) -> Setup:
     from hcloud.readers.rentable_types import read_types
 
     types, large = read_types(path)
-    whole = strategy.mechanism("on_demand").rule != "smallest-fitting"
+    whole = rents_whole_servers(strategy)
     return Setup(strategy.name, strategy.digest(), _compose(strategy, large), whole, pool, None, types)
 
 
@@ -70,13 +71,13 @@ def _bought(strategy: Strategy, pool: int, market: StreamMarket) -> Setup:
     from hcloud.sim.setup.build import Setting, rental_kinds
     from hcloud.sim.setup.shop import ShopChoice, open_shop, shop_for
     from hcloud.usecases.studies.journal import setup_of
-    from hcloud.usecases.studies.simulation import LARGE_VCPUS, PAPER, PATTERNS
+    from hcloud.usecases.studies.simulation import LARGE_VCPUS, PAPER
 
     wanted, cloud = ShopChoice.paper(), market.cloud or PAPER
     if market.provider is not None:
         if market.region is None:
             raise UsageError(f"--provider {market.provider} needs --region")
-        families = market.families or PATTERNS[market.provider]
+        families = market.families or CLOUDS[market.provider].series
         wanted = ShopChoice(market.provider, market.region, families, LARGE_VCPUS)
         cloud = market.cloud or f"measured-{market.provider}"
     book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})

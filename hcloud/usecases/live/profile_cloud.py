@@ -21,6 +21,7 @@ from hcloud.live.applying.outcome import ApplyResult
 from hcloud.live.collect import EXPIRY_FORM
 from hcloud.live.observe import observe
 from hcloud.live.site import Site, WaitLimits
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.change import Slot
 from hcloud.model.holdings.live import MachineState
 from hcloud.model.measured.app import App
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 ADDRESS = "profile"
 PROBES = "probes"
-SMALL = {"aws": "m5.large", "gcp": "n2-standard-2", "azure": "Standard_D2s_v5", "local": "small"}
-"""Small machines whose speed does not depend on what they did before (ours)."""
 MAX_DOLLARS = Decimal(1)  # ours: where nobody says
 SET_UP_SECONDS = 900.0  # ours: to boot, to install, and until a console is told
 END_SECONDS = 120.0  # ours: of what an end costs
@@ -87,9 +86,14 @@ class Fare:
         return self.cost(self.seconds + END_SECONDS)
 
 
+def _small(cloud: str) -> str:
+    """A small machine whose speed does not depend on what it did before (ours)."""
+    return CLOUDS[cloud].small_type if cloud in CLOUDS else "small"
+
+
 def fare_of(ground: LiveGround, errand: Errand) -> Fare:
     """What it may come to; DeniedByGuardError where that is more than allowed, EvidenceError without a price."""
-    name = errand.instance_type or SMALL[str(ground.place.provider)]
+    name = errand.instance_type or _small(str(ground.place.provider))
     seconds = errand.app.limits.total_seconds + SET_UP_SECONDS
     fare = Fare(name, ground.price(name), seconds, errand.max_dollars)
     if fare.most > fare.max_dollars:

@@ -31,6 +31,7 @@ from hcloud.policy.codes import LAUNCH
 from hcloud.policy.facts import DecisionFacts, DecodedCommand, Setup, TypeFacts
 from hcloud.policy.quality import complement
 from hcloud.policy.records import Ints, Table
+from hcloud.policy.registry import rents_whole_servers
 from hcloud.policy.rules import Rules
 from hcloud.sim.kernels import world
 from hcloud.sim.kernels.compiled import kernels
@@ -51,13 +52,12 @@ def setup_of(strategy: Strategy, rules: Rules, kinds: Table[RentableKind], shop:
         TypeFacts(name, int(k.cores), int(k.memory), float(k.spin_up), int(k.prior))
         for name, k in zip(names, (kinds[at] for at in range(len(kinds))), strict=True)
     )
-    whole = strategy.mechanism("on_demand").rule != "smallest-fitting"
-    return Setup(strategy.name, strategy.digest(), rules, whole, pool, None, types)
+    return Setup(strategy.name, strategy.digest(), rules, rents_whole_servers(strategy), pool, None, types)
 
 
 def journal_run(study: Study, strategy: Strategy, path: Path, pool: int | None = None) -> None:
     """Simulate a strategy over a study once more, with its journal; with ``pool`` servers where it reserves."""
-    reserve = pool if strategy.mechanism("reserved").rule != "none" else None
+    reserve = pool if strategy.follows("reserved") else None
     write_journal(simulate_once(study, strategy, pool=reserve, journal=True), path)
 
 

@@ -44,7 +44,7 @@ def compare(
     for at, seed in enumerate(chosen):
         seeded = study if seed == study.seed else with_seed(study, seed)
         for place, strategy in enumerate(strategies):
-            reserve = pool if strategy.mechanism("reserved").rule != "none" else None
+            reserve = pool if strategy.follows("reserved") else None
             outcome = simulate_once(seeded, strategy, pool=reserve)
             runs[place].append(measure(outcome))
             if at == 0:

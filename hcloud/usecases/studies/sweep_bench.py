@@ -14,10 +14,11 @@ from hcloud.errors import UsageError
 from hcloud.model.running.strategy import Strategy
 from hcloud.readers import clouds, strategies
 from hcloud.sim.outcomes.measure import WEEK_HOURS, Distribution, Measures, measure
-from hcloud.sim.outcomes.pricing_models import Model, bill
+from hcloud.sim.outcomes.pricing_models import bill
 from hcloud.sim.run import run
 from hcloud.sim.setup.grid import Changes, SweepCase, WhatIfBatch
 from hcloud.sim.setup.prepare import Tasks
+from hcloud.sim.setup.shop import RESERVE, PricingModel
 from hcloud.sim.setup.variation import varied_cloud, varied_strategy
 from hcloud.store.sweep_rows import Figure, SweepRow
 from hcloud.units import plain, rate
@@ -67,7 +68,7 @@ class SweepBench:
         if any(c.key == "pricing" and c.value == "gce" for c in changes) and self.study.shop.sustained is None:
             family = self.study.shop.types[self.study.shop.large].shape.family
             raise UsageError(f"pricing=gce: {family} has no discount by use", hint="n1 of gcp has one")
-        if any(c.key == "pool" for c in changes) and self.strategies[strategy].mechanism("reserved").rule == "none":
+        if any(c.key == "pool" for c in changes) and not self.strategies[strategy].follows("reserved"):
             raise UsageError(f"{strategy} reserves nothing, so there is no pool to vary")
         varied, cloud = varied_strategy(self.strategies[strategy], changes), varied_cloud(self.study.cloud, changes)
         for where, what, why in (*strategies.misfits(varied), *clouds.misfits(cloud)):
@@ -116,7 +117,7 @@ class SweepBench:
             self.study.shop,
             measures.pool,
             None if ratio is None else float(str(ratio)),
-            cast("Model", prices.get("pricing", "aws")),
+            cast("PricingModel", prices.get("pricing", RESERVE)),
         )
         dollars, hourly = made.reserved + made.rented, made.per_hour
         if weeks is not None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +24,7 @@ from hcloud.planning.forecasting.forecast import choose_step
 from hcloud.planning.forecasting.window import demand_within, window_of
 from hcloud.planning.settings import Outlook
 from hcloud.store.files.looked_at import check_place
+from hcloud.store.files.whole import whole_file
 from hcloud.units import SECONDS_PER_HOUR
 from hcloud.usecases.workloads.sources import SCENARIO_PREFIX, within
 
@@ -192,15 +191,8 @@ def _quoting(table: pa.Table) -> str:
 def _write(table: pa.Table, target: Path, suffix: str) -> None:
     from pyarrow import csv, parquet
 
-    with writing(target):
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                if suffix == ".parquet":
-                    parquet.write_table(table, file)
-                else:
-                    csv.write_csv(table, file, csv.WriteOptions(quoting_style=_quoting(table)))
-            Path(name).replace(target)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+    with writing(target), whole_file(target, lasts=False) as file:
+        if suffix == ".parquet":
+            parquet.write_table(table, file)
+        else:
+            csv.write_csv(table, file, csv.WriteOptions(quoting_style=_quoting(table)))

@@ -6,15 +6,15 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.purchase import Refund
 from hcloud.planning.purchases.reconciled import sentences
 from hcloud.units import cents, format_money, plain
 from hcloud.views.console import Terminal
-from hcloud.views.deciding.plan import SHORT, beside, said_of_risk
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.deciding.plan import beside, said_of_risk
+from hcloud.views.deciding.plan_tables import SHORT
+from hcloud.views.lines import point
+from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
     from hcloud.model.holdings.live import Commitment, CommitmentOrder
@@ -23,32 +23,22 @@ if TYPE_CHECKING:
     from hcloud.planning.purchases.answers import Holdings, MatchedPurchase, PlannedPurchases, Recommendation
     from hcloud.planning.purchases.history import Recorded
     from hcloud.planning.purchases.leaving import WayOut
-    from hcloud.views.lines import Shown
 
 
 def show_recommendation(found: Recommendation, terminal: Terminal) -> None:
     """What to commit to, the arithmetic behind it, how to get out again, and how sure that is."""
     plan = found.plan
     if not found.needs:
-        terminal.show("the plan commits to nothing", *map(_point, plan.reasons))
+        terminal.show("the plan commits to nothing", *map(point, plan.reasons))
         _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
         return
-    terminal.show(_needs_table(found.needs, terminal.out.width), "")
+    terminal.show(_needs_table(found.needs), "")
     points = [*_arithmetic(found), *plan.reasons, *_ways_out(found), *_how_sure(plan)]
-    terminal.show(*map(_point, points))
+    terminal.show(*map(point, points))
     _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
 
 
-def _point(line: str) -> Table:
-    """A sentence with a bullet, its further lines indented below its first."""
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column()
-    grid.add_column(overflow="fold")
-    grid.add_row("·", line)
-    return grid
-
-
-def _needs_table(needs: Sequence[CommitmentNeed], width: int) -> Shown:
+def _needs_table(needs: Sequence[CommitmentNeed]) -> Figures:
     names = ("commitment", "wanted", "held", "buy", "upfront", "total", "break-even")
     rows = [
         (
@@ -62,7 +52,7 @@ def _needs_table(needs: Sequence[CommitmentNeed], width: int) -> Shown:
         )
         for n in needs
     ]
-    return fitted(Figures(names, rows, frozenset({1, 2, 3, 4, 5, 6})), width)
+    return Figures(names, rows, frozenset({1, 2, 3, 4, 5, 6}))
 
 
 def _what(need: CommitmentNeed) -> str:
@@ -142,21 +132,21 @@ def show_planned(found: PlannedPurchases, out: str, terminal: Terminal) -> None:
     for place in found.elsewhere:
         terminal.note(f"left out: purchases in {place} (--region)")
     if found.purchases is None:
-        terminal.show("nothing to buy: all planned commitments are held", *map(_point, sentences(found.reconciled)))
+        terminal.show("nothing to buy: all planned commitments are held", *map(point, sentences(found.reconciled)))
         return
-    terminal.show(purchase_table(found.purchases, terminal.out.width), "")
-    terminal.show(*map(_point, [*_terms_of(found.purchases), *sentences(found.reconciled)]))
+    terminal.show(purchase_table(found.purchases), "")
+    terminal.show(*map(point, [*_terms_of(found.purchases), *sentences(found.reconciled)]))
     terminal.note(f"written: {out}; it can be bought once, until {found.purchases.expires:%Y-%m-%d %H:%M} UTC")
     terminal.note(f"then: HYC_ALLOW_PURCHASE=1 hcloud commit apply {out} (with the same --cloud)")
 
 
-def purchase_table(plan: PurchasePlan, width: int) -> Shown:
+def purchase_table(plan: PurchasePlan) -> Figures:
     """The purchases of a plan with their sum."""
     names = ("purchase", "count", "upfront", "$/h", "total", "key")
     rows = [_item(i) for i in plan.items]
     hourly = sum((i.quote.hourly for i in plan.items), Decimal(0))
     total = ("total", "", format_money(plan.upfront, 2), f"{hourly:,.4f}", format_money(plan.amount, 2), "")
-    return fitted(Figures(names, [*rows, total], frozenset({1, 2, 3, 4})), width)
+    return Figures(names, [*rows, total], frozenset({1, 2, 3, 4}))
 
 
 def _item(item: PurchaseItem) -> tuple[str, ...]:
@@ -179,9 +169,9 @@ def _terms_of(plan: PurchasePlan) -> Iterator[str]:
 
 def show_approval(plan: PurchasePlan, terminal: Terminal) -> None:
     """What is about to be bought, on stderr, so that it is seen also where the result goes elsewhere."""
-    terminal.tell(purchase_table(plan, terminal.err.width))
+    terminal.tell(purchase_table(plan))
     for line in _terms_of(plan):
-        terminal.tell(_point(line))
+        terminal.tell(point(line))
 
 
 def show_applied(found: Applied, terminal: Terminal) -> None:
@@ -192,7 +182,7 @@ def show_applied(found: Applied, terminal: Terminal) -> None:
         what, much, _, _, money, _ = _item(bought.item)
         outcome = f"{bought.outcome} before" if bought.before else str(bought.outcome)
         rows.append((what, much, money, outcome, bought.id))
-    terminal.show(fitted(Figures(names, rows, frozenset({1, 2})), terminal.out.width))
+    terminal.show(Figures(names, rows, frozenset({1, 2})))
     if all(b.before for b in found.purchased):
         terminal.note("this purchase plan was bought before: nothing was done")
 
@@ -212,7 +202,7 @@ def show_holdings(found: Holdings, terminal: Terminal) -> None:
         return
     names = ("what", "total", "ledger", "cloud", "ends", "commitment")
     rows = [_pair(p, asked=found.scope is not None) for p in found.pairs]
-    terminal.show(fitted(Figures(names, rows, frozenset({1})), terminal.out.width))
+    terminal.show(Figures(names, rows, frozenset({1})))
     ceiling = f" of at most {format_money(found.ceiling, 2)}" if found.ceiling is not None else ""
     terminal.note(f"{format_money(found.committed, 2)}{ceiling} committed in the ledger")
     if found.scope is None:

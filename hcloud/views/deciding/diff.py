@@ -1,32 +1,30 @@
-"""A difference of plans on a terminal."""
+"""A difference of plans on a terminal and as a page."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import replace
 
 from rich.text import Text
 
 from hcloud.model.plans.difference import PlanDifference
 from hcloud.views.console import Terminal
 from hcloud.views.deciding import diff_rows
-from hcloud.views.tables import fitted
-
-if TYPE_CHECKING:
-    from rich.table import Table
+from hcloud.views.lines import point
+from hcloud.views.page.parts import KeyFigure, Page, PageSection
 
 
 def show_difference(found: PlanDifference, terminal: Terminal) -> None:
     """The headline, why dollars moved, and every table that has something to say; new warnings go to stderr."""
-    width = terminal.out.width
     terminal.show(Text(diff_rows.headline(found), style="bold"))
     for note in found.notes:
-        terminal.show(_point(note))
+        terminal.show(point(note))
     if not found.is_empty:
-        terminal.show("", fitted(diff_rows.totals(found), width))
+        terminal.show("", diff_rows.totals(found))
     if not found.is_empty and found.base is not None:
         terminal.show("", Text(diff_rows.why(found)))
     for table in diff_rows.tables(found):
-        terminal.show("", fitted(table, width))
+        terminal.show("", table)
     _, said, new, gone = diff_rows.warnings(found)
     for warning in new:
         terminal.warn(f"new: {warning}")
@@ -34,10 +32,30 @@ def show_difference(found: PlanDifference, terminal: Terminal) -> None:
         terminal.note(said)
 
 
-def _point(words: str) -> Table:
-    """A sentence with a bullet, its further lines indented below its first."""
-    from rich.table import Table
+def difference_page(found: PlanDifference) -> Page:
+    """The difference as a page: the headline, why dollars moved, and every table that has something to say."""
+    lead = (_sentence(diff_rows.headline(found)), *map(_sentence, found.notes))
+    return Page("What changes from one plan to the next", lead, tuple(_sections(found)), tuple(_key(found)))
 
-    grid = Table.grid(padding=(0, 1))
-    grid.add_row("·", words)
-    return grid
+
+def _sections(found: PlanDifference) -> Iterator[PageSection]:
+    if not found.is_empty:
+        words = (_sentence(diff_rows.why(found)),) if found.base is not None else ()
+        yield PageSection("Before and after", words, tables=(diff_rows.totals(found),))
+    for table in diff_rows.tables(found):
+        yield PageSection(table.title, tables=(replace(table, title=""),))
+    said_new, said_gone, new, gone = diff_rows.warnings(found)
+    for said, told in ((said_new, new), (said_gone, gone)):
+        if told:
+            yield PageSection(_sentence(said).removesuffix("."), points=told)
+
+
+def _key(found: PlanDifference) -> Iterator[KeyFigure]:
+    if found.base is not None and not found.is_empty:
+        effects = found.effects
+        for name, effect in (("prices", effects.prices), ("demand", effects.demand), ("decisions", effects.decisions)):
+            yield KeyFigure(name, diff_rows.signed(effect, 4), "dollars an hour of the difference")
+
+
+def _sentence(words: str) -> str:
+    return f"{words[:1].upper()}{words[1:]}."

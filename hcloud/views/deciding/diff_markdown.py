@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from hcloud.errors import UsageError
 from hcloud.model.plans.difference import PlanDifference
 from hcloud.units import counted
-from hcloud.views.comment import DIFFERENCE, LONGEST_CELL, LONGEST_LINE, fitting, size_of
+from hcloud.views.comment import DIFFERENCE, LONGEST_CELL, fitting, size_of
 from hcloud.views.deciding import diff_rows
-from hcloud.views.escaped import BLANK, Markdown, Written, item, markdown_document, markdown_row, md, rule_of
+from hcloud.views.escaped import BLANK, Markdown, Written, markdown_document, md
+from hcloud.views.markdown import points, table
 from hcloud.views.tables import Figures
 
 KEPT_FREE = 600  # ours: for what is said of what is left out, a line for each block
@@ -54,43 +55,31 @@ def markdown_difference(found: PlanDifference, name: str) -> Written:
 def _head(found: PlanDifference) -> Iterator[Markdown]:
     yield md("### hcloud: {}", diff_rows.headline(found))
     yield BLANK
-    for note in found.notes:
-        yield md("- {}", item(note, LONGEST_LINE))
+    yield from points(found.notes)
     if found.is_empty:
         return
     if found.notes:
         yield BLANK
-    yield from _table(diff_rows.totals(found))
+    yield from table(diff_rows.totals(found), LONGEST_CELL)
     if found.base is not None:
         yield BLANK
         yield md("**Why**: {}", diff_rows.why(found))
 
 
 def _blocks(found: PlanDifference) -> Iterator[_Block]:
-    for index, table in enumerate(diff_rows.tables(found)):
-        yield _table_block(table, is_open=index == 0 and bool(found.parts))
+    for index, figures in enumerate(diff_rows.tables(found)):
+        yield _table_block(figures, is_open=index == 0 and bool(found.parts))
     said_new, said_gone, new, gone = diff_rows.warnings(found)
     if new:
-        yield _Block("new warnings", [BLANK, md("**{}**", said_new), BLANK], _items(new))
+        yield _Block("new warnings", [BLANK, md("**{}**", said_new), BLANK], points(new))
     if gone:
         before = [BLANK, md("<details><summary>{}</summary>", said_gone), BLANK]
-        yield _Block("gone warnings", before, _items(gone), [BLANK, md("</details>")])
+        yield _Block("gone warnings", before, points(gone), [BLANK, md("</details>")])
 
 
-def _items(lines: Sequence[str]) -> list[Markdown]:
-    return [md("- {}", item(line, LONGEST_LINE)) for line in lines]
-
-
-def _table_block(table: Figures, *, is_open: bool) -> _Block:
-    head, *rows = _table(table)
-    rule, *rows = rows
-    count = counted(len(table.rows), "line")
+def _table_block(figures: Figures, *, is_open: bool) -> _Block:
+    head, rule, *rows = table(figures, LONGEST_CELL)
+    count = counted(len(figures.rows), "line")
     opened = md(" open") if is_open else md("")
-    title = md("<details{}><summary>{} ({})</summary>", opened, table.title, count)
-    return _Block(f"“{table.title}”", [BLANK, title, BLANK, head, rule], rows, [BLANK, md("</details>")])
-
-
-def _table(table: Figures) -> Iterator[Markdown]:
-    yield markdown_row(table.names)
-    yield rule_of(table.names, table.numbers)
-    yield from (markdown_row(row, LONGEST_CELL) for row in table.rows)
+    title = md("<details{}><summary>{} ({})</summary>", opened, figures.title, count)
+    return _Block(f"“{figures.title}”", [BLANK, title, BLANK, head, rule], rows, [BLANK, md("</details>")])

@@ -10,20 +10,19 @@ from rich.text import Text
 
 from hcloud.model.plans.gate import Finding, Level, Status, Verdict
 from hcloud.units import counted, harmless
-from hcloud.views.comment import LONGEST_CELL, LONGEST_LINE, VERDICT, fitting
+from hcloud.views.comment import LONGEST_CELL, VERDICT, fitting
 from hcloud.views.console import Terminal
 from hcloud.views.escaped import (
     BLANK,
     Written,
     Xml,
-    item,
     markdown_document,
-    markdown_row,
     md,
     xml,
     xml_document,
 )
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.markdown import points, table
+from hcloud.views.tables import Figures
 
 KEPT_FREE = 100  # ours: bytes for what is said of what is left out
 NAMED = 5  # ours: addresses that are told with a rule that is not kept
@@ -49,7 +48,7 @@ def summary(found: Verdict) -> str:
 
 def show_verdict(found: Verdict, terminal: Terminal) -> None:
     """Every rule in a line, then what is wrong and what to do."""
-    terminal.show(fitted(Figures(("", "rule", "actual", "allowed"), list(_rows(found))), terminal.out.width), "")
+    terminal.show(_rules(found), "")
     for finding in found.findings:
         if finding.status is not Status.PASSED:
             terminal.show(Text.assemble((f"{word(finding)} ", _COLOURS[word(finding)]), finding.rule.name))
@@ -57,9 +56,9 @@ def show_verdict(found: Verdict, terminal: Terminal) -> None:
     terminal.show(Text(summary(found), style="bold"))
 
 
-def _rows(found: Verdict) -> Iterator[list[str]]:
-    for f in found.findings:
-        yield [word(f), f.rule.name, f.actual, f.allowed]
+def _rules(found: Verdict) -> Figures:
+    rows = [[word(f), f.rule.name, f.actual, f.allowed] for f in found.findings]
+    return Figures(("", "rule", "actual", "allowed"), rows)
 
 
 def told(finding: Finding) -> Iterator[str]:
@@ -77,13 +76,11 @@ def told(finding: Finding) -> Iterator[str]:
 def markdown_verdict(found: Verdict) -> Written:
     """The same as Markdown."""
     lines = [md("### hcloud policy: {}", summary(found)), BLANK]
-    lines += [md("| | rule | actual | allowed |"), md("|---|---|---|---|")]
-    for row in _rows(found):
-        lines.append(markdown_row(row, LONGEST_CELL))
+    lines += table(_rules(found), LONGEST_CELL)
     for finding in found.findings:
         if finding.status is not Status.PASSED:
             lines += [BLANK, md("**{}** ({})", finding.rule.name, word(finding)), BLANK]
-            lines += [md("- {}", item(line, LONGEST_LINE)) for line in told(finding)]
+            lines += points(told(finding))
     kept = fitting(lines, VERDICT - KEPT_FREE)
     left_out = len(lines) - len(kept)
     left = md("*{} left out: hcloud policy check -o json has all*", counted(left_out, "line"))

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.model.plans.plan import Prediction
 from hcloud.planning.strategies.choice import landmarks
 from hcloud.units import HOURS_PER_MONTH, format_duration, format_figure, format_money, machines
 from hcloud.views.comment import LONGEST_LINE
-from hcloud.views.escaped import Markdown, markdown_row, md
-from hcloud.views.tables import Figures, fitted
-
-if TYPE_CHECKING:
-    from hcloud.views.lines import Shown
+from hcloud.views.escaped import Markdown, md
+from hcloud.views.markdown import PER_MONTH, table
+from hcloud.views.tables import Figures
 
 _NONE = "-"
 
 
-def points_table(operation: Operation, width: int, *, every: bool = False) -> Shown:
+def points_table(operation: Operation, *, every: bool = False) -> Figures:
     """The chosen point and the best one of each other strategy, or ``every`` one, by falling cost."""
     shown = operation.points if every else telling(operation)
     marks = _marks(operation)
@@ -27,7 +24,7 @@ def points_table(operation: Operation, width: int, *, every: bool = False) -> Sh
         _row(p, marks.get((p.strategy, p.reserve), "")) for p in sorted(shown, key=lambda p: (-p.hourly, p.strategy))
     ]
     names = ("simulated", "reserved", "$/month", "kept %", "batch p5 %", "tail p95", "wait p95 s", "")
-    return fitted(Figures(names, rows, frozenset(range(1, len(names) - 1))), width)
+    return Figures(names, rows, frozenset(range(1, len(names) - 1)))
 
 
 def telling(operation: Operation) -> list[OperatingPoint]:
@@ -168,11 +165,12 @@ def verdicts(operation: Operation) -> Iterator[str]:
             yield f"{point.strategy} with {point.reserve} ({point.reserve_rule}): {point.verdict}"
 
 
-def markdown_points(operation: Operation) -> Iterator[Markdown]:
+def markdown_points(operation: Operation) -> list[Markdown]:
     """Every simulated point as a Markdown table."""
-    yield md("| simulated | reserved | $/month | jobs that keep 95 % | tail p95 | not chosen because |")
-    yield md("|---|---:|---:|---:|---:|---|")
+    names = ("simulated", "reserved", PER_MONTH, "jobs that keep 95 %", "tail p95", "not chosen because")
+    rows = []
     for p in sorted(operation.points, key=lambda p: (-p.hourly, p.strategy)):
-        name = md("**{}**", p.strategy) if p is operation.chosen else md("{}", p.strategy)
+        name = md("**{}**", p.strategy) if p is operation.chosen else p.strategy
         kept, tail = _band(p.kept_qos, 100, 1), _mean(p.tail_p95, 1, 1)
-        yield markdown_row((name, str(p.reserve), str(p.monthly), kept, tail, p.verdict or ""), LONGEST_LINE)
+        rows.append((name, str(p.reserve), str(p.monthly), kept, tail, p.verdict or ""))
+    return table(Figures(names, rows, frozenset({1, 2, 3, 4})), LONGEST_LINE)

@@ -11,12 +11,12 @@ from itertools import pairwise
 from rich.table import Table
 from rich.text import Text
 
-from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.catalog import Payment
 from hcloud.model.plans.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk, WhatIf
 from hcloud.units import HOURS_PER_YEAR, format_age, format_duration, format_figure, format_money
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
-from hcloud.views.console import Terminal, plain_table
+from hcloud.views.console import Terminal, plain_of
 from hcloud.views.deciding.operation import (
     fleet_line,
     markdown_points,
@@ -26,42 +26,32 @@ from hcloud.views.deciding.operation import (
     simulated_line,
     verdicts,
 )
-from hcloud.views.escaped import BLANK, Written, item, markdown_document, markdown_row, md
-from hcloud.views.lines import Shown
+from hcloud.views.deciding.plan_tables import DERIVED, grouped, instances, mix_on_screen, price_of
+from hcloud.views.escaped import BLANK, Written, markdown_document, md
+from hcloud.views.lines import point
 from hcloud.views.live.change_documents import changes_markdown
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.markdown import PER_HOUR, PER_MONTH, points, table, warned
+from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
 BLOCKS = "▁▂▃▄▅▆▇█"
 SHOWN_REFUSALS = 3
-DERIVED = "~"
-HOURS_PER_DAY = 24
-SHORT = {
-    PurchaseOption.RESERVED: "Standard RI",
-    PurchaseOption.CONVERTIBLE: "Convertible RI",
-    PurchaseOption.INSTANCE_SAVINGS_PLAN: "EC2 Instance SP",
-    PurchaseOption.COMPUTE_SAVINGS_PLAN: "Compute SP",
-    PurchaseOption.COMMITTED_USE: "CUD",
-    PurchaseOption.FLEXIBLE_COMMITTED_USE: "Flexible CUD",
-    PurchaseOption.RESERVATION: "Reservation",
-    PurchaseOption.SAVINGS_PLAN: "Savings plan",
-}
 
 
 def show_plan(plan: Plan, terminal: Terminal, *, frontier: bool = False) -> None:
     """Print the plan on one screen; warnings go to stderr. With strategies simulated their figures stand where the
     arithmetic's alternatives would (``frontier``: of every point)."""
     terminal.show(*_first_lines(plan), "", *_demand(plan, terminal.out.width), "")
-    terminal.show(_mix_table(plan, terminal.out.width), "")
+    terminal.show(mix_on_screen(plan), "")
     if plan.operation is None:
-        terminal.show(_alternatives_table(plan, terminal.out.width), "")
+        terminal.show(_alternatives_table(plan), "")
         notes = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
-        points = [*fleet_line(plan.prediction), *proof(plan), *notes, _if_less(plan), *_risk(plan), *_refused(plan)]
+        told = [*fleet_line(plan.prediction), *proof(plan), *notes, _if_less(plan), *_risk(plan), *_refused(plan)]
     else:
-        terminal.show(points_table(plan.operation, terminal.out.width, every=frontier), "")
+        terminal.show(points_table(plan.operation, every=frontier), "")
         reasons = (*plan.reasons, *derived_note(plan), *_spread_out(plan))
-        points = [*said_of(plan.operation), *proof(plan), *reasons, _if_less(plan), *_refused(plan)[-1:]]
-    terminal.show(*map(_point, points))
+        told = [*said_of(plan.operation), *proof(plan), *reasons, _if_less(plan), *_refused(plan)[-1:]]
+    terminal.show(*map(point, told))
     for warning in plan.warnings:
         terminal.warn(warning)
 
@@ -97,7 +87,7 @@ def _demand(plan: Plan, width: int) -> list[str | Text]:
     mean, peak, memory = map(figure, (w.mean_cores, w.peak_cores, w.mean_memory_gib))
     demand = f"vCPU {mean} mean, {peak} peak (means of {format_duration(w.step_seconds)}) · {memory} GiB mean"
     counted = [f"window: {window_line(w.window)}"] if w.window is not None else []
-    terms = f"{places} · planned for {_horizon(plan)} · prices of {plan.price_day} ({age})"
+    terms = f"{places} · planned for {horizon(plan)} · prices of {plan.price_day} ({age})"
     return [f"{trace} · {demand}", *counted, terms, Text(sparkline(w.profile, width), style="cyan")]
 
 
@@ -112,90 +102,11 @@ def sparkline(values: Sequence[float], width: int) -> str:
     return "".join(BLOCKS[min(int(v / top * len(BLOCKS)), len(BLOCKS) - 1)] for v in picked)
 
 
-def _mix_table(plan: Plan, width: int) -> Shown:
-    columns = ("mix", "price of", "instances", "peak", "break-even", "$/h", "$/month", "upfront")
-    spread = len({line.region for line in plan.mix}) > 1
-    rows: list[tuple[str, ...]] = [
-        (
-            f"{line.instance_type} {label}" + (f" in {line.region}" if spread else ""),
-            price_of(line),
-            instances(line.count),
-            "" if line.option.is_commitment else f"{line.peak:,}",
-            "" if line.break_even is None else f"{float(line.break_even):.1%}",
-            format_figure(line.hourly, 2),
-            format_figure(line.monthly),
-            format_figure(line.upfront) if line.upfront else "",
-        )
-        for label, line in grouped(plan.mix)
-    ]
-    upfront = sum((line.upfront for line in plan.mix), Decimal(0))
-    after = plan.after
-    total = (
-        "total",
-        "",
-        "",
-        "",
-        "",
-        format_figure(after.hourly, 2),
-        format_figure(after.monthly),
-        format_figure(upfront),
-    )
-    rows += [("",) * len(columns), total]
-    return fitted(Figures(columns, rows, frozenset(range(2, 8)), bold=frozenset({len(rows) - 1})), width)
-
-
-def price_of(line: MixLine) -> str:
-    """The day of a line's price, with a mark where nobody published it."""
-    return f"{line.price_day}{DERIVED}" if line.derived else str(line.price_day)
-
-
 def derived_note(plan: Plan) -> list[str]:
     """What the mark of derived prices means, where the mix has one."""
     if not any(line.derived for line in plan.mix):
         return []
     return [f"{DERIVED} marks a derived price, not a published one: hcloud explain PLAN --full shows its sources"]
-
-
-def instances(count: Decimal) -> str:
-    """A number of instances: whole, or with as many digits as it takes."""
-    whole = count == count.to_integral_value()
-    return f"{count:,.0f}" if whole else f"{count:,.1f}" if count >= 1 else f"{count:.2g}"
-
-
-def grouped(mix: Sequence[MixLine]) -> list[tuple[str, MixLine]]:
-    """The lines with their labels; purchases of one offer on later days are summed up in one line."""
-    groups: dict[tuple[str, bool], list[MixLine]] = {}
-    for line in mix:
-        groups.setdefault((line.address, line.starts_hour >= HOURS_PER_DAY), []).append(line)
-    return [(_label(lines), _sum(lines)) for lines in groups.values()]
-
-
-def _sum(lines: Sequence[MixLine]) -> MixLine:
-    def total(name: str) -> Decimal:
-        return sum((getattr(line, name) for line in lines), Decimal(0))
-
-    return replace(
-        lines[0],
-        count=total("count"),
-        hourly=total("hourly"),
-        monthly=total("monthly"),
-        upfront=total("upfront"),
-        total=total("total"),
-    )
-
-
-def _label(lines: Sequence[MixLine]) -> str:
-    """The purchase in the field's short terms: ``EC2 Instance SP 1y all upfront``, with the days of later ones."""
-    line = lines[0]
-    text = SHORT.get(line.option, str(line.option))
-    if line.term_years:
-        text += f" {line.term_years}y" + (f" {line.payment.replace('-', ' ')}" if line.provider == Provider.AWS else "")
-    if line.address.startswith(OWNED):
-        return f"owned: {text}"
-    days = sorted({part.starts_hour // HOURS_PER_DAY for part in lines})
-    if days[0] == 0:
-        return text
-    return f"{text}, day {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")
 
 
 def _count(line: MixLine) -> str:
@@ -204,18 +115,19 @@ def _count(line: MixLine) -> str:
     return f"{instances(line.count)} mean, {line.peak:,} peak"
 
 
-def _alternatives_table(plan: Plan, width: int) -> Shown:
-    names = ("alternatives", "$/h", "$/month", f"$ over {_horizon(plan)}", "against plan")
+def _alternatives_table(plan: Plan) -> Figures:
+    names = ("alternatives", "$/h", "$/month", f"$ over {horizon(plan)}", "against plan")
     options = sorted(plan.alternatives, key=lambda a: (-a.total, a.name))
     rows = [
         (o.name, format_figure(o.hourly, 2), format_figure(o.monthly), format_figure(o.total), _against(plan, o))
         for o in options
     ]
     own = frozenset(number for number, option in enumerate(options) if option.name == plan.after.name)
-    return fitted(Figures(names, rows, frozenset(range(1, 5)), bold=own), width)
+    return Figures(names, rows, frozenset(range(1, 5)), bold=own)
 
 
-def _horizon(plan: Plan) -> str:
+def horizon(plan: Plan) -> str:
+    """The span that a plan's totals are over, short."""
     years, rest = divmod(plan.horizon_hours, HOURS_PER_YEAR)
     return f"{years} y" if not rest else f"{plan.horizon_hours:,} h"
 
@@ -254,15 +166,6 @@ def beside(case: WhatIf) -> str:
     """What commitments cost at another demand beside renting everything: ``8.4% cheaper``."""
     share = float(case.planned / case.all_on_demand - 1)
     return f"{abs(share):.1%} {'dearer' if share > 0 else 'cheaper'}"
-
-
-def _point(line: str) -> Table:
-    """A sentence with a bullet, its further lines indented below its first."""
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column()
-    grid.add_column(overflow="fold")
-    grid.add_row("·", line)
-    return grid
 
 
 def _spread_out(plan: Plan) -> list[str]:
@@ -310,35 +213,44 @@ def _refused(plan: Plan) -> list[str]:
 
 def markdown(plan: Plan) -> Written:
     """The plan as Markdown, for a pull request or a ticket."""
-    told = [] if plan.operation is None else [*missed(plan.operation), simulated_line(plan.operation)]
-    window, ends = plan.workload.window, md("  ") if told else md("")
+    first = [] if plan.operation is None else [*missed(plan.operation), simulated_line(plan.operation)]
+    window, ends = plan.workload.window, md("  ") if first else md("")
     dollars = (format_money(plan.now.monthly), format_money(plan.after.monthly))
     rows = [
-        *(md("{}  ", line, longest=LONGEST_LINE) for line in told[:-1]),
+        *(md("{}  ", line, longest=LONGEST_LINE) for line in first[:-1]),
         md("**{}/month** all on demand → **{}/month**{}", *dollars, ends),
-        *(md("{}", line, longest=LONGEST_LINE) for line in told[-1:]),
+        *(md("{}", line, longest=LONGEST_LINE) for line in first[-1:]),
         BLANK,
-        *(md("- **warning:** {}", warning, longest=LONGEST_LINE) for warning in plan.warnings),
-        *([BLANK] if plan.warnings else []),
+        *warned(plan.warnings),
         *([md("window: {}", window_line(window), longest=LONGEST_LINE), BLANK] if window is not None else []),
-        md("| mix | type | region | price of | count | $/h | $/month | upfront |"),
-        md("|---|---|---|---|---:|---:|---:|---:|"),
+        *table(_mix_in_full(plan)),
+        BLANK,
+        *table(_alternatives_in_full(plan)),
     ]
-    for label, m in grouped(plan.mix):
-        cells = (label, m.instance_type, m.region, price_of(m), _count(m), m.hourly, m.monthly, m.upfront)
-        rows.append(markdown_row(map(str, cells)))
-    rows += [BLANK, md("| alternative | $/month | $ over {} | against plan |", _horizon(plan))]
-    rows.append(md("|---|---:|---:|---:|"))
-    rows += [markdown_row((a.name, str(a.monthly), str(a.total), _against(plan, a))) for a in plan.alternatives]
     said = [] if plan.operation is None else list(said_of(plan.operation))
     if plan.operation is not None:
         rows += [BLANK, *markdown_points(plan.operation)]
     said = [*said, *fleet_line(plan.prediction)]
-    points = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan), *_risk(plan)]
-    rows += [BLANK, *(md("- {}", item(line, LONGEST_LINE)) for line in points)]
+    told = [*said, *proof(plan), *plan.reasons, *derived_note(plan), _if_less(plan), *_risk(plan)]
+    rows += [BLANK, *points(told)]
     if plan.changes is not None:
         rows += [BLANK, *changes_markdown(replace(plan.changes, warnings=()))]
     return markdown_document(rows)
+
+
+def _mix_in_full(plan: Plan) -> Figures:
+    names = ("mix", "type", "region", "price of", "count", PER_HOUR, PER_MONTH, "upfront")
+    rows = [
+        (label, m.instance_type, m.region, price_of(m), _count(m), *map(str, (m.hourly, m.monthly, m.upfront)))
+        for label, m in grouped(plan.mix)
+    ]
+    return Figures(names, rows, frozenset({4, 5, 6, 7}))
+
+
+def _alternatives_in_full(plan: Plan) -> Figures:
+    names = ("alternative", PER_MONTH, md("$ over {}", horizon(plan)), "against plan")
+    rows = [(a.name, str(a.monthly), str(a.total), _against(plan, a)) for a in plan.alternatives]
+    return Figures(names, rows, frozenset({1, 2, 3}))
 
 
 def explained(plan: Plan, address: str | None) -> tuple[list[MixLine], list[Refusal]]:
@@ -355,12 +267,12 @@ def show_explanation(plan: Plan, address: str | None, terminal: Terminal) -> Non
     lines, refused = explained(plan, address)
     for line in lines:
         terminal.show(*_explain_line(line))
-    terminal.show(*map(_point, plan.reasons if lines else ()), *_refused_lines(refused))
+    terminal.show(*map(point, plan.reasons if lines else ()), *_refused_lines(refused))
     if address is None:
         if plan.operation is not None:
-            terminal.show("", points_table(plan.operation, terminal.out.width, every=True))
-            terminal.show(*map(_point, verdicts(plan.operation)))
-        terminal.show("", _assumptions_table(plan))
+            terminal.show("", points_table(plan.operation, every=True))
+            terminal.show(*map(point, verdicts(plan.operation)))
+        terminal.show("", plain_of(_assumptions(plan)))
 
 
 def markdown_explanation(plan: Plan, address: str | None) -> Written:
@@ -368,13 +280,12 @@ def markdown_explanation(plan: Plan, address: str | None) -> Written:
     lines, refused = explained(plan, address)
     what = ((m.address, f"{_count(m)}, ${m.hourly}/h, {format_money(m.total, 2)} in all") for m in lines)
     rows = [md("**{}**: {}  ", address, said) for address, said in what]
-    rows += [BLANK, md("| rejected | margin | why | unless |"), md("|---|---:|---|---|")]
-    rows += [markdown_row((r.address, _margin(r), r.reason, r.flips_if), LONGEST_TEXT) for r in refused]
+    options = [(r.address, _margin(r), r.reason, r.flips_if) for r in refused]
+    rows += [BLANK, *table(Figures(("refused", "margin", "why", "flips if"), options, frozenset({1})), LONGEST_TEXT)]
     if address is None:
         if plan.operation is not None:
             rows += [BLANK, *markdown_points(plan.operation)]
-        rows += [BLANK, md("| assumption | value | why |"), md("|---|---|---|")]
-        rows += [markdown_row((a.key, str(a.value), a.why), LONGEST_TEXT) for a in plan.assumptions]
+        rows += [BLANK, *table(_assumptions(plan), LONGEST_TEXT)]
     return markdown_document(rows)
 
 
@@ -387,7 +298,7 @@ def _explain_line(line: MixLine) -> list[Table | Text]:
     said = [f"price of {line.price_day}, " + (f"derived: {line.derived}" if line.derived else "published")]
     if line.break_even is not None:
         said.append(f"pays where an instance is in use more than {float(line.break_even):.1%} of the time")
-    return [Text.assemble((line.address, "bold"), "  ", bought), *map(_point, said)]
+    return [Text.assemble((line.address, "bold"), "  ", bought), *map(point, said)]
 
 
 def _refused_lines(refused: Sequence[Refusal]) -> list[Table | Text]:
@@ -395,12 +306,9 @@ def _refused_lines(refused: Sequence[Refusal]) -> list[Table | Text]:
     lines: list[Table | Text] = []
     for r in refused:
         lines.append(Text.assemble((r.address, "bold"), "  ", (_margin(r), "red")))
-        lines.append(_point(f"{r.reason}" + (f"; unless {r.flips_if}" if r.flips_if else "")))
+        lines.append(point(f"{r.reason}" + (f"; unless {r.flips_if}" if r.flips_if else "")))
     return lines
 
 
-def _assumptions_table(plan: Plan) -> Table:
-    table = plain_table("assumption", "value", "why")
-    for a in plan.assumptions:
-        table.add_row(a.key, a.value, a.why)
-    return table
+def _assumptions(plan: Plan) -> Figures:
+    return Figures(("assumption", "value", "why"), [(a.key, a.value, a.why) for a in plan.assumptions])

@@ -12,7 +12,7 @@ from hcloud.units import HOURS_PER_MONTH, format_money
 from hcloud.views.deciding.operation import telling
 from hcloud.views.deciding.plan_charts import HEIGHTS, dollars, horizon
 from hcloud.views.page.axes import Frame, axis, framed
-from hcloud.views.page.bars import BarRow, Bars, bars
+from hcloud.views.page.bars import BarRow, Bars, bar_picture
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.svg import WIDE, Canvas, Point, text_width
 
@@ -33,12 +33,10 @@ def _alternatives(plan: Plan) -> Drawn:
         low, high = (plan.risk.cost_p10, plan.risk.cost_p90) if own and plan.risk else (option.total, option.total)
         kind = "p-best" if own else "p-idle" if option.name == BOUND else "p-other"
         rows.append(BarRow(option.name, format_money(option.total), float(option.total), float(low), float(high), kind))
-    title = f"Dollars over {horizon(plan)}"
-    said = f"{title}: " + ", ".join(f"{row.name} {row.said}" for row in rows) + "."
     caption = "For the same demand at the same prices; nothing can be cheaper than the lower bound."
     if plan.risk is not None:
         caption += f" The interval of this plan holds 80% of {plan.risk.futures} futures: days, level and growth drawn."
-    return Drawn(title, lambda width: bars(Bars(rows), width), said, caption)
+    return bar_picture(f"Dollars over {horizon(plan)}", Bars(rows), caption)
 
 
 def strategies_picture(operation: Operation) -> Drawn:
@@ -50,14 +48,13 @@ def strategies_picture(operation: Operation) -> Drawn:
         said = format_money(point.monthly) + (f" ± {half:,.0f}" if point.hourly_half else "")
         rows.append(BarRow(_called(point, operation), said, value, value - half, value + half, _kind(point, operation)))
     seeds = len(operation.seeds)
-    told = "Dollars a month of each strategy: " + ", ".join(f"{row.name} {row.said}" for row in rows) + "."
     about = f"± and whiskers: 95% interval over {seeds} seeds." if seeds > 1 else "One seed, so no intervals."
     named = "; ".join(f"{name}: {title}" for name, title in titles(row.strategy for row in operation.points))
     caption = f"Simulated on the trace; of each strategy the cheapest point that keeps the target. {about}"
     caption += f" {named}." if named else ""
     budget = None if operation.budget is None else float(operation.budget)
     drawn = Bars(rows, budget, "" if operation.budget is None else f"budget {format_money(operation.budget)}")
-    return Drawn("Dollars a month by strategy", lambda width: bars(drawn, width), told, caption)
+    return bar_picture("Dollars a month by strategy", drawn, caption)
 
 
 def titles(strategies: Iterable[str]) -> Iterator[tuple[str, str]]:
@@ -134,8 +131,7 @@ def _quality(operation: Operation, points: Sequence[OperatingPoint], measure: Qu
     kept = measure.attribute == "kept_qos"
     level = operation.qos_target * measure.factor if kept else None
     drawn = Bars(rows, level, f"target {operation.qos_target:.0%}" if kept else "")
-    told = f"{measure.title}: " + ", ".join(f"{row.name} {row.said}" for row in rows) + "."
-    return Drawn(measure.title, lambda width: bars(drawn, width), told, f"{measure.meaning}.")
+    return bar_picture(measure.title, drawn, f"{measure.meaning}.")
 
 
 def front_picture(operation: Operation) -> Drawn:

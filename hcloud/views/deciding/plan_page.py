@@ -12,7 +12,7 @@ from hcloud.units import counted, format_age, format_money
 from hcloud.views.charts import figure
 from hcloud.views.deciding import plan_tables as tables
 from hcloud.views.deciding.operation import fleet_line, missed, said_of, simulated_line
-from hcloud.views.deciding.plan import derived_note, grouped, instances, proof, said_of_risk
+from hcloud.views.deciding.plan import derived_note, proof, said_of_risk
 from hcloud.views.deciding.plan_charts import demand_picture, falls_picture, horizon, use_picture
 from hcloud.views.deciding.plan_charts_costs import cost_picture, front_picture, quality_pictures
 from hcloud.views.live.change_documents import changes_section
@@ -77,10 +77,10 @@ def _lead(plan: Plan) -> Iterator[str]:
 
 
 def _decision(plan: Plan) -> str:
-    bought = grouped(plan.purchases)
+    bought = tables.grouped(plan.purchases)
     if not bought:
         return "Committing to nothing and renting on demand"
-    parts = [f"{instances(line.count)} × {line.instance_type} {label}" for label, line in bought[:SHOWN]]
+    parts = [f"{tables.instances(line.count)} × {line.instance_type} {label}" for label, line in bought[:SHOWN]]
     more = f" and {len(bought) - SHOWN} more" if len(bought) > SHOWN else ""
     rents = any(not m.option.is_commitment for m in plan.mix)
     return f"Reserving {', '.join(parts)}{more}" + (" and renting the rest on demand" if rents else "")

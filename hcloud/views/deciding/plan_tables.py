@@ -2,23 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from decimal import Decimal
 
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
-from hcloud.model.plans.plan import Plan, Refusal
+from hcloud.model.plans.plan import OWNED, MixLine, Plan, Refusal
 from hcloud.units import HOURS_PER_MONTH, format_figure, format_money
-from hcloud.views.deciding.plan import grouped, instances, price_of
 from hcloud.views.tables import Figures
 
 NONE = "–"
+DERIVED = "~"
+HOURS_PER_DAY = 24
+SHORT = {
+    PurchaseOption.RESERVED: "Standard RI",
+    PurchaseOption.CONVERTIBLE: "Convertible RI",
+    PurchaseOption.INSTANCE_SAVINGS_PLAN: "EC2 Instance SP",
+    PurchaseOption.COMPUTE_SAVINGS_PLAN: "Compute SP",
+    PurchaseOption.COMMITTED_USE: "CUD",
+    PurchaseOption.FLEXIBLE_COMMITTED_USE: "Flexible CUD",
+    PurchaseOption.RESERVATION: "Reservation",
+    PurchaseOption.SAVINGS_PLAN: "Savings plan",
+}
 
 
 def mix_table(plan: Plan) -> Figures:
     """What is bought and rented, and what each part costs."""
     names = ("part of the mix", "region", "price of", "instances", "peak", "break-even", "$/hour", "$/month", "upfront")
-    rows = [
-        [
+    *rows, total = _mix_rows(plan)
+    upfront = "" if not any(line.upfront for line in plan.mix) else total[-1]
+    return Figures(names, [*rows, [*total[:-1], upfront]], frozenset(range(3, len(names))))
+
+
+def mix_on_screen(plan: Plan) -> Figures:
+    """The same without a column of regions, which are told where there are several."""
+    names = ("mix", "price of", "instances", "peak", "break-even", "$/h", "$/month", "upfront")
+    spread = len({line.region for line in plan.mix}) > 1
+    *rows, total = (
+        [name + (f" in {region}" if spread and region else ""), *rest] for name, region, *rest in _mix_rows(plan)
+    )
+    return Figures(names, [*rows, [""] * len(names), total], frozenset(range(2, 8)), bold=frozenset({len(rows) + 1}))
+
+
+def _mix_rows(plan: Plan) -> Iterator[list[str]]:
+    for label, line in grouped(plan.mix):
+        yield [
             f"{line.instance_type} {label}",
             line.region,
             price_of(line),
@@ -29,21 +59,59 @@ def mix_table(plan: Plan) -> Figures:
             format_figure(line.monthly),
             format_figure(line.upfront) if line.upfront else "",
         ]
-        for label, line in grouped(plan.mix)
-    ]
-    upfront = sum((line.upfront for line in plan.mix), Decimal(0))
-    total = [
-        "total",
-        "",
-        "",
-        "",
-        "",
-        "",
-        format_figure(plan.after.hourly, 2),
-        format_figure(plan.after.monthly),
-        format_figure(upfront) if upfront else "",
-    ]
-    return Figures(names, [*rows, total], frozenset(range(3, len(names))))
+    dollars = (format_figure(plan.after.hourly, 2), format_figure(plan.after.monthly))
+    yield ["total", *[""] * 5, *dollars, format_figure(sum((line.upfront for line in plan.mix), Decimal(0)))]
+
+
+def price_of(line: MixLine) -> str:
+    """The day of a line's price, with a mark where nobody published it."""
+    return f"{line.price_day}{DERIVED}" if line.derived else str(line.price_day)
+
+
+def instances(count: Decimal) -> str:
+    """A number of instances: whole, or with as many digits as it takes."""
+    whole = count == count.to_integral_value()
+    return f"{count:,.0f}" if whole else f"{count:,.1f}" if count >= 1 else f"{count:.2g}"
+
+
+def grouped(mix: Sequence[MixLine]) -> list[tuple[str, MixLine]]:
+    """The lines with their labels; purchases of one offer on later days are summed up in one line."""
+    groups: dict[tuple[str, bool], list[MixLine]] = {}
+    for line in mix:
+        groups.setdefault((line.address, line.starts_hour >= HOURS_PER_DAY), []).append(line)
+    return [(_label(lines), _sum(lines)) for lines in groups.values()]
+
+
+def _sum(lines: Sequence[MixLine]) -> MixLine:
+    def total(name: str) -> Decimal:
+        return sum((getattr(line, name) for line in lines), Decimal(0))
+
+    return replace(
+        lines[0],
+        count=total("count"),
+        hourly=total("hourly"),
+        monthly=total("monthly"),
+        upfront=total("upfront"),
+        total=total("total"),
+    )
+
+
+def option_name(line: MixLine) -> str:
+    """An option in the field's short terms: ``Standard RI 1y all upfront``."""
+    years = f" {line.term_years}y" if line.term_years else ""
+    paid = f" {line.payment.replace('-', ' ')}" if line.term_years and CLOUDS[line.provider].shows_payment else ""
+    return f"{SHORT.get(line.option, str(line.option))}{years}{paid}"
+
+
+def _label(lines: Sequence[MixLine]) -> str:
+    """The purchase in the field's short terms: ``EC2 Instance SP 1y all upfront``, with the days of later ones."""
+    line, text = lines[0], option_name(lines[0])
+    if line.address.startswith(OWNED):
+        return f"owned: {text}"
+    days = sorted({part.starts_hour // HOURS_PER_DAY for part in lines})
+    if days[0] == 0:
+        return text
+    return f"{text}, day {days[0]}" + (f" to {days[-1]}" if len(days) > 1 else "")
 
 
 def alternatives_table(plan: Plan) -> Figures:

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING
 
 from hcloud.model.plans.plan import MixLine, Plan, Sizing
 from hcloud.units import counted, format_money, plain
+from hcloud.views.deciding.plan import horizon
+from hcloud.views.deciding.plan_tables import option_name
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, percent
+from hcloud.views.explanations.operation import beside
 from hcloud.views.explanations.plan import (
-    horizon,
-    offer_name,
     said_of_flip,
     said_of_regret,
     said_of_sizes,
+    said_of_use,
     short_history,
 )
 
@@ -28,7 +30,7 @@ def explain_commitment(plan: Plan, line: MixLine) -> Explanation:
     same = [m for m in plan.purchases if m.address == line.address]
     bound = sum((m.total for m in same), Decimal(0))
     answer = (
-        f"{plain(line.count)} {line.instance_type} as {offer_name(line)}: {format_money(line.monthly)} a month,"
+        f"{plain(line.count)} {line.instance_type} as {option_name(line)}: {format_money(line.monthly)} a month,"
         f" {format_money(bound)} committed over {horizon(plan)}"
     )
     answer += "".join(f"; {said}" for said in short_history(plan))
@@ -48,11 +50,7 @@ def _why(plan: Plan, size: Sizing | None) -> Iterator[str]:
         return
     if size.bought_as:
         yield f"counted in {size.address.split('/')[2]}, of which {size.count} are bought in larger sizes"
-    yield (
-        f"its break-even is {percent(float(size.pays_above))}; instance {size.count} is in use"
-        f" {percent(float(size.last_use))} of the time, number {size.count + 1} would be"
-        f" {percent(float(size.next_use))}"
-    )
+    yield f"it pays above {percent(float(size.pays_above))} use; {said_of_use(size)}"
 
 
 def _flips(plan: Plan, size: Sizing | None) -> Iterator[str]:
@@ -83,9 +81,7 @@ def _by_simulation(plan: Plan) -> Iterator[str]:
     mine = sorted((p for p in operation.points if p.strategy == chosen.strategy), key=lambda p: p.reserve)
     at = mine.index(chosen)
     for point in (*mine[max(at - 1, 0) : at], *mine[at + 1 : at + 2]):
-        more = point.monthly - chosen.monthly
-        sign = "+" if more >= 0 else "-"
-        yield f"{point.reserve} reserved: {sign}{format_money(abs(more))} a month, {percent(point.kept_qos.mean)} kept"
+        yield f"{point.reserve} reserved: {beside(point, chosen)} kept"
 
 
 def _regret(plan: Plan) -> Iterator[str]:

@@ -7,6 +7,7 @@ from decimal import Decimal
 
 from hcloud.model.plans.operation import OperatingPoint, Operation
 from hcloud.model.plans.plan import Plan
+from hcloud.planning.strategies.choice_reasons import named
 from hcloud.planning.strategies.flips_of_target import higher_target, lower_budget, lower_target, next_best
 from hcloud.units import format_money, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, percent, share
@@ -17,7 +18,7 @@ def explain_operation(plan: Plan, operation: Operation, against: Iterator[str]) 
     chosen = operation.chosen
     saved = operation.baseline.monthly - chosen.monthly
     answer = (
-        f"run {name_of(chosen)} {operation.reserved_type} reserved: {format_money(chosen.monthly)} a month,"
+        f"run {named(chosen)} {operation.reserved_type} reserved: {format_money(chosen.monthly)} a month,"
         f" {percent(chosen.kept_qos.mean)} of jobs keep their performance"
     )
     lines = (
@@ -29,18 +30,17 @@ def explain_operation(plan: Plan, operation: Operation, against: Iterator[str]) 
     return Explanation("why this plan", answer, lines)
 
 
-def name_of(point: OperatingPoint) -> str:
-    """A simulated point by its strategy and reserve."""
-    return f"{point.strategy} with {point.reserve}"
-
-
 def _beside_points(operation: Operation, saved: Decimal) -> Iterator[str]:
     base, rival = operation.baseline, next_best(operation)
     verb = "less" if saved >= 0 else "more"
     yield f"{format_money(abs(saved))} a month {verb} than {base.strategy} ({share(saved, base.monthly)})"
     if rival is not None:
-        dearer = rival.monthly - operation.chosen.monthly
-        yield f"next best {name_of(rival)}: {_signed_money(dearer)} a month, {percent(rival.kept_qos.mean)} kept"
+        yield f"next best {named(rival)}: {beside(rival, operation.chosen)} kept"
+
+
+def beside(point: OperatingPoint, chosen: OperatingPoint) -> str:
+    """A simulated point beside another one: dollars more or less, and the share of jobs."""
+    return f"{_signed_money(point.monthly - chosen.monthly)} a month, {percent(point.kept_qos.mean)}"
 
 
 def _signed_money(amount: Decimal) -> str:
@@ -65,16 +65,16 @@ def _wishes(operation: Operation) -> Iterator[str]:
     cheaper, better, poorer = lower_target(operation), higher_target(operation), lower_budget(operation)
     if cheaper is not None:
         saved = operation.chosen.monthly - cheaper.chosen.monthly
-        yield f"--qos {_down(cheaper.qos)} or less: {name_of(cheaper.chosen)}, {format_money(saved)} a month less"
+        yield f"--qos {_down(cheaper.qos)} or less: {named(cheaper.chosen)}, {format_money(saved)} a month less"
     if better is not None:
         more = better.chosen.monthly - operation.chosen.monthly
-        yield f"--qos above {percent(better.qos)}: {name_of(better.chosen)}, {_signed_money(more)} a month"
+        yield f"--qos above {percent(better.qos)}: {named(better.chosen)}, {_signed_money(more)} a month"
     rival = next_best(operation)
     if rival is not None and rival.kept_qos.mean >= operation.qos_target and rival.hourly > operation.chosen.hourly:
         dearer = rival.monthly - operation.chosen.monthly
-        yield f"{name_of(rival)} if it cost {format_money(dearer)} a month less ({share(dearer, rival.monthly)})"
+        yield f"{named(rival)} if it cost {format_money(dearer)} a month less ({share(dearer, rival.monthly)})"
     if poorer is not None and poorer.budget is not None:
-        yield f"--budget below {format_money(poorer.budget, 2)}: {name_of(poorer.chosen)}"
+        yield f"--budget below {format_money(poorer.budget, 2)}: {named(poorer.chosen)}"
 
 
 def _down(share: float) -> str:
@@ -86,14 +86,13 @@ def explain_point(operation: Operation, point: OperatingPoint) -> tuple[str, tup
     """Why a simulated point was not chosen."""
     chosen = operation.chosen
     if point is chosen:
-        return f"{name_of(point)} is what was chosen", (ExplanationLine("why", operation.reasons),)
-    dearer = point.monthly - chosen.monthly
-    answer = f"not {name_of(point)}: {_signed_money(dearer)} a month, {percent(point.kept_qos.mean)} of jobs kept"
+        return f"{named(point)} is what was chosen", (ExplanationLine("why", operation.reasons),)
+    answer = f"not {named(point)}: {beside(point, chosen)} of jobs kept"
     lines = (
         ExplanationLine("why", (point.verdict,)),
         ExplanationLine(
             "chosen",
-            (f"{name_of(chosen)}: {percent(chosen.kept_qos.mean)} kept, {percent(operation.qos_target)} asked for",),
+            (f"{named(chosen)}: {percent(chosen.kept_qos.mean)} kept, {percent(operation.qos_target)} asked for",),
         ),
         ExplanationLine("unless", listed(_brings_in(operation, point))),
     )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from hcloud.model.catalog import Provider
 from hcloud.model.plans.plan import OWNED, Alternative, Flip, Lever, MixLine, Plan, Refusal, Sizing
 from hcloud.planning.explanations.asked import SubjectMatch
-from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR, counted, format_duration, format_money, format_span, plain
-from hcloud.views.deciding.plan import SHORT
+from hcloud.units import SECONDS_PER_HOUR, counted, format_duration, format_money, format_span, plain
+from hcloud.views.deciding.plan import horizon
+from hcloud.views.deciding.plan_tables import option_name
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed, percent, share
 from hcloud.views.explanations.operation import explain_operation, explain_point
 
@@ -36,26 +36,13 @@ def _decision(plan: Plan) -> str:
     if not bought:
         later = f", {counted(len(plan.purchases), 'purchase')} later" if plan.purchases else ""
         return f"nothing reserved now, {_types(plan)} rented{later}: {cost}"
-    named = " + ".join(f"{plain(m.count)} {m.instance_type} as {offer_name(m)}" for m in bought[:2])
+    named = " + ".join(f"{plain(m.count)} {m.instance_type} as {option_name(m)}" for m in bought[:2])
     more = f" and {counted(len(bought) - 2, 'more kind')}" if len(bought) > 2 else ""
     return f"{named}{more}, the rest rented: {cost}"
 
 
 def _types(plan: Plan) -> str:
     return " + ".join(dict.fromkeys(m.instance_type for m in plan.mix))
-
-
-def offer_name(line: MixLine) -> str:
-    """An option in the field's short terms: ``Standard RI 1y all upfront``."""
-    years = f" {line.term_years}y" if line.term_years else ""
-    paid = f" {line.payment.replace('-', ' ')}" if line.term_years and line.provider == Provider.AWS else ""
-    return f"{SHORT.get(line.option, str(line.option))}{years}{paid}"
-
-
-def horizon(plan: Plan) -> str:
-    """The span that a plan's totals are over."""
-    years, rest = divmod(plan.horizon_hours, HOURS_PER_YEAR)
-    return f"{years} y" if not rest else f"{plan.horizon_hours:,} h"
 
 
 def _beside(plan: Plan, saved: Decimal) -> Iterator[str]:
@@ -215,7 +202,7 @@ def explain_why_not(plan: Plan, found: SubjectMatch, words: str) -> Explanation:
 
 def _in_plan(line: MixLine) -> str:
     count = plain(line.count) if line.option.is_commitment else f"{line.count:,.1f} on average, {line.peak} at most,"
-    return f"{count} as {offer_name(line)} at ${price(line.hourly)}/h together, {format_money(line.monthly)} a month"
+    return f"{count} as {option_name(line)} at ${price(line.hourly)}/h together, {format_money(line.monthly)} a month"
 
 
 def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, ...]]:
@@ -254,9 +241,7 @@ def _use_for(plan: Plan, refusal: Refusal) -> Iterator[str]:
     mine = [s for s in plan.sizing if s.address.split("/")[2] == refusal.address.split("/")[2]]
     if mine:
         size = mine[0]
-        yield (
-            f"instance {size.count} is in use {percent(float(size.last_use))}, the next {percent(float(size.next_use))}"
-        )
+        yield said_of_use(size)
         if refusal.flip is not None and refusal.flip.exact and refusal.pays_above > size.pays_above:
             yield f"at any use {mine[0].address.split('/')[-1]} is cheaper"
 
@@ -302,8 +287,11 @@ def _other_plan(plan: Plan, other: Alternative) -> tuple[str, tuple[ExplanationL
 def _uses(plan: Plan) -> Iterator[str]:
     for size in plan.sizing:
         counting = "counted in " if size.bought_as else ""
-        yield (
-            f"{counting}{_type(size.address)}: instance {size.count} is in use"
-            f" {percent(float(size.last_use))} of the time, the"
-            f" next {percent(float(size.next_use))}; break-even {percent(float(size.pays_above))}"
-        )
+        pays = percent(float(size.pays_above))
+        yield f"{counting}{_type(size.address)}: {said_of_use(size)}; reserving pays above {pays}"
+
+
+def said_of_use(size: Sizing) -> str:
+    """How much of the time the last instance of a commitment is needed, and the one after it would be."""
+    last, following = (percent(float(share)) for share in (size.last_use, size.next_use))
+    return f"instance {size.count} is in use {last} of the time, the next {following}"

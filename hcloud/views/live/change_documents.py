@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from hcloud import __version__
 from hcloud.model.holdings.change import Action, Change, ChangeSet, How
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
-from hcloud.views.escaped import BLANK, Markdown, item, markdown_row, md, rule_of
+from hcloud.views.escaped import BLANK, Markdown, md
 from hcloud.views.live.change import named, totals
 from hcloud.views.live.launched_with import as_table
+from hcloud.views.markdown import points, table, warned
 from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.tables import Figures
 
@@ -40,19 +41,12 @@ def _change(change: Change) -> list[str]:
 
 def changes_markdown(changes: ChangeSet) -> Iterator[Markdown]:
     """What apply would do, and with what it launches machines."""
-    yield from (md("- **warning:** {}", warning, longest=LONGEST_LINE) for warning in changes.warnings)
-    yield from [BLANK] if changes.warnings else []
+    yield from warned(changes.warnings)
     yield md("**Changes** in {}", str(changes.base.scope), longest=LONGEST_LINE)
-    yield from (BLANK, *_table(changes_table(changes)), BLANK)
+    yield from (BLANK, *table(changes_table(changes), LONGEST_TEXT), BLANK)
     if changes.template is not None:
-        yield from (*_table(as_table(changes.template)), BLANK)
-    yield from (md("- {}", item(line, LONGEST_LINE)) for line in (*totals(changes), *changes.notes))
-
-
-def _table(figures: Figures) -> Iterator[Markdown]:
-    yield markdown_row(figures.names)
-    yield rule_of(figures.names, figures.numbers)
-    yield from (markdown_row(row, LONGEST_TEXT) for row in figures.rows)
+        yield from (*table(as_table(changes.template), LONGEST_TEXT), BLANK)
+    yield from points((*totals(changes), *changes.notes))
 
 
 def changes_section(changes: ChangeSet) -> PageSection:

@@ -10,7 +10,7 @@ from rich.text import Text
 from hcloud.units import counted
 from hcloud.views.console import Terminal
 from hcloud.views.live.change import LISTED, dollars
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
     from hcloud.live.collect import Orphan
@@ -28,7 +28,7 @@ def show_status(found: LiveStatus, terminal: Terminal) -> None:
     if found.groups:
         rows = [_group(group) for group in found.groups]
         names = ("address", "type", "zone", "state", "machines", "$/h")
-        terminal.show(fitted(Figures(names, rows, frozenset({4, 5})), terminal.out.width))
+        terminal.show(Figures(names, rows, frozenset({4, 5})))
     machines = sum(g.count for g in found.groups)
     terminal.show(f"{counted(machines, 'machine')}, {dollars(found.hourly)}/h {LISTED}; reserved machines cost less")
     if (how := state.operating) is not None:
@@ -61,7 +61,7 @@ def show_drift(found: LiveStatus, terminal: Terminal) -> None:
     """A line a difference."""
     rows = [(one.id, one.address or "-", one.what) for one in found.drift]
     if rows:
-        terminal.show(fitted(Figures(("id", "address", "difference"), rows), terminal.out.width))
+        terminal.show(Figures(("id", "address", "difference"), rows))
     terminal.note(f"{counted(len(found.drift), 'difference')} from the state")
 
 
@@ -69,7 +69,7 @@ def show_orphans(found: Sequence[Orphan], terminal: Terminal) -> None:
     """A line a machine, those that are left alone with the reason."""
     rows = [_orphan(one) for one in found]
     if rows:
-        terminal.show(fitted(Figures(("id", "type", "zone", "why"), rows), terminal.out.width))
+        terminal.show(Figures(("id", "type", "zone", "why"), rows))
     ending = sum(not o.kept for o in found)
     if not found:
         terminal.show("nothing found")
@@ -83,10 +83,8 @@ def show_found(found: RecoveryFindings, terminal: Terminal) -> None:
     terminal.show(f"state {found.state.lineage} in {found.state.scope}: {machines}")
     rows = [(machine.id, machine.address or "-", machine.instance_type, machine.zone) for machine in found.machines]
     if rows:
-        terminal.show(fitted(Figures(("id", "address", "type", "zone"), rows), terminal.out.width))
+        terminal.show(Figures(("id", "address", "type", "zone"), rows))
     if found.remains.damaged:
-        terminal.warn(
-            "a part of the journal cannot be read: the part before the damage is kept, the rest is moved aside"
-        )
+        terminal.warn("a part of the journal cannot be read: the part before it is kept, the rest is moved aside")
     for lineage, count in found.others:
         terminal.warn(f"{counted(count, 'machine')} of this project belong to another state: {lineage}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from hcloud.model.json_text import stamp
 from hcloud.units import counted
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
     from hcloud.model.holdings.state import MachineRecord, RememberedState, State
@@ -27,7 +28,7 @@ def show_list(found: RememberedState, terminal: Terminal) -> None:
     rows = [_row(r) for r in sorted(state.records, key=lambda r: (r.address, r.id))]
     if rows:
         names = ("address", "id", "type", "zone", "option", "intended (UTC)", "")
-        terminal.show(fitted(Figures(names, rows), terminal.out.width))
+        terminal.show(Figures(names, rows))
     terminal.note(f"{found.where}: {counted(len(rows), 'machine')}, serial {state.serial}")
     _warn(found, terminal)
 
@@ -85,10 +86,10 @@ def _record_lines(record: MachineRecord) -> Iterator[tuple[str, str]]:
     yield "zone", record.zone or NOTHING
     yield "option", record.option.value
     yield "of generation", str(record.generation)
-    yield "intended", _time(record.intended)
+    yield "intended", stamp(record.intended)
     yield "ending", "yes" if record.ending else "no"
     yield "protected", "yes" if record.protected else "no"
-    yield "missed since", _time(record.missed_since) if record.missed_since else NOTHING
+    yield "missed since", stamp(record.missed_since) if record.missed_since else NOTHING
 
 
 def _warn(found: RememberedState, terminal: Terminal) -> None:
@@ -97,7 +98,3 @@ def _warn(found: RememberedState, terminal: Terminal) -> None:
     if found.open_intents:
         count = counted(len(found.open_intents), "intent")
         terminal.warn(f"{count} without a known outcome; the next hcloud apply looks at the cloud first")
-
-
-def _time(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -9,12 +9,11 @@ from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Predi
 from hcloud.policy.codes import SCALE
 from hcloud.units import counted
 from hcloud.views.lines import hanging
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
     from hcloud.classify.judgement import ApplicationEstimate
     from hcloud.views.console import Terminal
-    from hcloud.views.lines import Shown
 
 WORDS = {
     Aspect.SCALE_UP: "size",
@@ -41,23 +40,23 @@ def _show(answer: ApplicationEstimate, terminal: Terminal) -> None:
     terminal.show(f"{head} · beside {counted(answer.known_apps, 'application')} seen before", "")
     interference = {a: estimate.rows[a] for a in (Aspect.TOLERATED, Aspect.CAUSED) if a in estimate.rows}
     if interference:
-        terminal.show(_scores(interference, terminal.out.width), "")
+        terminal.show(_scores(interference), "")
     for aspect, row in estimate.rows.items():
         if not aspect.is_interference:
-            terminal.show(_performance(answer, row, terminal.out.width), "")
+            terminal.show(_performance(answer, row), "")
     for line in _said(answer):
         terminal.show(hanging(line, terminal.out.width, "· "))
     terminal.show("")
 
 
-def _scores(rows: Mapping[Aspect, CompletedRow], width: int) -> Shown:
+def _scores(rows: Mapping[Aspect, CompletedRow]) -> Figures:
     names = ("resource", *(word for aspect in rows for word in (WORDS[aspect], "from - to", "")))
     cells = []
     for resource in RESOURCES:
         if any(resource in row.columns for row in rows.values()):
             parts = [_score(row.columns.get(resource)) for row in rows.values()]
             cells.append([resource, *(cell for part in parts for cell in part)])
-    return fitted(Figures(names, cells), width)
+    return Figures(names, cells)
 
 
 def _score(predicted: Predicted | None) -> tuple[str, str, str]:
@@ -72,7 +71,7 @@ def _how(predicted: Predicted) -> str:
     return "measured" if predicted.measured else "predicted"
 
 
-def _performance(answer: ApplicationEstimate, row: CompletedRow, width: int) -> Shown:
+def _performance(answer: ApplicationEstimate, row: CompletedRow) -> Figures:
     """Sizes and node counts in their order, types from best to worst."""
     order = [r.column for r in answer.types] if row.aspect is Aspect.TYPES else list(row.columns)
     shown = order[:_MOST_ROWS]
@@ -84,7 +83,7 @@ def _performance(answer: ApplicationEstimate, row: CompletedRow, width: int) -> 
     ]
     if len(order) > len(shown):
         cells.append([f"{len(order) - len(shown)} more", "", "", "", ""])
-    return fitted(Figures(names, cells, frozenset({1, 2, 3})), width)
+    return Figures(names, cells, frozenset({1, 2, 3}))
 
 
 def _said(answer: ApplicationEstimate) -> Iterator[str]:

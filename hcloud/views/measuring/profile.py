@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Profile
-from hcloud.views.console import Terminal, plain_table
+from hcloud.views.console import Terminal, plain_of, plain_table
 from hcloud.views.lines import hanging
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,7 +32,7 @@ def show_profile(profile: Profile, terminal: Terminal) -> None:
     reasons = [(r, profile.unmeasurable[r]) for r in RESOURCES if r in profile.unmeasurable]
     if reasons:
         terminal.show("", Text(NOT_HERE, style="bold"), *(_reason(r, why, width) for r, why in reasons))
-    terminal.show("", fitted(_performance(profile), width))
+    terminal.show("", _performance(profile))
     failed = [(c, f.why) for columns in profile.failures.values() for c, f in columns.items()]
     if failed:
         terminal.show("", Text("did not run", style="bold"), *(_reason(c, why, width) for c, why in failed))
@@ -40,13 +40,12 @@ def show_profile(profile: Profile, terminal: Terminal) -> None:
 
 def show_list(profiles: Sequence[Profile], terminal: Terminal) -> None:
     """Print a line a profile."""
-    table = plain_table(
-        "app", "kind", "metric", "tolerated", "caused", "shapes", right=(3, 4, 5), wrap=("app", "metric")
-    )
+    rows = []
     for p in profiles:
         counts = (str(len(p.entries.get(a, {}))) for a in (Aspect.TOLERATED, Aspect.CAUSED, Aspect.SCALE_UP))
-        table.add_row(p.app, p.kind.name.lower(), f"{p.metric.name}, {p.metric.unit}", *counts)
-    terminal.show(table)
+        rows.append((p.app, p.kind.name.lower(), f"{p.metric.name}, {p.metric.unit}", *counts))
+    names = ("app", "kind", "metric", "tolerated", "caused", "shapes")
+    terminal.show(plain_of(Figures(names, rows, frozenset({3, 4, 5})), ("app", "metric")))
     terminal.note(f"measured numbers of {len(profiles)} applications; 'hcloud profile show FILE' shows one")
 
 

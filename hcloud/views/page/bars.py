@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.svg import LINE, Canvas, text_width
 
 ROW, THICK, TOP = 42.0, 14.0, 6.0
@@ -29,6 +30,12 @@ class Bars:
     rows: Sequence[BarRow]
     level: float | None = None
     level_name: str = ""
+
+
+def bar_picture(title: str, drawn: Bars, caption: str) -> Drawn:
+    """The same with its title, and with what it shows in words."""
+    told = ", ".join(f"{row.name} {row.said}" for row in drawn.rows)
+    return Drawn(title, lambda width: bars(drawn, width), f"{title}: {told}.", caption)
 
 
 def bars(drawn: Bars, width: int) -> Canvas:

@@ -13,6 +13,7 @@ from hcloud.views.page.svg import NARROW, WIDE, Canvas
 
 HERE = Path(__file__).parent
 MARGIN, TITLE = 16, 28
+WIDTHS = {"wide": WIDE, "narrow": NARROW}
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +29,9 @@ class Drawn:
 
     def figure(self) -> Figure:
         """For a page, which shows the width that fits."""
-        both = self.draw(self.wide).svg("wide") + self.draw(NARROW).svg("narrow")
-        return Figure(both, self.alternative, self.caption, self.title)
+        sizes = {"widest": self.wide, "wide": WIDE, "narrow": NARROW} if self.wide > WIDE else WIDTHS
+        every = "".join(self.draw(width).svg(name) for name, width in sizes.items())
+        return Figure(every, self.alternative, self.caption, self.title)
 
 
 def standalone(drawn: Drawn, title: str) -> str:

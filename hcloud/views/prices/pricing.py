@@ -12,9 +12,9 @@ from hcloud.catalog.table import COLUMNS, offer_cells
 from hcloud.model.catalog import InstanceType, Offer, OfferKey
 from hcloud.units import counted, plain, rate
 from hcloud.views.console import Terminal
-from hcloud.views.deciding.plan import SHORT
+from hcloud.views.deciding.plan_tables import SHORT
 from hcloud.views.escaped import Written, csv_document
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
     from hcloud.catalog.intake import Intake
@@ -42,7 +42,7 @@ def show_listing(lines: Sequence[PriceLine], terminal: Terminal, limit: int) -> 
         words = (*(cells[name] for name in leading), f"{key.instance_type}{_special(key)}", _purchase(key))
         rows.append((*words, *_figures(line), _share(line.discount), *_age(line)))
     numbers = frozenset(range(len(leading) + 2, len(names)))
-    terminal.show(fitted(Figures(names, rows, numbers, title), terminal.out.width))
+    terminal.show(Figures(names, rows, numbers, title))
     if any(line.offer.origin.derived for line in shown):
         terminal.note(f"{DERIVED} derived, not published; 'pricing show TYPE' shows its sources")
     if len(lines) > limit:
@@ -60,7 +60,7 @@ def show_type_screen(screen: TypeScreen, terminal: Terminal) -> None:
          *_age(line))
         for line in lines if (o := line.offer)
     ]  # fmt: skip
-    terminal.show(fitted(Figures(names, rows, frozenset(range(1, len(names)))), terminal.out.width))
+    terminal.show(Figures(names, rows, frozenset(range(1, len(names)))))
     for refused in screen.quarantined:
         label = "" if refused.key is None else _purchase(refused.key) + _special(refused.key)
         terminal.show(Text(f"{label}  quarantined: {refused.reason} ({refused.row})", style="yellow"))
@@ -80,7 +80,7 @@ def show_comparison(comparison: PriceComparison, terminal: Terminal, limit: int)
     ]
     if rows:
         names = ("", "offer", "old $/h", "new $/h", "change")
-        terminal.show(fitted(Figures(names, rows, frozenset((2, 3, 4))), terminal.out.width))
+        terminal.show(Figures(names, rows, frozenset((2, 3, 4))))
     added = sum(c.old is None for c in comparison.changes)
     removed = sum(c.new is None for c in comparison.changes)
     terminal.show(
@@ -117,7 +117,7 @@ def show_intake(intake: Intake, terminal: Terminal) -> None:
         oldest = taken.book.oldest()
         counts = (len(taken.book.offers), len(taken.refused), len(taken.warnings))
         rows.append((taken.name, taken.format, *map(str, counts), oldest.isoformat() if oldest else ""))
-    terminal.show(fitted(Figures(columns, rows, frozenset((2, 3, 4, 5))), terminal.out.width))
+    terminal.show(Figures(columns, rows, frozenset((2, 3, 4, 5))))
     for taken in intake.sources:
         _show_refused(taken.refused, terminal, taken.name if len(intake.sources) > 1 else "")
         _show_warnings(taken.warnings, terminal)

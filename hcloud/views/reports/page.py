@@ -13,18 +13,15 @@ from hcloud.model.report import Charge
 from hcloud.planning.reports.report import Dimension, Report, grouped, key_of
 from hcloud.planning.reports.savings import coverage, savings
 from hcloud.units import format_money
-from hcloud.views.page.axes import axis, framed, key
 from hcloud.views.page.drawn import Drawn
+from hcloud.views.page.panels import Panel, PanelGroup, SeriesMark, panels
 from hcloud.views.page.parts import KeyFigure, Page, PageSection
-from hcloud.views.page.svg import Canvas
 from hcloud.views.reports.report import SOURCES, money, percent, span_text
 
-HEIGHT = 260.0
 OWN = {str(PurchaseOption.ON_DEMAND): "p-rent", str(PurchaseOption.SPOT): "p-best"}
 COMMITTED = ("p-reserve", "p-idle", "p-other")
 MOST_NAMES = 4  # ours: more options than these are drawn together
 OTHERS = "others"
-MOST_TICKS, GAP_SHARE = 7, 0.2
 
 
 def report_page(report: Report, sections: Sequence[PageSection]) -> Page:
@@ -72,37 +69,15 @@ def _drawn(report: Report) -> Drawn:
     whole = {n: sum((amounts[d, n] for d in days), Decimal(0)) for n in names}
     said = ", ".join(f"{name} {format_money(dollars, 2)}" for name, dollars in whole.items())
 
-    def draw(width: int) -> Canvas:
-        return _bars(width, days, names, {k: float(v) for k, v in amounts.items()})
-
+    marks = [SeriesMark(n, float(at), (float(amounts[d, n]),)) for at, d in enumerate(days) for n in names]
+    panel = Panel("", "stacked", "day (UTC)", "dollars a day", marks, names=tuple(map(_day, days)))
+    groups = [PanelGroup([panel], kinds=dict(zip(names, _colours(names), strict=True)))]
     return Drawn(
         "Effective cost by day and purchase option",
-        draw,
+        lambda width: panels(groups, width),
         f"Stacked bars, one a day from {days[0]} to {days[-1]}, up to {format_money(most, 2)} a day; in all {said}.",
         "Commitments are spread over what they cover; days are in UTC.",
     )
-
-
-def _bars(width: int, days: Sequence[str], names: Sequence[str], amounts: dict[tuple[str, str], float]) -> Canvas:
-    canvas = Canvas(width, HEIGHT)
-    colours = _colours(names)
-    above = key(canvas, list(zip(colours, names, strict=True)))
-    top = max((sum(amounts.get((d, n), 0.0) for n in names) for d in days), default=0.0) or 1.0
-    places = "" if top >= 10 else ".2f"
-    upright = axis("dollars a day", (0.0, top * 1.05), 5, lambda v: f"${v:,.0f}" if not places else f"${v:,.2f}")
-    across = axis("day (UTC)", (0.0, float(len(days))), min(MOST_TICKS, width // 90), lambda v: _day(days, v))
-    frame = framed(canvas, across, upright, above=above)
-    for place, day in enumerate(days):
-        left = frame.across(place + GAP_SHARE / 2)
-        wide = frame.across(place + 1 - GAP_SHARE / 2) - left
-        below = 0.0
-        for name, colour in zip(names, colours, strict=True):
-            amount = amounts.get((day, name), 0.0)
-            if amount > 0:
-                upper = frame.up(below + amount)
-                canvas.box((left, upper), (wide, frame.up(below) - upper), colour)
-                below += amount
-    return canvas
 
 
 def _colours(names: Sequence[str]) -> list[str]:
@@ -111,8 +86,5 @@ def _colours(names: Sequence[str]) -> list[str]:
     return [OWN.get(name) or next(committed) for name in names]
 
 
-def _day(days: Sequence[str], value: float) -> str:
-    at = int(value)
-    if at != value or at >= len(days):
-        return ""
-    return datetime.fromisoformat(days[at]).replace(tzinfo=UTC).strftime("%d %b").lstrip("0")
+def _day(day: str) -> str:
+    return datetime.fromisoformat(day).replace(tzinfo=UTC).strftime("%d %b").lstrip("0")

@@ -13,7 +13,7 @@ from hcloud.planning.reports.report import ChargeGroup, Dimension, Report, Repor
 from hcloud.planning.reports.savings import CommitmentUse, Coverage, Savings, against, as_of, coverage, savings, uses
 from hcloud.units import cents, format_money, plain
 from hcloud.views.page.parts import PageSection
-from hcloud.views.tables import NARROW_GAP, Figures, fitted
+from hcloud.views.tables import NARROW_GAP, Figures
 
 if TYPE_CHECKING:
     from hcloud.views.console import Terminal
@@ -76,7 +76,7 @@ def show_sections(sections: Sequence[PageSection], terminal: Terminal) -> None:
     for section in sections:
         terminal.show(*section.words)
         for table in section.tables:
-            terminal.show("", fitted(narrowed(table, terminal.out.width), terminal.out.width))
+            terminal.show("", narrowed(table, terminal.out.width))
         for note in section.notes:
             terminal.note(f"note: {note}")
 

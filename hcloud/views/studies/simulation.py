@@ -17,7 +17,7 @@ from hcloud.sim.outcomes.comparison import (
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.units import counted
 from hcloud.views.lines import hanging
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def show_simulation(comparison: StrategyComparison, terminal: Terminal) -> None:
         names = (title, *(c.name for c in comparison.strategies))
         cells = [[label, *(cell(run) for run in runs)] for label, cell in rows]
         figures = Figures(names, cells, frozenset(range(1, len(names))))
-        terminal.show(fitted(figures, terminal.out.width), "")
+        terminal.show(figures, "")
     for compared in comparison.strategies:
         terminal.show(_sparkline(compared.first, compared.name, terminal.out.width))
     _show_checks(comparison, terminal)
@@ -64,7 +64,7 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal) -> None:
         rows.append(["work left out, %", *(f"{100 * c.refused_work:.1f}" for c in comparison.strategies)])
     told = [("yes" if c.on_front else "") if c.is_compared else "not compared" for c in comparison.strategies]
     rows.append(["Pareto-optimal", *told])
-    terminal.show(fitted(Figures(names, rows, frozenset(range(1, len(names)))), terminal.out.width), "")
+    terminal.show(Figures(names, rows, frozenset(range(1, len(names)))), "")
     several = len(comparison.seeds) > 1
     about = (
         f"mean ± half of the 95% interval over {len(comparison.seeds)} seeds" if several else "one seed: no interval"
@@ -182,7 +182,7 @@ def _show_checks(comparison: StrategyComparison, terminal: Terminal) -> None:
         for c in comparison.checks
     ]
     figures = Figures(("scenario", "stated", "generated", "holds"), rows, frozenset({1, 2}))
-    terminal.show("", fitted(figures, terminal.out.width))
+    terminal.show("", figures)
 
 
 def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:

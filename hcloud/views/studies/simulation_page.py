@@ -8,21 +8,20 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from hcloud import __version__
-from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison, Timeline, dollars_per_hour, kept_qos
+from hcloud.sim.outcomes.comparison import ComparedStrategy, StrategyComparison, dollars_per_hour, kept_qos
 from hcloud.sim.outcomes.measure import Measures
 from hcloud.units import counted
-from hcloud.views.charts import axis_number
-from hcloud.views.deciding.plan_charts import HEADROOM, time_unit
+from hcloud.views.deciding.plan_charts import time_unit
 from hcloud.views.deciding.plan_charts_costs import titles
-from hcloud.views.page.axes import area, axis, framed, key
-from hcloud.views.page.bars import BarRow, Bars, bars
+from hcloud.views.page.bars import BarRow, Bars, bar_picture
 from hcloud.views.page.drawn import Drawn
+from hcloud.views.page.panels import Panel, PanelGroup, SeriesMark, panels
 from hcloud.views.page.parts import Page, PageSection
-from hcloud.views.page.svg import Canvas
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
-HEIGHT = 230.0
+HEIGHT = 210.0
+OWN, RENTED = "reserve in use", "rented"
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +118,8 @@ def _picture(comparison: StrategyComparison, measure: RunMeasure) -> Drawn | Non
             rows.append(BarRow(name, said, value, max(value - half, 0.0), value + half, kind))
     if not rows:
         return None
-    told = f"{measure.title}: " + ", ".join(f"{row.name} {row.said}" for row in rows) + "."
     about = " ± and whiskers: 95% interval over the seeds." if len(comparison.seeds) > 1 else ""
-    return Drawn(measure.title, lambda width: bars(Bars(rows), width), told, measure.meaning + about)
+    return bar_picture(measure.title, Bars(rows), measure.meaning + about)
 
 
 def _table(comparison: StrategyComparison) -> Figures:
@@ -142,36 +140,26 @@ def _row(compared: ComparedStrategy, measures: list[RunMeasure]) -> Iterator[str
 
 def _courses(comparison: StrategyComparison) -> Iterator[Drawn]:
     """vCPUs in use over time, of the reserve and rented, on one scale."""
-    told = [c for c in comparison.strategies if len(c.first.timeline.times) > 1]
-    most = max((max(map(sum, zip(*_in_use(c.first.timeline), strict=True))) for c in told), default=0.0)
-    for compared in told:
-        yield _course(compared, (most or 1.0) * HEADROOM)
+    shown = [_course(c) for c in comparison.strategies if len(c.first.timeline.times) > 1]
+    if shown:
+        groups = [PanelGroup(shown, kinds={OWN: "p-reserve", RENTED: "p-rent"}, columns=2, height=HEIGHT)]
+        told = " ".join(f"{panel.title}: {panel.about}" for panel in shown)
+        yield Drawn("vCPUs in use", lambda width: panels(groups, width), told, "")
 
 
-def _in_use(line: Timeline) -> tuple[list[float], list[float]]:
-    """vCPUs of the reserve in use and vCPUs rented, at each time."""
-    rented = [sum(float(c[i]) * line.vcpus[n] for n, c in line.rented.items()) for i in range(len(line.times))]
-    return [float(v) for v in line.pool_cores], rented
-
-
-def _course(compared: ComparedStrategy, top: float) -> Drawn:
+def _course(compared: ComparedStrategy) -> Panel:
     line = compared.first.timeline
-    own, rented = _in_use(line)
-    both = [a + b for a, b in zip(own, rented, strict=True)]
+    own = [float(v) for v in line.pool_cores]
+    rented = [sum(float(c[i]) * line.vcpus[n] for n, c in line.rented.items()) for i in range(len(line.times))]
+    unit, each = time_unit(float(line.times[-1]) / 3600)
+    hours = [float(seconds) / 3600 / each for seconds in line.times]
+    marks = [
+        SeriesMark(name, at, (v,))
+        for name, vs in ((OWN, own), (RENTED, rented))
+        for at, v in zip(hours, vs, strict=True)
+    ]
     said = (
         f"At most {max(own):,.0f} vCPUs of the reserve are in use and {max(rented):,.0f} rented;"
         f" the queue holds {max(float(q) for q in line.queue):,.0f} jobs at most."
     )
-
-    def draw(width: int) -> Canvas:
-        canvas = Canvas(width, HEIGHT)
-        above = key(canvas, [("p-reserve", "reserve in use"), ("p-rent", "rented")])
-        unit, each = time_unit(float(line.times[-1]) / 3600)
-        last = float(line.times[-1]) / 3600 / each
-        across = axis(f"{unit} since the start", (0.0, last), 7, lambda v: f"{v:,.4g}")
-        frame = framed(canvas, across, axis("vCPUs", (0.0, top), 5, axis_number), above=above)
-        area(frame, [0.0] * len(own), own, (last / len(both), "p-reserve"))
-        area(frame, own, both, (last / len(both), "p-rent"))
-        return canvas
-
-    return Drawn(compared.name, draw, f"{compared.name}: {said}", said)
+    return Panel(compared.name, "areas", f"{unit} since the start", "vCPUs", marks, said)

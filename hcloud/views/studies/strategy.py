@@ -10,7 +10,7 @@ from rich.text import Text
 
 from hcloud.model.running.strategy import Mechanism, Parameter, ParameterOrigin, Strategy, Value
 from hcloud.views.console import Terminal, plain_table
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 
 NOTHING = "-"
 VALUE_WIDTH, ORIGIN_WIDTH = 22, 10
@@ -20,7 +20,7 @@ def show_list(strategies: Sequence[Strategy], terminal: Terminal) -> None:
     """What each strategy reserves and rents and how it divides jobs, then each in a sentence."""
     names = ("name", "reserves", "rents", "mapping")
     rows = [(s.name, *(_rule(s, name) for name in ("reserved", "on_demand", "mapping"))) for s in strategies]
-    terminal.show(fitted(Figures(names, rows), terminal.out.width), "")
+    terminal.show(Figures(names, rows), "")
     sentences = Table.grid(padding=(0, 2))
     for strategy in strategies:
         sentences.add_row(strategy.name, strategy.summary)

@@ -15,7 +15,7 @@ from hcloud.views.escaped import Written, csv_document
 from hcloud.views.page.drawn import Drawn
 from hcloud.views.page.panels import WIDTH, Panel, PanelGroup, SeriesMark, panels
 from hcloud.views.pictures import save_drawn
-from hcloud.views.tables import Figures, fitted
+from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
     from hcloud.sim.outcomes.interval import Interval
@@ -45,7 +45,7 @@ def show_sweep(sweep: Sweep, terminal: Terminal, limit: int = SHOWN_ROWS) -> Non
         for cell in sweep.cells[:limit]
     ]
     numbers = frozenset(range(len(heads), len(heads) + len(columns)))
-    terminal.show(fitted(Figures((*_short(heads), *columns.values()), rows, numbers), terminal.out.width))
+    terminal.show(Figures((*_short(heads), *columns.values()), rows, numbers))
     terminal.show("", Text(_legend(sweep), style="dim"), Text(sweep.place, style="dim"))
     if len(sweep.cells) > limit:
         terminal.note(f"{len(sweep.cells) - limit:,} more rows: --csv FILE or -o json has them all")

@@ -11,7 +11,8 @@ from rich.text import Text
 from hcloud.model.workload import Provenance, Workload, odd_times
 from hcloud.units import counted, format_duration, format_span
 from hcloud.views.charts import Layer, ReferenceLine, SeriesChart, figure, terminal_legend, terminal_series
-from hcloud.views.console import Terminal, plain_table
+from hcloud.views.console import Terminal, plain_of
+from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
 if TYPE_CHECKING:
@@ -24,10 +25,7 @@ FIXED = "fixed"
 def show_summary(summary: Summary, terminal: Terminal) -> None:
     """Figures, what was done to the rows, and the demand as a curve."""
     terminal.show(Text(summary.provenance.name, style="bold"), "")
-    figures = plain_table("figure", "value", wrap=("value",))
-    for name, value in _figures(summary):
-        figures.add_row(name, value)
-    terminal.show(figures, "")
+    terminal.show(plain_of(Figures(("figure", "value"), _figures(summary)), ("value",)), "")
     _show_treatment(summary.provenance, terminal)
     if said := odd_times(summary.span_seconds):
         terminal.warn(said)
@@ -66,17 +64,11 @@ def _peaks(summary: Summary) -> str:
 
 
 def _show_treatment(of: Provenance, terminal: Terminal) -> None:
-    counted = [("repaired", *item) for item in of.repaired.items()] + [("left out", *i) for i in of.left_out.items()]
-    if counted:
-        table = plain_table("rows", "count", "reason", right=(1,), wrap=("reason",))
-        for what, reason, count in counted:
-            table.add_row(what, f"{count:,}", reason)
-        terminal.show(table, "")
-    if of.modelled:
-        table = plain_table("modelled", "rule", "key", wrap=("rule",))
-        for column in of.modelled:
-            table.add_row(column.column, column.rule, column.key)
-        terminal.show(table, "")
+    counts = (("repaired", of.repaired), ("left out", of.left_out))
+    if rows := [(what, f"{count:,}", reason) for what, found in counts for reason, count in found.items()]:
+        terminal.show(plain_of(Figures(("rows", "count", "reason"), rows, frozenset({1})), ("reason",)), "")
+    if rules := [(m.column, m.rule, m.key) for m in of.modelled]:
+        terminal.show(plain_of(Figures(("modelled", "rule", "key"), rules), ("rule",)), "")
 
 
 def chart_of(summary: Summary) -> SeriesChart:

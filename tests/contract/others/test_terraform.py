@@ -68,7 +68,7 @@ def fake() -> FakeAws:
 def terraform(fake: FakeAws, tmp_path: Path) -> Iterator[Terraform]:
     """Runs terraform on one machine."""
     kept = {n: os.environ[n] for n in ("PATH", "TMPDIR") if n in os.environ}
-    quiet = {"CHECKPOINT_DISABLE": "1", "TF_IN_AUTOMATION": "1", "AWS_EC2_METADATA_DISABLED": "true"}
+    quiet = {"CHECKPOINT_DISABLE": "1", "TF_IN_AUTOMATION": "1", "AWS_EC2_METADATA_DISABLED": "true", "GOGC": "400"}
     env = kept | quiet | {"HOME": str(tmp_path)}
 
     def run(verb: str, *words: str) -> subprocess.CompletedProcess[str]:

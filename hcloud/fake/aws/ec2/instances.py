@@ -46,8 +46,8 @@ def describe_instances(ask: Ask) -> Wire:
 
 
 def _listed(ask: Ask) -> list[Rented]:
-    machines = [m for _, m in sorted(ask.world.ledger.machines.items())]
-    return [m for m in machines if region_of(m) == ask.region and is_listed(ask, m)]
+    machines = ask.world.ledger.machines
+    return [m for i in sorted(machines) if region_of(m := machines[i]) == ask.region and is_listed(ask, m)]
 
 
 def describe_instance_status(ask: Ask) -> Wire:

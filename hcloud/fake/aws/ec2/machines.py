@@ -102,7 +102,11 @@ def matching(ask: Ask, machines: list[Rented]) -> list[Rented]:
         patterns = [w for w in wanted if any(c in w for c in "*?[")]
         plain = set(wanted).difference(patterns)
         told = ((m, _told(ask, m, name)) for m in found)
-        found = [m for m, vs in told if any(v in plain or any(fnmatchcase(v, p) for p in patterns) for v in vs)]
+        found = [
+            m
+            for m, vs in told
+            if not plain.isdisjoint(vs) or (patterns and any(fnmatchcase(v, p) for p in patterns for v in vs))
+        ]
     return found
 
 

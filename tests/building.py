@@ -1,0 +1,31 @@
+"""What takes long to make and many tests look at: made once for all workers, by the first that asks."""
+
+from __future__ import annotations
+
+import fcntl
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Built = Callable[[str, Callable[[Path], None]], Path]
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Built:
+    """A directory by name, filled by a function: other workers wait for it, and find it as it is. Whoever changes what
+    is in it takes a copy."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if hasattr(request.config, "workerinput") else own
+
+    def build(name: str, fill: Callable[[Path], None]) -> Path:
+        directory = shared / f"built-{name}"
+        with (shared / f"built-{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # the kernel gives it back where a worker dies
+            if not (directory / "done").exists():
+                directory.mkdir()
+                fill(directory)
+                (directory / "done").touch()
+        return directory
+
+    return build
