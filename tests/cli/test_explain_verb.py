@@ -111,7 +111,7 @@ def test_a_commitment_is_explained_by_its_last_instance_and_the_next(plan_file: 
     text = " ".join(" ".join(say(plan_file, "--commitment", words)).split())
     assert f"instance {size.count} is in use {float(size.last_use):.1%}" in text
     assert f"of the time, the next {float(size.next_use):.1%}" in text
-    assert f"break-even {float(size.pays_above):.1%}" in text
+    assert f"break-even is {float(size.pays_above):.1%}" in text
     assert all(said in text for said in ("regret", "demand -45.6%", "saves $331", "loses $229"))
 
 

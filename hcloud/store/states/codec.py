@@ -20,6 +20,7 @@ from hcloud.model.catalog import PurchaseOption, ScopeName
 from hcloud.model.holdings.live import Scope
 from hcloud.model.holdings.state import FORMAT_VERSION, MachineRecord, Operating, State
 from hcloud.model.json_text import DIALECT, stamp
+from hcloud.store.files.checked import problems_of
 from hcloud.store.files.strict_json import HINT, load_strict
 from hcloud.store.states.migrations import MIGRATIONS
 from hcloud.units import plain
@@ -213,10 +214,7 @@ def _parse(text: bytes, where: str) -> tuple[StateDocument | None, list[Problem]
     try:
         return StateDocument.model_validate_json(text), []
     except ValidationError as error:
-        found = error.errors(include_url=False)
-    return None, [
-        Problem(where, ".".join(map(str, e["loc"])) or "top", repr(e.get("input"))[:60], e["msg"]) for e in found
-    ]
+        return None, problems_of(error, where)
 
 
 def _wrong_sum(document: Mapping[str, object], where: str) -> Iterator[Problem]:

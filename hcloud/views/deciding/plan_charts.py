@@ -95,7 +95,7 @@ def use_picture(plan: Plan) -> Drawn | None:
     )
     said = (
         f"The last instance of {reserve:,.0f} reserved vCPUs is needed about {used:.0%} of the time. A commitment to"
-        f" {line.instance_type} pays above {pays:.1%}."
+        f" {line.instance_type} has a break-even of {pays:.1%}."
     )
     how = "The curve tells how much of the time each vCPU is needed; below the dashed line renting is cheaper."
     if plan.operation is not None:

@@ -50,7 +50,7 @@ def _why(plan: Plan, size: Sizing | None) -> Iterator[str]:
         return
     if size.bought_as:
         yield f"counted in {size.address.split('/')[2]}, of which {size.count} are bought in larger sizes"
-    yield f"it pays above {percent(float(size.pays_above))} use; {said_of_use(size)}"
+    yield f"its break-even is {percent(float(size.pays_above))}; {said_of_use(size)}"
 
 
 def _flips(plan: Plan, size: Sizing | None) -> Iterator[str]:

@@ -288,7 +288,7 @@ def _uses(plan: Plan) -> Iterator[str]:
     for size in plan.sizing:
         counting = "counted in " if size.bought_as else ""
         pays = percent(float(size.pays_above))
-        yield f"{counting}{_type(size.address)}: {said_of_use(size)}; reserving pays above {pays}"
+        yield f"{counting}{_type(size.address)}: {said_of_use(size)}; break-even {pays}"
 
 
 def said_of_use(size: Sizing) -> str:

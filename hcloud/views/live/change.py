@@ -44,8 +44,7 @@ def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
         terminal.show(said)
     for note in changes.notes:
         terminal.show(hanging(note, width, "  ", "dim"))
-    for line in totals(changes):
-        terminal.show(hanging(line, width, ""))
+    terminal.show(*totals(changes))
 
 
 def totals(changes: ChangeSet) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Predicted
 from hcloud.policy.codes import SCALE
 from hcloud.units import counted
-from hcloud.views.lines import hanging
+from hcloud.views.lines import point
 from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def _show(answer: ApplicationEstimate, terminal: Terminal) -> None:
         if not aspect.is_interference:
             terminal.show(_performance(answer, row), "")
     for line in _said(answer):
-        terminal.show(hanging(line, terminal.out.width, "· "))
+        terminal.show(point(line))
     terminal.show("")
 
 

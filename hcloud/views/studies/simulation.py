@@ -16,7 +16,7 @@ from hcloud.sim.outcomes.comparison import (
 )
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.units import counted
-from hcloud.views.lines import hanging
+from hcloud.views.lines import point
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
@@ -70,7 +70,7 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal) -> None:
         f"mean ± half of the 95% interval over {len(comparison.seeds)} seeds" if several else "one seed: no interval"
     )
     said = f"{about}; Pareto-optimal: no other strategy is both cheaper and better"
-    terminal.show(hanging(said, terminal.out.width, "· "))
+    terminal.show(point(said))
     best = [c for c in comparison.strategies if c.on_front]
     cheapest = min(best, key=lambda c: c.interval(dollars_per_hour).mean, default=None)
     terminal.show(
@@ -188,8 +188,8 @@ def _show_checks(comparison: StrategyComparison, terminal: Terminal) -> None:
 def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
     if comparison.window is not None:
         said = f"dollars and use are of the window: {window_line(comparison.window)}"
-        terminal.show(hanging(said, terminal.out.width, "· "))
-    terminal.show(hanging(_NOT_PACKED, terminal.out.width, "· "))
+        terminal.show(point(said))
+    terminal.show(point(_NOT_PACKED))
     first: ComparedStrategy = comparison.strategies[0]
     for reason, count in first.first.left_out.items():
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")
