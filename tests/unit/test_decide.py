@@ -149,8 +149,8 @@ def test_where_simulation_reserves_nothing_no_use_is_called_too_low() -> None:
     decision = decide(book(*market_of_two()), demand([160.0] * 24), SETTINGS, given=Given(reserve=0))
     assert decision.fleet.holdings == ()
     assert (
-        "by its use alone a commitment would pay: the busiest instance is in use 100.0% of the time, and one pays above"
-        " 60.0%" in reasons(decision)
+        "by its use alone a commitment would pay: the busiest instance is in use 100.0% of the time, and"
+        " the lowest break-even is 60.0%" in reasons(decision)
     )
 
 
