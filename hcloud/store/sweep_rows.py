@@ -12,6 +12,7 @@ from typing import BinaryIO
 from hcloud.errors import HcloudError, InputError, UsageError, writing
 from hcloud.model.json_text import parsed, written
 from hcloud.store.files.checked import check_version
+from hcloud.store.files.lock import claim
 from hcloud.store.files.looked_at import check_place
 
 FORMAT_VERSION = "1.0"
@@ -79,22 +80,11 @@ def open_rows(folder: Path | None, inputs: str) -> Iterator[RowFile]:
     path = folder / ROWS
     check_place(path, "a table of rows", UsageError)
     with path.open("a+b") as file:
-        _lock(file, path)
+        claim(file, UsageError(f"{path}: another sweep is writing to it"))
         file.seek(0)
         found, whole = _read(file, path, inputs)
         file.truncate(whole)
         yield RowFile(found, inputs, file)
-
-
-def _lock(file: BinaryIO, path: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # not on this system; two sweeps at once are then the user's to avoid
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise UsageError(f"{path}: another sweep is writing to it") from None
 
 
 def _read(file: BinaryIO, path: Path, inputs: str) -> tuple[dict[str, SweepRow], int]:

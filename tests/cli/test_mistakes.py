@@ -435,7 +435,8 @@ def test_nobody_to_ask_in_a_pipeline(told: Told, monkeypatch: pytest.MonkeyPatch
 
 def test_a_pipe_that_closes_early_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # with it Python takes a write that was cut off for whole
-    line = f"{sys.executable} -m hcloud pricing list -q -o csv | head -1 >/dev/null; exit ${{PIPESTATUS[0]}}"
+    listing = f"{sys.executable} -m hcloud pricing list --region us-east-1 -q -o csv"
+    line = f"{listing} | head -1 >/dev/null; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", line], check=False, capture_output=True, text=True,
     )  # fmt: skip

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from hcloud.cli.groups import Printed, StateFlags, grouped
 from hcloud.cli.main import session
 from hcloud.errors import InputError
+
+if TYPE_CHECKING:
+    from hcloud.model.holdings.state import LockInfo, RememberedState
 
 LARGEST = 64 << 20
 
@@ -31,14 +36,11 @@ def list_(
 ) -> None:
     """The machines of the state, one on each line."""
     from hcloud.usecases.live.state import look
-    from hcloud.views.live import documents
     from hcloud.views.live import state as view
 
     terminal = session(ctx).terminal
     found = look(which.place)
-    shown.tell(
-        terminal, lambda: documents.RememberedDocument.of(found, shown.at), lambda: view.show_list(found, terminal)
-    )
+    shown.tell(terminal, lambda: _document(found, shown.at), lambda: view.show_list(found, terminal))
 
 
 @app.command()
@@ -52,14 +54,13 @@ def show(
 ) -> None:
     """What the state is: lineage, serial, account and region, or everything about one machine."""
     from hcloud.usecases.live.state import look, look_at
-    from hcloud.views.live import documents
     from hcloud.views.live import state as view
 
     terminal = session(ctx).terminal
     found = look(which.place) if machine is None else look_at(which.place, machine)
     several = machine is not None and found.state is not None and len(found.state.records) > 1
     screen = view.show_list if several else view.show_state
-    shown.tell(terminal, lambda: documents.RememberedDocument.of(found, shown.at), lambda: screen(found, terminal))
+    shown.tell(terminal, lambda: _document(found, shown.at), lambda: screen(found, terminal))
 
 
 @app.command()
@@ -84,14 +85,11 @@ def push(
 ) -> None:
     """Store a state that was pulled; what it replaces is kept beside it."""
     from hcloud.usecases.live.state import push as pushed
-    from hcloud.views.live import documents
     from hcloud.views.live import state as view
 
     terminal = session(ctx).terminal
     found = pushed(which.place, _read(source), source, force=force)
-    shown.tell(
-        terminal, lambda: documents.RememberedDocument.of(found, shown.at), lambda: view.show_state(found, terminal)
-    )
+    shown.tell(terminal, lambda: _document(found, shown.at), lambda: view.show_state(found, terminal))
 
 
 @app.command("force-unlock")
@@ -105,16 +103,27 @@ def force_unlock(
 ) -> None:
     """Take the lock away from a holder that cannot be alive any more; it is refused whatever it does from then on."""
     from hcloud.usecases.live.state import unlock
-    from hcloud.views.live import documents
 
     terminal = session(ctx).terminal
     where = which.place
     info = unlock(where, lock)
     shown.tell(
         terminal,
-        lambda: documents.UnlockedDocument.of({"where": where, "unlocked": info}, shown.at),
+        lambda: _unlocked(where, info, shown.at),
         lambda: terminal.say(f"unlocked {where}, which was held: {info}"),
     )
+
+
+def _document(found: RememberedState, at: datetime) -> Mapping[str, object]:
+    from hcloud.views.live.documents import RememberedDocument
+
+    return RememberedDocument.of(found, at)
+
+
+def _unlocked(where: str, info: LockInfo, at: datetime) -> Mapping[str, object]:
+    from hcloud.views.live.documents import UnlockedDocument
+
+    return UnlockedDocument.of({"where": where, "unlocked": info}, at)
 
 
 def _read(source: str) -> bytes:

@@ -20,6 +20,7 @@ from hcloud.policy.facts import Setup
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
 from hcloud.store.events import decision_document, from_line, parse_event, to_line
+from hcloud.store.files.lock import claim
 from hcloud.store.journal import JournalContents, check_target, entry_line, header_line, read_journal
 
 Kernels = Mapping[str, Callable[..., Any]]
@@ -155,16 +156,11 @@ def open_stream(
 def _claimed(path: Path, use: Callable[[FileIO], OpenedStream]) -> OpenedStream:
     """The journal opened to add to, and handed on; HcloudError where another process has it: two would each tell their
     own story."""
-    import fcntl
-
+    refused = HcloudError(f"{path}: another hcloud decide works with it", hint="end it first, or name another file")
     file = FileIO(path, "a")
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        claim(file, refused)
         return use(file)
-    except BlockingIOError:
-        file.close()
-        hint = "end it first, or name another file"
-        raise HcloudError(f"{path}: another hcloud decide works with it", hint=hint) from None
     except BaseException:
         file.close()
         raise
