@@ -27,7 +27,7 @@ from hcloud.fake.server import FakeServer
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.collect import collect, orphans
 from hcloud.live.patience import StoppedError
-from hcloud.model.holdings.live import TAG_EXPIRES, Launch, Owner
+from hcloud.model.holdings.live import TAG_EXPIRES, Launch, LaunchImage, LaunchTemplate, Owner
 from hcloud.model.measured.profile import Aspect
 from hcloud.planning.changes.slots import CloudRegion
 from hcloud.profiling.machines import passing_host
@@ -310,6 +310,14 @@ def test_F1_credentials_that_expire_leave_a_state_that_says_what_to_end(stage: S
     state = open_store(str(probe)).load()
     assert state is not None
     assert [r.id for r in state.records] == [m.id for m in stage.cloud.ledger.live(stage.cloud.clock.now())]
+
+
+def test_the_machine_is_launched_from_the_image_that_its_name_stood_for(stage: Stage) -> None:
+    stage.cloud.world.templating = lambda types: LaunchTemplate((LaunchImage("latest", "", tuple(types)),))
+    stage.cloud.world.images["latest"] = "ami-of-that-day"
+    test_F1_credentials_that_expire_leave_a_state_that_says_what_to_end(stage)
+    [machine] = stage.cloud.ledger.machines.values()
+    assert machine.detail["image"] == "ami-of-that-day"
 
 
 def test_what_nobody_ended_is_found_once_its_time_is_over(stage: Stage) -> None:

@@ -16,6 +16,8 @@ from hcloud.usecases.live.ground import place_of
 
 IMAGE_PARAMETER = "image_parameter"
 """The setting ``image`` where it names a parameter of AWS, as the permissions call it."""
+OWN_IMAGE, GALLERY_IMAGE = "own_image", "gallery_image"
+"""The same where it is the id of an image in Azure, by itself or in a gallery."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,12 @@ def _made(settings: Mapping[str, object]) -> Mapping[str, object]:
     from hcloud.providers.aws.translate import image_parameter
 
     found = {name: value for name, value in settings.items() if value}
-    parameter = image_parameter(str(found.get("image", "")))
-    return {**found, IMAGE_PARAMETER: parameter} if parameter else found
+    image = str(found.get("image", ""))
+    if parameter := image_parameter(image):
+        return {**found, IMAGE_PARAMETER: parameter}
+    if image.lower().startswith("/subscriptions/"):
+        return {**found, GALLERY_IMAGE if "/galleries/" in image.lower() else OWN_IMAGE: image}
+    return found
 
 
 def granted(
