@@ -40,7 +40,7 @@ Keys = Annotated[
 ]
 Window = Annotated[
     str | None,
-    typer.Option("--window", help="What of it counts: START..END in seconds or ISO times, or 14d; else its jobs say."),
+    typer.Option("--window", help="The part that counts: START..END in seconds or ISO times, or 14d."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of a scenario.")]
 
