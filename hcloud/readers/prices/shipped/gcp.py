@@ -79,7 +79,7 @@ def read(tables: PriceTables, wanted: TableFilter) -> ProviderOffers:
     surcharges = read_surcharges(tables, "gcp/surcharges.csv", _SURCHARGES)
     read = _Gcp(series, _rates(tables, wanted, series), surcharges)
     types = {t.name: t for name, _ in read.rates for t in series[name].types.values()}
-    return ProviderOffers(list(types.values()), dict(_makers(read, wanted)))
+    return ProviderOffers(list(types.values()), dict(_makers(read, wanted)), _sustained(tables, wanted))
 
 
 def _sustained(tables: PriceTables, wanted: TableFilter) -> dict[tuple[Provider, str], SustainedUse]:
