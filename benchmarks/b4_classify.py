@@ -20,13 +20,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.held_out import stated
 from hcloud.classify import ridge, sgd
 from hcloud.classify.classifier import Trained, classify, train
 from hcloud.classify.factorize import Factors, fit
 from hcloud.classify.matrix import Floats, Ints, Matrix
 from hcloud.model.measured.profile import RESOURCES, Aspect, Estimate, Metric, Profile
 from hcloud.model.workload import JobKind
-from hcloud.research.evaluation import stated
 
 KNOWN, NEW, COLUMNS, RANK, GIVEN = 1000, 200, 64, 8, 4
 FOLD_GOAL, END_TO_END_GOAL = 25.0, 50_000.0

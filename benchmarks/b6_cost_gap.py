@@ -30,6 +30,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.lower_bound import arrived, lower_bound
 from hcloud.model.catalog import Provider
 from hcloud.model.running.strategy import Mechanism, Parameter, ParameterOrigin, Strategy, Value
 from hcloud.model.workload import JobKind, Jobs, Provenance
@@ -38,8 +39,7 @@ from hcloud.policy.records import Reals
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
-from hcloud.readers.workloads import read_workload
-from hcloud.research.bound import arrived, lower_bound
+from hcloud.readers.workloads.entry import read_workload
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.setup.shop import Shop, ShopChoice, open_shop
 from hcloud.units import SECONDS_PER_HOUR

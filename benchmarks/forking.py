@@ -34,7 +34,7 @@ SDKS = {
 VERBS = (
     "hcloud.cli.main", "hcloud.cli.live.apply", "hcloud.cli.live.destroy", "hcloud.cli.deciding.plan",
     "hcloud.cli.live.recover",
-    "hcloud.usecases.live.apply", "hcloud.usecases.deciding.live_plan", "hcloud.usecases.live.recover",
+    "hcloud.usecases.live.apply", "hcloud.usecases.deciding.live_plan", "hcloud.live.recover",
 )  # fmt: skip
 _numbers: dict[int, int] = {}  # of the children that live, by process id
 LOOPBACK = ("127.", "::1", "localhost")

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from hcloud.usecases.tools.fake import ACCOUNTS
+from hcloud.fake.semantics import semantics_of
 
 PEERS = {"aws": "boto3", "gcp": "google-cloud-compute", "azure": "azure-mgmt-compute"}
 
@@ -28,7 +28,7 @@ def of_google(url: str) -> int:
 
     options = ClientOptions(api_endpoint=url)
     client: Any = compute_v1.InstancesClient(credentials=AnonymousCredentials(), client_options=options)
-    request = compute_v1.AggregatedListInstancesRequest(project=ACCOUNTS["gcp"], max_results=500)
+    request = compute_v1.AggregatedListInstancesRequest(project=semantics_of("gcp").listening_account, max_results=500)
     return sum(len(scope.instances) for _, scope in client.aggregated_list(request=request))
 
 
@@ -44,7 +44,7 @@ def of_azure(url: str) -> int:
 
     policy: Any = SansIOHTTPPolicy()  # the usual one sends no token without TLS
     made: Any = ComputeManagementClient
-    client = made(Anyone(), ACCOUNTS["azure"], base_url=url, authentication_policy=policy)
+    client = made(Anyone(), semantics_of("azure").listening_account, base_url=url, authentication_policy=policy)
     return sum(1 for _ in client.virtual_machines.list_all())
 
 

@@ -21,6 +21,7 @@ from hcloud.views.console import Terminal
 from hcloud.views.deciding.plan import show_plan
 from hcloud.views.deciding.plan_charts_costs import front_picture
 from hcloud.views.deciding.plan_page import plan_page
+from hcloud.views.page.drawn import standalone
 from hcloud.views.page.render import render
 from hcloud.views.pictures import save_drawn
 from hcloud.views.studies.simulation_charts import picture_of
@@ -45,7 +46,7 @@ def draw_comparison(flags: Flags, seeds: int, target: Path) -> None:
     now = datetime.now(UTC)
     study = open_study(with_flags(load_config(None), flags), SimulationRequest(), now.date())
     drawn = picture_of(compare(study, strategies_named(["all"]), seeds))
-    save_drawn(drawn, target, drawn.title)
+    target.write_bytes(vl_convert.svg_to_png(standalone(drawn, drawn.title), scale=1.5))  # half the bytes of twice
 
 
 def draw_plan() -> None:

@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.held_out import stated
 from hcloud.classify.matrix import Floats, Matrix
 from hcloud.model.measured.profile import RESOURCES, Aspect, Metric, Profile
 from hcloud.model.workload import JobKind
-from hcloud.research.evaluation import stated
 
 COLUMNS, DENSE, NEW, FAMILIES, NOISE, JITTER = 10, 25, 300, 8, 0.015, 0.1
 BLIND = {1: 0.085, 2: 0.28, 3: 0.14}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
 
@@ -65,7 +65,11 @@ class PriceBook:
     def commitments(self, on_demand: OfferKey) -> tuple[Offer, ...]:
         """Every commitment that can cover usage of the same type, place, operating system and tenancy, by key; where an
         offer runs out, the one that applies then follows it."""
-        keys = (replace(on_demand, option=o, term_years=t, payment=p) for o, t, p in _TERMS)
+        like = on_demand
+        keys = [
+            OfferKey(like.provider, like.region, like.instance_type, *term, like.os, like.tenancy, like.zone)
+            for term in _TERMS
+        ]
         return tuple(tier for k in keys if k in self.offers for tier in self.offers[k].tiers)
 
     def select(self, provider: Provider, option: PurchaseOption) -> tuple[Offer, ...]:

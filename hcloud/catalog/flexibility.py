@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 
-from hcloud.model.catalog import Offer, OfferKey, Provider, PurchaseOption
+from hcloud.model.catalog import Offer, OfferKey, PurchaseOption
 
 COVERS: Mapping[PurchaseOption, str] = {
     PurchaseOption.COMPUTE_SAVINGS_PLAN: "covers every family, size, system and region",
@@ -34,7 +34,7 @@ def covers_all_sizes(key: OfferKey, family: str) -> bool:
     Reserved instances of AWS do where they are regional, of Linux, on shared hardware and not of a few families (same
     source as ``INFLEXIBLE_FAMILIES``); elsewhere each is bound to its own type. All other commitments do.
     """
-    if key.provider is not Provider.AWS or key.option not in (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE):
+    if key.option not in (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE):
         return True
     return (key.os, key.tenancy, key.zone) == ("linux", "shared", "") and family not in INFLEXIBLE_FAMILIES
 

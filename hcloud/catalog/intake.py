@@ -8,9 +8,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hcloud.catalog.book import PriceBook, TypeKey
+from hcloud.catalog.shapes import named_type
 from hcloud.model.catalog import (
     InstanceType,
     Offer,
@@ -141,6 +142,17 @@ class PriceIntake:
     def shape(self, machine: InstanceType) -> None:
         """Take in a machine shape."""
         self._types[machine.provider, machine.name] = machine
+
+    def size(self, address: str, of: TypeKey, vcpus: object, memory: object, **rest: Any) -> InstanceType | None:
+        """Take in the shape that a type's name and figures say, with the ``rest`` that the source tells; a row whose
+        figures are no machine is quarantined."""
+        try:
+            machine = replace(named_type(*of, number(vcpus), number(memory)), **rest)
+        except ValueError as error:
+            self.refuse(address, f"its size: {error}")
+            return None
+        self.shape(machine)
+        return machine
 
     def sustain(self, provider: Provider, rule: SustainedUse) -> None:
         """Take in the sustained-use tiers of a series."""

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,21 +19,13 @@ from hcloud.errors import ConfirmationError, HcloudError
 from hcloud.units import harmless
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
+    from hcloud.cli.groups import Printed
+    from hcloud.live.applying.outcome import ApplyOutcome
     from hcloud.live.site import Progress, ProgressStep
-    from hcloud.usecases.live.ground import LiveGround
     from hcloud.views.console import Terminal
 
-WhichCloud = Annotated[
-    str | None, typer.Option("--cloud", help="aws, gcp, azure, local; to rehearse fake, fake:aws or fake:FAULTS.yaml.")
-]
-StatePlace = Annotated[
-    str | None, typer.Option("--state", help="A directory, s3://, gs:// or Azure's https://: the state.")
-]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; within budgets and limits. Never buys.")]
-Ends = Annotated[int | None, typer.Option("--ends", min=0, help="How many machines may end, said on purpose.")]
-TERMINATED_EXIT = 143
+Ends = Annotated[int | None, typer.Option("--ends", min=0, help="The number of machines that may be terminated.")]
 INTERRUPTED_EXIT = 130
 SILENT_SECONDS = 10.0  # ours: after so long without a word a pipe is told what is waited for
 
@@ -64,11 +55,11 @@ def stopping(terminal: Terminal) -> Iterator[Stop]:
 
     def heard(number: int, frame: FrameType | None) -> None:
         if stop.signal:
-            sys.stderr.write("\nstopped at once; what was asked for and not answered is in the journal\n")
+            sys.stderr.write("\nstopped at once; the journal has every request without an answer\n")
             sys.stderr.flush()
             os._exit(128 + number)
         stop.signal = number
-        terminal.note("stopping: what is under way is waited for; once more stops at once")
+        terminal.note("finishing current requests; press Ctrl-C again to quit")
 
     listened = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) is not signal.SIG_IGN]
     before = {number: signal.signal(number, heard) for number in listened}
@@ -97,7 +88,7 @@ def confirm(session: CliSession, question: str, *, yes: bool) -> None:
     if yes:
         return
     if _nobody(session):
-        raise ConfirmationError("a yes is needed and there is nobody to ask", hint="--yes says it beforehand")
+        raise ConfirmationError("confirmation required, and there is no terminal to ask on", hint="use --yes")
     typer.confirm(harmless(question), default=False, abort=True, err=True)
 
 
@@ -112,16 +103,6 @@ def ask_number(session: CliSession, going: int, ends: int | None, *, yes: bool) 
         return ends
     found: int = typer.prompt(f"{going} machines would end; type that number", type=int, err=True)
     return found
-
-
-@contextmanager
-def ground(file: Path | None, cloud: str | None, state: str | None, at: datetime) -> Iterator[LiveGround]:
-    """The cloud that flags and configuration name, opened."""
-    from hcloud.readers.configuration.config import load_config
-    from hcloud.usecases.live.ground import CloudSelection, opened
-
-    with opened(load_config(file), CloudSelection(cloud, state), at) as found:
-        yield found
 
 
 @contextmanager
@@ -147,4 +128,18 @@ def told(
         yield tell
 
 
-Stopped = Callable[[], bool]
+def carried_out(
+    terminal: Terminal,
+    shown: Printed,
+    titled: tuple[str, int],
+    work: Callable[[Progress, Callable[[], bool]], ApplyOutcome],
+) -> None:
+    """Do it, with its title and number of steps on a bar, and leave as it came out."""
+    from hcloud.views.live.change import show_outcome
+    from hcloud.views.live.documents import OutcomeDocument
+
+    with stopping(terminal) as stop, told(terminal, *titled) as progress:
+        outcome = work(progress, stop)
+    shown.tell(terminal, lambda: OutcomeDocument.of(outcome, shown.at), lambda: show_outcome(outcome, terminal))
+    if code := stop.exit_code if stop.signal else outcome.exit_code:
+        raise typer.Exit(code)

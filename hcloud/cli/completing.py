@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from hcloud.errors import HcloudError
+from hcloud.model.clouds import known
 from hcloud.model.json_text import parsed
 
-CLOUDS = ("aws", "azure", "gcp")
 YAML, JSON, TABLES = (".yaml", ".yml"), (".json",), (".csv", ".parquet", ".swf", ".tsv", ".txt", ".gz")
 PICTURES = (".png", ".svg", ".html")
 SCENARIOS = ("scenario:static", "scenario:low-variability", "scenario:high-variability")
-RENTED_FROM = ("aws", "azure", "gcp", "local", "fake", "fake:aws", "fake:azure", "fake:gcp")
+CLOUDS = tuple(sorted(known.CLOUDS))
+RENTED_FROM = (*CLOUDS, "local", "fake", *(f"fake:{name}" for name in CLOUDS))
 LARGEST = 64 << 20
 """Bytes of a plan or a state that is still looked into while somebody waits for a Tab."""
 
@@ -72,8 +73,7 @@ def words(*names: str) -> Offer:
 def _clouds_named(before: Mapping[str, Any]) -> tuple[str, ...]:
     named = before.get("provider") or before.get("cloud") or ()
     chosen = (named,) if isinstance(named, str) else tuple(named)
-    known = tuple(word for name in chosen for word in str(name).split(":") if word in CLOUDS)
-    return known or CLOUDS
+    return tuple(word for name in chosen for word in str(name).split(":") if word in CLOUDS) or CLOUDS
 
 
 def _priced(which: str) -> Offer:
@@ -201,7 +201,7 @@ OFFERS: Mapping[str, Offer] = {
     "aspect": _aspects,
     "classify apps": either(_profiled, files(*YAML)),
     "kind": words("batch", "service"),
-    "require": words("aws", "gcp", "azure", "fake"),
+    "require": words(*known.CLOUDS, "fake"),
     "reproduce system": words("hcloud"),
 }
 """What completes an argument or an option: of one verb (``plan strategy``), else of any by its name."""

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from hcloud.cli.options import Output
+
 JobTrace = Annotated[str | None, typer.Argument(help="A job trace, scenario:NAME, or a plan: its own fleet.")]
 Strategies = Annotated[
     list[str] | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM (all of these: all), HC, a file.")
@@ -23,7 +25,7 @@ TraceKeys = Annotated[
 ]
 TraceWindow = Annotated[
     str | None,
-    typer.Option("--window", help="What of it counts: START..END in seconds or ISO times, or 14d; else its jobs say."),
+    typer.Option("--window", help="The part that counts: START..END in seconds or ISO times, or 14d."),
 ]
 OneProvider = Annotated[str | None, typer.Option(help="aws, gcp or azure; else the study's own cloud.")]
 OneRegion = Annotated[str | None, typer.Option(help="The region whose prices count.")]
@@ -41,6 +43,7 @@ DropUnplaceable = Annotated[
 FirstSeed = Annotated[int | None, typer.Option(min=0, help="The first seed, of scenario and chance.")]
 Picture = Annotated[Path | None, typer.Option(help="Also draw to FILE.png, .svg or .html.")]
 Profiles = Annotated[Path | None, typer.Option("--profiles", help="Folder of profiles of the trace's applications.")]
+OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
 AsJson = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
 StatePlace = Annotated[
     str | None,
@@ -49,5 +52,11 @@ StatePlace = Annotated[
         envvar="HYC_STATE",
         help="A directory, s3://, gs:// or Azure's https://; else .hcloud by hcloud.yaml.",
     ),
+]
+CloudState = Annotated[
+    str | None, typer.Option("--state", help="A directory, s3://, gs:// or Azure's https://: the state.")
+]
+WhichCloud = Annotated[
+    str | None, typer.Option("--cloud", help="aws, gcp, azure, local; to rehearse fake, fake:aws or fake:FAULTS.yaml.")
 ]
 Now = Annotated[str | None, typer.Option(help="The time to work at (ISO 8601), for reproducible output.")]

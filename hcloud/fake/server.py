@@ -9,7 +9,7 @@ import threading
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Protocol
+from typing import Protocol, SupportsFloat, SupportsInt
 from urllib.parse import parse_qsl, urlsplit
 
 from hcloud.fake.clock import FakeClock
@@ -69,6 +69,25 @@ class FakeCloud(Protocol):
     def edit(self, change: Mapping[str, object]) -> object:
         """A person's change behind hcloud's back: ``{"terminate": ID}``, ``{"retag": ID, "tags": {...}}``,
         ``{"resize": ID, "type": T}`` or ``{"launch": TYPE, "tags": {...}}``; returns what it did as JSON."""
+
+
+class FakeShape(Protocol):
+    """How large a type is."""
+
+    @property
+    def vcpus(self) -> SupportsInt:
+        """Its vCPUs."""
+
+    @property
+    def memory_gib(self) -> SupportsFloat:
+        """Its memory."""
+
+
+class SizedCloud(FakeCloud, Protocol):
+    """A fake with a catalogue of its own."""
+
+    def shape_of(self, instance_type: str) -> FakeShape | None:
+        """How large a type is; None where the catalogue lacks it."""
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -8,8 +8,7 @@ from typing import Any, cast
 from hcloud.fake.bill import FakeTariff, bill
 from hcloud.fake.in_memory.bill import MemoryTariff
 from hcloud.fake.in_memory.memory import MemoryCloud
-
-_TARIFFS = {"aws": "AwsTariff", "gcp": "GoogleTariff", "azure": "AzureTariff"}
+from hcloud.model.clouds.known import CLOUDS
 
 
 def tariff_of(cloud: Any) -> FakeTariff:
@@ -17,7 +16,7 @@ def tariff_of(cloud: Any) -> FakeTariff:
     if isinstance(cloud, MemoryCloud):
         return MemoryTariff(cloud.world)
     module = import_module(f"hcloud.fake.{cloud.name}.bill")
-    return cast("FakeTariff", getattr(module, _TARIFFS[cloud.name])(cloud))
+    return cast("FakeTariff", getattr(module, f"{CLOUDS[cloud.name].classes}Tariff")(cloud))
 
 
 def bill_document(cloud: Any, start: int, end: int) -> dict[str, object]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
+from typing import Literal
 
 from hcloud.units import HOURS_PER_YEAR
 
@@ -16,6 +17,13 @@ class Provider(StrEnum):
     AWS = "aws"
     GCP = "gcp"
     AZURE = "azure"
+
+
+CloudName = Literal["aws", "gcp", "azure"]
+ScopeName = Literal["aws", "gcp", "azure", "local"]
+"""A cloud, or this machine."""
+USUAL_PROVIDER = Provider.AWS
+"""Whose offers count where none is named."""
 
 
 class PurchaseOption(StrEnum):

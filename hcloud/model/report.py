@@ -9,7 +9,6 @@ from enum import StrEnum
 from hcloud.model.catalog import PurchaseOption
 
 FORMAT_VERSION = "1.0"
-FOCUS_VERSION = "1.2"
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,18 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from hcloud.model.catalog import Offer, Provider, PurchaseOption
+from hcloud.model.catalog import Offer, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 
-_SOLD_BY = {
-    PurchaseOption.RESERVED: Provider.AWS,
-    PurchaseOption.CONVERTIBLE: Provider.AWS,
-    PurchaseOption.INSTANCE_SAVINGS_PLAN: Provider.AWS,
-    PurchaseOption.COMPUTE_SAVINGS_PLAN: Provider.AWS,
-    PurchaseOption.COMMITTED_USE: Provider.GCP,
-    PurchaseOption.FLEXIBLE_COMMITTED_USE: Provider.GCP,
-    PurchaseOption.RESERVATION: Provider.AZURE,
-    PurchaseOption.SAVINGS_PLAN: Provider.AZURE,
-}
 _ZONAL = (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE)
 
 
@@ -50,7 +41,7 @@ class CommitmentTerm:
 
     def __post_init__(self) -> None:
         key = self.offer.key
-        if _SOLD_BY.get(key.option) is not key.provider or not key.term_years:
+        if key.option not in CLOUDS[key.provider].sold or not key.term_years:
             raise ValueError(f"{key}: {key.provider} sells no such commitment")
         if self.zone and key.option not in _ZONAL:
             raise ValueError(f"{key}: only reserved instances are bought for a zone")

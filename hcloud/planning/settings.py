@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 
-from hcloud.model.catalog import Payment, Provider, PurchaseOption
+from hcloud.model.catalog import USUAL_PROVIDER, Payment, Provider, PurchaseOption
 from hcloud.units import HOURS_PER_YEAR
 
 
@@ -16,7 +16,7 @@ class Market:
     """Which offers of one provider are allowed. ``families`` are shell patterns, empty for every current family that is
     neither burstable nor flex; ``vcpus`` is the size of one instance, 0 for all sizes."""
 
-    provider: Provider = Provider.AWS
+    provider: Provider = USUAL_PROVIDER
     regions: tuple[str, ...] = ("us-east-1",)
     families: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ("x86_64",)

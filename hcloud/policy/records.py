@@ -6,6 +6,7 @@ function as one pointer, however many fields its records have.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Protocol, TypeVar, cast, get_args, get_type_hints
 
 import numpy as np
@@ -27,13 +28,13 @@ class Table(Protocol[R_co]):
 
 def table(kind: type[R], length: int) -> Table[R]:
     """A table of zeros; a field ``Annotated[Ints, 10]`` holds ten numbers."""
-    return cast("Table[R]", np.zeros(length, numpy_type(kind)).view(np.recarray))
+    return cast("Table[R]", np.zeros(length, numpy_type(cast("Any", kind))).view(np.recarray))
 
 
 def record(values: R) -> R:
     """A single record with the values of a named tuple."""
     made = table(type(values), 1)[0]
-    for name in get_type_hints(type(values)):
+    for name in numpy_type(cast("Any", type(values))).names or ():
         setattr(made, name, getattr(values, name))
     return made
 
@@ -43,6 +44,7 @@ def column(rows: object, field: str) -> NDArray[Any]:
     return cast("NDArray[Any]", rows)[field]
 
 
+@cache
 def numpy_type(kind: type[Any]) -> np.dtype[Any]:
     """The NumPy type of a record class: whole numbers and reals of 64 bits, in the order of the fields.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import timedelta
 from decimal import Decimal
+from typing import get_args
 
-from hcloud.model.catalog import PurchaseOption
-from hcloud.model.holdings.live import CLOUDS
+from hcloud.model.catalog import PurchaseOption, ScopeName
 from hcloud.model.holdings.purchase import ExitTerms, Refund
 from hcloud.readers.bundle import bundled
 from hcloud.readers.prices.shipped.tables import PriceTables, TableRow
@@ -38,7 +38,7 @@ def _terms(row: TableRow) -> ExitTerms:
     refund = row.text("refund", tuple(Refund))
     origin, days, a_year = row.origin(), _limit(row, "within_days"), _limit(row, "most_a_year")
     return ExitTerms(
-        cloud=row.text("cloud", CLOUDS),
+        cloud=row.text("cloud", get_args(ScopeName)),
         option=PurchaseOption(option) if option in _COMMITMENTS else PurchaseOption.RESERVED,
         refund=Refund(refund) if refund in tuple(Refund) else Refund.NONE,
         queued_deletable=row.flag("queued_deletable"),

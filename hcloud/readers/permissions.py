@@ -7,9 +7,10 @@ from typing import Literal
 
 from pydantic import Field
 
+from hcloud.model.catalog import CloudName
 from hcloud.readers.bundle import bundled
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.readers.section import Section
+from hcloud.readers.section import Section, validated
 
 Purpose = Literal["read", "launch", "terminate", "profile", "commitments", "buy", "cancel"]
 PURPOSES: tuple[Purpose, ...] = ("read", "launch", "terminate", "profile", "commitments", "buy", "cancel")
@@ -40,11 +41,15 @@ class PermissionTable(Section):
     """All permissions of one cloud."""
 
     format_version: Literal["1.0"]
-    cloud: Literal["aws", "gcp", "azure"]
+    cloud: CloudName
     permissions: tuple[Permission, ...]
+    document: dict[str, object]
+    """The policy or role that the cloud takes; ``{permissions}`` and the like stand for what a plan puts there."""
+    ends: str
+    """How far the permission to end machines reaches, and how to narrow it by hand."""
 
 
 def load_permissions(cloud: str) -> PermissionTable:
     """The table of a cloud; InputError where the installation lacks it."""
     path = bundled("policies") / "permissions" / f"{cloud}.yaml"
-    return PermissionTable.model_validate(load_yaml(path.read_text(encoding="utf-8"), str(path)))
+    return validated(PermissionTable, load_yaml(path.read_text(encoding="utf-8"), str(path)), str(path), "permissions")

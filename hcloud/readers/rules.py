@@ -7,14 +7,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
 from hcloud.errors import InputError, UsageError
-from hcloud.model.catalog import PurchaseOption
+from hcloud.model.catalog import PurchaseOption, ScopeName
 from hcloud.model.plans.gate import Check, Level, Rule
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.readers.section import Section, problem_of
-from hcloud.units import counted, parse_duration
+from hcloud.readers.section import Section, validated
+from hcloud.units import parse_duration
 
 FILE_NAME = "rules.yaml"
 LARGEST = 1 << 20
@@ -46,7 +46,6 @@ Years = Annotated[
 ]
 Days = Annotated[Decimal, BeforeValidator(_days), WithJsonSchema(_DURATION)]
 Patterns = Annotated[tuple[Annotated[str, Field(min_length=1, max_length=200)], ...], Field(min_length=1)]
-Cloud = Literal["aws", "gcp", "azure", "local"]
 
 
 class RegretSection(Section):
@@ -82,7 +81,7 @@ class RuleSection(Section):
     increase_hourly: Amount | None = Field(None, description="Dollars an hour more than --base, at most.")
     increase_monthly: Amount | None = Field(None, description="Dollars a month more than --base, at most.")
     increase_share: Amount | None = Field(None, description="Part by which it may cost more than --base, 0.1 is 10 %.")
-    providers: Annotated[tuple[Cloud, ...], Field(min_length=1)] | None = Field(None, description="Allowed clouds.")
+    providers: Annotated[tuple[ScopeName, ...], Field(min_length=1)] | None = Field(None, description="Allowed clouds.")
     regions: Patterns | None = Field(None, description="Allowed regions; shell patterns as eu-*.")
     types: Patterns | None = Field(None, description="Allowed instance types; shell patterns as m6i.* for a family.")
     denied_types: Patterns | None = Field(None, description="Instance types that are not allowed; shell patterns.")
@@ -165,11 +164,7 @@ def load_rules(path: Path) -> tuple[Rule, ...]:
 
 def parse_rules(content: dict[str, object], name: str) -> tuple[Rule, ...]:
     """The rules of a file's content; raises InputError with every problem, its place and a did-you-mean."""
-    try:
-        rules = tuple(section.rule() for section in RulesFile.model_validate(content).rules)
-    except ValidationError as error:
-        problems = [problem_of(name, d, _known_keys(d["loc"][:-1])) for d in error.errors()]
-        raise InputError(f"{name}: {counted(len(problems), 'problem')} in the rules", problems) from None
+    rules = tuple(section.rule() for section in validated(RulesFile, content, name, "rules").rules)
     if twice := sorted(set(_twice(rules))):
         raise InputError(f"{name}: several rules are called {', '.join(twice)}", hint="give each a name of its own")
     return rules
@@ -181,10 +176,3 @@ def _twice(rules: tuple[Rule, ...]) -> Iterator[str]:
         if rule.name in seen:
             yield rule.name
         seen.add(rule.name)
-
-
-def _known_keys(location: tuple[int | str, ...]) -> list[str]:
-    """The keys that may stand at a place of the file."""
-    if location and location[-1] in ("regret", "history"):
-        return sorted((RegretSection if location[-1] == "regret" else HistorySection).model_fields)
-    return sorted((RuleSection if len(location) > 1 else RulesFile).model_fields)

@@ -1,18 +1,18 @@
-"""What all sections of the configuration have in common."""
+"""What all sections of files have in common: unknown keys are errors, and all problems of a file are shown at once."""
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
-from typing import Annotated, Any
+from collections.abc import Iterable
+from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import CoreSchema, ErrorDetails
 
-from hcloud.errors import Problem, did_you_mean
-from hcloud.units import parse_duration
+from hcloud.errors import InputError, Problem, did_you_mean
+from hcloud.units import counted, parse_duration
 
 DURATION = "[duration]"
 """How the text of a key ends whose value is a time span."""
@@ -57,13 +57,38 @@ class Untitled(GenerateJsonSchema):
 
 
 class Section(BaseModel):
-    """A section of the configuration: unknown keys are errors."""
+    """A section of a file: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def problem_of(file: str, detail: ErrorDetails, known: Sequence[str]) -> Problem:
-    """What is wrong with one place of a file, with a did-you-mean among the ``known`` keys of that place."""
+S = TypeVar("S", bound=Section)
+
+
+def validated(model: type[S], content: object, name: str, what: str) -> S:
+    """What a file holds; raises InputError with every problem, its place and a did-you-mean."""
+    try:
+        return model.model_validate(content)
+    except ValidationError as error:
+        problems = [_problem(name, detail, keys_at(model, detail["loc"][:-1])) for detail in error.errors()]
+        raise InputError(f"{name}: {counted(len(problems), 'problem')} in the {what}", problems) from None
+
+
+def keys_at(model: type[Section], place: Iterable[int | str]) -> list[str]:
+    """The keys that may stand at a place of a file."""
+    for part in place:
+        field = model.model_fields.get(str(part))
+        model = (_section_in(field.annotation) if field else None) or model
+    return sorted(model.model_fields)
+
+
+def _section_in(annotation: object) -> type[Section] | None:
+    if isinstance(annotation, type) and issubclass(annotation, Section):
+        return annotation
+    return next((found for part in get_args(annotation) if (found := _section_in(part))), None)
+
+
+def _problem(file: str, detail: ErrorDetails, known: list[str]) -> Problem:
     where = ".".join(str(part) for part in detail["loc"])
     if detail["type"] == "extra_forbidden":
         close = difflib.get_close_matches(str(detail["loc"][-1]), known, n=1)

@@ -1,1 +1,1 @@
-"""For readers of the documentation and for us: published studies, held-out accuracy and the lower bound."""
+"""For readers of the documentation and for us: the published studies, run again."""

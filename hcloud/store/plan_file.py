@@ -12,7 +12,8 @@ from hcloud import __version__
 from hcloud.errors import InputError, Problem
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.json_text import DIALECT, parsed, written
-from hcloud.model.plans.plan import FORMAT_VERSION, Plan
+from hcloud.model.plans.plan import Plan
+from hcloud.store.files.checked import check_version, problems_of
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
@@ -122,7 +123,7 @@ def load_changes(path: Path) -> ChangeSet:
     try:
         found = _changes_adapter().validate_python(document)
     except ValidationError as error:
-        raise InputError(f"{path}: no changes of this version", _problems(path, error)) from None
+        raise InputError(f"{path}: no changes of this version", problems_of(error, str(path))) from None
     return _exactly(path, found, document)
 
 
@@ -154,7 +155,7 @@ def load_plan(path: Path) -> Plan:
     try:
         plan = _adapter().validate_python(_read(path, "a plan"))
     except ValidationError as error:
-        raise InputError(f"{path}: not a plan of this version", _problems(path, error)) from None
+        raise InputError(f"{path}: not a plan of this version", problems_of(error, str(path))) from None
     if below := list(_below_zero(path, plan)):
         raise InputError(f"{path}: was altered after it was made", below, hint="plan again")
     return plan
@@ -169,12 +170,6 @@ def _below_zero(path: Path, plan: Plan) -> Iterator[Problem]:
                 yield Problem(str(path), f"mix.{at}.{name}", str(value), "none is below zero")
 
 
-def _problems(path: Path, error: ValidationError) -> list[Problem]:
-    return [
-        Problem(str(path), ".".join(str(p) for p in e["loc"]), repr(e["input"])[:60], e["msg"]) for e in error.errors()
-    ]
-
-
 def _read(path: Path, *wanted: str) -> dict[str, object]:
     """The JSON object of a file of this format version; InputError for anything else."""
     check_file(path, *wanted, hint="write one with 'hcloud plan --out FILE'")
@@ -185,7 +180,5 @@ def _read(path: Path, *wanted: str) -> dict[str, object]:
     except ValueError as error:
         hint = "a plan is written by 'hcloud plan --out FILE'; it may have been cut off or edited"
         raise InputError(f"{path}: not JSON: {error}", hint=hint) from None
-    version = str(document.get("format_version", "")) if isinstance(document, dict) else ""
-    if not isinstance(document, dict) or version.split(".")[0] != FORMAT_VERSION.split(".")[0]:
-        raise InputError(f"{path}: format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
-    return document
+    check_version(document, str(path))
+    return cast("dict[str, object]", document)

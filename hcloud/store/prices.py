@@ -17,6 +17,7 @@ from hcloud.catalog.table import COLUMNS, read_table, write_table
 from hcloud.errors import HcloudError, InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice, SustainedUse
 from hcloud.model.json_text import parsed, written
+from hcloud.store.files.checked import check_version
 from hcloud.store.files.whole import SHOWN, whole_file
 from hcloud.units import parse_decimal, plain
 
@@ -160,9 +161,7 @@ def _read_meta(path: Path) -> Mapping[str, object]:
         return {}
     except (OSError, ValueError) as error:
         raise InputError(f"{path} cannot be read: {error}", hint="import the prices again") from error
-    version = str(meta.get("format_version", "")) if isinstance(meta, dict) else ""
-    if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
-        raise InputError(f"{path} is of format {version or 'unknown'}, this hcloud reads {FORMAT_VERSION}")
+    check_version(meta, str(path))
     return dict(meta)
 
 

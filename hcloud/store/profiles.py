@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 
 import yaml
 
+from hcloud.model.json_text import stamp
 from hcloud.model.measured.profile import RESOURCES, Aspect, Measured, Profile
 from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
@@ -52,7 +52,7 @@ def profile_document(profile: Profile) -> dict[str, object]:
 def _failures(profile: Profile) -> dict[str, object]:
     return {
         aspect.value: {
-            column: {"why": f.why, "at": _moment(f.at), "machine": f.machine, "source": f.source}
+            column: {"why": f.why, "at": stamp(f.at), "machine": f.machine, "source": f.source}
             for column, f in sorted(profile.failures[aspect].items(), key=lambda one: _natural(one[0]))
         }
         for aspect in Aspect
@@ -99,11 +99,7 @@ def _entry(measured: Measured) -> dict[str, object]:
         "low": float(measured.low),
         "high": float(measured.high),
         "samples": measured.samples,
-        "at": _moment(measured.at),
+        "at": stamp(measured.at),
         "machine": measured.machine,
         "source": measured.source,
     }
-
-
-def _moment(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -9,10 +9,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from hcloud.errors import InputError, Problem
-from hcloud.model.holdings.purchase import FORMAT_VERSION, PurchasePlan
+from hcloud.errors import InputError
+from hcloud.model.holdings.purchase import PurchasePlan
 from hcloud.model.json_text import DIALECT, parsed, written
 from hcloud.planning.purchases.gates import check_items
+from hcloud.store.files.checked import check_version, problems_of
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
@@ -93,9 +94,7 @@ def load_purchase_plan(path: Path) -> PurchasePlan:
     if not isinstance(content, dict):
         hint = "'hcloud commit plan PLAN --out FILE' writes one"
         raise InputError(f"{path}: is no purchase plan", hint=hint)
-    version = str(document.get("format_version", ""))
-    if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
-        raise InputError(f"{path}: format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
+    check_version(document, str(path))
     plan = _plan({**content, **{k: v for k, v in document.items() if k != "purchase_plan"}}, path)
     if rendered(sealed(plan)) != text:
         raise InputError(
@@ -122,10 +121,7 @@ def _plan(content: dict[str, object], path: Path) -> PurchasePlan:
     try:
         return _adapter().validate_json(json.dumps(content))
     except ValidationError as error:
-        problems = [
-            Problem(str(path), ".".join(map(str, e["loc"])), repr(e["input"])[:60], e["msg"]) for e in error.errors()
-        ]
-        raise InputError(f"{path}: not a purchase plan of this version", problems) from None
+        raise InputError(f"{path}: not a purchase plan of this version", problems_of(error, str(path))) from None
 
 
 def _no_number(word: str) -> float:

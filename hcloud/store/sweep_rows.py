@@ -11,6 +11,8 @@ from typing import BinaryIO
 
 from hcloud.errors import HcloudError, InputError, UsageError, writing
 from hcloud.model.json_text import parsed, written
+from hcloud.store.files.checked import check_version
+from hcloud.store.files.lock import claim
 from hcloud.store.files.looked_at import check_place
 
 FORMAT_VERSION = "1.0"
@@ -78,22 +80,11 @@ def open_rows(folder: Path | None, inputs: str) -> Iterator[RowFile]:
     path = folder / ROWS
     check_place(path, "a table of rows", UsageError)
     with path.open("a+b") as file:
-        _lock(file, path)
+        claim(file, UsageError(f"{path}: another sweep is writing to it"))
         file.seek(0)
         found, whole = _read(file, path, inputs)
         file.truncate(whole)
         yield RowFile(found, inputs, file)
-
-
-def _lock(file: BinaryIO, path: Path) -> None:
-    try:
-        import fcntl
-    except ImportError:  # not on this system; two sweeps at once are then the user's to avoid
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        raise UsageError(f"{path}: another sweep is writing to it") from None
 
 
 def _read(file: BinaryIO, path: Path, inputs: str) -> tuple[dict[str, SweepRow], int]:
@@ -111,14 +102,13 @@ def _read(file: BinaryIO, path: Path, inputs: str) -> tuple[dict[str, SweepRow],
 def _parse(line: bytes, where: str, inputs: str) -> SweepRow:
     try:
         document = parsed(line)
-        version, theirs = str(document["format_version"]), document["inputs"]
+        theirs = document["inputs"]
         row = SweepRow(*(document[k] for k in ("what_if", "strategy", "seed", "changes", "figures")))
     except (ValueError, KeyError, TypeError):
         raise InputError(
             f"{where}: not a row of a sweep", hint="remove the line, or sweep into another folder"
         ) from None
-    if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
-        raise HcloudError(f"{where}: format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
+    check_version(document, where, wrong=HcloudError)
     if theirs != inputs:
         raise InputError(
             f"{where}: comes from other inputs (workload, prices, cloud model, strategies, keys or version of hcloud)",

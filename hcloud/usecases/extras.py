@@ -6,17 +6,10 @@ from collections.abc import Iterable, Mapping
 from importlib import metadata
 
 from hcloud.errors import MissingExtraError, UsageError, did_you_mean
+from hcloud.model.clouds.known import CLOUDS
 
 EXTRAS = {
-    "aws": ("boto3",),
-    "gcp": ("google-cloud-compute", "google-auth", "requests"),
-    "azure": (
-        "azure-identity",
-        "azure-mgmt-compute",
-        "azure-mgmt-network",
-        "azure-mgmt-reservations",
-        "azure-storage-blob",
-    ),
+    **{str(cloud.name): cloud.extra for cloud in CLOUDS.values()},
     "fake": ("moto",),
     "dask": ("distributed",),
 }

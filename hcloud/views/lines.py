@@ -70,13 +70,9 @@ def line_of(text: str | Text, hang: int = INDENT) -> Line:
     return made
 
 
-def point(text: str) -> Table:
+def point(text: str) -> Line:
     """A sentence with a bullet, its further lines indented below its first."""
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column()
-    grid.add_column(overflow="fold")
-    grid.add_row("·", text)
-    return grid
+    return line_of(f"· {text}")
 
 
 def hanging(text: str, width: int, first: str = "", style: str = "") -> Line:

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.held_out import Protocol, accuracy, at_random, error, held_out_rows, with_error_limit
 from hcloud.classify.classifier import EvidenceLimits, Options, Trained
 from hcloud.classify.matrix import matrix_of
 from hcloud.model.measured.profile import Aspect, Profile
 from hcloud.readers.applications.app import load_app
 from hcloud.readers.applications.profiles import load_corpus
-from hcloud.research.evaluation import Protocol, accuracy, at_random, error, held_out_rows, with_error_limit
 
 FOLDER = Path(__file__).parents[2] / "profiles"
 LIFTED = with_error_limit(Options(), float("inf"), float("inf"))

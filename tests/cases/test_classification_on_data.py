@@ -16,11 +16,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from hcloud.classify.classifier import EvidenceLimits, Options, Trained, complete, train
-from hcloud.classify.evidence import ClassifiedApp
-from hcloud.classify.matrix import Floats, Matrix, natural
-from hcloud.model.measured.profile import Aspect, CompletedRow
-from hcloud.research.evaluation import (
+from benchmarks.held_out import (
     Choice,
     ErrorSummary,
     HeldOutRow,
@@ -34,6 +30,10 @@ from hcloud.research.evaluation import (
     held_out_rows,
     with_error_limit,
 )
+from hcloud.classify.classifier import EvidenceLimits, Options, Trained, complete, train
+from hcloud.classify.evidence import ClassifiedApp
+from hcloud.classify.matrix import Floats, Matrix, natural
+from hcloud.model.measured.profile import Aspect, CompletedRow
 
 DRAWS = range(10)
 CLEARLY = 0.75

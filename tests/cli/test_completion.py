@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hcloud.model.catalog import Provider
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.prices.shipped import names
 from hcloud.readers.prices.shipped.bundled import load_bundled
 
@@ -72,7 +73,7 @@ def test_tab_says_nothing_about_a_file_that_is_broken(tmp_path: Path) -> None:
 whole_book = cache(load_bundled)  # a walk over its offers makes all of them, once
 
 
-@pytest.mark.parametrize("cloud", names.CLOUDS)
+@pytest.mark.parametrize("cloud", sorted(CLOUDS))
 def test_the_names_are_those_that_prices_are_read_for(cloud: str) -> None:
     book = whole_book()
     provider = Provider(cloud)

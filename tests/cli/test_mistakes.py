@@ -428,14 +428,15 @@ def test_nobody_to_ask_in_a_pipeline(told: Told, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("CI", "true")
     code, out, said = told("apply")
     assert code == 7
-    assert "a yes is needed and there is nobody to ask hint: --yes says it beforehand" in said
+    assert "confirmation required, and there is no terminal to ask on hint: --yes says it beforehand" in said
     assert not Path(".hcloud/state.json").exists()
     assert "machines to launch" in out
 
 
 def test_a_pipe_that_closes_early_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)  # with it Python takes a write that was cut off for whole
-    line = f"{sys.executable} -m hcloud pricing list -q -o csv | head -1 >/dev/null; exit ${{PIPESTATUS[0]}}"
+    listing = f"{sys.executable} -m hcloud pricing list --region us-east-1 -q -o csv"
+    line = f"{listing} | head -1 >/dev/null; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(
         ["bash", "-c", line], check=False, capture_output=True, text=True,
     )  # fmt: skip

@@ -13,7 +13,7 @@ from hcloud.cli.main import run
 
 ACCOUNT = "123456789012"
 LATEST = "resolve:ssm:/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
-TYPES = {"aws": "m5.large", "gcp": "n2-standard-4"}
+TYPES = {"aws": "m5.large", "gcp": "n2-standard-4", "azure": "Standard_D4s_v5"}
 
 
 @pytest.fixture(autouse=True)
@@ -89,3 +89,28 @@ def test_a_role_for_a_plan_is_made_from_what_the_plan_launches(capsys: pytest.Ca
     configured("gcp")
     after = set(policy(capsys, "plan.json")["includedPermissions"])
     assert after - before == {"iam.serviceAccounts.actAs", "compute.images.useReadOnly"}
+
+
+GROUP = "/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/web/providers/Microsoft.Compute"
+
+
+@pytest.mark.parametrize(
+    ("image", "reads"),
+    [
+        ("Canonical:ubuntu-24_04-lts:server:latest", set()),
+        (f"{GROUP}/images/web", {"images"}),
+        (f"{GROUP.lower()}/images/web", {"images"}),
+        (f"{GROUP}/galleries/own/images/web/versions/1.0.0", {"galleries/images", "galleries/images/versions"}),
+    ],
+)
+def test_an_image_of_ones_own_in_azure_may_be_read(
+    image: str, reads: set[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    expected = {f"Microsoft.Compute/{name}/read" for name in reads}
+    configured("azure", image=image)
+    before = policy(capsys, "--cloud", "azure")["Actions"]
+    assert {a for a in before if "images/" in a} == expected
+    assert not [a for a in policy(capsys, "--cloud", "azure", "--for", "terminate")["Actions"] if "images/" in a]
+    assert run(["plan", "--out", "plan.json"]) == 0
+    configured("azure")
+    assert {a for a in policy(capsys, "plan.json")["Actions"] if "images/" in a} == expected

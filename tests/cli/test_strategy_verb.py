@@ -18,7 +18,6 @@ from hcloud.policy.registry import RULES
 from hcloud.readers.bundle import bundled
 from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.strategies import NAMES, load_strategy, parse_strategy, read_strategy, strategy_names
-from hcloud.usecases.studies.strategy import list_strategies
 
 NOW = ("--now", "2026-11-20T12:00:00Z")
 
@@ -66,7 +65,7 @@ def test_ours_differs_from_the_published_hybrid_where_it_says_so() -> None:
 
 
 def test_rules_of_the_table() -> None:
-    rules = {s.name: {m.name: m.rule for m in s.mechanisms} for s in list_strategies()}
+    rules = {s.name: {m.name: m.rule for m in s.mechanisms} for s in tuple(map(load_strategy, strategy_names()))}
     assert {n: (r["reserved"], r["on_demand"], r["mapping"], r["retention"]) for n, r in rules.items()} == {
         "SR": ("peak-overprovisioned", "none", "reserved-only", "none"),
         "OdF": ("none", "full-servers", "on-demand-only", "spin-up-multiple"),
@@ -79,7 +78,7 @@ def test_rules_of_the_table() -> None:
 
 def test_what_strategies_share_is_the_same_in_all_of_them() -> None:
     """Retention is one policy in OdF, OdM, HF and HM; the hybrids share limits, queue and reserve."""
-    one = {s.name: s for s in list_strategies()}
+    one = {s.name: s for s in tuple(map(load_strategy, strategy_names()))}
     assert len({one[n].mechanism("retention") for n in ("OdF", "OdM", "HF", "HM")}) == 1
     assert len({s.mechanism("information") for s in one.values()}) == 1
     assert len({s.mechanism("placement") for s in one.values()}) == 1
@@ -114,7 +113,7 @@ def test_list_breaks_no_word(width: int, monkeypatch: pytest.MonkeyPatch, capsys
     assert run(["strategy", "list"]) == 0
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= width
-    for strategy in list_strategies():
+    for strategy in tuple(map(load_strategy, strategy_names())):
         words = {strategy.name, strategy.mechanism("mapping").rule, *strategy.summary.split()}
         assert words <= set(out.split())
 

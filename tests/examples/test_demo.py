@@ -17,9 +17,8 @@ from hcloud.cli.main import run
 from hcloud.model.rehearsal import DemoStep
 from hcloud.usecases.progress import unheard
 from hcloud.usecases.tools.demo import Demo
-from hcloud.usecases.tools.demo_files import STAND_IN, is_measured
+from hcloud.usecases.tools.demo_files import is_measured, walk
 from hcloud.usecases.tools.demo_ledger import DemoError
-from hcloud.usecases.tools.demo_steps import steps
 
 KILLED = 137
 
@@ -66,12 +65,12 @@ def test_every_line_of_a_result_stands_on_the_screen_of_its_command(walked: tupl
     assert len(lines) > 40
     strange = [line for line in lines if not any(s.startswith(line.removesuffix("…").strip()) for s in said)]
     assert strange == []
-    assert len(list((folder / "screens").iterdir())) == len(steps(STAND_IN)) + 1
+    assert len(list((folder / "screens").iterdir())) == len(walk()["steps"]) + 1
 
 
 def test_a_line_that_was_folded_is_shown_to_its_end(walked: tuple[Path, str]) -> None:
     said = " ".join(walked[1].split())
-    assert "at list price by type" in said
+    assert "at on-demand list prices" in said
     assert "'hcloud pricing refresh' fetches today's" in said
     assert "around the clock: so the report's dollars are not the plan's" in said
     assert re.search(r"1y no upfront [\d-]+~?\n +4 +\d", walked[1]), "the figures of a line of the mix"

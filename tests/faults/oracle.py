@@ -11,9 +11,10 @@ from dataclasses import asdict
 from decimal import Decimal
 from typing import Protocol
 
+from memory_store import MemoryDisk
+
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.in_memory.memory import MemoryCloud
-from hcloud.fake.in_memory.store import MemoryDisk
 from hcloud.fake.ledger import Ledger, Purchase, Rented
 from hcloud.live.applying.outcome import ApplyOutcome, ApplyResult
 from hcloud.model.holdings.change import Slot

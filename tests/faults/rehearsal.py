@@ -8,11 +8,11 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 import oracle
+from memory_store import MemoryDisk, MemoryStore
 
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
 from hcloud.fake.in_memory.memory import MemoryCloud
-from hcloud.fake.in_memory.store import MemoryDisk, MemoryStore
 from hcloud.live.applying.apply import apply, destroy, ends_of_all
 from hcloud.live.applying.guards import ChangeApproval
 from hcloud.live.applying.outcome import ApplyOutcome

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from memory_store import MemoryStore
 from rehearsal import CLOUDS, Rehearsal
 
 from hcloud.errors import LockedError, StaleError
-from hcloud.fake.in_memory.store import MemoryStore
 from hcloud.live.observe import observe
 from hcloud.model.holdings.change import Bar
 

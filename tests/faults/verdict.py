@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import oracle
+from memory_store import MemoryDisk
 
 from benchmarks.children import Child
 from benchmarks.processes import Stage
-from hcloud.fake.in_memory.store import MemoryDisk
 from hcloud.model.holdings.live import TAG_ADDRESS
 from hcloud.planning.changes.recall import unresolved
 

@@ -24,8 +24,10 @@ from hcloud.fake.execute import Executor
 from hcloud.fake.faults import FaultPlan, fault_plan
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.server import FakeServer
+from hcloud.live.applying.guards import ChangeApproval
+from hcloud.live.collect import collect, orphans
 from hcloud.live.patience import StoppedError
-from hcloud.model.holdings.live import TAG_EXPIRES, Launch, Owner
+from hcloud.model.holdings.live import TAG_EXPIRES, Launch, LaunchImage, LaunchTemplate, Owner
 from hcloud.model.measured.profile import Aspect
 from hcloud.planning.changes.slots import CloudRegion
 from hcloud.profiling.machines import passing_host
@@ -33,7 +35,6 @@ from hcloud.profiling.parcel import ParcelError
 from hcloud.readers.applications.app import load_app
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.readers.configuration.config import load_config
-from hcloud.usecases.live import gc
 from hcloud.usecases.live.ground import LiveGround
 from hcloud.usecases.live.profile_cloud import Errand, NoMachineError, profile_on_cloud
 from hcloud.usecases.live.state import open_store
@@ -301,7 +302,7 @@ def test_F1_credentials_that_expire_leave_a_state_that_says_what_to_end(stage: S
         return f"hcloud-probe {nonce} end"
 
     stage.say = expired
-    with pytest.raises(PartialError, match="may still stand") as caught:
+    with pytest.raises(PartialError, match="may still run") as caught:
         stage.run()
     [probe] = stage.left()
     assert f"hcloud destroy --state {probe}" in caught.value.hint
@@ -311,17 +312,25 @@ def test_F1_credentials_that_expire_leave_a_state_that_says_what_to_end(stage: S
     assert [r.id for r in state.records] == [m.id for m in stage.cloud.ledger.live(stage.cloud.clock.now())]
 
 
+def test_the_machine_is_launched_from_the_image_that_its_name_stood_for(stage: Stage) -> None:
+    stage.cloud.world.templating = lambda types: LaunchTemplate((LaunchImage("latest", "", tuple(types)),))
+    stage.cloud.world.images["latest"] = "ami-of-that-day"
+    test_F1_credentials_that_expire_leave_a_state_that_says_what_to_end(stage)
+    [machine] = stage.cloud.ledger.machines.values()
+    assert machine.detail["image"] == "ami-of-that-day"
+
+
 def test_what_nobody_ended_is_found_once_its_time_is_over(stage: Stage) -> None:
     test_F1_credentials_that_expire_leave_a_state_that_says_what_to_end(stage)
     stage.faults()
     ground = stage.ground()
     stage.cloud.clock.advance(600)
-    [young] = gc.find(ground, ())
+    [young] = orphans(ground.site(), ())
     assert young.kept
     stage.cloud.clock.advance(4 * 3600)
-    [found] = gc.find(ground, ())
+    [found] = orphans(ground.site(), ())
     assert "its time is over" in found.why
-    assert gc.end(ground, [found], 1) == (found.machine.id,)
+    assert collect(ground.site(), [found], ChangeApproval(ends=1)) == (found.machine.id,)
     assert stage.live() == 0
 
 

@@ -13,6 +13,7 @@ from applications import Truth, performance, scores
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.held_out import ErrorSummary, Protocol, accuracy, at_random, new_rows, stated
 from hcloud.classify import calibration, ridge, sgd
 from hcloud.classify.classifier import EvidenceLimits, Options, Trained, complete, train
 from hcloud.classify.evidence import ClassifiedApp
@@ -21,7 +22,6 @@ from hcloud.classify.judgement import sensitivity
 from hcloud.classify.matrix import Floats, Matrix
 from hcloud.model.measured.profile import Aspect, CompletedRow, Estimate, Predicted
 from hcloud.policy.quality import HALF, encode
-from hcloud.research.evaluation import ErrorSummary, Protocol, accuracy, at_random, new_rows, stated
 
 SEEDS = range(5)
 ANSWER = Options(limits=EvidenceLimits(float("inf"), float("inf"), 2, 1, 1))

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from simulating import Row, jobs_of, paper_shop, setting_of, tasks_in
 from test_simulation import ROWS, simulated, spread, strategies
 
+from benchmarks.lower_bound import Load, arrived, lower_bound, worked
 from hcloud.catalog.quote import amortised_cost
 from hcloud.model.catalog import Provider
 from hcloud.model.running.strategy import Strategy
 from hcloud.planning.reserving.program import Loads, ProgramColumn, solve
 from hcloud.planning.reserving.reserve import CommitmentKind, optimal_reserve
 from hcloud.readers.strategies import load_strategy
-from hcloud.research.bound import Load, arrived, lower_bound, worked
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.run import run
 from hcloud.sim.setup.shop import Shop, ShopChoice, open_shop

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hcloud.model.catalog import Payment, PurchaseOption
+from hcloud.model.catalog import Payment, PurchaseOption, ScopeName
 from hcloud.model.holdings.live import (
-    CLOUDS,
     CommitmentOrder,
     CommitmentQuote,
     Launch,
@@ -35,7 +35,7 @@ options = st.sampled_from(PurchaseOption)
 amounts = st.decimals(min_value=0, max_value=10**9, places=8, allow_nan=False, allow_infinity=False)
 endpoints = st.sampled_from(["", "http://127.0.0.1:5000", "https://ec2.us-east-1.amazonaws.com/"])
 
-scopes = st.builds(Scope, st.sampled_from(CLOUDS), names, texts, endpoints)
+scopes = st.builds(Scope, st.sampled_from(get_args(ScopeName)), names, texts, endpoints)
 records = st.builds(
     MachineRecord,
     names, st.one_of(st.just(""), addresses), st.one_of(st.just(""), hexes), names, texts, options, counts, times,

@@ -16,6 +16,7 @@ from hcloud.model.holdings.live import (
     TAG_ADDRESS,
     TAG_KEY,
     TAG_LINEAGE,
+    Commitment,
     CommitmentOrder,
     Launch,
     Machine,
@@ -133,6 +134,51 @@ CASES = [
     Case(28, 0, shown=[("$", "show", 4, ())], terms=DiffInputs(wanted=(ORDER,))),
     Case(28, 0, shown=[("$", "show", 0, ())], terms=DiffInputs(wanted=(SPEND,))),
 ]
+
+
+def held(order: CommitmentOrder, count: int = 0, hourly: str = "0", **more: object) -> Commitment:
+    """A commitment as it was ordered, of so many machines or dollars an hour."""
+    found = Commitment(
+        "c", order.option, "", order.instance_type, count, order.term_years, order.payment, "active", None, None,
+        Decimal(0), Decimal(hourly), "USD",
+    )  # fmt: skip
+    return replace(found, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "there", "left"),
+    [
+        (ORDER, [held(ORDER, 1)], "3 of"),
+        (ORDER, [held(ORDER, 1), held(ORDER, 2)], "1 of"),
+        (ORDER, [held(ORDER, 1), held(ORDER, 3)], None),
+        (ORDER, [held(ORDER, 5)], None),
+        (ORDER, [held(ORDER, 3), held(ORDER, 1, instance_type="m6i.large")], "1 of"),
+        (ORDER, [held(ORDER, 3), held(ORDER, 1, term_years=ORDER.term_years + 2)], "1 of"),
+        (ORDER, [held(ORDER, 3), held(ORDER, 1, option=PurchaseOption.CONVERTIBLE)], "1 of"),
+        (ORDER, [held(ORDER, 3), held(ORDER, 1, state="ended")], "1 of"),
+        (ORDER, [held(ORDER, 3), held(ORDER, 1, state="queued")], None),
+        (ORDER, [held(ORDER, 3), held(ORDER, 1, state="pending")], None),
+        (SPEND, [held(SPEND, hourly="0.01")], "an hour of"),
+        (SPEND, [held(SPEND, hourly="99")], None),
+    ],
+)
+def test_of_commitments_only_what_is_not_held_is_shown(
+    wanted: CommitmentOrder, there: list[Commitment], left: str | None
+) -> None:
+    found = changes((), observed((), ()), DiffInputs(wanted=(wanted,), held=tuple(there))).changes
+    assert [c.action.value for c in found] == ([] if left is None else ["$"])
+    if left is not None:
+        assert left in found[0].reason
+        assert found[0].count == (0 if wanted is SPEND else int(left[0]))
+
+
+def test_of_dollars_an_hour_what_is_short_is_shown_to_the_cent() -> None:
+    assert SPEND.dollars_per_hour is not None
+    short, all_but = Decimal("0.25"), held(SPEND, hourly=str(SPEND.dollars_per_hour - Decimal("0.25")))
+    [change] = changes((), observed((), ()), DiffInputs(wanted=(SPEND,), held=(all_but,))).changes
+    assert f"${short} an hour of" in change.reason
+    exact = held(SPEND, hourly=str(SPEND.dollars_per_hour))
+    assert changes((), observed((), ()), DiffInputs(wanted=(SPEND,), held=(exact,))).changes == ()
 
 
 @pytest.mark.parametrize("case", CASES, ids=[f"line-{c.line}-case-{n}" for n, c in enumerate(CASES)])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from applications import performance, profile_of, scores
 
+from benchmarks.held_out import stated
 from hcloud.classify import ridge, sgd
 from hcloud.classify.classifier import EvidenceLimits, Options, Trained, classify, complete, train
 from hcloud.classify.evidence import ClassifiedApp, evidence_of
@@ -17,7 +18,6 @@ from hcloud.classify.matrix import Matrix, matrix_of
 from hcloud.classify.monotone import rising_along
 from hcloud.classify.probing import gains
 from hcloud.model.measured.profile import Aspect, CompletedRow, Measured, Predicted, Probe
-from hcloud.research.evaluation import stated
 
 NEW = ClassifiedApp("new", rising=True)
 INF = float("inf")

@@ -8,11 +8,7 @@ import numpy as np
 import pytest
 from applications import performance, scores
 
-from hcloud.classify.classifier import EvidenceLimits, Options, train
-from hcloud.classify.judgement import PerformanceTarget, caused, ranking, sensitivity, size_for, tolerated
-from hcloud.errors import EvidenceError
-from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Estimate, Predicted
-from hcloud.research.evaluation import (
+from benchmarks.held_out import (
     HeldOutRow,
     Protocol,
     accuracy,
@@ -24,6 +20,10 @@ from hcloud.research.evaluation import (
     new_rows,
     with_error_limit,
 )
+from hcloud.classify.classifier import EvidenceLimits, Options, train
+from hcloud.classify.judgement import PerformanceTarget, caused, ranking, sensitivity, size_for, tolerated
+from hcloud.errors import EvidenceError
+from hcloud.model.measured.profile import RESOURCES, Aspect, CompletedRow, Estimate, Predicted
 
 ANSWER = with_error_limit(Options(), float("inf"), float("inf"))
 

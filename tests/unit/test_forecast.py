@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 from builders import demand
 
 from hcloud.errors import InputError
-from hcloud.planning.forecasting.forecast import choose_step, stretch, whole_periods
+from hcloud.planning.forecasting.forecast import choose_step, repeating, stretch, whole_periods
 from hcloud.planning.settings import Outlook, fitting_vcpus
 
 
@@ -52,3 +55,54 @@ def test_step_follows_the_trace() -> None:
 )
 def test_instance_size_fits_demand_and_jobs(mean: float, job: float, size: int) -> None:
     assert fitting_vcpus(mean, job) == size
+
+
+@pytest.mark.parametrize(("hours", "kept"), [(23, 23), (25, 24), (48, 48), (14 * 24 - 1, 13 * 24), (14 * 24, 14 * 24)])
+def test_a_period_counts_from_its_last_step_on(hours: int, kept: int) -> None:
+    assert whole_periods(hours, 3600) == kept
+
+
+def test_steps_that_make_no_whole_day_repeat_as_they_are() -> None:
+    assert whole_periods(30, 7000) == 30
+
+
+def test_no_more_of_a_trace_repeats_than_the_horizon_holds() -> None:
+    got = stretch(demand([*range(1, 61)]), Outlook(horizon_hours=30))
+    assert (got.pattern, len(got)) == (24, 30)
+    assert list(got.cores) == [*range(37, 61), *range(37, 43)], "the latest day, and then its first hours again"
+
+
+def test_a_warm_up_as_long_as_the_trace_leaves_nothing() -> None:
+    given = demand([5.0, 5.0])
+    assert stretch(given, Outlook(horizon_hours=3, warm_up_seconds=3600)).pattern == 1
+    for seconds in (2 * 3600, 3 * 3600):
+        with pytest.raises(InputError, match="no demand is left"):
+            stretch(given, Outlook(warm_up_seconds=seconds))
+
+
+def test_a_trace_of_exactly_a_day_is_planned_by_the_hour() -> None:
+    assert (choose_step(86_400, Outlook()), choose_step(86_399, Outlook())) == (3600, 300)
+
+
+def test_demand_that_shrinks_keeps_its_first_month() -> None:
+    got = stretch(demand([100.0] * 24), Outlook(horizon_hours=1460, growth_per_year=-0.5))
+    assert got.cores[729] == 100.0
+    assert got.cores[-1] == pytest.approx(100 * 0.5 ** (1 / 12))
+
+
+def test_what_repeats_is_without_growth_and_with_headroom() -> None:
+    outlook = Outlook(horizon_hours=2000, growth_per_year=1.0, headroom=0.5)
+    grown = stretch(demand([10.0] * 1008), outlook)
+    once = repeating(grown, outlook)
+    assert grown.cores[1007] > 15, "six weeks reach into the second month"
+    assert once.cores == pytest.approx([15.0] * 1008)
+    assert once.memory == pytest.approx(once.memory[0] * np.ones(1008))
+
+
+def test_months_are_of_730_hours_whatever_the_step() -> None:
+    hourly = stretch(demand([1.0] * 24), Outlook(horizon_hours=1461))
+    assert (list(hourly.months[[0, 729, 730, 1459, 1460]]), hourly.hours) == ([0, 0, 1, 1, 2], 1461)
+    assert hourly.step_hours == 1
+    assert hourly.first(5).hours == 5
+    fine = replace(hourly, step_seconds=300)
+    assert (fine.hours, list(fine.months[[0, 1460]])) == (1461 // 12, [0, 0])

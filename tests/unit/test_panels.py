@@ -8,6 +8,8 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hcloud.views.page.drawn import Drawn, standalone
 from hcloud.views.page.panels import WIDTH, Panel, PanelGroup, PanelKind, SeriesMark, panels
@@ -99,6 +101,27 @@ def test_what_has_no_value_or_no_place_on_a_logarithmic_axis_is_left_out() -> No
     assert shapes(drawn(Panel("", "lines", "x", "y", marks)), "p-fill") == 2 * 3
     empty = drawn(Panel("nothing", "boxes", "", "y", ()))
     assert "nothing" in empty.svg()
+
+
+@given(st.data(), st.sampled_from(sorted(VALUES)), st.sampled_from(["", "y"]), st.sampled_from([WIDTH, NARROW]))
+@settings(deadline=None, max_examples=150)
+def test_any_values_are_drawn_or_left_out(data: st.DataObject, kind: PanelKind, log: str, width: int) -> None:
+    amounts = st.sampled_from([0.0, 1e-9, 0.5, 3.0, 100.0, 5e12, -2.0, math.nan, math.inf])
+    marks = data.draw(
+        st.lists(
+            st.builds(
+                SeriesMark,
+                st.sampled_from(["a", "b" * 40, ""]),
+                st.sampled_from([0.0, 0.1, 1.0, 2.0, 1e6]),
+                st.tuples(*[amounts] * len(VALUES[kind])),
+            ),
+            max_size=6,
+        )
+    )
+    held = log if kind in ("lines", "steps", "boxes") else ""
+    names = ("x", "y" * 50) if kind == "stacked" else ()
+    svg = drawn(Panel("title", kind, "x", "y", marks, log=held, names=names), width).svg()
+    assert not re.search(r"nan|inf", re.sub(r">[^<]*<", "><", svg))
 
 
 def test_panels_of_a_group_have_one_scale_unless_they_have_their_own() -> None:

@@ -120,6 +120,57 @@ def test_at_the_hard_limit_a_sensitive_job_leaves_only_for_a_long_wait(
         assert got == (codes.LARGE if wait > 14.7 else codes.QUEUE)
 
 
+@pytest.mark.parametrize(
+    ("rules", "changes", "expected"),
+    [
+        (HM, {"utilisation": 0.5}, (codes.RESERVED, codes.BELOW_SOFT, 0.1)),
+        (HM, {"utilisation": 0.6}, (codes.ON_DEMAND, codes.TYPE_GOOD_ENOUGH, 0.1)),
+        (HM, {"offered": 3000}, (codes.RESERVED, codes.TYPE_TOO_NOISY, -0.1)),
+        (HM, {"offered": 4000}, (codes.RESERVED, codes.TYPE_TOO_NOISY, 0.0)),
+        (HM, {"room": 0, "offered": 0, "wait": 20.7}, (codes.LARGE, codes.WAIT_TOO_LONG, 6.0)),
+        (HM, {"room": 0, "offered": 0, "wait": 14.7}, (codes.QUEUE, codes.WAIT_SHORT, 0.0)),
+        (HM, {"room": 0, "offered": 0, "wait": 4.7}, (codes.QUEUE, codes.WAIT_SHORT, -10.0)),
+        (HM._replace(mapping=mapping.MAP_RANDOM, reserved_share=0.5), {"coin": 0.3}, (codes.RESERVED, codes.COIN, 0.2)),
+        (
+            HM._replace(mapping=mapping.MAP_RANDOM, reserved_share=0.5),
+            {"coin": 0.5},
+            (codes.ON_DEMAND, codes.COIN, 0.0),
+        ),
+        (
+            HM._replace(mapping=mapping.MAP_RANDOM, reserved_share=0.5),
+            {"coin": 0.7},
+            (codes.ON_DEMAND, codes.COIN, -0.2),
+        ),
+        (
+            HM._replace(mapping=mapping.MAP_QUALITY, threshold=8000),
+            {"needed": 9000},
+            (codes.RESERVED, codes.SENSITIVE, 0.1),
+        ),
+        (
+            HM._replace(mapping=mapping.MAP_QUALITY, threshold=8000),
+            {"needed": 7000},
+            (codes.ON_DEMAND, codes.TOLERANT, -0.1),
+        ),
+        (
+            HM._replace(mapping=mapping.MAP_STATIC, static_limit=0.9),
+            {"utilisation": 0.8},
+            (codes.RESERVED, codes.BELOW_LIMIT, 0.1),
+        ),
+        (
+            HM._replace(mapping=mapping.MAP_STATIC, static_limit=0.9),
+            {"utilisation": 1.0},
+            (codes.ON_DEMAND, codes.ABOVE_LIMIT, -0.1),
+        ),
+    ],
+)
+def test_a_margin_is_above_zero_on_the_side_that_its_reason_names(
+    rules: Rules, changes: dict[str, float], expected: tuple[int, int, float]
+) -> None:
+    action, reason, margin = choose(rules, situation(**changes))
+    assert (action, reason) == expected[:2]
+    assert margin == pytest.approx(expected[2], abs=1e-4)
+
+
 def test_a_pool_without_room_counts_as_full() -> None:
     assert action(HM, utilisation=0.1, room=0, offered=0) == codes.QUEUE
     assert action(HM, utilisation=0.1, room=0, offered=9999) == codes.ON_DEMAND

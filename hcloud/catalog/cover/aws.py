@@ -14,10 +14,17 @@ from hcloud.model.usage import CommitmentTerm
 Numbered = Sequence[tuple[int, UsageRow]]
 Owned = Sequence[tuple[int, CommitmentTerm]]
 
+PROVIDER = Provider.AWS
+
 _RESERVED = (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE)
 
 
-def rows(slots: Sequence[tuple[int, UsageKind]], book: PriceBook) -> list[UsageRow]:
+def rows(
+    slots: Sequence[tuple[int, UsageKind]],
+    book: PriceBook,
+    *,
+    split: bool,  # noqa: ARG001 - what AWS sells pays for licences, too
+) -> list[UsageRow]:
     """One row a slot: AWS matches whole instances."""
     return [whole_row(index, slot, book) for index, slot in slots]
 

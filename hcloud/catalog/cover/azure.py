@@ -21,6 +21,8 @@ from hcloud.catalog.cover.steps import (
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.usage import CommitmentTerm
 
+PROVIDER = Provider.AZURE
+
 
 def rows(slots: Sequence[tuple[int, UsageKind]], book: PriceBook, *, split: bool) -> list[UsageRow]:
     """One row a slot and, where ``split``, a second for the licence in the price of other systems than Linux.

@@ -29,6 +29,9 @@ ZERO = Decimal(0)
 
 # A type whose price is within this fraction of vCPUs x price + GiB x price is held to be made of nothing else; list
 # prices rounded to a millionth of a dollar stay far inside it, an attached disk or accelerator far outside.
+
+PROVIDER = Provider.GCP
+
 _TOLERANCE = Decimal("0.005")
 
 

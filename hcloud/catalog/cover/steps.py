@@ -11,6 +11,7 @@ from typing import NamedTuple
 from hcloud.catalog.book import PriceBook
 from hcloud.errors import EvidenceError
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, Provider, PurchaseOption, SustainedUse
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.usage import CommitmentTerm
 
 ONE = Decimal(1)
@@ -148,7 +149,7 @@ def bought_offer(commitment: CommitmentTerm, book: PriceBook) -> Offer:
     while the usage pays its licence would count it twice. Raises EvidenceError where the book lacks the Linux offer.
     """
     key = commitment.offer.key
-    if key.provider is Provider.AWS or key.os == "linux":
+    if CLOUDS[key.provider].covers_licence or key.os == "linux":
         return commitment.offer
     return book.offer(replace(key, os="linux"))
 

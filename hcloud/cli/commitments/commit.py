@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.acting import StatePlace, WhichCloud, Yes, confirm
-from hcloud.cli.flags import AsJson, Configuration, Now
+from hcloud.cli.acting import Yes, confirm
+from hcloud.cli.flags import CloudState, Configuration, WhichCloud
+from hcloud.cli.groups import CloudFlags, Printed, Shown, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, moment
+from hcloud.cli.options import moment
 from hcloud.errors import ConfirmationError, UsageError
 
 if TYPE_CHECKING:
@@ -34,49 +36,56 @@ app = typer.Typer(
 
 PlanFile = Annotated[Path | None, typer.Argument(help="A plan of 'hcloud plan --out'; else one is made now.")]
 Region = Annotated[str | None, typer.Option(help="The region, where a plan has several.")]
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
+
+
+@dataclass(frozen=True)
+class RecommendFlags:
+    """What is asked, and where."""
+
+    file: Configuration = None
+    cloud: WhichCloud = None
+    region: Region = None
+
+
+@dataclass(frozen=True)
+class CommitFlags(RecommendFlags):
+    """The same with the ledger's place."""
+
+    state: CloudState = None
 
 
 @app.command()
+@grouped
 def recommend(
     ctx: typer.Context,
+    *,
     plan: PlanFile = None,
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    region: Region = None,
-    output: OutputOption = Output.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    where: RecommendFlags,
+    shown: Printed,
 ) -> None:
     """What to commit to and why; with --cloud less what is held there already. Buys nothing."""
     from hcloud.usecases.commitments.recommend import recommend as find
     from hcloud.views.commitments.commit import show_recommendation
     from hcloud.views.commitments.documents import RecommendationDocument
 
-    terminal, at = session(ctx).terminal, moment(now)
+    terminal, at = session(ctx).terminal, shown.at
     with terminal.busy("working out what to commit to"):
-        found = find(_loaded(file), plan, _where(cloud, region, None), at)
-    if json_ or output is Output.JSON:
-        terminal.write_json(RecommendationDocument.of(found, at))
-    else:
-        show_recommendation(found, terminal)
+        found = find(_loaded(where.file), plan, _where(where.cloud, where.region, None), at)
+    shown.tell(terminal, lambda: RecommendationDocument.of(found, at), lambda: show_recommendation(found, terminal))
 
 
 @app.command("plan")
+@grouped
 def plan_(
     ctx: typer.Context,
+    *,
     out: Annotated[Path, typer.Option(help="Write the purchase plan to this file.")],
     plan: PlanFile = None,
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    region: Region = None,
-    state: StatePlace = None,
+    where: CommitFlags,
     later: Annotated[bool, typer.Option("--later", help="Also queue what begins later.")] = False,
     max_plan_age: Annotated[str | None, typer.Option(help="Accept older plans, for example 14d.")] = None,
     max_price_age: Annotated[str | None, typer.Option(help="Accept older prices, for example 90d.")] = None,
-    output: OutputOption = Output.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    shown: Printed,
 ) -> None:
     """Ask the cloud what is held and what the rest costs now, and write a purchase plan. Buys nothing."""
     from hcloud.store.purchase_file import purchase_document
@@ -84,26 +93,27 @@ def plan_(
     from hcloud.views.commitments.commit import show_planned
 
     terminal = session(ctx).terminal
-    loaded = _allowing(_loaded(file), {"max_plan_age": max_plan_age, "max_price_age": max_price_age})
-    with terminal.busy("asking what is held and what the rest costs"):
-        found = plan_purchases(loaded, PurchasePlanRequest(plan, out, later), _where(cloud, region, state), moment(now))
-    if (json_ or output is Output.JSON) and found.purchases is not None:
+    loaded = _allowing(_loaded(where.file), {"max_plan_age": max_plan_age, "max_price_age": max_price_age})
+    with terminal.busy("asking for commitments and quotes"):
+        found = plan_purchases(
+            loaded, PurchasePlanRequest(plan, out, later), _where(where.cloud, where.region, where.state), shown.at
+        )
+    if shown.is_json and found.purchases is not None:
         terminal.write_json(purchase_document(found.purchases))
     else:
         show_planned(found, str(out), terminal)
 
 
 @app.command("apply")
+@grouped
 def apply_(
     ctx: typer.Context,
+    *,
     plan: Annotated[Path, typer.Argument(help="A purchase plan of 'hcloud commit plan'.")],
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    state: StatePlace = None,
+    where: CloudFlags,
     approve_commit: Annotated[str | None, typer.Option(help="The digest of the purchase plan, without asking.")] = None,
     amount: Annotated[str | None, typer.Option(help="The dollars it commits, without asking.")] = None,
-    output: OutputOption = Output.TABLE,
-    json_: AsJson = False,
+    shown: Shown,
 ) -> None:
     """Buy a purchase plan, once: needs commitments.enabled, HYC_ALLOW_PURCHASE=1 and the amount typed by a person."""
     from hcloud.usecases.commitments.apply import apply_purchases
@@ -113,66 +123,56 @@ def apply_(
     terminal = session(ctx).terminal
     approve = _approval(ctx, approve_commit, amount)
     at = moment(None)
-    found = apply_purchases(_loaded(file), plan, _where(cloud, None, state), approve, at)
-    if json_ or output is Output.JSON:
-        terminal.write_json(PurchasedDocument.of(found, at))
-    else:
-        show_applied(found, terminal)
+    found = apply_purchases(_loaded(where.file), plan, _where(where.cloud, None, where.state), approve, at)
+    shown.tell(terminal, lambda: PurchasedDocument.of(found, at), lambda: show_applied(found, terminal))
 
 
 @app.command("list")
+@grouped
 def list_(
     ctx: typer.Context,
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    region: Region = None,
-    state: StatePlace = None,
-    output: OutputOption = Output.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    *,
+    where: CommitFlags,
+    shown: Printed,
 ) -> None:
     """The ledger of purchases and, with --cloud, what the cloud holds, side by side."""
     from hcloud.usecases.commitments.held import list_commitments
     from hcloud.views.commitments.commit import show_holdings
     from hcloud.views.commitments.documents import HoldingsDocument
 
-    terminal, at = session(ctx).terminal, moment(now)
+    terminal, at = session(ctx).terminal, shown.at
     with terminal.busy("reading ledger and cloud"):
-        found = list_commitments(_loaded(file), _where(cloud, region, state), at)
-    if json_ or output is Output.JSON:
-        terminal.write_json(HoldingsDocument.of(found, at))
-    else:
-        show_holdings(found, terminal)
+        found = list_commitments(_loaded(where.file), _where(where.cloud, where.region, where.state), at)
+    shown.tell(terminal, lambda: HoldingsDocument.of(found, at), lambda: show_holdings(found, terminal))
 
 
 @app.command()
+@grouped
 def cancel(
     ctx: typer.Context,
+    *,
     commitment: Annotated[str, typer.Argument(help="The commitment's id, as 'hcloud commit list' shows it.")],
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    region: Region = None,
-    state: StatePlace = None,
+    where: CommitFlags,
     yes: Yes = False,
 ) -> None:
     """Give a commitment back, or dequeue one that has not begun, where the published terms allow it."""
     from hcloud.usecases.commitments.cancel import cancel_commitment
 
     terminal = session(ctx).terminal
-    where = _where(cloud, region, state)
-    found = cancel_commitment(_loaded(file), commitment, where, _agreement(ctx, yes=yes), moment(None))
+    selected = _where(where.cloud, where.region, where.state)
+    found = cancel_commitment(_loaded(where.file), commitment, selected, _agreement(ctx, yes=yes), moment(None))
     terminal.show(f"given back: {found.id}")
 
 
 @app.command()
+@grouped
 def resolve(
     ctx: typer.Context,
+    *,
     key: Annotated[str | None, typer.Argument(help="The key of a purchase; all that are unknown without it.")] = None,
-    bought: Annotated[str | None, typer.Option(help="The id of the commitment that came of it.")] = None,
-    not_bought: Annotated[bool, typer.Option("--not-bought", help="Nothing came of it.")] = False,
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    state: StatePlace = None,
+    bought: Annotated[str | None, typer.Option(help="The id of the commitment that it became.")] = None,
+    not_bought: Annotated[bool, typer.Option("--not-bought", help="It was not made.")] = False,
+    where: CloudFlags,
 ) -> None:
     """Settle purchases whose outcome is unknown: look again, or note what you found out."""
     from hcloud.usecases.commitments.apply import Word
@@ -182,7 +182,9 @@ def resolve(
     if (bought is not None and not_bought) or (key is None) != (bought is None and not not_bought):
         raise UsageError("a KEY goes with either --bought ID or --not-bought; without all three hcloud looks itself")
     word = Word(key, bought) if key is not None else None
-    show_resolved(settle(_loaded(file), _where(cloud, None, state), word, moment(None)), session(ctx).terminal)
+    show_resolved(
+        settle(_loaded(where.file), _where(where.cloud, None, where.state), word, moment(None)), session(ctx).terminal
+    )
 
 
 def _loaded(file: Path | None) -> Loaded:

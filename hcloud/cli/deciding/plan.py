@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.acting import StatePlace, WhichCloud
-from hcloud.cli.flags import AsJson, CloudModel, Configuration, Now, Profiles, TraceFormat, TraceKeys, TraceWindow
+from hcloud.cli.flags import (
+    AsJson,
+    CloudModel,
+    CloudState,
+    Configuration,
+    Now,
+    Profiles,
+    TraceFormat,
+    TraceKeys,
+    TraceWindow,
+    WhichCloud,
+)
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
 from hcloud.cli.options import moment, provider_named, tell_first_use
@@ -85,7 +95,7 @@ def plan(
     picture: Annotated[Path | None, typer.Option(help="Draw dollars against quality to FILE.png, .svg, .html.")] = None,
     max_price_age: Annotated[str | None, typer.Option(help="Refuse older prices, for example 30d.")] = None,
     cloud: WhichCloud = None,
-    state: StatePlace = None,
+    state: CloudState = None,
     now: Now = None,
     detailed_exitcode: Annotated[
         bool, typer.Option("--detailed-exitcode", help="Exit 2 when it would change or buy something.")
@@ -93,7 +103,7 @@ def plan(
 ) -> None:
     """How much to reserve, where and for which term, and what stays on demand.
 
-    With --cloud it is compared with what stands there, and the changes are shown that 'hcloud apply' would make.
+    With --cloud the plan is compared with the running machines, and the changes of 'hcloud apply' are shown.
     """
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.workloads.sources import Flags, with_flags

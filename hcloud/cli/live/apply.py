@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.acting import Ends, StatePlace, WhichCloud, Yes, beside, confirm, ground, stopping, told
-from hcloud.cli.flags import AsJson, Configuration, Now
+from hcloud.cli.acting import Ends, Yes, beside, carried_out, confirm
+from hcloud.cli.groups import CloudFlags, Printed, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, moment
 from hcloud.errors import DeniedByGuardError
 
 if TYPE_CHECKING:
@@ -23,49 +23,40 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 
 @app.command()
+@grouped
 def apply(
     ctx: typer.Context,
+    *,
     plan: Annotated[
         Path | None, typer.Argument(help="A plan made with --cloud; else one is made and shown first.")
     ] = None,
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    state: StatePlace = None,
+    where: CloudFlags,
     yes: Yes = False,
     ends: Ends = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Finish a plan that was begun: what is left of it.")] = False,
-    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Finish a plan that was interrupted.")] = False,
+    shown: Printed,
 ) -> None:
-    """Launch and end machines exactly as a plan shows; never buys a commitment.
+    """Launch and terminate machines exactly as a plan shows; never buys a commitment.
 
     Every request is noted before it is made, so that a run that is killed is taken up by the next one. Ctrl-C once ends
     cleanly, twice at once.
     """
     from hcloud.usecases.live.apply import carry_out
-    from hcloud.views.live.change import show_changes, show_outcome
+    from hcloud.views.live.change import show_changes
 
-    terminal, at = session(ctx).terminal, moment(now)
-    with ground(file, _made_for(file, cloud, plan), state, at) as here:
+    terminal, at = session(ctx).terminal, shown.at
+    with replace(where, cloud=_made_for(where, plan)).opened(at) as here:
         with terminal.busy("planning" if plan is None else "looking at the cloud"):
             found = _changes(here, plan, resume=resume, at=at)
-        quiet = json_ or output is Output.JSON
-        show_changes(found, beside(terminal, quiet=quiet))
+        show_changes(found, beside(terminal, quiet=shown.is_json))
         if found.to_do:
             confirm(session(ctx), "apply these changes?", yes=yes)
-        steps = found.coming + len(found.going)
-        with stopping(terminal) as stop, told(terminal, "applying", steps) as progress:
-            outcome = carry_out(here, found, ends, progress, stop)
-        if quiet:
-            from hcloud.views.live.documents import OutcomeDocument
-
-            terminal.write_json(OutcomeDocument.of(outcome, at))
-        else:
-            show_outcome(outcome, terminal)
-        code = stop.exit_code if stop.signal else outcome.exit_code
-    if code:
-        raise typer.Exit(code)
+        carried_out(
+            terminal,
+            shown,
+            ("applying", found.coming + len(found.going)),
+            lambda told, stop: carry_out(here, found, ends, told, stop),
+        )
 
 
 def _changes(here: LiveGround, plan: Path | None, *, resume: bool, at: datetime) -> ChangeSet:
@@ -87,16 +78,16 @@ def _changes(here: LiveGround, plan: Path | None, *, resume: bool, at: datetime)
     return resumed(here, found) if resume else found
 
 
-def _made_for(file: Path | None, cloud: str | None, plan: Path | None) -> str | None:
+def _made_for(where: CloudFlags, plan: Path | None) -> str | None:
     """The cloud that is named, refused where the plan was made for another one; else the one it was made for."""
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.live.apply import changes_of, check_cloud
     from hcloud.usecases.live.connect import FAKE, IN_MEMORY
 
     if plan is None:
-        return cloud
-    loaded, found = load_config(file), changes_of(plan)
-    selection = cloud or loaded.config.live.cloud
+        return where.cloud
+    loaded, found = load_config(where.file), changes_of(plan)
+    selection = where.cloud or loaded.config.live.cloud
     if selection is not None:
         check_cloud(loaded, selection, found)
         return selection

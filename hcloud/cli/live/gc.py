@@ -6,47 +6,43 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.acting import Ends, StatePlace, WhichCloud, Yes, beside, confirm, ground
-from hcloud.cli.flags import AsJson, Configuration, Now
+from hcloud.cli.acting import Ends, Yes, beside, confirm
+from hcloud.cli.groups import CloudFlags, Printed, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, moment
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
 
 @app.command()
+@grouped
 def gc(
     ctx: typer.Context,
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    state: StatePlace = None,
+    *,
+    where: CloudFlags,
     delete: Annotated[bool, typer.Option("--delete", help="End them; needs --ends with their number.")] = False,
     lineage: Annotated[
-        list[str] | None, typer.Option(help="A state that is gone for good: its machines count, too.")
+        list[str] | None, typer.Option(help="A state that is lost for good: its machines are orphaned, too.")
     ] = None,
     yes: Yes = False,
     ends: Ends = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    shown: Printed,
 ) -> None:
-    """Machines with this project's tags that no state holds, or whose time is over; only --delete changes anything."""
-    from hcloud.usecases.live import gc as usecase
+    """Find machines with this project's tags that are in no state or have expired; only --delete terminates them."""
+    from hcloud.live.applying.guards import ChangeApproval
+    from hcloud.live.collect import collect, orphans
+    from hcloud.views.live.documents import OrphansDocument
     from hcloud.views.live.standing import show_orphans
 
-    terminal, at = session(ctx).terminal, moment(now)
-    with ground(file, cloud, state, at) as here:
+    terminal, at = session(ctx).terminal, shown.at
+    with where.opened(at) as here:
         with terminal.busy("looking at the cloud"):
-            found = usecase.find(here, lineage or ())
-        quiet = json_ or output is Output.JSON
-        show_orphans(found, beside(terminal, quiet=quiet))
+            found = orphans(here.site(), lineage or ())
+        show_orphans(found, beside(terminal, quiet=shown.is_json))
         ended: tuple[str, ...] = ()
         count = sum(not o.kept for o in found)
         if delete and count:
             confirm(session(ctx), f"end {count} machines?", yes=yes)
-            ended = usecase.end(here, found, ends)
+            ended = collect(here.site(), found, ChangeApproval(ends=ends))
             terminal.note(f"{len(ended)} machines are ending")
-    if quiet:
-        from hcloud.views.live.documents import OrphansDocument
-
+    if shown.is_json:
         terminal.write_json(OrphansDocument.of({"orphans": found, "ended": ended}, at))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
-from hcloud.cli.acting import StatePlace, WhichCloud, Yes, confirm, ground, told
-from hcloud.cli.flags import Configuration, Now
+from hcloud.cli.acting import Yes, confirm, told
+from hcloud.cli.flags import Now
+from hcloud.cli.groups import CloudFlags, grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import moment
 
@@ -15,11 +17,11 @@ app = typer.Typer(pretty_exceptions_enable=False)
 
 
 @app.command()
+@grouped
 def recover(
     ctx: typer.Context,
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    state: StatePlace = None,
+    *,
+    where: CloudFlags,
     lineage: Annotated[str | None, typer.Option(help="Whose machines: where several states are possible.")] = None,
     yes: Yes = False,
     now: Now = None,
@@ -29,15 +31,15 @@ def recover(
     Where a part of the journal cannot be read, five minutes pass first: a machine that was asked for may not be listed
     yet. The damaged file is kept beside.
     """
+    from hcloud.live.recover import put_back, rebuild
     from hcloud.planning.changes.standing import GRACE
-    from hcloud.usecases.live import recover as usecase
     from hcloud.views.live.standing import show_found
 
     terminal = session(ctx).terminal
-    with ground(file, cloud, state, moment(now)) as here:
+    with where.opened(moment(now)) as here:
         with told(terminal, "looking for what lists show late", int(GRACE.total_seconds())) as progress:
-            found = usecase.look(here, lineage, progress)
+            found = rebuild(replace(here.site(), progress=progress), here.store, lineage)
         show_found(found, terminal)
         confirm(session(ctx), "write this state?", yes=yes)
-        written = usecase.write(here, found)
+        written = put_back(here.store, found)
     terminal.note(f"state {written.lineage[:8]} written with serial {written.serial}; hcloud plan shows what is left")

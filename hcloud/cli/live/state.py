@@ -3,132 +3,127 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, Configuration, Now, StatePlace
+from hcloud.cli.groups import Printed, StateFlags, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, moment
 from hcloud.errors import InputError
+
+if TYPE_CHECKING:
+    from hcloud.model.holdings.state import LockInfo, RememberedState
 
 LARGEST = 64 << 20
 
 app = typer.Typer(
-    help="What is remembered of a cloud: the machines that are hcloud's own, and who works on them",
+    help="The state: which machines belong to hcloud, and who holds the lock",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
-
 
 @app.command("list")
+@grouped
 def list_(
     ctx: typer.Context,
-    state: StatePlace = None,
-    file: Configuration = None,
-    output: OutputOption = Output.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    which: StateFlags,
+    shown: Printed,
 ) -> None:
-    """The machines that are remembered, a line each."""
-    from hcloud.usecases.live.state import look, state_place
-    from hcloud.views.live import documents
+    """The machines of the state, one on each line."""
+    from hcloud.usecases.live.state import look
     from hcloud.views.live import state as view
 
-    terminal, at = session(ctx).terminal, moment(now)
-    found = look(state_place(state, file))
-    if json_ or output is Output.JSON:
-        terminal.write_json(documents.RememberedDocument.of(found, at))
-    else:
-        view.show_list(found, terminal)
+    terminal = session(ctx).terminal
+    found = look(which.place)
+    shown.tell(terminal, lambda: _document(found, shown.at), lambda: view.show_list(found, terminal))
 
 
 @app.command()
+@grouped
 def show(
     ctx: typer.Context,
+    *,
     machine: Annotated[str | None, typer.Argument(help="The id or address of a machine; else the whole.")] = None,
-    state: StatePlace = None,
-    file: Configuration = None,
-    output: OutputOption = Output.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    which: StateFlags,
+    shown: Printed,
 ) -> None:
     """What the state is: lineage, serial, account and region, or everything about one machine."""
-    from hcloud.usecases.live.state import look, look_at, state_place
-    from hcloud.views.live import documents
+    from hcloud.usecases.live.state import look, look_at
     from hcloud.views.live import state as view
 
-    terminal, at = session(ctx).terminal, moment(now)
-    where = state_place(state, file)
-    found = look(where) if machine is None else look_at(where, machine)
-    if json_ or output is Output.JSON:
-        terminal.write_json(documents.RememberedDocument.of(found, at))
-    elif machine is not None and found.state is not None and len(found.state.records) > 1:
-        view.show_list(found, terminal)
-    else:
-        view.show_state(found, terminal)
+    terminal = session(ctx).terminal
+    found = look(which.place) if machine is None else look_at(which.place, machine)
+    several = machine is not None and found.state is not None and len(found.state.records) > 1
+    screen = view.show_list if several else view.show_state
+    shown.tell(terminal, lambda: _document(found, shown.at), lambda: screen(found, terminal))
 
 
 @app.command()
-def pull(ctx: typer.Context, state: StatePlace = None, file: Configuration = None) -> None:
+@grouped
+def pull(ctx: typer.Context, which: StateFlags) -> None:
     """Print the state as it is stored (JSON), for a copy or to be put elsewhere with push."""
     from hcloud.usecases.live.state import pull as pulled
-    from hcloud.usecases.live.state import state_place
     from hcloud.views.escaped import json_as_stored
 
-    session(ctx).terminal.write(json_as_stored(pulled(state_place(state, file)).decode()))
+    session(ctx).terminal.write(json_as_stored(pulled(which.place).decode()))
 
 
 @app.command()
+@grouped
 def push(
     ctx: typer.Context,
+    *,
     source: Annotated[str, typer.Argument(metavar="FILE", help="A state that was pulled; - reads it from stdin.")],
     force: Annotated[bool, typer.Option("--force", help="Also one of another lineage, or an older one.")] = False,
-    state: StatePlace = None,
-    file: Configuration = None,
-    output: OutputOption = Output.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    which: StateFlags,
+    shown: Printed,
 ) -> None:
     """Store a state that was pulled; what it replaces is kept beside it."""
     from hcloud.usecases.live.state import push as pushed
-    from hcloud.usecases.live.state import state_place
-    from hcloud.views.live import documents
     from hcloud.views.live import state as view
 
-    terminal, at = session(ctx).terminal, moment(now)
-    found = pushed(state_place(state, file), _read(source), source, force=force)
-    if json_ or output is Output.JSON:
-        terminal.write_json(documents.RememberedDocument.of(found, at))
-    else:
-        view.show_state(found, terminal)
+    terminal = session(ctx).terminal
+    found = pushed(which.place, _read(source), source, force=force)
+    shown.tell(terminal, lambda: _document(found, shown.at), lambda: view.show_state(found, terminal))
 
 
 @app.command("force-unlock")
+@grouped
 def force_unlock(
     ctx: typer.Context,
-    lock: Annotated[str, typer.Argument(metavar="ID", help="The lock's id, as the refusal told it.")],
-    state: StatePlace = None,
-    file: Configuration = None,
-    output: OutputOption = Output.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    *,
+    lock: Annotated[str, typer.Argument(metavar="ID", help="The lock's id, from the error message.")],
+    which: StateFlags,
+    shown: Printed,
 ) -> None:
     """Take the lock away from a holder that cannot be alive any more; it is refused whatever it does from then on."""
-    from hcloud.usecases.live.state import state_place, unlock
-    from hcloud.views.live import documents
+    from hcloud.usecases.live.state import unlock
 
-    terminal, at = session(ctx).terminal, moment(now)
-    where = state_place(state, file)
+    terminal = session(ctx).terminal
+    where = which.place
     info = unlock(where, lock)
-    if json_ or output is Output.JSON:
-        terminal.write_json(documents.UnlockedDocument.of({"where": where, "unlocked": info}, at))
-    else:
-        terminal.say(f"unlocked {where}, which was held: {info}")
+    shown.tell(
+        terminal,
+        lambda: _unlocked(where, info, shown.at),
+        lambda: terminal.say(f"unlocked {where}, which was held: {info}"),
+    )
+
+
+def _document(found: RememberedState, at: datetime) -> Mapping[str, object]:
+    from hcloud.views.live.documents import RememberedDocument
+
+    return RememberedDocument.of(found, at)
+
+
+def _unlocked(where: str, info: LockInfo, at: datetime) -> Mapping[str, object]:
+    from hcloud.views.live.documents import UnlockedDocument
+
+    return UnlockedDocument.of({"where": where, "unlocked": info}, at)
 
 
 def _read(source: str) -> bytes:

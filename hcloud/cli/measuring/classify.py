@@ -8,9 +8,8 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, Now
+from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, moment
 from hcloud.errors import UsageError, did_you_mean
 
 ABSTAINED = 9
@@ -26,8 +25,10 @@ class SolverName(StrEnum):
 
 
 @app.command()
+@grouped
 def classify(
     ctx: typer.Context,
+    *,
     apps: Annotated[
         list[str] | None, typer.Argument(metavar="[APP...]", help="Names or profile files; else all.")
     ] = None,
@@ -50,9 +51,7 @@ def classify(
         list[str] | None, typer.Option(help="Compare performance to this ASPECT.COLUMN, measured first.")
     ] = None,
     save_matrices: Annotated[Path | None, typer.Option(help="Also write the corpus to FILE.json or .npz.")] = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    shown: Printed,
 ) -> None:
     """What size, type and neighbours applications need, from few measurements; exit 9 where too little is known."""
     from hcloud.model.measured.profile import Aspect
@@ -71,7 +70,7 @@ def classify(
     for name in aspect or ():
         if name not in known:
             raise UsageError(f"--aspect {name}: must be one of {', '.join(known)}{did_you_mean(name, known)}")
-    terminal, at = session(ctx).terminal, moment(now)
+    terminal, at = session(ctx).terminal, shown.at
     request = ClassificationRequest(
         apps=tuple(apps or ()),
         folder=profiles,
@@ -90,9 +89,10 @@ def classify(
         terminal.note(f"matrices written to {save_matrices}")
     with terminal.busy("comparing with what was seen before"):
         answers = classify_apps(request, at)
-    if json_ or output is Output.JSON:
-        terminal.write_json(ClassificationDocument.of({"applications": answers}, at))
-    else:
-        show_answers(answers, terminal)
+    shown.tell(
+        terminal,
+        lambda: ClassificationDocument.of({"applications": answers}, at),
+        lambda: show_answers(answers, terminal),
+    )
     if any(answer.estimate.probes for answer in answers):
         raise typer.Exit(ABSTAINED)

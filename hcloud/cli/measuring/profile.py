@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.acting import WhichCloud
-from hcloud.cli.flags import Now
+from hcloud.cli.flags import WhichCloud
+from hcloud.cli.groups import Printed, Shown, grouped
 from hcloud.cli.main import INTERRUPTED_EXIT, session
-from hcloud.cli.options import Output, moment
+from hcloud.cli.options import moment
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
@@ -22,18 +22,17 @@ if TYPE_CHECKING:
 
 app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
-
 
 @app.callback()
 def profile() -> None:
-    """What an application needs, bears and causes: measure it here, show, list, compare, import."""
+    """What an application needs, tolerates and causes: measure it here, show, list, compare, import."""
 
 
 @app.command()
+@grouped
 def run(
     ctx: typer.Context,
+    *,
     command: Annotated[list[str] | None, typer.Argument(metavar="-- COMMAND...", help="What is measured.")] = None,
     file: Annotated[
         Path | None, typer.Option("--file", "-f", help="app.yaml, or a folder of them; flags override.")
@@ -63,18 +62,19 @@ def run(
     ] = None,
     cloud: WhichCloud = None,
     instance_type: Annotated[str | None, typer.Option(help="With --cloud: on which type, else a small one.")] = None,
-    max_dollars: Annotated[float | None, typer.Option(help="With --cloud: at most so many (1); a yes, too.")] = None,
+    max_dollars: Annotated[
+        float | None, typer.Option(help="With --cloud: the most it may cost (1); also confirms.")
+    ] = None,
     config: Annotated[Path | None, typer.Option("--config", "-c", help="With --cloud: the configuration.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --cloud: do not ask.")] = False,
-    output: OutputOption = Output.TABLE,
-    json_: JsonOption = False,
+    shown: Shown,
 ) -> None:
-    """Measure an application on this machine: its speed by shape, and by resource the pressure it bears and causes.
+    """Measure an application on this machine: its speed by shape, and by resource the pressure it tolerates and causes.
 
     Nothing that is started survives, whatever way the run ends. Ctrl-C keeps what was measured. With --cloud it is
     measured on a machine that is launched for it and ended in any case; Ctrl-C ends that and keeps nothing.
     """
-    from hcloud.cli.measuring.profile_cloud import CloudFlags, measure_on_cloud
+    from hcloud.cli.measuring.profile_cloud import MeasuringFlags, measure_on_cloud
     from hcloud.readers.applications.app import load_app
     from hcloud.usecases.measuring.profile_run import Probing, app_files, resources_named, targets_of
     from hcloud.views.measuring import documents
@@ -104,14 +104,14 @@ def run(
     terminal, probing = session(ctx).terminal, Probing(chosen, seed)
     errands = zip(described, targets, strict=True)
     if cloud is not None:
-        flags = CloudFlags(cloud, instance_type, max_dollars, config, yes)
+        flags = MeasuringFlags(cloud, instance_type, max_dollars, config, yes)
         outcomes = measure_on_cloud(session(ctx), flags, errands, probing)
     elif instance_type is not None or max_dollars is not None or config is not None or yes:
         raise UsageError("--instance-type, --max-dollars, --config and --yes go with --cloud")
     else:
         outcomes = _measure_here(terminal, errands, probing, alone=len(described) == 1)
     for outcome in outcomes:
-        if json_ or output is Output.JSON:
+        if shown.is_json:
             terminal.write_json(documents.ProfileDocument.of({"profile": outcome.profile}, moment(None)))
         else:
             view.show_profile(outcome.profile, terminal)
@@ -137,53 +137,55 @@ def _measure_here(
 
 
 @app.command()
+@grouped
 def show(
     ctx: typer.Context,
+    *,
     file: Annotated[Path, typer.Argument(help="A profile, or the name of an application.")],
-    output: OutputOption = Output.TABLE,
-    json_: JsonOption = False,
-    now: Now = None,
+    shown: Printed,
 ) -> None:
     """Show a profile: ten resources with what is tolerated and caused, and the speed by shape."""
-    from hcloud.usecases.measuring.profile_show import show_profile
+    from hcloud.usecases.measuring.profile_names import named_profile
     from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
-    found, terminal = show_profile(file), session(ctx).terminal
-    if json_ or output is Output.JSON:
-        terminal.write_json(documents.ProfileDocument.of({"profile": found}, moment(now)))
-    else:
-        view.show_profile(found, terminal)
+    found, terminal = named_profile(file), session(ctx).terminal
+    shown.tell(
+        terminal,
+        lambda: documents.ProfileDocument.of({"profile": found}, shown.at),
+        lambda: view.show_profile(found, terminal),
+    )
 
 
 @app.command("list")
+@grouped
 def list_(
     ctx: typer.Context,
+    *,
     folder: Annotated[Path, typer.Argument(help="A folder of profiles.")] = Path(),
-    output: OutputOption = Output.TABLE,
-    json_: JsonOption = False,
-    now: Now = None,
+    shown: Printed,
 ) -> None:
     """List the profiles of a folder."""
-    from hcloud.usecases.measuring.profile_list import list_profiles
+    from hcloud.readers.applications.profiles import load_corpus
     from hcloud.views.measuring import documents
     from hcloud.views.measuring import profile as view
 
-    found, terminal = list_profiles(folder), session(ctx).terminal
-    if json_ or output is Output.JSON:
-        terminal.write_json(documents.ProfilesDocument.of({"profiles": found}, moment(now)))
-    else:
-        view.show_list(found, terminal)
+    found, terminal = load_corpus(folder, strict=False), session(ctx).terminal
+    shown.tell(
+        terminal,
+        lambda: documents.ProfilesDocument.of({"profiles": found}, shown.at),
+        lambda: view.show_list(found, terminal),
+    )
 
 
 @app.command()
+@grouped
 def compare(
     ctx: typer.Context,
+    *,
     left: Annotated[Path, typer.Argument(help="A profile.")],
     right: Annotated[Path, typer.Argument(help="Another one.")],
-    output: OutputOption = Output.TABLE,
-    json_: JsonOption = False,
-    now: Now = None,
+    shown: Printed,
 ) -> None:
     """Compare two profiles number by number, and say where their intervals are apart."""
     from hcloud.usecases.measuring.profile_compare import compare_profiles
@@ -191,15 +193,18 @@ def compare(
     from hcloud.views.measuring import profile as view
 
     found, terminal = compare_profiles(left, right), session(ctx).terminal
-    if json_ or output is Output.JSON:
-        terminal.write_json(documents.ProfileComparisonDocument.of(found, moment(now)))
-    else:
-        view.show_comparison(found, terminal)
+    shown.tell(
+        terminal,
+        lambda: documents.ProfileComparisonDocument.of(found, shown.at),
+        lambda: view.show_comparison(found, terminal),
+    )
 
 
 @app.command("import")
+@grouped
 def import_(
     ctx: typer.Context,
+    *,
     file: Annotated[Path, typer.Argument(help="Recorded CPU and memory use.")],
     name: Annotated[str, typer.Option("--app", help="The application's name.")],
     format_: Annotated[str, typer.Option("--format", help="csv, json, prometheus or cloudwatch.")],
@@ -207,9 +212,7 @@ def import_(
     vcpus: Annotated[float | None, typer.Option(min=0.01, help="Cores that CPU percentages are of.")] = None,
     memory_gib: Annotated[float | None, typer.Option(min=0.01, help="Memory that percentages are of.")] = None,
     out: Annotated[Path | None, typer.Option(help="The profile's file, else NAME.profile.yaml.")] = None,
-    output: OutputOption = Output.TABLE,
-    json_: JsonOption = False,
-    now: Now = None,
+    shown: Printed,
 ) -> None:
     """Make a profile of recorded use: the size that holds it, marked as imported; no scores."""
     from hcloud.model.workload import JobKind
@@ -226,8 +229,9 @@ def import_(
         (file, format_), UtilisationBase(vcpus, memory_gib), (name.strip(), JobKind[kind.upper()]), target
     )
     terminal = session(ctx).terminal
-    if json_ or output is Output.JSON:
-        terminal.write_json(documents.ProfileDocument.of({"profile": found}, moment(now)))
-    else:
-        view.show_profile(found, terminal)
+    shown.tell(
+        terminal,
+        lambda: documents.ProfileDocument.of({"profile": found}, shown.at),
+        lambda: view.show_profile(found, terminal),
+    )
     terminal.note(f"profile written to {target}")

@@ -9,7 +9,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hcloud.cli.acting import confirm, ground, stopping
+from hcloud.cli.acting import confirm, stopping
+from hcloud.cli.groups import CloudFlags
 from hcloud.cli.main import CliSession
 from hcloud.errors import UsageError
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class CloudFlags:
+class MeasuringFlags:
     """What the command line says of the cloud."""
 
     cloud: str
@@ -30,7 +31,7 @@ class CloudFlags:
 
 
 def measure_on_cloud(
-    session: CliSession, flags: CloudFlags, wanted: Iterable[tuple[App, Path]], probing: Probing
+    session: CliSession, flags: MeasuringFlags, wanted: Iterable[tuple[App, Path]], probing: Probing
 ) -> Iterator[ProfileRun]:
     """Measure one after the other, each on a machine of its own."""
     from hcloud.usecases.live.profile_cloud import MAX_DOLLARS, Errand, fare_of, profile_on_cloud
@@ -41,7 +42,7 @@ def measure_on_cloud(
     terminal = session.terminal
     for app, target in wanted:
         errand = Errand(app, probing, target, flags.instance_type, most)
-        with ground(flags.config, flags.cloud, None, datetime.now(UTC)) as here:
+        with CloudFlags(flags.config, flags.cloud).opened(datetime.now(UTC)) as here:
             fare = fare_of(here, errand)
             what = f"1 x {fare.instance_type} on {flags.cloud} at ${fare.hourly}/h, ${fare.most:.4f} at most"
             if here.is_local or flags.cloud.startswith("fake") or flags.max_dollars is not None:

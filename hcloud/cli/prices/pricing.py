@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hcloud.cli.flags import AsJson
+from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
@@ -37,8 +39,23 @@ class PricingOutput(StrEnum):
 
 
 OutputOption = Annotated[PricingOutput, typer.Option("--output", "-o", help="What to print.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
 NowOption = Annotated[str | None, typer.Option(help="The time to answer at (ISO 8601), for reproducible output.")]
+
+
+@dataclass(frozen=True)
+class PricesPrinted(FormOfResult, TimeOfResult):
+    """How prices are printed, and the time they are looked at."""
+
+    output: OutputOption = PricingOutput.TABLE
+    json_: AsJson = False
+    now: NowOption = None
+
+    def refuse_csv(self) -> None:
+        """UsageError where a verb that has no table is asked for one."""
+        if self.form == "csv":
+            raise UsageError("this verb has no csv form", hint="-o table or -o json")
+
+
 LimitOption = Annotated[int, typer.Option(min=1, help="At most so many rows in the table.")]
 ProviderOption = Annotated[list[str] | None, typer.Option(help="aws, gcp or azure; may be repeated.")]
 RegionOption = Annotated[list[str] | None, typer.Option(help="Region; may be repeated.")]
@@ -51,17 +68,17 @@ def pricing() -> None:
 
 
 @app.command("list")
+@grouped
 def list_(
     ctx: typer.Context,
+    *,
     provider: ProviderOption = None,
     region: RegionOption = None,
     family: Annotated[list[str] | None, typer.Option(help="Family pattern such as 'm6*'; may be repeated.")] = None,
     option: Annotated[list[str] | None, typer.Option(help="on-demand, spot, reserved-instance, ...")] = None,
     os: SystemOption = None,
     limit: LimitOption = SHOWN_ROWS,
-    output: OutputOption = PricingOutput.TABLE,
-    json_: JsonOption = False,
-    now: NowOption = None,
+    shown: PricesPrinted,
 ) -> None:
     """List offers with hourly, upfront and effective price, discount against on-demand, and age."""
     from hcloud.usecases.prices.pricing import list_prices, parse_filter
@@ -69,28 +86,27 @@ def list_(
     from hcloud.views.prices import pricing as view
 
     words = {"provider": provider, "region": region, "family": family, "option": option, "os": os}
-    at = moment(now)
-    terminal = session(ctx).terminal
+    terminal, at = session(ctx).terminal, shown.at
     with terminal.busy("reading prices"):
         lines = list_prices(parse_filter({k: v or [] for k, v in words.items()}), at.date())
-    if json_ or output is PricingOutput.JSON:
-        terminal.write_json(documents.OffersDocument.of({"lines": lines}, at))
-    elif output is PricingOutput.CSV:
-        terminal.write(view.listing_csv(lines))
-    else:
-        view.show_listing(lines, terminal, limit)
+    shown.tell(
+        terminal,
+        lambda: documents.OffersDocument.of({"lines": lines}, at),
+        lambda: view.show_listing(lines, terminal, limit),
+        csv=lambda: view.listing_csv(lines),
+    )
 
 
 @app.command()
+@grouped
 def show(
     ctx: typer.Context,
+    *,
     instance_type: Annotated[str, typer.Argument(metavar="TYPE", help="Such as m6i.large.")],
     provider: ProviderOption = None,
     region: RegionOption = None,
     os: SystemOption = None,
-    output: OutputOption = PricingOutput.TABLE,
-    json_: JsonOption = False,
-    now: NowOption = None,
+    shown: PricesPrinted,
 ) -> None:
     """Show every purchase option of one type, and how much it must run for a commitment to pay."""
     from hcloud.usecases.prices.pricing import parse_filter, show_type
@@ -98,29 +114,28 @@ def show(
     from hcloud.views.prices import pricing as view
 
     words = {"provider": provider, "region": region, "os": os or ["linux"]}
-    at = moment(now)
-    terminal = session(ctx).terminal
+    terminal, at = session(ctx).terminal, shown.at
     with terminal.busy("reading prices"):
         screen = show_type(instance_type, parse_filter({k: v or [] for k, v in words.items()}), at.date())
-    if json_ or output is PricingOutput.JSON:
-        terminal.write_json(documents.OffersDocument.of(screen, at))
-    elif output is PricingOutput.CSV:
-        terminal.write(view.listing_csv(screen.lines))
-    else:
-        view.show_type_screen(screen, terminal)
+    shown.tell(
+        terminal,
+        lambda: documents.OffersDocument.of(screen, at),
+        lambda: view.show_type_screen(screen, terminal),
+        csv=lambda: view.listing_csv(screen.lines),
+    )
     if others := screen.elsewhere:
         terminal.note(f"also sold in {', '.join(others[:8])}{' ...' if len(others) > 8 else ''} (--region)")
 
 
 @app.command()
+@grouped
 def diff(
     ctx: typer.Context,
+    *,
     old: Annotated[str, typer.Argument(help="A price file, 'bundled' or 'user'.")],
     new: Annotated[str, typer.Argument(help="A price file, 'bundled' or 'user'.")],
     limit: LimitOption = SHOWN_ROWS,
-    output: OutputOption = PricingOutput.TABLE,
-    json_: JsonOption = False,
-    now: NowOption = None,
+    shown: PricesPrinted,
 ) -> None:
     """Compare two price books: what was added, removed and changed, in percent.
 
@@ -134,38 +149,41 @@ def diff(
     terminal = session(ctx).terminal
     with terminal.busy("comparing prices"):
         comparison = compare_named(old, new)
-    if json_ or output is PricingOutput.JSON:
-        terminal.write_json(documents.PriceChangesDocument.of(comparison, moment(now)))
-    elif output is PricingOutput.CSV:
-        terminal.write(view.comparison_csv(comparison))
-    else:
-        view.show_comparison(comparison, terminal, limit)
+    shown.tell(
+        terminal,
+        lambda: documents.PriceChangesDocument.of(comparison, shown.at),
+        lambda: view.show_comparison(comparison, terminal, limit),
+        csv=lambda: view.comparison_csv(comparison),
+    )
 
 
 @app.command()
 def verify(
-    ctx: typer.Context, json_: JsonOption = False, output: OutputOption = PricingOutput.TABLE, now: NowOption = None
+    ctx: typer.Context, json_: AsJson = False, output: OutputOption = PricingOutput.TABLE, now: NowOption = None
 ) -> None:
     """Check the bundled files against their checksums and every price for plausibility; exit 9 on a finding."""
     from hcloud.usecases.prices.pricing import verify as verified
     from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
-    as_json = _as_json(output, json_)
-    terminal = session(ctx).terminal
+    shown, terminal = PricesPrinted(output, json_, now), session(ctx).terminal
+    shown.refuse_csv()
     with terminal.progress("checking prices", 1) as advance:
         result = verified(advance)
-    if as_json:
-        terminal.write_json(documents.PriceCheckDocument.of(result, moment(now)))
-    else:
-        view.show_verification(result, terminal)
+    shown.tell(
+        terminal,
+        lambda: documents.PriceCheckDocument.of(result, shown.at),
+        lambda: view.show_verification(result, terminal),
+    )
     if result.damaged or result.quarantined:
         raise typer.Exit(QUARANTINED)
 
 
 @app.command("import")
+@grouped
 def import_(
     ctx: typer.Context,
+    *,
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Price files; gzip is unpacked.")],
     format_: Annotated[
         str | None, typer.Option("--format", help=f"Else recognised by content: {FORMAT_NAMES}.")
@@ -178,61 +196,52 @@ def import_(
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Read and check, store nothing.")] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Forget the prices stored before.")] = False,
-    output: OutputOption = PricingOutput.TABLE,
-    json_: JsonOption = False,
-    now: NowOption = None,
+    shown: PricesPrinted,
 ) -> None:
     """Take prices from files; good rows are kept, the others are counted and shown."""
     from hcloud.usecases.prices.intake import Hints, IntakeMode, import_files
 
-    as_json = _as_json(output, json_)
+    shown.refuse_csv()
     hints = Hints(format_, _provider(provider), region or "", _day(day))
     terminal = session(ctx).terminal
     with terminal.progress("reading prices", 1) as advance:
         intake = import_files(files, hints, advance, IntakeMode(dry_run, strict, replace))
-    _show_intake(ctx, intake, as_json, now)
+    _show_intake(ctx, intake, shown)
     if strict and intake.refused:
         raise typer.Exit(QUARANTINED)
 
 
 @app.command()
+@grouped
 def refresh(
     ctx: typer.Context,
+    *,
     provider: Annotated[str, typer.Option(help="aws, gcp or azure.")],
     region: Annotated[str, typer.Option(help="The region to fetch.")],
     endpoint: Annotated[str | None, typer.Option(help="Another address than the provider's public one.")] = None,
-    output: OutputOption = PricingOutput.TABLE,
-    json_: JsonOption = False,
-    now: NowOption = None,
+    shown: PricesPrinted,
 ) -> None:
     """Fetch a region's published prices from its provider; on any failure the stored ones stay."""
     from hcloud.usecases.prices.intake import RefreshTarget
     from hcloud.usecases.prices.intake import refresh as refreshed
 
-    as_json = _as_json(output, json_)
+    shown.refuse_csv()
     cloud = _provider(provider)
     if cloud is None:
         raise UsageError("--provider is needed")
     with session(ctx).terminal.progress(f"fetching {provider} {region}", 1) as advance:
-        intake = refreshed(RefreshTarget(cloud, region, endpoint), moment(now), advance)
-    _show_intake(ctx, intake, as_json, now)
+        intake = refreshed(RefreshTarget(cloud, region, endpoint), shown.at, advance)
+    _show_intake(ctx, intake, shown)
 
 
-def _as_json(output: PricingOutput, json_: bool) -> bool:
-    if output is PricingOutput.CSV:
-        raise UsageError("this verb has no csv form", hint="-o table or -o json")
-    return json_ or output is PricingOutput.JSON
-
-
-def _show_intake(ctx: typer.Context, intake: Intake, as_json: bool, now: str | None) -> None:
+def _show_intake(ctx: typer.Context, intake: Intake, shown: PricesPrinted) -> None:
     from hcloud.views.prices import documents
     from hcloud.views.prices import pricing as view
 
     terminal = session(ctx).terminal
-    if as_json:
-        terminal.write_json(documents.IntakeDocument.of(intake, moment(now)))
-    else:
-        view.show_intake(intake, terminal)
+    shown.tell(
+        terminal, lambda: documents.IntakeDocument.of(intake, shown.at), lambda: view.show_intake(intake, terminal)
+    )
 
 
 def _provider(word: str | None) -> Provider | None:

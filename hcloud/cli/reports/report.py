@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.acting import StatePlace, WhichCloud
-from hcloud.cli.flags import AsJson, Configuration, Now, OneProvider, OneRegion
+from hcloud.cli.flags import AsJson, CloudState, Configuration, Now, OneProvider, OneRegion, WhichCloud
+from hcloud.cli.groups import grouped
 from hcloud.cli.main import session
 from hcloud.cli.options import moment
 from hcloud.cli.reports.span import span_of_flags
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hcloud.views.page.parts import PageSection
 
 app = typer.Typer(
-    help="What is spent, what commitments save and how far they are used: of a plan, a journal or what is rented",
+    help="Costs, savings and the utilisation of commitments: of a plan, a journal or the running machines",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -61,7 +61,7 @@ SourceFile = Annotated[
 Format = Annotated[ReportFormat, typer.Option("--output", "-o", help="What to print; focus is a FOCUS 1.2 CSV.")]
 Month = Annotated[str | None, typer.Option("--month", help="A calendar month (UTC), for example 2026-11.")]
 From = Annotated[str | None, typer.Option("--from", help="The first day, for example 2026-11-01.")]
-To = Annotated[str | None, typer.Option("--to", help="The day after the last.")]
+To = Annotated[str | None, typer.Option("--to", help="The end date, exclusive.")]
 TeamTag = Annotated[str | None, typer.Option("--team-tag", help="The tag that names teams; else report.team_tag.")]
 Reserve = Annotated[
     str | None,
@@ -71,36 +71,40 @@ Reserve = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ReportFlags:
-    """What the command line says is to be reported on."""
+    """What is to be reported on: a time, and what is rented there or how a journal is priced."""
 
-    source: Path | None
-    file: Path | None
-    live: tuple[str | None, str | None]
-    time: tuple[str | None, str | None, str | None]
-    place: tuple[str | None, str | None, str | None]
-    team_tag: str | None
+    month: Month = None
+    from_: From = None
+    to: To = None
+    file: Configuration = None
+    cloud: WhichCloud = None
+    state: CloudState = None
+    provider: OneProvider = None
+    region: OneRegion = None
+    commitment: Reserve = None
+
+
+@dataclass(frozen=True)
+class ReportPrinted:
+    """How a report is printed, and the time it is made at."""
+
+    output: Format = ReportFormat.TABLE
+    json_: AsJson = False
+    now: Now = None
 
 
 @app.command()
+@grouped
 def cost(
     ctx: typer.Context,
+    *,
     source: SourceFile = None,
     by: Annotated[list[By] | None, typer.Option("--by", help="Group by this, or several; else app and option.")] = None,
-    month: Month = None,
-    from_: From = None,
-    to: To = None,
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    state: StatePlace = None,
-    provider: OneProvider = None,
-    region: OneRegion = None,
-    commitment: Reserve = None,
+    flags: ReportFlags,
     team_tag: TeamTag = None,
-    output: Format = ReportFormat.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    printed: ReportPrinted,
 ) -> None:
     """What was (or will be) spent, in four costs.
 
@@ -109,63 +113,31 @@ def cost(
     from hcloud.planning.reports.report import Dimension
     from hcloud.views.reports.report import cost_sections
 
-    time, place = (month, from_, to), (provider, region, commitment)
-    chosen = ReportFlags(source, file, (cloud, state), time, place, team_tag)
-    at, dimensions = moment(now), [Dimension(one) for one in dict.fromkeys(by or (By.APP, By.OPTION))]
-    report = _reported(ctx, chosen, at)
-    shown = _Shown("cost", ReportFormat.JSON if json_ else output, at, dimensions)
+    dimensions = [Dimension(one) for one in dict.fromkeys(by or (By.APP, By.OPTION))]
+    shown = _shown("cost", printed, dimensions)
+    report = _reported(ctx, source, flags, shown.at, team_tag)
     _print(ctx, report, cost_sections(report, dimensions), shown)
 
 
 @app.command()
-def savings(
-    ctx: typer.Context,
-    source: SourceFile = None,
-    month: Month = None,
-    from_: From = None,
-    to: To = None,
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    state: StatePlace = None,
-    provider: OneProvider = None,
-    region: OneRegion = None,
-    commitment: Reserve = None,
-    output: Format = ReportFormat.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
-) -> None:
+@grouped
+def savings(ctx: typer.Context, *, source: SourceFile = None, flags: ReportFlags, printed: ReportPrinted) -> None:
     """What commitments, spot and discounts saved, and what the same use would have cost otherwise."""
     from hcloud.views.reports.report import savings_sections
 
-    time, place = (month, from_, to), (provider, region, commitment)
-    shown = _Shown("savings", ReportFormat.JSON if json_ else output, moment(now), ())
-    report = _reported(ctx, ReportFlags(source, file, (cloud, state), time, place, None), shown.at)
+    shown = _shown("savings", printed)
+    report = _reported(ctx, source, flags, shown.at)
     _print(ctx, report, savings_sections(report), shown)
 
 
 @app.command()
-def commitments(
-    ctx: typer.Context,
-    source: SourceFile = None,
-    month: Month = None,
-    from_: From = None,
-    to: To = None,
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    state: StatePlace = None,
-    provider: OneProvider = None,
-    region: OneRegion = None,
-    commitment: Reserve = None,
-    output: Format = ReportFormat.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
-) -> None:
+@grouped
+def commitments(ctx: typer.Context, *, source: SourceFile = None, flags: ReportFlags, printed: ReportPrinted) -> None:
     """How much of the use commitments covered, how much of each was used, and when it ends."""
     from hcloud.views.reports.report import commitments_sections
 
-    time, place = (month, from_, to), (provider, region, commitment)
-    shown = _Shown("commitments", ReportFormat.JSON if json_ else output, moment(now), ())
-    report = _reported(ctx, ReportFlags(source, file, (cloud, state), time, place, None), shown.at)
+    shown = _shown("commitments", printed)
+    report = _reported(ctx, source, flags, shown.at)
     _print(ctx, report, commitments_sections(report, shown.at), shown)
 
 
@@ -179,33 +151,36 @@ class _Shown:
     by: Sequence[Dimension]
 
 
-def _reported(ctx: typer.Context, chosen: ReportFlags, at: datetime) -> Report:
-    with session(ctx).terminal.busy("adding up what is spent"):
-        return _added_up(chosen, at)
+def _shown(kind: str, printed: ReportPrinted, by: Sequence[Dimension] = ()) -> _Shown:
+    return _Shown(kind, ReportFormat.JSON if printed.json_ else printed.output, moment(printed.now), by)
 
 
-def _added_up(chosen: ReportFlags, at: datetime) -> Report:
+def _reported(
+    ctx: typer.Context, source: Path | None, flags: ReportFlags, at: datetime, team_tag: str | None = None
+) -> Report:
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.reports.report import ReportRequest, is_journal, report_of_plan
 
-    loaded = load_config(chosen.file)
-    asked = ReportRequest(loaded, at, span_of_flags(chosen.time), chosen.team_tag or loaded.config.report.team_tag)
-    if chosen.source is None:
-        return _live(chosen, asked)
-    if is_journal(chosen.source):
-        from hcloud.usecases.reports.of_journal import JournalPricing, report_of_journal
+    with session(ctx).terminal.busy("adding up costs"):
+        loaded = load_config(flags.file)
+        span = span_of_flags((flags.month, flags.from_, flags.to))
+        asked = ReportRequest(loaded, at, span, team_tag or loaded.config.report.team_tag)
+        if source is None:
+            return _live(flags, asked)
+        if is_journal(source):
+            from hcloud.usecases.reports.of_journal import JournalPricing, report_of_journal
 
-        return report_of_journal(chosen.source, asked, JournalPricing(*chosen.place))
-    return report_of_plan(chosen.source, asked)
+            return report_of_journal(source, asked, JournalPricing(flags.provider, flags.region, flags.commitment))
+        return report_of_plan(source, asked)
 
 
-def _live(chosen: ReportFlags, asked: ReportRequest) -> Report:
+def _live(flags: ReportFlags, asked: ReportRequest) -> Report:
     from hcloud.usecases.live.ground import CloudSelection, opened
     from hcloud.usecases.reports.of_live import report_of_live
 
-    if any(chosen.place):
+    if flags.provider or flags.region or flags.commitment:
         raise UsageError("--provider, --region and --commitment are about a journal; name the cloud: --cloud")
-    with opened(asked.loaded, CloudSelection(*chosen.live), asked.at) as here:
+    with opened(asked.loaded, CloudSelection(flags.cloud, flags.state), asked.at) as here:
         report = report_of_live(here, asked)
     if asked.span.start or asked.span.end:
         return report

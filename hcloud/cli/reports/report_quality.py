@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.acting import StatePlace, WhichCloud
-from hcloud.cli.flags import AsJson, Configuration, Now
+from hcloud.cli.flags import AsJson, Now
+from hcloud.cli.groups import CloudFlags, FormOfResult, TimeOfResult, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import moment
 from hcloud.cli.reports.span import span_of_flags
 from hcloud.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from hcloud.planning.reports.accuracy import Accuracy
     from hcloud.usecases.reports.report import ReportRequest
@@ -35,15 +35,21 @@ class QualityFormat(StrEnum):
     HTML = "html"
 
 
-Format = Annotated[QualityFormat, typer.Option("--output", "-o", help="What to print.")]
+@dataclass(frozen=True)
+class QualityPrinted(FormOfResult, TimeOfResult):
+    """How these reports are printed, and the time they are made at."""
+
+    output: Annotated[QualityFormat, typer.Option("--output", "-o", help="What to print.")] = QualityFormat.TABLE
+    json_: AsJson = False
+    now: Now = None
 
 
+@grouped
 def quality(
     ctx: typer.Context,
+    *,
     source: Annotated[Path, typer.Argument(help="A journal, or a plan made with --strategy: what it predicts.")],
-    output: Format = QualityFormat.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    shown: QualityPrinted,
 ) -> None:
     """What jobs got: performance kept, waits, violations, moves and interruptions, in all, by kind and application."""
     from hcloud.usecases.reports.quality import report_quality
@@ -51,28 +57,23 @@ def quality(
     from hcloud.views.reports.quality import quality_sections
 
     report, terminal = report_quality(source), session(ctx).terminal
-    if json_ or output is QualityFormat.JSON:
-        terminal.write_json(documents.QualityDocument.of(report, moment(now)))
-    else:
-        _print(
-            terminal,
-            (f"Quality of {report.name}", quality_sections(report)),
-            output,
-            lambda: documents.quality_csv(report),
-        )
+    _print(
+        terminal,
+        shown,
+        (f"Quality of {report.name}", quality_sections(report)),
+        (lambda: documents.QualityDocument.of(report, shown.at), lambda: documents.quality_csv(report)),
+    )
 
 
+@grouped
 def accuracy(
     ctx: typer.Context,
+    *,
     plan: Annotated[Path, typer.Option("--plan", help="The plan whose predictions are judged.")],
     journal: Annotated[Path | None, typer.Option("--journal", help="What happened; else what is rented now.")] = None,
     month: Annotated[str | None, typer.Option("--month", help="A calendar month (UTC) of what is rented.")] = None,
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    state: StatePlace = None,
-    output: Format = QualityFormat.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    where: CloudFlags,
+    shown: QualityPrinted,
 ) -> None:
     """What a plan predicted beside what happened, with the error; other prices, demand and mix told apart."""
     from hcloud.readers.configuration.config import load_config
@@ -80,19 +81,16 @@ def accuracy(
     from hcloud.views.reports import documents
     from hcloud.views.reports.quality import accuracy_sections
 
-    if journal is not None and (month or cloud or state):
+    if journal is not None and (month or where.cloud or where.state):
         raise UsageError("--month, --cloud and --state are about what is rented; a journal is judged as a whole")
-    asked = ReportRequest(load_config(file), moment(now), span_of_flags((month, None, None)), "team")
-    made, terminal = _compared(plan, journal, (cloud, state), asked), session(ctx).terminal
-    if json_ or output is QualityFormat.JSON:
-        terminal.write_json(documents.AccuracyDocument.of(made, asked.at))
-    else:
-        _print(
-            terminal,
-            (f"Accuracy of {made.plan}", accuracy_sections(made)),
-            output,
-            lambda: documents.accuracy_csv(made),
-        )
+    asked = ReportRequest(load_config(where.file), shown.at, span_of_flags((month, None, None)), "team")
+    made, terminal = _compared(plan, journal, (where.cloud, where.state), asked), session(ctx).terminal
+    _print(
+        terminal,
+        shown,
+        (f"Accuracy of {made.plan}", accuracy_sections(made)),
+        (lambda: documents.AccuracyDocument.of(made, asked.at), lambda: documents.accuracy_csv(made)),
+    )
 
 
 def _compared(plan: Path, journal: Path | None, live: tuple[str | None, str | None], asked: ReportRequest) -> Accuracy:
@@ -111,23 +109,28 @@ def _compared(plan: Path, journal: Path | None, live: tuple[str | None, str | No
 
 
 def _print(
-    terminal: Terminal, titled: tuple[str, tuple[PageSection, ...]], output: QualityFormat, csv: Callable[[], Written]
+    terminal: Terminal,
+    shown: QualityPrinted,
+    titled: tuple[str, tuple[PageSection, ...]],
+    made: tuple[Callable[[], Mapping[str, object]], Callable[[], Written]],
 ) -> None:
-    title, sections = titled
-    if output is QualityFormat.CSV:
-        terminal.write(csv())
-    elif output is QualityFormat.MD:
-        from hcloud.views.markdown import markdown
+    from hcloud.views.markdown import markdown
+    from hcloud.views.page.render import render
+    from hcloud.views.reports.quality import report_page
+    from hcloud.views.reports.report import show_sections
 
-        terminal.write(markdown(sections))
-    elif output is QualityFormat.HTML:
-        from hcloud.views.page.render import render
-        from hcloud.views.reports.quality import report_page
+    (title, sections), (document, csv) = titled, made
 
-        terminal.write(render(report_page(title, sections)))
-    else:
-        from hcloud.views.reports.report import show_sections
-
+    def screen() -> None:
         for at, section in enumerate(sections):
             terminal.show(*([""] if at else []))
             show_sections((section,), terminal)
+
+    shown.tell(
+        terminal,
+        document,
+        screen,
+        csv=csv,
+        md=lambda: markdown(sections),
+        html=lambda: render(report_page(title, sections)),
+    )

@@ -2,46 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import (
-    AsJson,
-    CloudModel,
-    Configuration,
-    DropUnplaceable,
-    Families,
-    FirstSeed,
-    JobTrace,
-    LargeVcpus,
-    Now,
-    OneProvider,
-    OneRegion,
-    Picture,
-    Pool,
-    PriceRatio,
-    Profiles,
-    Strategies,
-    TraceFormat,
-    TraceKeys,
-    TraceWindow,
-    Unprofiled,
-)
+from hcloud.cli.flags import AsJson, JobTrace, Now, Strategies
+from hcloud.cli.groups import FormOfResult, TimeOfResult, grouped
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import (
-    Simulating,
-    is_plan,
-    moment,
-    opened_plan,
-    opened_study,
-    tell_first_use,
-    tell_fleet,
-    tell_study,
-)
+from hcloud.cli.options import tell_first_use
+from hcloud.cli.studies.flags import SimulationFlags
 from hcloud.errors import EvidenceError
+
+if TYPE_CHECKING:
+    from hcloud.views.escaped import Written
 
 app = typer.Typer(pretty_exceptions_enable=False)
 
@@ -54,70 +30,51 @@ class ComparisonFormat(StrEnum):
     HTML = "html"
 
 
+@dataclass(frozen=True)
+class ComparisonPrinted(FormOfResult, TimeOfResult):
+    """How a comparison is printed."""
+
+    output: Annotated[ComparisonFormat, typer.Option("--output", "-o", help="What to print.")] = ComparisonFormat.TABLE
+    json_: AsJson = False
+    now: Now = None
+
+
 @app.command()
+@grouped
 def compare(
     ctx: typer.Context,
+    *,
     workload: JobTrace = None,
     strategy: Strategies = None,
     seeds: Annotated[int, typer.Option(min=1, max=1000, help="How many seeds.")] = 7,
-    file: Configuration = None,
-    workload_format: TraceFormat = None,
-    keys: TraceKeys = None,
-    window: TraceWindow = None,
-    provider: OneProvider = None,
-    region: OneRegion = None,
-    family: Families = None,
-    vcpus: LargeVcpus = None,
-    cloud: CloudModel = None,
-    pool: Pool = None,
-    price_ratio: PriceRatio = None,
-    unprofiled: Unprofiled = False,
-    drop_unplaceable: DropUnplaceable = False,
-    profiles: Profiles = None,
-    seed: FirstSeed = None,
-    picture: Picture = None,
-    output: Annotated[ComparisonFormat, typer.Option("--output", "-o", help="What to print.")] = ComparisonFormat.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    where: SimulationFlags,
+    shown: ComparisonPrinted,
 ) -> None:
-    """Cost and quality of the strategies with intervals over seeds, and which of them no other one beats in both."""
+    """Cost and quality of the strategies with intervals over seeds, and which strategies are Pareto-optimal."""
     from hcloud.usecases.studies.simulate import compare as run_all
     from hcloud.usecases.studies.simulate import strategies_named
     from hcloud.views.studies import simulation as view
     from hcloud.views.studies.documents import SimulationDocument
 
-    terminal, at = session(ctx).terminal, moment(now)
-    if picture is not None:
-        from hcloud.views.pictures import check_picture
-
-        check_picture(picture)
-    families, told = tuple(family or ()), tuple(keys or ())
-    asked = Simulating(workload, file, workload_format, told, provider, region, families, vcpus, profiles, window)
-    if is_plan(workload):
-        planned = opened_plan(asked, (cloud, price_ratio, pool, not unprofiled), seed, at)
-        study, pool, strategy = planned.study, planned.fleet.servers, strategy or planned.fleet.rivals
-        tell_fleet(planned, terminal)
-    else:
-        study = opened_study(asked, (cloud, price_ratio, not unprofiled, drop_unplaceable), seed, at)
-        tell_study(study, terminal, named=bool(cloud or provider))
-    chosen = strategies_named(strategy or ["all"])
+    terminal, at = session(ctx).terminal, shown.at
+    study, pool, fleet = where.opened(workload, at, terminal)
+    chosen = strategies_named(strategy or (fleet.rivals if fleet else None) or ["all"])
     tell_first_use(terminal, len(study.jobs) * len(chosen) * seeds)
     with terminal.progress("simulating", 1.0) as advance:
         comparison = interruptible(lambda: run_all(study, chosen, seeds, advance, pool))
-    if picture is not None:
-        from hcloud.views.studies.simulation_charts import save_pictures
+    where.drawn(comparison, terminal)
 
-        with terminal.busy("drawing"):
-            save_pictures(comparison, picture)
-        terminal.note(f"drawn to {picture}")
-    if json_ or output is ComparisonFormat.JSON:
-        terminal.write_json(SimulationDocument.of(comparison, at))
-    elif output is ComparisonFormat.HTML:
+    def page() -> Written:
         from hcloud.views.page.render import render
         from hcloud.views.studies.simulation_page import comparison_page
 
-        terminal.write(render(comparison_page(comparison, at)))
-    else:
-        view.show_comparison(comparison, terminal)
+        return render(comparison_page(comparison, at))
+
+    shown.tell(
+        terminal,
+        lambda: SimulationDocument.of(comparison, at),
+        lambda: view.show_comparison(comparison, terminal),
+        html=page,
+    )
     if not any(c.is_compared for c in comparison.strategies):
         raise typer.Exit(EvidenceError.exit_code)

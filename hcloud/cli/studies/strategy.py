@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
 
+from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, moment
 
 app = typer.Typer(
     help="The provisioning strategies and where each of their numbers comes from",
@@ -18,9 +19,13 @@ app = typer.Typer(
 )
 
 
-OutputOption = Annotated[Output, typer.Option("--output", "-o", help="What to print.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
-NowOption = Annotated[str | None, typer.Option(help="The time to state in JSON (ISO 8601), for reproducible output.")]
+@dataclass(frozen=True)
+class StatedPrinted(Printed):
+    """How strategies are printed."""
+
+    now: Annotated[str | None, typer.Option(help="The time to state in JSON (ISO 8601), for reproducible output.")] = (
+        None
+    )
 
 
 def known_names(incomplete: str) -> Iterator[str]:
@@ -31,41 +36,37 @@ def known_names(incomplete: str) -> Iterator[str]:
 
 
 @app.command("list")
+@grouped
 def list_(
-    ctx: typer.Context, output: OutputOption = Output.TABLE, json_: JsonOption = False, now: NowOption = None
+    ctx: typer.Context,
+    *,
+    shown: StatedPrinted,
 ) -> None:
     """The bundled strategies, a line each."""
-    from hcloud.usecases.studies.strategy import list_strategies
+    from hcloud.readers.strategies import load_strategy, strategy_names
+    from hcloud.views.studies.documents import StrategiesDocument
     from hcloud.views.studies.strategy import show_list
 
-    terminal, at = session(ctx).terminal, moment(now)
-    if json_ or output is Output.JSON:
-        from hcloud.views.studies.documents import StrategiesDocument
-
-        terminal.write_json(StrategiesDocument.of({"strategies": list_strategies()}, at))
-    else:
-        show_list(list_strategies(), terminal)
+    terminal, at = session(ctx).terminal, shown.at
+    found = tuple(map(load_strategy, strategy_names()))
+    shown.tell(terminal, lambda: StrategiesDocument.of({"strategies": found}, at), lambda: show_list(found, terminal))
 
 
 @app.command()
+@grouped
 def show(
     ctx: typer.Context,
+    *,
     name: Annotated[
         str, typer.Argument(help="SR, OdF, OdM, HF, HM or the path of a file.", autocompletion=known_names)
     ],
-    output: OutputOption = Output.TABLE,
-    json_: JsonOption = False,
-    now: NowOption = None,
+    shown: StatedPrinted,
 ) -> None:
     """Every rule and number of one strategy, and where it comes from; checks a file of your own."""
-    from hcloud.usecases.studies.strategy import show_strategy
+    from hcloud.readers.strategies import load_strategy
+    from hcloud.views.studies.documents import StrategyDocument
     from hcloud.views.studies.strategy import show_one
 
-    terminal, at = session(ctx).terminal, moment(now)
-    strategy = show_strategy(name)
-    if json_ or output is Output.JSON:
-        from hcloud.views.studies.documents import StrategyDocument
-
-        terminal.write_json(StrategyDocument.of(strategy, at))
-    else:
-        show_one(strategy, terminal)
+    terminal, at = session(ctx).terminal, shown.at
+    strategy = load_strategy(name)
+    shown.tell(terminal, lambda: StrategyDocument.of(strategy, at), lambda: show_one(strategy, terminal))

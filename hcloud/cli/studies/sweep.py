@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from hcloud.cli.flags import AsJson, CloudModel, Configuration, DropUnplaceable, FirstSeed, Now, Picture
+from hcloud.cli.flags import CloudModel, Configuration, DropUnplaceable, FirstSeed, Picture
+from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.interruptible import interruptible
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, moment, provider_named, tell_first_use
+from hcloud.cli.options import provider_named, tell_first_use
 from hcloud.errors import UsageError
 from hcloud.units import counted
 
@@ -38,8 +39,10 @@ class EngineName(StrEnum):
 
 
 @app.command(epilog=EPILOG)
+@grouped
 def sweep(
     ctx: typer.Context,
+    *,
     workload: Annotated[
         str | None, typer.Argument(help="A trace, or scenario:NAME; else what hcloud.yaml names.")
     ] = None,
@@ -61,11 +64,9 @@ def sweep(
     workers: Annotated[int, typer.Option(min=0, max=1024, help="Processes; 0 is one for each core.")] = 0,
     engine: Annotated[EngineName, typer.Option(help="Where runs happen.")] = EngineName.LOCAL,
     scheduler: Annotated[str, typer.Option(help="Address of a Dask scheduler, for --engine dask.")] = "",
-    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
-    json_: AsJson = False,
-    now: Now = None,
+    shown: Printed,
 ) -> None:
-    """What comes out when numbers of a strategy, the cloud or the prices are others."""
+    """Sensitivity analysis: run strategies with other numbers of a strategy, the cloud or the prices."""
     from hcloud.readers.configuration.config import load_config
     from hcloud.store.files.looked_at import check_place
     from hcloud.store.files.whole import write_shown
@@ -75,8 +76,9 @@ def sweep(
     from hcloud.usecases.workloads.sources import Flags
     from hcloud.views.pictures import check_picture
     from hcloud.views.studies import sweep as view
+    from hcloud.views.studies.documents import SweepDocument
 
-    terminal, at = session(ctx).terminal, moment(now)
+    terminal, at = session(ctx).terminal, shown.at
     if scheduler and engine is not EngineName.DASK:
         raise UsageError("--scheduler goes with --engine dask")
     if picture is not None:
@@ -106,12 +108,7 @@ def sweep(
         with terminal.busy("drawing"):
             view.save_sweep(done, picture)
         terminal.note(f"drawn to {picture}")
-    if json_ or output is Output.JSON:
-        from hcloud.views.studies.documents import SweepDocument
-
-        terminal.write_json(SweepDocument.of(done, at))
-    else:
-        view.show_sweep(done, terminal)
+    shown.tell(terminal, lambda: SweepDocument.of(done, at), lambda: view.show_sweep(done, terminal))
 
 
 def _with_flags(loaded: Loaded, flags: Flags) -> Loaded:

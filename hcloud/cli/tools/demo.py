@@ -57,10 +57,10 @@ def demo(
 
 def _measured(walk: Demo, terminal: Terminal) -> bool:
     from hcloud.usecases.tools.demo_files import STAND_IN
-    from hcloud.usecases.tools.demo_steps import measuring
+    from hcloud.usecases.tools.demo_files import walk as steps
     from hcloud.views.tools import demo as view
 
-    view.show_step(terminal, 1, measuring())
+    view.show_step(terminal, 1, steps()["measuring"][0])
     with terminal.progress("measuring", 1.0) as advance:
         shown, is_enough = walk.measure(advance)
     view.show_result(terminal, shown)

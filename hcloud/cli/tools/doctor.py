@@ -6,25 +6,23 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.acting import StatePlace, WhichCloud, ground
-from hcloud.cli.flags import Configuration
+from hcloud.cli.groups import CloudFlags, Shown, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, moment
+from hcloud.cli.options import moment
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 
 @app.command()
+@grouped
 def doctor(
     ctx: typer.Context,
-    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
-    json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
+    *,
+    shown: Shown,
     needed: Annotated[
         list[str] | None, typer.Option("--require", help="Fail unless this extra is installed: aws, gcp, azure, fake.")
     ] = None,
-    file: Configuration = None,
-    cloud: WhichCloud = None,
-    state: StatePlace = None,
+    where: CloudFlags,
     now: Annotated[str | None, typer.Option(help="The time ages are counted to (ISO 8601).")] = None,
 ) -> None:
     """Check this installation: versions, extras, name clashes, where things are; exit 1 where something is broken.
@@ -34,21 +32,17 @@ def doctor(
     from hcloud.usecases.extras import require
     from hcloud.usecases.tools.checks import failed
     from hcloud.usecases.tools.doctor import examine
+    from hcloud.views.tools.documents import ChecksDocument
     from hcloud.views.tools.setup import show_checks
 
     require(needed or ())
     terminal, at = session(ctx).terminal, moment(now)
     checks = examine(at.date())
-    if cloud is not None:
+    if where.cloud is not None:
         from hcloud.usecases.tools.doctor_cloud import examine_cloud
 
-        with terminal.busy("asking the cloud"), ground(file, cloud, state, at) as here:
+        with terminal.busy("asking the cloud"), where.opened(at) as here:
             checks = (*checks, *examine_cloud(here))
-    if json_ or output is Output.JSON:
-        from hcloud.views.tools.documents import ChecksDocument
-
-        terminal.write_json(ChecksDocument.of({"checks": checks}, at))
-    else:
-        show_checks(checks, terminal)
+    shown.tell(terminal, lambda: ChecksDocument.of({"checks": checks}, at), lambda: show_checks(checks, terminal))
     if failed(checks):
         raise typer.Exit(1)

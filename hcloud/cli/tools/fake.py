@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from hcloud.cli.acting import StatePlace, ground
-from hcloud.cli.flags import Configuration, Now
+from hcloud.cli.flags import CloudState, Configuration, Now
+from hcloud.cli.groups import CloudFlags
 from hcloud.cli.main import session
 from hcloud.cli.options import moment
 
@@ -35,10 +35,11 @@ def up(
 
     hcloud works on one cloud at a time: of several the first is exported, and what to say for another is a comment.
     """
+    from hcloud.model.clouds.known import CLOUDS
     from hcloud.usecases.tools import fake as usecase
 
     terminal = session(ctx).terminal
-    names = clouds or list(usecase.CLASSES)
+    names = clouds or list(CLOUDS)
     with usecase.up(names, port or [], faults, execute=execute) as found:
         for one in found:
             terminal.note(f"{one.cloud} at {one.url} (ledger: {one.url}/_hcloud/ledger)")
@@ -59,7 +60,7 @@ def wait(
     cloud: Annotated[
         str, typer.Option("--cloud", help="fake, fake:aws, fake:gcp, fake:azure, fake:FAULTS.yaml.")
     ] = "fake",
-    state: StatePlace = None,
+    state: CloudState = None,
     now: Now = None,
 ) -> None:
     """Let time pass on --cloud fake: what stands there is rented on, so that there is a month to report on."""
@@ -71,7 +72,7 @@ def wait(
         seconds = parse_duration(duration)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    with ground(file, cloud, state, moment(now)) as here:
+    with CloudFlags(file, cloud, state).opened(moment(now)) as here:
         found = pass_time(here, seconds)
     before, after = (f"{at:%Y-%m-%d %H:%M:%S} UTC" for at in (found.before, found.after))
     session(ctx).terminal.say(f"{found.cloud}: {duration} later: {after} (was {before})")

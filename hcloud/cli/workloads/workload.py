@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
-from hcloud.cli.options import Output, moment
 from hcloud.errors import UsageError
+from hcloud.readers.workloads.formats import FORMATS
+from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.units import counted, parse_duration
 
 if TYPE_CHECKING:
@@ -17,14 +20,8 @@ if TYPE_CHECKING:
     from hcloud.usecases.workloads.workload import WorkloadRequest
     from hcloud.views.console import Terminal
 
-# Named here because help must not import the readers; tests hold both lists against theirs
-FORMATS = "jobs-csv, jobs-parquet, swf, swim, azure-vm, openb, series, cluster, requests, bitbrains"
-KEYS = (
-    "default_cores, memory_per_core, default_kind, extra_columns, max_rows, series_value, series_cores, cluster_cores, "
-    "requests_per_core_second, step_seconds, request_step_seconds, max_gap_seconds, batch_share, swim_split_bytes, "
-    "swim_rate_bytes, swim_max_cores, swim_overhead_seconds, azure_flavours, azure_lifetimes, azure_flavour_map, "
-    "azure_interval_map, azure_lifetime, azure_censored, azure_zero_lifetime, azure_service_after, gpu, memory_unit"
-)
+NAMES = ", ".join(FORMATS)
+KEYS = ", ".join(field.name for field in fields(WorkloadOptions))
 WHERE = "docs/reference/formats.md says what each format carries and which keys steer it."
 EPILOG = f"Keys for --set: 'hcloud workload --help'. {WHERE}"
 
@@ -33,26 +30,35 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=True,
     help="Traces and utilisation histories: show, validate, convert",
-    epilog=f"Formats (recognised by content, else --format): {FORMATS}.\n\n"
+    epilog=f"Formats (recognised by content, else --format): {NAMES}.\n\n"
     f"Keys (--set KEY=VALUE, or workload.options in hcloud.yaml): {KEYS}.\n\n{WHERE}",
 )
 
-Format = Annotated[str, typer.Option("--format", help=f"The format, where it is not recognised: {FORMATS}.")]
+Format = Annotated[str, typer.Option("--format", help=f"The format, where it is not recognised: {NAMES}.")]
 Keys = Annotated[
     list[str] | None, typer.Option("--set", help="A key of the format's reader, KEY=VALUE; may be repeated.")
 ]
 Window = Annotated[
     str | None,
-    typer.Option("--window", help="What of it counts: START..END in seconds or ISO times, or 14d; else its jobs say."),
+    typer.Option("--window", help="The part that counts: START..END in seconds or ISO times, or 14d."),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of a scenario.")]
-Now = Annotated[str | None, typer.Option(help="The time in the document (ISO 8601), for reproducible output.")]
-Json = Annotated[bool, typer.Option("--json", help="The same as -o json.")]
+
+
+@dataclass(frozen=True)
+class DatedPrinted(Printed):
+    """How what is found of a workload is printed."""
+
+    now: Annotated[str | None, typer.Option(help="The time in the document (ISO 8601), for reproducible output.")] = (
+        None
+    )
 
 
 @app.command(epilog=EPILOG)
+@grouped
 def show(
     ctx: typer.Context,
+    *,
     name: Annotated[str, typer.Argument(metavar="FILE|scenario:NAME", help="A trace, a history, or a scenario.")],
     workload_format: Format = "auto",
     keys: Keys = None,
@@ -60,9 +66,7 @@ def show(
     seed: Seed = 42,
     step: Annotated[str | None, typer.Option(help="Step of the demand, for example 5min; else chosen.")] = None,
     out: Annotated[Path | None, typer.Option(help="Also draw the demand to FILE.png, .svg or .html.")] = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
-    json_: Json = False,
-    now: Now = None,
+    shown: DatedPrinted,
 ) -> None:
     """What a workload asks for: rows read, repaired and left out, what is modelled, and demand over time."""
     from hcloud.usecases.workloads.workload import summarise
@@ -71,7 +75,7 @@ def show(
     from hcloud.views.workloads import workload as view
 
     terminal = session(ctx).terminal
-    at = moment(now)
+    at = shown.at
     workload, every = _opened(_request(name, workload_format, keys, seed, window), terminal), _step(step)
     with terminal.busy("adding up the demand"):
         summary = summarise(workload, every)
@@ -79,21 +83,20 @@ def show(
             save_chart(view.chart_of(summary), out)
     if out is not None:
         terminal.note(f"drawn to {out}")
-    if json_ or output is Output.JSON:
-        terminal.write_json(documents.WorkloadDocument.of(summary, at))
-    else:
-        view.show_summary(summary, terminal)
+    shown.tell(
+        terminal, lambda: documents.WorkloadDocument.of(summary, at), lambda: view.show_summary(summary, terminal)
+    )
 
 
 @app.command(epilog=EPILOG)
+@grouped
 def validate(
     ctx: typer.Context,
+    *,
     names: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files to check.")],
     workload_format: Format = "auto",
     keys: Keys = None,
-    output: Annotated[Output, typer.Option("--output", "-o", help="What to print.")] = Output.TABLE,
-    json_: Json = False,
-    now: Now = None,
+    shown: DatedPrinted,
 ) -> None:
     """Check that files can be used; every problem with its line and column, exit 1 when there is one."""
     from hcloud.usecases.workloads.workload import validate as check
@@ -101,14 +104,15 @@ def validate(
     from hcloud.views.workloads import workload as view
 
     terminal = session(ctx).terminal
-    at = moment(now)
+    at = shown.at
     request = _request("", workload_format, keys, 42)
     with terminal.progress("checking files", len(names)) as advance:
         verdicts = check(names, request, advance)
-    if json_ or output is Output.JSON:
-        terminal.write_json(documents.VerdictsDocument.of({"files": verdicts}, at))
-    else:
-        view.show_verdicts(verdicts, terminal)
+    shown.tell(
+        terminal,
+        lambda: documents.VerdictsDocument.of({"files": verdicts}, at),
+        lambda: view.show_verdicts(verdicts, terminal),
+    )
     if any(verdict.workload is None for verdict in verdicts):
         raise typer.Exit(1)
 

@@ -14,6 +14,7 @@ from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule, Lag
 from hcloud.fake.images import Images
 from hcloud.fake.ledger import Rented
 from hcloud.fake.world import FakeWorld
+from hcloud.model.catalog import InstanceType
 
 ACCOUNT = "123456789012"
 T = TypeVar("T")
@@ -42,6 +43,10 @@ class AwsWorld(FakeWorld):
         self.regions: set[str] = set()
         self.tokens: dict[tuple[str, str, str], TokenAnswer] = {}
         self.images = Images()
+
+    def shape_of(self, instance_type: str) -> InstanceType | None:
+        """A type of the shop."""
+        return self.shop.types.get(instance_type)
 
     def hourly(self, machine: Rented) -> Decimal:
         """What a machine costs an hour, for the ledger's bill."""

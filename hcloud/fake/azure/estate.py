@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from hcloud.fake.azure.shapes import shape
 from hcloud.fake.azure.wire import ArmRequest, Document, Refused, branch, text
 from hcloud.fake.faults import FaultPlan, Lag
 from hcloud.fake.images import Images
@@ -123,6 +124,7 @@ class Estate(FakeWorld):
         self.past: dict[str, AzureResource] = {}
         self.page_size = PAGE_SIZE
         self.images = Images()
+        self.shape_of = shape
 
     def settle(self) -> None:
         """Let happen what was due: ends that are over, and spot machines that had notice."""

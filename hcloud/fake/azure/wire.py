@@ -35,7 +35,6 @@ _ANSWERS: Mapping[FaultKind, tuple[int, str, str]] = {
     FaultKind.UNAVAILABLE: (503, "ServiceUnavailable", "The service is temporarily unavailable."),
     FaultKind.NOT_FOUND: (404, "ResourceNotFound", "The resource was not found."),
 }
-AFTERWARDS = (FaultKind.DROPPED_AFTER, FaultKind.NONSENSE, FaultKind.UNKNOWN_WORDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,10 @@ class GcpWorld(FakeWorld):
         self.largest_page = LARGEST_PAGE
         self.largest_price_page = LARGEST_PRICE_PAGE
 
+    def shape_of(self, instance_type: str) -> GcpMachineType | None:
+        """A type of this project's place."""
+        return self.place.shapes.get(instance_type)
+
     def zone(self, call: GcpRequest) -> str:
         """The zone in a request's path; raises RefusalError where there is none of that name."""
         zone = call.route.path["zone"]

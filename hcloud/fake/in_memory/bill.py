@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from hcloud.fake.bill import BY_THE_MINUTE_AT_LEAST, BY_THE_SECOND, FakeTerms, Meter
+from hcloud.fake.bill import FakeTerms, Meter
 from hcloud.fake.flexing import family_of, units_of
 from hcloud.fake.in_memory.purchases import SHARE_OF_PRICE
 from hcloud.fake.in_memory.world import MemoryWorld
@@ -21,8 +21,7 @@ class MemoryTariff:
 
     def __init__(self, world: MemoryWorld) -> None:
         self._world = world
-        azure = world.semantics.cloud == "azure"
-        self.rule: BillingRule = BY_THE_SECOND if azure else BY_THE_MINUTE_AT_LEAST
+        self.rule: BillingRule = world.semantics.rule
 
     def meters(self, rented: Rented) -> tuple[Meter, ...]:
         """The machine itself; nothing covers a spot machine."""
@@ -47,6 +46,6 @@ class MemoryTariff:
         return FakeTerms(purchase.upfront, purchase.hourly, {}, spend, dict.fromkeys(types, share), 0 if bound else 1)
 
     def _pool(self, instance_type: str) -> tuple[str, Decimal]:
-        if self._world.semantics.cloud == "aws":
+        if self._world.semantics.flexes:
             return family_of(instance_type), units_of(instance_type)
         return instance_type, ONE

@@ -16,7 +16,7 @@ from hcloud.fake.in_memory.purchases import cancel, held, purchase, quoted
 from hcloud.fake.in_memory.world import MemoryWorld, RememberedOrder
 from hcloud.fake.ledger import Ledger, Rented
 from hcloud.fake.world import NewMachine
-from hcloud.model.catalog import PurchaseOption
+from hcloud.model.catalog import USUAL_PROVIDER, PurchaseOption
 from hcloud.model.holdings.live import (
     Commitment,
     CommitmentOrder,
@@ -49,7 +49,11 @@ class MemoryCloud:
     launch_seconds = 0.0
 
     def __init__(
-        self, semantics: str = "aws", plan: FaultPlan | None = None, clock: FakeClock | None = None, principal: str = ""
+        self,
+        semantics: str = USUAL_PROVIDER,
+        plan: FaultPlan | None = None,
+        clock: FakeClock | None = None,
+        principal: str = "",
     ) -> None:
         self.world = MemoryWorld(semantics, plan, clock)
         self.principal = principal

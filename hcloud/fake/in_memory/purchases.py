@@ -86,17 +86,17 @@ def cancel(world: MemoryWorld, commitment: str) -> None:
     if found.cancelled_at is not None:
         return
     option = PurchaseOption(found.option)
-    queued = world.semantics.cloud == "aws" and now < found.starts_at
+    queued = world.semantics.takes_back and now < found.starts_at
     young = option.is_spend_based and now - found.bought_at < _RETURN_WINDOW_SECONDS
     refunded = option is PurchaseOption.RESERVATION
-    if not (queued or refunded or (young and world.semantics.cloud == "aws")):
+    if not (queued or refunded or (young and world.semantics.takes_back)):
         raise RefusedError(f"a {option} cannot be given back", world.call("cancel", "NotReturnable"))
     found.cancelled_at = now
 
 
 def _starts(world: MemoryWorld, order: CommitmentOrder) -> float:
     now = world.clock.now()
-    if world.semantics.cloud == "gcp":
+    if world.semantics.starts_tomorrow:
         local = datetime.fromtimestamp(now, _PACIFIC)
         return (local.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=1)).timestamp()
     return max(now, order.starts.timestamp()) if order.starts is not None else now
@@ -111,7 +111,7 @@ def _told(world: MemoryWorld, found: Purchase) -> Commitment:
     if found.cancelled_at is not None or now >= ends:
         state = "ended"
     elif now < found.starts_at:
-        state = "queued" if world.semantics.cloud == "aws" else "pending"
+        state = "queued" if world.semantics.takes_back else "pending"
     return Commitment(
         id=found.id,
         option=order.option,

@@ -11,6 +11,7 @@ from hcloud.errors import Call
 from hcloud.fake.clock import FakeClock
 from hcloud.fake.faults import FaultPlan, Lag
 from hcloud.fake.ledger import Rented
+from hcloud.fake.semantics import semantics_of
 from hcloud.fake.world import SPOT_NOTICE_SECONDS, FakeWorld
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Launch, LaunchTemplate, Machine, MachineState
@@ -21,103 +22,6 @@ OPERATIONS_KEPT = 14 * 86_400.0
 """How long Google tells of an end by its operations: two weeks at least."""
 USUAL_HOURLY = Decimal("0.10")
 SPOT_SHARE = Decimal("0.35")  # ours: of the on-demand price, where no spot price is told
-
-
-@dataclass(frozen=True, slots=True)
-class Semantics:
-    """What sets a cloud apart: ``by_name`` means that a machine's name is derived from its order and is unique (what
-    is there is kept, what is missing is made), ``lingers`` that ended machines are told of for a while."""
-
-    cloud: str
-    account: str
-    region: str
-    zones: tuple[str, ...]
-    types: tuple[str, ...]
-    by_name: bool
-    replays: bool
-    lingers: bool
-    codes: Mapping[str, str]
-    sold: tuple[PurchaseOption, ...] = ()
-
-
-_RESERVED = (PurchaseOption.RESERVED, PurchaseOption.CONVERTIBLE)
-_AWS_PLANS = (PurchaseOption.INSTANCE_SAVINGS_PLAN, PurchaseOption.COMPUTE_SAVINGS_PLAN)
-_AWS_CODES = {
-    "throttled": "RequestLimitExceeded",
-    "no-capacity": "InsufficientInstanceCapacity",
-    "quota": "VcpuLimitExceeded",
-    "denied": "UnauthorizedOperation",
-    "expired-credentials": "ExpiredToken",
-    "clock-skew": "SignatureDoesNotMatch",
-    "mismatch": "IdempotentParameterMismatch",
-}
-_GCP_CODES = {
-    "throttled": "rateLimitExceeded",
-    "no-capacity": "ZONE_RESOURCE_POOL_EXHAUSTED",
-    "quota": "quotaExceeded",
-    "denied": "forbidden",
-    "expired-credentials": "authError",
-    "clock-skew": "invalid_grant",
-    "mismatch": "alreadyExists",
-}
-_AZURE_CODES = {
-    "throttled": "TooManyRequests",
-    "no-capacity": "AllocationFailed",
-    "quota": "QuotaExceeded",
-    "denied": "AuthorizationFailed",
-    "expired-credentials": "ExpiredAuthenticationToken",
-    "clock-skew": "InvalidAuthenticationToken",
-    "mismatch": "PropertyChangeNotAllowed",
-}
-SEMANTICS: Mapping[str, Semantics] = {
-    "aws": Semantics(
-        cloud="aws",
-        account="111122223333",
-        region="eu-central-1",
-        zones=("eu-central-1a", "eu-central-1b", "eu-central-1c"),
-        types=("m5.large", "m5.xlarge", "m6i.large"),
-        by_name=False,
-        replays=True,
-        lingers=True,
-        codes=_AWS_CODES,
-        sold=_RESERVED + _AWS_PLANS,
-    ),
-    "gcp": Semantics(
-        cloud="gcp",
-        account="rehearsal-project",
-        region="europe-west3",
-        zones=("europe-west3-a", "europe-west3-b", "europe-west3-c"),
-        types=("n2-standard-2", "n2-standard-4", "e2-standard-2"),
-        by_name=True,
-        replays=True,
-        lingers=False,
-        codes=_GCP_CODES,
-        sold=(PurchaseOption.COMMITTED_USE, PurchaseOption.FLEXIBLE_COMMITTED_USE),
-    ),
-    "azure": Semantics(
-        cloud="azure",
-        account="00000000-0000-4000-8000-000000000001",
-        region="germanywestcentral",
-        zones=("1", "2", "3"),
-        types=("Standard_D2s_v5", "Standard_D4s_v5", "Standard_B2s"),
-        by_name=True,
-        replays=False,
-        lingers=False,
-        codes=_AZURE_CODES,
-        sold=(PurchaseOption.RESERVATION, PurchaseOption.SAVINGS_PLAN),
-    ),
-    "local": Semantics(
-        cloud="local",
-        account="local",
-        region="local",
-        zones=("local",),
-        types=("small", "medium", "large"),
-        by_name=True,
-        replays=False,
-        lingers=False,
-        codes={},
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,11 +43,11 @@ class MemoryWorld(FakeWorld):
     not images themselves.
     """
 
-    def __init__(self, semantics: str = "aws", plan: FaultPlan | None = None, clock: FakeClock | None = None) -> None:
+    def __init__(self, semantics: str, plan: FaultPlan | None = None, clock: FakeClock | None = None) -> None:
         plan = plan or FaultPlan()
         begin = plan.clock.start.timestamp() if plan.clock.start else START
         super().__init__(plan, clock or FakeClock(begin, speed=0.0))
-        self.semantics = SEMANTICS[semantics]
+        self.semantics = semantics_of(semantics)
         self.orders: dict[str, RememberedOrder] = {}
         self.hourly: Mapping[str, Decimal] = {}
         self.spot_hourly: Mapping[str, Decimal] = {}
@@ -195,10 +99,10 @@ class MemoryWorld(FakeWorld):
     def ends(self, ids: Set[str]) -> dict[str, datetime | None]:
         """When machines that are not told of any more have ended, where this cloud tells it otherwise than by lists:
         Google by its operations, Azure by what is left of the order, without a time."""
-        if self.semantics.cloud not in ("gcp", "azure"):
+        if not self.semantics.tells_ends:
             return {}
         known = [m for i in sorted(ids) if (m := self.ledger.machines.get(i)) is not None and i not in self.hidden]
-        by_operation, now = self.semantics.cloud == "gcp", self.now
+        by_operation, now = self.semantics.tells_when, self.now
         return {
             m.id: datetime.fromtimestamp(m.asked_to_end, UTC) if by_operation else None
             for m in known

@@ -9,8 +9,6 @@ from enum import StrEnum
 
 from hcloud.model.catalog import Payment, PurchaseOption
 
-CLOUDS = ("aws", "gcp", "azure", "local")
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Scope:
@@ -149,7 +147,7 @@ class Machine:
 
     @property
     def lineage(self) -> str:
-        """Whose it is; empty where it bears no tag of ours."""
+        """Whose it is; empty where not tagged by hcloud."""
         return self.tags.get(TAG_LINEAGE, "")
 
     @property

@@ -10,9 +10,10 @@ from fnmatch import fnmatchcase
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.flexibility import Preference, preference
-from hcloud.catalog.shapes import SHARED_CORE, UNSTEADY
+from hcloud.catalog.shapes import UNSTEADY
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import InstanceType, Offer, OfferKey, PurchaseOption, SustainedUse
+from hcloud.model.clouds.facts import SHARED_CORE
 from hcloud.model.plans.plan import Refusal
 from hcloud.planning.settings import Market
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import urllib.parse
 from collections.abc import Mapping
+from dataclasses import replace
 
 from hcloud.errors import HcloudError
 from hcloud.providers.http import Fetcher, Progress
@@ -29,8 +31,9 @@ def credentials(environment: Mapping[str, str]) -> dict[str, str]:
     )
 
 
-def fetch_offers(fetcher: Fetcher, progress: Progress) -> bytes:
+def fetch_offers(_: str, fetcher: Fetcher, progress: Progress) -> bytes:
     """Every page of SKUs, of all regions, as one JSON array."""
+    fetcher = replace(fetcher, headers={**fetcher.headers, **credentials(os.environ)})
     base = f"{fetcher.url(_PATH)}?{urllib.parse.urlencode({'currencyCode': 'USD', 'pageSize': _PAGE_SIZE})}"
 
     def next_page(page: dict[str, object]) -> str:

@@ -10,10 +10,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, WithJsonSchema, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema, model_validator
 
 from hcloud.errors import FileError, InputError, UsageError, did_you_mean
-from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import USUAL_PROVIDER, OfferKey, Payment, Provider, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.files import HEAD, check_sort, kind_of
 from hcloud.model.json_text import DIALECT
 from hcloud.planning.settings import Divisible, HistorySettings, Market, Outlook, PlanSettings, RiskSettings
@@ -25,14 +26,24 @@ from hcloud.readers.configuration.live_sections import (
     ReportSection,
 )
 from hcloud.readers.safe_yaml import load_yaml
-from hcloud.readers.section import FROM_TEXT, POSITIVE, SPAN, Age, Seconds, Section, Untitled, problem_of, setting
-from hcloud.units import SECONDS_PER_HOUR, counted, parse_duration
+from hcloud.readers.section import (
+    FROM_TEXT,
+    POSITIVE,
+    SPAN,
+    Age,
+    Seconds,
+    Section,
+    Untitled,
+    keys_at,
+    setting,
+    validated,
+)
+from hcloud.units import SECONDS_PER_HOUR, parse_duration
 
 FILE_NAME = "hcloud.yaml"
 _EVERY_KEY = "'hcloud init --dir DIRECTORY' writes every key with what it does"
 ENVIRONMENT = "HYC_"
 LONGEST_HORIZON = parse_duration("10y")
-DEFAULT_REGIONS = {Provider.AWS: "us-east-1", Provider.GCP: "us-central1", Provider.AZURE: "eastus"}
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -62,7 +73,7 @@ class WorkloadSection(Section):
         default_factory=dict, description="keys for the format, as {default_cores: 2}; all: 'hcloud workload --help'"
     )
     window: str | None = setting(
-        None, "what of it counts: START..END in seconds or times, or as 14d; null: what its jobs show"
+        None, "the part that counts: START..END in seconds or times, or as 14d; null: by its jobs"
     )
 
 
@@ -80,7 +91,7 @@ class PricesSection(Section):
 class MarketSection(Section):
     """One provider's offers a plan may choose from."""
 
-    provider: Provider = setting(Provider.AWS, "aws, gcp or azure")
+    provider: Provider = setting(USUAL_PROVIDER, "aws, gcp or azure")
     regions: tuple[str, ...] = setting((), "allowed regions; none: us-east-1, us-central1 or eastus")
     families: tuple[str, ...] = setting(
         (), "allowed families, with * and ?; none: all current ones that are neither burstable nor flex"
@@ -125,13 +136,11 @@ class PlanningSection(Section):
     )
     futures: int = setting(200, "futures drawn to judge the risk [count]", ge=0, le=100_000)
     level_prior: float = setting(
-        0.06, "how far a week's level of demand is off: standard deviation of its logarithm (ours)", ge=0, le=2
+        0.06, "uncertainty of a week's level of demand: standard deviation of its logarithm (ours)", ge=0, le=2
     )
-    level_prior_weeks: float = setting(
-        2.0, "weeks of trace that the prior of the level counts as (ours) [weeks]", gt=0, le=520
-    )
+    level_prior_weeks: float = setting(2.0, "weeks of trace that this prior is worth (ours) [weeks]", gt=0, le=520)
     growth_prior: float = setting(
-        0.2, "how far growth a year is off: standard deviation of its logarithm (ours)", ge=0, le=2
+        0.2, "uncertainty of growth a year: standard deviation of its logarithm (ours)", ge=0, le=2
     )
     falls: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = setting(
         (0.1, 0.3, 0.5), "what if demand falls by these parts [share]"
@@ -173,7 +182,10 @@ class OperationSection(Section):
         200, "most simulations; seeds are added for what the choice is open between (ours) [count]", ge=1, le=100_000
     )
     confidence: float = setting(
-        0.95, "of paired intervals: of points not told apart the cheaper is chosen (ours) [share]", gt=0, lt=1
+        0.95,
+        "of paired intervals; among points that cannot be told apart the cheaper is chosen (ours) [share]",
+        gt=0,
+        lt=1,
     )
     alike: float = setting(
         0.005, "differences below this part of all jobs, or of the cost, count as none (ours) [share]", ge=0, le=1
@@ -239,9 +251,7 @@ class Config(Section):
     limits: LimitsSection = setting(
         LimitsSection(), "How far one apply may go; null: no limit (ended: a fifth of the machines, 20 at most)"
     )
-    fleet: tuple[FleetSection, ...] = setting(
-        (), "Machines that should stand, instead of those that the plan decides on"
-    )
+    fleet: tuple[FleetSection, ...] = setting((), "Machines to keep running, instead of those that the plan decides on")
     commitments: CommitmentsSection = setting(
         CommitmentsSection(), "What 'hcloud commit apply' may buy; HYC_ALLOW_PURCHASE=1 has to be set as well"
     )
@@ -277,7 +287,7 @@ class Config(Section):
 
 
 def _market(section: MarketSection) -> Market:
-    regions = section.regions or (DEFAULT_REGIONS[section.provider],)
+    regions = section.regions or (CLOUDS[section.provider].home_region,)
     vcpus = 0 if section.vcpus == "auto" else section.vcpus
     return Market(**{**dict(section), "regions": regions, "vcpus": vcpus})
 
@@ -324,11 +334,7 @@ def load_config(file: Path | None = None, environment: Mapping[str, str] = os.en
 
 def parse_config(content: Mapping[str, object], name: str) -> Config:
     """Validate a configuration; raises InputError with every problem, its place and a did-you-mean."""
-    try:
-        return Config.model_validate(dict(content))
-    except ValidationError as error:
-        problems = [problem_of(name, detail, _known_keys(detail["loc"][:-1])) for detail in error.errors()]
-        raise InputError(f"{name}: {counted(len(problems), 'problem')} in the configuration", problems) from None
+    return validated(Config, dict(content), name, "configuration")
 
 
 def _read(path: Path) -> Mapping[str, object]:
@@ -363,8 +369,8 @@ def _from_environment(environment: Mapping[str, str]) -> Iterator[tuple[str, obj
             section, key = name.removeprefix(ENVIRONMENT).lower().split("__", 1)
             if section == "commitments":
                 raise InputError(f"{name}: what may be bought is said in a file, not in the environment")
-            if section not in Config.model_fields or key not in _known_keys((section,)):
-                known = [f"{s}.{k}" for s in Config.model_fields for k in _known_keys((s,))]
+            if section not in Config.model_fields or key not in keys_at(Config, (section,)):
+                known = [f"{s}.{k}" for s in Config.model_fields for k in keys_at(Config, (s,))]
                 guess = did_you_mean(f"{section}.{key}", known)
                 raise InputError(f"{name}: the configuration has no key {section}.{key}{guess}", hint=_EVERY_KEY)
             sections.setdefault(section, {})[key] = load_yaml(text, name)
@@ -377,23 +383,3 @@ def _merge(under: Mapping[str, object], over: Mapping[str, object]) -> dict[str,
         below = merged.get(key)
         merged[key] = _merge(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
     return merged
-
-
-def _known_keys(location: tuple[int | str, ...]) -> list[str]:
-    """The keys of the section at a place of the configuration."""
-    sections: dict[str, type[Section]] = {
-        "workload": WorkloadSection,
-        "prices": PricesSection,
-        "markets": MarketSection,
-        "planning": PlanningSection,
-        "profiles": ProfilesSection,
-        "operation": OperationSection,
-        "live": LiveSection,
-        "limits": LimitsSection,
-        "fleet": FleetSection,
-        "commitments": CommitmentsSection,
-        "report": ReportSection,
-        "owned": OwnedSection,
-    }
-    section = sections.get(str(location[0]), Config) if location else Config
-    return sorted(section.model_fields)

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from hcloud.catalog.book import PriceBook
-from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, accelerators, number
-from hcloud.catalog.shapes import named_type
+from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, accelerators
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.readers.prices.json_text import JsonCursor, elements, members, word
@@ -98,20 +97,9 @@ def _key(attributes: Mapping[str, object], source: PriceSource) -> OfferKey | No
 
 def _take_shape(address: str, name: str, attributes: Mapping[str, object], intake: PriceIntake) -> None:
     memory = word(attributes.get("memory")).removesuffix(" GiB").replace(",", "")
-    try:
-        machine = named_type(Provider.AWS, name, number(attributes.get("vcpu")), number(memory))
-    except ValueError as error:
-        intake.refuse(address, f"its size: {error}")
-        return
-    arm = "Graviton" in word(attributes.get("physicalProcessor"))
-    intake.shape(
-        replace(
-            machine,
-            arch="arm64" if arm else "x86_64",
-            gpus=accelerators(attributes.get("gpu")),
-            current=attributes.get("currentGeneration") != "No",
-        )
-    )
+    arch = "arm64" if "Graviton" in word(attributes.get("physicalProcessor")) else "x86_64"
+    rest = {"gpus": accelerators(attributes.get("gpu")), "current": attributes.get("currentGeneration") != "No"}
+    intake.size(address, (Provider.AWS, name), attributes.get("vcpu"), memory, arch=arch, **rest)
 
 
 def _take_terms(cursor: JsonCursor, products: Mapping[str, OfferKey], intake: PriceIntake) -> None:

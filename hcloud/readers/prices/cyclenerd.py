@@ -13,7 +13,6 @@ from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, accelerators, number
-from hcloud.catalog.shapes import named_type
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption, SustainedUse
 from hcloud.readers.prices.json_text import members, word
@@ -69,15 +68,13 @@ def _month_factor(cost: Mapping[str, object]) -> list[Decimal]:
 
 
 def _take_machine(name: str, entry: Mapping[str, object], intake: PriceIntake) -> str:
-    try:
-        machine = named_type(Provider.GCP, name, number(entry.get("cpu")), number(entry.get("ram")))
-    except ValueError as error:
-        intake.refuse(f"compute.instance.{name}", f"its size: {error}")
-        return name.partition("-")[0]
     gpus = max((accelerators(v) for k, v in entry.items() if k not in _NOT_GPUS), default=0)
-    arch = "arm64" if machine.family in ("t2a", "c4a", "n4a", "a4x") else "x86_64"
-    intake.shape(replace(machine, gpus=gpus, arch=arch, category="accelerated" if gpus else machine.category))
-    return machine.family
+    series = name.partition("-")[0]
+    rest = {"gpus": gpus, "arch": "arm64" if series in ("t2a", "c4a", "n4a", "a4x") else "x86_64"}
+    if gpus:
+        rest["category"] = "accelerated"
+    intake.size(f"compute.instance.{name}", (Provider.GCP, name), entry.get("cpu"), entry.get("ram"), **rest)
+    return series
 
 
 def _take_cost(base: OfferKey, cost: Mapping[str, object], address: str, intake: PriceIntake) -> None:

@@ -18,7 +18,6 @@ from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, accelerators, number
-from hcloud.catalog.shapes import named_type
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.readers.prices.json_text import elements, load_json, members, word
@@ -80,14 +79,9 @@ def split_term(effective: Decimal, years: int, payment: Payment) -> tuple[Decima
 
 
 def _take_shape(address: str, entry: Mapping[str, object], name: str, intake: PriceIntake) -> None:
-    try:
-        machine = named_type(Provider.AWS, name, number(entry.get("vCPU")), number(entry.get("memory")))
-    except ValueError as error:
-        intake.refuse(address, f"its size: {error}")
-        return
     arch = "arm64" if "arm64" in elements(entry.get("arch")) else "x86_64"
-    gpus = accelerators(entry.get("GPU"))
-    intake.shape(replace(machine, arch=arch, gpus=gpus, current=entry.get("generation") != "previous"))
+    rest = {"arch": arch, "gpus": accelerators(entry.get("GPU")), "current": entry.get("generation") != "previous"}
+    intake.size(address, (Provider.AWS, name), entry.get("vCPU"), entry.get("memory"), **rest)
 
 
 def _take_region(name: str, region: str, systems: Mapping[str, object], intake: PriceIntake) -> None:

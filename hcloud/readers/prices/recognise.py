@@ -13,13 +13,13 @@ from hcloud.errors import InputError, UsageError, did_you_mean
 from hcloud.model.files import HEAD, check_sort
 from hcloud.readers.prices import (
     aws_offer,
+    aws_small_files,
     azure_retail,
     cyclenerd,
     ec2instances,
     gcp_skus,
     own_csv,
     skypilot,
-    small_files,
 )
 
 Read = Callable[[str, PriceSource], PriceBook]
@@ -49,11 +49,11 @@ FORMATS = (
         _sign(r"\A(?=[^\n]*\binstance_type\b)(?=[^\n]*\boption\b)[^\n]*\bhourly\b"), own_csv.read_own_csv,
     ),
     Format("two-columns", "CSV of instance_type,usd_per_hour", _sign(r"\A\s*instance_type,usd_per_hour\s*$"),
-           small_files.read_two_columns),
+           aws_small_files.read_two_columns),
     Format("skypilot", "SkyPilot catalogue CSV", _sign(r"\A(?=[^\n]*\bInstanceType\b)[^\n]*\bSpotPrice\b"),
            skypilot.read_skypilot),
     Format("labelled-text", "lines of 'Instance type: m5.large, Linux OD cost in us-east-1: 0.096, ...'",
-           _sign(r"\A\s*Instance type: "), small_files.read_labelled_text),
+           _sign(r"\A\s*Instance type: "), aws_small_files.read_labelled_text),
     Format("aws-offer", "AWS Price List offer file", _sign(r'\A\s*\{.*"(?:offerCode|products)"\s*:'),
            aws_offer.read_aws_offer),
     Format("azure-retail", "pages of Azure's Retail Prices API", _sign(r'\A\s*[\[{].*"Items"\s*:'),
@@ -63,9 +63,9 @@ FORMATS = (
     Format("ec2instances", "instances.json of ec2instances.info", _sign(r'\A\s*\[.*"instance_type"\s*:.*"pricing"\s*:'),
            ec2instances.read_ec2instances),
     Format("annual-cost", "annual cost of three years all upfront", _sign(r'\A\s*\{.*"annual_cost"\s*:'),
-           small_files.read_annual_cost),
+           aws_small_files.read_annual_cost),
     Format("spot-average", "EC2 on-demand and average spot", _sign(r'\A\s*\{\s*"data"\s*:.*"spot_avg"\s*:'),
-           small_files.read_spot_average),
+           aws_small_files.read_spot_average),
     Format("cyclenerd", "pricing.yml of Cyclenerd's calculator", _sign(r"^compute:\s*$.*^\s+instance:\s*$"),
            cyclenerd.read_cyclenerd),
 )  # fmt: skip

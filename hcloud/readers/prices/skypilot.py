@@ -10,7 +10,7 @@ from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import HIGHEST_HOURLY, PriceIntake, PriceRow, PriceSource, accelerators, number
-from hcloud.catalog.shapes import guess_provider, named_type
+from hcloud.catalog.shapes import guess_provider
 from hcloud.errors import InputError, Problem
 from hcloud.model.catalog import OfferKey, PurchaseOption
 
@@ -78,12 +78,6 @@ def _take_spot(
 
 
 def _take_shape(address: str, key: OfferKey, row: Mapping[str, str | None], intake: PriceIntake) -> None:
-    try:
-        machine = named_type(
-            key.provider, key.instance_type, number(row["vCPUs"] or None), number(row["MemoryGiB"] or None)
-        )
-    except ValueError as error:
-        intake.refuse(address, f"its size: {error}")
-        return
     gpus = accelerators(row.get("AcceleratorCount"))
-    intake.shape(replace(machine, gpus=gpus, category="accelerated" if gpus else machine.category))
+    rest = {"gpus": gpus, "category": "accelerated"} if gpus else {}
+    intake.size(address, (key.provider, key.instance_type), row["vCPUs"] or None, row["MemoryGiB"] or None, **rest)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from hcloud.research.studies import figures as fig
 from hcloud.research.studies import judge
 from hcloud.research.studies.bench import HIGH, HYBRIDS, LOW, SCENARIOS, STATIC, STRATEGIES, Case, StudyBench
@@ -14,12 +16,13 @@ from hcloud.research.studies.report import (
     WrittenInterval,
     written,
 )
-from hcloud.sim.outcomes.pricing_models import Model, bill
+from hcloud.sim.outcomes.pricing_models import bill
+from hcloud.sim.setup.shop import ALWAYS_ON, SUSTAINED, PricingModel
 
 RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1.0, 1.5, 2.0, 2.74, 3.0, 4.0)
 WEEKS = (1, 2, 4, 8, 13, 20, 26, 34, 42, 52, 53, 60, 78, 104, 105)
 TOLD_WEEKS = (1, 4, 13, 26, 52, 53, 104)
-MODELS: tuple[Model, ...] = ("aws", "gce", "azure")
+MODELS: tuple[PricingModel, ...] = get_args(PricingModel)
 RESERVED_TOP = 4.0
 
 
@@ -178,7 +181,7 @@ def pricing(bench: StudyBench) -> StudyReport:
             of = {m: [float(bill(run.measures.cost, bench.shop, bench.pool(case), model=m).per_hour)
                       for run in bench.runs(case)] for m in MODELS}  # fmt: skip
             rows.append((name, *(str(WrittenInterval.of(of[m])) for m in MODELS)))
-            over[scenario, name] = judge.ratio(of["gce"], of["azure"])
+            over[scenario, name] = judge.ratio(of[SUSTAINED], of[ALWAYS_ON])
             marks += [PictureMark(f"{scenario}, {m}", name, at, (i.mean, i.low, i.high))
                       for m in MODELS for i in [WrittenInterval.of(of[m])]]  # fmt: skip
         tables.append(StudyTable(f"{scenario}: $ an hour of work", ("", *MODELS), tuple(rows)))

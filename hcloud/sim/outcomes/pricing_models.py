@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
 
 from hcloud.catalog.cover.sustained import paper_sustained_cost
 from hcloud.catalog.quote import amortised_cost
 from hcloud.errors import UsageError
 from hcloud.model.catalog import Offer, PurchaseOption, SustainedUse
 from hcloud.sim.outcomes.measure import WEEK_HOURS, WEEKS_A_TERM, Cost, exact
-from hcloud.sim.setup.shop import Shop
+from hcloud.sim.setup.shop import ALWAYS_ON, RESERVE, SUSTAINED, PricingModel, Shop
 from hcloud.units import HOURS_PER_MONTH, HOURS_PER_YEAR
-
-Model = Literal["aws", "gce", "azure"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +36,7 @@ class RunCost:
         return self.upfront * -(-weeks // WEEKS_A_TERM) + hourly * WEEK_HOURS * weeks
 
 
-def bill(cost: Cost, shop: Shop, pool: int, ratio: float | None = None, model: Model = "aws") -> RunCost:
+def bill(cost: Cost, shop: Shop, pool: int, ratio: float | None = None, model: PricingModel = RESERVE) -> RunCost:
     """A run's cost under a pricing model, without running it again: ``aws`` has a reserve and rents on demand,
     ``azure`` and ``gce`` keep the reserve's servers always on at the on-demand price, ``gce`` with a discount by use.
 
@@ -47,9 +44,9 @@ def bill(cost: Cost, shop: Shop, pool: int, ratio: float | None = None, model: M
     discount by use.
     """
     hours = exact(cost.ideal_hours)
-    if model == "azure":
+    if model == ALWAYS_ON:
         return RunCost(shop.types[shop.large].on_demand.hourly * pool * hours, cost.rented, hours, Decimal(0))
-    if model == "gce":
+    if model == SUSTAINED:
         return _sustained(cost, shop, pool)
     if ratio is None:
         return RunCost(amortised_cost(shop.reserved, 1) * pool * hours, cost.rented, hours, cost.upfront)

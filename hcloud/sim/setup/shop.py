@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fnmatch import fnmatchcase
+from typing import Final, Literal
 
 import numpy as np
 
@@ -34,6 +35,14 @@ _ALIKE = Decimal("0.01")
 LEAST_RATIO, MOST_RATIO = 1e-6, 1e6
 MOST_VCPUS = 1 << 16
 COMMITMENTS = (PurchaseOption.RESERVED, PurchaseOption.COMMITTED_USE, PurchaseOption.RESERVATION)
+
+PricingModel = Literal["aws", "gce", "azure"]
+RESERVE: Final = "aws"
+"""Pricing with a reserve, on demand beside it."""
+SUSTAINED: Final = "gce"
+"""Pricing by use: servers that are always on get a discount."""
+ALWAYS_ON: Final = "azure"
+"""Pricing on demand alone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.running.cloud import CLOUD_KEYS, CloudModel, Quantiles
 from hcloud.model.running.strategy import Key, Mechanism, Parameter, ParameterOrigin, Strategy, Value
 from hcloud.policy.registry import RULES
+from hcloud.sim.setup.shop import PricingModel
 from hcloud.units import parse_decimal
 
 Scope = Literal["strategy", "cloud", "run", "price"]
@@ -28,7 +29,6 @@ MAPPINGS: Mapping[str, tuple[str, Mapping[str, Value]]] = {
 """The eight mapping policies of the study. Fixed thresholds of P3 and P4 can queue without bound, so they are read as
 quantiles of the job mix; P8 keeps the numbers of the strategy's own dynamic mapping."""
 
-PRICING = ("aws", "gce", "azure")
 LIST_SEPARATOR = ":"
 _SPIN_UP, _SENSITIVE, _RULE = "cloud.spin_up", "sensitive_share", "rule"
 _LONGEST_START = 86_400.0
@@ -42,7 +42,7 @@ _PLAIN: Mapping[str, tuple[Scope, Key]] = {
     _SPIN_UP: ("cloud", Key("spin_up", "number", "times", 0, 1000)),
     _SENSITIVE: ("cloud", Key("sensitive_share", "number", "share of batch jobs", 0, 1)),
     "price_ratio": ("price", Key("price_ratio", "number", "on demand over reserved", 1e-6, 1e6)),
-    "pricing": ("price", Key("pricing", "choice", choices=PRICING)),
+    "pricing": ("price", Key("pricing", "choice", choices=get_args(PricingModel))),
     "duration_weeks": ("price", Key("duration_weeks", "count", "weeks", 1, _MOST_WEEKS)),
 }
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from hcloud.control.ports import Crash
 from hcloud.errors import MissingExtraError, UsageError
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.store.buckets.objects import Objects, shown
 from hcloud.store.buckets.state_bucket import BucketStateStore
 from hcloud.store.files.crash import go_on
@@ -59,31 +60,30 @@ def bucket_store(written: str, crash: Crash = go_on, *, unsafe: bool = False) ->
     from hcloud.store.buckets.bucket import Bucket
 
     address = parse_address(written)
-    bucket = Bucket(_OPENED[address.scheme](address), str(address), address.prefix, crash)
+    try:
+        objects = _OPENED[address.scheme](address)
+    except ImportError:
+        cloud = next(cloud for cloud in CLOUDS.values() if cloud.bucket[0] == address.scheme)
+        raise MissingExtraError(cloud.bucket[1], cloud.name) from None
+    bucket = Bucket(objects, str(address), address.prefix, crash)
     return BucketStateStore(bucket, crash, unsafe=unsafe)
 
 
 def _amazon(address: Address) -> Objects:
-    try:
-        from hcloud.store.buckets.s3 import S3Objects
-    except ImportError:
-        raise MissingExtraError("boto3", "aws") from None
+    from hcloud.store.buckets.s3 import S3Objects
+
     return S3Objects(address.bucket)
 
 
 def _google(address: Address) -> Objects:
-    try:
-        from hcloud.store.buckets.gcs import VARIABLE, GoogleObjects
-    except ImportError:
-        raise MissingExtraError("google-auth", "gcp") from None
+    from hcloud.store.buckets.gcs import VARIABLE, GoogleObjects
+
     return GoogleObjects(address.bucket, emulator=os.environ.get(VARIABLE, ""))
 
 
 def _azure(address: Address) -> Objects:
-    try:
-        from hcloud.store.buckets.azure import AzureObjects
-    except ImportError:
-        raise MissingExtraError("azure-storage-blob", "azure") from None
+    from hcloud.store.buckets.azure import AzureObjects
+
     return AzureObjects(address.account, address.bucket)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import IO, Protocol
 
 from hcloud.control.ports import Crash
 from hcloud.errors import HcloudError, LockedError, UsageError
@@ -226,6 +226,19 @@ class FileLock:
 
     def _noted(self, handle: int) -> LockInfo | None:
         return noted(os.pread(handle, NOTE_BYTES, 0))
+
+
+def claim(file: IO[bytes], refused: HcloudError) -> None:
+    """Be the only process that writes a file until it is closed; ``refused`` is raised where another one does. On a
+    system without such locks that is left to the user."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise refused from None
 
 
 def _flock() -> Flock:

@@ -9,17 +9,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
 from hcloud.errors import InputError
 from hcloud.model.holdings.live import CommitmentQuote, Launch
 from hcloud.model.holdings.state import Conclusion, Deed, Intent
+from hcloud.store.files.checked import first_of
 from hcloud.store.records.sealed_lines import NO_SUM, sealed, sealed_lines
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 FORMAT_VERSION = "1.0"
 MOST_MACHINES = 100_000  # ours: of one order
@@ -262,7 +260,4 @@ def _numbered(at: tuple[str, str], entry: Entry, seen: set[int]) -> Entry:
 
 
 def _said(error: Exception) -> str:
-    if isinstance(error, ValidationError):
-        first: ErrorDetails = error.errors(include_url=False, include_input=False)[0]
-        return f"{'.'.join(map(str, first['loc'])) or 'top'}: {first['msg']}"
-    return str(error)
+    return first_of(error) if isinstance(error, ValidationError) else str(error)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, cast
 from hcloud.control.ports import Crash
 from hcloud.errors import InputError
 from hcloud.model.holdings.purchase import FORMAT_VERSION, CancelIntent, Entry, PurchaseConclusion, PurchaseIntent
+from hcloud.store.files.checked import check_version, first_of
 from hcloud.store.files.crash import go_on
 from hcloud.store.files.lock import FileLock
 from hcloud.store.files.private_directory import PrivateDirectory
@@ -89,9 +90,7 @@ class PurchaseLedger:
 
     def _head(self, content: Content) -> Content:
         head = content.get(_HEAD)
-        version = str(head.get("format_version", "")) if isinstance(head, dict) else ""
-        if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
-            raise InputError(f"{self}: format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}")
+        check_version(head, str(self))
         return cast("Content", head)
 
     def _entry(self, number: int, content: Content) -> Entry:
@@ -103,9 +102,7 @@ class PurchaseLedger:
         try:
             return _adapter(str(name)).validate_python(document)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise InputError(f"{self}: line {number}: {where}: {first['msg']}") from None
+            raise InputError(f"{self}: line {number}: {first_of(error)}") from None
 
 
 @cache

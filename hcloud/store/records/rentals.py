@@ -12,6 +12,7 @@ from hcloud.errors import InputError
 from hcloud.model.holdings.state import MachineRecord, State
 from hcloud.model.report import FORMAT_VERSION, MachineRental
 from hcloud.planning.changes.rentals import RentalRecord, folded, fresh, running, usages
+from hcloud.store.files.checked import check_version, first_of
 from hcloud.store.files.place import RENTALS, RENTALS_ASIDE, StorageLocation
 from hcloud.store.records.durable_lines import DurableLines
 from hcloud.store.records.sealed_lines import Content
@@ -88,16 +89,9 @@ class Rentals:
     def _read(self) -> dict[tuple[str, int], RentalRecord]:
         contents = self._lines.read().contents
         if contents:
-            self._check_head(contents[0])
+            check_version(contents[0].get(_HEAD), str(self), "use the hcloud that wrote it, or a later one")
         found = (self._rentals(number, content) for number, content in enumerate(contents[1:], start=2))
         return folded(chain.from_iterable(found))
-
-    def _check_head(self, content: Content) -> None:
-        head = content.get(_HEAD)
-        version = str(head.get("format_version", "")) if isinstance(head, dict) else ""
-        if version.partition(".")[0] != FORMAT_VERSION.partition(".")[0]:
-            said = f"format_version {version!r} cannot be read; this hcloud reads {FORMAT_VERSION}"
-            raise InputError(f"{self}: {said}", hint="use the hcloud that wrote it, or a later one")
 
     def _rentals(self, number: int, content: Content) -> Iterator[RentalRecord]:
         from pydantic import ValidationError
@@ -108,9 +102,7 @@ class Rentals:
         try:
             return iter([_adapter().validate_python(row) for row in rows])
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(map(str, first["loc"]))
-            raise InputError(f"{self}: line {number}: {where}: {first['msg']}", hint=HINT) from None
+            raise InputError(f"{self}: line {number}: {first_of(error)}", hint=HINT) from None
 
 
 @cache

@@ -12,25 +12,29 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from hcloud import __version__
 from hcloud.errors import InputError, Problem
-from hcloud.model.catalog import PurchaseOption
+from hcloud.model.catalog import PurchaseOption, ScopeName
 from hcloud.model.holdings.live import Scope
 from hcloud.model.holdings.state import FORMAT_VERSION, MachineRecord, Operating, State
-from hcloud.model.json_text import DIALECT
+from hcloud.model.json_text import DIALECT, stamp
+from hcloud.store.files.checked import problems_of
 from hcloud.store.files.strict_json import HINT, load_strict
 from hcloud.store.states.migrations import MIGRATIONS
 from hcloud.units import plain
 
 MOST = 999_999_999  # ours: no state was written, and no plan begun, that often
 CHECKSUM = "checksum"
+LATER = ("launched", "ended", "ended_is_told")
+"""Keys of a record that its first version did not have."""
 
 Text = Annotated[str, Field(max_length=1024, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Name = Annotated[str, Field(min_length=1, max_length=1024, pattern=r"^[^\x00-\x1f\x7f]*$")]
 Count = Annotated[int, Field(ge=0, le=MOST)]
 Number = Annotated[str, Field(pattern=r"^[0-9]{1,12}(\.[0-9]{1,18})?$")]
+Moment = Annotated[AwareDatetime, AfterValidator(lambda at: at.astimezone(UTC))]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
 
 
@@ -41,7 +45,7 @@ class _Document(BaseModel):
 class ScopeDocument(_Document):
     """Where the machines stand."""
 
-    cloud: Literal["aws", "gcp", "azure", "local"]
+    cloud: ScopeName
     account: Name
     region: Text
     endpoint: Text
@@ -57,12 +61,12 @@ class RecordDocument(_Document):
     zone: Text
     option: PurchaseOption
     generation: Count
-    intended: AwareDatetime
+    intended: Moment
     ending: bool
     protected: bool
-    missed_since: AwareDatetime | None
-    launched: AwareDatetime | None = None
-    ended: AwareDatetime | None = None
+    missed_since: Moment | None
+    launched: Moment | None = None
+    ended: Moment | None = None
     ended_is_told: bool = False
 
 
@@ -124,7 +128,7 @@ def head_document(state: State) -> dict[str, object]:
         CHECKSUM: "",
         "generation": state.generation,
         "project": state.project,
-        "scope": None if state.scope is None else scope_document(state.scope),
+        "scope": None if state.scope is None else asdict(state.scope),
         **({} if state.operating is None else {"operating": operating_document(state.operating)}),
         **({"plan": state.plan} if state.plan else {}),
     }
@@ -136,33 +140,9 @@ def operating_document(how: Operating) -> dict[str, object]:
 
 
 def record_document(record: MachineRecord) -> dict[str, object]:
-    """The JSON object of a record."""
-    return {
-        "id": record.id,
-        "address": record.address,
-        "key": record.key,
-        "instance_type": record.instance_type,
-        "zone": record.zone,
-        "option": record.option.value,
-        "generation": record.generation,
-        "intended": time_text(record.intended),
-        "ending": record.ending,
-        "protected": record.protected,
-        "missed_since": None if record.missed_since is None else time_text(record.missed_since),
-        **({} if record.launched is None else {"launched": time_text(record.launched)}),
-        **({} if record.ended is None else {"ended": time_text(record.ended)}),
-        **({"ended_is_told": True} if record.ended_is_told else {}),
-    }
-
-
-def scope_document(scope: Scope) -> dict[str, object]:
-    """The JSON object of a scope."""
-    return {"cloud": scope.cloud, "account": scope.account, "region": scope.region, "endpoint": scope.endpoint}
-
-
-def time_text(at: datetime) -> str:
-    """A time in UTC."""
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    """The JSON object of a record; what was added later is left out where there is none of it."""
+    told = ((name, getattr(record, name)) for name in RecordDocument.model_fields)
+    return {n: stamp(v) if isinstance(v, datetime) else v for n, v in told if v or n not in LATER}
 
 
 def checksum(document: Mapping[str, object]) -> str:
@@ -234,10 +214,7 @@ def _parse(text: bytes, where: str) -> tuple[StateDocument | None, list[Problem]
     try:
         return StateDocument.model_validate_json(text), []
     except ValidationError as error:
-        found = error.errors(include_url=False)
-    return None, [
-        Problem(where, ".".join(map(str, e["loc"])) or "top", repr(e.get("input"))[:60], e["msg"]) for e in found
-    ]
+        return None, problems_of(error, where)
 
 
 def _wrong_sum(document: Mapping[str, object], where: str) -> Iterator[Problem]:
@@ -273,8 +250,8 @@ def _secrets(read: StateDocument, where: str) -> Iterator[Problem]:
 
 
 def _state(read: StateDocument) -> State:
-    scope = None if read.scope is None else Scope(**read.scope.model_dump())
-    records = (_record(r) for r in read.records)
+    scope = None if read.scope is None else Scope(**dict(read.scope))
+    records = (MachineRecord(**dict(r)) for r in read.records)
     how = read.operating
     operating = None if how is None else _operating(how)
     fields = (read.lineage, read.serial, read.generation, read.project, scope, _sorted(records), read.format_version)
@@ -283,11 +260,3 @@ def _state(read: StateDocument) -> State:
 
 def _sorted(records: Iterable[MachineRecord]) -> tuple[MachineRecord, ...]:
     return tuple(sorted(records, key=lambda r: r.id))
-
-
-def _record(read: RecordDocument) -> MachineRecord:
-    fields: dict[str, Any] = {**read.__dict__}
-    fields["intended"] = read.intended.astimezone(UTC)
-    for name in ("missed_since", "launched", "ended"):
-        fields[name] = None if fields[name] is None else fields[name].astimezone(UTC)
-    return MachineRecord(**fields)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from hcloud.errors import InputError, MissingExtraError, Problem, UsageError, did_you_mean
 from hcloud.live.clock import SystemClock
 from hcloud.model.catalog import Offer
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import CommitmentOrder, LaunchTemplate
 from hcloud.readers.safe_yaml import load_yaml
 
@@ -27,13 +28,6 @@ FAKE = "fake"
 IN_MEMORY = "memory"
 """The endpoint of a rehearsal in this process, so that nothing made there is ever taken for a real account's."""
 LOCAL = "local"
-ACCOUNTS = {
-    "gcp": ("project", ("GOOGLE_CLOUD_PROJECT", "CLOUDSDK_CORE_PROJECT")),
-    "azure": ("subscription", ("AZURE_SUBSCRIPTION_ID",)),
-}
-"""What an account is called, and the variables that name it."""
-CLASSES = {"aws": "Aws", "gcp": "Google", "azure": "Azure"}
-_PACKAGES = {"aws": ("boto3", "aws"), "gcp": ("google-cloud-compute", "gcp"), "azure": ("azure-mgmt-compute", "azure")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +58,10 @@ def connect(selection: str, settings: CloudSettings) -> Cloud:
         return in_memory(settings, plan)
     if selection == LOCAL:
         return this_machine(Path(str(settings.options["directory"])))
-    if name not in CLASSES or plan:
-        known = ", ".join((FAKE, f"{FAKE}:FAULTPLAN.yaml", LOCAL, *CLASSES))
+    if name not in CLOUDS or plan:
+        known = ", ".join((FAKE, f"{FAKE}:FAULTPLAN.yaml", LOCAL, *CLOUDS))
         raise UsageError(
-            f"--cloud {selection}: there is no such cloud{did_you_mean(name, (FAKE, LOCAL, *CLASSES))}",
+            f"--cloud {selection}: there is no such cloud{did_you_mean(name, (FAKE, LOCAL, *CLOUDS))}",
             hint=f"one of {known}",
         )
     if name != settings.cloud:
@@ -87,16 +81,13 @@ def in_memory(settings: CloudSettings, plan: str = "", begins: float | None = No
     cloud = MemoryCloud(settings.cloud, faults, FakeClock(start, faults.clock.speed))
     there = cloud.world.semantics
     if settings.region:
-        separator = "" if settings.cloud == "aws" else "-"
-        zones = there.zones if settings.cloud == "azure" else tuple(f"{settings.region}{separator}{z}" for z in "abc")
-        there = replace(there, region=settings.region, zones=zones)
+        there = there.in_region(settings.region)
     cloud.world.semantics = replace(there, types=tuple(sorted({*there.types, *settings.hourly})))
     cloud.world.hourly, cloud.world.spot_hourly = dict(settings.hourly), dict(settings.spot_hourly)
     cloud.world.endpoint = IN_MEMORY
-    account = settings.account or there.account
-    cloud.world.templating = partial(
-        template_without_sdk, replace(settings, account=account if settings.cloud in ACCOUNTS else "")
-    )
+    known = CLOUDS.get(settings.cloud)
+    account = settings.account or there.account if known and known.account else ""
+    cloud.world.templating = partial(template_without_sdk, replace(settings, account=account))
     return cloud
 
 
@@ -122,7 +113,8 @@ def _missing(name: str, error: ModuleNotFoundError) -> Exception:
     """What a missing module means: an SDK that is to be installed, unless it is Python's or hcloud's own, which no
     extra brings."""
     root = (error.name or "").partition(".")[0]
-    return error if root == "hcloud" or root in sys.stdlib_module_names else MissingExtraError(*_PACKAGES[name])
+    is_ours = root == "hcloud" or root in sys.stdlib_module_names
+    return error if is_ours else MissingExtraError(CLOUDS[name].package, name)
 
 
 def _provider(name: str, settings: CloudSettings) -> Cloud:
@@ -131,17 +123,16 @@ def _provider(name: str, settings: CloudSettings) -> Cloud:
         values: Any = importlib.import_module(f"hcloud.providers.{name}.settings")
     except ModuleNotFoundError as error:
         raise _missing(name, error) from error
-    cloud = getattr(module, f"{CLASSES[name]}Cloud")
-    own = _settled(getattr(values, f"{CLASSES[name]}Settings"), _fields(name, settings))
+    cloud = getattr(module, f"{CLOUDS[name].classes}Cloud")
+    own = _settled(getattr(values, f"{CLOUDS[name].classes}Settings"), _fields(name, settings))
     return cast("Cloud", cloud(own, **_beside(name, settings)))
 
 
 def _beside(name: str, settings: CloudSettings) -> dict[str, object]:
     """What a provider is given besides its settings: Azure's waits by a clock, and Google quotes no commitment, so that
     its price is told."""
-    if name == "azure":
-        return {"clock": SystemClock()}
-    return {"prices": partial(_price, settings)} if name == "gcp" else {}
+    offered = {"clock": SystemClock(), "prices": partial(_price, settings)}
+    return {what: offered[what] for what in CLOUDS[name].beside}
 
 
 def _price(settings: CloudSettings, order: CommitmentOrder) -> object:
@@ -156,7 +147,7 @@ def _price(settings: CloudSettings, order: CommitmentOrder) -> object:
 
 def settled_fields(name: str, options: Mapping[str, object], *, region: str, endpoint: str) -> None:
     """Check what the configuration says of a provider's own settings, without its SDK; raises as connecting would."""
-    _own_settings(name, options, region, "any" if name in ACCOUNTS else "", endpoint)
+    _own_settings(name, options, region, "any" if CLOUDS[name].account else "", endpoint)
 
 
 def _own_settings(name: str, options: Mapping[str, object], region: str, account: str, endpoint: str = "") -> Any:
@@ -166,7 +157,7 @@ def _own_settings(name: str, options: Mapping[str, object], region: str, account
     except ModuleNotFoundError as error:
         raise _missing(name, error) from error
     fields = _fields(name, CloudSettings(name, region, account, endpoint, options=options))
-    return _settled(getattr(values, f"{CLASSES[name]}Settings"), fields)
+    return _settled(getattr(values, f"{CLOUDS[name].classes}Settings"), fields)
 
 
 def _settled(own: type[Any], fields: Mapping[str, object]) -> Any:
@@ -192,15 +183,18 @@ def _settled(own: type[Any], fields: Mapping[str, object]) -> Any:
 def _fields(name: str, settings: CloudSettings) -> dict[str, object]:
     """The fields of a provider's own settings; the account is AWS's own business, and else what is named, or what the
     environment of the provider's own tools says."""
-    place = {"aws": "region", "gcp": "region", "azure": "location"}[name]
+    facts, place = CLOUDS[name], CLOUDS[name].place
     reserved = {place, "endpoint", "project", "subscription", "principal", "access_key"} & settings.options.keys()
     if reserved:
-        raise UsageError(f"live.settings: {min(reserved)} is said elsewhere", hint="live.region, account and endpoint")
+        raise UsageError(
+            f"live.settings: {min(reserved)} is not allowed",
+            hint="set live.region, live.account or live.endpoint instead",
+        )
     found: dict[str, object] = {place: settings.region, "endpoint": settings.endpoint, **settings.options}
-    if name not in ACCOUNTS:
+    if not facts.account:
         return found
-    account, variables = ACCOUNTS[name]
+    variables = facts.account_variables
     named = settings.account or next((os.environ[v] for v in variables if os.environ.get(v)), "")
     if not named:
-        raise UsageError(f"--cloud {name}: no {account} is named", hint=f"set {variables[0]} in the environment")
-    return {**found, account: named}
+        raise UsageError(f"--cloud {name}: no {facts.account} is named", hint=f"set {variables[0]} in the environment")
+    return {**found, facts.account: named}

@@ -12,6 +12,7 @@ from typing import Any
 from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError, InputError, UsageError
 from hcloud.model.catalog import Provider
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.running.decision import Decision, GoneOn
 from hcloud.model.running.event import EventError
 from hcloud.model.running.strategy import Strategy
@@ -19,6 +20,7 @@ from hcloud.policy.facts import Setup
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
 from hcloud.store.events import decision_document, from_line, parse_event, to_line
+from hcloud.store.files.lock import claim
 from hcloud.store.journal import JournalContents, check_target, entry_line, header_line, read_journal
 
 Kernels = Mapping[str, Callable[..., Any]]
@@ -70,13 +72,13 @@ def _bought(strategy: Strategy, pool: int, market: StreamMarket) -> Setup:
     from hcloud.sim.setup.build import Setting, rental_kinds
     from hcloud.sim.setup.shop import ShopChoice, open_shop, shop_for
     from hcloud.usecases.studies.journal import setup_of
-    from hcloud.usecases.studies.simulation import LARGE_VCPUS, PAPER, PATTERNS
+    from hcloud.usecases.studies.simulation import LARGE_VCPUS, PAPER
 
     wanted, cloud = ShopChoice.paper(), market.cloud or PAPER
     if market.provider is not None:
         if market.region is None:
             raise UsageError(f"--provider {market.provider} needs --region")
-        families = market.families or PATTERNS[market.provider]
+        families = market.families or CLOUDS[market.provider].series
         wanted = ShopChoice(market.provider, market.region, families, LARGE_VCPUS)
         cloud = market.cloud or f"measured-{market.provider}"
     book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
@@ -154,16 +156,11 @@ def open_stream(
 def _claimed(path: Path, use: Callable[[FileIO], OpenedStream]) -> OpenedStream:
     """The journal opened to add to, and handed on; HcloudError where another process has it: two would each tell their
     own story."""
-    import fcntl
-
+    refused = HcloudError(f"{path}: another hcloud decide works with it", hint="end it first, or name another file")
     file = FileIO(path, "a")
     try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        claim(file, refused)
         return use(file)
-    except BlockingIOError:
-        file.close()
-        hint = "end it first, or name another file"
-        raise HcloudError(f"{path}: another hcloud decide works with it", hint=hint) from None
     except BaseException:
         file.close()
         raise

@@ -22,15 +22,16 @@ from hcloud.live.clock import SystemClock
 from hcloud.live.patience import Patience, RetryLimits
 from hcloud.live.site import Progress, Site
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.endpoint import is_here
 from hcloud.model.holdings.change import ChangeSet, Shape, Slot
-from hcloud.model.holdings.live import CLOUDS, CommitmentOrder, LaunchTemplate
+from hcloud.model.holdings.live import CommitmentOrder, LaunchTemplate
 from hcloud.model.holdings.state import State
 from hcloud.model.plans.plan import Plan
 from hcloud.planning.changes.diff import DiffInputs, changes
 from hcloud.planning.changes.digest import place_digest, signed
 from hcloud.planning.changes.slots import CloudRegion, in_zones, slots_of
-from hcloud.readers.configuration.config import DEFAULT_REGIONS, Loaded, MarketSection
+from hcloud.readers.configuration.config import Loaded, MarketSection
 from hcloud.readers.configuration.live_sections import FleetSection
 from hcloud.store.files.crash import crash_from
 from hcloud.usecases.live.connect import LOCAL, CloudSettings, connect
@@ -135,7 +136,7 @@ class LiveGround:
         elif plan is not None:
             found = [replace(slot, hourly=self.price(slot.instance_type)) for slot in slots_of(plan, self.place)]
         else:
-            raise UsageError("nothing says what should stand", hint="a plan, or section fleet of hcloud.yaml")
+            raise UsageError("no machines are planned", hint="a plan, or section fleet of hcloud.yaml")
         _check_addresses(found)
         types = sorted({slot.instance_type for slot in found if not slot.zones})
         return in_zones(found, {t: config.live.zones or self.cloud.zones(t) for t in types})
@@ -269,7 +270,7 @@ def _in_memory(
     book = prices_of(loaded, place, at.date())
     hourly, spot = (_hourly(book, place, option) for option in (PurchaseOption.ON_DEMAND, PurchaseOption.SPOT))
     priced = replace(settings, hourly=hourly, spot_hourly=spot)
-    memory = in_memory(priced, "" if named in CLOUDS else named, at.timestamp())
+    memory = in_memory(priced, "" if named in (*CLOUDS, LOCAL) else named, at.timestamp())
     kept = beside / FAKE_FILE.format(settings.cloud)
     go_on_from(memory.world, kept)
     keep_always(memory.world, kept)
@@ -282,7 +283,7 @@ def place_of(loaded: Loaded, selection: str) -> CloudRegion:
     if selection == LOCAL:
         return CloudRegion(LOCAL, LOCAL)
     markets = {m.provider: m for m in reversed(loaded.config.markets)}
-    wanted = named if name == FAKE and named in CLOUDS else "" if name == FAKE else name
+    wanted = named if name == FAKE and named in (*CLOUDS, LOCAL) else "" if name == FAKE else name
     known = [p.value for p in Provider]
     if wanted and wanted not in known:
         raise UsageError(
@@ -291,7 +292,7 @@ def place_of(loaded: Loaded, selection: str) -> CloudRegion:
         )
     provider = Provider(wanted) if wanted else loaded.config.markets[0].provider
     market = markets.get(provider, MarketSection(provider=provider))
-    region = loaded.config.live.region or (market.regions or (DEFAULT_REGIONS[provider],))[0]
+    region = loaded.config.live.region or (market.regions or (CLOUDS[provider].home_region,))[0]
     return CloudRegion(provider, region)
 
 

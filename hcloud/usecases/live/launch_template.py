@@ -54,11 +54,14 @@ def looked_up(cloud: Compute, template: LaunchTemplate) -> LaunchTemplate:
 def configured(loaded: Loaded, cloud: Compute, instance_types: Iterable[str], lineage: str) -> LaunchTemplate:
     """What machines of these types are launched with by the configuration as it is now; images by name."""
     data = user_data(loaded).encode()
-    return replace(
-        cloud.template(sorted(set(instance_types))),
-        user_data=hashlib.sha256(data).hexdigest() if data else "",
-        tags={TAG_LINEAGE: lineage, TAG_PROJECT: loaded.config.live.project},
-    )
+    found = without_user_data(loaded, cloud, instance_types, lineage)
+    return replace(found, user_data=hashlib.sha256(data).hexdigest() if data else "")
+
+
+def without_user_data(loaded: Loaded, cloud: Compute, instance_types: Iterable[str], lineage: str) -> LaunchTemplate:
+    """The same for machines that start with a script of their own."""
+    tags = {TAG_LINEAGE: lineage, TAG_PROJECT: loaded.config.live.project}
+    return replace(cloud.template(sorted(set(instance_types))), tags=tags)
 
 
 def types_coming(found: ChangeSet) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from uuid import uuid4
@@ -21,16 +22,19 @@ from hcloud.live.applying.outcome import ApplyResult
 from hcloud.live.collect import EXPIRY_FORM
 from hcloud.live.observe import observe
 from hcloud.live.site import Site, WaitLimits
-from hcloud.model.holdings.change import Slot
-from hcloud.model.holdings.live import MachineState
+from hcloud.model.clouds.known import CLOUDS
+from hcloud.model.holdings.change import ChangeSet, Slot
+from hcloud.model.holdings.live import LaunchTemplate, MachineState
 from hcloud.model.measured.app import App
 from hcloud.model.measured.merge import merged
 from hcloud.model.measured.profile import Profile
 from hcloud.planning.changes.diff import DiffInputs, changes
+from hcloud.planning.changes.digest import signed
 from hcloud.profiling.parcel import Parcel, ParcelError, check_no_secrets, opened, shown, start_up
 from hcloud.readers.applications.profiles import load_profile
 from hcloud.store.profiles import save_profile
 from hcloud.usecases.live.ground import FAKE, LiveGround
+from hcloud.usecases.live.launch_template import looked_up, types_coming, without_user_data
 from hcloud.usecases.live.state import open_intents, open_store
 from hcloud.usecases.measuring.profile_run import Probing, ProfileRun, earlier, file_name
 
@@ -39,8 +43,6 @@ if TYPE_CHECKING:
 
 ADDRESS = "profile"
 PROBES = "probes"
-SMALL = {"aws": "m5.large", "gcp": "n2-standard-2", "azure": "Standard_D2s_v5", "local": "small"}
-"""Small machines whose speed does not depend on what they did before (ours)."""
 MAX_DOLLARS = Decimal(1)  # ours: where nobody says
 SET_UP_SECONDS = 900.0  # ours: to boot, to install, and until a console is told
 END_SECONDS = 120.0  # ours: of what an end costs
@@ -87,9 +89,14 @@ class Fare:
         return self.cost(self.seconds + END_SECONDS)
 
 
+def _small(cloud: str) -> str:
+    """A small machine whose speed does not depend on what it did before (ours)."""
+    return CLOUDS[cloud].small_type if cloud in CLOUDS else "small"
+
+
 def fare_of(ground: LiveGround, errand: Errand) -> Fare:
     """What it may come to; DeniedByGuardError where that is more than allowed, EvidenceError without a price."""
-    name = errand.instance_type or SMALL[str(ground.place.provider)]
+    name = errand.instance_type or _small(str(ground.place.provider))
     seconds = errand.app.limits.total_seconds + SET_UP_SECONDS
     fare = Fare(name, ground.price(name), seconds, errand.max_dollars)
     if fare.most > fare.max_dollars:
@@ -113,7 +120,7 @@ def profile_on_cloud(
     check_no_secrets(script, os.environ)
     folder = ground.beside / PROBES / nonce
     with _own_site(ground, folder, stop) as site, _executing(ground):
-        trip = Trip(site, folder, fare, nonce, advance)
+        trip = Trip(site, folder, fare, nonce, advance, partial(_launched_with, ground))
         try:
             parcel = trip.wait(trip.launch(_slot(ground, site, fare, script)))
         finally:
@@ -141,6 +148,12 @@ def _slot(ground: LiveGround, site: Site, fare: Fare, script: str) -> Slot:
     zones = ground.loaded.config.live.zones or ground.cloud.zones(fare.instance_type)
     expires = over.strftime(EXPIRY_FORM)
     return Slot(ADDRESS, fare.instance_type, tuple(zones), 1, fare.hourly, start_up=script, expires=expires)
+
+
+def _launched_with(ground: LiveGround, found: ChangeSet) -> LaunchTemplate:
+    """What the machine is launched with, which is noted with its order: asked for again, it is the same."""
+    made = without_user_data(ground.loaded, ground.cloud, types_coming(found), found.base.lineage)
+    return looked_up(ground.cloud, made)
 
 
 @contextmanager
@@ -190,6 +203,7 @@ class Trip:
     fare: Fare
     nonce: str
     advance: Callable[[float], None]
+    launched_with: Callable[[ChangeSet], LaunchTemplate]
     began: float = field(default=0.0)
     last: str = field(default="")
 
@@ -198,6 +212,7 @@ class Trip:
         self.began = self.site.clock.passed()
         terms = DiffInputs(beside=True)
         found = changes((slot,), observe(self.site), terms)
+        found = signed(replace(found, template=self.launched_with(found)))
         outcome = apply(self.site, found, ChangeApproval(hourly=None), terms)
         if outcome.launched and outcome.error is None:
             return outcome.launched[0]
@@ -259,7 +274,7 @@ class Trip:
         except HcloudError as raised:
             why = str(raised)
         raise PartialError(
-            f"the machine that was measured on may still stand: {why}",
+            f"the machine that was measured on may still run: {why}",
             hint=f"hcloud destroy --state {self.folder} --ends 1; or hcloud gc --delete, once its time is over",
         )
 

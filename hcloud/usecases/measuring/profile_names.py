@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from hcloud.errors import UsageError, did_you_mean
-from hcloud.readers.applications.profiles import SUFFIXES
+from hcloud.model.measured.profile import Profile
+from hcloud.readers.applications.profiles import SUFFIXES, load_profile
+from hcloud.readers.bundle import bundled
 
 
 def is_name(word: str) -> bool:
@@ -26,3 +28,10 @@ def profile_file(word: str, *folders: Path) -> Path:
             hint="'hcloud profile run --name NAME -- COMMAND' makes one",
         )
     return found[0]
+
+
+def named_profile(path: Path) -> Profile:
+    """The profile in a file, or of a name: here, else among the bundled ones, as ``hcloud classify`` finds it."""
+    if path.exists() or not is_name(str(path)):
+        return load_profile(path)
+    return load_profile(profile_file(str(path), Path(), bundled("profiles")))

@@ -7,13 +7,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from hcloud.catalog.book import PriceBook, TypeKey
 from hcloud.catalog.checks import checked
 from hcloud.catalog.intake import Intake, IntakeResult, PriceSource, restricted_to
 from hcloud.errors import HcloudError, InputError, UnreachableError, UsageError
 from hcloud.model.catalog import InstanceType, OfferKey, Provider
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.prices import PriceComparison
 from hcloud.providers.http import Fetcher, HttpLimits
 from hcloud.readers.prices.payload import decode, read_bytes
@@ -25,7 +28,6 @@ from hcloud.usecases.prices.pricing import BUNDLED, USER, compare, family_in
 
 _DAY_IN_NAME = re.compile(r"(?<!\d)(20\d\d)-?([01]\d)-?([0-3]\d)(?!\d)", re.ASCII)
 _PLACE_IN_NAME = re.compile(r"(?<![a-z])([a-z]{2}(?:-gov)?-[a-z]+-\d)(?!\d)", re.ASCII)
-_REFRESH_FORMATS = {Provider.AWS: "aws-offer", Provider.GCP: "gcp-skus", Provider.AZURE: "azure-retail"}
 
 USUAL_LIMITS = HttpLimits()
 
@@ -106,7 +108,7 @@ def refresh(target: RefreshTarget, now: datetime, advance: Advance, limits: Http
     stored = store.load()
     try:
         text = decode(body, name)
-        form = format_named(_REFRESH_FORMATS[target.provider])
+        form = format_named(CLOUDS[target.provider].price_list)
         source = PriceSource(name, now.astimezone(UTC).date(), target.provider, target.region, _shapes(stored))
         book = restricted_to(form.read(text, source), target.provider, target.region)
     except InputError as error:
@@ -198,24 +200,10 @@ def _checked(book: PriceBook, form: str, name: str, stored: PriceBook | None) ->
 
 
 def _fetch(target: RefreshTarget, limits: HttpLimits, advance: Advance) -> bytes:
-    if target.provider == Provider.AWS:
-        from hcloud.providers.aws import offers as aws
-
-        fetcher = Fetcher(_endpoint(target, aws.ENDPOINT_VARIABLE, aws.ENDPOINT), limits=limits)
-        return aws.fetch_offers(target.region, fetcher, advance)
-    if target.provider == Provider.AZURE:
-        from hcloud.providers.azure import offers as azure
-
-        fetcher = Fetcher(_endpoint(target, azure.ENDPOINT_VARIABLE, azure.ENDPOINT), limits=limits)
-        return azure.fetch_offers(target.region, fetcher, advance)
-    from hcloud.providers.gcp import offers as gcp
-
-    endpoint = _endpoint(target, gcp.ENDPOINT_VARIABLE, gcp.ENDPOINT)
-    return gcp.fetch_offers(Fetcher(endpoint, gcp.credentials(os.environ), limits), advance)
-
-
-def _endpoint(target: RefreshTarget, variable: str, usual: str) -> str:
-    return target.endpoint or os.environ.get(variable) or usual
+    offers: Any = import_module(f"hcloud.providers.{target.provider}.offers")
+    endpoint = target.endpoint or os.environ.get(offers.ENDPOINT_VARIABLE) or offers.ENDPOINT
+    found: bytes = offers.fetch_offers(target.region, Fetcher(endpoint, limits=limits), advance)
+    return found
 
 
 def _day_of(path: Path) -> date:

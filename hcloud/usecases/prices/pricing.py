@@ -18,6 +18,7 @@ from hcloud.catalog.table import key_order
 from hcloud.classify.matrix import natural
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, OfferKey, Payment, Provider, PurchaseOption, QuarantinedPrice
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.prices import PriceChange, PriceComparison, PriceLine, PriceWarning, TypeScreen, Verification
 from hcloud.readers.bundle import bundled
 from hcloud.readers.prices.shipped.bundled import load_bundled
@@ -26,7 +27,6 @@ from hcloud.readers.prices.shipped.offers import LazyOffers
 from hcloud.store.prices import Choice, PriceStore
 
 BUNDLED, USER = "bundled", "user"
-HOME_REGIONS = {Provider.AWS: "us-east-1", Provider.GCP: "us-central1", Provider.AZURE: "eastus"}
 SHOWN_REGIONS = 12
 E = TypeVar("E", Provider, PurchaseOption)
 _PAYMENT_ORDER = list(Payment)
@@ -96,7 +96,7 @@ def show_type(name: str, wanted: Filter, today: date) -> TypeScreen:
     if not keys:
         raise _no_offer(name, wanted, list(refused.values()))
     regions = sorted({(k.provider, k.region) for k in keys})
-    chosen = next((r for r in regions if HOME_REGIONS[r[0]] == r[1]), regions[0])
+    chosen = next((r for r in regions if CLOUDS[r[0]].home_region == r[1]), regions[0])
     lines = [_line(book, book.offers[k], today) for k in keys if (k.provider, k.region) == chosen]
     here = (refused[k] for k in sorted(refused, key=key_order) if (k.provider, k.region) == chosen)
     elsewhere = tuple(r for _, r in regions if r != chosen[1])

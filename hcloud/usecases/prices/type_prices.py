@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hcloud.model.catalog import OfferKey, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.prices import TypePrices
-from hcloud.usecases.prices.pricing import HOME_REGIONS, Filter, open_book
+from hcloud.usecases.prices.pricing import Filter, open_book
 
 
 def prices_of(columns: Iterable[str]) -> TypePrices:
@@ -14,11 +15,11 @@ def prices_of(columns: Iterable[str]) -> TypePrices:
     wanted = {column: _nodes(column) for column in columns}
     if not wanted:
         return TypePrices({})
-    regions = tuple(HOME_REGIONS.values())
+    regions = tuple(cloud.home_region for cloud in CLOUDS.values())
     book = open_book(Filter(regions=regions, options=(PurchaseOption.ON_DEMAND,), systems=("linux",)))
     found = {}
     for column, (name, nodes) in wanted.items():
-        keys = (OfferKey(p, region, name, PurchaseOption.ON_DEMAND) for p, region in HOME_REGIONS.items())
+        keys = (OfferKey(c.name, c.home_region, name, PurchaseOption.ON_DEMAND) for c in CLOUDS.values())
         offer = next((book.offers[k] for k in keys if k in book.offers), None)
         if offer is not None and offer.hourly > 0:
             found[column] = (offer, float(offer.hourly) * nodes)

@@ -11,10 +11,11 @@ from hcloud.catalog.bills.billing import charges
 from hcloud.catalog.bills.tariff import Tariff
 from hcloud.errors import EvidenceError, UsageError
 from hcloud.model.catalog import Offer, Payment, Provider, PurchaseOption
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Commitment
 from hcloud.planning.reports.report import Report, ReportSource
 from hcloud.planning.reports.reserved import INSTANCES
-from hcloud.readers.configuration.config import DEFAULT_REGIONS, Loaded
+from hcloud.readers.configuration.config import Loaded
 from hcloud.store.journal import read_journal
 from hcloud.units import HOURS_PER_YEAR
 from hcloud.usecases.reports.rented import JournalRentals, is_dated, rented_in
@@ -76,7 +77,7 @@ def _where(loaded: Loaded, place: JournalPricing) -> tuple[Provider, str]:
     provider = Provider(place.provider) if place.provider else loaded.config.markets[0].provider
     market = next((m for m in loaded.config.markets if m.provider == provider), None)
     regions = market.regions if market is not None else ()
-    return provider, place.region or (regions or (DEFAULT_REGIONS[provider],))[0]
+    return provider, place.region or (regions or (CLOUDS[provider].home_region,))[0]
 
 
 def _pool(told: JournalRentals, tariff: Tariff, wanted: str | None) -> tuple[Commitment, ...]:
@@ -129,7 +130,7 @@ def _notes(told: JournalRentals, provider: Provider, region: str, *, dated: bool
     found = [f"priced in {provider} {region}"]
     if not dated:
         day = datetime.fromtimestamp(told.period.start, UTC).date()
-        found.append(f"the journal's clock starts at 0: that is taken for {day} (--from)")
+        found.append(f"the journal's clock starts at 0, read as {day} (--from)")
     if told.pool:
         found.append("the reserved pool is bought when the journal begins; its upfront payment is billed there")
     return found

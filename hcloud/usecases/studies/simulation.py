@@ -9,7 +9,7 @@ from datetime import date
 import numpy as np
 
 from hcloud.errors import EvidenceError, UsageError
-from hcloud.model.catalog import Provider
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.strategy import Strategy
 from hcloud.model.workload import Jobs, Window
@@ -32,16 +32,8 @@ from hcloud.usecases.workloads.sources import check_regions, open_prices, open_w
 
 PAPER = "paper"
 LARGE_VCPUS = 16
-PATTERNS = {Provider.AWS: ("m5.*",), Provider.GCP: ("n2-standard*",), Provider.AZURE: ("Dsv5",)}
-"""The families that 'hcloud decide' rents where none is named: general-purpose, every size up to the large one."""
-SHAPES = {
-    Provider.AWS: ("m5.*", "c5.*", "r5.*"),
-    Provider.GCP: ("n2-standard*", "n2-highcpu*", "n2-highmem*"),
-    Provider.AZURE: ("Dsv5", "Dlsv5", "Esv5"),
-}
-"""The families a simulation chooses one of where none is named: 4, 2 and 8 GiB per vCPU of one generation."""
 PAPER_SHAPES = ("n1-standard*", "n1-highmem*")
-"""The same in the study's own cloud, which rented the former."""
+"""What a simulation chooses from in the study's own cloud, which rented the former."""
 _STEP = 60
 
 
@@ -129,7 +121,7 @@ def _market(loaded: Loaded, asked: SimulationRequest, jobs: Jobs, today: date) -
     name = asked.cloud or (f"measured-{market.provider}" if named else PAPER)
     wanted = ShopChoice.paper()
     if named:
-        families, size = market.families or SHAPES[market.provider], int(market.vcpus or LARGE_VCPUS)
+        families, size = market.families or CLOUDS[market.provider].shapes, int(market.vcpus or LARGE_VCPUS)
         wanted = ShopChoice(market.provider, market.regions[0], families, size, os=market.os)
         book, _ = open_prices(loaded, today)
         check_regions(loaded, book)

@@ -14,10 +14,11 @@ from hcloud.errors import UsageError
 from hcloud.model.running.strategy import Strategy
 from hcloud.readers import clouds, strategies
 from hcloud.sim.outcomes.measure import WEEK_HOURS, Distribution, Measures, measure
-from hcloud.sim.outcomes.pricing_models import Model, bill
+from hcloud.sim.outcomes.pricing_models import bill
 from hcloud.sim.run import run
 from hcloud.sim.setup.grid import Changes, SweepCase, WhatIfBatch
 from hcloud.sim.setup.prepare import Tasks
+from hcloud.sim.setup.shop import RESERVE, PricingModel
 from hcloud.sim.setup.variation import varied_cloud, varied_strategy
 from hcloud.store.sweep_rows import Figure, SweepRow
 from hcloud.units import plain, rate
@@ -116,7 +117,7 @@ class SweepBench:
             self.study.shop,
             measures.pool,
             None if ratio is None else float(str(ratio)),
-            cast("Model", prices.get("pricing", "aws")),
+            cast("PricingModel", prices.get("pricing", RESERVE)),
         )
         dollars, hourly = made.reserved + made.rented, made.per_hour
         if weeks is not None:

@@ -18,9 +18,17 @@ from hcloud.model.rehearsal import DemoStep, DemoTotals, Shown
 from hcloud.planning.changes.slots import RESERVED
 from hcloud.store.files.crash import KILLED_EXIT
 from hcloud.usecases.progress import Progress
-from hcloud.usecases.tools.demo_files import PROGRAM, is_measured, take_stand_in, write_inputs, write_program
+from hcloud.usecases.tools.demo_files import (
+    PLAN,
+    PROGRAM,
+    PURCHASE,
+    is_measured,
+    take_stand_in,
+    walk,
+    write_inputs,
+    write_program,
+)
 from hcloud.usecases.tools.demo_ledger import LEDGER, DemoError, facts_of, first_day
-from hcloud.usecases.tools.demo_steps import PLAN, PURCHASE, looking, measuring, steps
 
 LOOK_SECONDS = 0.1
 SCREENS = "screens"
@@ -44,7 +52,7 @@ class Demo:
 
     def measure(self, progress: Progress) -> tuple[Shown, bool]:
         """Measure the program on this machine, and whether that gave enough to go on with."""
-        shown = self.run(measuring(), progress)
+        shown = self.run(walk()["measuring"][0], progress)
         return shown, is_measured(self.folder / "profiles" / f"{PROGRAM}.profile.yaml")
 
     def begin(self, *, measured: bool, tried: bool) -> Sequence[DemoStep]:
@@ -52,7 +60,7 @@ class Demo:
         that follow."""
         self.app = PROGRAM if measured else take_stand_in(self.folder)
         write_inputs(self.folder, self.app)
-        return (*([] if tried else [looking(self.app)]), *steps(self.app))
+        return (*(() if tried else walk()["looking"]), *walk()["steps"])
 
     def run(self, step: DemoStep, progress: Progress) -> Shown:
         """Run a step's command line as its own process; DemoError where it ends otherwise than it should."""
@@ -101,7 +109,7 @@ class Demo:
         from hcloud.store.purchase_file import load_purchase_plan
         from hcloud.units import cents, plain
 
-        known: dict[str, str] = {}
+        known = {"app": self.app}
         if (self.folder / PURCHASE).is_file():
             plan = load_purchase_plan(self.folder / PURCHASE)
             known |= {"digest": plan.digest, "amount": plain(cents(plan.amount))}

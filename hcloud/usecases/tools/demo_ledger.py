@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from hcloud.errors import HcloudError
-from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.catalog import PurchaseOption
 from hcloud.model.json_text import parsed
 from hcloud.model.rehearsal import DemoTotals
 from hcloud.units import cents
-from hcloud.usecases.tools.demo_files import REGION
+from hcloud.usecases.tools.demo_files import CLOUD
 
 LEDGER = Path(".hcloud") / "fake-aws.json"
 
@@ -65,9 +65,9 @@ def _bill(path: Path, period: Mapping[str, str]) -> Decimal:
     from hcloud.readers.prices.shipped.bundled import load_bundled
     from hcloud.usecases.live.connect import CloudSettings, in_memory
 
-    book = load_bundled(providers={Provider.AWS}, regions={REGION}, systems={"linux"})
-    hourly = {o.key.instance_type: o.hourly for o in book.select(Provider.AWS, PurchaseOption.ON_DEMAND)}
-    world = in_memory(CloudSettings("aws", REGION, hourly=hourly)).world
+    book = load_bundled(providers={CLOUD.name}, regions={CLOUD.home_region}, systems={"linux"})
+    hourly = {o.key.instance_type: o.hourly for o in book.select(CLOUD.name, PurchaseOption.ON_DEMAND)}
+    world = in_memory(CloudSettings(CLOUD.name, CLOUD.home_region, hourly=hourly)).world
     go_on_from(world, path)
     start, end = (int(datetime.fromisoformat(period[name]).timestamp()) for name in ("start", "end"))
     return bill(world.ledger, MemoryTariff(world), start, end).total

@@ -14,6 +14,7 @@ from hcloud import __version__
 from hcloud.errors import HcloudError
 from hcloud.installation import DISTRIBUTION, install_command
 from hcloud.model.checks import CheckResult, CheckStatus
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.bundle import bundled
 from hcloud.readers.configuration.config import FILE_NAME, load_config
 from hcloud.readers.prices.shipped.manifest import MANIFEST, manifest_text
@@ -26,9 +27,7 @@ from hcloud.usecases.tools.checks import guarded
 FOREIGN = "hcloud"
 OLDEST_PYTHON = (3, 11)
 FOR_WHAT = {
-    "aws": "act on Amazon",
-    "gcp": "act on Google",
-    "azure": "act on Azure",
+    **{str(cloud.name): f"act on {cloud.maker}" for cloud in CLOUDS.values()},
     "fake": "rehearse against fake clouds",
     "dask": "spread a sweep over a cluster",
 }

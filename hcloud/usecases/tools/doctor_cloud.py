@@ -11,14 +11,13 @@ from urllib.parse import urlsplit
 from hcloud.errors import CloudError, CredentialsError, HcloudError
 from hcloud.model.catalog import Provider, PurchaseOption
 from hcloud.model.checks import CheckResult, CheckStatus
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.live import Quota, Scope
 from hcloud.usecases.live.ground import FAKE, LiveGround
 
 PATIENCE_SECONDS = 3.0  # ours
 MOST_SKEW_SECONDS = 60.0  # ours; signatures are refused from five minutes on
 OLDEST_PRICE_DAYS = 30  # conventions: for apply and commit
-ENDPOINTS = {"aws": "https://sts.amazonaws.com", "gcp": "https://compute.googleapis.com"}
-USUAL = "https://management.azure.com"
 NEEDED = ("credentials", "machines")
 """Without these nothing on a cloud works, for whatever reason they cannot be had."""
 
@@ -120,12 +119,10 @@ def _prices(ground: LiveGround) -> CheckResult:
 def _clock(ground: LiveGround) -> CheckResult:
     if ground.selection.startswith(FAKE) or ground.is_local:
         return CheckResult("clock", CheckStatus.SKIPPED, "there is no other clock to agree with")
-    url = ground.loaded.config.live.endpoint or ENDPOINTS.get(ground.place.provider, USUAL)
+    url = ground.loaded.config.live.endpoint or CLOUDS[ground.place.provider].endpoint
     told = _time_at(url)
     if told is None:
-        return CheckResult(
-            "clock", CheckStatus.WARNING, f"{url} tells no time, so how far the clock is off is not known"
-        )
+        return CheckResult("clock", CheckStatus.WARNING, f"{url} returned no date; clock skew not checked")
     off = ground.clock.now() - told
     if abs(off) > MOST_SKEW_SECONDS:
         why = f"{abs(off):.0f} s {'ahead of' if off > 0 else 'behind'} {url}: requests may be refused as forged"

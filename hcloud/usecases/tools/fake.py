@@ -12,14 +12,12 @@ from typing import Any, cast
 from hcloud.control.ports import Size
 from hcloud.errors import MissingExtraError, UsageError, did_you_mean
 from hcloud.fake.faults import FaultPlan, fault_plan, read_text
-from hcloud.fake.server import FakeCloud, FakeServer
+from hcloud.fake.semantics import semantics_of
+from hcloud.fake.server import FakeServer, SizedCloud
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.readers.safe_yaml import load_yaml
 
-CLASSES = {"aws": ("aws.cloud", "FakeAws"), "gcp": ("gcp.cloud", "FakeGoogle"), "azure": ("azure.cloud", "FakeAzure")}
-ACCOUNTS = {"gcp": "hcloud-fake", "azure": "00000000-0000-4000-8000-000000000001"}
-"""The project that the fake Google has, and a subscription for the fake Azure, which takes any."""
 OURS = "HYC_LIVE__"
-_EXTRAS = {"moto": "fake", "boto3": "aws", "botocore": "aws", "werkzeug": "fake"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +29,15 @@ class Up:
     environment: Mapping[str, str]
 
 
-def made(name: str, plan: FaultPlan) -> FakeCloud:
+def made(name: str, plan: FaultPlan) -> SizedCloud:
     """A fake cloud under a fault plan; UsageError for a name that is none, MissingExtraError without its parts."""
-    if name not in CLASSES:
-        raise UsageError(f"there is no fake {name!r}{did_you_mean(name, CLASSES)}", hint=f"fakes: {', '.join(CLASSES)}")
-    place, kind = CLASSES[name]
+    if name not in CLOUDS:
+        raise UsageError(f"there is no fake {name!r}{did_you_mean(name, CLOUDS)}", hint=f"fakes: {', '.join(CLOUDS)}")
     try:
-        module: Any = importlib.import_module(f"hcloud.fake.{place}")
+        module: Any = importlib.import_module(f"hcloud.fake.{name}.cloud")
     except ModuleNotFoundError as error:
-        root = (error.name or "").partition(".")[0]
-        raise MissingExtraError(root, _EXTRAS.get(root, "fake")) from None
-    return cast("FakeCloud", getattr(module, kind)(plan))
+        raise MissingExtraError((error.name or "").partition(".")[0], "fake") from None
+    return cast("SizedCloud", getattr(module, f"Fake{CLOUDS[name].classes}")(plan))
 
 
 def plan_of(path: Path | None) -> FaultPlan:
@@ -74,7 +70,7 @@ def up(
 
 
 @contextmanager
-def executing(cloud: FakeCloud) -> Iterator[None]:
+def executing(cloud: SizedCloud) -> Iterator[None]:
     """The start-up scripts of a fake's machines run as processes of this machine, in the size of their type."""
     from hcloud.fake.execute import Executor
     from hcloud.profiling.machines import passing_host
@@ -83,20 +79,12 @@ def executing(cloud: FakeCloud) -> Iterator[None]:
         yield
 
 
-def size_of(cloud: FakeCloud) -> Callable[[str], Size]:
+def size_of(cloud: SizedCloud) -> Callable[[str], Size]:
     """How large a type is, by the fake's own catalogue where it has one."""
     from hcloud.fake.execute import usual_size
 
     def look_up(instance_type: str) -> Size:
-        known: Any = None
-        if cloud.name == "aws" and hasattr(cloud, "shop"):
-            known = cloud.shop.types.get(instance_type)
-        elif cloud.name == "gcp" and hasattr(cloud, "place"):
-            known = cloud.place.shapes.get(instance_type)
-        elif cloud.name == "azure":
-            from hcloud.fake.azure.shapes import shape
-
-            known = shape(instance_type)
+        known = cloud.shape_of(instance_type)
         return usual_size(instance_type) if known is None else Size(int(known.vcpus), float(known.memory_gib))
 
     return look_up
@@ -118,8 +106,7 @@ def exports(found: Sequence[Up]) -> Iterator[str]:
 
 def environment(name: str, url: str) -> Mapping[str, str]:
     """What has to be in the environment for the SDK, and for hcloud, to go there."""
-    common = {"HYC_LIVE__CLOUD": name, "HYC_LIVE__ENDPOINT": url}
-    if name == "aws":
-        keys = {"AWS_ACCESS_KEY_ID": "rehearsal", "AWS_SECRET_ACCESS_KEY": "rehearsal"}
-        return {**common, "AWS_ENDPOINT_URL": url, **keys}
-    return {**common, "HYC_LIVE__ACCOUNT": ACCOUNTS[name]}
+    account = semantics_of(name).listening_account
+    own = {variable: value.format(url=url) for variable, value in CLOUDS[name].sdk_variables.items()}
+    ours = {"HYC_LIVE__CLOUD": name, "HYC_LIVE__ENDPOINT": url, "HYC_LIVE__ACCOUNT": account}
+    return {variable: value for variable, value in {**ours, **own}.items() if value}

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from hcloud.errors import UsageError, did_you_mean
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.holdings.change import ChangeSet
 from hcloud.model.holdings.live import TAG_LINEAGE, LaunchTemplate, Scope
 from hcloud.readers.configuration.config import Loaded
@@ -13,10 +14,10 @@ from hcloud.readers.permissions import PURPOSES, Permission, Purpose, load_permi
 from hcloud.usecases.live.connect import CloudSettings, settled_fields, template_without_sdk
 from hcloud.usecases.live.ground import place_of
 
-WITH_POLICIES = ("aws", "gcp", "azure")
-ROLE = "hcloud"
 IMAGE_PARAMETER = "image_parameter"
 """The setting ``image`` where it names a parameter of AWS, as the permissions call it."""
+OWN_IMAGE, GALLERY_IMAGE = "own_image", "gallery_image"
+"""The same where it is the id of an image in Azure, by itself or in a gallery."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def settings_made(loaded: Loaded, cloud: str) -> Mapping[str, object]:
     """What of ``live.settings`` is made for a cloud, nothing where the configuration is of another one; InputError for
     what its provider does not take."""
     live = loaded.config.live
-    if not live.settings or cloud not in WITH_POLICIES or (live.cloud in WITH_POLICIES and live.cloud != cloud):
+    if not live.settings or cloud not in CLOUDS or (live.cloud in CLOUDS and live.cloud != cloud):
         return {}
     settled_fields(cloud, live.settings, region=place_of(loaded, cloud).region, endpoint=live.endpoint or "")
     return _made(live.settings)
@@ -53,7 +54,7 @@ def settings_made(loaded: Loaded, cloud: str) -> Mapping[str, object]:
 
 def settings_planned(template: LaunchTemplate, scope: Scope) -> Mapping[str, object]:
     """What of ``live.settings`` was made when a plan was: the images are one of them unless they are the usual ones."""
-    if scope.cloud not in WITH_POLICIES:
+    if scope.cloud not in CLOUDS:
         return {}
     types = [name for image in template.images for name in image.instance_types]
     usual = template_without_sdk(CloudSettings(scope.cloud, scope.region, scope.account), types)
@@ -66,8 +67,12 @@ def _made(settings: Mapping[str, object]) -> Mapping[str, object]:
     from hcloud.providers.aws.translate import image_parameter
 
     found = {name: value for name, value in settings.items() if value}
-    parameter = image_parameter(str(found.get("image", "")))
-    return {**found, IMAGE_PARAMETER: parameter} if parameter else found
+    image = str(found.get("image", ""))
+    if parameter := image_parameter(image):
+        return {**found, IMAGE_PARAMETER: parameter}
+    if image.lower().startswith("/subscriptions/"):
+        return {**found, GALLERY_IMAGE if "/galleries/" in image.lower() else OWN_IMAGE: image}
+    return found
 
 
 def granted(
@@ -83,8 +88,8 @@ def granted(
             f"there is no purpose {unknown[0]!r}{did_you_mean(unknown[0], PURPOSES)}",
             hint=f"purposes: {', '.join(PURPOSES)}",
         )
-    if scope.cloud not in WITH_POLICIES:
-        raise UsageError(f"{scope.cloud} has no permissions to grant", hint=f"clouds: {', '.join(WITH_POLICIES)}")
+    if scope.cloud not in CLOUDS:
+        raise UsageError(f"{scope.cloud} has no permissions to grant", hint=f"clouds: {', '.join(CLOUDS)}")
     chosen = tuple(p for p in PURPOSES if p in purposes)
     table = load_permissions(scope.cloud).permissions
     made = settings or {}
@@ -102,20 +107,22 @@ def _parameter(scope: Scope, name: str) -> str:
 
 def policy_document(grant: PermissionGrant) -> Mapping[str, object]:
     """An IAM policy (AWS), a custom role (Google) or a role definition (Azure), ready to be given to the cloud."""
-    if grant.scope.cloud == "aws":
-        return {"Version": "2012-10-17", "Statement": [_statement(p, grant) for p in grant.permissions]}
-    names = [p.name for p in grant.permissions]
-    why = f"what hcloud needs to {', '.join(grant.purposes)}"
-    if grant.scope.cloud == "gcp":
-        return {"title": ROLE, "description": why, "stage": "GA", "includedPermissions": names}
-    return {
-        "Name": ROLE,
-        "IsCustom": True,
-        "Description": why,
-        "Actions": names,
-        "NotActions": [],
-        "AssignableScopes": [f"/subscriptions/{grant.scope.account}"],
+    filled = {
+        "{statements}": [_statement(p, grant) for p in grant.permissions],
+        "{permissions}": [p.name for p in grant.permissions],
+        "{why}": f"what hcloud needs to {', '.join(grant.purposes)}",
     }
+
+    def made(form: object) -> object:
+        if isinstance(form, dict):
+            return {key: made(value) for key, value in form.items()}
+        if isinstance(form, list):
+            return [made(value) for value in form]
+        if isinstance(form, str):
+            return filled.get(form) or form.replace("{account}", grant.scope.account)
+        return form
+
+    return {key: made(value) for key, value in load_permissions(grant.scope.cloud).document.items()}
 
 
 def _statement(permission: Permission, grant: PermissionGrant) -> dict[str, object]:
@@ -138,24 +145,11 @@ def limits(grant: PermissionGrant) -> tuple[str, ...]:
     """What to narrow by hand: how far the permission to end machines reaches, which differs between the clouds, and
     what the settings brought; empty where neither is granted."""
     brought = tuple(f"{p.name}: {p.why}" for p in grant.permissions if p.given)
-    return (*_endings(grant), *brought) if "terminate" in grant.purposes else brought
-
-
-def _endings(grant: PermissionGrant) -> tuple[str, ...]:
-    if grant.scope.cloud == "aws":
-        whose = "this state's machines" if grant.lineage != "*" else "machines of any state of hcloud"
-        return (
-            f"ends only {whose}, by the tag {TAG_LINEAGE}; a machine whose tags EC2 dropped is told, and ended by hand",
-        )
-    if grant.scope.cloud == "gcp":
-        return (
-            "a custom role knows no labels: it ends every instance of the project; to limit it, bind it on condition "
-            "resource.name.extract('/instances/{name}').startsWith('hc-')",
-        )
-    return (
-        "a role definition knows no tags: it ends every machine in its scope; to limit it, put the resource group of "
-        "live.settings in place of the subscription under AssignableScopes, and nothing else into that group",
-    )
+    if "terminate" not in grant.purposes:
+        return brought
+    whose = "this state's machines" if grant.lineage != "*" else "machines of any state of hcloud"
+    ends = load_permissions(grant.scope.cloud).ends
+    return (ends.replace("{whose}", whose).replace("{tag}", TAG_LINEAGE), *brought)
 
 
 def reasons(grant: PermissionGrant) -> Sequence[tuple[str, str]]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from hcloud.errors import HcloudError, UsageError, writing
+from hcloud.model.catalog import USUAL_PROVIDER
 from hcloud.readers.configuration.config import FILE_NAME, Config, MarketSection, OwnedSection
 from hcloud.readers.configuration.live_sections import FleetSection
 from hcloud.readers.safe_yaml import load_yaml
@@ -33,7 +34,7 @@ EXAMPLES: Mapping[str, tuple[type[BaseModel], Mapping[str, object]]] = {
     "owned": (
         OwnedSection,
         {
-            "provider": "aws",
+            "provider": USUAL_PROVIDER,
             "region": "us-east-1",
             "instance_type": "m6i.4xlarge",
             "option": "reserved-instance",

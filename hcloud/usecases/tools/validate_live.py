@@ -12,21 +12,15 @@ from hcloud.catalog.book import PriceBook
 from hcloud.errors import HcloudError, did_you_mean
 from hcloud.model.catalog import OfferKey, Provider, PurchaseOption
 from hcloud.model.checks import CheckResult, CheckStatus
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.planning.changes.slots import CloudRegion
 from hcloud.readers.configuration.config import Loaded
 from hcloud.readers.configuration.live_sections import FleetSection
 from hcloud.units import HOURS_PER_MONTH, counted, format_money
-from hcloud.usecases.live.connect import CLASSES, FAKE, LOCAL, settled_fields
+from hcloud.usecases.live.connect import FAKE, LOCAL, settled_fields
 from hcloud.usecases.live.ground import place_of, prices_of
 from hcloud.usecases.live.launch_template import user_data
 from hcloud.usecases.tools.checks import guarded
-
-ZONES = {
-    "aws": (r"{region}[a-z]", "{region}a"),
-    "gcp": (r"{region}-[a-z]", "{region}-a"),
-    "azure": (r"(?:{region}-)?[1-9]", "1"),
-}
-"""What a zone of a region is called, as a pattern and as an example."""
 
 
 @dataclass(slots=True)
@@ -54,7 +48,7 @@ def _live(loaded: Loaded, today: date) -> CheckResult:
     if place.provider != LOCAL:
         _region(prices_of(loaded, place, today), place, judged)
         judged.problems += [f"live.zones: {said}" for said in _wrong_zones(place, live.zones)]
-    if live.cloud in CLASSES:
+    if live.cloud is not None and live.cloud in CLOUDS:
         settled_fields(live.cloud, live.settings, region=place.region, endpoint=live.endpoint or "")
     user_data(loaded)
     at = f" at {live.endpoint}" if live.endpoint else ""
@@ -79,10 +73,11 @@ def _everywhere(place: CloudRegion) -> PriceBook:
 
 
 def _wrong_zones(place: CloudRegion, zones: tuple[str, ...]) -> Iterator[str]:
-    pattern, example = (text.format(region=re.escape(place.region)) for text in ZONES[place.provider])
+    facts = CLOUDS[place.provider]
+    pattern, example = facts.zone.format(region=re.escape(place.region)), facts.zones_of(place.region)[0]
     for zone in zones:
         if not re.fullmatch(pattern, zone):
-            yield f"{zone!r} is no zone of {place.region}, for example {example.replace(chr(92), '')}"
+            yield f"{zone!r} is no zone of {place.region}, for example {example}"
 
 
 def _fleet(loaded: Loaded, today: date) -> CheckResult:
@@ -122,7 +117,7 @@ def _priced(section: FleetSection, place: CloudRegion, book: PriceBook, judged: 
             judged.problems.append(f"{where}: {error}")
     offer = book.offers.get(OfferKey(provider, region, section.instance_type, section.option))
     if section.option is PurchaseOption.SPOT and not section.fallbacks:
-        judged.oddities.append(f"{where}: spot without fallbacks: where it is sold out, nothing stands")
+        judged.oddities.append(f"{where}: spot without fallbacks: where it is sold out, nothing runs")
     return Decimal(0) if offer is None else offer.hourly * section.count
 
 

@@ -12,7 +12,6 @@ from hcloud.model.running.event import BelowQos, Completion, EventError, Interru
 from hcloud.store.journal import LONGEST_LINE
 from hcloud.units import counted
 from hcloud.views.escaped import json_as_stored
-from hcloud.views.lines import hanging
 
 if TYPE_CHECKING:
     from hcloud.control.story import Story
@@ -68,8 +67,7 @@ def _tell(line: bytes, number: int, answer: Answer, terminal: Terminal) -> int:
 
 def show_story(story: Story, terminal: Terminal) -> None:
     """The story of a job for people."""
-    for line in _lines(story):
-        terminal.show(hanging(line, terminal.out.width))
+    terminal.show(*_lines(story))
 
 
 def _lines(story: Story) -> list[str]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from hcloud.model.json_text import stamp
 from hcloud.units import counted
 from hcloud.views.tables import Figures
 
@@ -22,7 +23,7 @@ def show_list(found: RememberedState, terminal: Terminal) -> None:
     """A line for each machine, by address."""
     state = found.state
     if state is None:
-        terminal.note(f"{found.where}: nothing is remembered yet")
+        terminal.note(f"{found.where}: the state is empty")
         return
     rows = [_row(r) for r in sorted(state.records, key=lambda r: (r.address, r.id))]
     if rows:
@@ -36,7 +37,7 @@ def show_state(found: RememberedState, terminal: Terminal) -> None:
     """What the state is, and every figure of the records it was asked for."""
     state = found.state
     if state is None:
-        terminal.note(f"{found.where}: nothing is remembered yet")
+        terminal.note(f"{found.where}: the state is empty")
         return
     grid: list[tuple[str, str]] = list(_lines(found.where, state))
     if len(state.records) == 1:
@@ -85,10 +86,10 @@ def _record_lines(record: MachineRecord) -> Iterator[tuple[str, str]]:
     yield "zone", record.zone or NOTHING
     yield "option", record.option.value
     yield "of generation", str(record.generation)
-    yield "intended", _time(record.intended)
+    yield "intended", stamp(record.intended)
     yield "ending", "yes" if record.ending else "no"
     yield "protected", "yes" if record.protected else "no"
-    yield "missed since", _time(record.missed_since) if record.missed_since else NOTHING
+    yield "missed since", stamp(record.missed_since) if record.missed_since else NOTHING
 
 
 def _warn(found: RememberedState, terminal: Terminal) -> None:
@@ -97,7 +98,3 @@ def _warn(found: RememberedState, terminal: Terminal) -> None:
     if found.open_intents:
         count = counted(len(found.open_intents), "intent")
         terminal.warn(f"{count} without a known outcome; the next hcloud apply looks at the cloud first")
-
-
-def _time(at: datetime) -> str:
-    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")

@@ -66,7 +66,7 @@ class Frame:
 
 def _share(axis: Axis, value: float) -> float:
     if axis.is_log:
-        return math.log(value / axis.low) / (math.log(axis.high / axis.low) or 1.0)
+        return (math.log(value) - math.log(axis.low)) / ((math.log(axis.high) - math.log(axis.low)) or 1.0)
     return (value - axis.low) / ((axis.high - axis.low) or 1.0)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from math import isnan
+from math import isfinite
 from typing import Literal
 
 from hcloud.views.lines import wrapped
@@ -59,9 +59,17 @@ class Panel:
         return list(dict.fromkeys(mark.series for mark in self.marks))
 
     def of(self, series: str) -> list[SeriesMark]:
-        """The marks of a series that have a value, from left to right."""
-        found = (m for m in self.marks if m.series == series and not isnan(m.values[0]))
-        return sorted(found, key=lambda m: m.x)
+        """The marks of a series from left to right."""
+        return sorted((m for m in self.marks if m.series == series), key=lambda m: m.x)
+
+    def drawable(self) -> Panel:
+        """The panel without marks that have no value, or no place on a logarithmic axis; what they are called keeps its
+        place on an axis of names."""
+        known = [m for m in self.marks if all(map(isfinite, m.values)) and (m.x > 0 or "x" not in self.log)]
+        if "y" in self.log:
+            known = [m for m in known if (max(m.values) if self.kind == "boxes" else m.values[0]) > 0]
+        names = self.names or (tuple(self.series) if self.kind in NAMED else ())
+        return replace(self, marks=known, names=names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +84,10 @@ class PanelGroup:
     columns: int = 3
     height: float = HEIGHT
 
+    def drawable(self) -> PanelGroup:
+        """The same of what can be drawn, with the colours that all of it has."""
+        return replace(self, panels=[panel.drawable() for panel in self.panels], kinds=self.classes())
+
     def classes(self) -> dict[str, str]:
         """The class of each series."""
         known = self.kinds or {}
@@ -89,7 +101,7 @@ def panels(groups: Sequence[PanelGroup], width: int, about: str = "") -> Canvas:
     said = Canvas(width, LINE * len(lines))
     for at, line in enumerate(lines):
         said.text((0, at * LINE + 12), line, "p-s")
-    parts = [_group(group, width) for group in groups if group.panels]
+    parts = [_group(group.drawable(), width) for group in groups if group.panels]
     return _stacked([said, *parts] if lines else parts, float(width))
 
 
@@ -169,23 +181,23 @@ def _ends(panel: Panel) -> Ends:
     marks = panel.marks
     if panel.kind == "heat":
         rows = sorted({mark.values[0] for mark in marks}) or [0.0]
-        return 0.0, rows[-1] + _step(rows)
+        return 0.0, max(rows[-1], 0.0) + _step(rows)
     if panel.kind in ("areas", "stacked"):
         sums: dict[float, float] = {}
         for mark in marks:
             sums[mark.x] = sums.get(mark.x, 0.0) + mark.values[0]
-        return 0.0, (max(sums.values(), default=0.0) or 1.0) * HEADROOM
-    values = [v for m in marks for v in (m.values[:1] if panel.kind == "dots" else m.values) if not isnan(v)]
+        return 0.0, (max([0.0, *sums.values()]) or 1.0) * HEADROOM
+    values = [v for m in marks for v in (m.values[:1] if panel.kind == "dots" else m.values)]
     if "y" in panel.log:
         known = [v for v in values if v > 0] or [1.0]
-        tops = [m.values[0] for m in marks if m.values[0] > 0] or known
+        tops = [m.values[0] for m in marks if m.values[0] > 0] or known  # an interval may reach down to nothing
         low = max(min(known), min(tops) / 10)
         return low / HEADROOM, max(known) * HEADROOM
     low, high = min(values, default=0.0), max(values, default=1.0)
     if panel.kind == "dots" or not panel.from_zero:
         margin = (high - low or abs(high) or 1.0) * 0.15
         return low - margin, high + margin
-    return min([0.0, *(m.values[0] for m in marks if not isnan(m.values[0]))]), (high or 1.0) * HEADROOM
+    return min([0.0, *(m.values[0] for m in marks)]), (max(high, 0.0) or 1.0) * HEADROOM
 
 
 def _upright(panel: Panel, ends: Ends) -> Axis:
@@ -196,7 +208,7 @@ def _upright(panel: Panel, ends: Ends) -> Axis:
 
 
 def _across(panel: Panel, width: float) -> Axis:
-    names = panel.names or (tuple(panel.series) if panel.kind in NAMED else ())
+    names = panel.names
     if names:
         if len(names) > MANY:
             step = -(-len(names) * (max(map(len, names)) + 2) * LETTER // (width * 0.85))
@@ -220,8 +232,6 @@ def _lines(frame: Frame, panel: Panel, classes: Mapping[str, str]) -> None:
     """Lines with their intervals: whiskers through few points, a band along many."""
     for name in panel.series:
         marks, kind = panel.of(name), classes[name]
-        if "y" in panel.log:
-            marks = [m for m in marks if m.values[0] > 0]
         spans = [(m.x, *(max(v, frame.y.low) for v in m.values[1:3])) for m in marks if len(m.values) > 2]
         if len(marks) <= DOTTED:
             for x, low, high in spans:
@@ -231,7 +241,7 @@ def _lines(frame: Frame, panel: Panel, classes: Mapping[str, str]) -> None:
             band = [frame.at(x, high) for x, _, high in spans] + [frame.at(x, low) for x, low, _ in reversed(spans)]
             frame.canvas.path(band, f"{kind} p-band", closed=True)
     for name in panel.series:
-        points = [frame.at(m.x, m.values[0]) for m in panel.of(name) if "y" not in panel.log or m.values[0] > 0]
+        points = [frame.at(m.x, m.values[0]) for m in panel.of(name)]
         frame.canvas.path(points, f"{classes[name]} p-stroke")
         for point in points if len(points) <= MARKED else ():
             frame.canvas.dot(point, 2.6, f"{classes[name]} p-fill")
@@ -253,7 +263,7 @@ def _slot(frame: Frame, at: float) -> tuple[float, float]:
 
 
 def _bars(frame: Frame, panel: Panel, classes: Mapping[str, str]) -> None:
-    for at, name in enumerate(panel.series):
+    for at, name in enumerate(panel.names):
         for mark in panel.of(name):
             left, wide = _slot(frame, at)
             top, low, high = (frame.up(v) for v in mark.values)
@@ -275,7 +285,7 @@ def _stack(frame: Frame, panel: Panel, classes: Mapping[str, str]) -> None:
 
 def _boxes(frame: Frame, panel: Panel, classes: Mapping[str, str]) -> None:
     """Boxes from the quarter to three quarters, their middle, whiskers and a diamond at the mean."""
-    for at, name in enumerate(panel.series):
+    for at, name in enumerate(panel.names):
         for mark in panel.of(name):
             left, wide = _slot(frame, at)
             middle = left + wide / 2
@@ -301,7 +311,7 @@ def _areas(frame: Frame, panel: Panel, classes: Mapping[str, str]) -> None:
 
 def _heat(frame: Frame, panel: Panel, _: Mapping[str, str]) -> None:
     """Rows of cells; cells of a row that follow each other in one shade are one."""
-    places = sorted({mark.x for mark in panel.marks})
+    places = sorted({mark.x for mark in panel.marks}) or [0.0]
     following = dict(zip(places, [*places[1:], places[-1] + _step(places)], strict=True))
     height = _step(sorted({mark.values[0] for mark in panel.marks}))
     bands: list[list[float]] = []

@@ -6,10 +6,11 @@ import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import NamedTuple
 
 from hcloud.catalog.bills.days import month_of
 from hcloud.model.catalog import PurchaseOption
+from hcloud.model.clouds.facts import Seller
+from hcloud.model.clouds.known import CLOUDS
 from hcloud.model.json_text import written
 from hcloud.model.report import Charge, ChargeCategory, ChargeFrequency, CommitmentStatus
 from hcloud.planning.reports.report import Report, ReportedCommitment
@@ -19,19 +20,6 @@ from hcloud.views.escaped import Written, csv_document
 CURRENCY = "USD"
 
 
-class Seller(NamedTuple):
-    """A provider in the words of FOCUS: its name, its service, and what its account is."""
-
-    name: str
-    service: str
-    account: str
-
-
-SELLERS = {
-    "aws": Seller("AWS", "Amazon Elastic Compute Cloud", "AWS account"),
-    "gcp": Seller("Google Cloud", "Compute Engine", "Google Cloud project"),
-    "azure": Seller("Microsoft", "Virtual Machines", "Azure subscription"),
-}
 COLUMNS = (
     "AvailabilityZone", "BilledCost", "BillingAccountId", "BillingAccountName", "BillingAccountType",
     "BillingCurrency", "BillingPeriodEnd", "BillingPeriodStart", "ChargeCategory", "ChargeClass", "ChargeDescription",
@@ -56,7 +44,8 @@ def focus_csv(report: Report) -> Written:
 
 def focus_row(charge: Charge, holdings: Mapping[str, ReportedCommitment], source: str) -> dict[str, str]:
     """One charge; a column that is left out is null."""
-    seller = SELLERS.get(charge.provider, Seller(charge.provider, charge.provider, "account"))
+    known = CLOUDS.get(charge.provider)
+    seller = known.seller if known else Seller(charge.provider, charge.provider, "account")
     month = month_of(charge.start)
     tags = dict(sorted(charge.tags.items()))
     return {

@@ -16,7 +16,7 @@ from hcloud.sim.outcomes.comparison import (
 )
 from hcloud.sim.outcomes.interval import Interval
 from hcloud.units import counted
-from hcloud.views.lines import hanging
+from hcloud.views.lines import point
 from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _NONE = "-"
-_NOT_PACKED = (
-    "instances start, stand idle and are kept here; 'hcloud plan' without a strategy packs demand without any of it, "
-    "so its figures are others"
-)
+_NOT_PACKED = "these figures include starts and idle instances; those of 'hcloud plan' without a strategy do not"
 Row = tuple[str, Callable[["Measures"], str]]
 
 
@@ -66,20 +63,20 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal) -> None:
     if any(c.refused_work for c in comparison.strategies):
         rows.append(["work left out, %", *(f"{100 * c.refused_work:.1f}" for c in comparison.strategies)])
     told = [("yes" if c.on_front else "") if c.is_compared else "not compared" for c in comparison.strategies]
-    rows.append(["on the front", *told])
+    rows.append(["Pareto-optimal", *told])
     terminal.show(Figures(names, rows, frozenset(range(1, len(names)))), "")
     several = len(comparison.seeds) > 1
     about = (
         f"mean ± half of the 95% interval over {len(comparison.seeds)} seeds" if several else "one seed: no interval"
     )
-    said = f"{about}; front: no other strategy is both cheaper and better"
-    terminal.show(hanging(said, terminal.out.width, "· "))
+    said = f"{about}; Pareto-optimal: no other strategy is both cheaper and better"
+    terminal.show(point(said))
     best = [c for c in comparison.strategies if c.on_front]
     cheapest = min(best, key=lambda c: c.interval(dollars_per_hour).mean, default=None)
     terminal.show(
         "· no strategy is compared: each left out more than 1% of the work"
         if cheapest is None
-        else f"· cheapest on the front: {cheapest.name}"
+        else f"· cheapest Pareto-optimal strategy: {cheapest.name}"
     )
     _show_checks(comparison, terminal)
     _notes(comparison, terminal)
@@ -191,8 +188,8 @@ def _show_checks(comparison: StrategyComparison, terminal: Terminal) -> None:
 def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
     if comparison.window is not None:
         said = f"dollars and use are of the window: {window_line(comparison.window)}"
-        terminal.show(hanging(said, terminal.out.width, "· "))
-    terminal.show(hanging(_NOT_PACKED, terminal.out.width, "· "))
+        terminal.show(point(said))
+    terminal.show(point(_NOT_PACKED))
     first: ComparedStrategy = comparison.strategies[0]
     for reason, count in first.first.left_out.items():
         terminal.warn(f"{counted(count, 'job')} left out: {reason}")

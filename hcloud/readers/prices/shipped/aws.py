@@ -103,7 +103,7 @@ class _Aws(NamedTuple):
     surcharges: Surcharges
 
 
-def read_aws(tables: PriceTables, wanted: TableFilter) -> ProviderOffers:
+def read(tables: PriceTables, wanted: TableFilter) -> ProviderOffers:
     """Instance types and offer makers of the ``aws`` tables under the root."""
     families = _families(tables, wanted)
     read = _Aws(

@@ -64,7 +64,7 @@ class _Azure(NamedTuple):
     surcharges: Surcharges
 
 
-def read_azure(tables: PriceTables, wanted: TableFilter) -> ProviderOffers:
+def read(tables: PriceTables, wanted: TableFilter) -> ProviderOffers:
     """Instance types and offer makers of the ``azure`` tables under the root."""
     types = _types(tables, wanted)
     surcharges = read_surcharges(tables, "azure/surcharges.csv", _SURCHARGES)

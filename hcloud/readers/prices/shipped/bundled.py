@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from importlib import import_module
 from pathlib import Path
 
 from hcloud.catalog.book import PriceBook
 from hcloud.model.catalog import BillingRule, Provider
 from hcloud.readers.bundle import bundled
-from hcloud.readers.prices.shipped.aws import read_aws
-from hcloud.readers.prices.shipped.azure import read_azure
-from hcloud.readers.prices.shipped.gcp import read_gcp, read_sustained
-from hcloud.readers.prices.shipped.offers import LazyOffers, Maker, OfferGroup
+from hcloud.readers.prices.shipped.offers import LazyOffers, Maker, OfferGroup, ProviderOffers
 from hcloud.readers.prices.shipped.tables import PriceTables, TableFilter
 
 _BILLING = ("provider", "step_seconds", "minimum_seconds", "source", "date", "derived")
-_READERS = {Provider.AWS: read_aws, Provider.GCP: read_gcp, Provider.AZURE: read_azure}
 
 
 def load_bundled(
@@ -35,15 +32,20 @@ def load_bundled(
     tables = PriceTables(root if root is not None else bundled("pricing"))
     wanted = TableFilter(regions, families, systems)
     asked = [p for p in Provider if providers is None or p in providers]
-    parts = [_READERS[p](tables, wanted) for p in asked]
+    parts = [_read(p, tables, wanted) for p in asked]
     billing = _billing(tables, asked)
-    sustained = read_sustained(tables, wanted) if Provider.GCP in asked else {}
     tables.check()
     makers: dict[OfferGroup, Maker] = {}
     for part in parts:
         makers |= part.makers
+    sustained = {key: rule for part in parts for key, rule in part.sustained.items()}
     types = {(t.provider, t.name): t for part in parts for t in part.types}
     return PriceBook(types, LazyOffers(makers), billing, sustained)
+
+
+def _read(provider: Provider, tables: PriceTables, wanted: TableFilter) -> ProviderOffers:
+    found: ProviderOffers = import_module(f"hcloud.readers.prices.shipped.{provider}").read(tables, wanted)
+    return found
 
 
 def _billing(tables: PriceTables, asked: Collection[Provider]) -> dict[Provider, BillingRule]:

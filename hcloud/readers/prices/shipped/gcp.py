@@ -8,8 +8,8 @@ from decimal import Decimal
 from functools import partial
 from typing import NamedTuple
 
-from hcloud.catalog.shapes import SHARED_CORE
 from hcloud.model.catalog import InstanceType, Offer, Origin, Provider, PurchaseOption, SustainedUse
+from hcloud.model.clouds.facts import SHARED_CORE
 from hcloud.readers.prices.shipped.offers import (
     Maker,
     OfferGroup,
@@ -73,16 +73,16 @@ class _Gcp(NamedTuple):
     surcharges: Surcharges
 
 
-def read_gcp(tables: PriceTables, wanted: TableFilter) -> ProviderOffers:
+def read(tables: PriceTables, wanted: TableFilter) -> ProviderOffers:
     """Machine types and offer makers of the ``gcp`` tables under the root."""
     series = _series(tables, wanted)
     surcharges = read_surcharges(tables, "gcp/surcharges.csv", _SURCHARGES)
     read = _Gcp(series, _rates(tables, wanted, series), surcharges)
     types = {t.name: t for name, _ in read.rates for t in series[name].types.values()}
-    return ProviderOffers(list(types.values()), dict(_makers(read, wanted)))
+    return ProviderOffers(list(types.values()), dict(_makers(read, wanted)), _sustained(tables, wanted))
 
 
-def read_sustained(tables: PriceTables, wanted: TableFilter) -> dict[tuple[Provider, str], SustainedUse]:
+def _sustained(tables: PriceTables, wanted: TableFilter) -> dict[tuple[Provider, str], SustainedUse]:
     """Sustained-use tiers by series; a series that is not listed has none."""
     return {
         (Provider.GCP, row.text("series")): SustainedUse(row.text("series"), row.numbers("tiers"))

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
 from decimal import Decimal
 from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple
 
-from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, Provider, PurchaseOption
+from hcloud.model.catalog import InstanceType, Offer, OfferKey, Origin, Payment, Provider, PurchaseOption, SustainedUse
 from hcloud.units import HOURS_PER_YEAR
 
 _ZERO = Decimal(0)
@@ -31,6 +32,7 @@ class ProviderOffers(NamedTuple):
 
     types: list[InstanceType]
     makers: dict[OfferGroup, Maker]
+    sustained: Mapping[tuple[Provider, str], SustainedUse] = MappingProxyType({})
 
 
 class LazyOffers(Mapping[OfferKey, Offer]):

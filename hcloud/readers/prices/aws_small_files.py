@@ -11,7 +11,6 @@ from decimal import Decimal
 
 from hcloud.catalog.book import PriceBook
 from hcloud.catalog.intake import PriceIntake, PriceRow, PriceSource, accelerators, number, shortened
-from hcloud.catalog.shapes import named_type
 from hcloud.errors import InputError
 from hcloud.model.catalog import OfferKey, Payment, Provider, PurchaseOption
 from hcloud.readers.prices.ec2instances import split_term
@@ -105,11 +104,8 @@ def _take_labels(address: str, labels: Mapping[str, str], intake: PriceIntake) -
     if not name:
         intake.refuse(address, "names no instance type")
         return
-    try:
-        machine = named_type(Provider.AWS, name, number(labels.get("CPU cores")), number(labels.get("Memory(GB)")))
-        intake.shape(replace(machine, arch="arm64" if labels.get("Arch") == "arm64" else "x86_64"))
-    except ValueError as error:
-        intake.refuse(address, f"its size: {error}")
+    arch = "arm64" if labels.get("Arch") == "arm64" else "x86_64"
+    intake.size(address, (Provider.AWS, name), labels.get("CPU cores"), labels.get("Memory(GB)"), arch=arch)
     ondemand: dict[str, str] = {}
     for label, value in labels.items():
         if match := _COST_LABEL.fullmatch(label):
@@ -138,15 +134,10 @@ def _take_cost(row: PriceRow, kind: str, ondemand: dict[str, str], intake: Price
 
 
 def _take_size(address: str, entry: Mapping[str, object], intake: PriceIntake) -> None:
-    try:
-        name = word(entry.get("instance-type"))
-        machine = named_type(Provider.AWS, name, number(entry.get("vCPU")), number(entry.get("memory")))
-    except ValueError as error:
-        intake.refuse(address, f"its size: {error}")
-        return
     current = entry.get("current-generation") is not False
-    arch = "arm64" if entry.get("arch") == "arm64" else "x86_64"
-    intake.shape(replace(machine, arch=arch, gpus=accelerators(entry.get("GPU")), current=current))
+    rest = {"arch": "arm64" if entry.get("arch") == "arm64" else "x86_64", "current": current}
+    of = (Provider.AWS, word(entry.get("instance-type")))
+    intake.size(address, of, entry.get("vCPU"), entry.get("memory"), gpus=accelerators(entry.get("GPU")), **rest)
 
 
 def _whole_term(annual: object) -> object:

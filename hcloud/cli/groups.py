@@ -1,0 +1,136 @@
+"""Options of several verbs as values: a verb takes a group, and the command line shows its options one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
+from enum import StrEnum
+from functools import cached_property
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from hcloud.cli.flags import AsJson, CloudState, Configuration, Now, OutputOption, StatePlace, WhichCloud
+from hcloud.cli.options import Output, moment
+
+if TYPE_CHECKING:
+    from hcloud.usecases.live.ground import LiveGround
+    from hcloud.views.console import Terminal
+    from hcloud.views.escaped import Written
+
+
+def grouped(verb: Callable[..., None]) -> Callable[..., None]:
+    """A verb as Typer takes it: each parameter that is a group (a dataclass of annotated options) in its place as the
+    options of that group."""
+    hints = get_type_hints(verb, include_extras=True)
+    groups: dict[str, Any] = {name: hint for name, hint in hints.items() if is_dataclass(hint)}
+    told: list[Parameter] = []
+    for name, parameter in signature(verb).parameters.items():
+        if name not in groups:
+            told.append(parameter.replace(annotation=hints[name], kind=Parameter.KEYWORD_ONLY))
+            continue
+        options = get_type_hints(groups[name], include_extras=True)
+        told += [
+            Parameter(option.name, Parameter.KEYWORD_ONLY, default=option.default, annotation=options[option.name])
+            for option in fields(groups[name])
+        ]
+
+    def called(**given: Any) -> None:
+        for name, group in groups.items():
+            given[name] = group(**{option.name: given.pop(option.name) for option in fields(group)})
+        verb(**given)
+
+    called.__name__, called.__doc__, called.__module__ = verb.__name__, verb.__doc__, verb.__module__
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in told}
+    called.__signature__ = signature(verb).replace(parameters=told)  # type: ignore[attr-defined]
+    return called
+
+
+class FormOfResult:
+    """How a result is printed; a group of options has ``output``, whose words name the forms, and ``json_``."""
+
+    output: StrEnum
+    json_: bool
+
+    @property
+    def form(self) -> str:
+        """The form that is asked for."""
+        return "json" if self.json_ else self.output.value
+
+    @property
+    def is_json(self) -> bool:
+        """Whether stdout is for a document."""
+        return self.form == "json"
+
+    def tell(
+        self,
+        terminal: Terminal,
+        document: Callable[[], Mapping[str, object]],
+        screen: Callable[[], None],
+        **written: Callable[[], Written],
+    ) -> None:
+        """Print it as the document, as one of the forms that are ``written``, or else on the screen."""
+        if self.is_json:
+            terminal.write_json(document())
+        elif self.form in written:
+            terminal.write(written[self.form]())
+        else:
+            screen()
+
+
+class TimeOfResult:
+    """The time a verb works at; a group of options has ``now``."""
+
+    now: str | None
+
+    @cached_property
+    def at(self) -> datetime:
+        """What ``--now`` says, else the clock."""
+        return moment(self.now)
+
+
+@dataclass(frozen=True)
+class Shown(FormOfResult):
+    """A table or JSON."""
+
+    output: OutputOption = Output.TABLE
+    json_: AsJson = False
+
+
+@dataclass(frozen=True)
+class Printed(Shown, TimeOfResult):
+    """A table or JSON, as of a time."""
+
+    now: Now = None
+
+
+@dataclass(frozen=True)
+class CloudFlags:
+    """Which cloud a verb works on, and what is remembered of it."""
+
+    file: Configuration = None
+    cloud: WhichCloud = None
+    state: CloudState = None
+
+    def opened(self, at: datetime) -> AbstractContextManager[LiveGround]:
+        """The cloud that flags and configuration name, opened."""
+        from hcloud.readers.configuration.config import load_config
+        from hcloud.usecases.live.ground import CloudSelection, opened
+
+        return opened(load_config(self.file), CloudSelection(self.cloud, self.state), at)
+
+
+@dataclass(frozen=True)
+class StateFlags:
+    """Which state a verb looks into."""
+
+    state: StatePlace = None
+    file: Configuration = None
+
+    @property
+    def place(self) -> str:
+        """Where it is, by flag, environment or configuration."""
+        from hcloud.usecases.live.state import state_place
+
+        return state_place(self.state, self.file)

@@ -1,0 +1,161 @@
+"""What the verbs that simulate are told about the workload and where it would run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from hcloud.cli.flags import (
+    CloudModel,
+    Configuration,
+    DropUnplaceable,
+    Families,
+    FirstSeed,
+    LargeVcpus,
+    OneProvider,
+    OneRegion,
+    Picture,
+    Pool,
+    PriceRatio,
+    Profiles,
+    TraceFormat,
+    TraceKeys,
+    TraceWindow,
+    Unprofiled,
+)
+from hcloud.cli.options import provider_named
+from hcloud.units import machines
+
+if TYPE_CHECKING:
+    from hcloud.planning.strategies.own_fleet import PlannedFleet
+    from hcloud.sim.outcomes.comparison import StrategyComparison
+    from hcloud.usecases.deciding.own_fleet import OpenedPlan
+    from hcloud.usecases.studies.simulation import Study
+    from hcloud.views.console import Terminal
+
+
+class SimulatedWorkload(NamedTuple):
+    """What is simulated, with how many reserved servers (None: each strategy's own rule); the fleet of a plan."""
+
+    study: Study
+    pool: int | None
+    fleet: PlannedFleet | None
+
+
+@dataclass(frozen=True)
+class SimulationFlags:
+    """Where a workload would run, under which prices and with what information."""
+
+    file: Configuration = None
+    workload_format: TraceFormat = None
+    keys: TraceKeys = None
+    window: TraceWindow = None
+    provider: OneProvider = None
+    region: OneRegion = None
+    family: Families = None
+    vcpus: LargeVcpus = None
+    cloud: CloudModel = None
+    pool: Pool = None
+    price_ratio: PriceRatio = None
+    unprofiled: Unprofiled = False
+    drop_unplaceable: DropUnplaceable = False
+    profiles: Profiles = None
+    seed: FirstSeed = None
+    picture: Picture = None
+
+    def opened(self, workload: str | None, at: datetime, terminal: Terminal) -> SimulatedWorkload:
+        """What flags and configuration ask for, with what is to be said of it beforehand."""
+        if self.picture is not None:
+            from hcloud.views.pictures import check_picture
+
+            check_picture(self.picture)
+        if is_plan(workload):
+            found = self._planned(Path(str(workload)), at)
+            _tell_fleet(found, terminal)
+            return SimulatedWorkload(found.study, found.fleet.servers, found.fleet)
+        study = self._traced(workload, at)
+        _tell_study(study, terminal, named=bool(self.cloud or self.provider))
+        return SimulatedWorkload(study, self.pool, None)
+
+    def drawn(self, comparison: StrategyComparison, terminal: Terminal) -> None:
+        """The picture, where one is asked for."""
+        if self.picture is None:
+            return
+        from hcloud.views.studies.simulation_charts import save_pictures
+
+        with terminal.busy("drawing"):
+            save_pictures(comparison, self.picture)
+        terminal.note(f"drawn to {self.picture}")
+
+    def _planned(self, plan: Path, at: datetime) -> OpenedPlan:
+        """The very fleet and workload of a plan file; UsageError for flags that say otherwise."""
+        from hcloud.readers.configuration.config import load_config
+        from hcloud.usecases.deciding.own_fleet import open_planned, refuse_beside_a_plan
+
+        refuse_beside_a_plan(
+            [
+                ("--workload-format", self.workload_format), ("--set", self.keys), ("--provider", self.provider),
+                ("--region", self.region), ("--family", self.family), ("--vcpus", self.vcpus),
+                ("--profiles", self.profiles), ("--window", self.window), ("--price-ratio", self.price_ratio),
+                ("--pool", self.pool),
+            ]
+        )  # fmt: skip
+        loaded = load_config(self.file)
+        if self.cloud is not None:
+            section = loaded.config.operation.model_copy(update={"cloud": self.cloud})
+            loaded = replace(loaded, config=loaded.config.model_copy(update={"operation": section}))
+        found = open_planned(plan, loaded, at.date())
+        seed = found.study.seed if self.seed is None else self.seed
+        return replace(found, study=replace(found.study, seed=seed, profiled=not self.unprofiled))
+
+    def _traced(self, workload: str | None, at: datetime) -> Study:
+        from hcloud.readers.configuration.config import load_config
+        from hcloud.usecases.studies.simulation import SimulationRequest, open_study
+        from hcloud.usecases.workloads.sources import Flags, with_flags
+
+        flags = Flags(
+            workload=workload,
+            format=self.workload_format,
+            options=tuple(self.keys or ()),
+            window=self.window,
+            providers=(provider_named(self.provider),) if self.provider else (),
+            regions=(self.region,) if self.region else (),
+            families=tuple(self.family or ()),
+            vcpus=self.vcpus,
+            seed=self.seed,
+            profiles=self.profiles,
+        )
+        asked = SimulationRequest(self.cloud, self.price_ratio, not self.unprofiled, self.drop_unplaceable)
+        return open_study(with_flags(load_config(self.file), flags), asked, at.date())
+
+
+def is_plan(workload: str | None) -> bool:
+    """Whether what is to be simulated is a plan file, and not a trace."""
+    if workload is None or not Path(workload).is_file():
+        return False
+    from hcloud.store.plan_file import head_of
+
+    head = head_of(Path(workload))
+    return '"format_version"' in head and '"digests"' in head
+
+
+def _tell_study(study: Study, terminal: Terminal, *, named: bool) -> None:
+    """Say in which cloud a trace is run where none was ``named``, and whose jobs were fitted to a profile or not."""
+    from hcloud.planning.forecasting.needs import KEY
+
+    if not named and study.scenario is None and study.cloud.name == "paper":
+        terminal.note("simulated with the cloud and the prices of the HCloud study; --provider takes today's")
+    for rule in study.jobs.provenance.modelled:
+        if rule.key == KEY:
+            terminal.note(f"{rule.column}: {rule.rule}")
+
+
+def _tell_fleet(found: OpenedPlan, terminal: Terminal) -> None:
+    """Say which fleet is simulated, and where that is not the plan to the letter."""
+    fleet = found.fleet
+    reserved = f"{machines(fleet.reserved)} reserved" if fleet.reserved else "nothing reserved"
+    terminal.note(f"the plan's fleet: {reserved}, the rest rented, on {found.study.jobs.provenance.name}")
+    for note in fleet.notes:
+        terminal.note(note)

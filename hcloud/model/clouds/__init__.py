@@ -1,0 +1,1 @@
+"""The facts of each cloud: one value a cloud, looked up by all layers above."""

@@ -1,0 +1,93 @@
+"""What is to be known of a cloud apart from the code that speaks to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from types import MappingProxyType
+
+from hcloud.model.catalog import Provider, PurchaseOption
+
+SHARED_CORE = "shared-core"
+
+
+@dataclass(frozen=True, slots=True)
+class Seller:
+    """A provider in the words of FOCUS: its name, its service, and what its account is."""
+
+    name: str
+    service: str
+    account: str
+
+
+@dataclass(frozen=True, slots=True)
+class TypeNames:
+    """What the name of an instance type says: its family (the name itself where it follows no known pattern), its
+    size-flexibility units from name and vCPUs, and its category; ``pattern`` is that of all names."""
+
+    pattern: re.Pattern[str]
+    family: Callable[[str], str]
+    units: Callable[[str, Decimal], Decimal]
+    category: Callable[[str], str]
+
+
+@dataclass(frozen=True, slots=True)
+class ListedNames:
+    """Where the bundled tables list names: the table of list prices and its column of families, and of types each
+    table, the name with ``{COLUMN}`` for a cell and ``{n}`` for each word of the last column."""
+
+    prices: str
+    family: str
+    types: tuple[tuple[str, str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CloudFacts:
+    """A cloud. A new one is such a value, and its folder among providers, fakes and the bundled prices.
+
+    ``classes`` begins the names of its classes (``AwsCloud``), ``extra`` holds the packages of its optional part.
+    ``account`` is what its account is called in its settings (empty where the credentials say it), with the variables
+    that name it; ``place`` the setting that is its region; ``beside`` what its class is given besides the settings.
+    ``endpoint`` is asked for the time; ``zones`` are the first names of zones, ``zone`` the pattern of all. ``series``
+    are the families that are rented where none is named, ``shapes`` those a simulation chooses one of: 4, 2 and 8 GiB
+    per vCPU of one generation. ``sold`` are its commitments; ``shows_payment`` says whether they are told apart by
+    payment, ``covers_licence`` whether they pay for the licence of the system as well.
+    """
+
+    name: Provider
+    maker: str
+    classes: str
+    extra: tuple[str, ...]
+    endpoint: str
+    home_region: str
+    zones: tuple[str, ...]
+    zone: str
+    small_type: str
+    series: tuple[str, ...]
+    shapes: tuple[str, ...]
+    sold: tuple[PurchaseOption, ...]
+    seller: Seller
+    names: TypeNames
+    listed: ListedNames
+    price_list: str
+    account: str = ""
+    account_variables: tuple[str, ...] = ()
+    place: str = "region"
+    beside: tuple[str, ...] = ()
+    bucket: tuple[str, str] = ("", "")
+    """The scheme of its buckets' addresses, and the package that speaks to them."""
+    shows_payment: bool = False
+    covers_licence: bool = False
+    sdk_variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """What sends its SDK to a fake at ``{url}``, with credentials for it."""
+
+    @property
+    def package(self) -> str:
+        """The package whose lack is told of where its SDK is missing."""
+        return next((name for name in self.extra if "compute" in name), self.extra[0])
+
+    def zones_of(self, region: str) -> tuple[str, ...]:
+        """The names that its first zones have in a region."""
+        return tuple(zone.format(region=region) for zone in self.zones)
