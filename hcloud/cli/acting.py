@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from hcloud.views.console import Terminal
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask; within budgets and limits. Never buys.")]
-Ends = Annotated[int | None, typer.Option("--ends", min=0, help="How many machines may end, said on purpose.")]
+Ends = Annotated[int | None, typer.Option("--ends", min=0, help="The number of machines that may be terminated.")]
 INTERRUPTED_EXIT = 130
 SILENT_SECONDS = 10.0  # ours: after so long without a word a pipe is told what is waited for
 
@@ -55,11 +55,11 @@ def stopping(terminal: Terminal) -> Iterator[Stop]:
 
     def heard(number: int, frame: FrameType | None) -> None:
         if stop.signal:
-            sys.stderr.write("\nstopped at once; what was asked for and not answered is in the journal\n")
+            sys.stderr.write("\nstopped at once; the journal has every request without an answer\n")
             sys.stderr.flush()
             os._exit(128 + number)
         stop.signal = number
-        terminal.note("stopping: what is under way is waited for; once more stops at once")
+        terminal.note("finishing current requests; press Ctrl-C again to quit")
 
     listened = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) is not signal.SIG_IGN]
     before = {number: signal.signal(number, heard) for number in listened}
@@ -88,7 +88,7 @@ def confirm(session: CliSession, question: str, *, yes: bool) -> None:
     if yes:
         return
     if _nobody(session):
-        raise ConfirmationError("a yes is needed and there is nobody to ask", hint="--yes says it beforehand")
+        raise ConfirmationError("confirmation required, and there is no terminal to ask on", hint="use --yes")
     typer.confirm(harmless(question), default=False, abort=True, err=True)
 
 

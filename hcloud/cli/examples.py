@@ -80,7 +80,7 @@ ENVIRONMENT: Mapping[str, str] = {
     "HYC_GCP_ACCESS_TOKEN": "a token instead of that key",
     "HYC_UNSAFE_STORE": "1 takes a bucket that ignores conditional writes, as --unsafe-store",
     "NO_COLOR": "no colour, as --no-color",
-    "CI": "nobody is asked anything",
+    "CI": "never ask",
     "COLUMNS": "the width of tables",
 }
 """What is read from the environment; the SDKs read AWS_*, GOOGLE_*, AZURE_* themselves."""

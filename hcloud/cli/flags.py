@@ -25,7 +25,7 @@ TraceKeys = Annotated[
 ]
 TraceWindow = Annotated[
     str | None,
-    typer.Option("--window", help="What of it counts: START..END in seconds or ISO times, or 14d; else its jobs say."),
+    typer.Option("--window", help="The part that counts: START..END in seconds or ISO times, or 14d."),
 ]
 OneProvider = Annotated[str | None, typer.Option(help="aws, gcp or azure; else the study's own cloud.")]
 OneRegion = Annotated[str | None, typer.Option(help="The region whose prices count.")]

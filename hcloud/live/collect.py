@@ -56,16 +56,18 @@ def orphans(site: Site, lineages: Sequence[str] = ()) -> tuple[Orphan, ...]:
 
 def _judged(machine: Machine, lineage: str, lineages: Sequence[str], at: datetime) -> Orphan:
     if PROTECTED_TAG in machine.tags:
-        return Orphan(machine, "nobody remembers it", "it is protected")
+        return Orphan(machine, "in no state", "it is protected")
     if machine.launched is None or at - machine.launched < GRACE:
-        return Orphan(machine, "nobody remembers it", "it is younger than five minutes")
+        return Orphan(machine, "in no state", "it is younger than five minutes")
     if machine.lineage == lineage:
-        return Orphan(machine, "bears this state's tag, and the state does not know it")
+        return Orphan(machine, "has this state's tag but is not in the state")
     if _is_over(machine.tags.get(TAG_EXPIRES, ""), at):
-        return Orphan(machine, f"of the state {machine.lineage[:8]}, and its time is over")
+        return Orphan(machine, f"of the state {machine.lineage[:8]}, expired")
     if machine.lineage in lineages:
-        return Orphan(machine, f"of the state {machine.lineage[:8]}, which was said to be gone")
-    return Orphan(machine, f"of the state {machine.lineage[:8]}", "another state may hold it: --lineage if it is gone")
+        return Orphan(machine, f"of the state {machine.lineage[:8]}, which --lineage declares lost")
+    return Orphan(
+        machine, f"of the state {machine.lineage[:8]}", "another state may own it; if that is lost: --lineage"
+    )
 
 
 def _is_over(expires: str, at: datetime) -> bool:
@@ -84,11 +86,13 @@ def collect(site: Site, found: Sequence[Orphan], approval: ChangeApproval) -> tu
     if not ids:
         return ()
     if approval.ends != len(ids):
-        raise DeniedByGuardError(f"{len(ids)} machines would end", hint=f"say how many on purpose: --ends {len(ids)}")
+        raise DeniedByGuardError(
+            f"{len(ids)} machines would be terminated", hint=f"state their number: --ends {len(ids)}"
+        )
     with site.store.locked("gc"):
         again = orphans(site, tuple({o.machine.lineage for o in found if not o.kept}))
         if moved := sorted(set(ids) - {o.machine.id for o in again if not o.kept}):
-            raise StaleError(f"nobody held {', '.join(moved)} when you were asked, and that is not so any more")
+            raise StaleError(f"{', '.join(moved)}: no longer orphaned")
         patience = site.patience()
         patience.expect(2)
         state, scope = site.remembered(), patience.ask(site.cloud.scope)

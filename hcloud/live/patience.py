@@ -13,7 +13,7 @@ from hcloud.control.ports import Clock
 from hcloud.errors import HcloudError, ThrottledError, UnavailableError, UnknownOutcomeError
 
 Found = TypeVar("Found")
-AGAIN = "run the same command again once the cloud answers: it goes on where this one stopped"
+AGAIN = "run the same command again once the cloud answers: it continues where this one stopped"
 SLICE_SECONDS = 0.5
 """Ours: how soon a wait notices that somebody asked for an end."""
 
@@ -126,7 +126,7 @@ class Patience:
     def _wait(self) -> None:
         self._check_stop()
         while (left := self._not_before - self._clock.passed()) > 0:
-            self.pause(left, "waiting: the cloud wants to be asked again later")
+            self.pause(left, "waiting: the cloud asks for a retry later")
 
     def _put_off(self, error: HcloudError, told: float | None) -> None:
         """Nobody asks before the moment that the cloud names, or before a time that doubles with every failure."""
@@ -155,4 +155,4 @@ class Patience:
 
     def _check_stop(self) -> None:
         if self._stop():
-            raise StoppedError("stopped: somebody asked for an end")
+            raise StoppedError("stopped: interrupted")

@@ -266,7 +266,7 @@ class _Run:
         source = f"{finding.stressor.label}, {finding.mode.value}, {scores.noise:.0%} lost"
         if scores.app is not None and scores.app.never and scores.noise > MOST_NOISE:
             self.session.unmeasurable[resource] = (
-                f"undisturbed runs beside it differ by {scores.noise:.0%}; losses below cannot be told on this machine"
+                f"undisturbed runs beside it differ by {scores.noise:.0%}; smaller losses cannot be measured here"
             )
             return
         if scores.app is None:

@@ -112,7 +112,7 @@ def test_plan_apply_list_in_a_pipeline(plan: Path, home: Path, said: Said) -> No
     assert run(["commit", "list", *NOW]) == 0
     assert "no cloud was asked" in said()[1]
     assert run(["commit", "plan", str(plan), "--out", "more.json", "--cloud", "fake:fake.yaml", *OLD_PRICES, *NOW]) == 0
-    assert "nothing is left to buy" in said()[0]
+    assert "nothing to buy" in said()[0]
     more = ["plan", "-f", EXAMPLE, "--cloud", "fake:fake.yaml", "--state", str(home / ".hcloud"), "-o", "json", *NOW]
     assert run(more) == 0
     again = json.loads(said()[0])
@@ -241,7 +241,7 @@ def test_an_unknown_outcome_is_told_and_a_person_can_settle_it(plan: Path, home:
     assert run(["commit", "resolve", key, "--not-bought", "--cloud", "fake:fake.yaml"]) == 0
     said()
     assert run(["commit", "resolve", "--cloud", "fake:fake.yaml"]) == 0
-    assert "nothing is unknown" in said()[0]
+    assert "no purchase has an unknown outcome" in said()[0]
     assert run(["commit", "apply", str(path), "--cloud", "fake:fake.yaml", *approval(path)]) == 0
 
 

@@ -118,7 +118,7 @@ def test_a_first_pull_request_has_no_plan_before(shown: Shown) -> None:
     for words in (("-", "head.json"), ("absent.json", "head.json", "--base-missing-ok")):
         out = shown(*words, "-o", "md")
         assert "a first plan" in out
-        assert "all of it is new" in out
+        assert "everything is new" in out
 
 
 @pytest.mark.parametrize(

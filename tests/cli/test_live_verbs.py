@@ -69,11 +69,11 @@ def test_a_life_from_plan_to_destroy(capsys: pytest.CaptureFixture[str]) -> None
     assert run(["plan", "--out", "plan.json", "--detailed-exitcode"]) == 2
     out, _ = said(capsys)
     assert "+ web 4 x m5.large +0.3840 $/h" in out
-    assert "6 machines to launch, 0 to end, 0 standing" in out
+    assert "6 machines to launch, 0 to terminate, 0 running" in out
     assert run(["apply", "plan.json", "-y"]) == 0
-    assert "converged: 6 launched, 0 ended" in said(capsys)[0]
+    assert "converged: 6 launched, 0 terminated" in said(capsys)[0]
     assert run(["plan", "--detailed-exitcode"]) == 0
-    assert "nothing to change: 6 machines as wanted" in said(capsys)[0]
+    assert "nothing to change: 6 machines as planned" in said(capsys)[0]
     code, status = documented(["status"], capsys)
     assert code == 0
     assert [(g["address"], g["count"], g["hourly"]) for g in status["standing"]] == [
@@ -84,15 +84,15 @@ def test_a_life_from_plan_to_destroy(capsys: pytest.CaptureFixture[str]) -> None
     assert run(["gc"]) == 0
     assert "nothing found" in said(capsys)[0]
     assert run(["destroy", "-y"]) == 3
-    assert "say how many on purpose: 6" in said(capsys)[1]
+    assert "state their number: 6" in said(capsys)[1]
     assert run(["destroy", "-y", "--ends", "6"]) == 0
-    assert "converged: 0 launched, 6 ended" in said(capsys)[0]
+    assert "converged: 0 launched, 6 terminated" in said(capsys)[0]
     assert documented(["status"], capsys)[1]["standing"] == []
 
 
 def test_nobody_to_ask_is_no_yes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["apply"]) == 7
-    assert "--yes says it beforehand" in said(capsys)[1]
+    assert "use --yes" in said(capsys)[1]
     assert documented(["status"], capsys)[1]["standing"] == []
 
 
@@ -161,7 +161,7 @@ def test_H1_a_lost_state_is_never_a_new_beginning(capsys: pytest.CaptureFixture[
     assert run(["recover", "-y"]) == 0
     capsys.readouterr()
     assert run(["plan", "--detailed-exitcode"]) == 0
-    assert "nothing to change: 6 machines as wanted" in said(capsys)[0]
+    assert "nothing to change: 6 machines as planned" in said(capsys)[0]
 
 
 def test_gc_ends_what_nobody_holds_and_only_on_purpose(capsys: pytest.CaptureFixture[str]) -> None:
@@ -194,7 +194,7 @@ def test_budgets_and_blast_limits_are_on(capsys: pytest.CaptureFixture[str]) -> 
     configured([{**FLEET[0], "count": 1}, FLEET[1]])
     capsys.readouterr()
     assert run(["apply", "-y"]) == 3
-    assert "3 of 6 machines would end" in said(capsys)[1]
+    assert "3 of 6 machines would be terminated" in said(capsys)[1]
     assert run(["apply", "-y", "--ends", "3"]) == 0
 
 
@@ -324,7 +324,7 @@ def test_the_states_verbs_look_where_the_configuration_says(capsys: pytest.Captu
         ({"securitygroups": ["sg-1"]}, "unknown key"),
         ({"security_groups": "sg-123"}, "security_groups"),
         ({"subnets": 5}, "subnets"),
-        ({"region": "eu-west-1"}, "said elsewhere"),
+        ({"region": "eu-west-1"}, "is not allowed"),
     ],
 )
 def test_settings_of_a_cloud_are_checked(
@@ -343,13 +343,13 @@ def test_recover_forgets_nothing_that_lists_leave_out_for_now(capsys: pytest.Cap
     Path("faults.yaml").write_text(rule, encoding="utf-8")
     assert run(["recover", "-y", "--cloud", "fake:faults.yaml"]) == 0
     assert run(["plan", "--detailed-exitcode"]) == 0
-    assert "6 machines as wanted" in said(capsys)[0]
+    assert "6 machines as planned" in said(capsys)[0]
 
 
 def test_recover_takes_no_lineage_that_nobody_bears(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["apply", "-y"]) == 0
     assert run(["recover", "-y", "--lineage", "0" * 32]) == 64
-    assert "no machine bears it" in said(capsys)[1]
+    assert "no machine has this tag" in said(capsys)[1]
 
 
 def test_gc_looks_again_before_it_ends_anything_and_leaves_others_alone(
@@ -389,7 +389,7 @@ def test_a_finished_plan_is_not_gone_on_with_after_another(capsys: pytest.Captur
     assert run(["apply", "-y"]) == 0
     capsys.readouterr()
     assert run(["apply", "one.json", "-y", "--resume", "--ends", "2"]) == 4
-    assert "another plan was begun since" in said(capsys)[1]
+    assert "another plan was started since" in said(capsys)[1]
 
 
 def test_a_plan_knows_its_cloud(capsys: pytest.CaptureFixture[str]) -> None:

@@ -120,11 +120,11 @@ def test_out_and_explain(trace: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert bought.count == 10
     capsys.readouterr()
     assert run(["explain", str(plan_file), bought.address]) == 0
-    assert "it pays above" in capsys.readouterr().out
+    assert "its break-even is" in capsys.readouterr().out
     assert run(["explain", str(plan_file), bought.address, "--full"]) == 0
     assert "pays where an instance is in use more than" in capsys.readouterr().out
     assert run(["explain", str(plan_file), "aws/us-east-1/m7i.4xlarge"]) == 0
-    assert "its own cheapest plan costs more" in capsys.readouterr().out
+    assert "its cheapest plan for the same demand costs more" in capsys.readouterr().out
     assert run(["explain", str(plan_file), "--full"]) == 0
     assert "planning.horizon" in capsys.readouterr().out
     assert run(["explain", str(plan_file), "aws/moon/x"]) == 64
@@ -256,7 +256,7 @@ def test_explanations_as_documents(trace: Path, tmp_path: Path, capsys: pytest.C
     assert document["refusals"]
     assert {a["key"] for a in document["assumptions"]} >= {"planning.horizon", "planning.step"}
     assert run(["explain", str(plan_file), "aws/us-east-1/m5a.4xlarge", "-o", "md"]) == 0
-    assert "| refused | margin | why | flips if |" in capsys.readouterr().out
+    assert "| rejected | margin | why | unless |" in capsys.readouterr().out
 
 
 def test_ctrl_c_ends_a_long_plan_at_once(tmp_path: Path) -> None:

@@ -208,7 +208,7 @@ def test_an_interrupted_run_keeps_its_baseline(tmp_path: Path) -> None:
     running.wait(30)
     assert running.returncode == main.INTERRUPTED_EXIT
     assert not left_behind(token)
-    assert "interrupted; what was not measured is missing" in load_profile(out).notes
+    assert "interrupted; measurements so far are kept" in load_profile(out).notes
     assert Aspect.SCALE_UP in load_profile(out).entries
 
 

@@ -209,7 +209,7 @@ def test_the_month_so_far_is_said_where_no_time_was(rented: Path, capsys: Said) 
 
 
 def test_a_time_without_rentals_is_told(rented: Path, capsys: Said) -> None:
-    assert "tells of no machine" in str(document(capsys, "cost", "--month", "2020-01")["notes"])
+    assert "has no machine in this period" in str(document(capsys, "cost", "--month", "2020-01")["notes"])
 
 
 def test_what_the_configuration_says_is_owned_covers_what_is_rented(rented: Path, capsys: Said) -> None:

@@ -39,7 +39,7 @@ def test_the_plans_screen_and_simulate_tell_the_same_of_its_fleet(
     capsys.readouterr()
     assert run(["plan", "trace.csv", *MARKET, *NOW]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    said = f"its fleet ({servers} x m6i.4xlarge reserved), simulated as HC: kept {found.kept_qos:.1%} of jobs"
+    said = f"simulated as HC ({servers} x m6i.4xlarge reserved, one seed): {found.kept_qos:.1%} of jobs keep"
     assert said in shown
     assert found.monthly is not None
     assert f"wait p95 {found.wait_p95:,.0f} s, ${found.monthly:,.0f}/month with starts and idle instances" in shown
@@ -87,7 +87,7 @@ def test_a_fleet_with_too_many_jobs_names_the_command_that_simulates_it(
     monkeypatch.setenv("HYC_OPERATION__OWN_FLEET_JOBS", "10")
     assert run(["plan", "trace.csv", *MARKET, *NOW]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "its fleet was not simulated: 28 jobs, over 10; 'hcloud simulate PLAN' does it" in shown
+    assert "this fleet was not simulated: 28 jobs, over 10; 'hcloud simulate PLAN' does it" in shown
 
 
 def test_every_size_that_a_plan_reserves_is_simulated_as_itself(

@@ -57,7 +57,7 @@ def test_a_stated_pool_is_for_those_that_reserve(tmp_path: Path, capsys: pytest.
     captured = capsys.readouterr()
     runs = {s["name"]: s["runs"][0]["reserved_servers"] for s in json.loads(captured.out)["strategies"]}
     assert runs == {"HF": 3, "OdF": 0, "HC": 3}
-    assert "run in the cloud of the HCloud study" in captured.err
+    assert "simulated with the cloud and the prices of the HCloud study" in captured.err
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +79,7 @@ def test_a_comparison_shows_intervals_and_the_front(
     assert max(map(len, screen.splitlines())) <= width
     assert "±" in screen
     assert "over 3 seeds" in screen
-    assert "cheapest on the front" in screen
+    assert "cheapest Pareto-optimal strategy" in screen
 
 
 def test_one_seed_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

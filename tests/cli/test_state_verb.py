@@ -183,7 +183,7 @@ def test_where_nothing_is_nothing_is_made(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(["state", "list"]) == 0
-    assert "nothing is remembered yet" in capsys.readouterr().err
+    assert "the state is empty" in capsys.readouterr().err
     assert run(["state", "show", "--json"]) == 0
     assert printed(capsys)["lineage"] is None
     assert run(["state", "pull"]) == 1

@@ -36,7 +36,7 @@ def test_after_a_cut_it_is_said_what_may_run_and_how_to_go_on(capsys: pytest.Cap
     assert "asked for, and not answered: web: " in said
     assert "x m5.large in " in said
     assert "may be running and cost money" in said
-    assert "hcloud apply goes on from there, hcloud recover rebuilds a state that was lost" in said
+    assert "hcloud apply continues, hcloud recover rebuilds a lost state" in said
     faults()
     assert run(["apply", "-y"]) == 0
 

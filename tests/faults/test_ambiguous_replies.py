@@ -89,7 +89,7 @@ def test_R5_what_a_plan_shows_of_an_unknown_order_is_that_it_is_asked_again(clou
     r.heal()
     shown = r.plan(slot)
     assert [(c.action.value, c.how, c.count) for c in shown.changes] == [("~", "resolve", 2)]
-    assert "asked again with the same key" in shown.changes[0].reason
+    assert "sent again with the same key" in shown.changes[0].reason
 
 
 @every_cloud

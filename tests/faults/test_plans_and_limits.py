@@ -46,7 +46,7 @@ def test_I7_the_end_of_everything_needs_its_number_typed(cloud: str) -> None:
     r = Rehearsal(cloud)
     r.converges(r.slot(3))
     for typed in (None, 0, 2, 4):
-        with pytest.raises(DeniedByGuardError, match="3 of 3 machines would end"):
+        with pytest.raises(DeniedByGuardError, match="3 of 3 machines would be terminated"):
             r.carry_out(r.plan(), approval=ChangeApproval(ends=typed))
     assert r.calls("terminate") == 0
     assert r.destroy(ends=3).exit_code == 0
@@ -63,7 +63,7 @@ def test_I7_more_than_a_fifth_or_twenty_needs_its_number_typed(
     r.converges(r.slot(stands))
     found = r.plan(r.slot(wanted))
     if needs:
-        with pytest.raises(DeniedByGuardError, match="would end"):
+        with pytest.raises(DeniedByGuardError, match="would be terminated"):
             r.carry_out(found, approval=ChangeApproval())
         assert r.live() == stands
     else:

@@ -302,7 +302,7 @@ def test_F1_credentials_that_expire_leave_a_state_that_says_what_to_end(stage: S
         return f"hcloud-probe {nonce} end"
 
     stage.say = expired
-    with pytest.raises(PartialError, match="may still stand") as caught:
+    with pytest.raises(PartialError, match="may still run") as caught:
         stage.run()
     [probe] = stage.left()
     assert f"hcloud destroy --state {probe}" in caught.value.hint

@@ -34,7 +34,7 @@ def test_four_weeks_for_one_year_and_a_quarter_for_three(hours: float, years: in
 def test_only_the_dollars_of_terms_that_deserve_more_are_told() -> None:
     found = history_of(1000, [held(1), held(3)], HistorySettings())
     assert said_of_history(found) == (
-        "41.7d of history is too little to commit $157,680 for 3 years (all of it upfront): measure at least 13w "
+        "41.7d of history is too short for a commitment of $157,680 over 3 years (all upfront): measure at least 13w "
         "before you buy (planning.history_3y)",
     )
 
@@ -52,7 +52,7 @@ def short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-WORDS = ("of history is too little to commit", "upfront)", "measure at least 4w before you buy")
+WORDS = ("of history is too short for a commitment of", "upfront)", "measure at least 4w before you buy")
 
 
 @pytest.mark.slow

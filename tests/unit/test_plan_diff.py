@@ -65,7 +65,7 @@ def test_over_another_horizon_commitments_are_not_compared_as_prices() -> None:
     before, after = plan(committed(5, "0.50", years=3)), plan(committed(5, "1.50", years=3), horizon_hours=3 * 8760)
     found = difference_of(before, after)
     assert found.effects.prices == 0
-    assert any("look ahead" in note for note in found.notes)
+    assert any("different horizons" in note for note in found.notes)
 
 
 def test_a_first_plan_is_all_new() -> None:

@@ -94,7 +94,7 @@ def plan_(
 
     terminal = session(ctx).terminal
     loaded = _allowing(_loaded(where.file), {"max_plan_age": max_plan_age, "max_price_age": max_price_age})
-    with terminal.busy("asking what is held and what the rest costs"):
+    with terminal.busy("asking for commitments and quotes"):
         found = plan_purchases(
             loaded, PurchasePlanRequest(plan, out, later), _where(where.cloud, where.region, where.state), shown.at
         )
@@ -170,8 +170,8 @@ def resolve(
     ctx: typer.Context,
     *,
     key: Annotated[str | None, typer.Argument(help="The key of a purchase; all that are unknown without it.")] = None,
-    bought: Annotated[str | None, typer.Option(help="The id of the commitment that came of it.")] = None,
-    not_bought: Annotated[bool, typer.Option("--not-bought", help="Nothing came of it.")] = False,
+    bought: Annotated[str | None, typer.Option(help="The id of the commitment that it became.")] = None,
+    not_bought: Annotated[bool, typer.Option("--not-bought", help="It was not made.")] = False,
     where: CloudFlags,
 ) -> None:
     """Settle purchases whose outcome is unknown: look again, or note what you found out."""

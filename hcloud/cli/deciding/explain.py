@@ -51,7 +51,7 @@ def explain(
     json_: Annotated[bool, typer.Option("--json", help="The same as -o json.")] = False,
     now: Now = None,
 ) -> None:
-    """Why this plan, why not another one, why so many, why a job waited; and what would turn each round."""
+    """Why this plan, why not another one, why so many, why a job waited; and what would change each answer."""
     shown = PlanFormat.JSON if json_ else output
     asked = [name for name in (address, why_not, commitment, job) if name is not None]
     if len(asked) > 1:

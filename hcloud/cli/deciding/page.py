@@ -24,7 +24,7 @@ def page(
     plan: Annotated[Path, typer.Argument(help="A plan file written with 'hcloud plan --out'.")],
     out: Annotated[Path | None, typer.Option(help="Write the page to FILE.html instead of printing it.")] = None,
     pictures: Annotated[Path | None, typer.Option(help="Also draw its pictures into this folder.")] = None,
-    picture_format: Annotated[str, typer.Option(help="Of the pictures: png or svg.")] = "png",
+    picture_format: Annotated[str, typer.Option(help="Picture format: png or svg.")] = "png",
 ) -> None:
     """A plan as one page of HTML that loads nothing: to read, print and send.
 

@@ -103,7 +103,7 @@ def plan(
 ) -> None:
     """How much to reserve, where and for which term, and what stays on demand.
 
-    With --cloud it is compared with what stands there, and the changes are shown that 'hcloud apply' would make.
+    With --cloud the plan is compared with the running machines, and the changes of 'hcloud apply' are shown.
     """
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.workloads.sources import Flags, with_flags

@@ -13,7 +13,7 @@ from hcloud.cli.main import session
 from hcloud.cli.options import moment
 
 app = typer.Typer(
-    help="Whether a plan keeps the rules it has to keep: check",
+    help="Rules that a plan has to keep: check",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -33,10 +33,10 @@ def apply(
     where: CloudFlags,
     yes: Yes = False,
     ends: Ends = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Finish a plan that was begun: what is left of it.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Finish a plan that was interrupted.")] = False,
     shown: Printed,
 ) -> None:
-    """Launch and end machines exactly as a plan shows; never buys a commitment.
+    """Launch and terminate machines exactly as a plan shows; never buys a commitment.
 
     Every request is noted before it is made, so that a run that is killed is taken up by the next one. Ctrl-C once ends
     cleanly, twice at once.

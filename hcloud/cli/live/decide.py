@@ -42,9 +42,9 @@ def decide(
     start: Annotated[
         float | None, typer.Option(min=0, help="When control periods begin to count; else with the first event.")
     ] = None,
-    journal: Annotated[Path | None, typer.Option(help="Keep the state here, and go on from it.")] = None,
+    journal: Annotated[Path | None, typer.Option(help="Keep the state here, and resume from it.")] = None,
     retell: Annotated[
-        int, typer.Option(min=0, help="Going on, tell the decisions of the last N events again: a crash may hide them.")
+        int, typer.Option(min=0, help="On resuming, print the decisions of the last N events again.")
     ] = 0,
     durable: Annotated[bool, typer.Option("--durable", help="Wait for the disk after every line.")] = False,
     compiled: Annotated[

@@ -14,9 +14,9 @@ app = typer.Typer(pretty_exceptions_enable=False)
 @app.command()
 @grouped
 def destroy(ctx: typer.Context, *, where: CloudFlags, yes: Yes = False, ends: Ends = None, shown: Printed) -> None:
-    """End every machine that this state holds, and nothing else; commitments stay.
+    """Terminate every machine of this state, and nothing else; commitments stay.
 
-    The number of machines has to be said on purpose: --ends 12.
+    State the number of machines: --ends 12.
     """
     from hcloud.usecases.live.apply import end_all, ending
     from hcloud.views.live.change import show_changes

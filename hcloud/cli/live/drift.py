@@ -20,7 +20,7 @@ def drift(
     shown: Printed,
     detailed_exitcode: Annotated[bool, typer.Option("--detailed-exitcode", help="Exit 2 where there is any.")] = False,
 ) -> None:
-    """What people or the cloud changed behind hcloud's back since the last apply."""
+    """Changes made outside hcloud since the last apply."""
     from hcloud.usecases.live.status import status as look
     from hcloud.views.live.documents import DriftDocument
     from hcloud.views.live.standing import show_drift

@@ -21,13 +21,13 @@ def gc(
     where: CloudFlags,
     delete: Annotated[bool, typer.Option("--delete", help="End them; needs --ends with their number.")] = False,
     lineage: Annotated[
-        list[str] | None, typer.Option(help="A state that is gone for good: its machines count, too.")
+        list[str] | None, typer.Option(help="A state that is lost for good: its machines are orphaned, too.")
     ] = None,
     yes: Yes = False,
     ends: Ends = None,
     shown: Printed,
 ) -> None:
-    """Machines with this project's tags that no state holds, or whose time is over; only --delete changes anything."""
+    """Find machines with this project's tags that are in no state or have expired; only --delete terminates them."""
     from hcloud.live.applying.guards import ChangeApproval
     from hcloud.live.collect import collect, orphans
     from hcloud.views.live.documents import OrphansDocument

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LARGEST = 64 << 20
 
 app = typer.Typer(
-    help="What is remembered of a cloud: the machines that are hcloud's own, and who works on them",
+    help="The state: which machines belong to hcloud, and who holds the lock",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -34,7 +34,7 @@ def list_(
     which: StateFlags,
     shown: Printed,
 ) -> None:
-    """The machines that are remembered, a line each."""
+    """The machines of the state, one on each line."""
     from hcloud.usecases.live.state import look
     from hcloud.views.live import state as view
 
@@ -97,7 +97,7 @@ def push(
 def force_unlock(
     ctx: typer.Context,
     *,
-    lock: Annotated[str, typer.Argument(metavar="ID", help="The lock's id, as the refusal told it.")],
+    lock: Annotated[str, typer.Argument(metavar="ID", help="The lock's id, from the error message.")],
     which: StateFlags,
     shown: Printed,
 ) -> None:

@@ -25,7 +25,7 @@ app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
 
 @app.callback()
 def profile() -> None:
-    """What an application needs, bears and causes: measure it here, show, list, compare, import."""
+    """What an application needs, tolerates and causes: measure it here, show, list, compare, import."""
 
 
 @app.command()
@@ -62,12 +62,14 @@ def run(
     ] = None,
     cloud: WhichCloud = None,
     instance_type: Annotated[str | None, typer.Option(help="With --cloud: on which type, else a small one.")] = None,
-    max_dollars: Annotated[float | None, typer.Option(help="With --cloud: at most so many (1); a yes, too.")] = None,
+    max_dollars: Annotated[
+        float | None, typer.Option(help="With --cloud: the most it may cost (1); also confirms.")
+    ] = None,
     config: Annotated[Path | None, typer.Option("--config", "-c", help="With --cloud: the configuration.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="With --cloud: do not ask.")] = False,
     shown: Shown,
 ) -> None:
-    """Measure an application on this machine: its speed by shape, and by resource the pressure it bears and causes.
+    """Measure an application on this machine: its speed by shape, and by resource the pressure it tolerates and causes.
 
     Nothing that is started survives, whatever way the run ends. Ctrl-C keeps what was measured. With --cloud it is
     measured on a machine that is launched for it and ended in any case; Ctrl-C ends that and keeps nothing.

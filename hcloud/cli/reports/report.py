@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hcloud.views.page.parts import PageSection
 
 app = typer.Typer(
-    help="What is spent, what commitments save and how far they are used: of a plan, a journal or what is rented",
+    help="Costs, savings and the utilisation of commitments: of a plan, a journal or the running machines",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -61,7 +61,7 @@ SourceFile = Annotated[
 Format = Annotated[ReportFormat, typer.Option("--output", "-o", help="What to print; focus is a FOCUS 1.2 CSV.")]
 Month = Annotated[str | None, typer.Option("--month", help="A calendar month (UTC), for example 2026-11.")]
 From = Annotated[str | None, typer.Option("--from", help="The first day, for example 2026-11-01.")]
-To = Annotated[str | None, typer.Option("--to", help="The day after the last.")]
+To = Annotated[str | None, typer.Option("--to", help="The end date, exclusive.")]
 TeamTag = Annotated[str | None, typer.Option("--team-tag", help="The tag that names teams; else report.team_tag.")]
 Reserve = Annotated[
     str | None,
@@ -161,7 +161,7 @@ def _reported(
     from hcloud.readers.configuration.config import load_config
     from hcloud.usecases.reports.report import ReportRequest, is_journal, report_of_plan
 
-    with session(ctx).terminal.busy("adding up what is spent"):
+    with session(ctx).terminal.busy("adding up costs"):
         loaded = load_config(flags.file)
         span = span_of_flags((flags.month, flags.from_, flags.to))
         asked = ReportRequest(loaded, at, span, team_tag or loaded.config.report.team_tag)

@@ -50,7 +50,7 @@ def compare(
     where: SimulationFlags,
     shown: ComparisonPrinted,
 ) -> None:
-    """Cost and quality of the strategies with intervals over seeds, and which of them no other one beats in both."""
+    """Cost and quality of the strategies with intervals over seeds, and which strategies are Pareto-optimal."""
     from hcloud.usecases.studies.simulate import compare as run_all
     from hcloud.usecases.studies.simulate import strategies_named
     from hcloud.views.studies import simulation as view

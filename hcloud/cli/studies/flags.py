@@ -146,7 +146,7 @@ def _tell_study(study: Study, terminal: Terminal, *, named: bool) -> None:
     from hcloud.planning.forecasting.needs import KEY
 
     if not named and study.scenario is None and study.cloud.name == "paper":
-        terminal.note("run in the cloud of the HCloud study, at its prices; --provider names one of today's")
+        terminal.note("simulated with the cloud and the prices of the HCloud study; --provider takes today's")
     for rule in study.jobs.provenance.modelled:
         if rule.key == KEY:
             terminal.note(f"{rule.column}: {rule.rule}")

@@ -66,7 +66,7 @@ def sweep(
     scheduler: Annotated[str, typer.Option(help="Address of a Dask scheduler, for --engine dask.")] = "",
     shown: Printed,
 ) -> None:
-    """What comes out when numbers of a strategy, the cloud or the prices are others."""
+    """Sensitivity analysis: run strategies with other numbers of a strategy, the cloud or the prices."""
     from hcloud.readers.configuration.config import load_config
     from hcloud.store.files.looked_at import check_place
     from hcloud.store.files.whole import write_shown

@@ -162,7 +162,7 @@ def _work(run: ApplyRun, observed: Observed) -> None:
     except HcloudError as error:
         run.halt(error)
     except MemoryError:
-        run.halt(HcloudError("the memory that hcloud may use ran out", hint="apply again: it goes on from there"))
+        run.halt(HcloudError("the memory that hcloud may use ran out", hint="run apply again: it continues from there"))
 
 
 def _jobs(found: ChangeSet, observed: Observed) -> list[AddressLaunch]:

@@ -61,7 +61,9 @@ def end_unwanted(run: ApplyRun, ids: Sequence[str]) -> None:
             ask_to_end(run, ids)
             return
         if run.site.clock.passed() >= until:
-            raise PartialError(f"the cloud does not know what it has just made: {', '.join(ids)}; end them by hand")
+            raise PartialError(
+                f"the cloud does not list machines that it has just made: {', '.join(ids)}; end them by hand"
+            )
         run.patience.pause(delay)
         delay = min(delay * GROWTH, run.site.waits.longest_poll)
 
@@ -77,7 +79,7 @@ def confirm_ends(run: ApplyRun) -> None:
         if not left:
             return
         if run.site.clock.passed() >= until:
-            run.problem(f"asked to end, and not gone yet: {', '.join(left)}")
+            run.problem(f"told to terminate, and still running: {', '.join(left)}")
             return
         if not waits:
             waits = True

@@ -76,10 +76,12 @@ def check_guards(found: ChangeSet, approval: ChangeApproval) -> None:
     if found.unpriced and (ceiling is not None or approval.increase is not None):
         raise EvidenceError(f"no price is known of {', '.join(found.unpriced)}: the budget cannot be checked")
     if more > 0 and ceiling is not None and found.hourly_after > ceiling:
-        raise DeniedByGuardError(f"{_dollars(found.hourly_after)}/h would stand, the budget is {_dollars(ceiling)}/h")
+        raise DeniedByGuardError(
+            f"the machines would cost {_dollars(found.hourly_after)}/h, the budget is {_dollars(ceiling)}/h"
+        )
     if approval.increase is not None and more > approval.increase:
         raise DeniedByGuardError(
-            f"{_dollars(more)}/h more than now, an increase of {_dollars(approval.increase)}/h is allowed"
+            f"{_dollars(more)}/h more than now; an increase of {_dollars(approval.increase)}/h is allowed"
         )
     going, standing = len(found.going), found.standing
     many = going > MOST_ENDED or going > MOST_ENDED_SHARE * standing or (going == standing > 0)
@@ -87,8 +89,8 @@ def check_guards(found: ChangeSet, approval: ChangeApproval) -> None:
     if going and many and approval.ends != going:
         typed = "" if approval.ends is None else f", not {approval.ends}"
         raise DeniedByGuardError(
-            f"{going} of {standing} machines would end: more than {MOST_ENDED_SHARE:.0%} or than {MOST_ENDED}",
-            hint=f"say how many on purpose: {going}{typed} (--ends {going})",
+            f"{going} of {standing} machines would be terminated: more than {MOST_ENDED_SHARE:.0%} or {MOST_ENDED}",
+            hint=f"state their number: {going}{typed} (--ends {going})",
         )
 
 

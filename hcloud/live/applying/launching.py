@@ -232,7 +232,7 @@ def _believed(run: ApplyRun, intent: Intent, error: CloudError) -> CloudError:
     """
     if isinstance(error, NoCapacityError) or run.site.now() - intent.at >= GRACE:
         return error
-    return DoubtError(f"refused when asked again, and not known whether it was carried out: {error}", error.call)
+    return DoubtError(f"refused when sent again; whether it was carried out is unknown: {error}", error.call)
 
 
 def _of_key(run: ApplyRun, order: Launch) -> dict[str, Machine]:

@@ -318,7 +318,7 @@ def _conclude(
     except HcloudError as error:
         raise PartialError(
             f"{intent.address}: {outcome} {id_}".rstrip() + f", which could not be noted: {error}",
-            hint="it was noted that this would be bought: the next 'hcloud commit apply' looks it up",
+            hint="purchase intent saved: the next 'hcloud commit apply' looks it up",
         ) from error
 
 

@@ -147,7 +147,7 @@ class Machine:
 
     @property
     def lineage(self) -> str:
-        """Whose it is; empty where it bears no tag of ours."""
+        """Whose it is; empty where not tagged by hcloud."""
         return self.tags.get(TAG_LINEAGE, "")
 
     @property

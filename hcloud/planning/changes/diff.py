@@ -20,7 +20,7 @@ line  desired  recorded              told                             change
 12    N        N, missed before and  not told of                      ``+`` for them (observing has forgotten them)
                for five minutes
 13    any      some                  none of them told of             refusal *unseen*, which blocks everything
-14    0        some                  not told of                      refusal *unseen*: an absence ends nothing
+14    0        some                  not told of                      refusal *unseen*: not terminated
 15    any      asked to end          live all the same                ``-`` again
 16    any      asked to end          on its way out, or not told of   nothing
 17    N        none                  ours and live, wanted            ``~`` adopt
@@ -56,7 +56,6 @@ from hcloud.model.holdings.live import Commitment, CommitmentOrder, MachineState
 from hcloud.model.holdings.state import Operating
 from hcloud.planning.changes.digest import observed_digest, signed
 from hcloud.planning.changes.standing import Standing, open_launches, standing, still_there
-from hcloud.units import counted
 
 NOTHING = Decimal(0)
 PENDING_LIMIT = timedelta(minutes=10)  # ours
@@ -162,14 +161,14 @@ def _is_blocked(draft: _Draft) -> bool:
     observed = draft.observed
     if observed.told_none:
         ids = tuple(r.id for r in observed.state.records if not r.ending)
-        why = f"the cloud tells of none of {len(ids)} machines that are remembered: look again in five minutes"
+        why = f"none of the {len(ids)} machines of the state is listed: look again in five minutes"
         draft.refusals.append(Refusal(Bar.UNSEEN, "", why, ids, blocks=True))
     if observed.strangers and not draft.terms.beside:
         ids = tuple(m.id for m in observed.strangers)
         project, lineages = observed.state.project, sorted({m.lineage for m in observed.strangers})
         why = (
-            f"{len(ids)} machines of project {project or '(none)'} are there that this state, never applied, knows "
-            f"nothing of (lineage {', '.join(lineages)}): hcloud recover rebuilds the state they belong to"
+            f"{len(ids)} machines of project {project or '(none)'} are not in this state, which was never "
+            f"applied (lineage {', '.join(lineages)}): hcloud recover rebuilds the state they belong to"
         )
         draft.refusals.append(Refusal(Bar.LOST_STATE, "", why, ids, blocks=True))
     return bool(draft.refusals)
@@ -178,7 +177,12 @@ def _is_blocked(draft: _Draft) -> bool:
 def _strays(draft: _Draft, there: Sequence[Standing]) -> None:
     """Line 19."""
     strays = [s for s in there if not s.address and s.record is None]
-    draft.refuse(Bar.STRAY, "", "it bears our lineage and no address: tag it again, or end it by hand", strays)
+    draft.refuse(
+        Bar.STRAY,
+        "",
+        "it has this state's lineage tag but no address tag: tag it again, or terminate it yourself",
+        strays,
+    )
 
 
 def _promised_addresses(observed: Observed) -> set[str]:
@@ -206,7 +210,7 @@ def _at(draft: _Draft, address: str, slot: Slot | None, there: list[Standing]) -
         wrong = _replace(draft, slot, wrong, needed)
     if slot is not None:
         wrong = _without(wrong, _spared(draft, slot, right, wrong))
-    reason = "of another shape, and enough of the right one stand" if slot else "nothing at this address is wanted"
+    reason = "not as planned, and enough others are running" if slot else "not in the plan; will be terminated"
     draft.end(address, wrong, reason)
 
 
@@ -218,13 +222,13 @@ def _without(machines: Sequence[Standing], others: Sequence[Standing]) -> list[S
 def _note_oddities(draft: _Draft, there: Sequence[Standing]) -> None:
     """Lines 26 and 27, and what people changed."""
     odd = [s for s in there if s.machine is not None and s.machine.state is MachineState.UNKNOWN]
-    why = "the cloud says of it what hcloud does not understand: it counts as there"
+    why = "the cloud reports a state that hcloud does not know: assumed running"
     draft.refuse(Bar.UNSEEN, there[0].address if there else "", why, odd)
     for s in there:
         if s.machine is None:
             continue
         if s.machine.state is MachineState.STOPPED:
-            draft.notes.append(f"{s.id} at {s.address} is {s.machine.state}: it counts as there")
+            draft.notes.append(f"{s.id} at {s.address} is {s.machine.state}: counted as running")
         if s.record is not None and s.record.instance_type != s.instance_type:
             draft.notes.append(f"{s.id} at {s.address} was {s.record.instance_type} and is {s.instance_type} now")
 
@@ -232,7 +236,7 @@ def _note_oddities(draft: _Draft, there: Sequence[Standing]) -> None:
 def _untagged(draft: _Draft, address: str, there: Sequence[Standing]) -> None:
     """Line 21."""
     bare = [s for s in there if s.is_seen and not s.tagged and s.id not in draft.terms.also]
-    draft.refuse(Bar.UNTAGGED, address, "it bears no tag of ours (yet, or any more): it counts, and stays", bare)
+    draft.refuse(Bar.UNTAGGED, address, "not tagged by hcloud: counted, never terminated", bare)
 
 
 def _cannot_end(draft: _Draft, address: str, machines: Sequence[Standing]) -> list[Standing]:
@@ -240,7 +244,7 @@ def _cannot_end(draft: _Draft, address: str, machines: Sequence[Standing]) -> li
     unseen = [s for s in machines if not s.is_seen]
     guarded = [s for s in machines if s.is_seen and s.protected]
     bare = [s for s in machines if s.is_seen and not s.protected and not s.tagged and s.id not in draft.terms.also]
-    draft.refuse(Bar.UNSEEN, address, "the cloud does not tell of it: an absence ends nothing", unseen)
+    draft.refuse(Bar.UNSEEN, address, "missing from the listing: not terminated now", unseen)
     draft.refuse(Bar.PROTECTED, address, "it is protected", guarded)
     return [*unseen, *guarded, *bare]
 
@@ -248,7 +252,7 @@ def _cannot_end(draft: _Draft, address: str, machines: Sequence[Standing]) -> li
 def _unseen(draft: _Draft, address: str, right: Sequence[Standing]) -> None:
     """Line 11."""
     missed = [s for s in right if not s.is_seen]
-    draft.refuse(Bar.UNSEEN, address, "the cloud does not tell of it now: it counts as there for five minutes", missed)
+    draft.refuse(Bar.UNSEEN, address, "missing from the listing: assumed running for five minutes", missed)
 
 
 def _resolve(draft: _Draft, address: str, needed: int) -> int:
@@ -259,7 +263,7 @@ def _resolve(draft: _Draft, address: str, needed: int) -> int:
             continue
         wanted = min(owed, needed)
         when = f"{intent.at:%Y-%m-%d %H:%M:%S} UTC"
-        reason = f"ordered at {when} with an unknown outcome: asked again with the same key"
+        reason = f"ordered at {when} with an unknown outcome: sent again with the same key"
         more = draft.rate(order.instance_type) * wanted
         draft.changes.append(
             Change(Action.REPLACE, How.RESOLVE, address, order.instance_type, wanted, more, reason, (), intent.number)
@@ -275,7 +279,7 @@ def _shrink(draft: _Draft, slot: Slot, right: Sequence[Standing], too_many: int)
     new = [s for s in free if not s.remembered]
     known = sum(s.remembered for s in right)
     free = [*new, *[s for s in free if s.remembered][: max(known - slot.count, 0)]]
-    draft.end(slot.address, free[:too_many], f"{too_many} more than the {slot.count} wanted")
+    draft.end(slot.address, free[:too_many], f"{too_many} more than the {slot.count} planned")
     if len(free) < too_many:
         held = _without(ranked, free)
         _cannot_end(draft, slot.address, held[: too_many - len(free)])
@@ -292,7 +296,7 @@ def _spared(draft: _Draft, slot: Slot, right: Sequence[Standing], wrong: Sequenc
     places = min(len(right) - known, max(slot.count - known, 0))
     found = sorted((s for s in wrong if s.remembered), key=lambda s: s.id)[:places]
     for s in found:
-        draft.notes.append(f"{s.id} at {s.address} stays until what replaces it has been adopted: apply again")
+        draft.notes.append(f"{s.id} at {s.address} stays until its replacement is adopted: apply again")
     return found
 
 
@@ -301,7 +305,7 @@ def _adopt(draft: _Draft, address: str, machines: Sequence[Standing]) -> None:
     new = sorted((s for s in machines if s.record is None), key=lambda s: s.id)
     for instance_type in sorted({s.instance_type for s in new}):
         ids = tuple(s.id for s in new if s.instance_type == instance_type)
-        reason = "of ours by its tags, and not remembered"
+        reason = "has this state's tags but is not in the state"
         draft.changes.append(Change(Action.REPLACE, How.ADOPT, address, instance_type, 0, NOTHING, reason, ids))
 
 
@@ -319,7 +323,7 @@ def _replace(draft: _Draft, slot: Slot, wrong: list[Standing], needed: int) -> l
     missing = needed - len(old)
     if missing > 0:
         more = slot.hourly * missing
-        reason = f"{slot.count - missing} of {slot.count} stand" if missing < slot.count else "none stands"
+        reason = f"{slot.count - missing} of {slot.count} running" if missing < slot.count else "none running"
         draft.changes.append(Change(Action.LAUNCH, How.LAUNCH, slot.address, slot.instance_type, missing, more, reason))
     return rest
 
@@ -334,7 +338,7 @@ def _finish_endings(draft: _Draft) -> None:
     """Line 15."""
     told = {m.id: m for m in draft.observed.machines}
     for record in still_there(draft.observed):
-        kind, reason = told[record.id].instance_type, "asked to end before, and still there"
+        kind, reason = told[record.id].instance_type, "terminated before, and still listed"
         draft.changes.append(
             Change(Action.TERMINATE, How.TERMINATE, record.address, kind, 0, NOTHING, reason, (record.id,))
         )
@@ -354,7 +358,7 @@ def _commitments(draft: _Draft) -> None:
         if (short <= 0) if order.option.is_spend_based else (missing <= 0):
             continue
         what = f"${short:f} an hour" if order.option.is_spend_based else f"{missing}"
-        reason = f"{what} of {order.option} for {counted(order.term_years, 'year')} not held: 'hcloud commit' buys"
+        reason = f"{what} of {order.term_years}-year {order.option} not purchased yet ('hcloud commit' buys)"
         count = 0 if order.option.is_spend_based else missing
         draft.changes.append(
             Change(Action.COMMIT, How.SHOW, str(order.option), order.instance_type, count, NOTHING, reason)

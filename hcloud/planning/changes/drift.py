@@ -18,7 +18,7 @@ def drift(stored: State, observed: Observed) -> tuple[Drift, ...]:
     keys = {intent.order.key for intent in observed.open if intent.order is not None}
     for machine in observed.machines:
         if machine.id not in known and machine.state.is_live and machine.lineage == stored.lineage:
-            why = "came of an order whose outcome was not noted" if machine.key in keys else "is not remembered"
+            why = "is from an order with an unknown outcome" if machine.key in keys else "is not in the state"
             found.append(Drift(machine.id, machine.address, why))
     return tuple(sorted(found, key=lambda d: (d.id, d.what)))
 
@@ -29,16 +29,16 @@ def _of_record(record: MachineRecord, machine: Machine | None, state: State) -> 
 
     if machine is None:
         if not record.ending:
-            yield say("the cloud does not tell of it")
+            yield say("is missing from the listing")
         return
     if not machine.state.is_live:
         if not record.ending:
-            yield say(f"is {machine.state}, and nobody here ended it")
+            yield say(f"is {machine.state}, not by hcloud")
         return
     if machine.instance_type != record.instance_type:
         yield say(f"is a {machine.instance_type}, not a {record.instance_type}")
     if record.ending:
-        yield say("was asked to end and is still there")
+        yield say("was told to terminate and is still running")
     wanted = {TAG_LINEAGE: state.lineage, TAG_ADDRESS: record.address, TAG_KEY: record.key}
     other = sorted(name for name, value in wanted.items() if machine.tags.get(name) != value)
     if other:

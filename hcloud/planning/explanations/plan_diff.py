@@ -78,7 +78,7 @@ def difference_of(base: PlanFigures | None, head: PlanFigures | None) -> PlanDif
         settings=tuple(_texts(before.settings, after.settings)) if both else (),
         new_warnings=_beyond(after.warnings, before.warnings),
         gone_warnings=_beyond(before.warnings, after.warnings),
-        notes=tuple(_notes(before, after)) if both else ("there is no plan to compare with: all of it is new",),
+        notes=tuple(_notes(before, after)) if both else ("no plan to compare with: everything is new",),
     )
 
 
@@ -197,6 +197,6 @@ def _notes(before: PlanFigures, after: PlanFigures) -> Iterator[str]:
     elif "workload digest" in said:
         yield "the plans were made from different inputs: the trace is another one"
     if "cloud" in said or "region" in said:
-        yield "the fleets stand in different places"
+        yield "the fleets are in different regions"
     if before.horizon_hours != after.horizon_hours and before.horizon_hours and after.horizon_hours:
-        yield "the plans look ahead differently far: what their commitments cost an hour is not compared as a price"
+        yield "the plans have different horizons: hourly costs of commitments are not compared as prices"

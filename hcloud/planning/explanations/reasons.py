@@ -39,7 +39,7 @@ def reasons(decision: FleetDecision) -> tuple[str, ...]:
 def _why_these_types(decision: FleetDecision) -> Iterator[str]:
     best = decision.evaluations[0]
     if not decision.fleet.cost:
-        yield "what is owned or left to spot serves all of the demand: there is nothing left to buy or rent"
+        yield "owned and spot capacity serve all of the demand: there is nothing to buy or rent"
         return
     names = " + ".join(c.shape.name for c in decision.types)
     if len(decision.types) > 1:
@@ -56,7 +56,7 @@ def _why_these_types(decision: FleetDecision) -> Iterator[str]:
     choices = f"{len(decision.evaluations)} " + ("types and regions" if several else "types")
     first, second = (e.candidate.address if several else e.candidate.shape.name for e in decision.evaluations[:2])
     margin = float(others[0].cost / best.cost - 1)
-    yield f"{first} is the cheapest of {choices}; {second} comes next, dearer by {margin:.1%}"
+    yield f"{first} is the cheapest of {choices}; {second} comes next, {margin:.1%} dearer"
 
 
 def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
@@ -81,7 +81,7 @@ def _why_this_reserve(decision: FleetDecision) -> Iterator[str]:
     unit = "" if len(decision.ladders[candidate.address]) == 1 else f"counted in {candidate.shape.name}, "
     yield (
         f"{unit}instance {count} of the reserve is in use {last:.1%} of the time and the next one would be "
-        f"{following:.1%}; {_option(dearest)} pays above {share:.1%}"
+        f"{following:.1%}; {_option(dearest)} has a break-even of {share:.1%}"
     )
     by_vcpus = _share_above(decision.forecast.cores, (count - 1) * float(candidate.capacity[0]))
     if last - by_vcpus > TELLING:
@@ -118,9 +118,9 @@ def _why_nothing_reserved(decision: FleetDecision, candidate: Candidate) -> str:
     if busiest > least:
         return (
             f"by its use alone a commitment would pay: the busiest instance is in use {busiest:.1%} of the time, and"
-            f" one pays above {least:.1%}"
+            f" the lowest break-even is {least:.1%}"
         )
-    return f"even the busiest instance is in use {busiest:.1%} of the time; no commitment pays below {least:.1%}"
+    return f"even the busiest instance is in use {busiest:.1%} of the time; the lowest break-even is {least:.1%}"
 
 
 def _why_of_equals(decision: FleetDecision) -> Iterator[str]:
@@ -190,7 +190,7 @@ def _other_types(decision: FleetDecision) -> Iterator[Refusal]:
         margin = evaluation.cost - decision.optimum_cost
         yield Refusal(
             evaluation.candidate.address,
-            "its own cheapest plan costs more for the same demand",
+            "its cheapest plan for the same demand costs more",
             cents(evaluation.cost),
             cents(margin),
             f"its prices fall by {float(margin / evaluation.cost):.1%}" if evaluation.cost else "",
@@ -219,13 +219,13 @@ def _alone(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Refus
     margin = rival.cost - decision.optimum_cost
     pays = pays_above(candidate, offer, decision.horizon_hours)
     if not rival.fleet.holdings:
-        reason = f"never worth buying here: it pays above {float(pays):.1%}"
+        reason = f"never worth buying here: its break-even is {float(pays):.1%}"
         if offer.term_hours > decision.horizon_hours:
             reason = _outlasts(decision, candidate, offer, 1)
         found = Refusal(str(offer.key), reason, cents(rival.cost), cents(margin), "")
     else:
         count = max(h.count for h in rival.fleet.holdings)
-        reason = f"its own best plan buys {count} at ${rate(offer.effective_hourly)}/h"
+        reason = f"its best plan buys {count} at ${rate(offer.effective_hourly)}/h"
         found = _dearer(offer, reason, rival.cost, margin, rival.fleet.commitments_cost)
     return _turned(decision, candidate, offer, found)
 
@@ -260,7 +260,7 @@ def _in_addition(decision: FleetDecision, candidate: Candidate, offer: Offer, av
     wanted = cost_over(offer, decision.horizon_hours)
     used = float(avoided / (candidate.on_demand.hourly * decision.horizon_hours))
     pays = float(pays_above(candidate, offer, decision.horizon_hours))
-    reason = f"one more instance would save what {used:.1%} of on-demand use costs, it pays above {pays:.1%}"
+    reason = f"one more instance would replace on-demand use of {used:.1%} of the time; its break-even is {pays:.1%}"
     margin = wanted - avoided
     return _turned(decision, candidate, offer, _dearer(offer, reason, decision.fleet.cost + margin, margin, wanted))
 

@@ -32,8 +32,8 @@ def said_of_history(history: History | None) -> tuple[str, ...]:
     years = counted(history.term_years, "year")
     key = "planning.history_1y" if history.term_years == 1 else "planning.history_3y"
     return (
-        f"{format_span(history.hours * SECONDS_PER_HOUR)} of history is too little to commit "
-        f"{format_money(history.committed)} for {years} ({_due(history)}): measure at least "
+        f"{format_span(history.hours * SECONDS_PER_HOUR)} of history is too short for a commitment of "
+        f"{format_money(history.committed)} over {years} ({_due(history)}): measure at least "
         f"{format_duration(history.least_hours * SECONDS_PER_HOUR)} before you buy ({key})",
     )
 
@@ -41,5 +41,5 @@ def said_of_history(history: History | None) -> tuple[str, ...]:
 def _due(history: History) -> str:
     """What of it is due upfront."""
     if history.upfront == history.committed:
-        return "all of it upfront"
+        return "all upfront"
     return f"{format_money(history.upfront)} upfront" if history.upfront else "nothing upfront"

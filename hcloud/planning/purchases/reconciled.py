@@ -56,12 +56,12 @@ def _total(needs: Iterable[CommitmentNeed]) -> Decimal:
 
 def sentences(found: Reconciled) -> Iterator[str]:
     """That the plan and the purchases agree, or why they do not."""
-    shown = f"the plan shows {format_money(found.monthly)}/month for it: the price of the terms spread over its horizon"
+    shown = f"the plan shows {format_money(found.monthly)}/month, amortised over its horizon"
     differences = [
         (-found.held, "held already"),
         (-found.later, "begins later (--later)"),
         (-found.elsewhere, "in other places (--region)"),
-        (found.quoted, "by which the cloud's quotes differ from the plan's prices"),
+        (found.quoted, "difference between quotes and plan prices"),
     ]
     told = [f"{_signed(dollars)} {why}" for dollars, why in differences if cents(dollars)]
     planned, amount = _money(found.planned), _money(found.amount)

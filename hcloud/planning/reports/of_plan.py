@@ -73,7 +73,7 @@ def planned_notes(plan: Plan, period: Period) -> Iterator[str]:
     """What a reader has to know of such a month."""
     later = [line for line in plan.mix if period.start + line.starts_hour * SECONDS_PER_HOUR >= period.end]
     if any(line.option.is_commitment for line in plan.mix):
-        yield "as planned: what is committed runs all month, so it is used in full; the rest runs at its mean"
+        yield "as planned: committed capacity runs all month, the rest at its mean"
     if later:
         yield f"{counted(len(later), 'purchase')} of the plan begin after this month and are not in it"
 

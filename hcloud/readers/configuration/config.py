@@ -73,7 +73,7 @@ class WorkloadSection(Section):
         default_factory=dict, description="keys for the format, as {default_cores: 2}; all: 'hcloud workload --help'"
     )
     window: str | None = setting(
-        None, "what of it counts: START..END in seconds or times, or as 14d; null: what its jobs show"
+        None, "the part that counts: START..END in seconds or times, or as 14d; null: by its jobs"
     )
 
 
@@ -136,13 +136,11 @@ class PlanningSection(Section):
     )
     futures: int = setting(200, "futures drawn to judge the risk [count]", ge=0, le=100_000)
     level_prior: float = setting(
-        0.06, "how far a week's level of demand is off: standard deviation of its logarithm (ours)", ge=0, le=2
+        0.06, "uncertainty of a week's level of demand: standard deviation of its logarithm (ours)", ge=0, le=2
     )
-    level_prior_weeks: float = setting(
-        2.0, "weeks of trace that the prior of the level counts as (ours) [weeks]", gt=0, le=520
-    )
+    level_prior_weeks: float = setting(2.0, "weeks of trace that this prior is worth (ours) [weeks]", gt=0, le=520)
     growth_prior: float = setting(
-        0.2, "how far growth a year is off: standard deviation of its logarithm (ours)", ge=0, le=2
+        0.2, "uncertainty of growth a year: standard deviation of its logarithm (ours)", ge=0, le=2
     )
     falls: tuple[Annotated[float, Field(gt=0, lt=1)], ...] = setting(
         (0.1, 0.3, 0.5), "what if demand falls by these parts [share]"
@@ -184,7 +182,10 @@ class OperationSection(Section):
         200, "most simulations; seeds are added for what the choice is open between (ours) [count]", ge=1, le=100_000
     )
     confidence: float = setting(
-        0.95, "of paired intervals: of points not told apart the cheaper is chosen (ours) [share]", gt=0, lt=1
+        0.95,
+        "of paired intervals; among points that cannot be told apart the cheaper is chosen (ours) [share]",
+        gt=0,
+        lt=1,
     )
     alike: float = setting(
         0.005, "differences below this part of all jobs, or of the cost, count as none (ours) [share]", ge=0, le=1
@@ -250,9 +251,7 @@ class Config(Section):
     limits: LimitsSection = setting(
         LimitsSection(), "How far one apply may go; null: no limit (ended: a fifth of the machines, 20 at most)"
     )
-    fleet: tuple[FleetSection, ...] = setting(
-        (), "Machines that should stand, instead of those that the plan decides on"
-    )
+    fleet: tuple[FleetSection, ...] = setting((), "Machines to keep running, instead of those that the plan decides on")
     commitments: CommitmentsSection = setting(
         CommitmentsSection(), "What 'hcloud commit apply' may buy; HYC_ALLOW_PURCHASE=1 has to be set as well"
     )

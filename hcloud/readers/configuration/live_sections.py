@@ -40,7 +40,7 @@ class LiveSection(Section):
     )
     endpoint: str | None = setting(None, "where its interface is, if not where the cloud has it")
     project: Label = setting("hcloud", "tag of all machines: lower-case letters, digits, - and _")
-    state: str = setting(".hcloud", "where is remembered what is ours: a directory, s3://, gs:// or Azure's https://")
+    state: str = setting(".hcloud", "where the state is: a directory, s3://, gs:// or Azure's https://")
     zones: tuple[str, ...] = setting((), "allowed zones, the preferred one first; none: all of the region")
     settings: dict[str, JsonValue] = Field(
         default_factory=dict, description="image, network and the like, as {image: ami-1}; all: docs/guides/operate.md"
@@ -55,11 +55,11 @@ class FleetSection(Section):
     """Machines that should stand, whatever a plan would decide."""
 
     address: Label = setting(..., "its name in plans: lower-case letters, digits, - and _")
-    instance_type: str = setting(..., "the type that is wanted")
+    instance_type: str = setting(..., "instance type")
     count: int = setting(..., "how many of it [machines]", ge=0, le=MOST_MACHINES)
     option: Annotated[PurchaseOption, AfterValidator(_rented)] = setting(PurchaseOption.ON_DEMAND, "on-demand or spot")
     zones: tuple[str, ...] = setting((), "allowed zones, the preferred one first; none: those of live.zones")
-    fallbacks: tuple[str, ...] = setting((), "types to take, in this order, where the wanted one is sold out")
+    fallbacks: tuple[str, ...] = setting((), "types to use instead, in this order, where it is sold out")
 
 
 class LimitsSection(Section):
@@ -69,7 +69,7 @@ class LimitsSection(Section):
     monthly: Dollars | None = setting(None, "most dollars a month afterwards [$/month]")
     increase: Dollars | None = setting(None, "most by which dollars an hour may rise [$/h]")
     ended: Annotated[int, Field(ge=0)] | None = setting(
-        None, "to end more in one go, their number has to be said: --ends [machines]"
+        None, "to terminate more at once, state their number: --ends [machines]"
     )
 
 

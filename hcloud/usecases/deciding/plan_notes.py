@@ -208,7 +208,7 @@ def _of_jobs(jobs: Jobs, decision: FleetDecision) -> Iterator[str]:
     size, memory = max(float(s.vcpus) for s in shapes), max(float(s.memory_gib) for s in shapes)
     count = int(np.sum((jobs.cores > size) | (jobs.memory > memory)))
     if count:
-        yield f"jobs larger than an instance of {size:g} vCPUs and {memory:g} GiB: {count:,}, which count as split up"
+        yield f"jobs larger than an instance of {size:g} vCPUs and {memory:g} GiB: {count:,}, treated as divisible"
 
 
 def _cut(seen: PlanNoteInputs) -> Iterator[str]:

@@ -57,7 +57,7 @@ def resumed(ground: LiveGround, planned: ChangeSet) -> ChangeSet:
         raise StaleError(f"the plan is {age / 3600:.1f} h old", hint="plan again, or live.max_plan_age")
     begun = ground.site(lineage=planned.base.lineage).remembered().plan
     if begun not in ("", wanted_digest(planned.slots)):
-        raise StaleError("another plan was begun since: this one cannot be gone on with", hint="plan again")
+        raise StaleError("another plan was started since: this one can no longer be resumed", hint="plan again")
     return found
 
 

@@ -186,7 +186,10 @@ def _fields(name: str, settings: CloudSettings) -> dict[str, object]:
     facts, place = CLOUDS[name], CLOUDS[name].place
     reserved = {place, "endpoint", "project", "subscription", "principal", "access_key"} & settings.options.keys()
     if reserved:
-        raise UsageError(f"live.settings: {min(reserved)} is said elsewhere", hint="live.region, account and endpoint")
+        raise UsageError(
+            f"live.settings: {min(reserved)} is not allowed",
+            hint="set live.region, live.account or live.endpoint instead",
+        )
     found: dict[str, object] = {place: settings.region, "endpoint": settings.endpoint, **settings.options}
     if not facts.account:
         return found

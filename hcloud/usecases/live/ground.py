@@ -136,7 +136,7 @@ class LiveGround:
         elif plan is not None:
             found = [replace(slot, hourly=self.price(slot.instance_type)) for slot in slots_of(plan, self.place)]
         else:
-            raise UsageError("nothing says what should stand", hint="a plan, or section fleet of hcloud.yaml")
+            raise UsageError("no machines are planned", hint="a plan, or section fleet of hcloud.yaml")
         _check_addresses(found)
         types = sorted({slot.instance_type for slot in found if not slot.zones})
         return in_zones(found, {t: config.live.zones or self.cloud.zones(t) for t in types})

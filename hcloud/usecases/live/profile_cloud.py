@@ -274,7 +274,7 @@ class Trip:
         except HcloudError as raised:
             why = str(raised)
         raise PartialError(
-            f"the machine that was measured on may still stand: {why}",
+            f"the machine that was measured on may still run: {why}",
             hint=f"hcloud destroy --state {self.folder} --ends 1; or hcloud gc --delete, once its time is over",
         )
 

@@ -59,7 +59,7 @@ def look_at(where: str, name: str) -> RememberedState:
     state = _there(found)
     records = tuple(r for r in state.records if name in (r.id, r.address))
     if not records:
-        raise UsageError(f"{where}: remembers no machine {name!r}", hint="hcloud state list shows ids and addresses")
+        raise UsageError(f"{where}: contains no machine {name!r}", hint="hcloud state list shows ids and addresses")
     return replace(found, state=replace(state, records=records))
 
 

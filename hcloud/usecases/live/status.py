@@ -27,7 +27,7 @@ def status(ground: LiveGround) -> LiveStatus:
 def _groups(observed: Observed, prices: Mapping[str, Decimal]) -> Iterator[MachineGroup]:
     counts: dict[tuple[str, str, str, str], int] = {}
     for one in standing(observed):
-        state = str(one.machine.state) if one.machine is not None else "not told of"
+        state = str(one.machine.state) if one.machine is not None else "missing"
         place = (one.address, one.instance_type, one.zone, state)
         counts[place] = counts.get(place, 0) + 1
     for machine in observed.machines:

@@ -101,7 +101,7 @@ def run_profile(app: App, probing: Probing, out: Path, advance: Callable[[float]
         if not session.stands:
             raise
         interrupted = True
-        session.notes.append("interrupted; what was not measured is missing")
+        session.notes.append("interrupted; measurements so far are kept")
     profile = session.profile()
     profile = merged(before, profile) if before else profile
     save_profile(profile, out)

@@ -130,7 +130,7 @@ def _notes(told: JournalRentals, provider: Provider, region: str, *, dated: bool
     found = [f"priced in {provider} {region}"]
     if not dated:
         day = datetime.fromtimestamp(told.period.start, UTC).date()
-        found.append(f"the journal's clock starts at 0: that is taken for {day} (--from)")
+        found.append(f"the journal's clock starts at 0, read as {day} (--from)")
     if told.pool:
         found.append("the reserved pool is bought when the journal begins; its upfront payment is billed there")
     return found

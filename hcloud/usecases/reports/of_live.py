@@ -124,15 +124,12 @@ def _stated(number: int, owned: OwnedSection, ground: LiveGround) -> Commitment:
 
 def _of_others(rows: Sequence[Charge]) -> Iterator[str]:
     if any(c.status is CommitmentStatus.UNUSED for c in rows):
-        yield (
-            "a commitment is the account's: what machines that are not in this log, of others or of another state, use "
-            "of it counts as unused here"
-        )
+        yield ("machines outside this log may use the account's commitments; what they use counts as unused here")
 
 
 def _notes(rented: Sequence[MachineRental], held: Sequence[Commitment], period: Period) -> Iterator[str]:
     if not any(u.seconds_within(period.start, period.end) for u in rented):
-        yield "the log of rentals beside the state tells of no machine in this time (--state names another)"
+        yield "the log of rentals has no machine in this period (--state selects another)"
     unsure = sum(1 for u in rented if not u.end_is_told and u.end is not None and u.end > period.start)
     if unsure:
         yield (

@@ -33,7 +33,7 @@ def _of_journal(path: Path) -> QualityReport:
     journeys = journeys_of(journal.entries)
     if not journeys:
         raise EvidenceError(f"{path}: no job came in this journal", hint="events of kind arrival say what came")
-    notes = ["a job that may not be interrupted counts as a service"] if journal.setup.rules.spot == 0 else []
+    notes = ["a job that may not be interrupted is treated as a service"] if journal.setup.rules.spot == 0 else []
     if any(j.kind == "service" and j.ended is not None and j.tail is None for j in journeys):
-        notes.append("services whose tail latency nobody told count by their performance, without their wait")
+        notes.append("services without reported tail latency count by their performance, without their wait")
     return QualityReport(path.name, journal.setup.strategy, qualities(journeys), notes=tuple(notes))

@@ -117,7 +117,7 @@ def _priced(section: FleetSection, place: CloudRegion, book: PriceBook, judged: 
             judged.problems.append(f"{where}: {error}")
     offer = book.offers.get(OfferKey(provider, region, section.instance_type, section.option))
     if section.option is PurchaseOption.SPOT and not section.fallbacks:
-        judged.oddities.append(f"{where}: spot without fallbacks: where it is sold out, nothing stands")
+        judged.oddities.append(f"{where}: spot without fallbacks: where it is sold out, nothing runs")
     return Decimal(0) if offer is None else offer.hourly * section.count
 
 

@@ -11,7 +11,7 @@ from hcloud.model.holdings.purchase import Refund
 from hcloud.planning.purchases.reconciled import sentences
 from hcloud.units import cents, format_money, plain
 from hcloud.views.console import Terminal
-from hcloud.views.deciding.plan import said_of_risk
+from hcloud.views.deciding.plan import beside, said_of_risk
 from hcloud.views.deciding.plan_tables import SHORT
 from hcloud.views.lines import point
 from hcloud.views.tables import Figures
@@ -39,7 +39,7 @@ def show_recommendation(found: Recommendation, terminal: Terminal) -> None:
 
 
 def _needs_table(needs: Sequence[CommitmentNeed]) -> Figures:
-    names = ("commitment", "wanted", "held", "buy", "upfront", "total", "pays above")
+    names = ("commitment", "wanted", "held", "buy", "upfront", "total", "break-even")
     rows = [
         (
             _what(n),
@@ -76,8 +76,8 @@ def _arithmetic(found: Recommendation) -> Iterator[str]:
     total = sum((n.expected for n in found.needs), Decimal(0))
     saved = plan.now.monthly - plan.after.monthly
     yield (
-        f"binds {format_money(total)} over the terms; with all of it a month costs {format_money(plan.after.monthly)}"
-        f" in place of {format_money(plan.now.monthly)} ({format_money(saved)} less)"
+        f"commits {format_money(total)} over the terms; a month then costs {format_money(plan.after.monthly)}"
+        f" instead of {format_money(plan.now.monthly)} ({format_money(saved)} less)"
     )
 
 
@@ -92,7 +92,7 @@ def _ways_out(found: Recommendation) -> Iterator[str]:
 
 def _way(terms: ExitTerms | None) -> str:
     if terms is None:
-        return "no terms are on file; take it that there is none"
+        return "no terms are on file; assume that there is no way out"
     begin = "" if terms.refund is not Refund.NONE else "none; "
     return f"{begin}{terms.note} ({terms.source}, {terms.day})"
 
@@ -100,9 +100,8 @@ def _way(terms: ExitTerms | None) -> str:
 def _how_sure(plan: Plan) -> Iterator[str]:
     for case in plan.what_if:
         if case.all_on_demand:
-            against = float(case.planned / case.all_on_demand - 1)
             yield (
-                f"if demand changes by {float(case.change):+.0%}: {against:+.1%} against all on demand then, with"
+                f"if demand changes by {float(case.change):+.0%}: {beside(case)} than all on demand, with"
                 f" {format_money(case.unused_commitment)} of commitment unused"
             )
     if plan.risk is not None:
@@ -117,9 +116,7 @@ def _show_standing(
     for found in ending:
         terminal.warn(f"{found.id} ({_told(found)}) ends on {found.ends:%Y-%m-%d}")
     for found in unplanned:
-        terminal.warn(
-            f"{found.id} ({_told(found)}) is held and the plan does not know it: add it to 'owned', plan again"
-        )
+        terminal.warn(f"{found.id} ({_told(found)}) is held but not in the plan: add it to 'owned' and plan again")
 
 
 def _told(found: Commitment) -> str:
@@ -131,16 +128,16 @@ def show_planned(found: PlannedPurchases, out: str, terminal: Terminal) -> None:
     """The purchases that a plan file holds now, and what it takes to make them."""
     _show_standing(found.expiring, found.unplanned, found.warnings, terminal)
     for need in found.later:
-        terminal.note(f"not yet: {_what(need)} (--later queues it now)")
+        terminal.note(f"left out: {_what(need)}, which begins later (--later queues it now)")
     for place in found.elsewhere:
-        terminal.note(f"not here: the plan buys in {place} too (--region)")
+        terminal.note(f"left out: purchases in {place} (--region)")
     if found.purchases is None:
-        terminal.show("nothing is left to buy: what the plan wants is held", *map(point, sentences(found.reconciled)))
+        terminal.show("nothing to buy: all planned commitments are held", *map(point, sentences(found.reconciled)))
         return
     terminal.show(purchase_table(found.purchases), "")
     terminal.show(*map(point, [*_terms_of(found.purchases), *sentences(found.reconciled)]))
     terminal.note(f"written: {out}; it can be bought once, until {found.purchases.expires:%Y-%m-%d %H:%M} UTC")
-    terminal.note(f"then: HYC_ALLOW_PURCHASE=1 hcloud commit apply {out} (with the --cloud of this plan)")
+    terminal.note(f"then: HYC_ALLOW_PURCHASE=1 hcloud commit apply {out} (with the same --cloud)")
 
 
 def purchase_table(plan: PurchasePlan) -> Figures:
@@ -193,7 +190,7 @@ def show_applied(found: Applied, terminal: Terminal) -> None:
 def show_resolved(found: Sequence[Recorded], terminal: Terminal) -> None:
     """How each unknown purchase came out."""
     if not found:
-        terminal.show("nothing is unknown")
+        terminal.show("no purchase has an unknown outcome")
     for recorded in found:
         terminal.show(f"{recorded.intent.key} {recorded.intent.address}: {recorded.outcome} {recorded.id}".strip())
 
@@ -207,7 +204,7 @@ def show_holdings(found: Holdings, terminal: Terminal) -> None:
     rows = [_pair(p, asked=found.scope is not None) for p in found.pairs]
     terminal.show(Figures(names, rows, frozenset({1})))
     ceiling = f" of at most {format_money(found.ceiling, 2)}" if found.ceiling is not None else ""
-    terminal.note(f"{format_money(found.committed, 2)}{ceiling} is committed by the ledger")
+    terminal.note(f"{format_money(found.committed, 2)}{ceiling} committed in the ledger")
     if found.scope is None:
         terminal.note("no cloud was asked: --cloud aws, gcp or azure shows what is held")
     _show_standing(found.expiring, (), (), terminal)

@@ -49,7 +49,7 @@ def why(found: PlanDifference) -> str:
     """The three effects in a sentence, in dollars an hour, which add up to the difference."""
     parts = found.effects
     prices, demand, rest = (signed(e, 4) for e in (parts.prices, parts.demand, parts.decisions))
-    return f"of {signed(found.hourly.difference, 4)} $/h: prices {prices}, demand {demand}, decisions {rest}"
+    return f"{signed(found.hourly.difference, 4)} $/h in all: prices {prices}, demand {demand}, decisions {rest}"
 
 
 def changed_parts(found: PlanDifference) -> Figures:

@@ -131,12 +131,13 @@ def fleet_line(found: Prediction | None) -> Iterator[str]:
     if found is None:
         return
     if found.kept_qos is None:
-        yield f"its fleet was not simulated: {found.why_not}"
+        yield f"this fleet was not simulated: {found.why_not}"
         return
-    fleet = f"its fleet ({machines(found.reserved)} reserved)" if found.reserved else "its fleet"
+    fleet = f"{machines(found.reserved)} reserved" if found.reserved else "nothing reserved"
     wait = "" if found.wait_p95 is None else f", wait p95 {found.wait_p95:,.0f} s"
     cost = "" if found.monthly is None else f", {format_money(found.monthly)}/month with starts and idle instances"
-    yield f"{fleet}, simulated as {found.strategy}: kept {found.kept_qos:.1%} of jobs{wait}{cost} (one seed)"
+    kept = f"{found.kept_qos:.1%} of jobs keep 95% of their performance"
+    yield f"simulated as {found.strategy} ({fleet}, one seed): {kept}{wait}{cost}"
 
 
 def _numbers(operation: Operation) -> Iterator[str]:

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from hcloud.model.catalog import Payment
-from hcloud.model.plans.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk
+from hcloud.model.plans.plan import OWNED, Alternative, MixLine, Plan, Refusal, Risk, WhatIf
 from hcloud.units import HOURS_PER_YEAR, format_age, format_duration, format_figure, format_money
 from hcloud.views.charts import figure
 from hcloud.views.comment import LONGEST_LINE, LONGEST_TEXT
@@ -70,9 +70,9 @@ def _headline(plan: Plan) -> Text:
     saved = before - after
     share = saved / before if before else Decimal(0)
     text = Text()
-    text.append("now ", style="dim")
-    text.append(f"{format_money(before)}/month " + ("with what you own" if owned else "all on demand"))
-    text.append("  →  after ", style="dim")
+    text.append("with what you own " if owned else "all on demand ", style="dim")
+    text.append(f"{format_money(before)}/month")
+    text.append("  →  this plan ", style="dim")
     text.append(f"{format_money(after)}/month", style="bold green")
     verb, size = ("saves", saved) if saved >= 0 else ("costs more:", -saved)
     text.append(f"   {verb} {format_money(size)}/month ({abs(float(share)):.1%})", style="bold")
@@ -106,7 +106,7 @@ def derived_note(plan: Plan) -> list[str]:
     """What the mark of derived prices means, where the mix has one."""
     if not any(line.derived for line in plan.mix):
         return []
-    return [f"{DERIVED} marks a derived price, which nobody published: hcloud explain PLAN --full says from what"]
+    return [f"{DERIVED} marks a derived price, not a published one: hcloud explain PLAN --full shows its sources"]
 
 
 def _count(line: MixLine) -> str:
@@ -150,16 +150,22 @@ def proof(plan: Plan) -> Iterable[str]:
     yield f"{exact} for whole instances of its types ({shown.method}; gap {format_money(shown.gap, 2)})"
     bound = plan.alternatives[-1].total
     below = float(1 - bound / plan.after.total) if plan.after.total else 0.0
-    yield f"no mix of the allowed types in one region undercuts the lower bound, {below:.1%} below this plan"
+    yield f"lower bound: no mix of the allowed types in one region is more than {below:.1%} cheaper than this plan"
 
 
 def _if_less(plan: Plan) -> str:
     asked = [w for w in plan.what_if if w.all_on_demand]
     if not asked:
-        return "no change of demand was asked about (planning.falls)"
+        return "no falls of demand to compare (planning.falls)"
     falls = " / ".join(f"{-float(w.change):.0%}" for w in asked)
-    costs = " / ".join(_signed(float(w.planned / w.all_on_demand - 1)) for w in asked)
-    return f"if demand falls by {falls}, this plan costs {costs} against all on demand then"
+    costs = " / ".join(beside(w) for w in asked)
+    return f"if demand falls by {falls}: {costs} than all on demand"
+
+
+def beside(case: WhatIf) -> str:
+    """What commitments cost at another demand beside renting everything: ``8.4% cheaper``."""
+    share = float(case.planned / case.all_on_demand - 1)
+    return f"{abs(share):.1%} {'dearer' if share > 0 else 'cheaper'}"
 
 
 def _spread_out(plan: Plan) -> list[str]:
@@ -167,7 +173,7 @@ def _spread_out(plan: Plan) -> list[str]:
     if not any(line.option.is_commitment for line in plan.mix):
         return []
     bound = sum((line.total for line in plan.purchases), Decimal(0))
-    buys = f", as 'commit plan' buys {format_money(bound)}" if bound else ""
+    buys = f"; 'commit plan' buys {format_money(bound)}" if bound else ""
     return [f"reserved $/h is amortised{buys}; apply and status show list prices"]
 
 
@@ -181,9 +187,9 @@ def said_of_risk(risk: Risk) -> str:
     demand = ""
     if risk.demand_p10 is not None and risk.demand_p90 is not None:
         less, more = (_signed(float(part) - 1) for part in (risk.demand_p10, risk.demand_p90))
-        demand = f" for {less} to {more} of demand"
-    regret = f"regret at p90 {format_money(risk.regret_p90)}"
-    return f"80% of {risk.futures} futures (days, level and growth drawn) cost {spread}{demand}; {regret}"
+        demand = f" (demand {less} to {more})"
+    regret = f"p90 regret {format_money(risk.regret_p90)}"
+    return f"80% of {risk.futures} simulated futures cost {spread}{demand}; {regret}"
 
 
 def _refused(plan: Plan) -> list[str]:
@@ -199,10 +205,10 @@ def _refused(plan: Plan) -> list[str]:
             close.append(refusal)
         kinds.add(kind)
     lines = [
-        f"refused {r.address}: +{format_money(r.margin or Decimal(0))}, {r.reason}" for r in close[:SHOWN_REFUSALS]
+        f"rejected {r.address}: +{format_money(r.margin or Decimal(0))}, {r.reason}" for r in close[:SHOWN_REFUSALS]
     ]
     hidden = len(plan.refusals) - len(lines)
-    return [*lines, f"{hidden} more refused: hcloud explain PLAN"] if hidden > 0 else lines
+    return [*lines, f"{hidden} more rejected: hcloud explain PLAN"] if hidden > 0 else lines
 
 
 def markdown(plan: Plan) -> Written:
@@ -300,7 +306,7 @@ def _refused_lines(refused: Sequence[Refusal]) -> list[Table | Text]:
     lines: list[Table | Text] = []
     for r in refused:
         lines.append(Text.assemble((r.address, "bold"), "  ", (_margin(r), "red")))
-        lines.append(point(f"{r.reason}" + (f"; flips if {r.flips_if}" if r.flips_if else "")))
+        lines.append(point(f"{r.reason}" + (f"; unless {r.flips_if}" if r.flips_if else "")))
     return lines
 
 

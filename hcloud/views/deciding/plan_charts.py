@@ -95,7 +95,7 @@ def use_picture(plan: Plan) -> Drawn | None:
     )
     said = (
         f"The last instance of {reserve:,.0f} reserved vCPUs is needed about {used:.0%} of the time. A commitment to"
-        f" {line.instance_type} pays above {pays:.1%}."
+        f" {line.instance_type} has a break-even of {pays:.1%}."
     )
     how = "The curve tells how much of the time each vCPU is needed; below the dashed line renting is cheaper."
     if plan.operation is not None:
@@ -129,7 +129,7 @@ def _use(plan: Plan, pays: float, width: int) -> Canvas:
     canvas.line(frame.at(0, pays), frame.at(across.high, pays), "p-limit")
     canvas.line(frame.at(reserve, 0), frame.at(reserve, 1.05), "p-level")
     _beside(frame, reserve, f"reserved {reserve:,.0f}")
-    canvas.text((frame.right, frame.up(pays) - 6), f"pays above {pays:.1%}", "p-n p-halo", "end")
+    canvas.text((frame.right, frame.up(pays) - 6), f"break-even {pays:.1%}", "p-n p-halo", "end")
     return canvas
 
 

@@ -141,13 +141,13 @@ def front_picture(operation: Operation) -> Drawn:
     said = (
         f"{len(operation.points)} simulated points. Chosen: {chosen.strategy} with {chosen.reserve} reserved, "
         f"{format_money(chosen.monthly)} a month, {chosen.kept_qos.mean:.1%} of jobs keep their performance. "
-        "On the front, where nothing is both cheaper and better: "
+        "Pareto-optimal (nothing is both cheaper and better): "
         + "; ".join(f"{_short(p)} {format_money(p.monthly)} {p.kept_qos.mean:.1%}" for p in front)
         + "."
     )
     caption = (
         "Each dot is a strategy with a number of reserved servers; lines join the dots of one strategy. Up and to the"
-        " left is better; nothing is better than the dashed front in both. Bars through the dots of the front: 95%"
+        " left is better; the dashed line joins the Pareto-optimal dots. Bars through the dots of the front: 95%"
         " intervals. A triangle at the lower edge lies below what is shown."
     )
     return Drawn("Dollars and kept performance", lambda width: _front(operation, width), said, caption)

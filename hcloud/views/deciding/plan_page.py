@@ -164,7 +164,9 @@ def _quality(operation: Operation) -> PageSection:
 
 
 def _mix(plan: Plan) -> PageSection:
-    words = ("What to buy and what to rent. 'pays above' is the use above which a commitment beats renting.",)
+    words = (
+        "What to buy and what to rent. Break-even is the utilisation above which a commitment is cheaper than renting.",
+    )
     return PageSection("The mix", (*words, *derived_note(plan)), tables=(tables.mix_table(plan),))
 
 
@@ -182,7 +184,7 @@ def _why_not(plan: Plan) -> PageSection:
     close = sorted(near, key=lambda r: r.margin or Decimal(0))[:SHOWN]
     points = tuple(
         f"{r.address}: {format_money(r.margin or Decimal(0))} dearer, {r.reason}"
-        + (f"; flips if {r.flips_if}" if r.flips_if else "")
+        + (f"; unless {r.flips_if}" if r.flips_if else "")
         for r in close
     )
     words = (f"{counted(len(plan.refusals), 'option')} refused; the nearest:",) if points else ("Nothing was refused.",)

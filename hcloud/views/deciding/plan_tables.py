@@ -30,7 +30,7 @@ SHORT = {
 
 def mix_table(plan: Plan) -> Figures:
     """What is bought and rented, and what each part costs."""
-    names = ("part of the mix", "region", "price of", "instances", "peak", "pays above", "$/hour", "$/month", "upfront")
+    names = ("part of the mix", "region", "price of", "instances", "peak", "break-even", "$/hour", "$/month", "upfront")
     *rows, total = _mix_rows(plan)
     upfront = "" if not any(line.upfront for line in plan.mix) else total[-1]
     return Figures(names, [*rows, [*total[:-1], upfront]], frozenset(range(3, len(names))))
@@ -38,7 +38,7 @@ def mix_table(plan: Plan) -> Figures:
 
 def mix_on_screen(plan: Plan) -> Figures:
     """The same without a column of regions, which are told where there are several."""
-    names = ("mix", "price of", "instances", "peak", "pays above", "$/h", "$/month", "upfront")
+    names = ("mix", "price of", "instances", "peak", "break-even", "$/h", "$/month", "upfront")
     spread = len({line.region for line in plan.mix}) > 1
     *rows, total = (
         [name + (f" in {region}" if spread and region else ""), *rest] for name, region, *rest in _mix_rows(plan)
@@ -151,7 +151,7 @@ def _point(point: OperatingPoint) -> list[str]:
         _band(point.tail_p95, 1, 1),
         _band(point.wait_p95, 1, 0),
         _band(point.utilisation, 100, 0),
-        point.verdict or ("chosen; on the front" if point.on_front else "chosen"),
+        point.verdict or ("chosen; Pareto-optimal" if point.on_front else "chosen"),
     ]
 
 

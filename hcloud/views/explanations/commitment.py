@@ -31,7 +31,7 @@ def explain_commitment(plan: Plan, line: MixLine) -> Explanation:
     bound = sum((m.total for m in same), Decimal(0))
     answer = (
         f"{plain(line.count)} {line.instance_type} as {option_name(line)}: {format_money(line.monthly)} a month,"
-        f" {format_money(bound)} bound over {horizon(plan)}"
+        f" {format_money(bound)} committed over {horizon(plan)}"
     )
     answer += "".join(f"; {said}" for said in short_history(plan))
     lines = (
@@ -39,7 +39,7 @@ def explain_commitment(plan: Plan, line: MixLine) -> Explanation:
         ExplanationLine("gains", listed(_gains(size))),
         ExplanationLine("chosen", listed(_by_simulation(plan))),
         ExplanationLine("regret", listed(_regret(plan))),
-        ExplanationLine("flips", listed(_flips(plan, size)), 3),
+        ExplanationLine("unless", listed(_flips(plan, size)), 3),
     )
     return Explanation(f"why {line.address}", answer, lines)
 
@@ -50,7 +50,7 @@ def _why(plan: Plan, size: Sizing | None) -> Iterator[str]:
         return
     if size.bought_as:
         yield f"counted in {size.address.split('/')[2]}, of which {size.count} are bought in larger sizes"
-    yield f"it pays above {percent(float(size.pays_above))} use; {said_of_use(size)}"
+    yield f"its break-even is {percent(float(size.pays_above))}; {said_of_use(size)}"
 
 
 def _flips(plan: Plan, size: Sizing | None) -> Iterator[str]:
@@ -88,13 +88,13 @@ def _regret(plan: Plan) -> Iterator[str]:
     yield from said_of_regret(plan)
     if plan.what_if:
         worst = min(plan.what_if, key=lambda w: w.change)
-        yield f"{format_money(worst.unused_commitment)} of it unused at {float(worst.change):+.0%}"
+        yield f"{format_money(worst.unused_commitment)} of commitment unused at {float(worst.change):+.0%}"
 
 
 def explain_purchases(purchases: PurchasePlan) -> Explanation:
     """What a purchase plan would buy once, and where the reasons are."""
     items = sorted(purchases.items, key=lambda i: -i.amount)
-    answer = f"{counted(len(items), 'purchase')}: {format_money(purchases.amount, 2)} bound over the terms"
+    answer = f"{counted(len(items), 'purchase')}: {format_money(purchases.amount, 2)} committed over the terms"
     lines = (
         *(ExplanationLine(f"buy {at}", (_item(item),)) for at, item in enumerate(items[:3], 1)),
         ExplanationLine("more", (f"{len(items) - 3} smaller ones",) if len(items) > 3 else ()),

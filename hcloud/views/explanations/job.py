@@ -23,9 +23,9 @@ def explain_story(story: Story) -> Explanation:
     lines = (
         ExplanationLine("asked", (asked, "may be interrupted") if job.restartable else (asked,), weight=0),
         ExplanationLine("why", (considered.decision.why,), weight=3),
-        ExplanationLine("there", listed(_there(story)), weight=2),
-        ExplanationLine("refused", tuple(map(_missed, considered.refused)), weight=1),
-        ExplanationLine("flips", tuple(map(_said, story.turns)), weight=2),
+        ExplanationLine("state", listed(_there(story)), weight=2),
+        ExplanationLine("rejected", tuple(map(_missed, considered.refused)), weight=1),
+        ExplanationLine("unless", tuple(map(_said, story.turns)), weight=2),
         ExplanationLine("later", listed(_later(story)), weight=0),
     )
     return Explanation(f"why job {job.job} went where it went", _answer(story), lines)

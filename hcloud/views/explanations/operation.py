@@ -23,9 +23,9 @@ def explain_operation(plan: Plan, operation: Operation, against: Iterator[str]) 
     )
     lines = (
         ExplanationLine("why", operation.reasons[:1] + plan.reasons[:1], 2),
-        ExplanationLine("beside", listed(_beside_points(operation, saved)), 2),
-        ExplanationLine("against", (*_against(operation), *against)),
-        ExplanationLine("flips", listed(_wishes(operation)), 3),
+        ExplanationLine("cost", listed(_beside_points(operation, saved)), 2),
+        ExplanationLine("risks", (*_against(operation), *against)),
+        ExplanationLine("unless", listed(_wishes(operation)), 3),
     )
     return Explanation("why this plan", answer, lines)
 
@@ -94,7 +94,7 @@ def explain_point(operation: Operation, point: OperatingPoint) -> tuple[str, tup
             "chosen",
             (f"{named(chosen)}: {percent(chosen.kept_qos.mean)} kept, {percent(operation.qos_target)} asked for",),
         ),
-        ExplanationLine("flips", listed(_brings_in(operation, point))),
+        ExplanationLine("unless", listed(_brings_in(operation, point))),
     )
     return answer, lines
 

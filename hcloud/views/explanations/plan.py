@@ -23,9 +23,9 @@ def explain_plan(plan: Plan) -> Explanation:
     saved = plan.now.monthly - plan.after.monthly
     lines = (
         ExplanationLine("why", tuple(_uses(plan))[:1] or plan.reasons[1:2] or plan.reasons, 2),
-        ExplanationLine("beside", listed(_beside(plan, saved)), 2),
-        ExplanationLine("against", listed(_against(plan))),
-        ExplanationLine("flips", listed(_flips(plan)), 3),
+        ExplanationLine("cost", listed(_beside(plan, saved)), 2),
+        ExplanationLine("risks", listed(_against(plan))),
+        ExplanationLine("unless", listed(_flips(plan)), 3),
     )
     return Explanation("why this plan", _decision(plan), lines)
 
@@ -76,7 +76,7 @@ def _against(plan: Plan) -> Iterator[str]:
     yield from said_of_regret(plan)
     yield from weak_prices(plan)
     if plan.risk is not None and plan.risk.regret_p90 > 0:
-        yield f"regret at p90 {format_money(plan.risk.regret_p90)}"
+        yield f"p90 regret {format_money(plan.risk.regret_p90)}"
 
 
 def said_of_regret(plan: Plan) -> Iterator[str]:
@@ -93,7 +93,7 @@ def short_history(plan: Plan) -> Iterator[str]:
     if plan.history is not None and not plan.history.is_enough:
         least = format_duration(plan.history.least_hours * SECONDS_PER_HOUR)
         told = format_span(plan.history.hours * SECONDS_PER_HOUR)
-        yield f"rests on {told} of trace, where a term of {plan.history.term_years} y deserves {least}"
+        yield f"only {told} of trace, where a {plan.history.term_years}-year term needs {least}"
 
 
 def weak_prices(plan: Plan) -> Iterator[str]:
@@ -101,7 +101,7 @@ def weak_prices(plan: Plan) -> Iterator[str]:
     if plan.price_age_days > OLD_DAYS:
         yield f"prices of {plan.price_day}, {plan.price_age_days:,} days old"
     if any(m.derived for m in plan.mix):
-        yield "prices that were derived"
+        yield "derived prices"
 
 
 def _flips(plan: Plan) -> Iterator[str]:
@@ -209,10 +209,10 @@ def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, 
     parts = refusal.address.split("/")
     name = f"{parts[2]} in {parts[1]}" if len(parts) == 3 else f"{parts[2]} as {parts[-1]}"
     if refusal.margin is None:
-        again = "allow it there and plan again: it was not counted"
-        return f"not {name}: a rule leaves it out", (
+        again = "you allow it and plan again: its cost was not computed"
+        return f"not {name}: excluded by a rule", (
             ExplanationLine("rule", (refusal.reason,)),
-            ExplanationLine("flips", (again,)),
+            ExplanationLine("unless", (again,)),
         )
     answer = f"not {name}: {more_of(plan, refusal.margin)} for the same demand"
     if not refusal.margin:
@@ -220,15 +220,15 @@ def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, 
     lines = (
         ExplanationLine("why", listed(_why_refused(plan, refusal))),
         ExplanationLine("use", listed(_use_for(plan, refusal))),
-        ExplanationLine("flips", listed(_flips_of(refusal)), 2),
+        ExplanationLine("unless", listed(_flips_of(refusal)), 2),
     )
     return answer, lines
 
 
 def _why_refused(plan: Plan, refusal: Refusal) -> Iterator[str]:
     yield refusal.reason
-    if refusal.total is not None:
-        yield f"{format_money(refusal.total)} in all against {format_money(plan.after.total)}"
+    if refusal.margin is not None:
+        yield f"{format_money(plan.after.total + refusal.margin)} in all against {format_money(plan.after.total)}"
 
 
 def _use_for(plan: Plan, refusal: Refusal) -> Iterator[str]:
@@ -237,7 +237,7 @@ def _use_for(plan: Plan, refusal: Refusal) -> Iterator[str]:
         return
     pays = percent(float(refusal.pays_above))
     never = f": never within {horizon(plan)}" if refusal.pays_above > 1 else ""
-    yield f"it pays against on demand above {pays} use{never}"
+    yield f"its break-even against on demand is {pays}{never}"
     mine = [s for s in plan.sizing if s.address.split("/")[2] == refusal.address.split("/")[2]]
     if mine:
         size = mine[0]
@@ -249,7 +249,7 @@ def _use_for(plan: Plan, refusal: Refusal) -> Iterator[str]:
 def _flips_of(refusal: Refusal) -> Iterator[str]:
     flip = refusal.flip
     if flip is None:
-        yield refusal.flips_if or "no fall of its price turns it round: it saves nothing here"
+        yield refusal.flips_if or "no lower price changes this: it saves nothing here"
         return
     what = "its prices fall" if flip.lever is Lever.TYPE else "its price falls"
     at = f"${price(flip.at)}/h" + (" on demand" if flip.lever is Lever.TYPE else " effective")
@@ -279,7 +279,7 @@ def _other_plan(plan: Plan, other: Alternative) -> tuple[str, tuple[ExplanationL
             "costs", (f"{format_money(other.monthly)} a month against {format_money(plan.after.monthly)}",)
         ),
         ExplanationLine("why", listed(_uses(plan))),
-        ExplanationLine("flips", tuple(flips), 2),
+        ExplanationLine("unless", tuple(flips), 2),
     )
     return answer, lines
 
@@ -288,7 +288,7 @@ def _uses(plan: Plan) -> Iterator[str]:
     for size in plan.sizing:
         counting = "counted in " if size.bought_as else ""
         pays = percent(float(size.pays_above))
-        yield f"{counting}{_type(size.address)}: {said_of_use(size)}; reserving pays above {pays}"
+        yield f"{counting}{_type(size.address)}: {said_of_use(size)}; break-even {pays}"
 
 
 def said_of_use(size: Sizing) -> str:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 COLOURS = {Action.LAUNCH: "green", Action.TERMINATE: "red", Action.REPLACE: "yellow", Action.COMMIT: "cyan"}
 BELOW = "    "
-LISTED = "at list price by type"
-"""What dollars of machines are: what is reserved costs less, and the plan's own dollars spread its price."""
+LISTED = "at on-demand list prices"
+"""What dollars of machines are: reserved machines cost less, and the plan's own dollars spread its price."""
 NAMED = 3
 """Ids of machines that are named in a line; of the others only the number is."""
 
@@ -50,20 +50,20 @@ def show_changes(changes: ChangeSet, terminal: Terminal) -> None:
 def totals(changes: ChangeSet) -> Iterator[str]:
     """How many come and go, and dollars an hour before and after."""
     if changes.blocking:
-        yield "nothing can be changed as long as that is not clear"
+        yield "nothing can be changed until this is resolved"
         return
     if changes.is_settled:
-        standing = f"{counted(changes.standing, 'machine')} as wanted"
+        standing = f"{counted(changes.standing, 'machine')} as planned"
         yield f"nothing to change: {standing}, {dollars(changes.hourly_before)}/h {LISTED}"
         return
     come, go = changes.coming, len(changes.going)
     more = changes.hourly_after - changes.hourly_before
     yield (
-        f"{counted(come, 'machine')} to launch, {go} to end, {changes.standing} standing; "
+        f"{counted(come, 'machine')} to launch, {go} to terminate, {changes.standing} running; "
         f"{dollars(changes.hourly_before)}/h -> {dollars(changes.hourly_after)}/h ({more:+,.4f}), {LISTED}"
     )
     if changes.unpriced:
-        yield f"without the price of {', '.join(changes.unpriced)}, which is not known"
+        yield f"not included: {', '.join(changes.unpriced)}, whose price is unknown"
 
 
 def _cells(change: Change) -> tuple[str, str, str]:
@@ -77,7 +77,7 @@ def _lines(change: Change, row: Sequence[str], widths: Sequence[int], width: int
     """A change in one line where it fits, else what and how much above why."""
     address, what, money = row
     head = f"{change.action.value} {address:<{widths[0]}}  {what:<{widths[1]}}  {money:>{widths[2]}}"
-    how = "" if change.how in (How.LAUNCH, How.TERMINATE) else f"{change.how}: "
+    how = "" if change.how in (How.LAUNCH, How.TERMINATE, How.SHOW) else f"{change.how}: "
     why = harmless(f"{how}{change.reason}{named(change.ids)}")
     if len(head) > width:
         head = f"{change.action.value} {address}  {what}  {money}"
@@ -105,7 +105,7 @@ def dollars(amount: Decimal) -> str:
 def show_outcome(outcome: ApplyOutcome, terminal: Terminal) -> None:
     """What came of it: never better than it is."""
     colour = {"converged": "green", "partial": "yellow", "unknown": "red"}[outcome.result]
-    said = f"{len(outcome.launched)} launched, {len(outcome.ended)} ended, {counted(outcome.calls, 'request')}"
+    said = f"{len(outcome.launched)} launched, {len(outcome.ended)} terminated, {counted(outcome.calls, 'request')}"
     terminal.show(Text.assemble((str(outcome.result), colour), f": {said}"))
     for shortfall in outcome.shortfalls:
         tried = f"tried {', '.join(shortfall.tried)}" if shortfall.tried else "nothing was tried"
@@ -117,11 +117,15 @@ def show_outcome(outcome: ApplyOutcome, terminal: Terminal) -> None:
         if outcome.error.hint:
             terminal.note(f"hint: {outcome.error.hint}")
     for asked in outcome.open:
-        terminal.warn(f"asked for, and not answered: {asked}")
+        terminal.warn(f"request without an answer: {asked}")
     if outcome.exit_code and (outcome.left is None or outcome.open):
-        there = f"the {counted(len(outcome.launched), 'machine')} launched" if outcome.launched else "what stood before"
-        more = " and what was not answered" if outcome.open else ""
+        there = (
+            f"the {counted(len(outcome.launched), 'machine')} launched"
+            if outcome.launched
+            else "the machines from before"
+        )
+        more = " and those of requests without an answer" if outcome.open else ""
         terminal.note(
-            f"{there}{more} may be running and cost money; the journal has all of it: hcloud apply goes on from there, "
-            "hcloud recover rebuilds a state that was lost"
+            f"{there}{more} may be running and cost money; the journal has all of it: hcloud apply continues, "
+            "hcloud recover rebuilds a lost state"
         )

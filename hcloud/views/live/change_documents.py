@@ -26,7 +26,7 @@ def changes_table(changes: ChangeSet) -> Figures:
 
 
 def _change(change: Change) -> list[str]:
-    how = "" if change.how in (How.LAUNCH, How.TERMINATE) else f"{change.how}: "
+    how = "" if change.how in (How.LAUNCH, How.TERMINATE, How.SHOW) else f"{change.how}: "
     count = change.count or len(change.ids)
     money = f"{change.hourly:+,.4f}"
     return [

@@ -23,26 +23,26 @@ def show_status(found: LiveStatus, terminal: Terminal) -> None:
     observed = found.observed
     state = found.stored
     terminal.show(
-        Text.assemble(("standing", "bold"), f" in {observed.scope}, state {state.lineage[:8]} #{state.serial}")
+        Text.assemble(("running", "bold"), f" in {observed.scope}, state {state.lineage[:8]} #{state.serial}")
     )
     if found.groups:
         rows = [_group(group) for group in found.groups]
         names = ("address", "type", "zone", "state", "machines", "$/h")
         terminal.show(Figures(names, rows, frozenset({4, 5})))
     machines = sum(g.count for g in found.groups)
-    terminal.show(f"{counted(machines, 'machine')}, {dollars(found.hourly)}/h {LISTED}; what is reserved costs less")
+    terminal.show(f"{counted(machines, 'machine')}, {dollars(found.hourly)}/h {LISTED}; reserved machines cost less")
     if (how := state.operating) is not None:
         limits = "" if how.soft_limit is None else f", limits {how.soft_limit:.0%} and {how.hard_limit or 1:.0%}"
-        terminal.show(f"to be run as {how.strategy}{limits}; on demand {', '.join(how.on_demand_types) or 'nothing'}")
+        terminal.show(f"operated as {how.strategy}{limits}; on demand {', '.join(how.on_demand_types) or 'nothing'}")
     if observed.open:
         terminal.warn(f"{counted(len(observed.open), 'request')} without a known outcome: the next apply settles them")
     if found.drift:
-        terminal.warn(f"{counted(len(found.drift), 'difference')} to what is remembered: hcloud drift")
+        terminal.warn(f"{counted(len(found.drift), 'difference')} from the state: hcloud drift")
     if observed.strangers:
         count = counted(len(observed.strangers), "machine")
         terminal.warn(f"{count} of this project belong to a state that is not here: hcloud recover, or hcloud gc")
     if found.holder is not None:
-        terminal.warn(f"held: {found.holder}")
+        terminal.warn(f"locked: {found.holder}")
 
 
 def _group(group: MachineGroup) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def show_drift(found: LiveStatus, terminal: Terminal) -> None:
     rows = [(one.id, one.address or "-", one.what) for one in found.drift]
     if rows:
         terminal.show(Figures(("id", "address", "difference"), rows))
-    terminal.note(f"{counted(len(found.drift), 'difference')} to what is remembered")
+    terminal.note(f"{counted(len(found.drift), 'difference')} from the state")
 
 
 def show_orphans(found: Sequence[Orphan], terminal: Terminal) -> None:
@@ -74,7 +74,7 @@ def show_orphans(found: Sequence[Orphan], terminal: Terminal) -> None:
     if not found:
         terminal.show("nothing found")
     elif ending:
-        terminal.note(f"{ending} could be ended: hcloud gc --delete --ends {ending}")
+        terminal.note(f"{counted(ending, 'orphaned machine')} can be terminated: hcloud gc --delete --ends {ending}")
 
 
 def show_found(found: RecoveryFindings, terminal: Terminal) -> None:
@@ -85,6 +85,6 @@ def show_found(found: RecoveryFindings, terminal: Terminal) -> None:
     if rows:
         terminal.show(Figures(("id", "address", "type", "zone"), rows))
     if found.remains.damaged:
-        terminal.warn("a part of the journal cannot be read: what stands before it is kept, the rest is put aside")
+        terminal.warn("a part of the journal cannot be read: the part before it is kept, the rest is moved aside")
     for lineage, count in found.others:
         terminal.warn(f"{counted(count, 'machine')} of this project belong to another state: {lineage}")

@@ -23,7 +23,7 @@ def show_list(found: RememberedState, terminal: Terminal) -> None:
     """A line for each machine, by address."""
     state = found.state
     if state is None:
-        terminal.note(f"{found.where}: nothing is remembered yet")
+        terminal.note(f"{found.where}: the state is empty")
         return
     rows = [_row(r) for r in sorted(state.records, key=lambda r: (r.address, r.id))]
     if rows:
@@ -37,7 +37,7 @@ def show_state(found: RememberedState, terminal: Terminal) -> None:
     """What the state is, and every figure of the records it was asked for."""
     state = found.state
     if state is None:
-        terminal.note(f"{found.where}: nothing is remembered yet")
+        terminal.note(f"{found.where}: the state is empty")
         return
     grid: list[tuple[str, str]] = list(_lines(found.where, state))
     if len(state.records) == 1:

@@ -88,7 +88,7 @@ def _performance(answer: ApplicationEstimate, row: CompletedRow) -> Figures:
 
 def _said(answer: ApplicationEstimate) -> Iterator[str]:
     if answer.quality is not None:
-        yield f"quality it needs: {answer.quality / SCALE:.2%} (what it bears badly or causes, worst resource first)"
+        yield f"quality it needs: {answer.quality / SCALE:.2%} (from what it tolerates least or causes most)"
     yield from _type_said(answer)
     if answer.size is not None:
         yield f"smallest size that reaches the target for sure: {answer.size}"
@@ -126,7 +126,7 @@ def _type_said(answer: ApplicationEstimate) -> Iterator[str]:
 
 def _error(row: CompletedRow) -> str:
     if row.held_out_error is None:
-        return "every column is measured, so nothing was predicted or held out"
+        return "every column is measured, so nothing is predicted"
     points = row.aspect.is_interference
     error = f"{row.held_out_error:.1f} points" if points else f"{row.held_out_error:.1%}"
     return f"error {error} on applications held out"

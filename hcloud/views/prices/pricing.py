@@ -44,9 +44,7 @@ def show_listing(lines: Sequence[PriceLine], terminal: Terminal, limit: int) -> 
     numbers = frozenset(range(len(leading) + 2, len(names)))
     terminal.show(Figures(names, rows, numbers, title))
     if any(line.offer.origin.derived for line in shown):
-        terminal.note(
-            f"{DERIVED} derived: nobody published this very price; 'pricing show TYPE' says what it is made of"
-        )
+        terminal.note(f"{DERIVED} derived, not published; 'pricing show TYPE' shows its sources")
     if len(lines) > limit:
         rest = f"{len(lines) - limit:,} of {counted(len(lines), 'offer')}"
         terminal.note(f"{rest} not shown; narrow the filters, or --limit, or -o csv")
@@ -66,7 +64,9 @@ def show_type_screen(screen: TypeScreen, terminal: Terminal) -> None:
     for refused in screen.quarantined:
         label = "" if refused.key is None else _purchase(refused.key) + _special(refused.key)
         terminal.show(Text(f"{label}  quarantined: {refused.reason} ({refused.row})", style="yellow"))
-    terminal.show("", "even: the share of the term's hours an instance must run for the commitment to pay", "")
+    terminal.show(
+        "", "break-even: the share of the term's hours an instance must run for the commitment to be cheaper", ""
+    )
     sources = dict.fromkeys(f"{line.offer.origin.source}, {line.offer.origin.day}" for line in lines)
     notes = dict.fromkeys(f"{DERIVED} {line.offer.origin.derived}" for line in lines if line.offer.origin.derived)
     terminal.show(*(Text(note, style="dim") for note in (*(f"source: {s}" for s in sources), *notes)))

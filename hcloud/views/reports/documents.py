@@ -177,7 +177,7 @@ def savings_csv(report: Report) -> Written:
         ("effective", found.costs.effective),
         ("saved by commitments", found.commitments),
         ("saved by spot", found.spot),
-        ("saved by use and negotiation", found.sustained),
+        ("saved by other discounts", found.sustained),
         ("unused commitment", found.unused),
         *((one.name, one.dollars) for one in report.counterfactuals),
     ]

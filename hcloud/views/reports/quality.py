@@ -109,7 +109,7 @@ def accuracy_sections(accuracy: Accuracy) -> tuple[PageSection, ...]:
 
 
 def _compared(figures: tuple[ComparedFigure, ...]) -> Figures:
-    names = ("figure", "predicted", "interval", "actual", "error", "in it")
+    names = ("figure", "predicted", "interval", "actual", "error", "in interval")
     rows = [
         (
             f"{f.name}, {UNITS[f.unit]}",
@@ -165,8 +165,8 @@ def _parts(found: CostEffects) -> list[tuple[str, Decimal]]:
     volume = [("more or fewer vCPUs rented", found.volume)]
     if found.demand is not None:
         beside = found.volume - found.demand
-        volume = [("more or less demand", found.demand), ("vCPUs rented beside demand", beside)]
-    return [("other prices of the same kinds", found.price), *volume, ("another mix of kinds", found.mix)]
+        volume = [("more or less demand", found.demand), ("vCPUs rented beyond demand", beside)]
+    return [("different prices", found.price), *volume, ("a different mix", found.mix)]
 
 
 def _said(found: CostEffects) -> str:

@@ -40,7 +40,7 @@ def savings_sections(report: Report) -> tuple[PageSection, ...]:
         ("list price of what ran", money(costs.list), ""),
         ("saved by commitments", money(parts[0]), _share(found.commitments, found.costs.list)),
         ("saved by spot", money(parts[1]), _share(found.spot, found.costs.list)),
-        ("saved by use and negotiation", money(parts[2]), _share(found.sustained, found.costs.list)),
+        ("saved by other discounts", money(parts[2]), _share(found.sustained, found.costs.list)),
         ("effective cost", money(costs.effective), ""),
         ("unused commitment in it", money(cents(found.unused)), _share(found.unused, found.costs.effective)),
     ]
@@ -138,7 +138,7 @@ def _counterfactuals(report: Report) -> Iterator[Figures]:
     rows = [("as reported", money(effective), "")]
     rows += [(one.name, money(cents(one.dollars)), _signed(more, effective)) for one, more in against(report)]
     if report.counterfactuals:
-        yield Figures(("the same use", "$", "against it"), rows, frozenset((1, 2)))
+        yield Figures(("for the same use", "$", "difference"), rows, frozenset((1, 2)))
 
 
 def _coverage_words(whole: Coverage) -> Iterator[str]:
@@ -173,7 +173,7 @@ def _commitment_figures(found: Sequence[CommitmentUse], at: datetime) -> Figures
                 "" if left is None else f"{left:,}",
             )
         )
-    names = ("commitment", "kind", "of it", "used", "covered", "amortised", "unused", "billed", "ends", "days left")
+    names = ("commitment", "kind", "count", "used", "covered", "amortised", "unused", "billed", "ends", "days left")
     return Figures(names, rows, frozenset((2, 3, 4, 5, 6, 7, 9)))
 
 

@@ -26,10 +26,7 @@ if TYPE_CHECKING:
 
 _BARS = " ▁▂▃▄▅▆▇█"
 _NONE = "-"
-_NOT_PACKED = (
-    "instances start, stand idle and are kept here; 'hcloud plan' without a strategy packs demand without any of it, "
-    "so its figures are others"
-)
+_NOT_PACKED = "these figures include starts and idle instances; those of 'hcloud plan' without a strategy do not"
 Row = tuple[str, Callable[["Measures"], str]]
 
 
@@ -66,20 +63,20 @@ def show_comparison(comparison: StrategyComparison, terminal: Terminal) -> None:
     if any(c.refused_work for c in comparison.strategies):
         rows.append(["work left out, %", *(f"{100 * c.refused_work:.1f}" for c in comparison.strategies)])
     told = [("yes" if c.on_front else "") if c.is_compared else "not compared" for c in comparison.strategies]
-    rows.append(["on the front", *told])
+    rows.append(["Pareto-optimal", *told])
     terminal.show(Figures(names, rows, frozenset(range(1, len(names)))), "")
     several = len(comparison.seeds) > 1
     about = (
         f"mean ± half of the 95% interval over {len(comparison.seeds)} seeds" if several else "one seed: no interval"
     )
-    said = f"{about}; front: no other strategy is both cheaper and better"
+    said = f"{about}; Pareto-optimal: no other strategy is both cheaper and better"
     terminal.show(point(said))
     best = [c for c in comparison.strategies if c.on_front]
     cheapest = min(best, key=lambda c: c.interval(dollars_per_hour).mean, default=None)
     terminal.show(
         "· no strategy is compared: each left out more than 1% of the work"
         if cheapest is None
-        else f"· cheapest on the front: {cheapest.name}"
+        else f"· cheapest Pareto-optimal strategy: {cheapest.name}"
     )
     _show_checks(comparison, terminal)
     _notes(comparison, terminal)

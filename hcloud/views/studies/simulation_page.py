@@ -112,7 +112,7 @@ def _picture(comparison: StrategyComparison, measure: RunMeasure) -> Drawn | Non
         value, half, said = _shown(compared, measure)
         if not math.isnan(value):
             name = f"{compared.name}, {compared.runs[0].pool:,} reserved" + (
-                ": on the front" if compared.on_front else ""
+                ": Pareto-optimal" if compared.on_front else ""
             )
             kind = "p-best" if compared.on_front else "p-other"
             rows.append(BarRow(name, said, value, max(value - half, 0.0), value + half, kind))
@@ -125,7 +125,7 @@ def _picture(comparison: StrategyComparison, measure: RunMeasure) -> Drawn | Non
 def _table(comparison: StrategyComparison) -> Figures:
     """Every figure of the pictures, a row a strategy."""
     measures = [DOLLARS, *QUALITY]
-    names = ("strategy", "reserved", *(m.title for m in measures), "on the front")
+    names = ("strategy", "reserved", *(m.title for m in measures), "Pareto-optimal")
     rows = [[*_row(compared, measures)] for compared in comparison.strategies]
     return Figures(names, rows, frozenset(range(1, len(names) - 1)), "All figures")
 
