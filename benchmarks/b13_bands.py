@@ -38,7 +38,7 @@ from hcloud.planning.risks.futures import draw_futures
 from hcloud.planning.risks.risk import SCALES, HoldingSpan, changed, spread
 from hcloud.planning.settings import Market, Outlook, RiskSettings
 from hcloud.readers.prices.shipped.bundled import load_bundled
-from hcloud.readers.workloads import read_workload
+from hcloud.readers.workloads.entry import read_workload
 from hcloud.units import HOURS_PER_YEAR, SECONDS_PER_HOUR
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from hcloud.policy.records import Reals
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.prices.shipped.bundled import load_bundled
 from hcloud.readers.strategies import load_strategy
-from hcloud.readers.workloads import read_workload
+from hcloud.readers.workloads.entry import read_workload
 from hcloud.sim.outcomes.measure import measure
 from hcloud.sim.setup.shop import Shop, ShopChoice, open_shop
 from hcloud.units import SECONDS_PER_HOUR

@@ -55,7 +55,7 @@ def read_raw(path: Path) -> tuple[int, float]:
 
 def read_hcloud(path: Path) -> tuple[int, float]:
     from hcloud.model.workload import Jobs
-    from hcloud.readers.workloads import read_workload
+    from hcloud.readers.workloads.entry import read_workload
 
     jobs = read_workload(path)
     assert isinstance(jobs, Jobs)

@@ -45,6 +45,11 @@ def spelled(text: str) -> str:
     return _ODD.sub(lambda found: found[0] if found[0].isprintable() else json.dumps(found[0])[1:-1], text)
 
 
+def check_characters(document: object) -> None:
+    """ValueError where a text in a document holds half a character, which JSON can spell and nothing can write."""
+    json.dumps(document, ensure_ascii=False).encode()
+
+
 def said(error: Exception) -> str:
     """Why text could not be read, in our words where Python's speak of its own limits."""
     if isinstance(error, RecursionError):

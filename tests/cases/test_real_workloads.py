@@ -10,7 +10,8 @@ import pytest
 from hcloud.errors import InputError
 from hcloud.model.workload import Demand, JobKind, Jobs
 from hcloud.planning.forecasting.demand import demand_of, mean_cores, peak_cores
-from hcloud.readers.workloads import WorkloadOptions, read_workload, with_keys
+from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,9 @@ from typing import cast
 import pytest
 
 from hcloud.planning.forecasting.demand import mean_cores, peak_cores
-from hcloud.readers.workloads import FORMATS, WorkloadOptions, read_workload, with_keys
+from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.formats import FORMATS
+from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
 FOLDER = Path(__file__).parent / "workloads"
 CASES = cast("dict[str, dict[str, object]]", json.loads((FOLDER / "expected.json").read_text()))

@@ -12,7 +12,8 @@ import pytest
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, Workload
 from hcloud.planning.forecasting.demand import demand_of
-from hcloud.readers.workloads import FORMATS, read_workload
+from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.formats import FORMATS
 
 CASES = Path(__file__).parent.parent / "cases" / "workloads"
 FILES = sorted(p.name for p in CASES.iterdir() if p.suffix != ".json")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Jobs
-from hcloud.readers.workloads import read_workload
+from hcloud.readers.workloads.entry import read_workload
 
 NUMBER = re.compile(r"[ \t]*[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?[ \t]*", re.ASCII)
 PIECES = [

@@ -10,7 +10,8 @@ from pyarrow import parquet
 
 from hcloud.errors import InputError
 from hcloud.model.workload import Demand
-from hcloud.readers.workloads import WorkloadOptions, read_workload
+from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.options import WorkloadOptions
 
 
 def written(folder: Path, memory: list[int]) -> Path:

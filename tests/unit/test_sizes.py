@@ -25,7 +25,7 @@ from hcloud.planning.fleets.sizes import units_of
 from hcloud.planning.forecasting.demand import demand_of
 from hcloud.planning.forecasting.packing import MachineSizes, RunningJobs, packed
 from hcloud.planning.settings import Divisible, Market, Outlook, PlanSettings
-from hcloud.readers.workloads import read_workload
+from hcloud.readers.workloads.entry import read_workload
 from hcloud.store.plan_file import load_plan
 from hcloud.usecases.deciding.plan import running_of
 

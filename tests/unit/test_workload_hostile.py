@@ -14,8 +14,10 @@ from pyarrow import parquet
 
 from hcloud.errors import InputError, UsageError
 from hcloud.model.workload import Demand, JobKind, Jobs
-from hcloud.readers.workloads import WorkloadOptions, limits, read_workload, with_keys
+from hcloud.readers.workloads import limits
+from hcloud.readers.workloads.entry import read_workload
 from hcloud.readers.workloads.formats import own_csv
+from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 from hcloud.readers.workloads.source import open_source
 
 HEADER = "id,submit,duration,cores,memory,kind,app,qos,gpus\n"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +11,8 @@ import typer
 from hcloud.cli.groups import Printed, grouped
 from hcloud.cli.main import session
 from hcloud.errors import UsageError
+from hcloud.readers.workloads.formats import FORMATS
+from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.units import counted, parse_duration
 
 if TYPE_CHECKING:
@@ -18,14 +20,8 @@ if TYPE_CHECKING:
     from hcloud.usecases.workloads.workload import WorkloadRequest
     from hcloud.views.console import Terminal
 
-# Named here because help must not import the readers; tests hold both lists against theirs
-FORMATS = "jobs-csv, jobs-parquet, swf, swim, azure-vm, openb, series, cluster, requests, bitbrains"
-KEYS = (
-    "default_cores, memory_per_core, default_kind, extra_columns, max_rows, series_value, series_cores, cluster_cores, "
-    "requests_per_core_second, step_seconds, request_step_seconds, max_gap_seconds, batch_share, swim_split_bytes, "
-    "swim_rate_bytes, swim_max_cores, swim_overhead_seconds, azure_flavours, azure_lifetimes, azure_flavour_map, "
-    "azure_interval_map, azure_lifetime, azure_censored, azure_zero_lifetime, azure_service_after, gpu, memory_unit"
-)
+NAMES = ", ".join(FORMATS)
+KEYS = ", ".join(field.name for field in fields(WorkloadOptions))
 WHERE = "docs/reference/formats.md says what each format carries and which keys steer it."
 EPILOG = f"Keys for --set: 'hcloud workload --help'. {WHERE}"
 
@@ -34,11 +30,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     no_args_is_help=True,
     help="Traces and utilisation histories: show, validate, convert",
-    epilog=f"Formats (recognised by content, else --format): {FORMATS}.\n\n"
+    epilog=f"Formats (recognised by content, else --format): {NAMES}.\n\n"
     f"Keys (--set KEY=VALUE, or workload.options in hcloud.yaml): {KEYS}.\n\n{WHERE}",
 )
 
-Format = Annotated[str, typer.Option("--format", help=f"The format, where it is not recognised: {FORMATS}.")]
+Format = Annotated[str, typer.Option("--format", help=f"The format, where it is not recognised: {NAMES}.")]
 Keys = Annotated[
     list[str] | None, typer.Option("--set", help="A key of the format's reader, KEY=VALUE; may be repeated.")
 ]

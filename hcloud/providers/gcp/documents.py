@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from hcloud.model.json_text import parsed
+from hcloud.model.json_text import check_characters, parsed
 
 Document = Mapping[str, Any]
 Kind = TypeVar("Kind")
@@ -20,7 +19,7 @@ def document_of(body: bytes) -> Document:
     text = body.decode()
     found = of_kind(parsed(text), dict)
     if _HALF_A_CHARACTER.search(text):
-        json.dumps(found, ensure_ascii=False).encode()
+        check_characters(found)
     return found
 
 

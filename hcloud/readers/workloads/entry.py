@@ -9,23 +9,11 @@ from typing import Protocol, cast
 from hcloud.errors import UsageError, did_you_mean
 from hcloud.model.workload import Workload
 from hcloud.readers.workloads.delimited import Progress
+from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.options import WorkloadOptions
 from hcloud.readers.workloads.recognise import recognise
 from hcloud.readers.workloads.source import TraceFile, open_source
 
-FORMATS = {
-    "jobs-csv": "own_csv",
-    "jobs-parquet": "own_parquet",
-    "series": "series",
-    "cluster": "cluster",
-    "requests": "requests",
-    "swf": "swf",
-    "swim": "swim",
-    "azure-vm": "azure_vm",
-    "openb": "openb",
-    "bitbrains": "bitbrains",
-}
-"""Format names and the module of ``formats`` that reads each."""
 DEFAULTS = WorkloadOptions()
 
 
@@ -47,5 +35,5 @@ def read_workload(
         )
     source = open_source(path)
     name = recognise(source) if fmt == "auto" else fmt
-    module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name]}")
+    module = importlib.import_module(f"hcloud.readers.workloads.formats.{FORMATS[name].module}")
     return cast("Reader", module).read(source, options, progress)

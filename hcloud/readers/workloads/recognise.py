@@ -7,27 +7,13 @@ import re
 from hcloud.errors import InputError
 from hcloud.model.files import check_sort
 from hcloud.readers.workloads.findings import shown
+from hcloud.readers.workloads.formats import FORMATS
 from hcloud.readers.workloads.source import TraceFile
 
-_HEADERS: tuple[tuple[str, frozenset[str]], ...] = (
-    ("openb", frozenset({"cpu_milli", "memory_mib", "num_gpu", "creation_time"})),
-    ("requests", frozenset({"TIMESTAMP", "ContextTokens", "GeneratedTokens"})),
-    ("cluster", frozenset({"avg_cpu"})),
-    ("cluster", frozenset({"cpu_util_percent"})),
-    ("series", frozenset({"timestamp"})),
-    ("jobs-csv", frozenset({"submit"})),
-    ("jobs-csv", frozenset({"duration"})),
-)
 _COMPANIONS = (
     (re.compile(r"[\d.]+,[\d.]+ \S"), "a map of flavours; give the file of requests beside it"),
     (re.compile(r"\d+ \d+$"), "a map of lifetime bins; give the file of requests beside it"),
     (re.compile(r"sn,cpu_milli,"), "a list of machines; give the list of pods beside it"),
-)
-_LINES: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("swf", re.compile(r"\s*;")),
-    ("swf", re.compile(r"\s*(-?[\d.]+\s+){17}-?[\d.]+\s*")),
-    ("azure-vm", re.compile(r"\d+ ([a-zA-Z]|[UC]\d+|\|)(,|$)")),
-    ("swim", re.compile(r"[^\t,]+(\t[^\t]*){5}")),
 )
 
 
@@ -38,11 +24,11 @@ def recognise(source: TraceFile) -> str:
     text = source.head.split(b"\n", 1)[0].decode("utf-8", "replace").removesuffix("\r")
     delimiter = max(",;\t", key=text.count)
     names = {name.strip().strip('"') for name in text.split(delimiter)}
-    for name, needed in _HEADERS:
-        if needed <= names:
+    for name, known in reversed(FORMATS.items()):
+        if any(needed <= names for needed in known.headers):
             return name
-    for name, pattern in _LINES:
-        if pattern.match(text):
+    for name, known in reversed(FORMATS.items()):
+        if any(pattern.match(text) for pattern in known.lines):
             return name
     for pattern, what in _COMPANIONS:
         if pattern.match(text):

@@ -53,7 +53,7 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
         from hcloud.sim.setup.scenarios import scenario
 
         return scenario(section.scenario, loaded.config.planning.seed)
-    from hcloud.readers.workloads import read_workload
+    from hcloud.readers.workloads.entry import read_workload
     from hcloud.readers.workloads.options import WorkloadOptions, with_keys
 
     options = with_keys(WorkloadOptions(), {k: str(v) for k, v in section.options.items()})

@@ -1,1 +1,39 @@
-"""One module a format of workload files."""
+"""One module a format of workload files, and how each is known from the others by its first line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadFormat:
+    """A format: the module here that reads it, columns of which one set must be in its header, and patterns of which
+    one must begin its first line where it has no header. One with neither is told by its bytes, or by its name."""
+
+    module: str
+    headers: tuple[frozenset[str], ...] = ()
+    lines: tuple[re.Pattern[str], ...] = ()
+
+
+def _headers(*columns: str) -> tuple[frozenset[str], ...]:
+    return tuple(frozenset(words.split()) for words in columns)
+
+
+def _lines(*patterns: str) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(pattern) for pattern in patterns)
+
+
+FORMATS = {
+    "jobs-csv": WorkloadFormat("own_csv", _headers("submit", "duration")),
+    "jobs-parquet": WorkloadFormat("own_parquet"),
+    "swim": WorkloadFormat("swim", lines=_lines(r"[^\t,]+(\t[^\t]*){5}")),
+    "swf": WorkloadFormat("swf", lines=_lines(r"\s*;", r"\s*(-?[\d.]+\s+){17}-?[\d.]+\s*")),
+    "azure-vm": WorkloadFormat("azure_vm", lines=_lines(r"\d+ ([a-zA-Z]|[UC]\d+|\|)(,|$)")),
+    "openb": WorkloadFormat("openb", _headers("cpu_milli memory_mib num_gpu creation_time")),
+    "series": WorkloadFormat("series", _headers("timestamp")),
+    "cluster": WorkloadFormat("cluster", _headers("avg_cpu", "cpu_util_percent")),
+    "requests": WorkloadFormat("requests", _headers("TIMESTAMP ContextTokens GeneratedTokens")),
+    "bitbrains": WorkloadFormat("bitbrains"),
+}
+"""Every format by its name, the more general ones first: of several that fit a file it is the last."""
