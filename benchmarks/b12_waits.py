@@ -34,11 +34,11 @@ KNOWN = 16
 """Waits of a cause that had ended before a promise which rests on more than what is assumed."""
 
 
-def main(seeds: int) -> int:
+def main(first: int, seeds: int) -> int:
     """Print a line for each scenario, strategy and level."""
     shop, cloud = open_shop(open_book(), ShopChoice.paper()), load_cloud("paper")
     for name in SCENARIOS:
-        studies = [Study(scenario(name, seed), cloud, shop, True, seed, name) for seed in range(42, 42 + seeds)]
+        studies = [Study(scenario(name, seed), cloud, shop, True, seed, name) for seed in range(first, first + seeds)]
         for strategy in ("HF", "HM"):
             for level in LEVELS:
                 chosen = deciding_by(load_strategy(strategy), level)
@@ -127,5 +127,7 @@ def _within(runs: Sequence[Reals], of: Callable[[Reals], float]) -> str:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--first", type=int, default=42)
     parser.add_argument("--seeds", type=int, default=8)
-    sys.exit(main(parser.parse_args().seeds))
+    given = parser.parse_args()
+    sys.exit(main(given.first, given.seeds))

@@ -25,7 +25,7 @@ _WHOLE = 0.3
 _OF_ONE_SURGE = 16.0
 """Ours: waits of one surge resemble each other, so that this many are evidence as one that is independent."""
 _KNOWN_OF_MEANS = 8.0
-"""Ours: as many waits a mean takes as known; with fewer the tail alone would decide it."""
+"""Ours: as many independent waits a mean takes as known at first; with fewer the tail alone would decide it."""
 
 AT_LIMIT, BEHIND, SUFFERING, CAUSES = 0, 3, 6, 11
 """The first cause of each kind: the hard limit (by the vCPUs in use above it), a queue (by its length), tenants that
@@ -130,13 +130,14 @@ def wait_within(waits: Waits, share: float, rate: float, age: float) -> float:
 
 
 def mean_wait(waits: Waits, rate: float) -> float:
-    """The mean of such waits, where as many are known as count at most."""
+    """The mean of such waits; what was seen of the cause makes the tail lighter, as it does that of bounds."""
+    known = _KNOWN_OF_MEANS + waits.all_ended / _OF_ONE_SURGE
     usual = rate_of_ending(waits.all_ended, waits.all_waited, 1.0 / rate)
     begin, end, staying, passed, mean = 0.0, FIRST_BAND, 1.0, 0.0, 0.0
     for band in range(BANDS):
         here = _rate_in(waits, band, usual)
         passed += here * (end - begin)
-        later = (1.0 + passed / _KNOWN_OF_MEANS) ** (1.0 - _KNOWN_OF_MEANS) if band < BANDS - 1 else 0.0
-        mean += (staying - later) * _KNOWN_OF_MEANS / ((_KNOWN_OF_MEANS - 1.0) * here)
+        later = (1.0 + passed / known) ** (1.0 - known) if band < BANDS - 1 else 0.0
+        mean += (staying - later) * known / ((known - 1.0) * here)
         staying, begin, end = later, end, end * GROWTH
     return mean

@@ -76,7 +76,7 @@ def approval(path: Path) -> list[str]:
 def test_recommend_says_what_why_and_how_to_get_out_again(plan: Path, home: Path, said: Said) -> None:
     assert run(["commit", "recommend", str(plan), *NOW]) == 0
     out, err = said()
-    for words in ("wanted", "held", "buy", "above", "getting out", "if demand changes", "over the terms"):
+    for words in ("wanted", "held", "buy", "break-even", "getting out", "if demand changes", "over the terms"):
         assert words in out
     assert "the oldest price" in err
     assert max(map(len, out.splitlines())) <= 100

@@ -73,7 +73,7 @@ def test_show_tells_the_whole_or_one_machine(place: Path, capsys: pytest.Capture
     assert run(["state", "show", "i-00000002", "--json"]) == 0
     assert [r["address"] for r in printed(capsys)["records"]] == ["pool-2"]
     assert run(["state", "show", "pool-9"]) == 64
-    assert "remembers no machine 'pool-9'" in capsys.readouterr().err
+    assert "contains no machine 'pool-9'" in capsys.readouterr().err
 
 
 def test_a_lock_and_open_intents_are_told(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,7 +33,7 @@ def test_after_a_cut_it_is_said_what_may_run_and_how_to_go_on(capsys: pytest.Cap
     assert run(["apply", "-y"]) == 6
     said = " ".join(capsys.readouterr().err.split())
     assert "hcloud asks again, until " in said
-    assert "asked for, and not answered: web: " in said
+    assert "request without an answer: web: " in said
     assert "x m5.large in " in said
     assert "may be running and cost money" in said
     assert "hcloud apply continues, hcloud recover rebuilds a lost state" in said

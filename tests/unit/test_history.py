@@ -73,10 +73,10 @@ def test_every_form_of_a_plan_warns_of_it_first(short: Path, capsys: pytest.Capt
     assert page.index(WORDS[0]) < page.index('class="lead"')
     capsys.readouterr()
     assert run(["explain", "plan.json"]) == 0
-    assert "of trace, where a term of 1 y deserves 4w" in " ".join(capsys.readouterr().out.split())
+    assert "of trace, where a 1-year term needs 4w" in " ".join(capsys.readouterr().out.split())
     bought = next(m["address"] for m in document["mix"] if m["term_years"])
     assert run(["explain", "plan.json", "--commitment", bought]) == 0
-    assert "of trace, where a term of 1 y deserves 4w" in " ".join(capsys.readouterr().out.split())
+    assert "of trace, where a 1-year term needs 4w" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.slow

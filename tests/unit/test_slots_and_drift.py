@@ -82,7 +82,7 @@ def told(*machines: Machine, records: tuple[MachineRecord, ...] = (RECORD,)) -> 
     [
         (MACHINE, []),
         (replace(MACHINE, instance_type="m5.xlarge"), ["is a m5.xlarge, not a m5.large"]),
-        (replace(MACHINE, state=MachineState.ENDED), ["is ended, and nobody here ended it"]),
+        (replace(MACHINE, state=MachineState.ENDED), ["is ended, not by hcloud"]),
         (replace(MACHINE, state=MachineState.UNKNOWN), []),
         (replace(MACHINE, tags={**TAGS, TAG_ADDRESS: "mine"}), [f"tags were changed: {TAG_ADDRESS}"]),
     ],
