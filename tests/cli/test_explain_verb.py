@@ -89,6 +89,21 @@ def test_why_not_a_type_says_by_how_many_dollars_and_which_price_would_do(plan_f
     assert f"${refusal.flip.at:.4f}/h on demand" in text
 
 
+def test_totals_of_what_was_refused_include_what_is_owned_as_the_plans_own_does(tmp_path: Path) -> None:
+    there = Path(EXAMPLE).parent
+    given = Path(EXAMPLE).read_text(encoding="utf-8").replace("./", f"{there}/")
+    owned = (
+        "\nowned:\n  - {provider: aws, region: us-east-1, instance_type: m5.4xlarge, option: reserved-instance,\n"
+        "     term_years: 1, payment: all-upfront, count: 3, expires: 2027-06-30}\n"
+    )
+    config, out = tmp_path / "hcloud.yaml", tmp_path / "plan.json"
+    config.write_text(given + owned, encoding="utf-8")
+    assert run(["plan", "-f", str(config), *NOW, "--out", str(out), "-q"]) == 0
+    plan = load_plan(out)
+    assert plan.refusals[0].margin is not None
+    assert {r.total - r.margin for r in plan.refusals if r.total and r.margin is not None} == {plan.after.total}
+
+
 def test_why_not_an_offer_says_which_use_it_needs(plan_file: Path, say: Say) -> None:
     text = " ".join(" ".join(say(plan_file, "--why-not", "compute-savings-plan-1y-no-upfront")).split())
     assert "break-even against on demand is 80.8%" in text

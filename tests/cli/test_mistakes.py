@@ -428,7 +428,7 @@ def test_nobody_to_ask_in_a_pipeline(told: Told, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("CI", "true")
     code, out, said = told("apply")
     assert code == 7
-    assert "confirmation required, and there is no terminal to ask on hint: --yes says it beforehand" in said
+    assert "confirmation required, and there is no terminal to ask on hint: use --yes" in said
     assert not Path(".hcloud/state.json").exists()
     assert "machines to launch" in out
 

@@ -125,7 +125,7 @@ def test_C4_an_empty_list_authorises_nothing(cloud: str) -> None:
     assert shown.blocking[0].bar is Bar.UNSEEN
     before = r.calls("launch", "terminate")
     for wanted in ([slot], []):
-        with pytest.raises(PartialError, match="tells of none of 3 machines"):
+        with pytest.raises(PartialError, match="none of the 3 machines of the state is listed"):
             r.carry_out(r.plan(*wanted), approval=ChangeApproval(ends=3))
     assert r.calls("launch", "terminate") == before
     assert r.disk.state is not None

@@ -33,7 +33,7 @@ def started(stage: Stage, fate: Fate) -> tuple[Child, Mark]:
 def interrupted(child: Child, number: int) -> None:
     """Send it a signal, and wait until it has heard it."""
     child.send(number)
-    while "stopping" not in child.stderr and not child.over.wait(POLL_SECONDS):
+    while "finishing current requests" not in child.stderr and not child.over.wait(POLL_SECONDS):
         pass
 
 

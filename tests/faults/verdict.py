@@ -63,7 +63,7 @@ def converges(stage: Stage, fleet: Mapping[str, int]) -> None:
 def destroy(stage: Stage) -> Child:
     """End everything, with the number typed that hcloud says it is."""
     refused = stage.run("destroy", "-y")
-    named = re.search(r"on purpose: (\d+)", refused.stderr)
+    named = re.search(r"state their number: (\d+)", refused.stderr)
     return stage.run("destroy", "-y", "--ends", named[1]) if named else refused
 
 

@@ -329,7 +329,7 @@ def test_what_nobody_ended_is_found_once_its_time_is_over(stage: Stage) -> None:
     assert young.kept
     stage.cloud.clock.advance(4 * 3600)
     [found] = orphans(ground.site(), ())
-    assert "its time is over" in found.why
+    assert "expired" in found.why
     assert collect(ground.site(), [found], ChangeApproval(ends=1)) == (found.machine.id,)
     assert stage.live() == 0
 

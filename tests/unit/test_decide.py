@@ -44,7 +44,7 @@ def test_the_base_is_reserved_and_the_rest_rented() -> None:
 
 def test_every_refusal_has_a_reason_and_a_margin() -> None:
     decision = decide(book(*market_of_two()), demand(DAYS[0]), SETTINGS)
-    found = {r.address: r for r in refusals(decision)}
+    found = {r.address: r for r in refusals(decision, Decimal(0))}
     assert found["aws/us-east-1/m8.4xlarge"].margin == Decimal("9636.00")  # a tenth of 96,360
     three = found["aws/us-east-1/m9.4xlarge/reserved-instance-3y-all-upfront"]
     assert three.margin == (Decimal("1.00") - Decimal("0.60")) * 8760 * 10  # never worth buying: all on demand
@@ -62,7 +62,7 @@ def test_a_three_year_horizon_lets_the_three_year_term_win() -> None:
 def test_nothing_is_reserved_below_break_even() -> None:
     decision = decide(book(*market_of_two()), demand([0.0] * 12 + [160.0] * 12), SETTINGS)
     assert decision.fleet.holdings == ()
-    assert any("in use 50.0% of the time; no commitment pays below 60.0%" in r for r in reasons(decision))
+    assert any("in use 50.0% of the time; the lowest break-even is 60.0%" in r for r in reasons(decision))
 
 
 def test_growth_spreads_the_purchases() -> None:
@@ -85,7 +85,7 @@ def test_owned_capacity_beyond_the_demand_leaves_nothing_to_buy() -> None:
     decision = decide(book(*market_of_two()), demand([160.0] * 24), SETTINGS, [owned])
     assert decision.fleet.cost == 0
     assert reasons(decision) == ("owned and spot capacity serve all of the demand: there is nothing to buy or rent",)
-    assert all(r.margin is None or r.margin >= 0 for r in refusals(decision))
+    assert all(r.margin is None or r.margin >= 0 for r in refusals(decision, Decimal(0)))
 
 
 def test_owned_and_spot_do_not_serve_the_same_batch_twice() -> None:
@@ -180,7 +180,7 @@ def test_sizing_by_regret_turns_no_margin_round() -> None:
         risk = RiskSettings(regret_quantile=quantile, futures=50)
         decision = decide(book(*market_of_two()), demand(hours), replace(SETTINGS, risk=risk))
         assert decision.fleet.cost >= decision.optimum_cost
-        assert all(r.margin is None or r.margin >= 0 for r in refusals(decision))
+        assert all(r.margin is None or r.margin >= 0 for r in refusals(decision, Decimal(0)))
 
 
 def test_falls_keep_the_commitments() -> None:

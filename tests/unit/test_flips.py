@@ -78,7 +78,7 @@ def either_side(flip: Flip) -> tuple[Decimal, Decimal]:
 def test_each_refused_type_is_chosen_just_beyond_its_price_and_not_before(hours: list[float]) -> None:
     prices = book(*market())
     decision = decide(prices, demand(hours), SETTINGS)
-    found = [r for r in refusals(decision) if r.flip is not None and r.flip.lever is Lever.TYPE]
+    found = [r for r in refusals(decision, Decimal(0)) if r.flip is not None and r.flip.lever is Lever.TYPE]
     assert len(found) == 2
     for refusal in found:
         assert refusal.flip is not None
@@ -95,7 +95,7 @@ def test_each_refused_type_is_chosen_just_beyond_its_price_and_not_before(hours:
 def test_each_refused_offer_is_bought_just_below_its_price_and_not_above(hours: list[float]) -> None:
     prices = book(market()[0])
     decision = decide(prices, demand(hours), SETTINGS)
-    found = [r for r in refusals(decision) if r.flip is not None and r.flip.lever is Lever.OFFER]
+    found = [r for r in refusals(decision, Decimal(0)) if r.flip is not None and r.flip.lever is Lever.OFFER]
     assert len(found) >= 3
     for refusal in found:
         assert refusal.flip is not None
@@ -207,7 +207,7 @@ def test_types_of_several_shapes_are_said_to_turn_at_the_latest() -> None:
     wide = candidate("r9.4xlarge", "1.40", [reserved("r9.4xlarge", "0.84")], memory=128)
     prices = book(market()[0], wide)
     decision = decide(prices, demand(HOURS), SETTINGS)
-    refusal = next(r for r in refusals(decision) if r.address.endswith("r9.4xlarge"))
+    refusal = next(r for r in refusals(decision, Decimal(0)) if r.address.endswith("r9.4xlarge"))
     assert refusal.flip is not None
     assert not refusal.flip.exact
     _, beyond = either_side(refusal.flip)

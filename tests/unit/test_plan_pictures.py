@@ -297,7 +297,7 @@ def test_a_plain_plan_names_the_commands_that_would_add_what_it_lacks(plan: Plan
     assert "Quality and waiting" not in headings
     for command in ("--strategy auto", "--cloud aws", "--regret-quantile 0.9"):
         assert command in said, command
-    assert "80% of 200 futures (days, level and growth drawn) cost $" in said
+    assert "80% of 200 simulated futures cost $" in said
 
 
 def test_the_first_sentence_is_the_decision_with_its_dollars(plan: Plan) -> None:

@@ -219,7 +219,7 @@ def test_a_purchase_plan_and_its_plan_tell_the_same_dollars_or_why_not() -> None
     assert said.startswith(
         "the plan commits $131,400.00 over the terms; - $35,040.00 held already, - $17,520.00 begins"
     )
-    assert "+ $100.00 by which the cloud's quotes differ from the plan's prices = $52,660.00 to buy" in said
+    assert "+ $100.00 difference between quotes and plan prices = $52,660.00 to buy" in said
     alone = plan(line(RI, "10", monthly=Decimal(7300)))
     [agrees] = sentences(
         reconciled(alone, still_to_buy(alone, [], AT), (), [cast("Any", SimpleNamespace(amount=87600))])

@@ -173,13 +173,15 @@ def _option(offer: Offer) -> str:
     return f"a {offer.key.term_years}-year {offer.key.payment} {offer.key.option}"
 
 
-def refusals(decision: FleetDecision) -> tuple[Refusal, ...]:
-    """Other types with the margin of their own best plan, other commitments of the chosen types, and rules.
+def refusals(decision: FleetDecision, whole: Decimal) -> tuple[Refusal, ...]:
+    """Other types with the margin of their own best plan, other commitments of the chosen types, and rules; their
+    totals by what the ``whole`` plan costs, in cents.
 
     Margins are against the forecast's optimum, so that sizing by regret does not turn them round.
     """
     found = [*_other_types(decision), *_other_options(decision), *decision.refusals]
-    return tuple(sorted(found, key=lambda r: (r.margin is None, r.margin or Decimal(0), r.address)))
+    told = (r if r.margin is None else replace(r, total=whole + r.margin) for r in found)
+    return tuple(sorted(told, key=lambda r: (r.margin is None, r.margin or Decimal(0), r.address)))
 
 
 def _other_types(decision: FleetDecision) -> Iterator[Refusal]:
@@ -191,7 +193,7 @@ def _other_types(decision: FleetDecision) -> Iterator[Refusal]:
         yield Refusal(
             evaluation.candidate.address,
             "its cheapest plan for the same demand costs more",
-            cents(evaluation.cost),
+            None,
             cents(margin),
             f"its prices fall by {float(margin / evaluation.cost):.1%}" if evaluation.cost else "",
             flip=type_flip(decision, evaluation.candidate, evaluation.cost),
@@ -222,11 +224,11 @@ def _alone(decision: FleetDecision, candidate: Candidate, offer: Offer) -> Refus
         reason = f"never worth buying here: its break-even is {float(pays):.1%}"
         if offer.term_hours > decision.horizon_hours:
             reason = _outlasts(decision, candidate, offer, 1)
-        found = Refusal(str(offer.key), reason, cents(rival.cost), cents(margin), "")
+        found = Refusal(str(offer.key), reason, None, cents(margin), "")
     else:
         count = max(h.count for h in rival.fleet.holdings)
         reason = f"its best plan buys {count} at ${rate(offer.effective_hourly)}/h"
-        found = _dearer(offer, reason, rival.cost, margin, rival.fleet.commitments_cost)
+        found = _dearer(offer, reason, margin, rival.fleet.commitments_cost)
     return _turned(decision, candidate, offer, found)
 
 
@@ -240,7 +242,7 @@ def _instead(decision: FleetDecision, candidate: Candidate, offer: Offer, mine: 
     reason = f"${rate(offer.effective_hourly)}/h effective against ${rate(bought.effective_hourly)}/h"
     if offer.term_hours > hours:
         reason = _outlasts(decision, candidate, offer, count)
-    return _turned(decision, candidate, offer, _dearer(offer, reason, decision.fleet.cost + margin, margin, wanted))
+    return _turned(decision, candidate, offer, _dearer(offer, reason, margin, wanted))
 
 
 def _turned(decision: FleetDecision, candidate: Candidate, offer: Offer, found: Refusal) -> Refusal:
@@ -262,15 +264,15 @@ def _in_addition(decision: FleetDecision, candidate: Candidate, offer: Offer, av
     pays = float(pays_above(candidate, offer, decision.horizon_hours))
     reason = f"one more instance would replace on-demand use of {used:.1%} of the time; its break-even is {pays:.1%}"
     margin = wanted - avoided
-    return _turned(decision, candidate, offer, _dearer(offer, reason, decision.fleet.cost + margin, margin, wanted))
+    return _turned(decision, candidate, offer, _dearer(offer, reason, margin, wanted))
 
 
-def _dearer(offer: Offer, reason: str, total: Decimal, margin: Decimal, committed: Decimal) -> Refusal:
+def _dearer(offer: Offer, reason: str, margin: Decimal, committed: Decimal) -> Refusal:
     share = margin / committed
     flips = f"its price falls by {float(share):.1%}" if cents(margin) > 0 and share < 1 else ""
     now = offer.effective_hourly
     latest = Flip(Lever.OFFER, rate(now), rate(now * (1 - share)), "it is bought", exact=False) if flips else None
-    return Refusal(str(offer.key), reason, cents(total), cents(margin), flips, flip=latest)
+    return Refusal(str(offer.key), reason, None, cents(margin), flips, flip=latest)
 
 
 def _outlasts(decision: FleetDecision, candidate: Candidate, offer: Offer, count: int) -> str:

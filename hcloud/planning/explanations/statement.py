@@ -103,7 +103,7 @@ def state(decision: FleetDecision, around: Circumstances) -> Plan:
         what_if=tuple(_what_ifs(decision, sunk)),
         risk=_risk(decision, sunk),
         reasons=(*reasons(decision), *around.advice),
-        refusals=refusals(decision),
+        refusals=refusals(decision, after.total),
         assumptions=around.assumptions,
         warnings=(*said_of_history(history), *around.warnings),
         operation=around.operation,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -53,13 +54,23 @@ def check_target(path: Path, sort: str, is_one: Callable[[bytes], bool], *, is_r
     renamed in, a link, a file of another kind. One may replace another, as its first bytes tell."""
     if not path.parent.is_dir():
         raise InputError(f"{path}: the directory {path.parent} does not exist")
-    if is_renamed and not os.access(path.parent, os.W_OK):
-        raise InputError(f"{path}: the directory {path.parent} cannot be written to")
+    if is_renamed:
+        _try_to_write(path)
     check_place(path, sort)
     if path.exists() and path.stat().st_size > 0:
         with path.open("rb") as file:
             if not is_one(file.read(TOLD)):
                 raise InputError(f"{path}: exists and is not {sort}; it is not overwritten")
+
+
+def _try_to_write(path: Path) -> None:
+    """Make a file beside it and take it away: rights alone do not tell, as root may write where no file can be made."""
+    try:
+        handle, name = tempfile.mkstemp(prefix=".hcloud-", dir=path.parent)
+    except OSError as error:
+        raise InputError(f"{path}: the directory {path.parent} cannot be written to: {error.strerror}") from None
+    os.close(handle)
+    Path(name).unlink()
 
 
 def sort_at(path: Path) -> str:

@@ -281,7 +281,7 @@ def markdown_explanation(plan: Plan, address: str | None) -> Written:
     what = ((m.address, f"{_count(m)}, ${m.hourly}/h, {format_money(m.total, 2)} in all") for m in lines)
     rows = [md("**{}**: {}  ", address, said) for address, said in what]
     options = [(r.address, _margin(r), r.reason, r.flips_if) for r in refused]
-    rows += [BLANK, *table(Figures(("refused", "margin", "why", "flips if"), options, frozenset({1})), LONGEST_TEXT)]
+    rows += [BLANK, *table(Figures(("rejected", "margin", "why", "unless"), options, frozenset({1})), LONGEST_TEXT)]
     if address is None:
         if plan.operation is not None:
             rows += [BLANK, *markdown_points(plan.operation)]

@@ -218,5 +218,5 @@ def _how_to_read(plan: Plan) -> PageSection:
             "± is half of the 95% interval over the seeds of the simulation: how much chance moves a figure. How far"
             " the trace resembles the future is not in it.",
         ]
-    points.append("'hcloud explain PLAN' says more of each line, and what would flip it.")
+    points.append("'hcloud explain PLAN' says more of each line, and what would change it.")
     return PageSection("How to read this", points=tuple(points))

@@ -227,8 +227,8 @@ def _refused(plan: Plan, refusal: Refusal) -> tuple[str, tuple[ExplanationLine, 
 
 def _why_refused(plan: Plan, refusal: Refusal) -> Iterator[str]:
     yield refusal.reason
-    if refusal.margin is not None:
-        yield f"{format_money(plan.after.total + refusal.margin)} in all against {format_money(plan.after.total)}"
+    if refusal.total is not None:
+        yield f"{format_money(refusal.total)} in all against {format_money(plan.after.total)}"
 
 
 def _use_for(plan: Plan, refusal: Refusal) -> Iterator[str]:
