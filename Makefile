@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 WORKERS ?= 2
+# A run starts hundreds of processes, and each would compile all of hcloud anew.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal
