@@ -2,7 +2,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-WORKERS ?= 2
+# Twice the cores of a small machine: many tests wait for a process, a lock or a clock.
+WORKERS ?= 4
+# A run starts hundreds of processes, and each would compile all of hcloud anew.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
 PYTEST := $(BIN)/pytest -n $(WORKERS) --dist worksteal

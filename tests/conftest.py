@@ -69,6 +69,11 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("COLUMNS", "100")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest begins first: one worker has it, while the others take the rest of its share."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """In CI remember every skip that is not about what CI cannot bring; with workers, where reports come together."""
     _see(report)

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal
+from typing import TypeVar
 
 from hcloud.errors import EvidenceError, did_you_mean
 from hcloud.model.catalog import (
@@ -23,9 +24,20 @@ from hcloud.model.catalog import (
 )
 from hcloud.units import plain
 
+T = TypeVar("T")
 TypeKey = tuple[Provider, str]
 
 _TERMS = tuple(itertools.product(sorted(o for o in PurchaseOption if o.is_commitment), (1, 3), sorted(Payment)))
+
+
+def absent(wanted: Iterable[T], there: Iterable[T]) -> set[T]:
+    """What is wanted and not there; ``there`` is looked through no further than to the last that is found."""
+    left = set(wanted)
+    for found in there:
+        left.discard(found)
+        if not left:
+            break
+    return left
 
 
 @dataclass(frozen=True, slots=True)

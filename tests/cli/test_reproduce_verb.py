@@ -60,6 +60,7 @@ def test_studies_of_the_committed_page_come_out_word_by_word(capsys: pytest.Capt
     assert "3 studies as stated, 7 seeds" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_with_few_seeds_all_studies_and_claims_of_the_page_come_out(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["reproduce", "hcloud", "--check", "--out", str(DOCS), "--seeds", "2"]) == 0, capsys.readouterr().err
 

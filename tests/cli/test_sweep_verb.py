@@ -147,6 +147,28 @@ def test_M6_ctrl_c_leaves_whole_rows(trace: Path, tmp_path: Path, workers: str) 
         assert 0 < len(file.found) < 400
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="looks for the worker in /proc")
+def test_ctrl_c_while_a_worker_starts_is_heard_by_the_verb_alone(trace: Path) -> None:
+    process = in_process_of_its_own(swept(trace, *MANY, "--seeds", "20", "--workers", "2"))
+    begin = time.monotonic()
+    while not is_worker_of(process.pid):
+        assert process.poll() is None, process.communicate()[1].decode()
+        assert time.monotonic() - begin < 60
+        time.sleep(0.002)
+    time.sleep(0.3)  # its interpreter is up, and imports what it needs
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert b"Traceback" not in said
+    left_by_orphans(process.pid)
+
+
+def is_worker_of(parent: int) -> bool:
+    """Whether a worker of that process has begun."""
+    born = " ".join(p.read_text() for p in Path(f"/proc/{parent}/task").glob("*/children")).split()
+    return any(b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes() for child in born)
+
+
 def inputs_of(folder: Path) -> str:
     return str(json.loads((folder / ROWS).read_bytes().splitlines()[0])["inputs"])
 

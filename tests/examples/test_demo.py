@@ -131,6 +131,7 @@ def test_a_report_that_is_a_cent_off_ends_the_demo(walked: tuple[Path, str], tmp
         Demo(tmp_path / "copy", 100).facts()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="profile run needs Linux")
 def test_the_measurement_of_the_demo_is_one_of_this_machine(tmp_path: Path) -> None:
     walk = Demo(tmp_path, 100)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 from pathlib import Path
 
+import pytest
+
 TUTORIAL = importlib.import_module("docs.make_tutorial")
 
 
+@pytest.mark.long
 def test_the_tutorial_runs_and_shows_what_comes(tmp_path: Path) -> None:
     found = TUTORIAL.steps(TUTORIAL.TUTORIAL.read_text(encoding="utf-8"))
     assert len(found) > 15

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks.b10_leaks import BETWEEN_GOAL, leaks
 from benchmarks.children import Forker
 from benchmarks.kills import between
@@ -10,6 +12,7 @@ KILLS = 102
 MOST_TRIALS = 300
 
 
+@pytest.mark.long
 def test_A3_a_hundred_kills_lose_and_double_nothing(forker: Forker) -> None:
     tallies, peer = leaks(forker, MOST_TRIALS, seed=11, kills=KILLS, peers=5)
     assert sum(t.kills for t in tallies) >= KILLS

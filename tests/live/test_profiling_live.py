@@ -112,6 +112,7 @@ def test_every_stressor_of_a_resource_runs_and_counts(arena: Arena, resource: st
         assert before.cpu_seconds is None or before.cpu_seconds > 0
 
 
+@pytest.mark.long
 def test_a_streaming_program_has_a_score_or_a_reason(tmp_path: Path) -> None:
     found = profiled(tmp_path, "--resources", "membw", "--time-cap", "8s", "--", sys.executable, "-c", STREAM)
     tolerated = found.entries.get(Aspect.TOLERATED, {})
@@ -123,6 +124,7 @@ def test_a_streaming_program_has_a_score_or_a_reason(tmp_path: Path) -> None:
         assert "membw" in found.unmeasurable or any(n.startswith("membw: no") for n in found.notes)
 
 
+@pytest.mark.long
 def test_no_interval_says_that_who_holds_more_memory_bears_more_pressure_or_causes_less(tmp_path: Path) -> None:
     if not this_machine().has("memory"):
         pytest.skip("no control group for memory can be made here")

@@ -8,7 +8,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from hcloud.catalog.book import PriceBook
+from hcloud.catalog.book import PriceBook, absent
 from hcloud.catalog.flexibility import Preference, preference
 from hcloud.catalog.shapes import UNSTEADY
 from hcloud.errors import EvidenceError, UsageError
@@ -85,16 +85,17 @@ def _by_rule(shapes: Sequence[InstanceType], market: Market, region: str) -> Ite
 
 
 def _check_names(book: PriceBook, market: Market) -> None:
-    priced = {k.region for k in book.offers if k.provider == market.provider}
+    unpriced = absent(market.regions, (k.region for k in book.offers if k.provider == market.provider))
     for region in market.regions:
-        if region not in priced:
+        if region in unpriced:
             raise UsageError(
                 f"{market.provider}: the price book has no prices for region {region!r} and {market.os}",
                 hint=f"'hcloud pricing list --provider {market.provider}' shows the regions it knows",
             )
-    sold = {k.option for k in book.offers if k.provider == market.provider}
+    unsold = absent(market.options, (k.option for k in book.offers if k.provider == market.provider))
     for option in market.options:
-        if option not in sold:
+        if option in unsold:
+            sold = {k.option for k in book.offers if k.provider == market.provider}
             listed = ", ".join(sorted(o for o in sold if o.is_commitment))
             raise UsageError(f"{market.provider}: sells no {option}; markets.options may name {listed}")
     known = {t.family for (p, _), t in book.types.items() if p == market.provider}

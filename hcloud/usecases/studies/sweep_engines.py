@@ -8,7 +8,7 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 from typing import Any
@@ -66,7 +66,7 @@ def in_processes(bench: SweepBench, batches: Iterable[WhatIfBatch], workers: int
     pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), _begin, (bench,))
     finished = False
     try:
-        yield from _in_order(lambda batch: pool.submit(_rows, batch), batches, workers * _AHEAD)
+        yield from _in_order(lambda batch: _submitted(pool, batch), batches, workers * _AHEAD)
         finished = True
     except BrokenProcessPool:
         raise HcloudError(
@@ -78,6 +78,16 @@ def in_processes(bench: SweepBench, batches: Iterable[WhatIfBatch], workers: int
         if not finished:
             for child in multiprocessing.active_children():
                 child.terminate()
+
+
+def _submitted(pool: ProcessPoolExecutor, batch: WhatIfBatch) -> Future[tuple[SweepRow, ...]]:
+    """Handing out a batch may start a worker, which is born deaf to Ctrl-C: while it imports what it needs it could
+    only tell of it by a traceback."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return pool.submit(_rows, batch)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _begin(bench: SweepBench) -> None:

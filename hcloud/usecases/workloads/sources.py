@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from hcloud.catalog.book import PriceBook
+from hcloud.catalog.book import PriceBook, absent
 from hcloud.errors import InputError, UsageError
 from hcloud.model.catalog import Provider
 from hcloud.model.workload import Workload
@@ -87,10 +87,12 @@ def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]
 
 def check_regions(loaded: Loaded, book: PriceBook) -> None:
     """UsageError for a region without prices, with those that have some and the one that may be meant."""
-    priced = {(key.provider, key.region) for key in book.offers}
-    for market in loaded.config.settings().markets:
+    markets = loaded.config.settings().markets
+    wanted = [(market.provider, region) for market in markets for region in market.regions]
+    unpriced = absent(wanted, ((key.provider, key.region) for key in book.offers))
+    for market in markets:
         for region in market.regions:
-            if (market.provider, region) not in priced:
+            if (market.provider, region) in unpriced:
                 known = sorted({k.region for k in _whole_book(loaded, market.provider).offers})
                 close = get_close_matches(region, known, n=1)
                 raise UsageError(

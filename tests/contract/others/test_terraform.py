@@ -82,6 +82,7 @@ def terraform(fake: FakeAws, tmp_path: Path) -> Iterator[Terraform]:
         yield run
 
 
+@pytest.mark.long
 @pytest.mark.skipif(THERE is None or shutil.which("terraform") is None, reason=NO_TERRAFORM)
 @pytest.mark.timeout(600)
 def test_terraform_creates_plans_nothing_more_and_destroys(fake: FakeAws, terraform: Terraform) -> None:
