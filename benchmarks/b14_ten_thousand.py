@@ -67,7 +67,7 @@ class Fake:
         self.cloud, self.url, self.directory, self.machines = cloud, url, directory, machines
         kept = {n: os.environ[n] for n in KEPT if n in os.environ}
         own = {"XDG_CONFIG_HOME": str(directory), "HYC_PRICES": str(directory), "PYTHONPATH": str(ROOT)}
-        compiled = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": str(directory / "compiled")}
+        compiled = {"PYTHONDONTWRITEBYTECODE": ""}
         self.environment = {**kept, **FROM_NOWHERE, **own, **compiled, **environment(cloud, url)}
         each, more = divmod(machines, ADDRESSES)
         fleet = [
