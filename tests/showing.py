@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,6 +124,9 @@ def standing_in(directory: Path, columns: int) -> Iterator[None]:
         patch.setattr(
             "hcloud.sim.kernels.compiled.is_first_use", lambda entry: False
         )  # what the last run left in the cache
+        patch.setattr(  # in threads it is chance which address gets which ids
+            "hcloud.live.applying.apply.ThreadPoolExecutor", lambda max_workers: ThreadPoolExecutor(1)
+        )
         patch.chdir(directory)
         yield
 
