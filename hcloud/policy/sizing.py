@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from hcloud.policy.rule import Rule, choice, count, number, share
@@ -11,7 +12,7 @@ _ROUNDING: dict[str, Callable[[float], int]] = {"up": math.ceil, "down": math.fl
 _ABOVE = "share above the peak"
 
 
-class Reservation(Rule):
+class Reservation(Rule, ABC):
     """A reserve in whole servers. ``load_quantile`` is that of the load which counts as its steady level; 0 (the least)
     where the rule does not look at it."""
 
@@ -19,9 +20,9 @@ class Reservation(Rule):
     rounding: str = choice("up", "nearest", "down")
     load_quantile: float = 0.0
 
+    @abstractmethod
     def vcpus(self, peak: float, steady: float, *, profiled: bool) -> float:
         """What is to be reserved for a load of a peak and a steady level."""
-        raise NotImplementedError
 
 
 class PeakOverprovisioned(Reservation, of="reserved", name="peak-overprovisioned"):
