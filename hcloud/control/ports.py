@@ -21,6 +21,7 @@ from hcloud.model.holdings.live import (
 )
 from hcloud.model.holdings.state import Conclusion, Intent, LockInfo, Remains, State
 from hcloud.model.report import MachineRental
+from hcloud.model.running.job import EngineView, JobOrder, JobPlace, MachineRole, NewJobs
 
 Crash = Callable[[str], None]
 """Called at every point at which a crash would be interesting, with its name (``apply.intent.fsynced``): tests end the
@@ -238,3 +239,41 @@ class Host(Protocol):
 
     def end(self, names: Collection[str]) -> None:
         """End everything of these machines; when it returns nothing of them runs."""
+
+
+class JobSource(Protocol):
+    """Where jobs come from: a file that is followed, or an engine's own queue."""
+
+    def new(self) -> NewJobs:
+        """What came since the last call; after a restart all that is still of interest may be told again. Raises
+        UnavailableError where it cannot be asked at the moment, InputError for what can never be read."""
+
+
+class Engine(Protocol):
+    """What runs jobs on machines. Everything may be said again: what was done already is not done twice."""
+
+    def joining(self, role: MachineRole) -> str:
+        """The start-up script that makes a machine join; empty where it needs none. Holds no secret."""
+
+    def look(self) -> EngineView:
+        """What runs and what ended, of all attempts it was told of and not told to forget. Raises UnavailableError
+        where the engine does not answer: nothing follows from that."""
+
+    def begin(self, order: JobOrder, place: JobPlace) -> None:
+        """Let an attempt of a job run on a machine; returns when that will outlast a crash of this process. An attempt
+        is begun once however often this is said."""
+
+    def stop(self, job: str, attempt: int) -> None:
+        """End an attempt with all its processes; it is told as ended (or LOST) when nothing of it is left."""
+
+    def resize(self, job: str, attempt: int, cores: int) -> None:
+        """Let a running attempt use so many thousandths of a vCPU, where the engine can; else nothing happens."""
+
+    def let_go(self, instance: int) -> None:
+        """A machine is about to be ended: nothing new begins on it, and the engine forgets it when it is gone."""
+
+    def forget(self, job: str) -> None:
+        """Nobody will ask about this job again."""
+
+    def wait(self, seconds: float) -> None:
+        """Return when something happened that is worth a look, after so many seconds at the latest."""

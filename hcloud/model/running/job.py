@@ -1,0 +1,125 @@
+"""A job that somebody wants to have run: its command, what it needs, and what is known of how it goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from hcloud.model.workload import JobKind
+
+
+class TargetKind(StrEnum):
+    """How the quality of service of a job is judged, beside the time a batch job was expected to take."""
+
+    COMMAND = "command"
+    HTTP = "http"
+    PROMETHEUS = "prometheus"
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceTarget:
+    """What a service has to keep: its 99th percentile of latency at most ``milliseconds``, as a command prints it
+    (milliseconds), as requests to an address take, or as a query of Prometheus (``server`` is its address) answers in
+    seconds. ``probe`` is the command, the address or the query."""
+
+    kind: TargetKind
+    probe: str
+    milliseconds: float
+    server: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobOrder:
+    """A job to run: thousandths of a vCPU and MiB that it asks for; ``expect`` is how many seconds a batch job takes
+    where nothing disturbs it (None: nobody knows). ``submit`` is when it was submitted, in seconds since 1970.
+    ``restartable`` says that it may begin anew where its machine is lost or another suits it better. ``nodes`` above
+    1 is a job over several machines, which an engine runs by itself. ``user`` and ``directory`` are where it runs."""
+
+    id: str
+    submit: float
+    command: tuple[str, ...]
+    cores: int
+    memory: int
+    kind: JobKind = JobKind.BATCH
+    app: str = ""
+    expect: float | None = None
+    target: ServiceTarget | None = None
+    restartable: bool = False
+    nodes: int = 1
+    user: str = ""
+    directory: str = ""
+
+
+class JobPhase(StrEnum):
+    """Where a job is, as an engine tells it. UNKNOWN is what an engine cannot say at the moment: such a job is never
+    begun again. LOST ended without an exit code, together with its machine or whatever watched over it."""
+
+    WAITING = "waiting"
+    RUNNING = "running"
+    ENDED = "ended"
+    LOST = "lost"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class JobSighting:
+    """What an engine tells of one attempt of a job: ``began`` and ``ended`` in seconds since 1970, the share of its
+    work that it says is done (None: it says nothing), its exit code where it ended, and whether it ended because its
+    memory was used up."""
+
+    job: str
+    attempt: int
+    phase: JobPhase
+    began: float | None = None
+    ended: float | None = None
+    code: int | None = None
+    progress: float | None = None
+    out_of_memory: bool = False
+
+
+class NodePhase(StrEnum):
+    """How a machine stands with the engine that runs jobs on it: it has not joined yet, it is ready, it takes no new
+    job (a cloud said that it takes the machine back), or it does not answer any more."""
+
+    JOINING = "joining"
+    READY = "ready"
+    LEAVING = "leaving"
+    GONE = "gone"
+
+
+@dataclass(frozen=True, slots=True)
+class NewJobs:
+    """What came from a source of jobs since it was last asked: orders, and the jobs that were cancelled. ``closed``
+    says that no more will come."""
+
+    orders: tuple[JobOrder, ...] = ()
+    cancelled: tuple[str, ...] = ()
+    closed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class EngineView:
+    """All that an engine tells at one moment: every attempt of a job that it knows of, and each machine by its number
+    (those that it never heard of are left out)."""
+
+    jobs: tuple[JobSighting, ...] = ()
+    nodes: tuple[tuple[int, NodePhase], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JobPlace:
+    """Where an attempt of a job goes: the machine by its number, and thousandths of a vCPU and MiB it may use there."""
+
+    instance: int
+    attempt: int
+    cores: int
+    memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class MachineRole:
+    """What a machine is for: its number, its type by name, and whether it is part of the reserve."""
+
+    instance: int
+    type_name: str
+    reserved: bool
