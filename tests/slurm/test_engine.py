@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 
+import pytest
+
 from slurm_cluster import Cluster, wait_for
 
+from hcloud.errors import NoCapacityError
 from hcloud.model.running.job import JobPhase, MachineRole, NodePhase
 from hcloud.model.workload import JobKind
 from hcloud.providers.slurm import config
