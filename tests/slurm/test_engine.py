@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 
 import pytest
-
 from slurm_cluster import Cluster, wait_for
 
 from hcloud.errors import NoCapacityError
