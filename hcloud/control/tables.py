@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hcloud.control.state import Command, Desk, Job, RentableKind, new_control
+from hcloud.control.state import Control, Desk, Job, RentableKind, new_control
 from hcloud.model.running.event import Arrival
 from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import MAP_RESERVED
@@ -21,6 +21,17 @@ R = TypeVar("R")
 
 Given = tuple[int, int, int, int, int, int, float]
 """What is known of a job when it comes: ask, memory, high, low, kind, restartable, coin."""
+
+
+class TablesImage(NamedTuple):
+    """All that :class:`ControlTables` hold: jobs with their rows, the name and what is known of the job in each row,
+    rows that are free, and the tables of numbers."""
+
+    rows: list[tuple[str, int]]
+    names: list[str]
+    given: list[Given]
+    vacant: list[int]
+    arrays: dict[str, NDArray[Any]]
 
 
 class ControlTables:
@@ -57,7 +68,10 @@ class ControlTables:
         else:
             self.handed = control
         self.kind, self.server = column(control.jobs, "kind"), column(control.jobs, "server")
-        self.status = column(control.servers, "status")
+        self.cores, self.again = column(control.jobs, "cores"), column(control.jobs, "again")
+        servers = control.servers
+        self.status, self.tenants = column(servers, "status"), column(servers, "tenants")
+        self.type_of, self.paid = column(servers, "kind"), column(servers, "paid")
         self._jobs, self._commands = _array(control.jobs), _array(control.commands)
 
     def utilisation(self) -> float:
@@ -65,9 +79,10 @@ class ControlTables:
         pool = self._pool.item()
         return cast("float", self._used.item() / pool) if pool > 0 else 1.0
 
-    def make_room(self) -> None:
-        """Room for whatever one event may bring: at worst every queued job, and one more, goes to a new instance."""
-        control, queued = self.control, self._queued.item()
+    def make_room(self, more: int = 0) -> None:
+        """Room for whatever one event may bring: at worst every queued job, one more, and so many ``more`` go to new
+        instances."""
+        control, queued = self.control, self._queued.item() + more
         if self._free.item() + queued + 2 > len(control.servers):
             servers, blocks = longer(control.servers, queued + 2), longer(control.blocks, queued + 2)
             self.control = control._replace(servers=servers, blocks=blocks)
@@ -97,7 +112,8 @@ class ControlTables:
         kind = self._kind(event, size)
         restartable = int(event.restartable and self._setup.rules.spot)
         given = (event.ask, event.memory, high, low, kind, restartable, event.coin)
-        self._jobs[row] = (*given, vector, -1, 0, -1, -1, -1, 0, 0, event.at, 0, 0, 0.0, 0.0, -1.0)
+        word = int(event.movable), int(event.restartable)
+        self._jobs[row] = (*given, *word, vector, -1, 0, -1, -1, -1, 0, 0, event.at, 0, 0, 0.0, 0.0, -1.0)
         self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
         return row
 
@@ -118,6 +134,28 @@ class ControlTables:
         del self.rows[self.names[row]]
         self._vacant.append(row)
 
+    def image(self) -> TablesImage:
+        """All that the tables hold; the numbers are shared with them."""
+        rows = [(name, row) for name, row in self.rows.items()]
+        return TablesImage(rows, self.names, self.given, self._vacant, self._arrays())
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        tables = {name: getattr(self.control, name) for name in Control._fields if name not in ("rules", "desk")}
+        return {name: _array(rows) for name, rows in {**tables, "desk": self._rows}.items()}
+
+    def adopt(self, image: TablesImage) -> None:
+        """Hold what an image holds."""
+        self.rows, self._vacant = dict(image.rows), list(image.vacant)
+        self.names, self.given = list(image.names), list(image.given)
+        mine = self._arrays()
+        grown: dict[str, Any] = {
+            name: its.view(np.recarray).copy() for name, its in image.arrays.items() if len(its) != len(mine[name])
+        }
+        self.control = self.control._replace(**grown)
+        for name in mine.keys() - grown.keys():
+            mine[name][:] = image.arrays[name]
+        self._lead()
+
 
 def encoded(vector: tuple[int, ...]) -> tuple[int, int]:
     """The two halves of the encoding of a vector, as :func:`hcloud.policy.quality.encode` gives them, but faster."""
@@ -133,7 +171,7 @@ def longer(rows: Table[R], more: int) -> Table[R]:
     return cast("Table[R]", made)
 
 
-def _array(rows: Table[Job] | Table[Command] | Table[Desk]) -> NDArray[Any]:
+def _array(rows: object) -> NDArray[Any]:
     return cast("NDArray[Any]", rows).view(np.ndarray)
 
 
