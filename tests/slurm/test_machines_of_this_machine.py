@@ -13,6 +13,7 @@ from hcloud.live.clock import SystemClock
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.holdings.live import Launch, Owner
 from hcloud.model.running.job import JobPhase, MachineRole, NodePhase
+from hcloud.profiling.cage import Hierarchy, this_machine
 from hcloud.profiling.machines import ProcessHost
 from hcloud.providers.local.provider import LocalCloud
 from hcloud.providers.local.settings import LocalSettings
@@ -21,10 +22,12 @@ from slurm.machines import engine_of, orders, phases, place, wait_phase
 OWNER = Owner("lineage-1", "test", "plan-1")
 
 
-@pytest.fixture
-def cloud(slurm: Cluster) -> LocalCloud:
+@pytest.fixture(params=["control groups", "marks only"])
+def cloud(slurm: Cluster, request: pytest.FixtureRequest) -> LocalCloud:
     folder = slurm.home / "machines"
-    return LocalCloud(LocalSettings(folder, Size(64, 64.0)), SystemClock(), ProcessHost(folder / "running"))
+    hierarchy = this_machine() if request.param == "control groups" else Hierarchy(0)
+    host = ProcessHost(folder / "running", hierarchy)
+    return LocalCloud(LocalSettings(folder, Size(64, 64.0)), SystemClock(), host)
 
 
 def test_held_to_running_takes_at_most_four_seconds_beyond_spin_up(slurm: Cluster, cloud: LocalCloud) -> None:
