@@ -59,7 +59,7 @@ def test_a_controller_that_is_told_the_events_decides_as_the_engine_did(
     read = read_journal(path)
     _, decided = replay(read, plain())
     assert tuple(decided) == read.decisions
-    kinds, told = Counter(type(e) for e in read.events), measure(made).use.faults
+    kinds, told = Counter(type(e) for e in read.events), measure(made).faults
     assert (kinds[LaunchFailed], kinds[Lost], kinds[Cancelled]) == (
         told.failed_launches, told.lost_machines, told.cancelled_jobs,
     )  # fmt: skip
@@ -72,10 +72,11 @@ def test_a_controller_that_is_told_the_events_decides_as_the_engine_did(
 def test_every_job_ends_once(name: str) -> None:
     """Completed, cancelled, or ended with its machine: nothing is forgotten, and only what may begin anew does."""
     made = outcome(name, *ALL)
-    use, over = measure(made).use, np.asarray(made.of_tasks("over"))
+    figures, over = measure(made), np.asarray(made.of_tasks("over"))
+    use, faults = figures.use, figures.faults
     assert over.all()
     done = int((np.asarray(made.of_tasks("ended")) >= 0).sum())
-    assert done + use.refused + use.faults.lost_jobs + use.faults.cancelled_jobs == JOBS
+    assert done + use.refused + faults.lost_jobs + faults.cancelled_jobs == JOBS
     assert use.unfinished == 0
     ran = np.asarray(made.of_tasks("ended")) - np.asarray(made.of_tasks("began"))
     assert (ran[made.of_tasks("ended") >= 0] >= made.tasks.work[made.of_tasks("ended") >= 0] - 1e-6).all()
@@ -108,14 +109,14 @@ def test_a_launch_that_failed_is_not_paid_and_a_lost_reserve_is() -> None:
     calm, failing = outcome("OdM"), outcome("OdM", FAILED)
     assert (np.asarray(failing.of_rentals("ready")) >= np.asarray(failing.of_rentals("launched"))).all()
     assert (np.asarray(failing.of_rentals("released")) > np.asarray(failing.of_rentals("launched"))).all()
-    assert measure(calm).use.faults == Faults()
+    assert measure(calm).faults == Faults()
     reserved = [measure(outcome("SR", *faults)).cost.reserved for faults in ((), (LOSSES,))]
     assert reserved[0] == reserved[1]
 
 
 def test_what_was_lost_is_rented_until_then() -> None:
     made = outcome("OdM", LOSSES)
-    assert int((np.asarray(made.of_rentals("reason")) == LOST).sum()) == measure(made).use.faults.lost_machines
+    assert int((np.asarray(made.of_rentals("reason")) == LOST).sum()) == measure(made).faults.lost_machines
 
 
 def test_a_job_too_long_for_its_machines_is_given_up_in_the_end() -> None:
@@ -124,9 +125,9 @@ def test_a_job_too_long_for_its_machines_is_given_up_in_the_end() -> None:
     for name in ("OdM", "SR"):
         setting = faulty(name, LOSSES)
         made = run(setting, tasks_in(setting, jobs_of(rows)), journal=True)
-        use = measure(made).use
-        assert (use.faults.cancelled_jobs, use.unfinished) == (1, 0)
-        assert use.faults.lost_machines >= 16
+        figures = measure(made)
+        assert (figures.faults.cancelled_jobs, figures.use.unfinished) == (1, 0)
+        assert figures.faults.lost_machines >= 16
 
 
 def test_a_run_ends_with_its_last_job_though_reserved_machines_go_on_being_lost() -> None:
@@ -139,9 +140,9 @@ def test_the_report_of_a_journal_counts_what_ended_otherwise(tmp_path: Path) -> 
     made = outcome("OdM", *ALL)
     write_journal(made, tmp_path / "run.journal")
     journeys = journeys_of(read_journal(tmp_path / "run.journal").entries)
-    use = measure(made).use
-    assert sum(j.cancelled for j in journeys) == use.faults.cancelled_jobs
-    assert sum(j.lost for j in journeys) == use.faults.lost_jobs
+    faults = measure(made).faults
+    assert sum(j.cancelled for j in journeys) == faults.cancelled_jobs
+    assert sum(j.lost for j in journeys) == faults.lost_jobs
     assert all(j.ended is not None for j in journeys if not j.refused)
 
 

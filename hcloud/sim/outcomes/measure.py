@@ -87,7 +87,6 @@ class CapacityMeasures:
     unfinished: int
     cold_starts: int
     refused_work: float = 0.0
-    faults: Faults = Faults()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +140,7 @@ class Measures:
     service: Service
     use: CapacityMeasures
     cost: Cost
+    faults: Faults = Faults()
 
 
 def exact(value: float) -> Decimal:
@@ -150,7 +150,7 @@ def exact(value: float) -> Decimal:
 
 def measure(outcome: RunOutcome) -> Measures:
     """The figures of a run."""
-    setting = outcome.setting
+    setting, tally = outcome.setting, outcome.world.tally
     return Measures(
         setting.strategy.name,
         setting.seed,
@@ -159,6 +159,7 @@ def measure(outcome: RunOutcome) -> Measures:
         _service(outcome),
         _use(outcome),
         _cost(outcome),
+        Faults(*(int(n) for n in (tally.failed, tally.lost, tally.ended, tally.cancelled))),
     )
 
 
@@ -224,7 +225,6 @@ def _use(outcome: RunOutcome) -> CapacityMeasures:
         interrupted=int(tally.stopped),
         unfinished=int((outcome.of_tasks("ended") < 0).sum()) - int(tally.refused + tally.cancelled + tally.ended),
         cold_starts=int(desk.cold_starts),
-        faults=Faults(*(int(n) for n in (tally.failed, tally.lost, tally.ended, tally.cancelled))),
         refused_work=work_share(tasks.need, tasks.work, unplaceable(outcome.setting, tasks)),
     )
 

@@ -89,7 +89,7 @@ class _Run(Part):
     refused: Annotated[Count, From("use.refused")]
     refused_work: Annotated[Number, From("use.refused_work")]
     unfinished: Annotated[Count, From("use.unfinished")]
-    faults: Annotated[_Faults, From(lambda of: of.use.faults if any(astuple(of.use.faults)) else ABSENT)] = _NO_FAULTS
+    faults: Annotated[_Faults, From(lambda of: of.faults if any(astuple(of.faults)) else ABSENT)] = _NO_FAULTS
     hours: Annotated[Number, From("cost.hours")]
     reserved_cost: Annotated[_Dollars, From("cost.reserved")]
     unused_reservation_cost: Annotated[_Dollars, From("cost.unused")]

@@ -210,7 +210,7 @@ def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
             out = "" if compared.is_compared else "; it is not compared"
             said = f"{counted(lost, 'job')} left out ({compared.refused_work:.1%} of the work)"
             terminal.warn(f"{compared.name}: {said}: no type holds them{out}")
-        if any(astuple(run.use.faults)):
-            terminal.show(point(f"{compared.name}: {_faults(run.use.faults)}"))
+        if any(astuple(run.faults)):
+            terminal.show(point(f"{compared.name}: {_faults(run.faults)}"))
         if run.use.unfinished:
             terminal.warn(f"{compared.name}: {counted(run.use.unfinished, 'job')} still queued")
