@@ -40,6 +40,7 @@ VERBS = {
     "decide": "Decide where each job of a live event stream goes, and say why",
     "apply": "Launch and terminate machines exactly as a plan shows",
     "commit": "Commitments: what to buy and why, buy it once, list and cancel",
+    "slurm": "A Slurm cluster whose jobs hcloud places: config, check, and what slurmctld calls",
     "status": "The running machines, and what they cost an hour",
     "drift": "Changes made outside hcloud",
     "report": "Costs, savings, and the utilisation of commitments",

@@ -97,9 +97,10 @@ class Journey:
 
 @dataclass(frozen=True, slots=True)
 class Quality:
-    """Jobs of a group. ``kept`` is the share of all of them that ended with 95 % of their performance or more; ``p5``
-    and ``median`` are of those that ended, waits (seconds) of those that began, None where there are none. ``below`` is
-    violations of the quality of service that were told, ``unfinished`` jobs that had not ended."""
+    """Jobs of a group. ``kept`` is the share of all of them, but for those that failed by themselves or were cancelled,
+    that ended with 95 % of their performance or more; ``p5`` and ``median`` are of those that ended, waits (seconds) of
+    those that began, None where there are none. ``below`` is violations of the quality of service that were told,
+    ``unfinished`` jobs that had not ended."""
 
     group: str
     jobs: int
@@ -280,10 +281,11 @@ def quality_of(group: str, journeys: Sequence[Journey]) -> Quality:
     reached = [r for j in journeys if (r := j.reached) is not None]
     waits = [w for j in journeys if (w := j.waited) is not None]
     count = max(len(journeys), 1)
+    judged = max(sum(not (j.failed or j.cancelled) for j in journeys), 1)
     return Quality(
         group=group,
         jobs=len(journeys),
-        kept=sum(r >= KEPT for r in reached) / count,
+        kept=sum(r >= KEPT for r in reached) / judged,
         p5=_quantile(reached, 0.05),
         median=_quantile(reached, 0.5),
         wait_p50=_quantile(waits, 0.5),

@@ -94,7 +94,8 @@ def _range(site: SlurmSite, group: NodeGroup, *, reserved: bool) -> str:
 def _program(site: SlurmSite, verb: str, place: str) -> str:
     """slurmctld calls it with the names of nodes, without PATH and HOME, and with signals blocked."""
     words = shlex.join([*site.command, "slurm", verb, "--site", f"{place}/{FILE_NAME}"])
-    return f'#!/bin/sh\n# slurmctld calls this with the names of nodes; it returns at once.\nexec {words} "$@"\n'
+    log = shlex.quote(str(site.folder / "power.log"))
+    return _PROGRAM.replace("{words}", words).replace("{log}", log)
 
 
 def lua(site: SlurmSite) -> str:
@@ -139,6 +140,14 @@ function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
 end
 
 return slurm.SUCCESS
+"""
+
+_PROGRAM = """\
+#!/bin/sh
+# Written by 'hcloud slurm config'. slurmctld calls this with the names of nodes, and kills what is left of its process
+# group when it returns, which it does at once: the work is done in a session of its own.
+PATH=/usr/bin:/bin
+setsid -f {words} "$@" >> {log} 2>&1 < /dev/null
 """
 
 _PROLOG = """\
