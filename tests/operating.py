@@ -17,8 +17,9 @@ from hcloud.errors import Call, UnavailableError
 from hcloud.fake.faults import FaultPlan
 from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.ledger import Rented
-from hcloud.live.operating.loop import OperatingLoop, Parts, Rhythm, Terms
+from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
+from hcloud.live.operating.terms import Parts, Rhythm, Terms
 from hcloud.live.operating.workers import AtOnce
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import TAG_ADDRESS, Owner
@@ -233,6 +234,11 @@ class World:
         given = [replace(o, submit=begins + o.submit) for o in orders]
         return cls(path, setup_of(strategy, pool), cloud, FakeEngine(cloud), GivenJobs(given))
 
+    def close(self) -> None:
+        """Let go of the journal."""
+        if self._file is not None:
+            self._file.close()
+
     def crash(self, point: str) -> None:
         """A named point: killed here the so-manieth time, where that was asked for."""
         self.points[point] += 1
@@ -242,8 +248,7 @@ class World:
 
     def start(self) -> OperatingLoop:
         """A controller, new or after the last one."""
-        if self._file is not None:
-            self._file.close()
+        self.close()
         known = read_journal(self.path) if self.path.exists() and self.path.stat().st_size else None
         fold = Fold(self.setup, self.cloud.clock.now() if known is None else _began(known))
         if known is None:
@@ -288,7 +293,7 @@ class World:
                 loop.wait()
             except Killed:
                 loop = self.start()
-        raise AssertionError(f"not done after {passes} passes: {loop.troubles}, {list(loop.fold.active)}")
+        raise AssertionError(f"not done after {passes} passes: {loop.desk.troubles}, {list(loop.fold.active)}")
 
     @property
     def now(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
-from functools import lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from hcloud.model.running.event import EventError
@@ -43,16 +43,16 @@ _NAMES: dict[type, str] = {
 _KINDS = {name: kind for kind, name in _NAMES.items()}
 
 
-@lru_cache(maxsize=len(_NAMES))
-def _form(kind: type) -> TypeAdapter[Any]:
+@cache
+def _forms() -> dict[type, TypeAdapter[Any]]:
     from pydantic import TypeAdapter
 
-    return TypeAdapter(kind)
+    return {kind: TypeAdapter(kind) for kind in _NAMES}
 
 
 def note_document(note: Note) -> Document:
     """A note as it stands in a line; what is not known is left out."""
-    told = _form(type(note)).dump_python(note, mode="json", exclude_none=True, exclude_defaults=True)
+    told = _forms()[type(note)].dump_python(note, mode="json", exclude_none=True, exclude_defaults=True)
     return {"at": told.pop("at"), "note": _NAMES[type(note)], **told}
 
 
@@ -66,7 +66,7 @@ def parse_note(document: Document) -> Note:
     if unknown := sorted(set(given) - {field.name for field in fields(kind)}):
         raise EventError(f"not a note: {name} has no {unknown[0]!r}")
     try:
-        found: Note = _form(kind).validate_python(given)
+        found: Note = _forms()[kind].validate_python(given)
     except ValueError as error:
         first = str(error).splitlines()
         raise EventError(f"not a note: {name}: {' '.join(line.strip() for line in first[1:3])}") from None

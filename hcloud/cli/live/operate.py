@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -19,7 +19,7 @@ from hcloud.units import counted, format_money
 
 if TYPE_CHECKING:
     from hcloud.control.operating.fold import Fold
-    from hcloud.model.running.decision import Decision
+    from hcloud.live.operating.loop import OperatingLoop
     from hcloud.usecases.live.ground import LiveGround
     from hcloud.usecases.live.operate import Operation
     from hcloud.views.console import Terminal, Watch
@@ -112,33 +112,29 @@ def _kernels(terminal: Terminal, *, compiled: bool) -> Callable[[], Any]:
 
 def _work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Printed) -> None:
     """Pass after pass until nothing is left to do, or somebody asks to leave."""
-    from hcloud.usecases.live.operate import Teller
-    from hcloud.views.live.operating import decision_line, operating_screen, show_outcome
+    from hcloud.views.live.documents import OperatingDocument
+    from hcloud.views.live.operating import operating_screen, outcome_lines
 
     loop, clock = operation.loop, here.clock
     if operation.goes_on:
         terminal.note(f"going on with {operation.directory}")
-    teller = Teller(loop.fold)
     with stopping(terminal, "leaving: jobs and machines go on") as stop, _screen(terminal, shown) as watch:
         more = True
         while more and not stop():
             more = loop.step()
             if watch is not None:
-                watch(operating_screen(loop.fold, loop.troubles, clock.now()))
+                watch(operating_screen(loop.fold, loop.desk.troubles, clock.now()))
             else:
-                for decision in teller.new():
-                    _say(terminal, shown, decision_line(decision), decision)
-                for trouble in teller.troubles(loop.troubles):
-                    terminal.warn(trouble)
+                _tell(loop, terminal, shown)
             if more and not stop():
                 loop.wait()
     if stop():
         _left(loop.fold, terminal)
         raise typer.Exit(stop.exit_code)
     if shown.is_json:
-        terminal.write(teller.outcome(shown.at))
+        _write_line(terminal, OperatingDocument.of(loop.fold, shown.at))
     else:
-        terminal.show(*show_outcome(loop.fold, clock.now()))
+        terminal.show(*outcome_lines(loop.fold, clock.now()))
     if any(loop.fold.counted.get(result) for result in ("failed", "lost", "refused")):
         raise typer.Exit(1)
 
@@ -147,15 +143,27 @@ def _screen(terminal: Terminal, shown: Printed) -> AbstractContextManager[Watch 
     return nullcontext() if shown.is_json else terminal.screen()
 
 
-def _say(terminal: Terminal, shown: Printed, line: str, decision: Decision) -> None:
-    from hcloud.usecases.live.operate import decision_text
+def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
+    """A line a decision, and what cannot be done at the moment when that changes."""
+    from hcloud.store.events import decision_document
+    from hcloud.views.live.operating import decision_line
+
+    made, loop.desk.made = loop.desk.made, []
+    for decision in made:
+        if shown.is_json:
+            _write_line(terminal, decision_document(decision))
+        else:
+            terminal.say(decision_line(decision))
+    for what, why in loop.new_troubles():
+        terminal.warn(f"{what}: {why}")
+    terminal.out.file.flush()
+
+
+def _write_line(terminal: Terminal, document: Mapping[str, object]) -> None:
+    from hcloud.store.events import to_line
     from hcloud.views.escaped import json_as_stored
 
-    if shown.is_json:
-        terminal.out.file.write(json_as_stored(decision_text(decision)))
-    else:
-        terminal.say(line)
-    terminal.out.file.flush()
+    terminal.out.file.write(json_as_stored(to_line(document)))
 
 
 def _left(fold: Fold, terminal: Terminal) -> None:
@@ -188,14 +196,14 @@ def status(
             found = look(which.place)
             if draw is None:
                 break
-            draw([*operating_screen(found.fold, {}, clock.now()), who_works(found)])
+            draw([*operating_screen(found.fold, {}, clock.now()), who_works(found.holder)])
             if found.holder is None:
                 break
             clock.sleep(1.0)
     shown.tell(
         terminal,
-        lambda: OperatingDocument.of(found, shown.at),
-        lambda: terminal.show(*operating_screen(found.fold, {}, clock.now()), who_works(found)),
+        lambda: OperatingDocument.of(found.fold, shown.at),
+        lambda: terminal.show(*operating_screen(found.fold, {}, clock.now()), who_works(found.holder)),
     )
 
 
@@ -209,12 +217,13 @@ def explain(
     shown: Printed,
 ) -> None:
     """Why a job went where it went, what else was considered, and what happened to it."""
-    from hcloud.usecases.live.operate import explained
+    from hcloud.usecases.deciding.explain_job import explain_job
+    from hcloud.usecases.live.operate import JOURNAL, directory_at
     from hcloud.views.live.decision import show_story
     from hcloud.views.live.documents import StoryDocument
 
     terminal = session(ctx).terminal
-    story = explained(which.place, job)
+    story = explain_job(directory_at(which.place) / JOURNAL, job)
     shown.tell(terminal, lambda: StoryDocument.of(story, shown.at), lambda: show_story(story, terminal))
 
 
@@ -255,9 +264,10 @@ def _ask(terminal: Terminal, which: StateFlags, what: str, job: str) -> None:
 
 def _end(terminal: Terminal, where: CloudFlags, shown: Printed, what: str, *, wait: bool) -> None:
     """Ask the controller for it; where none works, be the controller that does it."""
-    from hcloud.usecases.live.operate import OperateRequest, ask, beside_of, operating, works, works_no_more
+    from hcloud.usecases.live.operate import OperateRequest, ask, operating, works, works_no_more
+    from hcloud.usecases.live.state import state_place
 
-    place = beside_of(where.state, where.file)
+    place = state_place(where.state, where.file)
     if works(place):
         terminal.note(ask(place, what))
         if wait:

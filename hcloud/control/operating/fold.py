@@ -31,6 +31,9 @@ from hcloud.policy.facts import Setup
 HOUR = Decimal(3600)
 LAST_DECISIONS = 12
 """Decisions that a screen shows."""
+JOB_STATES = ("queued", "placed", "running")
+RESULTS = ("completed", "failed", "lost", "cancelled", "refused")
+"""How a job ended; ``lost``: with its machine."""
 
 
 class MachinePhase(StrEnum):
@@ -103,6 +106,11 @@ class JobRecord:
         """Whether nothing more happens to it."""
         return bool(self.result)
 
+    @property
+    def state(self) -> str:
+        """Where it is in a word: one of JOB_STATES, or how it ended."""
+        return self.result or ("running" if self.on is not None else "queued" if self.instance is None else "placed")
+
 
 class Fold:
     """The sum of a journal, line by line. ``decisions`` are the last few."""
@@ -158,7 +166,9 @@ class Fold:
             self._leave_machine(job)
             self.queue[name] = None
         elif decision.action is DecisionAction.REFUSE:
-            self._over(job, "lost" if job.attempt else "refused", decision.at)
+            self._over(job, "refused", decision.at)
+        elif decision.action is DecisionAction.END:
+            self._over(job, "lost", decision.at)
         elif decision.action is DecisionAction.MOVE:
             self._leave_machine(job)
 

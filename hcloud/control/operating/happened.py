@@ -86,7 +86,8 @@ def of_jobs(
             yield over(job, sighting, at)
             if told is not None:
                 yield told
-        elif sighting.phase is JobPhase.RUNNING and sighting.progress is not None and not job.leaving:
-            if sighting.progress >= known.get(sighting.job, 0.0) + PROGRESS_STEP:
-                known[sighting.job] = sighting.progress
-                yield Progress(at, sighting.job, min(sighting.progress, 1.0))
+        elif sighting.phase is JobPhase.RUNNING and not job.leaving:
+            share = sighting.progress or 0.0
+            if share >= known.get(sighting.job, 0.0) + PROGRESS_STEP:
+                known[sighting.job] = share
+                yield Progress(at, sighting.job, min(share, 1.0))

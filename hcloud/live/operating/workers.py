@@ -52,7 +52,7 @@ class Workers:
     def _run(self, about: Hashable, work: Callable[[], object]) -> None:
         try:
             result: tuple[Hashable, object, BaseException | None] = (about, work(), None)
-        except BaseException as error:  # noqa: BLE001  # told to the loop, which knows what to make of it
+        except BaseException as error:  # told to the loop, which knows what to make of it
             result = (about, None, error)
         with self._lock:
             self._done.append(result)

@@ -16,8 +16,9 @@ from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.control.session import ControlSession
 from hcloud.errors import InputError, StaleError, UsageError
-from hcloud.live.operating.loop import OperatingLoop, Parts, Rhythm, Terms
+from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
+from hcloud.live.operating.terms import Parts, Rhythm, Terms
 from hcloud.live.operating.workers import Workers
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import Owner
@@ -31,11 +32,10 @@ from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journal import JournalContents, LiveOrigin, header_line, read_journal
 from hcloud.store.live_journal import LiveJournalFile
 from hcloud.usecases.live.decide import Kernels, replay
-from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, EngineParts, open_engine
+from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, EngineParts, JobsAsked, open_engine
 from hcloud.usecases.live.operate_setup import Policy, setup_for
 
 if TYPE_CHECKING:
-    from hcloud.control.story import Story
     from hcloud.usecases.live.ground import LiveGround
 
 DIRECTORY, JOURNAL, REQUESTS = "operate", "journal.jsonl", "requests"
@@ -108,7 +108,7 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         workers = Workers()
         try:
             journal.append_text(untold if known is not None else header_line(setup, origin))
-            world = open_engine(here, origin.engine, directory, asked.jobs, began=fold.began, follow=asked.follow)
+            world = open_engine(here, origin.engine, directory, JobsAsked(asked.jobs, asked.follow, fold.began))
             parts = _parts(here, world, directory, journal, workers)
             loop = OperatingLoop(session, fold, parts, _terms(here, asked, origin, setup, world))
             if asked.asked:
@@ -247,13 +247,6 @@ def ask(place: str, what: str, job: str = "") -> str:
     if path.exists():
         return f"{what}{about}: noted; no controller works there now, the next one does it: hcloud operate run"
     return f"{what}{about}: the controller has it"
-
-
-def explained(place: str, job: str) -> Story:
-    """The story of a job; UsageError where it never came."""
-    from hcloud.control.story import story_of
-
-    raise NotImplementedError(story_of, place, job)
 
 
 class Requests:

@@ -35,19 +35,24 @@ class NoMoreJobs:
         return NewJobs(closed=True)
 
 
-def open_engine(
-    here: LiveGround, name: str, directory: Path, jobs: Path | None, *, began: float, follow: bool
-) -> EngineParts:
-    """The engine of live work; ``began`` is when the work began, which times of a job file are counted from.
+@dataclass(frozen=True, slots=True)
+class JobsAsked:
+    """Which jobs are to be run: a file (None: no more than are known), whether it is followed, and when the work began,
+    which times of the file are counted from."""
 
-    Raises UsageError for an engine that there is not, or that cannot use the machines of this cloud.
-    """
+    path: Path | None = None
+    follow: bool = False
+    began: float = 0.0
+
+
+def open_engine(here: LiveGround, name: str, directory: Path, jobs: JobsAsked) -> EngineParts:
+    """The engine of live work. UsageError for one that there is not, or that cannot use the machines of this cloud."""
     if name == LOCAL_ENGINE:
-        return _local(here, directory, jobs, began, follow=follow)
+        return _local(here, directory, jobs)
     raise UsageError(f"--engine {name}: there is no such engine", hint=f"{LOCAL_ENGINE} or {SLURM_ENGINE}")
 
 
-def _local(here: LiveGround, directory: Path, jobs: Path | None, began: float, *, follow: bool) -> EngineParts:
+def _local(here: LiveGround, directory: Path, jobs: JobsAsked) -> EngineParts:
     from hcloud.profiling.local_engine import LocalEngine
 
     if not here.is_local:
@@ -56,10 +61,10 @@ def _local(here: LiveGround, directory: Path, jobs: Path | None, began: float, *
             hint="--cloud local; across machines Slurm runs the jobs: --engine slurm",
         )
     engine = LocalEngine(directory / SPOOL, directory / OUTPUT, Path.cwd())
-    return EngineParts(engine, _source(jobs, began, follow=follow), getattr(engine, "probe", None))
+    return EngineParts(engine, _source(jobs), getattr(engine, "probe", None))
 
 
-def _source(jobs: Path | None, began: float, *, follow: bool) -> JobSource:
+def _source(jobs: JobsAsked) -> JobSource:
     from hcloud.readers.jobs import FollowedFile
 
-    return NoMoreJobs() if jobs is None else FollowedFile(jobs, began, follow=follow)
+    return NoMoreJobs() if jobs.path is None else FollowedFile(jobs.path, jobs.began, follow=jobs.follow)

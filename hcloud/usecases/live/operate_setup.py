@@ -83,7 +83,9 @@ def _own_machine(here: LiveGround, policy: Policy) -> Setup:
     usual = max(fitting[names[large]] // 2, 1) if reserves else 0
     pool = usual if policy.pool is None else policy.pool
     if reserves != (pool > 0):
-        raise UsageError(f"{strategy.name} {'needs a reserved pool' if reserves else 'reserves nothing'}: --pool {pool}")
+        raise UsageError(
+            f"{strategy.name} {'needs a reserved pool' if reserves else 'reserves nothing'}: --pool {pool}"
+        )
     types = tuple(
         TypeFacts(n, TYPES[n].vcpus * 1000, int(TYPES[n].memory_gib * 1024), LOCAL_START, LOCAL_PRIOR) for n in names
     )

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from hcloud.control.operating.fold import Fold, JobRecord, MachinePhase, MachineRecord
+from hcloud.control.operating.fold import RESULTS, Fold, JobRecord, MachinePhase, MachineRecord
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.decision import Decision, DecisionAction
 from hcloud.units import counted, format_money
 from hcloud.views.tables import Figures
 
 if TYPE_CHECKING:
+    from hcloud.model.holdings.state import LockInfo
     from hcloud.views.lines import Shown
 
 SHOWN_MACHINES, SHOWN_QUEUE, SHOWN_DECISIONS = 12, 5, 6
@@ -27,7 +28,6 @@ _TO = {
     DecisionAction.MOVE: "away from",
     DecisionAction.ENLARGE: "more of",
 }
-RESULTS = ("completed", "failed", "lost", "cancelled", "refused")
 
 
 def clock_time(at: float) -> str:
@@ -105,7 +105,12 @@ def _queue(fold: Fold, now: float) -> Iterator[Shown | Figures]:
         yield f"{name}  waits {now - job.came:,.0f} s: {why}"
 
 
-def show_outcome(fold: Fold, now: float) -> Iterator[Shown | Figures]:
+def who_works(holder: LockInfo | None) -> Shown:
+    """Whether a controller works now."""
+    return "no controller works now: 'hcloud operate run' goes on" if holder is None else f"controller: {holder}"
+
+
+def outcome_lines(fold: Fold, now: float) -> Iterator[Shown | Figures]:
     """What it came to: jobs by how they ended, those that did not complete by name, machines and dollars."""
     jobs = [j for j in fold.jobs.values() if j.is_over]
     told = ", ".join(f"{fold.counted[r]} {r}" for r in RESULTS if fold.counted.get(r)) or "none"
