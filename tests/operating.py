@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -19,7 +19,7 @@ from hcloud.fake.in_memory.memory import MemoryCloud
 from hcloud.fake.ledger import Rented
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
-from hcloud.live.operating.terms import Parts, Rhythm, Terms
+from hcloud.live.operating.terms import Line, Parts, Rhythm, Terms
 from hcloud.live.operating.workers import AtOnce
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import TAG_ADDRESS, Owner
@@ -39,7 +39,7 @@ from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import plain
 from hcloud.store.events import coin_of
-from hcloud.store.journal import JournalContents, header_line, read_journal
+from hcloud.store.journal import JournalContents, LiveOrigin, entry_line, header_line, read_journal
 from hcloud.store.live_journal import LiveJournalFile
 from hcloud.usecases.live.decide import replay
 
@@ -197,6 +197,26 @@ def job(name: str, cores: float = 1.0, seconds: float | None = None, submit: flo
     return replace(made, **more)  # type: ignore[arg-type]
 
 
+class TornJournal(LiveJournalFile):
+    """A journal whose writer may be killed after half of what it writes."""
+
+    def __init__(self, path: Path, whole: int, crash: Callable[[str], None]) -> None:
+        super().__init__(path, whole)
+        self._crash, self._at = crash, path
+
+    def append(self, lines: Sequence[Line]) -> None:
+        """Add lines; half of them are there where the writer is killed meanwhile."""
+        try:
+            self._crash("journal.begun")
+        except Killed:
+            text = "".join(map(entry_line, lines)).encode()
+            with self._at.open("ab") as file:
+                file.write(text[: len(text) // 2])
+            raise
+        super().append(lines)
+        self._crash("journal.lasting")
+
+
 @dataclass
 class World:
     """Everything around a controller, and the controller."""
@@ -215,6 +235,8 @@ class World:
     _file: LiveJournalFile | None = None
     points: Counter[str] = field(default_factory=Counter)
     kill_at: tuple[str, int] | None = None
+    kill_number: int = 0
+    passed: int = 0
 
     @classmethod
     def of(
@@ -242,6 +264,9 @@ class World:
     def crash(self, point: str) -> None:
         """A named point: killed here the so-manieth time, where that was asked for."""
         self.points[point] += 1
+        self.passed += 1
+        if self.passed == self.kill_number:
+            raise Killed(point)
         if self.kill_at == (point, self.points[point]):
             self.kill_at = None
             raise Killed(point)
@@ -253,14 +278,14 @@ class World:
         fold = Fold(self.setup, self.cloud.clock.now() if known is None else _began(known))
         if known is None:
             session = ControlSession(self.setup, plain())
-            self._file = LiveJournalFile(self.path, 0)
-            self._file.append_text(header_line(self.setup))
+            self._file = TornJournal(self.path, 0, self.crash)
+            self._file.append_text(header_line(self.setup, LiveOrigin(LINEAGE, "aws", "test", "here", "fake")))
         else:
             session, decided = replay(known, plain())
             assert tuple(decided[: len(known.decisions)]) == known.decisions
             fold.take(known.lines)
-            self._file = LiveJournalFile(self.path, known.whole_bytes)
-            self._file.append(decided[len(known.decisions) :])
+            self._file = TornJournal(self.path, known.whole_bytes, self.crash)
+            self._file.append_text("".join(map(entry_line, decided[len(known.decisions) :])))
         zones = self.cloud.world.semantics.zones
         terms = Terms(
             Owner(LINEAGE, "test", "0" * 12),

@@ -13,7 +13,7 @@ from hcloud import __version__
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision, Entry
 from hcloud.model.running.event import Event, EventError
-from hcloud.model.running.note import Note
+from hcloud.model.running.note import Note, PassNoted
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.rules import Rules
 from hcloud.store.events import decision_document, event_document, from_line, parse_decision, parse_event, to_line
@@ -42,7 +42,8 @@ class LiveOrigin:
 @dataclass(frozen=True)
 class JournalContents:
     """What a journal holds. ``whole_bytes`` are those of its complete lines; ``torn`` says that a last one was begun
-    and not ended, as a crash leaves it. ``lines`` are all of them, and ``live`` says where live work belongs."""
+    and not ended, as a crash leaves it. ``lines`` are all of them, and ``live`` says where live work belongs: there a
+    pass of the loop counts as a whole, or not at all."""
 
     setup: Setup
     lines: tuple[Entry | Note, ...]
@@ -114,6 +115,7 @@ def read_journal(path: Path) -> JournalContents:
     if not path.is_file() or path.stat().st_size:  # of an empty one more is known below
         check_file(path, "a journal", hint="hcloud simulate and hcloud decide write one with --journal")
     whole, torn, setup, lines, live = 0, False, None, [], None
+    noted = (0, 0)
     for number, raw in _lines(path):
         if not raw.endswith(b"\n"):
             torn = True
@@ -122,14 +124,19 @@ def read_journal(path: Path) -> JournalContents:
             document = from_line(raw.decode())
             if setup is None:
                 setup, live = _setup(document), _live(document)
+                noted = (0, len(raw))
             else:
                 lines.append(parse_line(document))
         except (EventError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: line {number} is damaged: {error}") from None
         whole += len(raw)
+        if lines and isinstance(lines[-1], PassNoted):
+            noted = (len(lines), whole)
     if setup is None:
         hint = "a crash may have left it like that: remove it, and start anew"
         raise InputError(f"{path}: holds no journal, not even the first line of one", hint=hint)
+    if live is not None and len(lines) > noted[0]:  # a crash cut a pass short
+        lines, whole, torn = lines[: noted[0]], noted[1], True
     return JournalContents(setup, tuple(lines), whole, torn, live)
 
 

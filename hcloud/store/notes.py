@@ -20,6 +20,7 @@ from hcloud.model.running.note import (
     Launching,
     Note,
     NotLaunched,
+    PassNoted,
 )
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _NAMES: dict[type, str] = {
     Ended: "ended",
     Held: "held",
     Asked: "asked",
+    PassNoted: "pass",
 }
 _KINDS = {name: kind for kind, name in _NAMES.items()}
 

@@ -50,6 +50,21 @@ def test_a_controller_killed_at_a_point_is_taken_up(tmp_path: Path, point: str, 
     world.check(completed=12)
 
 
+KILLS = 200
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_controller_killed_at_random_loses_nothing(tmp_path: Path, part: int) -> None:
+    """Killed once at every fourth of 200 moments of a run in which a machine is lost, too."""
+    whole = World.of(tmp_path / "whole", TWELVE, "HM", 1)
+    whole.run()
+    for kill in range(1 + part, KILLS + 1, 4):
+        world = World.of(tmp_path / str(kill), TWELVE, "HM", 1)
+        world.kill_number = 1 + kill * whole.passed // (KILLS + 1)
+        world.run()
+        world.check(completed=12)
+
+
 def test_a_launch_whose_answer_is_lost_is_made_once(tmp_path: Path) -> None:
     plan = FaultPlan(rules=(FaultRule(on="launch", answer=FaultKind.DROPPED_AFTER, calls=(1, 3)),))
     world = World.of(tmp_path / "j", TWELVE, "OdF", 0, plan=plan)

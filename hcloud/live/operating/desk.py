@@ -14,7 +14,7 @@ from hcloud.live.operating.terms import Line, Parts, Terms
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import ClockTick, Event
 from hcloud.model.running.job import JobPhase, JobSighting, NodePhase
-from hcloud.model.running.note import Note
+from hcloud.model.running.note import Note, PassNoted
 
 KEEPING = "stop-keeping-machines"
 
@@ -70,7 +70,7 @@ class OperatingDesk:
         if not self.unwritten:
             return True
         try:
-            self.parts.journal.append(self.unwritten)
+            self.parts.journal.append([*self.unwritten, PassNoted(self.fold.last)])
         except HcloudError as error:
             self.troubles["journal"] = f"no new jobs are taken: {error}"
             return False

@@ -124,6 +124,13 @@ class ControllerStarted:
     version: str
 
 
+@dataclass(frozen=True, slots=True)
+class PassNoted:
+    """All that one pass of the loop noted stands before this line: without it none of that counts."""
+
+    at: float
+
+
 Note = (
     JobTaken
     | Launching
@@ -136,5 +143,6 @@ Note = (
     | Held
     | Asked
     | ControllerStarted
+    | PassNoted
 )
 """A line of a journal that is about machines and attempts."""
