@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from hcloud.control.queue import append, await_opening, cause_of, follow, learn_wait, notice, remove, wait_of
-from hcloud.control.search import could_take, find, find_idle, has_capacity, reserved_for
-from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, seat, unseat
-from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, UP, Control, Job
+from hcloud.control.renting import command, rent, sit_down
+from hcloud.control.search import could_take, find_idle, has_capacity, reserved_for
+from hcloud.control.servers import close_server, free_cores, is_shared, open_server, reshelve, resize, unseat
+from hcloud.control.state import INTERRUPTIBLE, OWN, UP, Control, Job
 from hcloud.policy.codes import (
     BADLY_BEHAVED,
     ENLARGE,
     FROM_QUEUE,
     INTERRUPTED,
     LARGE,
-    LAUNCH,
     MOVE,
     NO_JOB_LEFT,
     ON_DEMAND,
@@ -42,17 +42,6 @@ _DRAINED = 64
 """Queued jobs looked at in one go where later ones may overtake."""
 
 
-def command(c: Control, what: int, job: int, server: int, reason: tuple[int, int, float]) -> None:
-    """Leave a command for the driver; ``reason`` is action, reason and margin (or a time)."""
-    if c.desk.commands >= len(c.commands):
-        c.desk.overflow = 1
-        return
-    order = c.commands[c.desk.commands]
-    order.what, order.job, order.server = what, job, server
-    order.action, order.reason, order.margin = reason
-    c.desk.commands += 1
-
-
 def utilisation(c: Control) -> float:
     """Share of the reserved vCPUs that is allocated; 1 without a pool."""
     return c.desk.used / c.desk.pool if c.desk.pool > 0 else 1.0
@@ -60,15 +49,20 @@ def utilisation(c: Control) -> float:
 
 def open_pool(c: Control, kind: int, servers: int) -> None:
     """Reserved servers of a type with no more vCPUs than the large one, up from the start."""
-    cores = c.kinds[kind].cores
-    if servers > 0:
-        c.desk.narrowest = min(c.desk.narrowest, cores)
     for _ in range(servers):
-        number = open_server(c, kind, OWN, 0.0)
-        c.servers[number].status = UP
-        c.desk.own += 1
-        c.desk.pool += cores
-        reshelve(c, number)
+        enlist(c, kind)
+
+
+def enlist(c: Control, kind: int) -> int:
+    """One more reserved server, which counts as up; returns its slot."""
+    cores = c.kinds[kind].cores
+    number = open_server(c, kind, OWN, 0.0)
+    c.servers[number].status = UP
+    c.desk.own += 1
+    c.desk.pool += cores
+    c.desk.narrowest = min(c.desk.narrowest, cores)
+    reshelve(c, number)
+    return number
 
 
 def arrive(c: Control, number: int, now: float) -> None:
@@ -80,7 +74,7 @@ def arrive(c: Control, number: int, now: float) -> None:
         command(c, TURN_AWAY, number, -1, (REFUSE, TOO_LARGE, 0.0))
         return
     server, verdict = _map(c, number, now, -1)
-    _carry_out(c, number, server, verdict)
+    _carry_out(c, number, server, verdict, now)
 
 
 def _note_gap(c: Control, now: float) -> None:
@@ -143,10 +137,10 @@ def _offered(c: Control, kind: int, now: float) -> int:
     return c.kinds[kind].prior if c.rules.prior_first else 0
 
 
-def _carry_out(c: Control, number: int, server: int, verdict: tuple[int, int, float]) -> None:
+def _carry_out(c: Control, number: int, server: int, verdict: tuple[int, int, float], now: float) -> None:
     await_opening(c.jobs[number])
     if verdict[0] == RESERVED:
-        _sit_down(c, number, server, c.jobs[number].ask)
+        sit_down(c, number, server, c.jobs[number].ask)
         command(c, PLACE, number, server, verdict)
     elif verdict[0] == QUEUE:
         append(c, number)
@@ -154,44 +148,7 @@ def _carry_out(c: Control, number: int, server: int, verdict: tuple[int, int, fl
     else:
         if verdict[0] == LARGE:
             follow(c, number, c.jobs[number].asked)
-        _rent(c, number, verdict, -1)
-
-
-def _sit_down(c: Control, number: int, server: int, cores: int) -> None:
-    c.jobs[number].cores = cores
-    seat(c, number, server)
-    c.servers[server].deadline = -1.0
-    if c.servers[server].paid == OWN:
-        c.desk.used += cores
-
-
-def _rent(c: Control, number: int, verdict: tuple[int, int, float], avoid: int) -> None:
-    """Reuse a rented instance that suits the job, else launch one."""
-    job = c.jobs[number]
-    kind = c.rules.large if verdict[0] == LARGE and _fits_large(c, number) else job.kind
-    cores, server = job.ask, -1
-    if c.rules.shared and kind == c.rules.large and verdict[0] != SPOT:
-        cores = min(int(cores * (1.0 + c.rules.headroom)), c.kinds[kind].cores)
-        server = find(c, RENTED, job, cores, avoid)
-    elif verdict[0] != SPOT:
-        server = find_idle(c, kind, job)
-    if server >= 0:
-        _sit_down(c, number, server, cores)
-        command(c, PLACE, number, server, verdict)
-        return
-    if c.desk.free >= len(c.servers):
-        c.desk.overflow = 1
-        return
-    paid = INTERRUPTIBLE if verdict[0] == SPOT else RENTED
-    server = open_server(c, kind, paid, c.kinds[kind].spin_up)
-    _sit_down(c, number, server, cores)
-    command(c, LAUNCH, number, server, verdict)
-
-
-def _fits_large(c: Control, number: int) -> bool:
-    """Whether an empty instance of the large type holds what the job asks for."""
-    job, large = c.jobs[number], c.kinds[c.rules.large]
-    return job.ask <= large.cores and job.memory <= large.memory
+        rent(c, number, verdict, -1, now)
 
 
 def ready(c: Control, number: int, spin_up: float) -> None:
@@ -234,13 +191,14 @@ def _retain_or_release(c: Control, number: int, place: int, performance: float, 
     keep = keep_seconds(c.rules, server.spin_up, c.desk.mean_gap)
     satisfied = behaved(c.rules, performance, good)
     if server.paid == INTERRUPTIBLE or not satisfied or keep <= 0.0:
-        _release(c, place, NO_JOB_LEFT if satisfied else BADLY_BEHAVED, now)
+        release(c, place, NO_JOB_LEFT if satisfied else BADLY_BEHAVED, now)
         return
     server.deadline = now + keep
     command(c, RETAIN, number, place, (0, STILL_WANTED, now + keep))
 
 
-def _release(c: Control, place: int, reason: int, now: float) -> None:
+def release(c: Control, place: int, reason: int, now: float) -> None:
+    """Let a server go that has no tenant."""
     command(c, RELEASE, -1, place, (0, reason, now))
     close_server(c, place)
 
@@ -249,7 +207,7 @@ def expire(c: Control, number: int, now: float) -> None:
     """A retention deadline passed: an instance that is still idle goes."""
     server = c.servers[number]
     if server.status == UP and server.tenants == 0 and 0.0 <= server.deadline <= now:
-        _release(c, number, RETENTION_OVER, now)
+        release(c, number, RETENTION_OVER, now)
 
 
 def drain(c: Control, freed: int, now: float) -> None:
@@ -272,7 +230,7 @@ def _start_queued(c: Control, number: int, ahead: int, freed: int, now: float) -
         if server >= 0:
             learn_wait(c, c.jobs[number], number, now)
             remove(c, number, ahead, now)
-            _sit_down(c, number, server, c.jobs[number].ask)
+            sit_down(c, number, server, c.jobs[number].ask)
             waited = now - c.jobs[number].asked
             command(c, PLACE, number, server, (RESERVED, FROM_QUEUE, waited))
             return True
@@ -300,7 +258,7 @@ def _leave_queue(c: Control, number: int, ahead: int, now: float) -> bool:
         return False
     remove(c, number, ahead, now)
     follow(c, number, now)
-    _rent(c, number, (LARGE, WAIT_TOO_LONG, margin), -1)
+    rent(c, number, (LARGE, WAIT_TOO_LONG, margin), -1, now)
     return True
 
 
@@ -330,7 +288,7 @@ def suffer(c: Control, number: int, performance: float, now: float) -> bool:
         job.enlarged = 1
         command(c, ENLARGE, number, place, (0, 0, performance))
         return True
-    if not may_move(c.rules, job.moves):
+    if not (job.movable and may_move(c.rules, job.moves)):
         return False
     target, verdict = _map(c, number, now, place)
     if verdict[0] == QUEUE:
@@ -347,9 +305,9 @@ def _resettle(c: Control, number: int, target: int, verdict: tuple[int, int, flo
     """Place a job that left its server; one whose place in the pool was taken meanwhile is queued."""
     job = c.jobs[number]
     if verdict[0] != RESERVED:
-        _rent(c, number, verdict, avoid)
+        rent(c, number, verdict, avoid, c.jobs[number].asked)
     elif has_capacity(c, c.servers[target], job, job.ask):
-        _sit_down(c, number, target, job.ask)
+        sit_down(c, number, target, job.ask)
         command(c, PLACE, number, target, verdict)
     else:
         job.cause = cause_of(c, job, 1)
@@ -363,9 +321,14 @@ def interrupt(c: Control, number: int, now: float) -> None:
     job = c.servers[number].first
     if job >= 0:
         unseat(c, job)
-    _release(c, number, INTERRUPTED, now)
-    if job < 0:
-        return
-    c.jobs[job].asked = now
-    target, verdict = _map(c, job, now, -1)
-    _carry_out(c, job, target, (ON_DEMAND, verdict[1], verdict[2]) if verdict[0] == SPOT else verdict)
+    release(c, number, INTERRUPTED, now)
+    if job >= 0:
+        begin_anew(c, job, INTERRUPTIBLE, now)
+
+
+def begin_anew(c: Control, number: int, paid: int, now: float) -> None:
+    """A job that lost its server is mapped anew; one that lost spot capacity goes to capacity that stays."""
+    c.jobs[number].asked = now
+    target, verdict = _map(c, number, now, -1)
+    stays = verdict[0] == SPOT and paid == INTERRUPTIBLE
+    _carry_out(c, number, target, (ON_DEMAND, verdict[1], verdict[2]) if stays else verdict, now)

@@ -32,6 +32,7 @@ ACTIONS = {
     codes.RELEASE: DecisionAction.RELEASE,
     codes.ENLARGE: DecisionAction.ENLARGE,
     codes.MOVE: DecisionAction.MOVE,
+    codes.END: DecisionAction.END,
 }
 
 
@@ -43,6 +44,8 @@ def decide(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> Decisio
     else:
         name, unit, sentence = _OF_JOBS[order.reason]
         margin, why = (order.margin if unit else None), sentence(setup, order, facts)
+        if order.said:
+            why += f"; no {order.said} can be launched at the moment"
     until = order.margin if order.what == codes.RETAIN else None
     return Decision(
         facts.at, ACTIONS[order.what], order.job, order.instance, order.place, name, margin, unit, why, until
@@ -52,6 +55,10 @@ def decide(setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> Decisio
 def _spot(setup: Setup, _order: DecodedCommand, facts: DecisionFacts) -> str:
     most = quality(setup.rules.spot_quality)
     return f"the job may be interrupted and needs a quality of {quality(facts.needed)} only; spot is used below {most}"
+
+
+def _no_spot_capacity(_setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> str:
+    return f"a launch of spot capacity failed; it is not tried again for {seconds(order.margin)}"
 
 
 def _too_large(setup: Setup, _order: DecodedCommand, facts: DecisionFacts) -> str:
@@ -73,6 +80,8 @@ _OF_JOBS: dict[int, Reason] = {
         SECONDS,
         lambda s, o, f: f"a reserved server has room for it after {seconds(o.margin)} in the queue",
     ),
+    codes.NO_SPOT: Reason("no-spot-capacity", SECONDS, _no_spot_capacity),
+    codes.POOL_GROWN: Reason("pool-grown", "", lambda s, o, f: "the reserve has one server more"),
 }
 
 _RELEASES = {
@@ -80,6 +89,10 @@ _RELEASES = {
     codes.BADLY_BEHAVED: ("badly-behaved", "its last job left after running badly on it, or its quality fell short"),
     codes.RETENTION_OVER: ("retention-over", "no job wanted it while it was kept"),
     codes.INTERRUPTED: ("interrupted", "the provider took the spot capacity back"),
+    codes.LAUNCH_FAILED: ("launch-failed", "it could not be launched"),
+    codes.LOST: ("lost", "it no longer exists"),
+    codes.POOL_SHRUNK: ("pool-shrunk", "the reserve has one server less"),
+    codes.CANCELLED: ("cancelled", "its only job was cancelled before it had started"),
 }
 Words = tuple[str, float | None, str, str]
 
@@ -91,7 +104,11 @@ def _retain(_setup: Setup, order: DecodedCommand, facts: DecisionFacts) -> Words
 
 def _release(_setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Words:
     name, why = _RELEASES[order.reason]
-    return name, None, "", why
+    return name, None, "", f"{why}: {order.said}" if order.said else why
+
+
+def _end(_setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Words:
+    return "lost-with-machine", None, "", f"it ran on instance {order.instance}, which is lost; it may not begin anew"
 
 
 def _suffering(setup: Setup, order: DecodedCommand, _facts: DecisionFacts) -> Words:
@@ -106,6 +123,7 @@ _OF_INSTANCES: dict[int, Callable[[Setup, DecodedCommand, DecisionFacts], Words]
     codes.RELEASE: _release,
     codes.ENLARGE: _suffering,
     codes.MOVE: _suffering,
+    codes.END: _end,
 }
 
 

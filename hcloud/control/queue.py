@@ -50,6 +50,16 @@ def remove(c: Control, number: int, ahead: int, now: float) -> None:
     c.desk.last_queued = now
 
 
+def give_up(c: Control, number: int, now: float) -> None:
+    """A job leaves the queue and goes nowhere: of its wait it is known only that it would have been longer."""
+    ahead, other = -1, c.desk.head
+    while other != number:
+        ahead, other = other, c.jobs[other].behind
+    if c.rules.mapping == MAP_DYNAMIC:
+        _count(c, c.jobs[number], now)
+    remove(c, number, ahead, now)
+
+
 def cause_of(c: Control, job: Job, room: int) -> int:
     """Why a job that came now would have to wait; ``room`` is 1 where a reserved server could take it but for the
     limit."""

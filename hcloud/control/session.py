@@ -10,26 +10,50 @@ from types import FunctionType
 from typing import Any, get_type_hints
 
 from hcloud.control.decode import decide
-from hcloud.control.ranks import ARRIVAL, CHECK, CONTROL, EXPIRE, FINISH, INTERRUPT, LOOK, PASSED, READY
-from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, STARTING, UP
+from hcloud.control.ranks import (
+    ARRIVAL,
+    CANCEL,
+    CHECK,
+    CONTROL,
+    EXPIRE,
+    FAILED_LAUNCH,
+    FINISH,
+    INTERRUPT,
+    LOOK,
+    LOSS,
+    PASSED,
+    READY,
+)
+from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
 from hcloud.control.tables import ControlTables, encoded
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import (
+    ENTRIES,
     UNKNOWN,
     Arrival,
     BelowQos,
+    Cancelled,
     ClockTick,
     Completion,
     During,
     Event,
     EventError,
+    Failed,
     Interruption,
+    Latency,
+    LaunchFailed,
+    Lost,
+    OfInstance,
+    OfJob,
+    Pool,
+    Progress,
+    Quality,
     Ready,
     Sample,
 )
 from hcloud.policy import codes
 from hcloud.policy.facts import DecisionFacts, DecodedCommand, Setup
-from hcloud.policy.mapping import Situation
+from hcloud.policy.mapping import MAP_ON_DEMAND, Situation
 from hcloud.policy.quality import complement, leading
 
 LONGEST_GAP = 366 * 86400.0
@@ -37,14 +61,23 @@ LONGEST_GAP = 366 * 86400.0
 
 _RANKS = {
     Completion: FINISH,
+    Failed: FINISH,
     Ready: READY,
+    LaunchFailed: FAILED_LAUNCH,
     Interruption: INTERRUPT,
+    Lost: LOSS,
+    Cancelled: CANCEL,
+    Quality: LOOK,
     BelowQos: CHECK,
+    Progress: CHECK,
+    Latency: CHECK,
     Arrival: ARRIVAL,
+    Pool: ARRIVAL,
     ClockTick: PASSED,
 }
 _SAMPLE_RANKS = {During.COMPLETION: FINISH, During.READY: READY, During.WATCH: LOOK, During.ARRIVAL: ARRIVAL}
 _KINDS = tuple(get_type_hints(Situation).values())
+_ENTRIES = ("control.controller.", "control.losses.")
 
 Kernels = Mapping[str, Callable[..., Any]]
 
@@ -79,17 +112,24 @@ class ControlSession:
         self._deadlines: list[tuple[float, int]] = []
         self._due: list[Decision] = []
         self._direct: set[str] = set()
-        own = "control.controller."
-        self._do = {name.removeprefix(own): f for name, f in kernels.items() if name.startswith(own)}
+        self._do = {name.rpartition(".")[2]: f for name, f in kernels.items() if name.startswith(_ENTRIES)}
         for kind, servers in setup.lots:
             self._do["open_pool"](self.tables.handed, kind, servers)
         self._handlers: dict[type, Callable[[Any], list[Decision]]] = {
             Arrival: self._arrival,
             Completion: self._completion,
+            Failed: self._failed,
+            Cancelled: self._cancelled,
             BelowQos: self._below_qos,
+            Progress: self._noted,
+            Latency: self._noted,
             Ready: self._ready,
+            LaunchFailed: self._launch_failed,
             Sample: self._sample,
+            Quality: self._quality,
             Interruption: self._interruption,
+            Lost: self._lost,
+            Pool: self._pool,
             ClockTick: lambda event: [],
         }
 
@@ -119,10 +159,10 @@ class ControlSession:
         if isinstance(event, Arrival):
             if event.job in self.tables.rows:
                 raise EventError(f"job {event.job} has come before and has not ended")
-        elif isinstance(event, Completion | BelowQos):
+        elif isinstance(event, OfJob):
             if event.job not in self.tables.rows:
                 raise EventError(f"job {event.job} has not come or has ended before")
-        elif not isinstance(event, ClockTick):
+        elif isinstance(event, OfInstance):
             self._instance(event.instance)
 
     def _check_time(self, at: float) -> None:
@@ -150,15 +190,16 @@ class ControlSession:
                 instance = self.instances.get(heappop(self._deadlines)[1])
                 made += self._call("expire", instance.slot, due) if instance else []
 
-    def _call(self, name: str, *arguments: Any) -> list[Decision]:
+    def _call(self, name: str, *arguments: Any, more: int = 0, said: str = "") -> list[Decision]:
+        """What a kernel decides, which may launch ``more`` instances than other events; ``said`` is about releases."""
         tables = self.tables
-        tables.make_room()
+        tables.make_room(more)
         used, soft = tables.utilisation(), tables.soft.item()
         self._do[name](tables.handed, *arguments)
         if name not in self._direct:
             self._go_direct(name)
         around = (arguments[-1], used, soft)
-        return [self._obey(record, around) for record in tables.orders()]
+        return [self._obey(record, around, said) for record in tables.orders()]
 
     def _go_direct(self, name: str) -> None:
         """After its first call leave out the look at the types of a compiled kernel's arguments, which never change:
@@ -168,30 +209,41 @@ class ControlSession:
         if len(overloads) == 1:
             self._do[name] = overloads[0].entry_point
 
-    def _obey(self, record: tuple[int, int, int, int, int, float], around: tuple[float, float, float]) -> Decision:
+    def _obey(
+        self, record: tuple[int, int, int, int, int, float], around: tuple[float, float, float], said: str
+    ) -> Decision:
         """Book what a command changes, and put it into words."""
         what, row, slot, action, reason, margin = record
         if what == codes.LAUNCH:
-            self._book_launch(row, slot, action, around[0])
+            said = self._book_launch(row, slot, action, around[0])
+        elif what != codes.RELEASE:
+            said = ""
         number = self._numbers[slot] if slot >= 0 else None
         if what == codes.RETAIN and number is not None:
             heappush(self._deadlines, (margin, number))
         job = self.tables.names[row] if row >= 0 else None
-        order = DecodedCommand(what, action, reason, margin, job, number, self._place(what, number))
+        order = DecodedCommand(what, action, reason, margin, job, number, self._place(what, number), said)
         made = decide(self.setup, order, self._facts(row, around))
         if what == codes.RELEASE and number is not None:
             del self.instances[number]
-        elif what == codes.TURN_AWAY:
+        elif what in (codes.TURN_AWAY, codes.END):
             self.tables.forget(row)
         return made
 
-    def _book_launch(self, row: int, slot: int, action: int, now: float) -> None:
-        kind = self.setup.rules.large if action == codes.LARGE else int(self.tables.kind[row])
+    def _book_launch(self, row: int, slot: int, action: int, now: float) -> str:
+        """Number a new instance; the name of the type that it is launched instead of, if any."""
+        kind = int(self.tables.type_of[slot])
         number, self._next_number = self._next_number, self._next_number + 1
-        paid = INTERRUPTIBLE if action == codes.SPOT else RENTED
-        self.instances[number] = Instance(slot, kind, paid, now)
+        self.instances[number] = Instance(slot, kind, int(self.tables.paid[slot]), now)
         self._numbers += [-1] * (slot + 1 - len(self._numbers))
         self._numbers[slot] = number
+        return "" if row < 0 or (wanted := self._wanted(row, action)) == kind else self.setup.types[wanted].name
+
+    def _wanted(self, row: int, action: int) -> int:
+        """The type that a job is launched where nothing keeps it from that."""
+        (ask, memory, *_), large = self.tables.given[row], self.setup.large
+        holds = ask <= large.cores and memory <= large.memory
+        return self.setup.rules.large if action == codes.LARGE and holds else int(self.tables.kind[row])
 
     def _place(self, what: int, number: int | None) -> str:
         if number is None:
@@ -237,6 +289,22 @@ class ControlSession:
         self.tables.forget(row)
         return made
 
+    def _failed(self, event: Failed) -> list[Decision]:
+        row = self._running(event.job)
+        made = self._call("leave", row, 1.0, event.at)
+        self.tables.forget(row)
+        return made
+
+    def _cancelled(self, event: Cancelled) -> list[Decision]:
+        row = self.tables.rows[event.job]
+        made = self._call("cancel", row, event.at)
+        self.tables.forget(row)
+        return made
+
+    def _noted(self, event: Progress | Latency) -> list[Decision]:
+        self._running(event.job)
+        return []
+
     def _below_qos(self, event: BelowQos) -> list[Decision]:
         row = self._running(event.job)
         return self._call("suffer", row, event.performance, event.at) if self.setup.rules.monitor else []
@@ -247,17 +315,82 @@ class ControlSession:
             raise EventError(f"instance {event.instance} is ready already")
         return self._call("ready", instance.slot, event.at - instance.launched)  # decides nothing, so needs no time
 
-    def _sample(self, event: Sample) -> list[Decision]:
-        slot = self._instance(event.instance).slot
+    def _up(self, number: int) -> int:
+        """The slot of an instance that can be measured."""
+        slot = self._instance(number).slot
         if self.tables.status[slot] != UP:
-            raise EventError(f"instance {event.instance} is not ready; it cannot be measured")
-        return self._call("sampled", slot, complement(*encoded(event.contention)), event.at)
+            raise EventError(f"instance {number} is not ready; it cannot be measured")
+        return slot
+
+    def _sample(self, event: Sample) -> list[Decision]:
+        slot = self._up(event.instance)
+        return self._measured(slot, event.contention, event.at)
+
+    def _quality(self, event: Quality) -> list[Decision]:
+        contention = round((1.0 - event.score) * 99)
+        slot = self._up(event.instance)
+        return self._measured(slot, (contention,) * ENTRIES, event.at)
+
+    def _measured(self, slot: int, contention: tuple[int, ...], at: float) -> list[Decision]:
+        return self._call("sampled", slot, complement(*encoded(contention)), at)
 
     def _interruption(self, event: Interruption) -> list[Decision]:
         instance = self._instance(event.instance)
         if instance.paid != INTERRUPTIBLE:
             raise EventError(f"instance {event.instance} is no spot capacity; it is not interrupted")
         return self._call("interrupt", instance.slot, event.at)
+
+    def _launch_failed(self, event: LaunchFailed) -> list[Decision]:
+        instance, number = self._instance(event.instance), event.instance
+        if instance.paid == OWN:
+            raise EventError(f"instance {number} is reserved; its launch is tried again until it succeeds")
+        if self.tables.status[instance.slot] != STARTING:
+            raise EventError(f"instance {number} is ready already; its launch has not failed")
+        if event.until < event.at:
+            raise EventError(f"until {event.until!r} lies before at, {event.at!r}")
+        return self._lose(instance.slot, codes.LAUNCH_FAILED, event.until, event.at, said=event.why)
+
+    def _lost(self, event: Lost) -> list[Decision]:
+        """Also jobs that may not begin anew do so where they had not begun."""
+        slot = self._instance(event.instance).slot
+        rows = [self.tables.rows.get(job, -1) for job in event.unbegun]
+        for job, row in zip(event.unbegun, rows, strict=True):
+            if row < 0 or self.tables.server[row] != slot:
+                raise EventError(f"job {job} is not on instance {event.instance}")
+        again = self.tables.again[rows].tolist()
+        self.tables.again[rows] = 1
+        made = self._lose(slot, codes.LOST, 0.0, event.at)
+        self.tables.again[rows] = again
+        return made
+
+    def _lose(self, slot: int, why: int, until: float, at: float, *, said: str = "") -> list[Decision]:
+        return self._call("lose", slot, why, float(until), at, more=int(self.tables.tenants[slot]), said=said)
+
+    def _pool(self, event: Pool) -> list[Decision]:
+        large = self.setup.rules.large
+        mine = [n for n, i in self.instances.items() if i.paid == OWN and i.kind == large]
+        more = event.size - len(mine)
+        if more > 0:
+            if self.setup.rules.mapping == MAP_ON_DEMAND:
+                raise EventError(f"size {event.size}: {self.setup.strategy} reserves nothing")
+            return self._call("grow", large, more, event.at, more=more)
+        idle = [n for n in reversed(mine) if self.tables.tenants[self.instances[n].slot] == 0]
+        if -more > len(idle):
+            least = len(mine) - len(idle)
+            raise EventError(f"size {event.size}: {least} of the {len(mine)} reserved servers have jobs")
+        going = [self.instances[n].slot for n in idle[:-more]]
+        return [d for slot in going for d in self._lose(slot, codes.POOL_SHRUNK, 0.0, event.at)]
+
+    def cores_of(self, job: str) -> int:
+        """Thousandths of a vCPU that a job may use now; 0 while it is in the queue. KeyError for an unknown job."""
+        row = self.tables.rows[job]
+        return int(self.tables.cores[row]) if self.tables.server[row] >= 0 else 0
+
+    def next_due(self) -> float:
+        """When a control period or a retention ends next; infinite before the first event of a clock not set."""
+        deadline = self._deadlines[0][0] if self._deadlines else math.inf
+        control = self._control + self.setup.rules.period
+        return deadline if math.isnan(control) else min(deadline, control)
 
     def situation(self, row: int, now: float) -> Situation:
         """All that a mapping could look at for a job that has just come, also what its rule would not ask for."""

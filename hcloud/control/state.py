@@ -24,13 +24,16 @@ FREED = 16
 
 
 class RentableKind:
-    """What can be rented: thousandths of a vCPU, MiB, expected seconds to start, and the quality (0..9999) that is
-    assumed before the first sample."""
+    """What can be rented: thousandths of a vCPU, MiB, expected seconds to start, the quality (0..9999) that is assumed
+    before the first sample, and until when it is not launched because a launch of it failed: on demand (``shut``) and
+    as spot capacity."""
 
     cores: int
     memory: int
     spin_up: float
     prior: int
+    shut: float
+    spot_shut: float
 
 
 class Job:
@@ -38,10 +41,12 @@ class Job:
 
     It asks for ``ask`` thousandths of a vCPU and ``memory`` MiB, presses and suffers by ``vector``, needs the quality
     whose encoding is ``high`` and ``low``; ``kind`` is the on-demand type the strategy would rent for it (-1: none),
-    ``coin`` uniform in 0..1. It runs on ``server`` (-1: none) with ``cores``; ``next`` and ``before`` link the tenants
-    of a server, ``behind`` the queue. It ``asked`` for a place then, and had to wait for a ``cause``: ``counted``
-    seconds of that are counted, to within a ``band`` of waits that ends at ``band_end``; the reserve ``opened`` to it
-    after so long (-1: not yet), also where it went elsewhere.
+    ``restartable`` says that it may go to spot capacity, ``coin`` is uniform in 0..1, ``movable`` says that it may move
+    while it runs, ``again`` that it may begin anew where its machine is lost. It runs on ``server`` (-1: none) with
+    ``cores``; ``next`` and ``before`` link the tenants of a server, ``behind`` the queue. It ``asked`` for a place
+    then, and had to wait for a ``cause``: ``counted`` seconds of that are counted, to within a ``band`` of
+    waits that ends at ``band_end``; the reserve ``opened`` to it after so long (-1: not yet), also where it went
+    elsewhere.
     """
 
     ask: int
@@ -51,6 +56,8 @@ class Job:
     kind: int
     restartable: int
     coin: float
+    movable: int
+    again: int
     vector: Annotated[Ints, RESOURCES]
     server: int
     cores: int

@@ -5,9 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from hcloud.model.running.decision import Considered, Decision, DecisionAction, Entry
-from hcloud.model.running.event import Arrival, BelowQos, Completion, Event, Interruption, Ready
+from hcloud.model.running.event import (
+    Arrival,
+    BelowQos,
+    Cancelled,
+    Completion,
+    Event,
+    Failed,
+    Interruption,
+    LaunchFailed,
+    Lost,
+    Ready,
+)
 from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import Situation
+
+_RAN = Completion | BelowQos | Failed
+"""What only a job that has begun can meet with."""
+_OF_INSTANCE = Ready | LaunchFailed | Interruption | Lost
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,18 +70,28 @@ class Story:
                 taken = entry
             elif isinstance(entry, Ready) and taken is not None:
                 return entry.at
-            elif isinstance(entry, Completion | BelowQos):
+            elif isinstance(entry, LaunchFailed | Lost):
+                taken = None
+            elif isinstance(entry, _RAN):
                 break
         return None if taken is None or (taken.action is DecisionAction.LAUNCH and not self._ran) else taken.at
 
     @property
     def _ran(self) -> bool:
-        return any(isinstance(e, Completion | BelowQos) for e in self.afterwards)
+        return any(isinstance(e, _RAN) for e in self.afterwards)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the job has ended, however it did."""
+        last = self.afterwards[-1] if self.afterwards else None
+        if isinstance(last, Decision):
+            return last.action is DecisionAction.END
+        return isinstance(last, Completion | Failed | Cancelled)
 
     def follow(self, event: Event, decisions: list[Decision]) -> None:
         """Keep what of an event and its decisions is about the job."""
-        mine = isinstance(event, Completion | BelowQos) and event.job == self.arrival.job
-        if mine or (isinstance(event, Ready | Interruption) and event.instance == self.instance):
+        mine = isinstance(event, Cancelled | _RAN) and event.job == self.arrival.job
+        if mine or (isinstance(event, _OF_INSTANCE) and event.instance == self.instance):
             self.afterwards.append(event)
         for decision in decisions:
             if decision.job != self.arrival.job:

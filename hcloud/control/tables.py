@@ -57,7 +57,10 @@ class ControlTables:
         else:
             self.handed = control
         self.kind, self.server = column(control.jobs, "kind"), column(control.jobs, "server")
-        self.status = column(control.servers, "status")
+        self.cores, self.again = column(control.jobs, "cores"), column(control.jobs, "again")
+        servers = control.servers
+        self.status, self.tenants = column(servers, "status"), column(servers, "tenants")
+        self.type_of, self.paid = column(servers, "kind"), column(servers, "paid")
         self._jobs, self._commands = _array(control.jobs), _array(control.commands)
 
     def utilisation(self) -> float:
@@ -65,9 +68,10 @@ class ControlTables:
         pool = self._pool.item()
         return cast("float", self._used.item() / pool) if pool > 0 else 1.0
 
-    def make_room(self) -> None:
-        """Room for whatever one event may bring: at worst every queued job, and one more, goes to a new instance."""
-        control, queued = self.control, self._queued.item()
+    def make_room(self, more: int = 0) -> None:
+        """Room for whatever one event may bring: at worst every queued job, one more, and so many ``more`` go to new
+        instances."""
+        control, queued = self.control, self._queued.item() + more
         if self._free.item() + queued + 2 > len(control.servers):
             servers, blocks = longer(control.servers, queued + 2), longer(control.blocks, queued + 2)
             self.control = control._replace(servers=servers, blocks=blocks)
@@ -97,7 +101,8 @@ class ControlTables:
         kind = self._kind(event, size)
         restartable = int(event.restartable and self._setup.rules.spot)
         given = (event.ask, event.memory, high, low, kind, restartable, event.coin)
-        self._jobs[row] = (*given, vector, -1, 0, -1, -1, -1, 0, 0, event.at, 0, 0, 0.0, 0.0, -1.0)
+        word = int(event.movable), int(event.restartable)
+        self._jobs[row] = (*given, *word, vector, -1, 0, -1, -1, -1, 0, 0, event.at, 0, 0, 0.0, 0.0, -1.0)
         self.rows[event.job], self.names[row], self.given[row] = row, event.job, given
         return row
 

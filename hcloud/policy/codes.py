@@ -21,14 +21,26 @@ the reserved pool, spot capacity, nowhere."""
     RESTARTABLE,
     TOO_LARGE,
     FROM_QUEUE,
-) = range(16)
+    NO_SPOT,
+    POOL_GROWN,
+) = range(18)
 """Why it goes there."""
 
-PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE = range(8)
+PLACE, LAUNCH, WAIT, TURN_AWAY, RETAIN, RELEASE, ENLARGE, MOVE, END = range(9)
 """What the controller tells its driver to do."""
 
-NO_JOB_LEFT, BADLY_BEHAVED, RETENTION_OVER, STILL_WANTED, INTERRUPTED = range(5)
-"""Why an instance is released or kept."""
+(
+    NO_JOB_LEFT,
+    BADLY_BEHAVED,
+    RETENTION_OVER,
+    STILL_WANTED,
+    INTERRUPTED,
+    LAUNCH_FAILED,
+    LOST,
+    POOL_SHRUNK,
+    CANCELLED,
+) = range(9)
+"""Why an instance is released or kept, and why a job ended with it."""
 
 BEST_FIT, LEAST_LOADED, FIRST_FIT = range(3)
 """Orders of the greedy placement."""

@@ -75,7 +75,8 @@ class DecisionFacts(NamedTuple):
 
 
 class DecodedCommand(NamedTuple):
-    """A command with names: what, the action, reason and margin behind it, and whom and what it is about."""
+    """A command with names: what, the action, reason and margin behind it, and whom and what it is about; ``said`` is
+    what its numbers cannot tell: why a launch failed, or the type that another one is launched for."""
 
     what: int
     action: int
@@ -84,6 +85,7 @@ class DecodedCommand(NamedTuple):
     job: str | None
     instance: int | None
     place: str
+    said: str = ""
 
 
 Sentence = Callable[[Setup, DecodedCommand, DecisionFacts], str]

@@ -17,12 +17,21 @@ from hcloud.model.running.event import (
     UNKNOWN,
     Arrival,
     BelowQos,
+    Cancelled,
     ClockTick,
     Completion,
     During,
     Event,
     EventError,
+    Failed,
     Interruption,
+    Latency,
+    LaunchFailed,
+    Lost,
+    OfInstance,
+    Pool,
+    Progress,
+    Quality,
     Ready,
     Sample,
 )
@@ -30,7 +39,8 @@ from hcloud.model.running.event import (
 UNBOUNDED = "unbounded"
 """A margin without end: JSON knows no infinity."""
 _MOST = 1e15
-_LONGEST_NAME = 200
+_LONGEST_NAME, _LONGEST_WHY = 200, 1000
+_MOST_SERVERS = 1_000_000
 
 
 def _no_number(token: str) -> float:
@@ -124,12 +134,40 @@ def _number(document: Document, key: str, least: float, most: float, usual: floa
     return float(value)
 
 
-def _name(document: Document, key: str = "job") -> str:
-    value = document.get(key)
+def _name(document: Document) -> str:
+    return _named(document.get("job"), "job")
+
+
+def _named(value: object, key: str) -> str:
     if type(value) is int:
         return str(value)
-    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST_NAME or not value.isprintable():
+    if not _is_text(value, _LONGEST_NAME):
         raise EventError(f"{key}: {_shown(value)}; a whole number or a text of at most {_LONGEST_NAME} characters")
+    return str(value)
+
+
+def _is_text(value: object, longest: int) -> bool:
+    return isinstance(value, str) and 0 < len(value) <= longest and value.isprintable()
+
+
+def _why(document: Document) -> str:
+    value = document.get("why")
+    if not _is_text(value, _LONGEST_WHY):
+        raise EventError(f"why: {_shown(value)}; a text of at most {_LONGEST_WHY} characters")
+    return str(value)
+
+
+def _whole(document: Document, key: str, least: int, most: int) -> int:
+    value = document.get(key)
+    if type(value) is not int or not least <= value <= most:
+        raise EventError(f"{key}: {_shown(value)}; a whole number from {least} to {most}")
+    return value
+
+
+def _flag(document: Document, key: str, *, usual: bool) -> bool:
+    value = document.get(key, usual)
+    if type(value) is not bool:
+        raise EventError(f"{key}: {_shown(value)}; true or false")
     return value
 
 
@@ -165,16 +203,15 @@ def coin_of(job: str) -> float:
 
 
 def _read_arrival(document: Document) -> Arrival:
-    job, restartable = _name(document), document.get("restartable", False)
-    if type(restartable) is not bool:
-        raise EventError(f"restartable: {_shown(restartable)}; true or false")
+    job, restartable = _name(document), _flag(document, "restartable", usual=False)
     coin = _number(document, "coin", 0.0, 1.0) if "coin" in document else coin_of(job)
     ask = max(round(_number(document, "cores", 0.0, 1e6) * 1000), 1)
     memory = math.ceil(_number(document, "memory_gib", 0.0, 1e6, 0.0) * 1024)
     at, vector = _at(document), _entries(document, "vector", UNKNOWN)
     submitted = None if document.get("submitted") is None else _number(document, "submitted", 0.0, at)
     truth = None if document.get("true_vector") is None else _entries(document, "true_vector")
-    return Arrival(at, job, ask, memory, vector, restartable, coin, submitted, truth)
+    movable = _flag(document, "movable", usual=True)
+    return Arrival(at, job, ask, memory, vector, restartable, coin, submitted, truth, movable)
 
 
 def _write_arrival(event: Arrival) -> Document:
@@ -187,6 +224,7 @@ def _write_arrival(event: Arrival) -> Document:
         "coin": event.coin,
         **({} if event.submitted is None else {"submitted": event.submitted}),
         **({} if event.true_vector is None else {"true_vector": list(event.true_vector)}),
+        **({} if event.movable else {"movable": False}),
     }
 
 
@@ -214,15 +252,66 @@ def _write_completion(event: Completion) -> Document:
     return _write_job(event) | ({} if event.tail is None else {"tail": event.tail})
 
 
-def _write_instance(event: Ready | Interruption) -> Document:
+def _read_failed(document: Document) -> Failed:
+    made = Failed(_at(document), _name(document), _whole(document, "code", -255, 255))
+    if made.code == 0:
+        raise EventError("code: 0; a job that ends with 0 is a completion")
+    return made
+
+
+def _read_launch_failed(document: Document) -> LaunchFailed:
+    until = _number(document, "until", 0.0, _MOST)
+    return LaunchFailed(_at(document), _instance(document), _why(document), until)
+
+
+def _read_lost(document: Document) -> Lost:
+    names = document.get("unbegun", [])
+    if not isinstance(names, list):
+        raise EventError(f"unbegun: {_shown(names)}; a list of jobs")
+    return Lost(_at(document), _instance(document), tuple(_named(name, "unbegun") for name in names))
+
+
+def _write_lost(event: Lost) -> Document:
+    return _write_instance(event) | ({"unbegun": list(event.unbegun)} if event.unbegun else {})
+
+
+def _read_quality(document: Document) -> Quality:
+    return Quality(_at(document), _instance(document), _number(document, "score", 0.0, 1.0))
+
+
+def _read_pool(document: Document) -> Pool:
+    return Pool(_at(document), _whole(document, "size", 0, _MOST_SERVERS))
+
+
+def _write_instance(event: OfInstance) -> Document:
     return {"instance": event.instance}
 
 
 _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Document]]] = {
     Arrival: ("arrival", _read_arrival, _write_arrival),
     Completion: ("completion", _read_completion, _write_completion),
+    Failed: ("failed", _read_failed, lambda e: {"job": e.job, "code": e.code}),
+    Cancelled: ("cancelled", lambda d: Cancelled(_at(d), _name(d)), lambda e: {"job": e.job}),
     BelowQos: ("below-qos", lambda d: BelowQos(_at(d), _name(d), _performance(d)), _write_job),
+    Progress: (
+        "progress",
+        lambda d: Progress(_at(d), _name(d), _number(d, "share", 0.0, 1.0)),
+        lambda e: {"job": e.job, "share": e.share},
+    ),
+    Latency: (
+        "latency",
+        lambda d: Latency(_at(d), _name(d), _number(d, "p99", 0.0, _MOST)),
+        lambda e: {"job": e.job, "p99": e.p99},
+    ),
     Ready: ("ready", lambda d: Ready(_at(d), _instance(d)), _write_instance),
+    LaunchFailed: (
+        "launch-failed",
+        _read_launch_failed,
+        lambda e: {"instance": e.instance, "why": e.why, "until": e.until},
+    ),
+    Lost: ("lost", _read_lost, _write_lost),
+    Quality: ("quality", _read_quality, lambda e: {"instance": e.instance, "score": e.score}),
+    Pool: ("pool", _read_pool, lambda e: {"size": e.size}),
     Sample: ("sample", _read_sample, _write_sample),
     Interruption: ("interruption", lambda d: Interruption(_at(d), _instance(d)), _write_instance),
     ClockTick: ("clock", lambda d: ClockTick(_at(d)), lambda e: {}),

@@ -16,7 +16,25 @@ from hcloud.control.session import ControlSession
 from hcloud.errors import InputError
 from hcloud.model.running.cloud import CloudModel
 from hcloud.model.running.decision import Decision, DecisionAction
-from hcloud.model.running.event import Arrival, ClockTick, Completion, During, EventError, Interruption, Ready, Sample
+from hcloud.model.running.event import (
+    Arrival,
+    Cancelled,
+    ClockTick,
+    Completion,
+    During,
+    Event,
+    EventError,
+    Failed,
+    Interruption,
+    Latency,
+    LaunchFailed,
+    Lost,
+    Pool,
+    Progress,
+    Quality,
+    Ready,
+    Sample,
+)
 from hcloud.model.running.strategy import Strategy
 from hcloud.policy.quality import encode
 from hcloud.readers.bundle import bundled
@@ -307,6 +325,22 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"event": "ready", "at": 0, "instance": -1}, "number of an instance"),
     ({"event": "sample", "at": 0, "instance": 1, "contention": [0] * 10, "during": "lunch"}, "during"),
     ({"event": "completion", "at": 0, "job": "a", "performance": "good"}, "performance"),
+    ({"event": "arrival", "at": 0, "job": "a", "cores": 1, "movable": "no"}, 'movable: "no"; true or false'),
+    ({"event": "launch-failed", "at": 0, "instance": 1, "until": 9}, "why: missing; a text of at most 1000"),
+    ({"event": "launch-failed", "at": 0, "instance": 1, "why": "a\nb", "until": 9}, "why: "),
+    ({"event": "launch-failed", "at": 0, "instance": 1, "why": "none left"}, "until: missing"),
+    ({"event": "lost", "at": 0, "instance": 1, "unbegun": "a"}, 'unbegun: "a"; a list of jobs'),
+    ({"event": "lost", "at": 0, "instance": 1, "unbegun": [[]]}, "unbegun: "),
+    ({"event": "lost", "at": 0}, "instance: missing"),
+    ({"event": "failed", "at": 0, "job": "a"}, "code: missing; a whole number from -255 to 255"),
+    ({"event": "failed", "at": 0, "job": "a", "code": 0}, "ends with 0 is a completion"),
+    ({"event": "failed", "at": 0, "job": "a", "code": True}, "code: true"),
+    ({"event": "cancelled", "at": 0}, "job: missing"),
+    ({"event": "canceled", "at": 0, "job": "a"}, "did you mean cancelled"),
+    ({"event": "progress", "at": 0, "job": "a", "share": 1.5}, "share: 1.5; a number from 0 to 1"),
+    ({"event": "latency", "at": 0, "job": "a", "p99": -1}, "p99: -1"),
+    ({"event": "quality", "at": 0, "instance": 1, "score": 2}, "score: 2; a number from 0 to 1"),
+    ({"event": "pool", "at": 0, "size": 2.0}, "size: 2.0; a whole number from 0 to 1000000"),
 ]
 
 
@@ -320,6 +354,25 @@ def test_events_come_back_exactly(journal: Callable[..., Path]) -> None:
     for entry in read_journal(journal("HM")).entries:
         if not isinstance(entry, Decision):
             assert parse_event(json.loads(json.dumps(event_document(entry)))) == entry
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        Failed(1.5, "a", 127),
+        Cancelled(1.5, "a"),
+        Progress(1.5, "a", 0.25),
+        Latency(1.5, "a", 12.75),
+        LaunchFailed(1.5, 7, "InsufficientInstanceCapacity: none left", 61.5),
+        Lost(1.5, 7),
+        Lost(1.5, 7, ("a", "b/1")),
+        Quality(1.5, 7, 0.875),
+        Pool(1.5, 12),
+        Arrival(1.5, "a", 1000, 1024, (1,) * 10, True, 0.5, movable=False),
+    ],
+)
+def test_events_of_life_come_back_exactly(event: Event) -> None:
+    assert parse_event(json.loads(entry_line(event))) == event
 
 
 def test_the_fast_encoding_is_the_encoding() -> None:

@@ -19,6 +19,7 @@ class DecisionAction(StrEnum):
     RELEASE = "release"
     ENLARGE = "enlarge"
     MOVE = "move"
+    END = "end"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What a running system tells the controller: jobs come and end, instances start, are measured and are taken away."""
+"""What a running system tells the controller: jobs come and end, instances start, are measured, fail and are lost."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class During(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Arrival:
     """A job came: thousandths of a vCPU and MiB asked for, its vector, whether it may be interrupted, and a number in
-    0..1 that is its own (read by random mapping only). ``submitted`` is when its user submitted it, where that was
+    0..1 that is its own (read by random mapping only). One that is not ``movable`` is enlarged in place but never moved
+    while it runs. ``submitted`` is when its user submitted it, where that was
     before (it was profiled first); nothing is decided by it, reports count its wait from then. ``true_vector`` is what
     a simulator knows the job to be like, where ``vector`` is what was estimated; nothing is decided by it either."""
 
@@ -42,6 +43,7 @@ class Arrival:
     coin: float
     submitted: float | None = None
     true_vector: tuple[int, ...] | None = None
+    movable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,43 @@ class Completion:
     job: str
     performance: float
     tail: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A job ended by itself with an exit ``code`` other than 0 (127: there is no such command). It says nothing of the
+    machine that it ran on."""
+
+    at: float
+    job: str
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """A job ended because its user said so: in the queue, on an instance that was starting, or while it ran."""
+
+    at: float
+    job: str
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A share of the work of a running job is done. Nothing is decided by it; reports read it."""
+
+    at: float
+    job: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """The 99th percentile of a running service's latency, in milliseconds. Nothing is decided by it; reports read
+    it."""
+
+    at: float
+    job: str
+    p99: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +109,45 @@ class Ready:
 
     at: float
     instance: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchFailed:
+    """An instance that was to be launched will never start, for the reason ``why``; its type is not launched again
+    before ``until`` unless no other type holds the job."""
+
+    at: float
+    instance: int
+    why: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """An instance is gone and everything on it has certainly ended, whether it was reserved, on demand or spot.
+    ``unbegun`` are its jobs that had certainly not begun to run."""
+
+    at: float
+    instance: int
+    unbegun: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """An instance was probed: the share of its performance, 0 to 1, that every resource of it has left."""
+
+    at: float
+    instance: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """The reserve has ``size`` servers of the large type from now on. Those that are added count as up and get the next
+    numbers of instances; those that go have no job."""
+
+    at: float
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,4 +175,8 @@ class ClockTick:
     at: float
 
 
-Event = Arrival | Completion | BelowQos | Ready | Sample | Interruption | ClockTick
+OfJob = Completion | Failed | Cancelled | BelowQos | Progress | Latency
+"""What happens to a job that has come."""
+OfInstance = Ready | LaunchFailed | Interruption | Lost | Sample | Quality
+"""What happens to an instance."""
+Event = Arrival | OfJob | OfInstance | Pool | ClockTick

@@ -10,7 +10,17 @@ import numpy as np
 
 from hcloud.model.plans.operation import Operation
 from hcloud.model.running.decision import Decision, DecisionAction, Entry
-from hcloud.model.running.event import Arrival, BelowQos, Completion, Interruption, Ready
+from hcloud.model.running.event import (
+    Arrival,
+    BelowQos,
+    Cancelled,
+    Completion,
+    Failed,
+    Interruption,
+    LaunchFailed,
+    Lost,
+    Ready,
+)
 
 KEPT = 0.95
 """The share of its performance in isolation that a job keeps, as everywhere (thesis section 3.5.1)."""
@@ -57,6 +67,9 @@ class Journey:
     moves: int = 0
     enlarged: int = 0
     interrupted: int = 0
+    failed: bool = False
+    cancelled: bool = False
+    lost: bool = False
     stays: list[Stay] = field(default_factory=list)
 
     @property
@@ -130,7 +143,11 @@ class JourneyBuilder:
             Completion: self._completion,  # type: ignore[dict-item]
             BelowQos: self._below,  # type: ignore[dict-item]
             Ready: self._ready,  # type: ignore[dict-item]
+            Failed: self._failed,  # type: ignore[dict-item]
+            Cancelled: self._cancelled,  # type: ignore[dict-item]
+            LaunchFailed: self._launch_failed,  # type: ignore[dict-item]
             Interruption: self._interruption,  # type: ignore[dict-item]
+            Lost: self._interruption,  # type: ignore[dict-item]
             Decision: self._decision,  # type: ignore[dict-item]
         }
 
@@ -161,7 +178,26 @@ class JourneyBuilder:
         for name in self._on.get(event.instance, ()):
             self._begin(self._now[name], event.at)
 
-    def _interruption(self, event: Interruption) -> None:
+    def _failed(self, event: Failed) -> None:
+        self._end(event.job, event.at).failed = True
+
+    def _cancelled(self, event: Cancelled) -> None:
+        self._end(event.job, event.at).cancelled = True
+
+    def _end(self, job: str, at: float) -> Journey:
+        """A job ended without having done its work."""
+        journey = self._now.pop(job)
+        journey.ended = at
+        self._leave(journey, at)
+        return journey
+
+    def _launch_failed(self, event: LaunchFailed) -> None:
+        self._starting.discard(event.instance)
+        for name in self._on.pop(event.instance, set()):
+            self._leave(self._now[name], event.at)
+
+    def _interruption(self, event: Interruption | Lost) -> None:
+        self._starting.discard(event.instance)
         for name in self._on.pop(event.instance, set()):
             self._now[name].interrupted += 1
             self._leave(self._now[name], event.at)
@@ -175,6 +211,8 @@ class JourneyBuilder:
         elif decision.action is DecisionAction.REFUSE:
             journey.refused = True
             del self._now[decision.job]
+        elif decision.action is DecisionAction.END:
+            self._end(decision.job, decision.at).lost = True
         elif decision.action is DecisionAction.ENLARGE:
             journey.enlarged += 1
         elif decision.action is DecisionAction.MOVE:

@@ -23,7 +23,9 @@ SET = KernelSet(
     "control.servers",
     "control.search",
     "control.queue",
+    "control.renting",
     "control.controller",
+    "control.losses",
     "sim.kernels.heap",
     "sim.kernels.interference",
     "sim.kernels.progress",
@@ -32,7 +34,7 @@ SET = KernelSet(
 """Modules whose functions are kernels, each after those it calls."""
 
 OUT_OF_LINE = frozenset(
-    {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "_obey", "_map", "_rent"}
+    {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "_obey", "_map", "rent"}
     | {"_start_queued", "reserved_for"}
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""
@@ -44,6 +46,7 @@ ENTRIES = {
     SESSION: (
         *(f"control.controller.{name}" for name in ("open_pool", "arrive", "ready", "sampled", "leave", "expire")),
         *(f"control.controller.{name}" for name in ("tick", "suffer", "interrupt", "look")),
+        *(f"control.losses.{name}" for name in ("lose", "cancel", "grow")),
     ),
 }
 """The kernels that plain Python calls, by what they are called for. Each is kept on disk with all that it calls."""

@@ -192,6 +192,8 @@ def job_table(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> Tab
     column(made, "kind")[:] = _rented_as(setting, tasks, kinds, size)
     if setting.strategy.follows("spot"):
         column(made, "restartable")[:] = 1 - tasks.service
+    column(made, "movable")[:] = 1
+    column(made, "again")[:] = 1 - tasks.service
     for field in ("ask", "memory", "vector", "coin"):
         column(made, field)[:] = getattr(tasks, field)
     for field in ("server", "next", "before", "behind"):

@@ -9,7 +9,7 @@ from hcloud.control.session import ControlSession
 from hcloud.control.story import Ahead, Story
 from hcloud.errors import UsageError
 from hcloud.model.running.decision import Considered, Decision
-from hcloud.model.running.event import Arrival, Completion
+from hcloud.model.running.event import Arrival
 from hcloud.policy.mapping import Situation, choose
 from hcloud.sim.kernels.compiled import kernels
 from hcloud.store.journal import JournalContents, read_journal
@@ -47,7 +47,7 @@ def _story(journal: JournalContents, at: int) -> Story:
     story.follow(arrival, decisions)
     for event in events[at + 1 :]:
         story.follow(event, session.handle(event))
-        if isinstance(event, Completion) and event.job == arrival.job:
+        if story.is_over:
             break
     return story
 

@@ -1,4 +1,6 @@
-"""From a journal to what was rented: the reserved pool all the time, each launched machine until its release."""
+"""From a journal to what was rented: the reserved pool all the time, each launched machine until its release.
+
+A commitment is paid even while its machine is lost; a machine that could not be launched is not paid."""
 
 from __future__ import annotations
 
@@ -14,6 +16,7 @@ from hcloud.model.running.event import Event
 from hcloud.planning.changes.slots import RESERVED
 from hcloud.policy.facts import Setup
 
+_RESERVED, _LAUNCH_FAILED = "reserved server", "launch-failed"
 DATES_FROM = 1e8
 """Times from here on count from 1970; earlier ones from the beginning of a trace."""
 
@@ -39,15 +42,40 @@ def rented_in(setup: Setup, entries: tuple[Event | Decision, ...], origin: int) 
     begins = setup.start if setup.start is not None else (entries[0].at if entries else 0.0)
     ends = max((e.at for e in entries), default=begins)
     period = Period(origin + math.floor(begins), origin + max(math.ceil(ends), math.floor(begins) + 1))
-    names = [setup.types[kind].name for kind in setup.reserve]
-    return JournalRentals((*_pool(names, period), *_launched(entries, origin)), period, dict(Counter(names)))
+    pool = _pool(setup, entries, origin, period)
+    return JournalRentals((*pool, *_launched(entries, origin)), period, _committed(setup, entries))
 
 
-def _pool(names: Iterable[str], period: Period) -> Iterator[MachineRental]:
-    for number, name in enumerate(names):
-        yield MachineRental(
-            f"{RESERVED}-{number}", RESERVED, name, "", PurchaseOption.ON_DEMAND, period.start, period.end
-        )
+def _committed(setup: Setup, entries: Iterable[Event | Decision]) -> dict[str, int]:
+    """The most reserved servers at a time, by type: only the large one's number changes."""
+    made = Counter(setup.types[kind].name for kind in setup.reserve)
+    large = now = made[setup.large.name]
+    for entry in _about_reserve(entries):
+        now += 1 if entry.action is DecisionAction.LAUNCH else -1
+        large = max(large, now)
+    return dict(made) | ({setup.large.name: large} if large else {})
+
+
+def _about_reserve(entries: Iterable[Event | Decision]) -> Iterator[Decision]:
+    """The decisions by which a server joined the reserve or left it."""
+    changes = DecisionAction.LAUNCH, DecisionAction.RELEASE
+    for entry in entries:
+        if isinstance(entry, Decision) and entry.action in changes and entry.place.startswith(_RESERVED):
+            yield entry
+
+
+def _pool(setup: Setup, entries: Iterable[Event | Decision], origin: int, period: Period) -> Iterator[MachineRental]:
+    begun = {number: (setup.types[kind].name, period.start) for number, kind in enumerate(setup.reserve)}
+    ended: dict[int, int] = {}
+    for entry in _about_reserve(entries):
+        assert entry.instance is not None
+        if entry.action is DecisionAction.LAUNCH:
+            begun[entry.instance] = setup.large.name, origin + math.floor(entry.at)
+        else:
+            ended[entry.instance] = origin + math.ceil(entry.at)
+    for number, (name, start) in begun.items():
+        end = ended.get(number, period.end)
+        yield MachineRental(f"{RESERVED}-{number}", RESERVED, name, "", PurchaseOption.ON_DEMAND, start, end)
 
 
 def _launched(entries: Iterable[Event | Decision], origin: int) -> Iterator[MachineRental]:
@@ -55,11 +83,12 @@ def _launched(entries: Iterable[Event | Decision], origin: int) -> Iterator[Mach
     for entry in entries:
         if not isinstance(entry, Decision) or entry.instance is None:
             continue
-        if entry.action is DecisionAction.LAUNCH:
+        if entry.action is DecisionAction.LAUNCH and not entry.place.startswith(_RESERVED):
             running[entry.instance] = _usage(entry, origin)
         elif entry.action is DecisionAction.RELEASE and entry.instance in running:
             done = running.pop(entry.instance)
-            yield replace(done, end=origin + math.ceil(entry.at))
+            if entry.reason != _LAUNCH_FAILED:
+                yield replace(done, end=origin + math.ceil(entry.at))
     yield from running.values()
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hcloud.model.running.decision import Decision, DecisionAction, Declined
-from hcloud.model.running.event import BelowQos, Completion, Interruption
+from hcloud.model.running.event import BelowQos, Completion, Interruption, Lost
 from hcloud.policy.facts import SECONDS, SHARE_OF_POOL, percent, quality
 from hcloud.units import counted, format_span
 from hcloud.views.explanations.explanation import Explanation, ExplanationLine, listed
@@ -103,6 +103,7 @@ def _later(story: Story) -> Iterator[str]:
     moves = sum(isinstance(e, Decision) and e.action is DecisionAction.MOVE for e in story.afterwards)
     enlarged = sum(isinstance(e, Decision) and e.action is DecisionAction.ENLARGE for e in story.afterwards)
     taken = sum(isinstance(e, Interruption) for e in story.afterwards)
+    lost = sum(isinstance(e, Lost) for e in story.afterwards)
     if below:
         yield f"below its quality of service {counted(below, 'time')}"
     if moves:
@@ -111,3 +112,5 @@ def _later(story: Story) -> Iterator[str]:
         yield f"enlarged {counted(enlarged, 'time')}"
     if taken:
         yield f"its capacity was taken back {counted(taken, 'time')}"
+    if lost:
+        yield f"its machine was lost {counted(lost, 'time')}"

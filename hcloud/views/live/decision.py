@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 
 from hcloud.control.decode import options
 from hcloud.model.running.decision import Decision, Entry, GoneOn
-from hcloud.model.running.event import BelowQos, Completion, EventError, Interruption, Ready
+from hcloud.model.running.event import (
+    BelowQos,
+    Cancelled,
+    Completion,
+    Event,
+    EventError,
+    Failed,
+    Interruption,
+    LaunchFailed,
+    Lost,
+    Ready,
+)
 from hcloud.store.journal import LONGEST_LINE
 from hcloud.units import counted
 from hcloud.views.escaped import json_as_stored
@@ -93,10 +104,19 @@ def _time(at: float) -> str:
     return f"{at:,.2f}".removesuffix(".00")
 
 
+_WORDS = {
+    "place": "to",
+    "launch": "to a new",
+    "queue": "to the",
+    "refuse": "refused,",
+    "move": "moved from",
+    "end": "ended with",
+}
+
+
 def _what(decision: Decision) -> str:
     number = "" if decision.instance is None or "server" in decision.place else f" (instance {decision.instance})"
-    words = {"place": "to", "launch": "to a new", "queue": "to the", "refuse": "refused,", "move": "moved from"}
-    return f"{words.get(decision.action.value, decision.action.value)} {decision.place}{number}"
+    return f"{_WORDS.get(decision.action.value, decision.action.value)} {decision.place}{number}"
 
 
 def _by(decision: Decision) -> str:
@@ -104,12 +124,26 @@ def _by(decision: Decision) -> str:
 
 
 def _happened(entry: Entry) -> str:
-    if isinstance(entry, Decision):
-        return f"{_what(entry)}: {entry.why}"
-    if isinstance(entry, Completion):
-        return f"ended after running at {100 * entry.performance:.1f} % of its performance in isolation"
-    if isinstance(entry, BelowQos):
-        return f"below its quality of service, at {100 * entry.performance:.1f} % of its performance in isolation"
-    if isinstance(entry, Ready | Interruption):
-        return f"instance {entry.instance} {'started' if isinstance(entry, Ready) else 'was taken back'}"
-    raise AssertionError(entry)
+    return f"{_what(entry)}: {entry.why}" if isinstance(entry, Decision) else _told(entry)
+
+
+def _told(event: Event) -> str:
+    match event:
+        case Completion(performance=share):
+            return f"ended after running at {100 * share:.1f} % of its performance in isolation"
+        case BelowQos(performance=share):
+            return f"below its quality of service, at {100 * share:.1f} % of its performance in isolation"
+        case Failed(code=code):
+            return f"failed with exit code {code}"
+        case Cancelled():
+            return "cancelled"
+        case Ready(instance=number):
+            return f"instance {number} started"
+        case LaunchFailed(instance=number, why=why):
+            return f"instance {number} could not be launched: {why}"
+        case Interruption(instance=number):
+            return f"instance {number} was taken back"
+        case Lost(instance=number):
+            return f"instance {number} was lost"
+        case _:
+            raise AssertionError(event)

@@ -1,0 +1,80 @@
+"""What is undone: an instance that is lost or was never launched, a job that is cancelled; and a reserve that grows or
+shrinks."""
+
+from __future__ import annotations
+
+from hcloud.control.controller import begin_anew, drain, enlist, leave, release, utilisation
+from hcloud.control.queue import give_up, notice
+from hcloud.control.renting import command
+from hcloud.control.servers import unseat
+from hcloud.control.state import FREED, INTERRUPTIBLE, OWN, RENTED, UP, Control
+from hcloud.policy.codes import CANCELLED, END, LAUNCH, LAUNCH_FAILED, LOST, POOL_GROWN, RESERVED
+
+
+def lose(c: Control, number: int, why: int, until: float, now: float) -> None:
+    """A server is no more: it is lost, it could not be launched (its type is not launched again before ``until``), or
+    the reserve shrinks. Jobs that had begun on it and may not begin anew have ended; the others are mapped anew."""
+    server = c.servers[number]
+    paid, kind = server.paid, c.kinds[server.kind]
+    if why == LAUNCH_FAILED and paid == INTERRUPTIBLE:
+        kind.spot_shut = until
+    elif why == LAUNCH_FAILED:
+        kind.shut = until
+    job = _empty(c, number, why)
+    if paid == OWN:
+        c.desk.own -= 1
+        c.desk.pool -= kind.cores
+        c.desk.freed = FREED + 1  # one of those that are remembered may be this one
+    release(c, number, why, now)
+    while job >= 0:
+        following = c.jobs[job].behind
+        begin_anew(c, job, paid if why == LOST else RENTED, now)  # what was never launched may be launched again
+        job = following
+
+
+def _empty(c: Control, number: int, why: int) -> int:
+    """Take all tenants off a server that is to be closed, the one that is there longest first: the first of those that
+    are to be mapped anew (-1: none), each with the next one behind it."""
+    server, first, last = c.servers[number], -1, -1
+    tenant = server.first
+    while tenant >= 0 and c.jobs[tenant].next >= 0:
+        tenant = c.jobs[tenant].next
+    while tenant >= 0:
+        job, later = c.jobs[tenant], c.jobs[tenant].before
+        job.server, job.behind = -1, -1
+        if server.paid == OWN:
+            c.desk.used -= job.cores
+        if server.status == UP and not job.again:
+            command(c, END, tenant, number, (0, why, 0.0))
+        elif last >= 0:
+            c.jobs[last].behind = tenant
+            last = tenant
+        else:
+            first, last = tenant, tenant
+        tenant = later
+    return first
+
+
+def cancel(c: Control, number: int, now: float) -> None:
+    """A job ends because its user said so; nothing is learnt from it of its server or of how long others wait."""
+    place = c.jobs[number].server
+    if place < 0:
+        give_up(c, number, now)
+        drain(c, -1, now)
+    elif c.servers[place].status == UP:
+        leave(c, number, 1.0, now)
+    else:
+        unseat(c, number)
+        if c.servers[place].tenants == 0:
+            release(c, place, CANCELLED, now)
+
+
+def grow(c: Control, kind: int, servers: int, now: float) -> None:
+    """So many more servers of a type are reserved; who waits for the reserve may begin."""
+    number = -1
+    for _ in range(servers):
+        number = enlist(c, kind)
+        command(c, LAUNCH, -1, number, (RESERVED, POOL_GROWN, 0.0))
+    drain(c, -1, now)
+    c.desk.freed = FREED
+    notice(c, number, utilisation(c) >= c.rules.hard, now)

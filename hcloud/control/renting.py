@@ -1,0 +1,82 @@
+"""Placing a job on what is rented, or renting more for it; and the commands that a driver is left."""
+
+from __future__ import annotations
+
+from hcloud.control.search import find, find_idle
+from hcloud.control.servers import open_server, seat
+from hcloud.control.state import INTERRUPTIBLE, OWN, RENTED, Control, Job
+from hcloud.policy.codes import LARGE, LAUNCH, NO_SPOT, ON_DEMAND, PLACE, SPOT
+
+
+def command(c: Control, what: int, job: int, server: int, reason: tuple[int, int, float]) -> None:
+    """Leave a command for the driver; ``reason`` is action, reason and margin (or a time)."""
+    if c.desk.commands >= len(c.commands):
+        c.desk.overflow = 1
+        return
+    order = c.commands[c.desk.commands]
+    order.what, order.job, order.server = what, job, server
+    order.action, order.reason, order.margin = reason
+    c.desk.commands += 1
+
+
+def sit_down(c: Control, number: int, server: int, cores: int) -> None:
+    """Make a job the tenant of a server with so many thousandths of a vCPU."""
+    c.jobs[number].cores = cores
+    seat(c, number, server)
+    c.servers[server].deadline = -1.0
+    if c.servers[server].paid == OWN:
+        c.desk.used += cores
+
+
+def rent(c: Control, number: int, verdict: tuple[int, int, float], avoid: int, now: float) -> None:
+    """Reuse a rented instance that suits the job, else launch one: of another type where launches of its own failed
+    lately."""
+    job = c.jobs[number]
+    kind = c.rules.large if verdict[0] == LARGE and _fits_large(c, number) else job.kind
+    if verdict[0] == SPOT and c.kinds[kind].spot_shut > now:
+        verdict = (ON_DEMAND, NO_SPOT, c.kinds[kind].spot_shut - now)
+    if verdict[0] == SPOT:
+        _launch(c, number, kind, job.ask, verdict)
+        return
+    server, cores = _rented_already(c, job, kind, avoid)
+    if server < 0 and c.kinds[kind].shut > now:
+        kind = _instead(c, job, kind, now)
+        server, cores = _rented_already(c, job, kind, avoid)
+    if server >= 0:
+        sit_down(c, number, server, cores)
+        command(c, PLACE, number, server, verdict)
+    else:
+        _launch(c, number, kind, cores, verdict)
+
+
+def _rented_already(c: Control, job: Job, kind: int, avoid: int) -> tuple[int, int]:
+    """A rented instance of a type that suits a job (-1: none), and what the job is to get of one."""
+    if c.rules.shared and kind == c.rules.large:
+        cores = min(int(job.ask * (1.0 + c.rules.headroom)), c.kinds[kind].cores)
+        return find(c, RENTED, job, cores, avoid), cores
+    return find_idle(c, kind, job), job.ask
+
+
+def _instead(c: Control, job: Job, kind: int, now: float) -> int:
+    """The smallest type that holds a job and may be launched; the same type again where there is none."""
+    for other in range(len(c.kinds)):
+        its = c.kinds[other]
+        if job.ask <= its.cores and job.memory <= its.memory and its.shut <= now:
+            return other
+    return kind
+
+
+def _launch(c: Control, number: int, kind: int, cores: int, verdict: tuple[int, int, float]) -> None:
+    if c.desk.free >= len(c.servers):
+        c.desk.overflow = 1
+        return
+    paid = INTERRUPTIBLE if verdict[0] == SPOT else RENTED
+    server = open_server(c, kind, paid, c.kinds[kind].spin_up)
+    sit_down(c, number, server, cores)
+    command(c, LAUNCH, number, server, verdict)
+
+
+def _fits_large(c: Control, number: int) -> bool:
+    """Whether an empty instance of the large type holds what the job asks for."""
+    job, large = c.jobs[number], c.kinds[c.rules.large]
+    return job.ask <= large.cores and job.memory <= large.memory

@@ -1,0 +1,1 @@
+"""Slurm as an engine: it runs the jobs, and hcloud says on which node each begins."""

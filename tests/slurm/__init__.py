@@ -1,0 +1,1 @@
+"""Slurm: real slurmctld and slurmd on loopback."""
