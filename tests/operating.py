@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from pathlib import Path
@@ -204,7 +204,7 @@ class TornJournal(LiveJournalFile):
         super().__init__(path, whole)
         self._crash, self._at = crash, path
 
-    def append(self, lines: Sequence[Line]) -> None:
+    def append(self, lines: Iterable[Line]) -> None:
         """Add lines; half of them are there where the writer is killed meanwhile."""
         try:
             self._crash("journal.begun")
