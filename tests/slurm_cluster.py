@@ -124,6 +124,12 @@ class Cluster:
         (self.home / "spool" / node).mkdir(parents=True, exist_ok=True)
         self._spawn(node, "slurmd", "-D", "-b", "-N", node, "-f", str(self.conf))
 
+    def start_script(self, name: str, script: str) -> None:
+        """Run a machine's start-up script."""
+        path = self.home / f"{name}.sh"
+        path.write_text(script)
+        self._spawn(name, "/bin/sh", str(path))
+
     def end(self, name: str) -> None:
         """Kill a daemon with its group."""
         found = self.daemons.pop(name)
@@ -187,7 +193,7 @@ def cluster(home: Path, groups: tuple[NodeGroup, ...] = GROUPS, *, keep: int = 3
         made.start_controller()
         yield made
     finally:
-        for name in list(made.daemons):
+        for name in reversed(list(made.daemons)):
             made.end(name)
         _sweep(home)
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from heapq import heappop, heappush
 from types import FunctionType
-from typing import Any, get_type_hints
+from typing import Any, Self, get_type_hints
 
 from hcloud.control.decode import decide
+from hcloud.control.instances import Instance, InstanceBook
 from hcloud.control.ranks import (
     ARRIVAL,
     CANCEL,
@@ -24,6 +23,7 @@ from hcloud.control.ranks import (
     PASSED,
     READY,
 )
+from hcloud.control.snapshot import SessionImage, read, written
 from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
 from hcloud.control.tables import ControlTables, encoded
 from hcloud.model.running.decision import Decision
@@ -82,17 +82,6 @@ _ENTRIES = ("control.controller.", "control.losses.")
 Kernels = Mapping[str, Callable[..., Any]]
 
 
-@dataclass(slots=True)
-class Instance:
-    """A server by its number for people, which is never used again: its slot, type, payment, and when it was
-    launched."""
-
-    slot: int
-    kind: int
-    paid: int
-    launched: float
-
-
 class ControlSession:
     """One controller and its state. ``kernels`` are plain or compiled (``hcloud.sim.kernels.compiled``); the answers
     agree.
@@ -103,13 +92,10 @@ class ControlSession:
     def __init__(self, setup: Setup, kernels: Kernels) -> None:
         self.setup = setup
         self.tables = ControlTables(setup, compiled=not isinstance(kernels["control.controller.arrive"], FunctionType))
-        self.instances = {slot: Instance(slot, kind, OWN, 0.0) for slot, kind in enumerate(setup.reserve)}
+        self._book = InstanceBook(setup.reserve)
         self.watch: Callable[[int, float], None] | None = None
         self.now = setup.start if setup.start is not None else math.nan
         self._control = self.now
-        self._numbers = list(self.instances)  # of the instance in each slot
-        self._next_number = len(self._numbers)
-        self._deadlines: list[tuple[float, int]] = []
         self._due: list[Decision] = []
         self._direct: set[str] = set()
         self._do = {name.rpartition(".")[2]: f for name, f in kernels.items() if name.startswith(_ENTRIES)}
@@ -132,6 +118,11 @@ class ControlSession:
             Pool: self._pool,
             ClockTick: lambda event: [],
         }
+
+    @property
+    def instances(self) -> dict[int, Instance]:
+        """Those that there are, by number."""
+        return self._book.instances
 
     def handle(self, event: Event) -> list[Decision]:
         """What is decided because of an event, after what was due before it.
@@ -163,7 +154,7 @@ class ControlSession:
             if event.job not in self.tables.rows:
                 raise EventError(f"job {event.job} has not come or has ended before")
         elif isinstance(event, OfInstance):
-            self._instance(event.instance)
+            self._book.named(event.instance)
 
     def _check_time(self, at: float) -> None:
         if math.isnan(self.now):
@@ -178,7 +169,7 @@ class ControlSession:
         made: list[Decision] = []
         while True:
             control = self._control + self.setup.rules.period
-            deadline = self._deadlines[0][0] if self._deadlines else math.inf
+            deadline = self._book.deadline
             due, order = (deadline, EXPIRE) if deadline <= control else (control, CONTROL)
             if due > at or (due == at and order >= rank):
                 return made
@@ -187,7 +178,7 @@ class ControlSession:
                 self._control = control
                 made += self._call("tick", due)
             else:
-                instance = self.instances.get(heappop(self._deadlines)[1])
+                instance = self._book.due()
                 made += self._call("expire", instance.slot, due) if instance else []
 
     def _call(self, name: str, *arguments: Any, more: int = 0, said: str = "") -> list[Decision]:
@@ -218,9 +209,9 @@ class ControlSession:
             said = self._book_launch(row, slot, action, around[0])
         elif what != codes.RELEASE:
             said = ""
-        number = self._numbers[slot] if slot >= 0 else None
+        number = self._book.number(slot) if slot >= 0 else None
         if what == codes.RETAIN and number is not None:
-            heappush(self._deadlines, (margin, number))
+            self._book.keep(number, margin)
         job = self.tables.names[row] if row >= 0 else None
         order = DecodedCommand(what, action, reason, margin, job, number, self._place(what, number), said)
         made = decide(self.setup, order, self._facts(row, around))
@@ -233,10 +224,7 @@ class ControlSession:
     def _book_launch(self, row: int, slot: int, action: int, now: float) -> str:
         """Number a new instance; the name of the type that it is launched instead of, if any."""
         kind = int(self.tables.type_of[slot])
-        number, self._next_number = self._next_number, self._next_number + 1
-        self.instances[number] = Instance(slot, kind, int(self.tables.paid[slot]), now)
-        self._numbers += [-1] * (slot + 1 - len(self._numbers))
-        self._numbers[slot] = number
+        self._book.add(Instance(slot, kind, int(self.tables.paid[slot]), now))
         return "" if row < 0 or (wanted := self._wanted(row, action)) == kind else self.setup.types[wanted].name
 
     def _wanted(self, row: int, action: int) -> int:
@@ -274,14 +262,8 @@ class ControlSession:
         if slot < 0:
             raise EventError(f"job {job} is in the queue; it has not begun")
         if self.tables.status[slot] != UP:
-            raise EventError(f"job {job} has not begun: its instance {self._numbers[slot]} is not ready")
+            raise EventError(f"job {job} has not begun: its instance {self._book.number(slot)} is not ready")
         return row
-
-    def _instance(self, number: int) -> Instance:
-        instance = self.instances.get(number)
-        if instance is None:
-            raise EventError(f"there is no instance {number}")
-        return instance
 
     def _completion(self, event: Completion) -> list[Decision]:
         row = self._running(event.job)
@@ -310,14 +292,14 @@ class ControlSession:
         return self._call("suffer", row, event.performance, event.at) if self.setup.rules.monitor else []
 
     def _ready(self, event: Ready) -> list[Decision]:
-        instance = self._instance(event.instance)
+        instance = self._book.named(event.instance)
         if self.tables.status[instance.slot] != STARTING:
             raise EventError(f"instance {event.instance} is ready already")
         return self._call("ready", instance.slot, event.at - instance.launched)  # decides nothing, so needs no time
 
     def _up(self, number: int) -> int:
         """The slot of an instance that can be measured."""
-        slot = self._instance(number).slot
+        slot = self._book.named(number).slot
         if self.tables.status[slot] != UP:
             raise EventError(f"instance {number} is not ready; it cannot be measured")
         return slot
@@ -335,13 +317,13 @@ class ControlSession:
         return self._call("sampled", slot, complement(*encoded(contention)), at)
 
     def _interruption(self, event: Interruption) -> list[Decision]:
-        instance = self._instance(event.instance)
+        instance = self._book.named(event.instance)
         if instance.paid != INTERRUPTIBLE:
             raise EventError(f"instance {event.instance} is no spot capacity; it is not interrupted")
         return self._call("interrupt", instance.slot, event.at)
 
     def _launch_failed(self, event: LaunchFailed) -> list[Decision]:
-        instance, number = self._instance(event.instance), event.instance
+        instance, number = self._book.named(event.instance), event.instance
         if instance.paid == OWN:
             raise EventError(f"instance {number} is reserved; its launch is tried again until it succeeds")
         if self.tables.status[instance.slot] != STARTING:
@@ -352,7 +334,7 @@ class ControlSession:
 
     def _lost(self, event: Lost) -> list[Decision]:
         """Also jobs that may not begin anew do so where they had not begun."""
-        slot = self._instance(event.instance).slot
+        slot = self._book.named(event.instance).slot
         rows = [self.tables.rows.get(job, -1) for job in event.unbegun]
         for job, row in zip(event.unbegun, rows, strict=True):
             if row < 0 or self.tables.server[row] != slot:
@@ -388,9 +370,24 @@ class ControlSession:
 
     def next_due(self) -> float:
         """When a control period or a retention ends next; infinite before the first event of a clock not set."""
-        deadline = self._deadlines[0][0] if self._deadlines else math.inf
         control = self._control + self.setup.rules.period
-        return deadline if math.isnan(control) else min(deadline, control)
+        return self._book.deadline if math.isnan(control) else min(self._book.deadline, control)
+
+    def snapshot(self) -> bytes:
+        """All that is needed to go on, as one JSON object without a line's end."""
+        state = self.now, self._control
+        return written(self.setup, SessionImage(*state, self._due, self._book.image(), self.tables.image()))
+
+    @classmethod
+    def restored(cls, setup: Setup, kernels: Kernels, data: bytes) -> Self:
+        """A session that decides from now on as the one that the snapshot was taken of. Raises InputError where that
+        had another setup, or was taken by a version of hcloud that decides otherwise."""
+        made = cls(setup, kernels)
+        image = read(setup, data, made.tables.image())
+        made.now, made._control, made._due = image.now, image.control, image.due
+        made._book.adopt(image.book)
+        made.tables.adopt(image.tables)
+        return made
 
     def situation(self, row: int, now: float) -> Situation:
         """All that a mapping could look at for a job that has just come, also what its rule would not ask for."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hcloud.control.state import Command, Desk, Job, RentableKind, new_control
+from hcloud.control.state import Control, Desk, Job, RentableKind, new_control
 from hcloud.model.running.event import Arrival
 from hcloud.policy.facts import Setup
 from hcloud.policy.mapping import MAP_RESERVED
@@ -21,6 +21,17 @@ R = TypeVar("R")
 
 Given = tuple[int, int, int, int, int, int, float]
 """What is known of a job when it comes: ask, memory, high, low, kind, restartable, coin."""
+
+
+class TablesImage(NamedTuple):
+    """All that :class:`ControlTables` hold: jobs with their rows, the name and what is known of the job in each row,
+    rows that are free, and the tables of numbers."""
+
+    rows: list[tuple[str, int]]
+    names: list[str]
+    given: list[Given]
+    vacant: list[int]
+    arrays: dict[str, NDArray[Any]]
 
 
 class ControlTables:
@@ -123,6 +134,28 @@ class ControlTables:
         del self.rows[self.names[row]]
         self._vacant.append(row)
 
+    def image(self) -> TablesImage:
+        """All that the tables hold; the numbers are shared with them."""
+        rows = [(name, row) for name, row in self.rows.items()]
+        return TablesImage(rows, self.names, self.given, self._vacant, self._arrays())
+
+    def _arrays(self) -> dict[str, NDArray[Any]]:
+        tables = {name: getattr(self.control, name) for name in Control._fields if name not in ("rules", "desk")}
+        return {name: _array(rows) for name, rows in {**tables, "desk": self._rows}.items()}
+
+    def adopt(self, image: TablesImage) -> None:
+        """Hold what an image holds."""
+        self.rows, self._vacant = dict(image.rows), list(image.vacant)
+        self.names, self.given = list(image.names), list(image.given)
+        mine = self._arrays()
+        grown: dict[str, Any] = {
+            name: its.view(np.recarray).copy() for name, its in image.arrays.items() if len(its) != len(mine[name])
+        }
+        self.control = self.control._replace(**grown)
+        for name in mine.keys() - grown.keys():
+            mine[name][:] = image.arrays[name]
+        self._lead()
+
 
 def encoded(vector: tuple[int, ...]) -> tuple[int, int]:
     """The two halves of the encoding of a vector, as :func:`hcloud.policy.quality.encode` gives them, but faster."""
@@ -138,7 +171,7 @@ def longer(rows: Table[R], more: int) -> Table[R]:
     return cast("Table[R]", made)
 
 
-def _array(rows: Table[Job] | Table[Command] | Table[Desk]) -> NDArray[Any]:
+def _array(rows: object) -> NDArray[Any]:
     return cast("NDArray[Any]", rows).view(np.ndarray)
 
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from living import came, feed, session, sound, spot, told
 
 from hcloud.control.session import ControlSession
-from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import (
-    Arrival,
     BelowQos,
     Cancelled,
     ClockTick,
@@ -27,62 +27,7 @@ from hcloud.model.running.event import (
     Quality,
     Ready,
 )
-from hcloud.policy.facts import Setup, TypeFacts
-from hcloud.policy.registry import compose, rents_whole_servers
-from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import plain
-
-TYPES = (
-    TypeFacts("small", 2_000, 8_192, 20.0, 9_900),
-    TypeFacts("medium", 4_000, 16_384, 20.0, 9_900),
-    TypeFacts("large", 16_000, 65_536, 10.0, 9_900),
-)
-CALM = (0,) * 10
-
-
-def session(name: str, pool: int = 0, **rules: object) -> ControlSession:
-    strategy = load_strategy(name)
-    made = compose(strategy, 2)._replace(**rules)  # type: ignore[arg-type]
-    return ControlSession(
-        Setup(strategy.name, strategy.digest(), made, rents_whole_servers(strategy), pool, 0.0, TYPES), plain()
-    )
-
-
-def spot() -> ControlSession:
-    """Jobs that may be interrupted go to spot capacity, the others on demand."""
-    return session("OdM", spot=1, spot_quality=10_000)
-
-
-def came(job: str, at: float = 0.0, cores: int = 2, *, restartable: bool = False, movable: bool = True) -> Arrival:
-    return Arrival(at, job, cores * 1000, cores * 4096, CALM, restartable, 0.5, movable=movable)
-
-
-def told(made: list[Decision]) -> list[tuple[str, str | None, str, str]]:
-    return [(d.action.value, d.job, d.place, d.reason) for d in made]
-
-
-def feed(live: ControlSession, *events: Event) -> list[Decision]:
-    return [d for event in events for d in live.handle(event)]
-
-
-def sound(live: ControlSession) -> None:
-    """The tables agree with each other: nobody is on a server that is gone, sums are those of the tenants."""
-    control = live.tables.control
-    used = dict.fromkeys(live.instances, 0)
-    slots = {i.slot: number for number, i in live.instances.items()}
-    for job, row in live.tables.rows.items():
-        slot = int(live.tables.server[row])
-        if slot >= 0:
-            assert slot in slots, job
-            used[slots[slot]] += int(live.tables.cores[row])
-    for number, instance in live.instances.items():
-        assert control.servers[instance.slot].used == used[number], number
-        assert control.servers[instance.slot].status != 0, number
-    own = [n for n, i in live.instances.items() if i.paid == 0]
-    assert control.desk.own == len(own)
-    assert control.desk.used == sum(used[n] for n in own)
-    assert control.desk.pool == sum(TYPES[live.instances[n].kind].cores for n in own)
-
 
 # --- launches that fail
 

@@ -98,12 +98,23 @@ class NewJobs:
 
 
 @dataclass(frozen=True, slots=True)
+class ExternalJob:
+    """A job that runs on a machine of ours and that somebody else began there: thousandths of a vCPU and MiB it has."""
+
+    job: str
+    instance: int
+    cores: int
+    memory: int
+
+
+@dataclass(frozen=True, slots=True)
 class EngineView:
     """All that an engine tells at one moment: every attempt of a job that it knows of, and each machine by its number
-    (those that it never heard of are left out)."""
+    (those that it never heard of are left out), and what others began on our machines."""
 
     jobs: tuple[JobSighting, ...] = ()
     nodes: tuple[tuple[int, NodePhase], ...] = ()
+    external: tuple[ExternalJob, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Programs that run in processes of their own, by path; they import nothing of hcloud."""
+"""Programs that run in processes of their own; they import nothing of hcloud but what is beside them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 
-from hcloud.providers.slurm.site import MARK, NodeGroup, SlurmSite
+from hcloud.providers.slurm.site import FILE_NAME, MARK, NodeGroup, SlurmSite, site_text
 
 CONF, LUA, PROLOG = "hcloud.conf", "job_submit.lua", "hcloud-prolog"
 PROGRAMS = {"ResumeProgram": "resume", "SuspendProgram": "suspend", "ResumeFailProgram": "resume-failed"}
@@ -22,8 +22,9 @@ RESERVED_WEIGHT, ON_DEMAND_WEIGHT = 1, 100
 
 def files(site: SlurmSite, place: str) -> Mapping[str, str]:
     """Every file by its name, as it is to stand in the folder ``place`` (that of slurm.conf)."""
-    programs = {f"hcloud-{verb}": _program(site, verb) for verb in PROGRAMS.values()}
-    return {CONF: conf(site, place), LUA: lua(site), PROLOG: prolog(site), **programs}
+    programs = {f"hcloud-{verb}": _program(site, verb, place) for verb in PROGRAMS.values()}
+    own = {CONF: conf(site, place), LUA: lua(site), PROLOG: prolog(site)}
+    return {**own, FILE_NAME: site_text(site), **programs}
 
 
 def conf(site: SlurmSite, place: str) -> str:
@@ -90,9 +91,9 @@ def _range(site: SlurmSite, group: NodeGroup, *, reserved: bool) -> str:
     return f"{site.stem(group.type_name, reserved=reserved)}[0-{count - 1}]" if count else ""
 
 
-def _program(site: SlurmSite, verb: str) -> str:
+def _program(site: SlurmSite, verb: str, place: str) -> str:
     """slurmctld calls it with the names of nodes, without PATH and HOME, and with signals blocked."""
-    words = shlex.join([*site.command, "slurm", verb, "--folder", str(site.folder)])
+    words = shlex.join([*site.command, "slurm", verb, "--site", f"{place}/{FILE_NAME}"])
     return f'#!/bin/sh\n# slurmctld calls this with the names of nodes; it returns at once.\nexec {words} "$@"\n'
 
 

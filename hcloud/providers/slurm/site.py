@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+
+from hcloud.errors import FileError, InputError
+from hcloud.model.json_text import FORMAT_VERSION, parsed, written
 
 PREFIX = PARTITION = "hc"
+FILE_NAME = "hcloud-site.json"
+"""Beside slurm.conf: what 'hcloud slurm config' was told, for all that works with the cluster later."""
 MARK = "hcloud"
 """What job_submit.lua writes into a job's admin comment: hcloud may place it."""
 DONE = "hcloud:over"
@@ -31,7 +38,8 @@ class NodeGroup:
 class SlurmSite:
     """``folder`` is where claims of nodes and begins of jobs are noted; slurmctld's user writes there too.
     ``first_port`` is for nodes that are processes of this machine: each slurmd has a port of its own; None elsewhere.
-    ``spin_up`` is how long a machine may take until it has joined."""
+    ``spin_up`` is how long a machine may take until it has joined, ``shut_down`` until it is gone. ``store`` is where
+    machines of a cloud read munge's key and slurmctld's address: aws:NAME, gcp:NAME or azure:VAULT."""
 
     folder: Path
     groups: tuple[NodeGroup, ...] = ()
@@ -40,6 +48,7 @@ class SlurmSite:
     first_port: int | None = None
     spin_up: int = 600
     shut_down: int = 30
+    store: str = ""
     command: tuple[str, ...] = (sys.executable, "-m", "hcloud")
 
     def stem(self, type_name: str, *, reserved: bool) -> str:
@@ -49,6 +58,16 @@ class SlurmSite:
     def is_ours(self, node: str) -> bool:
         """Whether hcloud says when a node comes and goes."""
         return node.startswith((f"{self.prefix}-", f"{self.prefix}r-"))
+
+    def group(self, type_name: str) -> NodeGroup | None:
+        """The nodes of a type."""
+        return next((group for group in self.groups if group.type_name == type_name), None)
+
+    def names(self, type_name: str, *, reserved: bool) -> tuple[str, ...]:
+        """All node names that machines of a type may have."""
+        group = self.group(type_name)
+        count = 0 if group is None else group.reserved if reserved else group.on_demand
+        return tuple(f"{self.stem(type_name, reserved=reserved)}{n}" for n in range(count))
 
     @property
     def claims(self) -> Path:
@@ -74,3 +93,33 @@ class SlurmSite:
 def slug(type_name: str) -> str:
     """The name of a type as a part of a node's name."""
     return _ODD.sub("-", type_name.lower()).strip("-")
+
+
+def site_text(site: SlurmSite) -> str:
+    """A site as its file has it."""
+    document = {"format_version": FORMAT_VERSION, **asdict(site), "folder": str(site.folder)}
+    return written(document, indent=2) + "\n"
+
+
+def load_site(path: Path) -> SlurmSite:
+    """The site that 'hcloud slurm config' wrote. FileError where there is none, InputError for what is none."""
+    try:
+        found = parsed(path.read_text(encoding="utf-8"))
+        return _site(found)
+    except OSError as error:
+        raise FileError.of(error, path, "read") from error
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{path}: is no site of 'hcloud slurm config': {error}", hint=WRITE_AGAIN) from error
+
+
+WRITE_AGAIN = "hcloud slurm config --out FOLDER_OF_SLURM_CONF writes it"
+
+
+def _site(found: Mapping[str, Any]) -> SlurmSite:
+    if found["format_version"] != FORMAT_VERSION:
+        raise ValueError(f"format {found['format_version']}")
+    rest = {
+        name: value for name, value in found.items() if name not in ("format_version", "folder", "groups", "command")
+    }
+    groups = tuple(NodeGroup(**group) for group in found["groups"])
+    return SlurmSite(Path(found["folder"]), groups, command=tuple(found["command"]), **rest)

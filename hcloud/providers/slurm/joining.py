@@ -1,0 +1,77 @@
+"""The start-up script with which a machine joins Slurm under its node name."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from hcloud.errors import UsageError
+from hcloud.providers.slurm.client import SEARCHED
+from hcloud.providers.slurm.site import SlurmSite
+
+REGISTER_AGAIN_SECONDS = 5
+"""Ours: how soon a node is known again to a slurmctld that was killed."""
+
+_HEAD = """\
+#!/bin/sh
+# hcloud: this machine joins Slurm as {node}
+PATH={path}
+export PATH
+"""
+_HERE = """\
+export SLURM_CONF={conf}
+slurmd -D -b -N {node} &
+"""
+_CLOUD = """\
+umask 077
+until munge_key="$({munge_key})" && [ -n "$munge_key" ]; do sleep 2; done
+until controller="$({controller})" && [ -n "$controller" ]; do sleep 2; done
+printf %s "$munge_key" | base64 -d > /etc/munge/munge.key
+chown munge: /etc/munge/munge.key
+unset munge_key
+systemctl restart munge 2>/dev/null || {{ mkdir -p /run/munge; chown munge: /run/munge; \\
+  setpriv --reuid munge --regid munge --init-groups munged; }}
+export SLURM_CONF=/run/slurm/conf/slurm.conf
+slurmd -D -b -N {node} --conf-server "$controller" &
+"""
+_KEEP = """\
+slurmd=$!
+trap 'kill $slurmd' TERM
+# A slurmctld that was killed may have forgotten that this node is up. It does not ask: slurmd has to register again.
+while kill -0 $slurmd 2>/dev/null; do
+  sleep {every}
+  case "$(scontrol -o show node {node} 2>/dev/null)" in
+    *DRAIN*) ;;
+    *POWERED_DOWN*|*POWERING_UP*|*POWER_UP*) kill -HUP $slurmd ;;
+  esac
+done
+wait $slurmd
+"""
+_READS = {
+    "aws": "aws ssm get-parameter --with-decryption --query Parameter.Value --output text --name {name}/{what}",
+    "gcp": "gcloud --quiet secrets versions access latest --secret {name}-{what}",
+    "azure": "az login --identity >/dev/null && "
+    "az keyvault secret show --vault-name {name} --name slurm-{what} --query value --output tsv",
+}
+MUNGE_KEY, CONTROLLER = "munge-key", "controller"
+"""What machines of a cloud read with their own role: the key in base64, and HOST:PORT of slurmctld."""
+
+
+def script(site: SlurmSite, node: str, conf: Path | None) -> str:
+    """The same at every call for the same node: the key of an order stands for it. Holds no secret: a machine of a
+    cloud reads munge's key and slurmctld's address by itself."""
+    head = _HEAD.format(node=node, path=SEARCHED)
+    keep = _KEEP.format(node=node, every=REGISTER_AGAIN_SECONDS)
+    if not site.store:
+        where = str(conf) if conf is not None else "/etc/slurm/slurm.conf"
+        return head + _HERE.format(node=node, conf=shlex.quote(where)) + keep
+    read = {what.replace("-", "_"): reading(site.store, what) for what in (MUNGE_KEY, CONTROLLER)}
+    return head + _CLOUD.format(node=node, **read) + keep
+
+
+def reading(store: str, what: str) -> str:
+    """The command that reads a secret from a store; UsageError for a store there is not."""
+    cloud, _, name = store.partition(":")
+    if cloud not in _READS or not name:
+        raise UsageError(f"{store}: is no store of secrets", hint=f"{', '.join(f'{c}:NAME' for c in _READS)}")
+    return _READS[cloud].format(name=shlex.quote(name), what=what)

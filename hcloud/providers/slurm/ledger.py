@@ -1,0 +1,156 @@
+"""What outlasts a crash beside Slurm's own state: which machine has which node name, and which job may begin.
+
+A job that may begin has a ticket. slurmctld's prolog moves it to the begun ones before it launches the job, in one
+step of the file system, so that no job takes it twice, whatever slurmctld forgot.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
+from typing import TypeVar
+
+from hcloud.errors import InputError
+from hcloud.model.json_text import parsed
+from hcloud.providers.slurm.site import SlurmSite
+
+Kept = TypeVar("Kept", "Claim", "Begin")
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A machine has a node name. ``asked`` is when the slurmctld started that was asked to expect it (its words),
+    ``joined`` that the machine was ready once, ``released`` that it is being ended."""
+
+    node: str
+    instance: int
+    type_name: str
+    asked: str = ""
+    joined: bool = False
+    released: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """An attempt of a job may begin on a machine. ``restarts`` is how often Slurm had started the job anew before,
+    ``submit`` when the job was submitted (Slurm may use a number again), ``stopped`` that the attempt was ended by
+    hcloud, ``at`` when it was let begin."""
+
+    job: str
+    attempt: int
+    node: str
+    instance: int
+    restarts: int = 0
+    submit: float = 0.0
+    at: float = 0.0
+    stopped: bool = False
+
+
+class Ledger:
+    """The folder of a site: one writer beside slurmctld's prolog; may be used from many threads."""
+
+    def __init__(self, site: SlurmSite) -> None:
+        self._site = site
+        self._held = threading.RLock()
+        for folder in (site.claims, site.tickets, site.begun):
+            folder.mkdir(parents=True, exist_ok=True)
+        self._claims = {claim.instance: claim for claim in _all(site.claims, Claim)}
+        self._begins = {begin.job: begin for begin in _all(site.begun, Begin)}
+        self._begins |= {begin.job: begin for begin in _all(site.tickets, Begin)}
+
+    def claims(self) -> tuple[Claim, ...]:
+        """All machines that have a node name."""
+        with self._held:
+            return tuple(self._claims.values())
+
+    def claim(self, instance: int) -> Claim | None:
+        """A machine's."""
+        return self._claims.get(instance)
+
+    def take(self, instance: int, type_name: str, names: tuple[str, ...]) -> Claim | None:
+        """Give a machine one of these node names, the same again where it has one; None where none is free. Machines
+        take turns, so that a name rests as long as it can before it is used again."""
+        with self._held:
+            if (known := self._claims.get(instance)) is not None:
+                return known
+            taken = {claim.node for claim in self._claims.values()}
+            first = instance % len(names) if names else 0
+            free = next((n for n in (*names[first:], *names[:first]) if n not in taken), None)
+            return None if free is None else self.note(Claim(free, instance, type_name))
+
+    def note(self, claim: Claim) -> Claim:
+        """Change a claim."""
+        with self._held:
+            _write(self._site.claims / claim.node, claim)
+            self._claims[claim.instance] = claim
+            return claim
+
+    def drop(self, claim: Claim) -> None:
+        """A node name is free again."""
+        with self._held:
+            (self._site.claims / claim.node).unlink(missing_ok=True)
+            self._claims.pop(claim.instance, None)
+
+    def begins(self) -> Mapping[str, Begin]:
+        """The last attempt of each job that was let begin, by job."""
+        with self._held:
+            return dict(self._begins)
+
+    def began(self) -> frozenset[str]:
+        """The jobs that took the ticket of their last attempt."""
+        with self._held:
+            return _names(self._site.begun) - _names(self._site.tickets)
+
+    def permit(self, begin: Begin) -> None:
+        """Leave a job its ticket; returns when that outlasts a crash."""
+        with self._held:
+            _write(self._site.tickets / begin.job, begin)
+            self._begins[begin.job] = begin
+
+    def withdraw(self, job: str) -> None:
+        """Take a ticket back; where the job was quicker, nothing happens. Either way it does not begin any more."""
+        with self._held:
+            begin = replace(self._begins[job], stopped=True)
+            _write(self._site.begun / job, begin)
+            (self._site.tickets / job).unlink(missing_ok=True)
+            self._begins[job] = begin
+
+    def forget(self, job: str) -> None:
+        """Nobody asks about this job again."""
+        with self._held:
+            for folder in (self._site.tickets, self._site.begun):
+                (folder / job).unlink(missing_ok=True)
+            self._begins.pop(job, None)
+
+
+def _names(folder: Path) -> frozenset[str]:
+    return frozenset(path.name for path in folder.iterdir())
+
+
+def _all(folder: Path, kind: type[Kept]) -> Iterator[Kept]:
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith("."):
+            continue
+        try:
+            known = {field.name for field in fields(kind)}
+            yield kind(**{name: value for name, value in parsed(path.read_text()).items() if name in known})
+        except (ValueError, TypeError, AttributeError) as error:
+            raise InputError(f"{path}: cannot be read: {error}", hint="'hcloud slurm check' says what to do") from error
+
+
+def _write(path: Path, value: Claim | Begin) -> None:
+    fresh = path.with_name(f".{path.name}.{threading.get_ident()}")
+    with fresh.open("w", encoding="utf-8") as file:
+        json.dump(asdict(value), file, sort_keys=True)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(path)
+    handle = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,73 @@
+"""From jobs of Slurm's queue to orders: which wait for hcloud, in which order, and what each needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from hcloud.model.running.job import JobOrder
+from hcloud.model.workload import JobKind
+from hcloud.providers.slurm.answers import SlurmJob
+from hcloud.providers.slurm.site import MARK, SlurmSite
+
+PENDING, CANCELLED = "PENDING", "CANCELLED"
+
+
+def is_marked(job: SlurmJob, site: SlurmSite) -> bool:
+    """Whether job_submit.lua said that hcloud places it."""
+    return job.admin_comment == MARK and job.partition == site.partition
+
+
+def waits(job: SlurmJob, site: SlurmSite, now: float) -> bool:
+    """Whether hcloud is to place it now: not before what it depends on, nor before its user's time."""
+    return is_marked(job, site) and job.state == PENDING and job.held and not job.dependency and job.eligible <= now
+
+
+def is_wide(job: SlurmJob) -> bool:
+    """Whether it runs over several machines: Slurm places those by itself."""
+    return job.node_count > 1 or job.heterogeneous
+
+
+def in_order(jobs: Iterable[SlurmJob]) -> list[SlurmJob]:
+    """As Slurm would take them: those that are nicer later, else as they were submitted. A held job has no priority to
+    read; where fair shares or classes of service count, Slurm decides among the jobs that hcloud released."""
+    return sorted(jobs, key=lambda job: (job.nice, job.submit, number_of(job)))
+
+
+def number_of(job: SlurmJob) -> tuple[int, int]:
+    """A job's number and its task's."""
+    number, _, task = job.id.partition("_")
+    return int(number), int(task or 0)
+
+
+def order_of(job: SlurmJob) -> JobOrder:
+    """What a job needs. Its comment may say more: ``expect=600 app=web kind=service restartable=no``."""
+    said = words_of(job.comment)
+    return JobOrder(
+        id=job.id,
+        submit=job.submit,
+        command=(job.command or job.name or "batch",),
+        cores=job.cpus * 1000,
+        memory=max(job.memory, 1),
+        kind=JobKind.SERVICE if said.get("kind") == "service" else JobKind.BATCH,
+        app=said.get("app", job.name),
+        expect=_expected(said, job),
+        restartable=job.requeue and said.get("restartable") != "no",
+        nodes=job.node_count,
+        user=job.user,
+        directory=job.directory,
+    )
+
+
+def words_of(comment: str) -> Mapping[str, str]:
+    """The ``name=value`` words of a comment."""
+    return dict(word.split("=", 1) for word in comment.replace(",", " ").split() if "=" in word)
+
+
+def _expected(said: Mapping[str, str], job: SlurmJob) -> float | None:
+    try:
+        expected = float(said.get("expect", ""))
+    except ValueError:
+        expected = 0.0
+    if 0 < expected < float("inf"):
+        return expected
+    return job.minutes * 60.0 if job.minutes else None

@@ -1,0 +1,247 @@
+"""The cells of a job file: what each may say, and what to write instead where it says something else."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from hcloud.model.running.job import JobOrder, ServiceTarget, TargetKind
+from hcloud.model.workload import JobKind
+from hcloud.units import parse_duration
+
+COLUMNS = (
+    "id", "submit", "command", "cores", "memory", "kind", "app", "expect", "target", "restartable", "directory",
+)  # fmt: skip
+OTHER_NAMES: Mapping[str, str] = {
+    "name": "id", "job": "id", "job_id": "id", "cmd": "command", "cpus": "cores", "cpu": "cores", "vcpus": "cores",
+    "mem": "memory", "ram": "memory", "submitted": "submit", "start": "submit", "duration": "expect",
+    "runtime": "expect", "time": "expect", "class": "kind", "slo": "target", "restart": "restartable",
+    "requeue": "restartable", "cwd": "directory", "workdir": "directory",
+}  # fmt: skip
+"""What columns are called elsewhere."""
+DEFAULT_CORES, DEFAULT_MEMORY_MIB = 1000, 512  # ours: what a job asks for that does not say
+_MOST_CORES, _MOST_MEMORY_MIB = 100_000, 1 << 30
+_LONGEST_ID = 200
+_MIB = {"k": 1 / 1024, "m": 1.0, "g": 1024.0, "t": 1024.0**2}
+_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])(?:i?b?)?)?", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"\d+(?:\.\d+)?", re.ASCII)
+_TARGET = re.compile(r"p99\s*<=?\s*(\d+(?:\.\d+)?)\s*(us|ms|s)\s+(\S.*)", re.ASCII | re.DOTALL)
+_MILLISECONDS = {"us": 0.001, "ms": 1.0, "s": 1000.0}
+_QUOTED = re.compile(r"'[^']*'|\"(?:\\.|[^\"\\])*\"|\\.", re.DOTALL)
+_SHELL = re.compile(r"(?:^|\s)(\|\|?|&&?|;|\d*(?:>>?|<<?)\S*)(?=\s|$)|;(?=\s|$)")
+_YES, _NO = ("yes", "true", "1", "on"), ("no", "false", "0", "off", "")
+
+
+class FieldError(ValueError):
+    """A cell that cannot be used; its text says what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """When a file began, which its times are counted from, and when it was read: both in seconds since 1970."""
+
+    began: float
+    now: float
+
+
+def job_order(cells: Mapping[str, object], times: Times, note: Callable[[str, str, str], None]) -> JobOrder | None:
+    """The job of a row. What is wrong with it is noted, with its column, what stands there and what is allowed; then
+    there is none."""
+    row = _Row(cells, note)
+    kind = row.read("kind", _kind, JobKind.BATCH)
+    order = JobOrder(
+        id=row.read("id", _identity, ""),
+        submit=row.read("submit", lambda v: _submit(v, times), times.now),
+        command=row.read("command", _command, ()),
+        cores=row.read("cores", _cores, DEFAULT_CORES),
+        memory=row.read("memory", _memory, DEFAULT_MEMORY_MIB),
+        kind=kind,
+        app=row.read("app", _word, ""),
+        expect=row.read("expect", _expect, None),
+        target=row.read("target", _target, None),
+        restartable=row.read("restartable", _truth, False),
+        directory=row.read("directory", _word, ""),
+    )
+    if not order.id:
+        row.missing("id", "each job needs an id of its own")
+    if not order.command:
+        row.missing("command", "write what the job runs")
+    if order.target is not None and kind is JobKind.BATCH:
+        row.wrong("target", "only a service has a target: write service as its kind, or remove the target")
+    if order.expect is not None and kind is JobKind.SERVICE:
+        row.wrong("expect", "a service does not end: remove it, or write batch as its kind")
+    return None if row.is_wrong else order
+
+
+T = TypeVar("T")
+
+
+class _Row:
+    """The cells of a row; an empty cell says nothing."""
+
+    def __init__(self, cells: Mapping[str, object], note: Callable[[str, str, str], None]) -> None:
+        self._cells, self._note = cells, note
+        self._refused: set[str] = set()
+
+    @property
+    def is_wrong(self) -> bool:
+        return bool(self._refused)
+
+    def read(self, column: str, parse: Callable[[object], T], default: T) -> T:
+        value = self._cells.get(column)
+        if value is None or (isinstance(value, str) and not value.strip()):
+            return default
+        try:
+            return parse(value.strip() if isinstance(value, str) else value)
+        except FieldError as error:
+            self.wrong(column, str(error))
+            return default
+
+    def missing(self, column: str, allowed: str) -> None:
+        if column not in self._refused:
+            self._refused.add(column)
+            self._note(column, "missing", allowed)
+
+    def wrong(self, column: str, allowed: str) -> None:
+        self._refused.add(column)
+        self._note(column, repr(self._cells.get(column))[:60], allowed)
+
+
+def _word(value: object) -> str:
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        raise FieldError("a text")
+    text = str(value)
+    if not text.isprintable():
+        raise FieldError("a text without line breaks and control characters")
+    return text
+
+
+def _identity(value: object) -> str:
+    text = _word(value)
+    if len(text) > _LONGEST_ID:
+        raise FieldError(f"at most {_LONGEST_ID} characters")
+    return text
+
+
+def _command(value: object) -> tuple[str, ...]:
+    if isinstance(value, list):
+        words = tuple(str(word) for word in value)
+        if not all(isinstance(word, str | int | float) and not isinstance(word, bool) for word in value):
+            raise FieldError("a list of texts")
+    else:
+        words = _split(_text(value))
+    if any("\0" in word for word in words):
+        raise FieldError("a command has no NUL characters")
+    if words and not words[0]:
+        raise FieldError("the first word is the program to run")
+    return words
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        raise FieldError("a text")
+    return str(value)
+
+
+def _split(text: str) -> tuple[str, ...]:
+    if (found := _SHELL.search(_QUOTED.sub("x", text))) is not None:
+        raise FieldError(f"{found[0].strip()} needs a shell and jobs run without one: sh -c '...', or quote it")
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise FieldError(f"words as a shell would split them; here: {str(error).lower()}") from None
+
+
+def _number(value: object, allowed: str) -> float:
+    text = str(value).strip()
+    if isinstance(value, bool) or not _NUMBER.fullmatch(text):
+        raise FieldError(allowed)
+    return float(text)
+
+
+def _cores(value: object) -> int:
+    allowed = f"a number of vCPUs above 0, for example 2 or 0.5, at most {_MOST_CORES:,}"
+    cores = _number(value, allowed)
+    if not 0.001 <= cores <= _MOST_CORES:
+        raise FieldError(allowed)
+    return math.ceil(round(cores * 1000, 3))
+
+
+def _memory(value: object) -> int:
+    allowed = "GiB as a number, or with a unit: 512Mi, 2G (powers of 1024)"
+    found = None if isinstance(value, bool) else _MEMORY.fullmatch(str(value).strip())
+    if found is None:
+        raise FieldError(allowed)
+    amount = float(found[1]) * _MIB[(found[2] or "g").lower()]
+    if not 0 < amount <= _MOST_MEMORY_MIB:
+        raise FieldError(allowed)
+    return math.ceil(round(amount, 6))
+
+
+def _kind(value: object) -> JobKind:
+    name = str(value).lower()
+    if name not in ("batch", "service"):
+        raise FieldError("batch, which ends by itself, or service")
+    return JobKind.SERVICE if name == "service" else JobKind.BATCH
+
+
+def _seconds(value: object, allowed: str) -> float:
+    text = str(value).strip()
+    if not isinstance(value, bool) and _NUMBER.fullmatch(text):
+        return float(text)
+    try:
+        return float(parse_duration(text))
+    except ValueError:
+        raise FieldError(allowed) from None
+
+
+def _expect(value: object) -> float:
+    allowed = "seconds above 0, or with a unit: 90s, 5m, 2h"
+    seconds = _seconds(value, allowed)
+    if seconds <= 0:
+        raise FieldError(allowed)
+    return seconds
+
+
+def _submit(value: object, times: Times) -> float:
+    allowed = "seconds after the start, 5m, or a time such as 2026-01-31T08:00:00Z; empty is at once"
+    text = str(value).strip()
+    if "-" in text and not text.startswith("-"):
+        try:
+            at = datetime.fromisoformat(text)
+        except ValueError:
+            raise FieldError(allowed) from None
+        return (at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp()
+    return times.began + _seconds(value, allowed)
+
+
+def _truth(value: object) -> bool:
+    if str(value).lower() in _YES:
+        return True
+    if str(value).lower() not in _NO:
+        raise FieldError("yes or no")
+    return False
+
+
+def _target(value: object) -> ServiceTarget:
+    """``p99<250ms http://...``, ``p99<250ms cmd: PROGRAM ...`` or ``p99<250ms prometheus: http://SERVER QUERY``."""
+    allowed = "p99<250ms and then http://..., or cmd: PROGRAM, or prometheus: http://SERVER QUERY"
+    found = _TARGET.fullmatch(str(value).strip())
+    if found is None or not (limit := float(found[1]) * _MILLISECONDS[found[2]]):
+        raise FieldError(allowed)
+    how = found[3].strip()
+    if how.startswith(("http://", "https://")) and len(how.split()) == 1:
+        return ServiceTarget(TargetKind.HTTP, how, limit)
+    word, _, rest = how.partition(":")
+    rest = rest.strip()
+    if word == "cmd" and _split(rest):
+        return ServiceTarget(TargetKind.COMMAND, rest, limit)
+    server, _, query = rest.partition(" ")
+    if word == "prometheus" and server.startswith(("http://", "https://")) and query.strip():
+        return ServiceTarget(TargetKind.PROMETHEUS, query.strip(), limit, server.rstrip("/"))
+    raise FieldError(allowed)

@@ -1,0 +1,128 @@
+"""Whatever happens to a live controller: its tables agree, its journal replays, a snapshot goes on as it would have."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from living import Draw, came, events_of, setup_of, sound
+
+from hcloud.control.session import ControlSession
+from hcloud.errors import InputError
+from hcloud.model.running.decision import Decision
+from hcloud.model.running.event import ClockTick, Completion, Event, EventError, Failed, Ready
+from hcloud.policy.facts import Setup
+from hcloud.sim.kernels.compiled import SESSION, compiled, plain
+from hcloud.store.events import parse_event
+from hcloud.store.journal import entry_line
+
+SETUPS: dict[str, Setup] = {
+    "SR": setup_of("SR", 2),
+    "SR, in order": setup_of("SR", 2, overtaking=0),
+    "OdF": setup_of("OdF"),
+    "OdM with spot": setup_of("OdM", spot=1, spot_quality=9_000),
+    "HF": setup_of("HF", 2),
+    "HM with spot": setup_of("HM", 2, spot=1, spot_quality=9_000),
+    "HM, queueing": setup_of("HM", 2, wait_quantile=0.05, assumes_waits=1, overtaking=0),
+}
+_DRAW = st.tuples(st.integers(0, 15), st.integers(0, 1000), st.integers(0, 100), st.integers(0, 40))
+DRAWS = st.lists(_DRAW, min_size=20, max_size=60)
+ANY = st.sampled_from(sorted(SETUPS))
+
+
+def lived(live: ControlSession, draws: list[Draw]) -> list[tuple[Event, list[Decision]]]:
+    return [(event, live.handle(event)) for event in events_of(live, draws)]
+
+
+@settings(max_examples=60, deadline=None)
+@given(ANY, DRAWS)
+def test_the_tables_agree_whatever_happens(name: str, draws: list[Draw]) -> None:
+    live, numbers = ControlSession(SETUPS[name], plain()), set(range(len(SETUPS[name].reserve)))
+    for event in events_of(live, draws):
+        before = set(live.tables.rows)
+        made = live.handle(event)
+        sound(live)
+        ended = {d.job for d in made if d.action.value in ("end", "refuse")}
+        assert before - live.tables.rows.keys() <= ended | {getattr(event, "job", "")}
+        launched = [d.instance for d in made if d.action.value == "launch"]
+        assert numbers.isdisjoint(launched)
+        numbers.update(n for n in launched if n is not None)
+
+
+@settings(max_examples=40, deadline=None)
+@given(ANY, DRAWS, st.integers(0, 60))
+def test_a_restored_session_goes_on_as_the_first(name: str, draws: list[Draw], cut: int) -> None:
+    setup = SETUPS[name]
+    whole = ControlSession(setup, plain())
+    told = lived(whole, draws)
+    first = ControlSession(setup, plain())
+    for event, _ in told[:cut]:
+        first.handle(event)
+    again = ControlSession.restored(setup, plain(), first.snapshot())
+    assert again.snapshot() == first.snapshot()
+    assert again.next_due() == first.next_due() or not told[:cut]
+    assert [again.handle(event) for event, _ in told[cut:]] == [made for _, made in told[cut:]]
+    assert again.snapshot() == whole.snapshot()
+
+
+@settings(max_examples=40, deadline=None)
+@given(ANY, DRAWS)
+def test_lines_of_a_journal_replay(name: str, draws: list[Draw]) -> None:
+    told = lived(ControlSession(SETUPS[name], plain()), draws)
+    again = ControlSession(SETUPS[name], plain())
+    for event, made in told:
+        read = parse_event(json.loads(entry_line(event)))
+        assert read == event
+        assert [entry_line(d) for d in again.handle(read)] == [entry_line(d) for d in made]
+
+
+@cache
+def _compiled() -> dict[str, Any]:
+    return compiled(SESSION)
+
+
+@settings(max_examples=25, deadline=None)
+@given(ANY, DRAWS)
+def test_compiled_kernels_decide_the_same_and_leave_the_same(name: str, draws: list[Draw]) -> None:
+    slow, fast = ControlSession(SETUPS[name], plain()), ControlSession(SETUPS[name], _compiled())
+    for event, made in lived(slow, draws):
+        assert fast.handle(event) == made
+    assert fast.snapshot() == slow.snapshot()
+    other = ControlSession.restored(SETUPS[name], _compiled(), slow.snapshot())
+    assert other.snapshot() == slow.snapshot()
+
+
+def test_what_is_due_and_not_told_yet_is_in_a_snapshot() -> None:
+    setup = SETUPS["OdM with spot"]
+    one = ControlSession(setup, plain())
+    for event in (came("a"), Ready(20.0, 0), Completion(60.0, "a", 1.0)):
+        made = one.handle(event)
+    until = made[-1].until
+    assert until is not None
+    one.handle(came("b", until - 1, cores=16))
+    with pytest.raises(EventError):  # what was due before it has happened all the same
+        one.handle(Failed(until + 1, "b", 1))
+    other = ControlSession.restored(setup, plain(), one.snapshot())
+    assert [d.reason for d in other.handle(ClockTick(until + 2))] == ["retention-over"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"snapshot": 2}, "version 2 that this hcloud cannot read"),
+        ({"layout": "0" * 32}, "version 1 that this hcloud cannot read"),
+        ({"setup": "0" * 32}, "another strategy, pool or list of types"),
+        ({"tables": {}}, "damaged"),
+        ({"now": "noon"}, "damaged"),
+        (None, "not a snapshot"),
+    ],
+)
+def test_other_snapshots_are_refused(change: dict[str, object] | None, said: str) -> None:
+    live = ControlSession(SETUPS["SR"], plain())
+    data = b"[" if change is None else json.dumps(json.loads(live.snapshot()) | change).encode()
+    with pytest.raises(InputError, match=said):
+        ControlSession.restored(SETUPS["SR"], plain(), data)

@@ -1,0 +1,203 @@
+"""Slurm as an engine, judged by what a real slurmctld and its jobs say."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from slurm_cluster import Cluster, wait_for
+
+from hcloud.errors import NoCapacityError
+from hcloud.model.running.job import JobPhase, MachineRole, NodePhase
+from hcloud.model.workload import JobKind
+from hcloud.providers.slurm import config
+from slurm.machines import engine_of, launch, orders, phases, place, sighting, terminate, wait_phase
+
+
+def test_held_jobs_are_told_as_orders_in_slurms_own_order(slurm: Cluster) -> None:
+    engine = engine_of(slurm)
+    nicer = slurm.submit("true", "--nice=100")
+    first = slurm.submit("true", "-c2", "--mem=300", "-t3", "--requeue", "--comment=app=web kind=service")
+    array = slurm.submit("true", "--array=1-2", "--comment=expect=7.5,restartable=no")
+    slurm.submit("true", partition="")
+    found = engine.new()
+    assert [order.id for order in found.orders] == [first, f"{array}_1", f"{array}_2", nicer]
+    order, task, *_ = found.orders
+    assert (order.cores, order.memory, order.expect, order.restartable) == (2000, 300, 180.0, True)
+    assert (order.app, order.kind, task.kind) == ("web", JobKind.SERVICE, JobKind.BATCH)
+    assert (task.expect, task.restartable, task.memory) == (7.5, False, 1024)
+    assert engine.new().orders == ()
+    assert len(engine_of(slurm).new().orders) == 4, "after a restart they are told again"
+
+
+def test_a_job_runs_on_the_node_that_was_chosen_within_four_seconds(slurm: Cluster) -> None:
+    engine = engine_of(slurm)
+    launch(slurm, engine, 1)
+    launch(slurm, engine, 2)
+    job = slurm.submit("echo $SLURMD_NODENAME; exit 3", "--mem=100")
+    (order,) = orders(engine, 1)
+    engine.begin(order, place(2))
+    at = time.monotonic()
+    wait_phase(engine, job, JobPhase.ENDED)
+    assert time.monotonic() - at < 4
+    seen = sighting(engine, job)
+    assert (seen.attempt, seen.code) == (1, 3)
+    assert (slurm.home / f"out.{job}").read_text().strip() == slurm.site.names("small", reserved=False)[2]
+    engine.begin(order, place(2))
+    assert slurm.job(job).restarts == 0
+    engine.forget(job)
+    assert engine.look().jobs == ()
+    assert engine.new().orders == ()
+
+
+def test_a_begin_is_begun_once_however_often_it_is_said(slurm: Cluster) -> None:
+    engine = engine_of(slurm)
+    launch(slurm, engine, 1)
+    job = slurm.submit(f"echo begun >> {slurm.home}/count; sleep 1", "--mem=100")
+    (order,) = orders(engine, 1)
+    for _ in range(3):
+        engine.begin(order, place(1))
+        engine_of(slurm).begin(order, place(1))
+    wait_phase(engine, job, JobPhase.ENDED)
+    engine_of(slurm).begin(order, place(1))
+    assert (slurm.home / "count").read_text().split() == ["begun"]
+
+
+def test_a_task_of_an_array_runs_alone(slurm: Cluster) -> None:
+    engine = engine_of(slurm)
+    launch(slurm, engine, 1)
+    array = slurm.submit("exit $SLURM_ARRAY_TASK_ID", "--array=4-5", "--mem=100")
+    told = {order.id: order for order in orders(engine, 2)}
+    engine.begin(told[f"{array}_5"], place(1))
+    assert wait_phase(engine, f"{array}_5", JobPhase.ENDED).code == 5
+    assert (slurm.site.begun / f"{array}_5").exists()
+    assert slurm.job(f"{array}_4").held
+
+
+def test_cancelled_and_released_jobs_do_not_wait_any_more(slurm: Cluster) -> None:
+    engine = engine_of(slurm)
+    launch(slurm, engine, 1)
+    cancelled, released = slurm.submit(), slurm.submit("sleep 30", "--mem=100")
+    assert len(orders(engine, 2)) == 2
+    slurm.run("scancel", cancelled)
+    slurm.run("scontrol", "release", released)
+    wait_for(lambda: engine.look().external, "an external placement is not told")
+    assert engine.new().cancelled == tuple(sorted([cancelled, released]))
+    (seen,) = engine.look().external
+    assert (seen.job, seen.instance, seen.cores, seen.memory) == (released, 1, 1000, 100)
+    assert cancelled in engine_of(slurm).new().cancelled
+
+
+def test_a_job_over_two_nodes_passes_unsteered_and_is_counted(slurm: Cluster) -> None:
+    engine = engine_of(slurm)
+    launch(slurm, engine, 1)
+    launch(slurm, engine, 2)
+    job = slurm.submit("sleep 0.2", "-N2", "--mem=100")
+    wait_for(lambda: engine.new().orders == () and engine.passed_by == (job,), "it is not passed by")
+    wait_for(lambda: slurm.job(job).state == "COMPLETED", "it does not run")
+    assert engine.look().jobs == ()
+
+
+def test_unsteered_jobs_bring_up_no_node(slurm: Cluster) -> None:
+    """Nodes without a machine are drained: only hcloud asks for machines."""
+    engine = engine_of(slurm)
+    engine.look()
+    job = slurm.submit("true", "-N2")
+    engine.new()
+    time.sleep(2.5)
+    assert slurm.job(job).state == "PENDING"
+    assert all("POWERED_DOWN" in n.flags for n in slurm.commands.nodes() if n.name.startswith("hc"))
+
+
+def test_stop_ends_a_job_and_a_restartable_one_waits_for_its_next_attempt(slurm: Cluster) -> None:
+    engine = engine_of(slurm)
+    launch(slurm, engine, 1)
+    launch(slurm, engine, 2)
+    moved = slurm.submit("echo $SLURMD_NODENAME; sleep $SLURM_RESTART_COUNT; sleep 20", "--mem=100", "--requeue")
+    ended = slurm.submit("sleep 60", "--mem=100")
+    first, second = orders(engine, 2)
+    engine.begin(first, place(1))
+    engine.begin(second, place(2))
+    wait_phase(engine, moved, JobPhase.RUNNING)
+    wait_phase(engine, ended, JobPhase.RUNNING)
+    engine.stop(moved, 2)
+    engine.stop(moved, 1)
+    engine.stop(ended, 1)
+    assert wait_phase(engine, moved, JobPhase.LOST).attempt == 1
+    assert wait_phase(engine, ended, JobPhase.ENDED).code == 143
+    engine.begin(first, place(2, 2))
+    wait_phase(engine, moved, JobPhase.RUNNING)
+    assert sighting(engine, moved).attempt == 2
+    assert slurm.job(moved).nodes == slurm.site.names("small", reserved=False)[2]
+    engine.stop(moved, 2)
+    wait_phase(engine, moved, JobPhase.LOST)
+    engine.forget(moved)
+    assert slurm.job(moved).state == "CANCELLED"
+
+
+def test_a_waiting_attempt_is_taken_back(slurm: Cluster) -> None:
+    engine = engine_of(slurm)
+    launch(slurm, engine, 1)
+    running, waiting = slurm.submit("sleep 30", "--mem=100"), slurm.submit("true", "--mem=100", "--requeue")
+    first, second = orders(engine, 2)
+    engine.begin(first, place(1))
+    wait_phase(engine, running, JobPhase.RUNNING)
+    engine.begin(second, place(1))
+    assert sighting(engine, waiting).phase is JobPhase.WAITING
+    engine.stop(waiting, 1)
+    assert sighting(engine, waiting).phase is JobPhase.LOST
+    assert slurm.job(waiting).held
+    engine.begin(second, place(1, 2))
+    assert sighting(engine, waiting) == sighting(engine_of(slurm), waiting)
+    assert sighting(engine, waiting).phase is JobPhase.WAITING
+
+
+def test_a_node_name_is_clean_for_its_next_machine(slurm: Cluster) -> None:
+    engine = engine_of(slurm)
+    names = slurm.site.names("small", reserved=True)
+    assert len(names) == 1
+    launch(slurm, engine, 0, reserved=True)
+    job = slurm.submit("sleep 60", "--mem=100")
+    engine.begin(orders(engine, 1)[0], place(0))
+    wait_phase(engine, job, JobPhase.RUNNING)
+    terminate(slurm, engine, 0)
+    assert wait_phase(engine, job, JobPhase.LOST).attempt == 1
+    node = next(n for n in slurm.commands.nodes() if n.name == names[0])
+    assert {"POWERED_DOWN", "DRAIN"} <= node.flags
+    launch(slurm, engine_of(slurm), 7, reserved=True)
+    again = slurm.submit("true", "--mem=100")
+    fresh = engine_of(slurm)
+    fresh.begin(next(o for o in fresh.new().orders if o.id == again), place(7))
+    assert wait_phase(fresh, again, JobPhase.ENDED).code == 0
+
+
+def test_names_are_kept_through_restarts_and_run_out_with_a_word(slurm: Cluster) -> None:
+    engine = engine_of(slurm)
+    roles = [MachineRole(number, "small", reserved=False) for number in (5, 6, 7, 8)]
+    scripts = [engine.joining(role) for role in roles[:3]]
+    assert len(set(scripts)) == 3
+    assert [engine_of(slurm).joining(role) for role in roles[:3]] == scripts
+    with pytest.raises(NoCapacityError, match="3 on-demand nodes"):
+        engine.joining(roles[3])
+    assert set(phases(engine).values()) == {NodePhase.JOINING}
+
+
+def test_a_machine_that_dies_is_gone_and_its_job_lost(slurm: Cluster) -> None:
+    engine = engine_of(slurm)
+    launch(slurm, engine, 1)
+    job = slurm.submit("sleep 60", "--mem=100", "--requeue")
+    engine.begin(orders(engine, 1)[0], place(1))
+    wait_phase(engine, job, JobPhase.RUNNING)
+    slurm.end("machine-1")
+    wait_for(lambda: phases(engine)[1] is NodePhase.GONE, "a dead machine is not told as gone", 30)
+    assert sighting(engine, job).phase in (JobPhase.RUNNING, JobPhase.UNKNOWN)
+    engine.let_go(1)
+    wait_phase(engine, job, JobPhase.LOST)
+    wait_for(lambda: engine.look() and slurm.job(job).held, "Slurm would start it by itself")
+
+
+def test_the_files_of_a_site_are_read_again(slurm: Cluster) -> None:
+    from hcloud.providers.slurm.site import FILE_NAME, load_site
+
+    assert load_site(slurm.home / FILE_NAME) == slurm.site
+    assert set(config.files(slurm.site, "/x")) <= {path.name for path in slurm.home.iterdir()}
