@@ -10,7 +10,7 @@ from functools import singledispatchmethod
 
 from hcloud.model.catalog import PurchaseOption
 from hcloud.model.running.decision import Decision, DecisionAction
-from hcloud.model.running.event import Cancelled, Completion, Event, Failed, Quality
+from hcloud.model.running.event import Cancelled, Completion, Event, Failed, LaunchFailed, Quality
 from hcloud.model.running.job import JobOrder
 from hcloud.model.running.note import (
     Asked,
@@ -113,7 +113,8 @@ class JobRecord:
 
 
 class Fold:
-    """The sum of a journal, line by line. ``decisions`` are the last few."""
+    """The sum of a journal, line by line. ``decisions`` are the last few; a type of which a launch failed is ``shut``
+    until a moment."""
 
     def __init__(self, setup: Setup, started: float = 0.0) -> None:
         self.setup = setup
@@ -126,6 +127,7 @@ class Fold:
         self.counted: dict[str, int] = {}
         self.spent_before = Decimal(0)
         self.asked = ""
+        self.shut: dict[tuple[str, PurchaseOption], float] = {}
         self.began = self.last = started
         for number, kind in enumerate(setup.reserve):
             self._add(MachineRecord(number, setup.types[kind].name, PurchaseOption.ON_DEMAND, True, started))
@@ -146,10 +148,11 @@ class Fold:
 
     def _decided(self, decision: Decision) -> None:
         self.decisions = [*self.decisions[1 - LAST_DECISIONS :], decision]
+        if decision.action is DecisionAction.RETAIN and decision.instance is not None:
+            self.machines[decision.instance].idle_until = decision.until
+            return
         if decision.job is not None:
             self._about_job(decision, decision.job)
-        elif decision.instance is not None and decision.action is DecisionAction.RETAIN:
-            self.machines[decision.instance].idle_until = decision.until
         if decision.action is DecisionAction.LAUNCH and decision.instance is not None:
             self._wanted(decision, decision.instance)
         if decision.action is DecisionAction.RELEASE and decision.instance is not None:
@@ -286,6 +289,11 @@ class Fold:
     def _(self, entry: Cancelled) -> None:
         job = self.jobs[entry.job]
         self._over(job, "completed" if job.code == 0 else "cancelled", entry.at)
+
+    @_note.register
+    def _(self, entry: LaunchFailed) -> None:
+        machine = self.machines[entry.instance]
+        self.shut[machine.type_name, machine.option] = entry.until
 
     @_note.register
     def _(self, entry: Quality) -> None:

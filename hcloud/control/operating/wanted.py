@@ -30,9 +30,8 @@ def key_of(lineage: str, machine: MachineRecord) -> str:
 def to_launch(fold: Fold, now: float) -> Iterator[MachineRecord]:
     """Machines to order, or to order again where the answer is not known."""
     for machine in fold.standing.values():
-        if machine.phase is MachinePhase.ORDERED or (
-            machine.phase is MachinePhase.WANTED and now >= machine.not_before
-        ):
+        shut = max(machine.not_before, fold.shut.get((machine.type_name, machine.option), 0.0))
+        if machine.phase is MachinePhase.ORDERED or (machine.phase is MachinePhase.WANTED and now >= shut):
             yield machine
 
 

@@ -48,8 +48,8 @@ class Rhythm:
 @dataclass(frozen=True, slots=True)
 class Terms:
     """What a controller works under, beside its policy. ``price`` is dollars an hour by type and option, ``zones``
-    those of a type, ``vector`` what is estimated of a job before it runs, ``coin`` a number in 0..1 that is a job's own.
-    ``follow``: it goes on when all known jobs are over."""
+    those of a type, ``vector`` what is estimated of a job before it runs, ``coin`` a number in 0..1 that is a job's
+    own. ``follow``: it goes on when all known jobs are over."""
 
     owner: Owner
     price: Callable[[str, PurchaseOption], Decimal]

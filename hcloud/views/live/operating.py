@@ -38,10 +38,12 @@ def clock_time(at: float) -> str:
 def decision_line(decision: Decision) -> str:
     """A decision in one line: when, what, about whom, and why."""
     number = "" if decision.instance is None or "server" in decision.place else f" {decision.instance}"
-    if decision.job is None:
+    if decision.job is None or decision.action is DecisionAction.RETAIN:
         what = f"{decision.action} {decision.place}{number}"
+    elif decision.action is DecisionAction.END:
+        what = f"job {decision.job} ended"
     elif decision.action is DecisionAction.REFUSE:
-        what = f"job {decision.job} {'ended' if decision.reason.startswith('lost') else 'refused'}"
+        what = f"job {decision.job} refused"
     else:
         what = f"job {decision.job} {_TO.get(decision.action, decision.action)} {decision.place}{number}"
     return f"{clock_time(decision.at)}  {what}: {decision.why}"
