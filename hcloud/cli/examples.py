@@ -18,7 +18,7 @@ EXAMPLES: Mapping[str, str] = {
     "compare": "hcloud compare scenario:high-variability --picture compare.png",
     "sweep": "hcloud sweep scenario:high-variability --vary limits.hard=0.7,0.8,0.9 --strategy HF,HM",
     "decide": "hcloud decide --strategy HM --pool 4 --journal decisions.jsonl < events.ndjson",
-    "operate run": "hcloud operate jobs.csv --cloud local",
+    "operate run": "hcloud operate run jobs.csv --cloud local",
     "operate status": "hcloud operate status --watch",
     "operate explain": "hcloud operate explain --job sort-7",
     "operate cancel": "hcloud operate cancel sort-7",

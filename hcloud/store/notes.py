@@ -13,6 +13,7 @@ from hcloud.model.running.note import (
     Beginning,
     ControllerStarted,
     Ended,
+    Finished,
     Held,
     JobTaken,
     Joined,
@@ -40,6 +41,7 @@ _NAMES: dict[type, str] = {
     Ended: "ended",
     Held: "held",
     Asked: "asked",
+    Finished: "finished",
     PassNoted: "pass",
 }
 _KINDS = {name: kind for kind, name in _NAMES.items()}

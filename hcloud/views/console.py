@@ -66,6 +66,10 @@ class Terminal:
         """Write a document on stdout, byte for byte, with one final newline."""
         self.out.file.write(text if text.endswith("\n") else text + "\n")
 
+    def flush(self) -> None:
+        """Let whoever reads stdout have all that was put there."""
+        self.out.file.flush()
+
     def write_json(self, document: Mapping[str, object]) -> None:
         """Write a JSON document on stdout in the order it was built."""
         self.write(json_document(document))

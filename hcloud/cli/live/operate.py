@@ -156,14 +156,14 @@ def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
             terminal.say(decision_line(decision))
     for what, why in loop.new_troubles():
         terminal.warn(f"{what}: {why}")
-    terminal.out.file.flush()
+    terminal.flush()
 
 
 def _write_line(terminal: Terminal, document: Mapping[str, object]) -> None:
     from hcloud.store.events import to_line
     from hcloud.views.escaped import json_as_stored
 
-    terminal.out.file.write(json_as_stored(to_line(document)))
+    terminal.write(json_as_stored(to_line(document)))
 
 
 def _left(fold: Fold, terminal: Terminal) -> None:

@@ -18,6 +18,7 @@ from hcloud.model.running.note import (
     Beginning,
     ControllerStarted,
     Ended,
+    Finished,
     Held,
     JobTaken,
     Joined,
@@ -127,6 +128,7 @@ class Fold:
         self.counted: dict[str, int] = {}
         self.spent_before = Decimal(0)
         self.asked = ""
+        self.is_finished = False
         self.shut: dict[tuple[str, PurchaseOption], float] = {}
         self.began = self.last = started
         for number, kind in enumerate(setup.reserve):
@@ -310,10 +312,14 @@ class Fold:
 
     @_note.register
     def _(self, entry: ControllerStarted) -> None:
-        self.asked = ""
+        self.asked, self.is_finished = "", False
         for machine in self.machines.values():
             if machine.reserved and machine.phase is MachinePhase.GONE and machine.released is None:
                 self._again(machine)
+
+    @_note.register
+    def _(self, entry: Finished) -> None:
+        self.is_finished = True
 
     # ---- what follows from several of them
 

@@ -18,7 +18,7 @@ from hcloud.live.operating.terms import Parts, Terms
 from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import BelowQos, Cancelled, ClockTick
 from hcloud.model.running.job import JobOrder, JobPhase, NewJobs
-from hcloud.model.running.note import Asked, ControllerStarted
+from hcloud.model.running.note import Asked, ControllerStarted, Finished
 
 WORKER_SECONDS = 0.02
 """Ours: how soon the answer of a worker is looked for."""
@@ -64,7 +64,10 @@ class OperatingLoop:
             desk.parts.crash("operate.noted")
             for action in actions:
                 action()
-        return desk.goes_on()
+        if desk.goes_on():
+            return True
+        desk.tell(Finished(now))
+        return not desk.write()
 
     def wait(self) -> None:
         """Until something is likely to have happened."""
@@ -94,14 +97,18 @@ class OperatingLoop:
             self._looked = now
             desk.do("look", 0, partial(desk.parts.machines.look, desk.terms.owner.lineage, now))
 
-    def _take_jobs(self, now: float) -> None:
-        desk = self.desk
-        found = self._new_jobs()
-        desk.closed = found.closed
+    def expect(self, found: NewJobs) -> None:
+        """Jobs that will come, each at its time; those that are known are not taken twice."""
+        self.desk.closed = found.closed
         for order in found.orders:
             if order.id not in self._known:
                 self._known.add(order.id)
                 heappush(self._coming, (order.submit, len(self._known), order))
+        self.desk.coming = len(self._coming)
+
+    def _take_jobs(self, now: float) -> None:
+        desk, found = self.desk, self._new_jobs()
+        self.expect(found)
         self._cancel(found.cancelled, now)
         while self._coming and self._coming[0][0] <= now and not desk.fold.asked:
             order = heappop(self._coming)[2]

@@ -125,6 +125,13 @@ class ControllerStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class Finished:
+    """Nothing was left to do, and somebody was told so: what comes next is other work."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class PassNoted:
     """All that one pass of the loop noted stands before this line: without it none of that counts."""
 
@@ -143,6 +150,7 @@ Note = (
     | Held
     | Asked
     | ControllerStarted
+    | Finished
     | PassNoted
 )
 """A line of a journal that is about machines and attempts."""

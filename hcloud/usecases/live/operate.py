@@ -15,7 +15,7 @@ from uuid import uuid4
 from hcloud.control.operating.fold import Fold
 from hcloud.control.operating.wanted import SpendingLimits
 from hcloud.control.session import ControlSession
-from hcloud.errors import InputError, StaleError, UsageError
+from hcloud.errors import EvidenceError, InputError, StaleError, UsageError
 from hcloud.live.operating.loop import OperatingLoop
 from hcloud.live.operating.machines import Machines
 from hcloud.live.operating.terms import Parts, Rhythm, Terms
@@ -23,6 +23,7 @@ from hcloud.live.operating.workers import Workers
 from hcloud.live.site import WaitLimits
 from hcloud.model.holdings.live import Owner
 from hcloud.model.holdings.state import LockInfo
+from hcloud.model.running.job import JobOrder
 from hcloud.model.running.note import Asked
 from hcloud.policy.facts import Setup
 from hcloud.store.events import coin_of, decision_document, from_line, to_line
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from hcloud.usecases.live.ground import LiveGround
 
 DIRECTORY, JOURNAL, REQUESTS = "operate", "journal.jsonl", "requests"
+NAMED = 5
+"""Jobs that a message names."""
 ANSWER_SECONDS, LOOK_SECONDS = 5.0, 0.2  # ours
 ASKS = ("drain", "stop", "stop-keeping-machines", "cancel")
 """What a running controller can be asked for."""
@@ -92,7 +95,8 @@ def directory_at(place: str) -> Path:
 def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Kernels]) -> Iterator[Operation]:
     """Open live work, alone: LockedError where another controller has it.
 
-    Raises InputError for a journal or a job file that cannot be read, StaleError for a journal of another account.
+    Raises InputError for a journal or a job file that cannot be read, EvidenceError for jobs that no machine holds,
+    StaleError for a journal of another account.
     """
     directory = here.beside.resolve() / DIRECTORY
     directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -104,13 +108,16 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
         fold = Fold(setup, known.lines[0].at if known is not None and known.lines else here.clock.now())
         if known is not None:
             fold.take(known.lines)
+        world = open_engine(here, origin.engine, directory, JobsAsked(asked.jobs, asked.follow, fold.began))
+        first = world.source.new()
+        _check_fits(first.orders, setup)
         journal = LiveJournalFile(directory / JOURNAL, known.whole_bytes if known is not None else 0)
         workers = Workers()
         try:
             journal.append_text(untold if known is not None else header_line(setup, origin))
-            world = open_engine(here, origin.engine, directory, JobsAsked(asked.jobs, asked.follow, fold.began))
             parts = _parts(here, world, directory, journal, workers)
             loop = OperatingLoop(session, fold, parts, _terms(here, asked, origin, setup, world))
+            loop.expect(first)
             if asked.asked:
                 Requests(directory / REQUESTS).put(asked.asked)
             yield Operation(loop, directory, origin, known is not None)
@@ -119,14 +126,28 @@ def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Ker
             journal.close()
 
 
+def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
+    """EvidenceError for jobs that no machine holds: better now than when their turn comes."""
+    bad = [o for o in orders if not any(o.cores <= t.cores and o.memory <= t.memory for t in setup.types)]
+    if bad:
+        most = setup.types[-1]
+        holds = f"{most.cores / 1000:g} cores and {most.memory / 1024:g} GiB"
+        named = ", ".join(f"{o.id} ({o.cores / 1000:g} cores, {o.memory / 1024:.3g} GiB)" for o in bad[:NAMED])
+        more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
+        raise EvidenceError(
+            f"no machine holds {named}{more}: the largest type, {most.name}, has {holds}",
+            hint="ask for less, or allow larger types",
+        )
+
+
 def _unfinished(path: Path) -> JournalContents | None:
-    """The journal of work that is not over; one that is at rest is put aside."""
+    """The journal of work that is not finished; one of work that is, is put aside."""
     if not path.exists() or not path.stat().st_size:
         return None
     known = read_journal(path)
     fold = Fold(known.setup)
     fold.take(known.lines)
-    if fold.active or any(machine.stands for machine in fold.standing.values()):
+    if not fold.is_finished:
         return known
     number = 1 + sum(1 for _ in path.parent.glob("journal.*.jsonl"))
     path.rename(path.with_name(f"journal.{number}.jsonl"))
