@@ -8,12 +8,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import hcloud
 from hcloud.providers.slurm import config
 from hcloud.providers.slurm.answers import SlurmJob
 from hcloud.providers.slurm.client import SlurmCommands
@@ -23,6 +25,8 @@ NEEDED = ("munged", "slurmctld", "slurmd", "squeue", "scontrol", "sbatch")
 SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 GROUPS = (NodeGroup("small", 1, 1024, 1, 3), NodeGroup("medium", 2, 2048, 1, 2))
 PATIENCE = 20.0
+OURS = ("/usr/bin/env", f"PYTHONPATH={Path(hcloud.__file__).parents[1]}", sys.executable, "-m", "hcloud")
+"""The programs of slurmctld get an empty environment."""
 
 _BASE = """\
 ClusterName={name}
@@ -185,7 +189,7 @@ def cluster(home: Path, groups: tuple[NodeGroup, ...] = GROUPS, *, keep: int = 3
     """A cluster with hcloud's partition and one of somebody else; nothing of it outlasts the context. ``keep`` is how
     long slurmctld remembers jobs that ended."""
     first = free_ports(2 + sum(group.reserved + group.on_demand for group in groups))
-    site = SlurmSite(home / "hcloud", groups, first_port=first + 2, spin_up=15, shut_down=2)
+    site = SlurmSite(home / "hcloud", groups, first_port=first + 2, spin_up=15, shut_down=2, command=OURS)
     made = Cluster(home, site, first, {})
     _write(made, keep)
     try:

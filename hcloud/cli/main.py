@@ -41,6 +41,7 @@ VERBS = {
     "operate": "Run jobs where the policy says, and rent and give back machines as it decides",
     "apply": "Launch and terminate machines exactly as a plan shows",
     "commit": "Commitments: what to buy and why, buy it once, list and cancel",
+    "slurm": "A Slurm cluster whose jobs hcloud places: config, check, and what slurmctld calls",
     "status": "The running machines, and what they cost an hour",
     "drift": "Changes made outside hcloud",
     "report": "Costs, savings, and the utilisation of commitments",

@@ -7,6 +7,7 @@
     INTERRUPT,
     LOSS,
     CANCEL,
+    REPLACE,
     EXPIRE,
     LOOK,
     CHECK,
@@ -14,7 +15,7 @@
     SAMPLE,
     ARRIVAL,
     PASSED,
-) = range(13)
+) = range(14)
 """A job ends, an instance has started, a launch came to nothing, spot capacity is taken back, an instance is lost, a
-job is cancelled, a retention ends, neighbours are looked at anew, a suffering job is looked after, a control period
-passes, the record is sampled, a job arrives, the clock alone moves."""
+job is cancelled, a reserved server is replaced, a retention ends, neighbours are looked at anew, a suffering job is
+looked after, a control period passes, the record is sampled, a job arrives, the clock alone moves."""

@@ -22,6 +22,7 @@ from hcloud.control.ranks import (
     LOSS,
     PASSED,
     READY,
+    REPLACE,
 )
 from hcloud.control.snapshot import SessionImage, read, written
 from hcloud.control.state import INTERRUPTIBLE, OWN, STARTING, UP
@@ -72,7 +73,7 @@ _RANKS = {
     Progress: CHECK,
     Latency: CHECK,
     Arrival: ARRIVAL,
-    Pool: ARRIVAL,
+    Pool: REPLACE,
     ClockTick: PASSED,
 }
 _SAMPLE_RANKS = {During.COMPLETION: FINISH, During.READY: READY, During.WATCH: LOOK, During.ARRIVAL: ARRIVAL}

@@ -7,16 +7,15 @@ import os
 import select
 import shlex
 import shutil
-import sys
 import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-import hcloud
 from hcloud.errors import Call, FileError, HcloudError, UnavailableError
 from hcloud.model.running.job import EngineView, JobOrder, JobPhase, JobPlace, JobSighting, MachineRole, NodePhase
+from hcloud.profiling.launch_probe import LaunchProbe, own_program
 from hcloud.profiling.programs import keeper, orphans
 from hcloud.profiling.programs.keeper import files
 from hcloud.profiling.programs.keeper.groups import is_in
@@ -30,11 +29,9 @@ from hcloud.profiling.spool import (
     ended_sighting,
     lost_name,
     pipe,
+    write_whole,
 )
 
-_START = (
-    "import sys; sys.path.append({root!r}); from hcloud.profiling.programs.keeper.keep import main; main({folder!r})"
-)
 _PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ")
 _END_PATIENCE = 0.2  # ours: how long a look waits for killed processes to be gone; the next look asks again
 _END_LOOK_EVERY = 0.005
@@ -51,6 +48,7 @@ class LocalEngine:
         self._told: dict[str, JobSighting] = {}
         self._names: dict[str, Attempt | None] = {}
         self._looked = False
+        self._prober = LaunchProbe(self._spool / "best", self._basics)
         try:
             self._spool.mkdir(parents=True, exist_ok=True, mode=0o700)
             self._output.mkdir(parents=True, exist_ok=True)
@@ -68,7 +66,7 @@ class LocalEngine:
         """What the processes of all jobs of this spool are marked with."""
         path = self._spool / "token"
         if not path.exists():
-            _write_whole(path, uuid.uuid4().hex)
+            write_whole(path, uuid.uuid4().hex)
         return path.read_text(encoding="ascii")
 
     def joining(self, role: MachineRole) -> str:
@@ -81,8 +79,7 @@ class LocalEngine:
             folder.make()
         except OSError as error:
             raise FileError.of(error, folder.path, "made") from error
-        start = _START.format(root=str(Path(hcloud.__file__).parents[1]), folder=str(folder.path))
-        return f"#!/bin/sh\nexec {shlex.join([sys.executable, '-I', '-S', '-c', start])}\n"
+        return f"#!/bin/sh\nexec {shlex.join(own_program('keep', repr(str(folder.path))))}\n"
 
     def look(self) -> EngineView:
         """One scan of the folders of each machine. What was on a machine whose keeper is dead is killed, then lost."""
@@ -186,7 +183,7 @@ class LocalEngine:
         if not folder.is_dir():
             raise HcloudError(f"{order.id} cannot begin: machine {place.instance} never joined, or is gone")
         try:
-            _write_whole(folder / "inbox" / name, json.dumps(self._record(order, place, name)))
+            write_whole(folder / "inbox" / name, json.dumps(self._record(order, place, name)))
             files.sync(str(folder / "inbox"))
         except OSError as error:
             raise FileError.of(error, error.filename or folder, "written") from error
@@ -194,18 +191,21 @@ class LocalEngine:
         files.poke(str(folder / "poke"))
 
     def _record(self, order: JobOrder, place: JobPlace, name: str) -> Mapping[str, object]:
+        where = str(self._directory / order.directory)
+        given = {"job": order.id, "attempt": place.attempt, "cores": place.cores, "memory": place.memory}
+        return {**self._basics(name, list(order.command)), **given, "directory": where}
+
+    def _basics(self, name: str, command: list[str]) -> Mapping[str, object]:
+        """What a keeper is told of anything it runs, with the files that get what it prints."""
         output = {}
         for kind in ("out", "err"):
             output[kind] = path = str(self._output / f"{name}.{kind}")
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666))
         return {
-            "job": order.id,
-            "attempt": place.attempt,
+            "job": name,
             "token": self._token,
-            "command": list(order.command),
-            "cores": place.cores,
-            "memory": place.memory,
-            "directory": str(self._directory / order.directory),
+            "command": command,
+            "directory": str(self._directory),
             "environment": {key: os.environ[key] for key in _PASSED_ON if key in os.environ},
             **output,
         }
@@ -224,12 +224,17 @@ class LocalEngine:
             return
         path = folder / "asks" / f"{name}.{what}"
         try:
-            _write_whole(path, text)
+            write_whole(path, text)
         except FileNotFoundError:
             return
         except OSError as error:
             raise FileError.of(error, path, "written") from error
         files.poke(str(folder / "poke"))
+
+    def probe(self, instance: int) -> float | None:
+        """How good a machine that is ready is, 0 to 1: a second of work on all its cores beside the best that this
+        machine ever gave; None where it could not be measured. May be called from another thread than the rest."""
+        return self._prober.score(MachineFolder(self._spool / str(instance)))
 
     def let_go(self, instance: int) -> None:
         """Nothing begins there from now on; when its keeper is dead, the machine is forgotten."""
@@ -306,17 +311,3 @@ def _modified(entry: os.DirEntry[str]) -> float | None:
 def _move(folder: MachineFolder, place: str, told: str) -> None:
     with suppress(FileNotFoundError):
         (folder.path / place).rename(folder.path / "done" / told)
-
-
-def _write_whole(path: Path, text: str) -> None:
-    """Under another name first, so that it is there whole or not at all, and outlasts a crash."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with fresh.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.rename(path)
-    except OSError:
-        fresh.unlink(missing_ok=True)
-        raise

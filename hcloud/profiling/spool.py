@@ -168,3 +168,17 @@ def pipe(path: Path) -> None:
         os.mkfifo(path, 0o600)
     except FileExistsError:
         return
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Under another name first, so that it is there whole or not at all, and outlasts a crash."""
+    fresh = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with fresh.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.rename(path)
+    except OSError:
+        fresh.unlink(missing_ok=True)
+        raise

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hcloud.errors import Problem
 from hcloud.model.running.cloud import CLOUD_KEYS, CloudModel, Quantiles, SizeModel
+from hcloud.model.running.strategy import Parameter, ParameterOrigin
 from hcloud.readers.bundle import bundled
 from hcloud.readers.stated import Stated, find_file, read_document
 
@@ -16,6 +17,10 @@ _HEAD = ("format_version", "name", "title", "source", "sections", "sizes")
 _QUANTILES = ("probabilities", "values", "origin", "source", "why")
 _DISTRIBUTIONS = {"spin_up": (0.0, 86_400.0), "spread": (1e-6, 1000.0), "slowness": (1e-6, 1000.0)}
 _MOST_VCPUS = 1024
+_FAULTS = "faults"
+_FAULTLESS = tuple(
+    Parameter(k.name, 0, k.unit, ParameterOrigin.OURS, "", "Not stated: nothing fails.") for k in CLOUD_KEYS[_FAULTS]
+)
 _STAND_IN = Quantiles((0.0, 1.0), (1.0, 1.0))
 
 
@@ -70,8 +75,9 @@ class _CloudReading(Stated):
 
     def cloud(self, content: object) -> CloudModel:
         head = self.head(content, _HEAD)
-        given = self.mapping(head.get("sections", {}), "sections", tuple(CLOUD_KEYS))
+        given = self.mapping(head.get("sections", {}), "sections", tuple(CLOUD_KEYS), (_FAULTS,))
         sections = {s: self.parameters(CLOUD_KEYS[s], given[s], f"sections.{s}") for s in CLOUD_KEYS if s in given}
+        sections.setdefault(_FAULTS, _FAULTLESS)
         name, title, source = (self.text(head, key) for key in ("name", "title", "source"))
         return CloudModel(name, title, source, sections, self._sizes(head.get("sizes", ())))
 

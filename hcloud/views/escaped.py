@@ -96,6 +96,11 @@ def json_as_stored(text: str) -> Written:
     return Written(spelled(text))
 
 
+def settings_document(text: str) -> Written:
+    """Lines of settings for another program's configuration."""
+    return Written("".join(f"{harmless(line)}\n" for line in text.splitlines()))
+
+
 def csv_document(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Written:
     """A CSV file with a header, its cells on a line each and neutral."""
     lines = (names, *([neutral(harmless(cell)) for cell in row] for row in rows))

@@ -454,3 +454,28 @@ def test_a_folder_that_was_never_up_is_one_that_joins(tmp_path: Path) -> None:
     folder.make()
     folder.make()
     assert (folder.was_up, folder.is_kept(), folder.groups()) == (False, False, [])
+
+
+def test_a_machine_is_probed_in_about_a_second(ground: Ground) -> None:
+    ground.machine()
+    score = ground.engine.probe(0)
+    assert score is not None
+    assert 0 < score <= 1
+    best = json.loads((ground.folder / "spool" / "best").read_text())
+    assert list(best) == [str(len(os.sched_getaffinity(0)))]
+    assert not ground.engine.look().jobs, "a probe is no job"
+    assert not list((ground.folder / "output").iterdir())
+    assert not list((ground.folder / "spool" / "0" / "done").iterdir())
+    assert ground.engine.probe(7) is None
+
+
+def test_a_machine_that_gives_half_has_half_the_quality(ground: Ground) -> None:
+    ground.machine()
+    cores = str(len(os.sched_getaffinity(0)))
+    (ground.folder / "spool" / "best").write_text(json.dumps({cores: [1e12, 1.0]}))
+    score = ground.engine.probe(0)
+    assert score is not None
+    assert 0 < score < 0.01, "the lower of both counts"
+    (ground.folder / "spool" / "best").write_text("torn")
+    assert (score := ground.engine.probe(0)) is not None
+    assert score > 0.01

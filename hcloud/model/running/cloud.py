@@ -32,6 +32,11 @@ CLOUD_KEYS: Mapping[str, tuple[Key, ...]] = {
         Key("interruptions_per_hour", "number", "per instance and hour", 0, 60),
         Key("lost_share", "number", "share of the work done since the start", 0, 1),
     ),
+    "faults": (
+        Key("failed_launches", "number", "share of launches", 0, 0.9),
+        Key("lost_per_hour", "number", "per machine and hour", 0, 1),
+        Key("cancelled", "number", "share of jobs", 0, 1),
+    ),
     "jobs": (
         Key("batch_tolerant_share", "number", "share of batch jobs", 0, 1),
         Key("batch_tolerant", "numbers", "least and most of the largest entry", 0, 99),

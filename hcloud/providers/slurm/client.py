@@ -96,6 +96,10 @@ class SlurmCommands:
             return {}
         return dict(word.split("=", 1) for word in said.split() if "=" in word)
 
+    def hostnames(self, listed: str) -> tuple[str, ...]:
+        """The names that a list of Slurm's stands for (hc-small-[0-3,7])."""
+        return tuple(self._ask(["scontrol", "show", "hostnames", listed], "hostnames").split())
+
     @cached_property
     def version(self) -> tuple[int, int]:
         """The version of the commands, as (22, 5)."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from hcloud.providers.slurm.site import FILE_NAME, MARK, NodeGroup, SlurmSite, site_text
 
-CONF, LUA, PROLOG = "hcloud.conf", "job_submit.lua", "hcloud-prolog"
+CONF, LUA, PROLOG, TASK_PROLOG = "hcloud.conf", "job_submit.lua", "hcloud-prolog", "hcloud-task-prolog"
 PROGRAMS = {"ResumeProgram": "resume", "SuspendProgram": "suspend", "ResumeFailProgram": "resume-failed"}
 NEVER = 365 * 86_400
 """Slurm's own idle time before it ends a node: hcloud decides that, and -1 would switch all power saving off."""
@@ -24,6 +24,8 @@ def files(site: SlurmSite, place: str) -> Mapping[str, str]:
     """Every file by its name, as it is to stand in the folder ``place`` (that of slurm.conf)."""
     programs = {f"hcloud-{verb}": _program(site, verb, place) for verb in PROGRAMS.values()}
     own = {CONF: conf(site, place), LUA: lua(site), PROLOG: prolog(site)}
+    if site.first_port is not None:
+        own[TASK_PROLOG] = _TASK_PROLOG.replace("{folder}", shlex.quote(str(site.folder)))
     return {**own, FILE_NAME: site_text(site), **programs}
 
 
@@ -53,6 +55,8 @@ def settings(site: SlurmSite, place: str) -> Mapping[str, str]:
         "SuspendRate": "0",
         "TreeWidth": "65533",
     }
+    if site.first_port is not None:
+        found["TaskProlog"] = f"{place}/{TASK_PROLOG}"
     if excluded := [names for group in site.groups if (names := _range(site, group, reserved=True))]:
         found["SuspendExcNodes"] = ",".join(excluded)
     return found
@@ -94,7 +98,8 @@ def _range(site: SlurmSite, group: NodeGroup, *, reserved: bool) -> str:
 def _program(site: SlurmSite, verb: str, place: str) -> str:
     """slurmctld calls it with the names of nodes, without PATH and HOME, and with signals blocked."""
     words = shlex.join([*site.command, "slurm", verb, "--site", f"{place}/{FILE_NAME}"])
-    return f'#!/bin/sh\n# slurmctld calls this with the names of nodes; it returns at once.\nexec {words} "$@"\n'
+    log = shlex.quote(str(site.folder / "power.log"))
+    return _PROGRAM.replace("{words}", words).replace("{log}", log)
 
 
 def lua(site: SlurmSite) -> str:
@@ -139,6 +144,22 @@ function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
 end
 
 return slurm.SUCCESS
+"""
+
+_PROGRAM = """\
+#!/bin/sh
+# Written by 'hcloud slurm config'. slurmctld calls this with the names of nodes, and kills what is left of its process
+# group when it returns, which it does at once: the work is done in a session of its own.
+PATH=/usr/bin:/bin
+setsid -f {words} "$@" >> {log} 2>&1 < /dev/null
+"""
+
+_TASK_PROLOG = """\
+#!/bin/sh
+# Written by 'hcloud slurm config'. Machines are groups of processes of this machine: what a job starts carries the mark
+# of the machine that it runs on, so that it ends with it.
+read -r mark < {folder}/marks/"$SLURMD_NODENAME" && echo "export HYC_MACHINE=$mark"
+exit 0
 """
 
 _PROLOG = """\

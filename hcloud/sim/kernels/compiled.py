@@ -29,12 +29,14 @@ SET = KernelSet(
     "sim.kernels.heap",
     "sim.kernels.interference",
     "sim.kernels.progress",
+    "sim.kernels.obeying",
+    "sim.kernels.faults",
     "sim.kernels.engine",
 )
 """Modules whose functions are kernels, each after those it calls."""
 
 OUT_OF_LINE = frozenset(
-    {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "_obey", "_map", "rent"}
+    {"simulate", "leave", "drain", "begin", "review", "seat", "unseat", "find", "wait_of", "obey", "_map", "rent"}
     | {"_start_queued", "reserved_for"}
 )
 """Kernels that are called from several places and are too long to be repeated there; all others are put in line."""

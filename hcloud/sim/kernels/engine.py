@@ -5,29 +5,27 @@ from __future__ import annotations
 import math
 
 from hcloud.control.controller import arrive, expire, interrupt, leave, nominee, ready, sampled, suffer, tick
-from hcloud.control.ranks import ARRIVAL, CHECK, CONTROL, EXPIRE, FINISH, INTERRUPT, LOOK, READY
-from hcloud.control.state import INTERRUPTIBLE, OWN, UP, Command
-from hcloud.policy.codes import (
-    BADLY_BEHAVED,
-    ENLARGE,
-    FROM_QUEUE,
-    LAUNCH,
-    MOVE,
-    PLACE,
-    QUEUE,
-    RELEASE,
-    RETAIN,
-    TURN_AWAY,
-    WAIT,
+from hcloud.control.ranks import (
+    ARRIVAL,
+    CANCEL,
+    CHECK,
+    CONTROL,
+    EXPIRE,
+    FAILED_LAUNCH,
+    FINISH,
+    INTERRUPT,
+    LOOK,
+    LOSS,
+    READY,
+    REPLACE,
 )
-from hcloud.policy.placement import RESOURCES, UNTOUCHED
+from hcloud.control.state import DEAD, OWN
+from hcloud.sim.kernels.faults import cancel_job, fail_launch, is_over, lose_server, replace_server
 from hcloud.sim.kernels.heap import pop, push
-from hcloud.sim.kernels.interference import at_quantile, join, part, quality_of
+from hcloud.sim.kernels.interference import part, quality_of
+from hcloud.sim.kernels.obeying import advance, leave_for_good, look_again, note, obey
 from hcloud.sim.kernels.progress import DONE, begin, halt, performance_now, performance_so_far, review, settle
-from hcloud.sim.kernels.world import COMMAND, QUALITY, RANK, SimulatedWorld
-
-_LOOKS_A_LIFE = 16
-"""Neighbours of a job with much work left are looked at this many times over the rest of its life, if that is rarer."""
+from hcloud.sim.kernels.world import QUALITY, RANK, SimulatedWorld
 
 
 def simulate(w: SimulatedWorld, until: int) -> bool:
@@ -38,6 +36,8 @@ def simulate(w: SimulatedWorld, until: int) -> bool:
     tally, desk = w.tally, w.control.desk
     period = w.control.rules.period
     while tally.full == 0 and desk.overflow == 0:
+        if w.cloud.losses > 0.0 and is_over(w):
+            return True
         coming = w.tasks[tally.next_job].decide if tally.next_job < len(w.tasks) else math.inf
         event = w.events[0].time if tally.events > 0 else math.inf
         if coming == math.inf and event == math.inf:
@@ -58,35 +58,12 @@ def simulate(w: SimulatedWorld, until: int) -> bool:
     return True
 
 
-def _advance(w: SimulatedWorld, now: float) -> None:
-    tally, desk = w.tally, w.control.desk
-    passed = now - tally.now
-    counted = min(now, tally.until) - max(tally.now, tally.since)
-    if counted > 0:
-        tally.used_seconds += counted * desk.used
-    tally.queue_seconds += passed * desk.queued
-    tally.now = now
-
-
-def _note(w: SimulatedWorld, event: tuple[int, int, int, int, int], value: float) -> None:
-    """Write a line of the journal, where one is kept."""
-    if len(w.lines) == 0:
-        return
-    if w.tally.lines >= len(w.lines):
-        w.tally.full = 1
-        return
-    line = w.lines[w.tally.lines]
-    line.code, line.a, line.b, line.c, line.d = event
-    line.time, line.value = w.tally.now, value
-    w.tally.lines += 1
-
-
 def _control(w: SimulatedWorld, now: float) -> None:
-    _advance(w, now)
+    advance(w, now)
     w.tally.last_control = now
-    _note(w, (CONTROL, 0, 0, 0, 0), 0.0)
+    note(w, (CONTROL, 0, 0, 0, 0), 0.0)
     tick(w.control, now)
-    _obey(w, now)
+    obey(w, now)
 
 
 def _sample(w: SimulatedWorld) -> None:
@@ -98,27 +75,32 @@ def _sample(w: SimulatedWorld) -> None:
         for kind in range(kinds):
             row[4 + paid * kinds + kind] = w.active[paid, kind]
     for server in range(w.heat.shape[1]):
-        capacity = w.control.kinds[w.control.servers[server].kind].cores
-        w.heat[w.tally.samples, server] = w.control.servers[server].used / capacity
+        one = w.control.servers[server]
+        if one.paid == OWN and one.status != DEAD:
+            w.heat[w.tally.samples, server] = one.used / w.control.kinds[one.kind].cores
     w.tally.samples += 1
 
 
 def _arrival(w: SimulatedWorld, now: float) -> None:
-    _advance(w, now)
+    advance(w, now)
     number = w.tally.next_job
     w.tally.next_job += 1
-    w.tasks[number].left = w.tasks[number].work
+    task = w.tasks[number]
+    task.left = task.work
+    w.tally.present += 1
+    if task.cancelled >= 0.0:
+        push(w, task.cancelled, CANCEL, number, 0)
     idle = nominee(w.control, number)
     if idle >= 0:
         _probe(w, idle, now)
-    _note(w, (ARRIVAL, number, 0, 0, 0), 0.0)
+    note(w, (ARRIVAL, number, 0, 0, 0), 0.0)
     arrive(w.control, number, now)
-    _obey(w, now)
+    obey(w, now)
 
 
 def _probe(w: SimulatedWorld, place: int, now: float) -> None:
     high, low = quality_of(w, place, now)
-    _note(w, (QUALITY, place, high, low, 0), 0.0)
+    note(w, (QUALITY, place, high, low, 0), 0.0)
     w.hosts[place].probed = now
     sampled(w.control, place, (high, low), now)
 
@@ -129,18 +111,30 @@ def _handle(w: SimulatedWorld, event: tuple[float, int, int]) -> None:
         _finish(w, number, now)
     elif kind == CHECK:
         _check(w, number, tag, now)
+    elif kind == CANCEL:
+        cancel_job(w, number, now)
+    elif kind == REPLACE:
+        replace_server(w, now)
     elif w.hosts[tag].serial == number and w.hosts[tag].paid >= 0:
-        _advance(w, now)
-        if kind == READY:
-            _ready(w, tag, now)
-        elif kind == LOOK:
-            _look(w, tag, now)
-        elif kind == EXPIRE:
-            _note(w, (EXPIRE, tag, 0, 0, 0), 0.0)
-            expire(w.control, tag, now)
-            _obey(w, now)
-        elif kind == INTERRUPT:
-            _interrupt(w, tag, now)
+        _handle_of_host(w, kind, tag, now)
+
+
+def _handle_of_host(w: SimulatedWorld, kind: int, place: int, now: float) -> None:
+    advance(w, now)
+    if kind == READY:
+        _ready(w, place, now)
+    elif kind == LOOK:
+        _look(w, place, now)
+    elif kind == EXPIRE:
+        note(w, (EXPIRE, place, 0, 0, 0), 0.0)
+        expire(w.control, place, now)
+        obey(w, now)
+    elif kind == INTERRUPT:
+        _interrupt(w, place, now)
+    elif kind == LOSS:
+        lose_server(w, place, now)
+    elif kind == FAILED_LAUNCH:
+        fail_launch(w, place, now)
 
 
 def _finish(w: SimulatedWorld, number: int, now: float) -> None:
@@ -154,8 +148,9 @@ def _finish(w: SimulatedWorld, number: int, now: float) -> None:
             task.due = due
             push(w, due, FINISH, number, 0)
             return
-    _advance(w, now)
+    advance(w, now)
     task.left, task.running, task.ended = 0.0, 0, now
+    leave_for_good(w, number)
     task.version += 1
     w.tally.running -= 1
     w.tally.last_finish = now
@@ -164,12 +159,12 @@ def _finish(w: SimulatedWorld, number: int, now: float) -> None:
     if server.paid != OWN and server.tenants == 1:
         _probe(w, place, now)
     performance = performance_so_far(task)
-    _note(w, (FINISH, number, 0, 0, 0), performance)
+    note(w, (FINISH, number, 0, 0, 0), performance)
     part(w, number, place)
     leave(w.control, number, performance, now)
     if not w.hosts[place].calm:
         review(w, place, now, -1)
-    _obey(w, now)
+    obey(w, now)
 
 
 def _check(w: SimulatedWorld, number: int, version: int, now: float) -> None:
@@ -180,24 +175,24 @@ def _check(w: SimulatedWorld, number: int, version: int, now: float) -> None:
     if performance >= w.control.rules.monitor_level:
         task.suspect = 0
         return
-    _advance(w, now)
+    advance(w, now)
     settle(task, now)
-    _note(w, (CHECK, number, 0, 0, 0), performance)
+    note(w, (CHECK, number, 0, 0, 0), performance)
     task.suspect = 0 if suffer(w.control, number, performance, now) else 2
-    _obey(w, now)
+    obey(w, now)
 
 
 def _ready(w: SimulatedWorld, place: int, now: float) -> None:
     host = w.hosts[place]
     host.ready = now
-    _note(w, (READY, place, 0, 0, 0), now - host.launched)
-    ready(w.control, place, now - host.launched)
+    note(w, (READY, place, 0, 0, 0), now - host.ordered)
+    ready(w.control, place, now - host.ordered)
     _probe(w, place, now)
     number = w.control.servers[place].first
     while number >= 0:
         begin(w, number, place, now)
         number = w.control.jobs[number].next
-    _look_again(w, place, now)
+    look_again(w, place, now)
 
 
 def _look(w: SimulatedWorld, place: int, now: float) -> None:
@@ -209,14 +204,7 @@ def _look(w: SimulatedWorld, place: int, now: float) -> None:
     review(w, place, now, -1)
     if now - host.probed >= w.control.rules.probe_seconds:
         _probe(w, place, now)
-    _look_again(w, place, now)
-
-
-def _look_again(w: SimulatedWorld, place: int, now: float) -> None:
-    number, host = w.control.servers[place].first, w.hosts[place]
-    if number >= 0 and w.behaviours[host.kind].varies:
-        host.look = now + max(w.cloud.resample, w.tasks[number].left / _LOOKS_A_LIFE)
-        push(w, host.look, LOOK, host.serial, place)
+    look_again(w, place, now)
 
 
 def _interrupt(w: SimulatedWorld, place: int, now: float) -> None:
@@ -226,119 +214,6 @@ def _interrupt(w: SimulatedWorld, place: int, now: float) -> None:
         halt(w, number, now)
         task.left += (task.work - task.left) * w.cloud.lost_share
         w.tally.stopped += 1
-    _note(w, (INTERRUPT, place, 0, 0, 0), 0.0)
+    note(w, (INTERRUPT, place, 0, 0, 0), 0.0)
     interrupt(w.control, place, now)
-    _obey(w, now)
-
-
-def _obey(w: SimulatedWorld, now: float) -> None:
-    """Carry out what the controller ordered, in order."""
-    for at in range(w.control.desk.commands):
-        order = w.control.commands[at]
-        what = order.what
-        _note(w, (COMMAND + what, order.job, order.server, order.action, order.reason), order.margin)
-        if what == PLACE:
-            _place(w, order, now)
-        elif what == LAUNCH:
-            _launch(w, order, now)
-        elif what == RETAIN:
-            w.tally.emptied += 1
-            push(w, order.margin, EXPIRE, w.hosts[order.server].serial, order.server)
-        elif what == RELEASE:
-            _close(w, order.server, order.reason, now)
-        elif what == ENLARGE:
-            w.tally.enlarged += 1
-            part(w, order.job, order.server)
-            join(w, order.job, order.server)
-            w.hosts[order.server].calm = 0
-            review(w, order.server, now, -1)
-        elif what == MOVE:
-            _move(w, order, now)
-        elif what == WAIT:
-            _hold(w, order)
-        elif what == TURN_AWAY:
-            w.tally.refused += 1
-    w.control.desk.commands = 0
-
-
-def _move(w: SimulatedWorld, order: Command, now: float) -> None:
-    """A job leaves its server; those that stay feel it."""
-    w.tally.moved += 1
-    halt(w, order.job, now)
-    part(w, order.job, order.server)
-    if not w.hosts[order.server].calm:
-        review(w, order.server, now, -1)
-
-
-def _remember(w: SimulatedWorld, order: Command) -> None:
-    """The first decision about a job is kept; where it runs is the last one's."""
-    task, host = w.tasks[order.job], w.hosts[order.server]
-    if task.action < 0:
-        task.action, task.reason, task.margin = order.action, order.reason, order.margin
-    if order.reason == FROM_QUEUE or (task.queued < 0.0 and task.action == QUEUE):
-        task.queued = w.tally.now - w.control.jobs[order.job].asked
-    task.paid, task.kind, task.serial = host.paid, host.kind, host.serial
-
-
-def _hold(w: SimulatedWorld, order: Command) -> None:
-    """A job joins the queue: the first decision about it, if it just came."""
-    task = w.tasks[order.job]
-    if task.action < 0:
-        task.action, task.reason, task.margin = order.action, order.reason, order.margin
-
-
-def _place(w: SimulatedWorld, order: Command, now: float) -> None:
-    server = w.control.servers[order.server]
-    _remember(w, order)
-    join(w, order.job, order.server)
-    if server.paid != OWN and w.hosts[order.server].uses > 0:
-        w.tally.reused += 1
-    if server.status == UP:
-        begin(w, order.job, order.server, now)
-        if server.tenants == 1:
-            _look_again(w, order.server, now)
-
-
-def _launch(w: SimulatedWorld, order: Command, now: float) -> None:
-    place = order.server
-    open_host(w, place, now)
-    _remember(w, order)
-    join(w, order.job, place)
-    host = w.hosts[place]
-    draw = w.draws[host.serial % len(w.draws)]
-    seconds = at_quantile(w.behaviours[host.kind].spin_up, draw.spin_up)
-    push(w, now + seconds, READY, host.serial, place)
-    if host.paid == INTERRUPTIBLE and w.cloud.interruptions > 0.0:
-        lasts = -math.log(1.0 - draw.interruption) / w.cloud.interruptions
-        push(w, now + seconds + lasts, INTERRUPT, host.serial, place)
-
-
-def open_host(w: SimulatedWorld, place: int, now: float) -> None:
-    """Begin the record of a server that the controller has opened."""
-    host, server = w.hosts[place], w.control.servers[place]
-    host.launched, host.ready, host.probed, host.look = now, now, now, -1.0
-    host.serial, host.kind, host.paid = server.serial, server.kind, server.paid
-    host.uses, host.calm, host.stale = 0, 1, 0
-    for i in range(RESOURCES):
-        host.pressure[i], host.room[i] = 0, UNTOUCHED
-    behaviour, draw = w.behaviours[host.kind], w.draws[host.serial % len(w.draws)]
-    host.spread = at_quantile(behaviour.spread, draw.spread)
-    host.slowness = at_quantile(behaviour.slowness, draw.slowness)
-    host.phase = draw.phase
-    w.active[host.paid, host.kind] += 1
-
-
-def _close(w: SimulatedWorld, place: int, reason: int, now: float) -> None:
-    if w.tally.rentals >= len(w.rentals):
-        w.tally.full = 1
-        return
-    host, rental = w.hosts[place], w.rentals[w.tally.rentals]
-    w.tally.rentals += 1
-    if reason <= BADLY_BEHAVED:
-        w.tally.at_once += 1
-        w.tally.emptied += 1
-    rental.kind, rental.paid, rental.reason = host.kind, host.paid, reason
-    rental.serial, rental.uses = host.serial, host.uses
-    rental.launched, rental.ready, rental.released = host.launched, host.ready, now
-    w.active[host.paid, host.kind] -= 1
-    host.paid = -1
+    obey(w, now)

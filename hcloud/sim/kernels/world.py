@@ -24,7 +24,8 @@ STEPS = 2001
 
 
 class CloudParameters(NamedTuple):
-    """How the cloud behaves: the keys of :data:`hcloud.model.running.cloud.CLOUD_KEYS`, interruptions a second."""
+    """How the cloud behaves: the keys of :data:`hcloud.model.running.cloud.CLOUD_KEYS`, interruptions and losses of a
+    machine a second."""
 
     mean_load: float
     amplitude: float
@@ -38,6 +39,8 @@ class CloudParameters(NamedTuple):
     waiting_tail: float
     interruptions: float
     lost_share: float
+    failed_launches: float
+    losses: float
 
 
 class Behaviour:
@@ -60,22 +63,28 @@ class Draw:
     slowness: float
     phase: float
     interruption: float
+    launch: float
+    loss: float
 
 
 class Task:
     """A job as the cloud sees it.
 
     Given: when it came and is decided on, seconds of ``work`` in isolation, 1 for a service, thousandths of a vCPU
-    needed, its true interference ``vector`` (the controller knows an estimate). Run: work left, when it is ``due`` at
-    its present ``rate`` (work a second; for a service its tail latency relative to isolation), since when, seconds ran,
-    tail latency x seconds, vCPU-milliseconds used, when it began and ended (-1: not), seconds in the queue of the
-    reserve (-1: never there), and the first decision about it with the instance it ended on."""
+    needed, its true interference ``vector`` (the controller knows an estimate), when its user cancels it
+    (``cancelled``, -1: never). Run: how many machines it ``lost``, whether it is ``over``, work left, when it is
+    ``due`` at its present ``rate`` (work a second; for a service its tail latency relative to isolation), since when,
+    seconds ran, tail latency x seconds, vCPU-milliseconds used, when it began and ended (-1: not), seconds in the queue
+    of the reserve (-1: never there), and the first decision about it with the instance it ended on."""
 
     submit: float
     decide: float
     work: float
     service: int
     need: int
+    cancelled: float
+    lost: int
+    over: int
     left: float
     due: float
     rate: float
@@ -100,12 +109,14 @@ class Task:
 
 
 class ServerSlot:
-    """The record of a server slot: the instance in it now (``paid`` -1: none), when it was launched and ready, how many
+    """The record of a server slot: the instance in it now (``paid`` -1: none), when it was ordered, launched (later,
+    where launches of its type had just failed) and ready, how many
     jobs it began, whether nobody suffers on it, when it was last probed and is looked at next, what chance gave it: how
     hard its neighbours press, how slow it is by itself, where their slow wave begins; and how its tenants truly press
     and the least of what they truly bear (units of :mod:`hcloud.policy.placement`). ``stale`` says that one has left
     since, so that those who stay may bear more."""
 
+    ordered: float
     launched: float
     ready: float
     probed: float
@@ -160,7 +171,8 @@ class Tally:
     """Counters of a run: seconds of simulated time, pool vCPU-ms integrated over it from ``since`` to ``until`` (the
     window that counts) and queue jobs over all of it, the last finish,
     the last control period; jobs running and come; rows written; whether a table was too short; how often things
-    happened (``at_once`` of the ``emptied`` instances were released, jobs ``reused`` an instance)."""
+    happened (``at_once`` of the ``emptied`` instances were released, jobs ``reused`` an instance, launches ``failed``,
+    machines were ``lost``, jobs ``ended`` with them or were ``cancelled``), and how many jobs are ``present``."""
 
     now: float
     since: float
@@ -183,6 +195,11 @@ class Tally:
     reused: int
     refused: int
     stopped: int
+    failed: int
+    lost: int
+    ended: int
+    cancelled: int
+    present: int
     scratch: Annotated[Ints, RESOURCES]
 
 

@@ -47,7 +47,7 @@ class Service:
     """Quality: performance of batch jobs (isolated over real completion time, waiting included), tail latency of
     services relative to isolation (seconds of waiting count as the model's ``waiting_tail``), completion seconds of
     batch jobs, seconds that jobs waited before they began, of all jobs and of those that were queued on the reserve;
-    the share of jobs that kept 95 % of their performance."""
+    the share of jobs, but for those that were cancelled, that kept 95 % of their performance."""
 
     batch: Distribution
     tail: Distribution
@@ -55,6 +55,17 @@ class Service:
     waiting: Distribution
     queued: Distribution
     kept_qos: float
+
+
+@dataclass(frozen=True, slots=True)
+class RunFaults:
+    """What went wrong in a run: launches that failed, machines that were lost, jobs that ended with their machine, and
+    jobs that were cancelled."""
+
+    failed_launches: int = 0
+    lost_machines: int = 0
+    lost_jobs: int = 0
+    cancelled_jobs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +140,7 @@ class Measures:
     service: Service
     use: CapacityMeasures
     cost: Cost
+    faults: RunFaults = RunFaults()
 
 
 def exact(value: float) -> Decimal:
@@ -138,7 +150,7 @@ def exact(value: float) -> Decimal:
 
 def measure(outcome: RunOutcome) -> Measures:
     """The figures of a run."""
-    setting = outcome.setting
+    setting, tally = outcome.setting, outcome.world.tally
     return Measures(
         setting.strategy.name,
         setting.seed,
@@ -147,6 +159,7 @@ def measure(outcome: RunOutcome) -> Measures:
         _service(outcome),
         _use(outcome),
         _cost(outcome),
+        RunFaults(*(int(n) for n in (tally.failed, tally.lost, tally.ended, tally.cancelled))),
     )
 
 
@@ -190,7 +203,7 @@ def _service(outcome: RunOutcome) -> Service:
         Distribution.of((ended - outcome.tasks.submit)[done]),
         Distribution.of(waits),
         Distribution.of(np.asarray(outcome.of_tasks("queued")[queued], np.float64)),
-        kept / max(len(outcome.tasks), 1),
+        kept / max(len(outcome.tasks) - int(outcome.world.tally.cancelled), 1),
     )
 
 
@@ -199,7 +212,7 @@ def _use(outcome: RunOutcome) -> CapacityMeasures:
     tally, desk, tasks = world.tally, world.control.desk, outcome.tasks
     launched = int((outcome.of_rentals("paid") != OWN).sum())
     since, until = outcome.setting.window or (0.0, float(tally.now))
-    capacity = desk.pool * (until - since)
+    capacity = outcome.setting.reserved_cores * (until - since)
     return CapacityMeasures(
         utilisation=float(tally.used_seconds / capacity) if capacity else float("nan"),
         spin_ups=launched,
@@ -210,7 +223,7 @@ def _use(outcome: RunOutcome) -> CapacityMeasures:
         enlargements=int(tally.enlarged),
         refused=int(tally.refused),
         interrupted=int(tally.stopped),
-        unfinished=int((outcome.of_tasks("ended") < 0).sum()) - int(tally.refused),
+        unfinished=int((outcome.of_tasks("ended") < 0).sum()) - int(tally.refused + tally.cancelled + tally.ended),
         cold_starts=int(desk.cold_starts),
         refused_work=work_share(tasks.need, tasks.work, unplaceable(outcome.setting, tasks)),
     )
@@ -223,7 +236,7 @@ def _cost(outcome: RunOutcome) -> Cost:
     ideal = until - since
     rented = charges(outcome)
     reserved = reserved_cost(outcome, ideal)
-    pool = outcome.world.control.desk.pool / 1000 * ideal / SECONDS_PER_HOUR
+    pool = outcome.setting.reserved_cores / 1000 * ideal / SECONDS_PER_HOUR
     used = outcome.world.tally.used_seconds / 1000 / SECONDS_PER_HOUR
     idle = max(1 - used / pool, 0.0) if pool else 0.0
     return Cost(

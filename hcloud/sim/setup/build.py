@@ -20,7 +20,7 @@ from hcloud.policy.quality import HALF, complement, encode, leading
 from hcloud.policy.records import Ints, Reals, Table, column, record, table
 from hcloud.policy.registry import compose, rents_whole_servers
 from hcloud.sim.kernels import world
-from hcloud.sim.kernels.engine import open_host
+from hcloud.sim.kernels.obeying import open_host
 from hcloud.sim.setup.prepare import Tasks
 from hcloud.sim.setup.shop import Shop, SmallerReserve
 from hcloud.sim.setup.streams import stream
@@ -60,6 +60,11 @@ class Setting:
         return (Lot(self.shop.large, self.pool, self.shop.reserved), *others)
 
     @property
+    def reserved_cores(self) -> int:
+        """Thousandths of a vCPU of all reserved servers; fewer while one that was lost is not replaced."""
+        return sum(int(self.shop.types[lot.kind].shape.vcpus * 1000) * lot.servers for lot in self.lots)
+
+    @property
     def servers(self) -> int:
         """How many servers are reserved."""
         return sum(lot.servers for lot in self.lots)
@@ -86,7 +91,7 @@ def build(setting: Setting, tasks: Tasks, capacity: world.Capacity) -> world.Sim
         record(cloud_numbers(setting.cloud)),
         behaviours(setting.cloud, kinds),
         draws(setting, len(tasks)),
-        task_table(tasks),
+        task_table(tasks, setting),
         *world.new_record(capacity, len(kinds)),
         series,
         np.zeros((setting.samples, setting.servers)),
@@ -147,7 +152,9 @@ def cloud_numbers(model: CloudModel) -> world.CloudParameters:
     }
     numbers = [float(model.number(section, key)) for section, names in keys.items() for key in names]
     interruptions = float(model.number("spot", "interruptions_per_hour")) / 3600
-    return world.CloudParameters._make([*numbers, interruptions, float(model.number("spot", "lost_share"))])
+    losses = float(model.number("faults", "lost_per_hour")) / 3600
+    shares = (float(model.number(*path)) for path in (("spot", "lost_share"), ("faults", "failed_launches")))
+    return world.CloudParameters._make([*numbers, interruptions, *shares, losses])
 
 
 def behaviours(model: CloudModel, kinds: Table[RentableKind]) -> Table[world.Behaviour]:
@@ -167,13 +174,13 @@ def behaviours(model: CloudModel, kinds: Table[RentableKind]) -> Table[world.Beh
 def draws(setting: Setting, tasks: int) -> Table[world.Draw]:
     """Chance for every instance that may be launched; a very long run uses the same numbers again."""
     made = table(world.Draw, min(setting.servers + tasks + _SPARE, _MOST_DRAWS))
-    purposes = ("spin_up", "spread", "slowness", "phase", "interruption")
+    purposes = ("spin_up", "spread", "slowness", "phase", "interruption", "launch", "loss")
     for purpose in purposes:
         column(made, purpose)[:] = stream(setting.seed, f"instance {purpose}").random(len(made))
     return made
 
 
-def task_table(tasks: Tasks) -> Table[world.Task]:
+def task_table(tasks: Tasks, setting: Setting) -> Table[world.Task]:
     """The jobs as the cloud sees them, none of them begun."""
     made = table(world.Task, len(tasks))
     for field in ("submit", "decide", "work", "service", "need"):
@@ -181,7 +188,18 @@ def task_table(tasks: Tasks) -> Table[world.Task]:
     column(made, "vector")[:] = tasks.truth
     for field in ("began", "ended", "queued", "action"):
         column(made, field)[:] = -1
+    column(made, "cancelled")[:] = _cancelled(tasks, setting)
     return made
+
+
+def _cancelled(tasks: Tasks, setting: Setting) -> Reals:
+    """When the users of some jobs cancel them: at a moment of the time that they would take undisturbed; -1: never.
+
+    All pieces of a job are cancelled, and the same jobs under every strategy.
+    """
+    rows, share = int(tasks.job.max(initial=-1)) + 1, setting.cloud.number("faults", "cancelled")
+    who, when = (stream(setting.seed, f"cancelled {what}").random(rows)[tasks.job] for what in ("who", "when"))
+    return np.where(who < share, tasks.decide + when * tasks.work, -1.0)
 
 
 def job_table(setting: Setting, tasks: Tasks, kinds: Table[RentableKind]) -> Table[Job]:

@@ -8,6 +8,7 @@ from hcloud.errors import EvidenceError
 from hcloud.planning.reports.quality import QualityReport, journeys_of, qualities
 from hcloud.store.journal import read_journal
 from hcloud.store.plan_file import load_plan
+from hcloud.units import counted
 from hcloud.usecases.reports.report import is_journal
 
 
@@ -36,4 +37,8 @@ def _of_journal(path: Path) -> QualityReport:
     notes = ["a job that may not be interrupted is treated as a service"] if journal.setup.rules.spot == 0 else []
     if any(j.kind == "service" and j.ended is not None and j.tail is None for j in journeys):
         notes.append("services without reported tail latency count by their performance, without their wait")
+    failed, cancelled, lost = (sum(getattr(j, how) for j in journeys) for how in ("failed", "cancelled", "lost"))
+    if failed or cancelled or lost:
+        ended = f"{counted(failed, 'job')} failed, {cancelled:,} cancelled, {lost:,} lost with their machine"
+        notes.append(f"{ended}; what failed by itself or was cancelled does not count against the quality kept")
     return QualityReport(path.name, journal.setup.strategy, qualities(journeys), notes=tuple(notes))

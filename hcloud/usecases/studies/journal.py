@@ -18,11 +18,15 @@ from hcloud.model.running.decision import Decision, DecisionAction, Entry
 from hcloud.model.running.event import (
     Arrival,
     BelowQos,
+    Cancelled,
     ClockTick,
     Completion,
     During,
     Event,
     Interruption,
+    LaunchFailed,
+    Lost,
+    Pool,
     Ready,
     Sample,
 )
@@ -42,6 +46,12 @@ from hcloud.store.journal import check_target, save_journal
 from hcloud.usecases.studies.simulation import Study, simulate_once
 
 Line = tuple[int, int, int, int, int, float, float]
+_NO_CAPACITY = "no capacity of this type"
+_OF_INSTANCES: dict[int, type[Ready | Interruption | Lost]] = {
+    ranks.READY: Ready,
+    ranks.INTERRUPT: Interruption,
+    ranks.LOSS: Lost,
+}
 _PROBED_BEFORE = {ranks.ARRIVAL: During.ARRIVAL, ranks.FINISH: During.COMPLETION}
 
 
@@ -149,7 +159,14 @@ class JournalReader:
             return Completion(time, self._names[who], value, None if math.isnan(tail) else tail)
         if code == ranks.CHECK:
             return BelowQos(time, self._names[who], value)
-        return (Ready if code == ranks.READY else Interruption)(time, self._numbers[who])
+        if code == ranks.CANCEL:
+            return Cancelled(time, self._names[who])
+        if code == ranks.REPLACE:
+            return Pool(time, who)
+        number = self._numbers[who]
+        if code == ranks.FAILED_LAUNCH:
+            return LaunchFailed(time, number, _NO_CAPACITY, value)
+        return _OF_INSTANCES[code](time, number)
 
     def _arrival(self, row: int, time: float) -> Arrival:
         t = self._tasks

@@ -71,7 +71,7 @@ def _kept(outcome: RunOutcome, measures: Measures) -> Simulated:
 def _timeline(outcome: RunOutcome) -> Timeline:
     series, types = outcome.world.series, outcome.setting.shop.types
     rented, servers = {}, outcome.setting.servers
-    vcpus = {RESERVED: outcome.world.control.desk.pool / 1000 / servers if servers else 0.0}
+    vcpus = {RESERVED: outcome.setting.reserved_cores / 1000 / servers if servers else 0.0}
     for paid, suffix in ((RENTED, "on-demand"), (INTERRUPTIBLE, "spot")):
         for at, rentable in enumerate(types):
             counts = series[:, 4 + paid * len(types) + at]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import astuple
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from hcloud.sim.outcomes.interval import Interval
 from hcloud.sim.outcomes.sweep import Cell
 from hcloud.units import plain, rate
 from hcloud.views.document import (
+    ABSENT,
     DECIMAL,
     NUMBER,
     Count,
@@ -57,6 +59,16 @@ class _Charge(Part):
     cost: Annotated[_Dollars, From("dollars")]
 
 
+class _Faults(Part):
+    failed_launches: Count
+    lost_machines: Count
+    lost_jobs: Count
+    cancelled_jobs: Count
+
+
+_NO_FAULTS = _Faults.model_construct(failed_launches=0, lost_machines=0, lost_jobs=0, cancelled_jobs=0)
+
+
 class _Run(Part):
     seed: Count
     reserved_servers: Annotated[Count, From("pool")]
@@ -77,6 +89,7 @@ class _Run(Part):
     refused: Annotated[Count, From("use.refused")]
     refused_work: Annotated[Number, From("use.refused_work")]
     unfinished: Annotated[Count, From("use.unfinished")]
+    faults: Annotated[_Faults, From(lambda of: of.faults if any(astuple(of.faults)) else ABSENT)] = _NO_FAULTS
     hours: Annotated[Number, From("cost.hours")]
     reserved_cost: Annotated[_Dollars, From("cost.reserved")]
     unused_reservation_cost: Annotated[_Dollars, From("cost.unused")]

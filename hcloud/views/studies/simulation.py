@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import astuple
 from typing import TYPE_CHECKING
 
 from hcloud.sim.outcomes.comparison import (
@@ -21,7 +22,7 @@ from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
 if TYPE_CHECKING:
-    from hcloud.sim.outcomes.measure import Distribution, Measures
+    from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
     from hcloud.views.console import Terminal
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -185,6 +186,13 @@ def _show_checks(comparison: StrategyComparison, terminal: Terminal) -> None:
     terminal.show("", figures)
 
 
+def _faults(faults: RunFaults) -> str:
+    """What went wrong in a run, as a sentence."""
+    launches, machines = counted(faults.failed_launches, "launch", "launches"), counted(faults.lost_machines, "machine")
+    ended, cancelled = counted(faults.lost_jobs, "job"), counted(faults.cancelled_jobs, "job")
+    return f"{launches} failed, {machines} lost, {ended} ended with a lost machine, {cancelled} cancelled"
+
+
 def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
     if comparison.window is not None:
         said = f"dollars and use are of the window: {window_line(comparison.window)}"
@@ -202,5 +210,7 @@ def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
             out = "" if compared.is_compared else "; it is not compared"
             said = f"{counted(lost, 'job')} left out ({compared.refused_work:.1%} of the work)"
             terminal.warn(f"{compared.name}: {said}: no type holds them{out}")
+        if any(astuple(run.faults)):
+            terminal.show(point(f"{compared.name}: {_faults(run.faults)}"))
         if run.use.unfinished:
             terminal.warn(f"{compared.name}: {counted(run.use.unfinished, 'job')} still queued")

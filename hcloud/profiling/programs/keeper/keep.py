@@ -25,6 +25,7 @@ from hcloud.profiling.programs.keeper.groups import (
     removed,
     usable,
 )
+from hcloud.profiling.programs.keeper.job import SIGNS, Job, Spare
 from hcloud.profiling.programs.keeper.processes import children, kill, kill_if, resident, signal_all, started_at
 
 _MARKS = ("HYC_MACHINE", "HYC_PROFILE_RUN")
@@ -34,31 +35,9 @@ LOOK_EVERY = 2.0  # ours: seconds until a poke that was lost is noticed
 WATCH_EVERY = 0.25  # ours: how often memory is measured where no control group limits it
 SPARES = 2  # ours: how many jobs can begin at once without waiting for the kernel
 _AGAIN = 0.01
+_DOUBTS = 5  # ours: looks at a process without an environment before it counts as one that has none
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
 _RESET = (1, 2, 3, 10, 12, 13, 15, 17, 25)  # a job ignores none of the signals that this program or a shell ignores
-
-
-class Spare:
-    """A process that waits for a job at the end of a pipe, and the job's control groups."""
-
-    __slots__ = ("groups", "orders", "pid")
-
-    def __init__(self, pid: int, groups: list[str], orders: int) -> None:
-        self.pid, self.groups, self.orders = pid, groups, orders
-
-
-class Job:
-    """An attempt that runs, or of which something still runs."""
-
-    __slots__ = ("began", "code", "deadline", "groups", "memory", "name", "out_of_memory", "pid", "start")
-
-    def __init__(self, name: str, began: float, memory: int, process: Spare) -> None:
-        self.name, self.began, self.memory = name, began, memory
-        self.pid, self.groups = process.pid, process.groups
-        self.start = started_at(process.pid) or 0
-        self.code: int | None = None
-        self.deadline: float | None = None
-        self.out_of_memory = False
 
 
 class Keeper:
@@ -67,6 +46,7 @@ class Keeper:
     def __init__(self, groups: list[str]) -> None:
         self.groups, self.folder, self.pid = groups, os.getcwd(), os.getpid()
         self.number = 0
+        self.doubts: dict[int, int] = {}
         self.spares: list[Spare] = []
         self.jobs: dict[int, Job] = {}
         self.ending: list[Job] = []
@@ -273,18 +253,27 @@ class Keeper:
         if not ended:
             return False
         strays = self.strays()
+        self.doubts = {pid: count for pid, count in self.doubts.items() if pid in strays}
         self.ending = [job for job in ended if self.is_left(job, strays) or not self.finish(job)]
         return len(self.ending) < len(ended)
 
     def is_left(self, job: Job, strays: list[int]) -> bool:
         """Whether anything of a job whose main process ended is left; it is killed."""
-        own = [pid for pid in strays if self.owner(pid, job)]
-        for pid in own:  # a child that was not waited for: its number is nobody else's
+        own = [pid for pid in strays if (pid, started_at(pid)) in job.strays or self.owner(pid, job)]
+        job.strays |= {(pid, started_at(pid)) for pid in own}  # one that is about to end shows no sign of it any more
+        for pid in own:
             kill(pid)
         inside = {pid for group in job.groups for pid in members(group)} - set(own)
         for pid in inside:
             kill_if(pid, lambda p: any(is_in(p, group) for group in job.groups))
-        return bool(own or inside)
+        return bool(own or inside) or any(self.is_unclear(pid) for pid in strays)
+
+    def is_unclear(self, pid: int) -> bool:
+        """Whether a stray child shows no environment, as one that is starting a program does for a moment."""
+        if text(f"/proc/{pid}/environ") or self.doubts.get(pid, 0) >= _DOUBTS:
+            return False
+        self.doubts[pid] = self.doubts.get(pid, 0) + 1
+        return True
 
     def strays(self) -> list[int]:
         """The children of this program that it did not start: their parents ended."""
@@ -295,7 +284,7 @@ class Keeper:
         """Whether a stray child belongs to this job that ended. One that shed every sign of it belongs to all jobs that
         ran when it started, and so to the last of them that ends."""
         running = [*self.jobs.values(), *self.ending]
-        for sign in (_by_group, _by_mark, _by_session):
+        for sign in SIGNS:
             if (found := next((other for other in running if sign(pid, other)), None)) is not None:
                 return found is job
         start = started_at(pid) or 0
@@ -322,21 +311,6 @@ class Keeper:
         for what in ("stop", "cpu"):
             unlink(f"asks/{name}.{what}")
         return True
-
-
-def _by_group(pid: int, job: Job) -> bool:
-    return any(is_in(pid, group) for group in job.groups)
-
-
-def _by_mark(pid: int, job: Job) -> bool:
-    words = text(f"/proc/{pid}/environ").split("\0")
-    return any(word.startswith(f"{MARK}=") and word.endswith(f"/{job.name}") for word in words)
-
-
-def _by_session(pid: int, job: Job) -> bool:
-    with contextlib.suppress(OSError):
-        return os.getsid(pid) == job.pid
-    return False
 
 
 def _order(path: str) -> dict[str, object] | None:

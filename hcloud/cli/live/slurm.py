@@ -1,0 +1,105 @@
+"""``hcloud slurm``: a Slurm cluster whose jobs and nodes hcloud steers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hcloud.cli.groups import Printed, grouped
+from hcloud.cli.main import session
+
+app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
+Nodes = Annotated[list[str], typer.Argument(help="Nodes as slurmctld names them: hc-small-[0-3].")]
+SiteFile = Annotated[Path, typer.Option("--site", help="hcloud-site.json beside slurm.conf.")]
+Conf = Annotated[Path | None, typer.Option("--conf", help="slurm.conf; default: SLURM_CONF, or /etc/slurm/slurm.conf.")]
+
+
+@app.callback()
+def slurm() -> None:
+    """A Slurm cluster whose jobs and nodes hcloud steers: what it needs, and what slurmctld calls."""
+
+
+@app.command("config")
+def config_(
+    ctx: typer.Context,
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", help="NAME=VCPUSxGIB:RESERVED+ON_DEMAND, as m6i.xlarge=4x16:10+64; repeatable."),
+    ] = None,
+    cloud: Annotated[str | None, typer.Option(help="local: the types of this machine.")] = None,
+    partition: Annotated[str, typer.Option(help="The partition whose jobs hcloud places.")] = "hc",
+    folder: Annotated[
+        Path | None,
+        typer.Option(help="Where begins are noted; slurmctld's user writes there. Default: /var/lib/hcloud/slurm."),
+    ] = None,
+    store: Annotated[
+        str, typer.Option(help="Where machines read munge's key: aws:PREFIX, gcp:PREFIX or azure:VAULT.")
+    ] = "",
+    out: Annotated[Path | None, typer.Option(help="The folder of slurm.conf; without it print hcloud.conf.")] = None,
+) -> None:
+    """Print what to add to slurm.conf, or write it with --out: nodes, partition, settings and the programs."""
+    from hcloud.usecases.live.slurm import FOLDER, SiteChoice, conf_of, write_files
+
+    place = (out or conf_of(None).parent).absolute()
+    site = SiteChoice(tuple(types or ()), cloud, partition, folder or FOLDER, store).site()
+    terminal = session(ctx).terminal
+    if out is None:
+        from hcloud.providers.slurm.config import conf
+        from hcloud.views.escaped import settings_document
+
+        terminal.write(settings_document(conf(site, str(place))))
+        terminal.note("this is hcloud.conf; --out writes it and the programs it names")
+        return
+    for path in write_files(site, place):
+        terminal.note(f"written: {path}")
+    terminal.note(f"next: add to the end of slurm.conf:  Include {place}/hcloud.conf")
+    terminal.note("then: restart slurmctld, and hcloud slurm check")
+
+
+@app.command("check")
+@grouped
+def check_(
+    ctx: typer.Context,
+    *,
+    conf: Conf = None,
+    offline: Annotated[bool, typer.Option("--offline", help="Read slurm.conf only; ask no slurmctld.")] = False,
+    shown: Printed,
+) -> None:
+    """Check what hcloud needs of a cluster; what is missing is printed as lines of slurm.conf. Exit 1 for errors."""
+    from hcloud.usecases.live.slurm import checks, conf_of
+    from hcloud.views.tools.documents import ChecksDocument
+    from hcloud.views.tools.setup import show_checks
+
+    found = checks(conf_of(conf).absolute(), offline=offline)
+    terminal = session(ctx).terminal
+    shown.tell(terminal, lambda: ChecksDocument.of({"checks": found}, shown.at), lambda: show_checks(found, terminal))
+    if any(result.status == "error" for result in found):
+        raise typer.Exit(1)
+
+
+@app.command()
+def resume(ctx: typer.Context, nodes: Nodes, site: SiteFile) -> None:
+    """ResumeProgram: slurmctld calls it for nodes that are to come up."""
+    _called(ctx, "resume", site, nodes)
+
+
+@app.command()
+def suspend(ctx: typer.Context, nodes: Nodes, site: SiteFile) -> None:
+    """SuspendProgram: slurmctld calls it for nodes that it counts as off."""
+    _called(ctx, "suspend", site, nodes)
+
+
+@app.command("resume-failed")
+def resume_failed(ctx: typer.Context, nodes: Nodes, site: SiteFile) -> None:
+    """ResumeFailProgram: slurmctld calls it for nodes that did not come in time."""
+    _called(ctx, "resume-failed", site, nodes)
+
+
+def _called(ctx: typer.Context, verb: str, site: Path, nodes: list[str]) -> None:
+    from hcloud.usecases.live.slurm import called
+
+    terminal = session(ctx).terminal
+    for line in called(verb, site.absolute(), nodes):
+        terminal.note(line)

@@ -1,0 +1,75 @@
+"""What slurmctld's power saving calls: hcloud launches and ends machines itself, so these only set nodes right.
+
+- resume: slurmctld wants a node up. hcloud asked for it: its machine is being launched, there is nothing to do. Nobody
+  of hcloud did (an administrator, or a job that Slurm placed by itself before hcloud looked): there is no machine and
+  none comes of it, so the node is powered down at once and its job waits again. Machines come from one place alone,
+  which knows limits and prices; a second one would launch what the first one ends.
+- suspend: slurmctld counts a node as off. hcloud sees that at its next look, and ends a machine that it has there.
+- resume-failed: a node did not come in time and is "down~", which Slurm never ends by itself; it is set right.
+
+Each may be called again (slurmctld does, after it was started anew), and slurmctld does not wait for it.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+
+from hcloud.errors import CloudError
+from hcloud.providers.slurm.client import SlurmCommands
+from hcloud.providers.slurm.ledger import Ledger
+from hcloud.providers.slurm.site import SlurmSite
+
+TOLD = tuple[str, ...]
+
+
+def unblocked() -> None:
+    """slurmctld starts programs with signals blocked; what they start would have them blocked, too."""
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+def resume(site: SlurmSite, commands: SlurmCommands, listed: Sequence[str]) -> TOLD:
+    """What was done about nodes that slurmctld wants up, a line each."""
+    expected = {claim.node for claim in Ledger(site).claims() if not claim.released}
+    told = []
+    for node in names_of(commands, listed):
+        if node in expected:
+            told.append(f"{node}: its machine is being launched")
+        elif site.is_ours(node):
+            said = _set(commands, node, state="power_down_force", reason="hcloud: no machine")
+            told.append(f"{node}: hcloud launches no machine for it; {said}")
+    _ring(site)
+    return tuple(told)
+
+
+def suspend(site: SlurmSite, commands: SlurmCommands, listed: Sequence[str]) -> TOLD:
+    """The same for nodes that slurmctld counts as off."""
+    _ring(site)
+    return tuple(f"{node}: hcloud ends its machine" for node in names_of(commands, listed) if site.is_ours(node))
+
+
+def resume_failed(site: SlurmSite, commands: SlurmCommands, listed: Sequence[str]) -> TOLD:
+    """The same for nodes that did not come in time."""
+    nodes = [node for node in names_of(commands, listed) if site.is_ours(node)]
+    told = tuple(f"{node}: {_set(commands, node, state='resume')}" for node in nodes)
+    _ring(site)
+    return told
+
+
+def names_of(commands: SlurmCommands, listed: Sequence[str]) -> tuple[str, ...]:
+    """Nodes one by one; slurmctld writes several as hc-small-[0-3,7]."""
+    return tuple(name for word in listed for name in (commands.hostnames(word) if "[" in word else [word]))
+
+
+def _set(commands: SlurmCommands, node: str, **values: str) -> str:
+    try:
+        commands.update_node(node, **values)
+    except CloudError as error:
+        return str(error)
+    return f"set to {values['state']}"
+
+
+def _ring(site: SlurmSite) -> None:
+    """The controller looks sooner."""
+    site.folder.mkdir(parents=True, exist_ok=True)
+    site.bell.write_text("power\n", encoding="ascii")

@@ -1,0 +1,248 @@
+"""``hcloud slurm``: what a cluster needs, whether it has it, and what its power saving calls."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from hcloud.errors import FileError, HcloudError, InputError, UsageError, writing
+from hcloud.model.checks import CheckResult, CheckStatus
+from hcloud.providers.local.settings import TYPES
+from hcloud.providers.slurm import check, config, power
+from hcloud.providers.slurm.client import HOW_TO_INSTALL, SlurmCommands
+from hcloud.providers.slurm.joining import MUNGE_KEY, reading
+from hcloud.providers.slurm.site import FILE_NAME, MARK, NodeGroup, SlurmSite, load_site
+
+CONF = Path("/etc/slurm/slurm.conf")
+FOLDER = Path("/var/lib/hcloud/slurm")
+LOCAL_SECONDS, CLOUD_SECONDS = (60, 5), (600, 60)
+"""Ours: how long a machine may take to join and to go, by where it is."""
+FIRST_PORT = 17_911
+"""Ours: where the ports of nodes begin that are processes of this machine; Slurm's own are 6817 and 6818."""
+_TYPE = re.compile(r"(?P<name>[^=]+)=(?P<vcpus>\d+)x(?P<gib>\d+(?:\.\d+)?)(?::(?P<reserved>\d+)\+(?P<on_demand>\d+))?")
+WRITTEN = "Written by 'hcloud slurm config'"
+_PARTITION = re.compile(r"[A-Za-z0-9_-]{1,64}")
+LOCAL = "local"
+PROGRAMS: Mapping[str, Callable[[SlurmSite, SlurmCommands, Sequence[str]], tuple[str, ...]]] = {
+    "resume": power.resume,
+    "suspend": power.suspend,
+    "resume-failed": power.resume_failed,
+}
+
+
+def conf_of(path: Path | None) -> Path:
+    """Where slurm.conf is: as told, as Slurm's own commands are told, or where Debian has it."""
+    return path or Path(os.environ.get("SLURM_CONF") or CONF)
+
+
+def site_beside(conf: Path) -> SlurmSite:
+    """The site that 'hcloud slurm config' wrote beside a slurm.conf."""
+    return load_site(conf.parent / FILE_NAME)
+
+
+def group_of(text: str) -> NodeGroup:
+    """A type as the command line tells it: NAME=VCPUSxGIB:RESERVED+ON_DEMAND. UsageError for what is none."""
+    found = _TYPE.fullmatch(text)
+    if found is None or int(found["vcpus"]) < 1 or float(found["gib"]) <= 0:
+        raise UsageError(f"--type {text}: is no type", hint="for example m6i.xlarge=4x16:10+64")
+    counts = (int(found["reserved"] or 0), int(found["on_demand"] or MOST_ON_DEMAND))
+    return NodeGroup(found["name"], int(found["vcpus"]), int(float(found["gib"]) * 1024), *counts)
+
+
+MOST_ON_DEMAND = 64
+"""Ours: node names for machines rented when needed, of each type; a name costs slurmctld little."""
+
+
+def groups_of_this_machine(cores: int) -> tuple[NodeGroup, ...]:
+    """The types of ``--cloud local`` that fit, twice as many names as fit: a name rests before it is used again."""
+    fitting = {name: cores // size.vcpus for name, size in TYPES.items()}
+    return tuple(
+        NodeGroup(name, size.vcpus, int(size.memory_gib * 1024), fitting[name], 2 * fitting[name])
+        for name, size in TYPES.items()
+        if fitting[name]
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SiteChoice:
+    """What the command line says of a site."""
+
+    types: tuple[str, ...]
+    cloud: str | None
+    partition: str
+    folder: Path
+    store: str = ""
+
+    def site(self) -> SlurmSite:
+        """The site. UsageError where no types are named."""
+        if self.store:
+            reading(self.store, MUNGE_KEY)
+        if not _PARTITION.fullmatch(self.partition):
+            raise UsageError(
+                f"--partition {self.partition}: is no name of a partition", hint="letters, digits, - and _"
+            )
+        here = self.cloud == LOCAL
+        if self.cloud is not None and not here:
+            raise UsageError(f"--cloud {self.cloud}: only {LOCAL} says its types by itself", hint="name them by --type")
+        own = groups_of_this_machine(os.cpu_count() or 1) if here else ()
+        groups = tuple(group_of(text) for text in self.types) or own
+        if not groups:
+            raise UsageError("no types of machines are named", hint="--type m6i.xlarge=4x16:10+64, or --cloud local")
+        site = SlurmSite(self.folder.absolute(), groups, self.partition, store=self.store)
+        spin_up, shut_down = LOCAL_SECONDS if here else CLOUD_SECONDS
+        return replace(site, first_port=FIRST_PORT if here else None, spin_up=spin_up, shut_down=shut_down)
+
+
+def write_files(site: SlurmSite, place: Path) -> tuple[Path, ...]:
+    """Write every file of a site beside slurm.conf, and make its folder. InputError where a script there is somebody
+    else's: nothing is written then."""
+    scripts = config.files(site, str(place))
+    if strange := [name for name, text in scripts.items() if _is_of_others(place / name, text)]:
+        raise InputError(
+            f"{place / strange[0]}: was not written by 'hcloud slurm config', and stays as it is",
+            hint="write to another folder with --out, and add what is in its files by hand",
+        )
+    with writing(site.folder):
+        for folder in (site.claims, site.tickets, site.begun):
+            folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, text in config.files(site, str(place)).items():
+        path = place / name
+        with writing(path):
+            path.write_text(text, encoding="utf-8")
+            path.chmod(0o755 if text.startswith("#!") else 0o644)
+        written.append(path)
+    return tuple(written)
+
+
+def _is_of_others(path: Path, text: str) -> bool:
+    """Whether a script there was written by somebody else."""
+    if WRITTEN not in text or not path.is_file():
+        return False
+    return WRITTEN not in path.read_text(encoding="utf-8", errors="replace")
+
+
+def called(verb: str, site_file: Path, nodes: Sequence[str]) -> tuple[str, ...]:
+    """What slurmctld's power saving calls; it has neither PATH nor HOME, and signals are blocked."""
+    power.unblocked()
+    site = load_site(site_file)
+    conf = site_file.parent / "slurm.conf"
+    return PROGRAMS[verb](site, SlurmCommands(conf if conf.exists() else None), nodes)
+
+
+def checks(conf: Path, *, offline: bool) -> tuple[CheckResult, ...]:
+    """Everything that hcloud relies on; ``offline`` reads slurm.conf and asks nobody."""
+    try:
+        site = site_beside(conf)
+    except HcloudError as error:
+        why = f"{conf.parent / FILE_NAME} cannot be used: {error}"
+        return (CheckResult("site", CheckStatus.ERROR, why, hint="hcloud slurm config --out writes it"),)
+    commands = SlurmCommands(conf)
+    shown = f"partition {site.partition}, {sum(g.reserved + g.on_demand for g in site.groups)} nodes"
+    own = [CheckResult("site", CheckStatus.OK, shown), *_files(site, conf.parent), _folder(site)]
+    return (*own, *(_of_conf(site, conf) if offline else _of_cluster(site, conf, commands)))
+
+
+def _of_conf(site: SlurmSite, conf: Path) -> Iterator[CheckResult]:
+    try:
+        yield _settings(site, conf, check.settings_of(_text(conf)))
+    except HcloudError as error:
+        yield CheckResult("settings", CheckStatus.ERROR, str(error), hint=error.hint)
+
+
+def _text(conf: Path, depth: int = 3) -> str:
+    """A slurm.conf with what it includes."""
+    try:
+        text = conf.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        raise FileError.of(error, conf, "read") from error
+    more = [_text(conf.parent / name, depth - 1) for name in check.includes_of(text)] if depth else []
+    return "\n".join([text, *more])
+
+
+def _of_cluster(site: SlurmSite, conf: Path, commands: SlurmCommands) -> Iterator[CheckResult]:
+    try:
+        version, found = commands.version, commands.settings()
+    except HcloudError as error:
+        yield CheckResult("slurmctld", CheckStatus.ERROR, str(error), hint=error.hint or HOW_TO_INSTALL)
+        return
+    yield _version(version)
+    yield CheckResult("slurmctld", CheckStatus.OK, f"answers; started {found.get('boot_time', '?')}; munge works")
+    yield _settings(site, conf, found)
+    yield _nodes(site, commands)
+    yield _rights(found)
+
+
+def _version(version: tuple[int, int]) -> CheckResult:
+    said = f"{version[0]}.{version[1]:02}"
+    if version < check.OLDEST:
+        return CheckResult("version", CheckStatus.ERROR, said, hint="hcloud needs Slurm 21.08 or newer")
+    return CheckResult("version", CheckStatus.OK, said)
+
+
+def _settings(site: SlurmSite, conf: Path, found: Mapping[str, str]) -> CheckResult:
+    absent = check.missing(site, str(conf.parent), found)
+    if not absent:
+        return CheckResult("settings", CheckStatus.OK, "slurm.conf has what hcloud needs")
+    details = tuple(f"{m.line}   # now: {m.found or 'not set'}; {m.why}" for m in absent)
+    status = CheckStatus.ERROR if any(m.needed for m in absent) else CheckStatus.WARNING
+    line = f"Include {conf.parent / config.CONF}"
+    hint = f"add to the end of {conf}: {line}; then restart slurmctld"
+    return CheckResult("settings", status, f"{len(absent)} settings are not as hcloud needs them", details, hint)
+
+
+def _nodes(site: SlurmSite, commands: SlurmCommands) -> CheckResult:
+    """Whether the running slurmctld knows every node name, in the partition."""
+    known = {node.name for node in commands.nodes()}
+    wanted = [n for g in site.groups for kind in (True, False) for n in site.names(g.type_name, reserved=kind)]
+    absent = [name for name in wanted if name not in known]
+    if absent or not commands.partition(site.partition):
+        what = f"{len(absent)} of {len(wanted)} nodes" if absent else f"partition {site.partition}"
+        details = tuple(absent[:5]) + (("...",) if len(absent) > 5 else ())
+        hint = f"include {config.CONF} in slurm.conf and restart slurmctld"
+        return CheckResult("nodes", CheckStatus.ERROR, f"slurmctld does not know {what}", details, hint)
+    return CheckResult("nodes", CheckStatus.OK, f"slurmctld knows all {len(wanted)} nodes")
+
+
+def _files(site: SlurmSite, place: Path) -> Iterator[CheckResult]:
+    """Whether the files beside slurm.conf are those of this version, and may be run."""
+    wrong = [said for name, text in config.files(site, str(place)).items() if (said := _file(place / name, text))]
+    if wrong:
+        hint = "hcloud slurm config --out writes them again"
+        yield CheckResult("files", CheckStatus.ERROR, f"{len(wrong)} files are not as needed", tuple(wrong), hint)
+    else:
+        yield CheckResult("files", CheckStatus.OK, f"beside slurm.conf in {place}")
+
+
+def _file(path: Path, text: str) -> str:
+    """What is wrong with a file; a job_submit.lua may do more than ours."""
+    if not path.is_file():
+        return f"{path}: missing"
+    has = path.read_text(encoding="utf-8", errors="replace")
+    if has != text and not (path.name == config.LUA and MARK in has):
+        return f"{path}: differs from what hcloud writes"
+    if text.startswith("#!") and not path.stat().st_mode & 0o111:
+        return f"{path}: is not executable"
+    return ""
+
+
+def _folder(site: SlurmSite) -> CheckResult:
+    for folder in (site.claims, site.tickets, site.begun):
+        if not folder.is_dir() or not os.access(folder, os.W_OK):
+            hint = f"make it, and give it to SlurmUser: install -d -o slurm {folder}"
+            return CheckResult("folder", CheckStatus.ERROR, f"{folder} cannot be written to", hint=hint)
+    return CheckResult("folder", CheckStatus.OK, str(site.folder))
+
+
+def _rights(found: Mapping[str, str]) -> CheckResult:
+    """Whoever runs hcloud changes nodes and other users' jobs."""
+    import getpass
+
+    user, owner = getpass.getuser(), found.get("slurmuser", "").partition("(")[0]
+    if user in ("root", owner):
+        return CheckResult("rights", CheckStatus.OK, f"{user} may change nodes and jobs")
+    hint = f"run hcloud as {owner}, or make {user} an operator: sacctmgr modify user {user} set adminlevel=operator"
+    return CheckResult("rights", CheckStatus.WARNING, f"{user} is neither root nor SlurmUser ({owner})", hint=hint)
