@@ -46,7 +46,7 @@ class Turn:
 
 @dataclass(slots=True)
 class Story:
-    """One job in a journal: how it came, what was considered, and what happened to it afterwards."""
+    """One job in a journal: how it came, what was considered, what happened to it afterwards, and whether it ended."""
 
     setup: Setup
     arrival: Arrival
@@ -57,6 +57,7 @@ class Story:
     ahead: Ahead = field(default_factory=lambda: Ahead(0, 0))
     turns: tuple[Turn, ...] = ()
     ends: float = 0.0
+    is_over: bool = False
 
     @property
     def began(self) -> float | None:
@@ -80,17 +81,10 @@ class Story:
     def _ran(self) -> bool:
         return any(isinstance(e, _RAN) for e in self.afterwards)
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the job has ended, however it did."""
-        last = self.afterwards[-1] if self.afterwards else None
-        if isinstance(last, Decision):
-            return last.action is DecisionAction.END
-        return isinstance(last, Completion | Failed | Cancelled)
-
     def follow(self, event: Event, decisions: list[Decision]) -> None:
         """Keep what of an event and its decisions is about the job."""
         mine = isinstance(event, Cancelled | _RAN) and event.job == self.arrival.job
+        self.is_over |= mine and not isinstance(event, BelowQos)
         if mine or (isinstance(event, _OF_INSTANCE) and event.instance == self.instance):
             self.afterwards.append(event)
         for decision in decisions:
@@ -98,5 +92,6 @@ class Story:
                 continue
             if decision.action in (DecisionAction.PLACE, DecisionAction.LAUNCH):
                 self.instance = decision.instance
+            self.is_over |= decision.action is DecisionAction.END
             if decision is not (self.considered.decision if self.considered else None):
                 self.afterwards.append(decision)

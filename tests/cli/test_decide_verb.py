@@ -80,6 +80,48 @@ def test_an_instance_is_launched_kept_and_let_go_by_the_clock(feed: Feed, tmp_pa
     assert told[1]["margin"] == 210  # ten times the 21 s that it took to start
 
 
+def test_what_goes_wrong_in_life_is_decided_about(feed: Feed, tmp_path: Path) -> None:
+    types = tmp_path / "types.yaml"
+    types.write_text(TYPES, encoding="utf-8")
+    calm = {"vector": [5] * 10}
+    lines: list[dict[str, Any] | str] = [
+        {**ARRIVAL, **calm},
+        {"at": 2, "event": "launch-failed", "instance": 0, "why": "no capacity in this zone", "until": 62},
+        {"at": 12, "event": "ready", "instance": 1},
+        {"at": 12, "event": "quality", "instance": 1, "score": 0.97},
+        {"at": 20, "event": "progress", "job": "a", "share": 0.5},
+        {"at": 30, "event": "lost", "instance": 1},
+        {**ARRIVAL, **calm, "at": 70, "job": "b", "movable": False},
+        {"at": 75, "event": "cancelled", "job": "b"},
+        {**ARRIVAL, **calm, "at": 80, "job": "c"},
+        {"at": 101, "event": "ready", "instance": 3},
+        {"at": 110, "event": "latency", "job": "c", "p99": 12.5},
+        {"at": 120, "event": "failed", "job": "c", "code": 127},
+    ]
+    journal = tmp_path / "live.journal"
+    words = ("--strategy", "OdM", "--types", str(types), "--journal", str(journal), *PLAIN)
+    code, told, said = feed(lines, *words)
+    assert (code, said) == (0, "")
+    assert [(d["decision"], d.get("job"), d["place"], d["reason"]) for d in told] == [
+        ("launch", "a", "on-demand small", "only-on-demand"),
+        ("release", None, "on-demand small", "launch-failed"),
+        ("launch", "a", "on-demand big", "only-on-demand"),
+        ("end", "a", "on-demand big", "lost-with-machine"),
+        ("release", None, "on-demand big", "lost"),
+        ("launch", "b", "on-demand small", "only-on-demand"),
+        ("release", None, "on-demand small", "cancelled"),
+        ("launch", "c", "on-demand small", "only-on-demand"),
+        ("retain", "c", "on-demand small", "still-wanted"),
+    ]
+    assert told[1]["why"] == "it could not be launched: no capacity in this zone"
+    code, again, said = feed([{"at": 130, "event": "clock"}], *words)
+    assert (code, again) == (0, [])
+    assert "12 events replayed" in said
+    code, told, said = feed([{"at": 131, "event": "lost", "instance": 3, "unbegun": ["c"]}], *words)
+    assert (code, told) == (1, [])
+    assert said.endswith("error: line 1: job c is not on instance 3\n")
+
+
 def test_bad_lines_are_said_and_the_stream_goes_on(feed: Feed) -> None:
     lines: list[dict[str, Any] | str] = [
         ARRIVAL,

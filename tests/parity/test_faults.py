@@ -21,7 +21,7 @@ from hcloud.readers.safe_yaml import load_yaml
 from hcloud.readers.strategies import load_strategy
 from hcloud.sim.kernels.compiled import SIMULATE, compiled, plain
 from hcloud.sim.kernels.objects import as_objects, write_back
-from hcloud.sim.outcomes.measure import Faults, measure
+from hcloud.sim.outcomes.measure import RunFaults, measure
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.variation import parse_axis, varied_cloud
@@ -109,7 +109,7 @@ def test_a_launch_that_failed_is_not_paid_and_a_lost_reserve_is() -> None:
     calm, failing = outcome("OdM"), outcome("OdM", FAILED)
     assert (np.asarray(failing.of_rentals("ready")) >= np.asarray(failing.of_rentals("launched"))).all()
     assert (np.asarray(failing.of_rentals("released")) > np.asarray(failing.of_rentals("launched"))).all()
-    assert measure(calm).faults == Faults()
+    assert measure(calm).faults == RunFaults()
     reserved = [measure(outcome("SR", *faults)).cost.reserved for faults in ((), (LOSSES,))]
     assert reserved[0] == reserved[1]
 

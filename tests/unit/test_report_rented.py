@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from hcloud.model.catalog import PurchaseOption
@@ -44,6 +46,29 @@ def test_a_machine_is_rented_from_launch_to_release_in_whole_seconds_outwards() 
 def test_what_was_not_released_still_runs() -> None:
     (one,) = rented_in(setup(), (told(5.0, DecisionAction.LAUNCH, 0), ClockTick(9.0)), 0).rented
     assert one.end is None
+
+
+def test_nobody_pays_for_a_machine_that_could_not_be_launched() -> None:
+    failed = replace(told(6.0, DecisionAction.RELEASE, 3), reason="launch-failed")
+    assert rented_in(setup(), (told(5.0, DecisionAction.LAUNCH, 3), failed, ClockTick(9.0)), 0).rented == ()
+
+
+def test_a_lost_reserved_server_is_paid_on_and_replaced_under_the_same_commitment() -> None:
+    large = replace(setup(pool=2), rules=RULES)
+    entries = (
+        told(5.5, DecisionAction.RELEASE, 1, "reserved server 1"),
+        told(8.5, DecisionAction.LAUNCH, 7, "reserved server 7"),
+        ClockTick(100.0),
+    )
+    found = rented_in(large, entries, 0)
+    assert [(u.resource, u.start, u.end) for u in found.rented] == [
+        ("reserved-0", 0, 100),
+        ("reserved-1", 0, 6),
+        ("reserved-7", 8, 100),
+    ]
+    assert found.pool == {"m5.large": 2}
+    grown = (*entries, told(9.0, DecisionAction.LAUNCH, 8, "reserved server 8"))
+    assert rented_in(large, grown, 0).pool == {"m5.large": 3}
 
 
 def test_placing_a_job_rents_nothing() -> None:

@@ -96,11 +96,11 @@ class Journey:
 
 
 @dataclass(frozen=True, slots=True)
-class Quality:
+class GroupQuality:
     """Jobs of a group. ``kept`` is the share of all of them, but for those that failed by themselves or were cancelled,
     that ended with 95 % of their performance or more; ``p5`` and ``median`` are of those that ended, waits (seconds) of
     those that began, None where there are none. ``below`` is violations of the quality of service that were told,
-    ``unfinished`` jobs that had not ended."""
+    ``unfinished`` jobs that had not ended, ``judged`` those that ``kept`` is a share of."""
 
     group: str
     jobs: int
@@ -117,6 +117,7 @@ class Quality:
     interrupted: int
     refused: int
     unfinished: int
+    judged: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +255,7 @@ class QualityReport:
 
     name: str
     strategy: str
-    groups: tuple[Quality, ...] = ()
+    groups: tuple[GroupQuality, ...] = ()
     operation: Operation | None = None
     notes: tuple[str, ...] = ()
 
@@ -264,7 +265,7 @@ def journeys_of(entries: Iterable[Entry]) -> tuple[Journey, ...]:
     return tuple(JourneyBuilder().follow(entries).journeys.values())
 
 
-def qualities(journeys: Sequence[Journey]) -> tuple[Quality, ...]:
+def qualities(journeys: Sequence[Journey]) -> tuple[GroupQuality, ...]:
     """All jobs, then each kind, then each application that is named, by name."""
     found = [quality_of(ALL, journeys)]
     for kind in (BATCH, SERVICE):
@@ -276,16 +277,16 @@ def qualities(journeys: Sequence[Journey]) -> tuple[Quality, ...]:
     return tuple(found)
 
 
-def quality_of(group: str, journeys: Sequence[Journey]) -> Quality:
+def quality_of(group: str, journeys: Sequence[Journey]) -> GroupQuality:
     """What some jobs got."""
     reached = [r for j in journeys if (r := j.reached) is not None]
     waits = [w for j in journeys if (w := j.waited) is not None]
     count = max(len(journeys), 1)
-    judged = max(sum(not (j.failed or j.cancelled) for j in journeys), 1)
-    return Quality(
+    judged = sum(not (j.failed or j.cancelled) for j in journeys)
+    return GroupQuality(
         group=group,
         jobs=len(journeys),
-        kept=sum(r >= KEPT for r in reached) / judged,
+        kept=sum(r >= KEPT for r in reached) / max(judged, 1),
         p5=_quantile(reached, 0.05),
         median=_quantile(reached, 0.5),
         wait_p50=_quantile(waits, 0.5),
@@ -298,6 +299,7 @@ def quality_of(group: str, journeys: Sequence[Journey]) -> Quality:
         interrupted=sum(j.interrupted for j in journeys),
         refused=sum(j.refused for j in journeys),
         unfinished=sum(j.ended is None and not j.refused for j in journeys),
+        judged=judged,
     )
 
 

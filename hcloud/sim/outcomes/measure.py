@@ -58,7 +58,7 @@ class Service:
 
 
 @dataclass(frozen=True, slots=True)
-class Faults:
+class RunFaults:
     """What went wrong in a run: launches that failed, machines that were lost, jobs that ended with their machine, and
     jobs that were cancelled."""
 
@@ -140,7 +140,7 @@ class Measures:
     service: Service
     use: CapacityMeasures
     cost: Cost
-    faults: Faults = Faults()
+    faults: RunFaults = RunFaults()
 
 
 def exact(value: float) -> Decimal:
@@ -159,7 +159,7 @@ def measure(outcome: RunOutcome) -> Measures:
         _service(outcome),
         _use(outcome),
         _cost(outcome),
-        Faults(*(int(n) for n in (tally.failed, tally.lost, tally.ended, tally.cancelled))),
+        RunFaults(*(int(n) for n in (tally.failed, tally.lost, tally.ended, tally.cancelled))),
     )
 
 

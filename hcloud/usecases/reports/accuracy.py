@@ -11,7 +11,7 @@ from hcloud.errors import UsageError
 from hcloud.model.plans.operation import Band
 from hcloud.model.plans.plan import OWNED, Plan
 from hcloud.planning.reports.accuracy import Accuracy, ComparedFigure, effects, items_of
-from hcloud.planning.reports.quality import CapacityUse, JourneyBuilder, Quality, quality_of, span_of
+from hcloud.planning.reports.quality import CapacityUse, GroupQuality, JourneyBuilder, quality_of, span_of
 from hcloud.planning.reports.report import Report
 from hcloud.planning.reports.savings import coverage
 from hcloud.store.journal import read_journal
@@ -29,7 +29,7 @@ SHARES = 6  # ours: digits of a share
 class _Ran:
     """What a journal says of its jobs."""
 
-    quality: Quality
+    quality: GroupQuality
     span: CapacityUse
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from hcloud.model.plans.operation import Band, OperatingPoint, Operation
 from hcloud.planning.reports.accuracy import ComparedFigure, CostEffects
-from hcloud.planning.reports.quality import Quality
+from hcloud.planning.reports.quality import GroupQuality
 from hcloud.units import format_span
 from hcloud.views.page.parts import Page, PageSection
 from hcloud.views.tables import Figures
@@ -27,13 +27,13 @@ def quality_sections(report: QualityReport) -> tuple[PageSection, ...]:
     whole = report.groups[0]
     words = (
         f"journal {report.name}, strategy {report.strategy}: {percent(whole.kept)} of"
-        f" {whole.jobs:,} jobs kept 95 % of their performance, wait p95 {_seconds(whole.wait_p95)},"
+        f" {whole.judged:,} jobs kept 95 % of their performance, wait p95 {_seconds(whole.wait_p95)},"
         f" {whole.below:,} violations"
     )
     return (PageSection("Quality", (words,), tables=(_got(report.groups), _done(report.groups)), notes=report.notes),)
 
 
-def _got(groups: tuple[Quality, ...]) -> Figures:
+def _got(groups: tuple[GroupQuality, ...]) -> Figures:
     names = ("jobs of", "jobs", "kept %", "p5 %", "median %", "wait p50 s", "wait p95 s", "wait max s", "queued %")
     rows = [
         (
@@ -52,7 +52,7 @@ def _got(groups: tuple[Quality, ...]) -> Figures:
     return Figures(names, rows, frozenset(range(1, len(names))))
 
 
-def _done(groups: tuple[Quality, ...]) -> Figures:
+def _done(groups: tuple[GroupQuality, ...]) -> Figures:
     names = ("jobs of", "violations", "moves", "enlarged", "interrupted", "refused", "unfinished")
     rows = [
         (g.group, *(f"{n:,}" for n in (g.below, g.moves, g.enlarged, g.interrupted, g.refused, g.unfinished)))

@@ -22,7 +22,7 @@ from hcloud.views.tables import Figures
 from hcloud.views.workloads.window import window_line
 
 if TYPE_CHECKING:
-    from hcloud.sim.outcomes.measure import Distribution, Faults, Measures
+    from hcloud.sim.outcomes.measure import Distribution, Measures, RunFaults
     from hcloud.views.console import Terminal
 
 _BARS = " ▁▂▃▄▅▆▇█"
@@ -186,7 +186,7 @@ def _show_checks(comparison: StrategyComparison, terminal: Terminal) -> None:
     terminal.show("", figures)
 
 
-def _faults(faults: Faults) -> str:
+def _faults(faults: RunFaults) -> str:
     """What went wrong in a run, as a sentence."""
     launches, machines = counted(faults.failed_launches, "launch", "launches"), counted(faults.lost_machines, "machine")
     ended, cancelled = counted(faults.lost_jobs, "job"), counted(faults.cancelled_jobs, "job")
