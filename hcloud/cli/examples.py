@@ -13,6 +13,7 @@ EXAMPLES: Mapping[str, str] = {
     "explain": "hcloud explain plan.json --why-not m7i.4xlarge",
     "page": "hcloud page plan.json --out plan.html",
     "diff": "hcloud diff base.json head.json -o md",
+    "export karpenter": "hcloud export karpenter plan.json > nodepools.yaml",
     "policy check": "hcloud policy check plan.json --rules rules.yaml",
     "simulate": "hcloud simulate trace.csv --provider aws --strategy HM",
     "compare": "hcloud compare scenario:high-variability --picture compare.png",

@@ -33,6 +33,7 @@ VERBS = {
     "explain": "Why this plan, why not another, why so many, why a job waited, and what would change it",
     "page": "A plan as one page of HTML to read, print and send, and its pictures",
     "diff": "What changes from one plan to the next, and why; as the comment on a pull request",
+    "export": "A plan in the form that other tools obey: karpenter",
     "policy": "Rules that a plan has to keep: check",
     "simulate": "What each strategy would have cost and done on your own trace",
     "compare": "The strategies side by side over several seeds: cost, quality, and which are Pareto-optimal",
