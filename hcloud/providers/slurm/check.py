@@ -18,6 +18,7 @@ WHY: Mapping[str, str] = {
     "ResumeProgram": "Slurm's power saving is off without it, and nodes cannot come and go",
     "SuspendProgram": "Slurm's power saving is off without it, and nodes cannot come and go",
     "ResumeFailProgram": "a node that did not come in time stays down~ for ever",
+    "TaskProlog": "what a job starts may outlast its machine where there are no control groups",
     "SlurmctldParameters": "nodes get their addresses when they register, and are known as off soon",
     "PrivateData": "squeue and sinfo do not tell nodes that are powered down",
     "ReturnToService": "a node that was down stays so when it is back",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from hcloud.providers.slurm.site import FILE_NAME, MARK, NodeGroup, SlurmSite, site_text
 
-CONF, LUA, PROLOG = "hcloud.conf", "job_submit.lua", "hcloud-prolog"
+CONF, LUA, PROLOG, TASK_PROLOG = "hcloud.conf", "job_submit.lua", "hcloud-prolog", "hcloud-task-prolog"
 PROGRAMS = {"ResumeProgram": "resume", "SuspendProgram": "suspend", "ResumeFailProgram": "resume-failed"}
 NEVER = 365 * 86_400
 """Slurm's own idle time before it ends a node: hcloud decides that, and -1 would switch all power saving off."""
@@ -24,6 +24,8 @@ def files(site: SlurmSite, place: str) -> Mapping[str, str]:
     """Every file by its name, as it is to stand in the folder ``place`` (that of slurm.conf)."""
     programs = {f"hcloud-{verb}": _program(site, verb, place) for verb in PROGRAMS.values()}
     own = {CONF: conf(site, place), LUA: lua(site), PROLOG: prolog(site)}
+    if site.first_port is not None:
+        own[TASK_PROLOG] = _TASK_PROLOG.replace("{folder}", shlex.quote(str(site.folder)))
     return {**own, FILE_NAME: site_text(site), **programs}
 
 
@@ -53,6 +55,8 @@ def settings(site: SlurmSite, place: str) -> Mapping[str, str]:
         "SuspendRate": "0",
         "TreeWidth": "65533",
     }
+    if site.first_port is not None:
+        found["TaskProlog"] = f"{place}/{TASK_PROLOG}"
     if excluded := [names for group in site.groups if (names := _range(site, group, reserved=True))]:
         found["SuspendExcNodes"] = ",".join(excluded)
     return found
@@ -148,6 +152,14 @@ _PROGRAM = """\
 # group when it returns, which it does at once: the work is done in a session of its own.
 PATH=/usr/bin:/bin
 setsid -f {words} "$@" >> {log} 2>&1 < /dev/null
+"""
+
+_TASK_PROLOG = """\
+#!/bin/sh
+# Written by 'hcloud slurm config'. Machines are groups of processes of this machine: what a job starts carries the mark
+# of the machine that it runs on, so that it ends with it.
+read -r mark < {folder}/marks/"$SLURMD_NODENAME" && echo "export HYC_MACHINE=$mark"
+exit 0
 """
 
 _PROLOG = """\

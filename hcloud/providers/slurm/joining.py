@@ -19,6 +19,9 @@ PATH={path}
 export PATH
 """
 _HERE = """\
+mkdir -p {marks}
+echo "$HYC_MACHINE" > {marks}/{node}
+chmod 644 {marks}/{node}
 export SLURM_CONF={conf}
 slurmd -D -b -N {node} &
 """
@@ -64,7 +67,7 @@ def script(site: SlurmSite, node: str, conf: Path | None) -> str:
     keep = _KEEP.format(node=node, every=REGISTER_AGAIN_SECONDS)
     if not site.store:
         where = str(conf) if conf is not None else "/etc/slurm/slurm.conf"
-        return head + _HERE.format(node=node, conf=shlex.quote(where)) + keep
+        return head + _HERE.format(node=node, conf=shlex.quote(where), marks=shlex.quote(f"{site.folder}/marks")) + keep
     read = {what.replace("-", "_"): reading(site.store, what) for what in (MUNGE_KEY, CONTROLLER)}
     return head + _CLOUD.format(node=node, **read) + keep
 

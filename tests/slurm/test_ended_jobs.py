@@ -1,0 +1,56 @@
+"""How a job ended, also when slurmctld does not keep it any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from slurm_cluster import Cluster, cluster, wait_for
+
+from hcloud.model.running.job import JobPhase
+from hcloud.providers.slurm.completed import completed
+from slurm.machines import engine_of, launch, orders, place, wait_phase
+
+
+@pytest.fixture
+def forgetful(home: Path) -> Iterator[Cluster]:
+    """slurmctld keeps ended jobs for two seconds."""
+    with cluster(home, keep=2) as found:
+        yield found
+
+
+def test_the_end_is_read_from_jobcomp_when_slurmctld_forgot_it(forgetful: Cluster) -> None:
+    engine = engine_of(forgetful)
+    launch(forgetful, engine, 1)
+    job = forgetful.submit("exit 7", "--mem=100")
+    array = forgetful.submit("exit $SLURM_ARRAY_TASK_ID", "--array=5-6", "--mem=100")
+    for order in orders(engine, 3):
+        engine.begin(order, place(1))
+    known = {job, f"{array}_5", f"{array}_6"}
+    wait_for(lambda: known.isdisjoint({found.id for found in forgetful.commands.jobs()}), "slurmctld keeps them", 30)
+    for asked in (engine, engine_of(forgetful)):
+        seen = {s.job: (s.phase, s.code) for s in asked.look().jobs}
+        assert seen == {name: (JobPhase.ENDED, code) for name, code in zip(sorted(known), (7, 5, 6), strict=True)}
+
+
+def test_a_signal_is_told_as_a_shell_tells_it(slurm: Cluster) -> None:
+    engine = engine_of(slurm)
+    launch(slurm, engine, 1)
+    job = slurm.submit("kill -9 $$", "--mem=100")
+    engine.begin(orders(engine, 1)[0], place(1))
+    assert wait_phase(engine, job, JobPhase.ENDED).code == 137
+
+
+def test_lines_of_jobcomp_are_read_and_others_left() -> None:
+    line = (
+        "JobId=2 UserId=root(0) Name=wrap JobState=TIMEOUT Partition=hc TimeLimit=1 "
+        "StartTime=2026-11-23T03:49:05 EndTime=2026-11-23T03:49:07 NodeList=hc-small-0 WorkDir=/tmp "
+        "SubmitTime=2026-11-23T03:48:35 ExitCode=0:15"
+    )
+    found = completed(line)
+    assert found is not None
+    assert (found.id, found.state, found.signal, found.nodes) == ("2", "TIMEOUT", 15, "hc-small-0")
+    assert found.end - found.start == 2
+    assert completed("") is None
+    assert completed("JobId=2 EndTime=Unknown") is None
