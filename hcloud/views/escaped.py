@@ -101,6 +101,13 @@ def settings_document(text: str) -> Written:
     return Written("".join(f"{harmless(line)}\n" for line in text.splitlines()))
 
 
+def yaml_documents(documents: Iterable[Mapping[str, object]]) -> Written:
+    """Documents of YAML in the order they were built; a text that would be read as anything else is in quotes."""
+    import yaml
+
+    return Written(yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=False, explicit_start=True))
+
+
 def csv_document(names: Sequence[str], rows: Iterable[Sequence[str]]) -> Written:
     """A CSV file with a header, its cells on a line each and neutral."""
     lines = (names, *([neutral(harmless(cell)) for cell in row] for row in rows))

@@ -15,7 +15,7 @@ from hcloud.cli.examples import ENVIRONMENT, EXAMPLES
 from hcloud.cli.main import VERBS, build, run
 
 SOURCE = Path(__file__).parents[2] / "hcloud"
-OWN_USE = {"HYC_CRASH_AT", "HYC_PROFILE_RUN", "HYC_MACHINE"}
+OWN_USE = {"HYC_CRASH_AT", "HYC_PROFILE_RUN", "HYC_MACHINE", "HYC_JOB"}
 """Variables that hcloud and its tests set for processes of their own."""
 
 

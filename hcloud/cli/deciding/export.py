@@ -1,0 +1,38 @@
+"""``hcloud export``: a plan in the form that other tools obey."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hcloud.cli.main import session
+
+app = typer.Typer(pretty_exceptions_enable=False, no_args_is_help=True)
+
+
+@app.callback()
+def export() -> None:
+    """A plan in the form that other tools obey."""
+
+
+@app.command()
+def karpenter(
+    ctx: typer.Context,
+    plan: Annotated[Path, typer.Argument(help="A plan file written with 'hcloud plan --out'.")],
+    node_class: Annotated[str, typer.Option(help="The EC2NodeClass or AKSNodeClass of the nodes.")] = "default",
+    region: Annotated[str | None, typer.Option(help="The cluster's region, where the plan has several.")] = None,
+) -> None:
+    """Print Karpenter's NodePools, the reserve first, and a NodeOverlay by which the reserve costs nothing more.
+
+    Limits are what the plan reserves, and its peak of what it rents. NodeOverlays need Karpenter's feature gate
+    NodeOverlay=true.
+    """
+    from hcloud.store.plan_file import load_plan
+    from hcloud.usecases.deciding.export_karpenter import karpenter as objects
+    from hcloud.views.escaped import yaml_documents
+
+    terminal = session(ctx).terminal
+    terminal.write(yaml_documents(objects(load_plan(plan), node_class, region)))
+    terminal.note("apply it with kubectl apply -f; NodeOverlays need Karpenter's feature gate NodeOverlay=true")

@@ -1,0 +1,159 @@
+"""``hcloud export karpenter``: what a plan buys and rents, as objects that Karpenter obeys in a Kubernetes cluster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_DOWN, Decimal
+
+from hcloud.errors import UsageError
+from hcloud.model.catalog import Provider, PurchaseOption
+from hcloud.model.plans.plan import MixLine, Plan
+from hcloud.units import plain
+
+Object = Mapping[str, object]
+
+NODE_CLASSES: Mapping[Provider, tuple[str, str]] = {
+    Provider.AWS: ("karpenter.k8s.aws", "EC2NodeClass"),
+    Provider.AZURE: ("karpenter.azure.com", "AKSNodeClass"),
+}
+"""The API group and kind of what a NodePool takes its image and network from."""
+_FIRST, _LAST_RESERVED, _SPOT, _ON_DEMAND = 100, 51, 50, 10  # ours: weights, of which Karpenter takes 1 to 100
+_TYPE, _CAPACITY, _POOL = "node.kubernetes.io/instance-type", "karpenter.sh/capacity-type", "karpenter.sh/nodepool"
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """So many machines of one type, with what they have together."""
+
+    instance_type: str
+    machines: int
+    vcpus: Decimal
+    memory_gib: Decimal
+
+
+def karpenter(plan: Plan, node_class: str = "default", region: str | None = None) -> tuple[Object, ...]:
+    """A NodePool for each type of the reserve, by number, before one for spot and one for on demand; and a NodeOverlay
+    by which what is reserved costs nothing more. UsageError where the plan has nothing for Karpenter."""
+    lines = _lines(plan, region)
+    group, kind = NODE_CLASSES[lines[0].provider]
+    reference = {"group": group, "kind": kind, "name": node_class}
+    reserve = _reserve(line for line in lines if line.option.is_commitment)
+    pools = [_reserved_pool(reserve, number, reference) for number in range(len(reserve))]
+    names = [_name(pool) for pool in pools]
+    for option, weight in ((PurchaseOption.SPOT, _SPOT), (PurchaseOption.ON_DEMAND, _ON_DEMAND)):
+        if rented := [_machines(line, line.peak) for line in lines if line.option is option]:
+            pools.append(_rented_pool(rented, option, weight, reference, _retention(plan)))
+    return (*pools, *([_overlay(names)] if names else []))
+
+
+def _lines(plan: Plan, region: str | None) -> list[MixLine]:
+    """The lines of the one cluster's region."""
+    clouds = sorted({line.provider for line in plan.mix})
+    able = [line for line in plan.mix if line.provider in NODE_CLASSES]
+    if not able:
+        known = " and ".join(sorted(NODE_CLASSES))
+        raise UsageError(f"the plan is for {', '.join(clouds) or 'no cloud'}; Karpenter pools are written for {known}")
+    regions = sorted({line.region for line in able})
+    if region is None and len(regions) > 1:
+        raise UsageError(
+            f"the plan is for {', '.join(regions)}; a cluster is in one region", hint="choose with --region"
+        )
+    found = [line for line in able if region is None or line.region == region]
+    if not found:
+        raise UsageError(f"the plan has nothing in {region}", hint=f"it is for {', '.join(regions)}")
+    return found
+
+
+def _reserve(lines: Iterable[MixLine]) -> list[Capacity]:
+    """The whole machines that are committed to by type, most vCPUs first."""
+    by_type: dict[str, list[MixLine]] = {}
+    for line in lines:
+        by_type.setdefault(line.instance_type, []).append(line)
+    found = [_whole(same) for same in by_type.values()]
+    return sorted((c for c in found if c.machines), key=lambda c: (-c.vcpus, c.instance_type))
+
+
+def _whole(lines: Sequence[MixLine]) -> Capacity:
+    count = sum((line.count for line in lines), Decimal(0))
+    return _machines(max(lines, key=lambda line: line.count), int(count.to_integral_value(ROUND_DOWN)))
+
+
+def _machines(line: MixLine, number: int) -> Capacity:
+    """So many machines of a line's type. The line says what its mean number has, in rounded figures: one machine has
+    whole vCPUs and quarters of a GiB."""
+    if not line.count:
+        return Capacity(line.instance_type, 0, Decimal(0), Decimal(0))
+    vcpus = (line.vcpus / line.count).to_integral_value()
+    memory = (4 * line.memory_gib / line.count).to_integral_value() / 4
+    return Capacity(line.instance_type, number, max(vcpus, Decimal(1)) * number, memory * number)
+
+
+def _reserved_pool(reserve: Sequence[Capacity], number: int, node_class: Object) -> Object:
+    capacity = reserve[number]
+    weight = max(_FIRST - number, _LAST_RESERVED)
+    disruption = {"consolidationPolicy": "WhenEmpty", "consolidateAfter": "Never"}  # ending what is paid saves nothing
+    return _pool(f"hcloud-reserved-{capacity.instance_type}", weight, [capacity], node_class, disruption=disruption)
+
+
+def _rented_pool(
+    rented: Sequence[Capacity], option: PurchaseOption, weight: int, node_class: Object, retention: int | None
+) -> Object:
+    idle = None if retention is None else {"consolidateAfter": f"{retention}s"}
+    capacity = "spot" if option is PurchaseOption.SPOT else "on-demand"
+    return _pool(f"hcloud-{capacity}", weight, rented, node_class, capacity, idle)
+
+
+def _retention(plan: Plan) -> int | None:
+    """How long the plan's strategy keeps an idle machine."""
+    seconds = plan.operation.retention_seconds if plan.operation is not None else None
+    return None if seconds is None else round(seconds)
+
+
+def _pool(  # noqa: PLR0913
+    name: str,
+    weight: int,
+    capacities: Sequence[Capacity],
+    node_class: Object,
+    capacity_type: str = "on-demand",
+    disruption: Object | None = None,
+) -> Object:
+    types = sorted({c.instance_type for c in capacities})
+    requirements = [_in(_TYPE, types), _in(_CAPACITY, [capacity_type]), _in("kubernetes.io/os", ["linux"])]
+    limits = {
+        "cpu": plain(sum((c.vcpus for c in capacities), Decimal(0))),
+        "memory": f"{plain(1024 * sum((c.memory_gib for c in capacities), Decimal(0)))}Mi",
+    }
+    spec: dict[str, object] = {
+        "weight": weight,
+        "limits": limits,
+        "template": {"spec": {"nodeClassRef": node_class, "requirements": requirements}},
+    }
+    if disruption is not None:
+        spec["disruption"] = disruption
+    return {"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": _label(name)}, "spec": spec}
+
+
+def _overlay(pools: Sequence[str]) -> Object:
+    """What is paid for whether it runs or not costs nothing more."""
+    return {
+        "apiVersion": "karpenter.sh/v1alpha1",
+        "kind": "NodeOverlay",
+        "metadata": {"name": "hcloud-reserved"},
+        "spec": {"weight": 100, "requirements": [_in(_POOL, pools)], "price": "0"},
+    }
+
+
+def _in(key: str, values: Sequence[str]) -> Object:
+    return {"key": key, "operator": "In", "values": list(values)}
+
+
+def _label(name: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+
+
+def _name(pool: Object) -> str:
+    metadata = pool["metadata"]
+    assert isinstance(metadata, dict)
+    return str(metadata["name"])
