@@ -34,6 +34,7 @@ PRINTED: Mapping[str, tuple[type[Document], ...]] = {
     "error": (RefusalDocument,),
     "holdings": (commitments.HoldingsDocument,),
     "offers": (prices.OffersDocument,),
+    "operating": (live.OperatingDocument,),
     "orphans": (live.OrphansDocument,),
     "outcome": (live.OutcomeDocument,),
     "price-changes": (prices.PriceChangesDocument,),

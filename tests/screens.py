@@ -185,11 +185,15 @@ SCREENS = (
     _plain("strategy-list", "strategy", "list", *AT),
     _plain("strategy-show", "strategy", "show", "HM", *AT),
 )
+OPERATE = tuple(f"operate {verb}" for verb in ("run", "status", "explain", "cancel", "drain", "stop"))
+SLURM = tuple(f"slurm {verb}" for verb in ("config", "check", "resume", "suspend", "resume-failed"))
 ELSEWHERE = {
     "reproduce": "minutes of simulation; its page is checked word by word by tests/cli/test_reproduce_verb.py",
     "demo": "runs all verbs for a minute; tests/cli/test_demo_verb.py",
     "page": "prints HTML; tests/browser looks at it",
     "fake wait": "says nothing",
+    **dict.fromkeys(SLURM, "tells of a cluster that runs; tests/slurm"),
+    **dict.fromkeys(OPERATE, "runs processes, whose times are never the same; tests/cli/test_operate_verb.py"),
     "fake up": "listens until it is ended; what it prints is in tests/cli/test_mistakes.py",
     "profile run": "measures this machine, so that no two runs say the same; tests/cli/test_profile_verb.py",
     "pricing refresh": "asks a provider; tests/unit/test_price_refresh.py",

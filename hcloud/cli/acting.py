@@ -47,7 +47,9 @@ class Stop:
 
 
 @contextmanager
-def stopping(terminal: Terminal) -> Iterator[Stop]:
+def stopping(
+    terminal: Terminal, leaving: str = "finishing current requests; press Ctrl-C again to quit"
+) -> Iterator[Stop]:
     """Ctrl-C (or SIGTERM) once ends cleanly: what is under way is waited for and noted. Twice ends at once; what was
     intended is in the journal, and the next run looks after it. A signal that the caller ignores stays ignored: a shell
     does so with Ctrl-C for what a script starts in its background."""
@@ -59,7 +61,7 @@ def stopping(terminal: Terminal) -> Iterator[Stop]:
             sys.stderr.flush()
             os._exit(128 + number)
         stop.signal = number
-        terminal.note("finishing current requests; press Ctrl-C again to quit")
+        terminal.note(leaving)
 
     listened = [n for n in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(n) is not signal.SIG_IGN]
     before = {number: signal.signal(number, heard) for number in listened}

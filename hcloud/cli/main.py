@@ -39,6 +39,7 @@ VERBS = {
     "compare": "The strategies side by side over several seeds: cost, quality, and which are Pareto-optimal",
     "sweep": "Sensitivity analysis: vary numbers of a strategy, the cloud or the prices",
     "decide": "Decide where each job of a live event stream goes, and say why",
+    "operate": "Run jobs where the policy says, and rent and give back machines as it decides",
     "apply": "Launch and terminate machines exactly as a plan shows",
     "commit": "Commitments: what to buy and why, buy it once, list and cancel",
     "slurm": "A Slurm cluster whose jobs hcloud places: config, check, and what slurmctld calls",

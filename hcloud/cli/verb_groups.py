@@ -9,7 +9,7 @@ ROOMS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "tools": ("Tools", ("demo", "init", "validate", "doctor", "fake", "iam")),
     "deciding": ("Decide", ("plan", "explain", "page", "diff", "export", "policy")),
     "studies": ("Study", ("simulate", "compare", "sweep", "strategy")),
-    "live": ("Live", ("decide", "apply", "status", "drift", "destroy", "gc", "recover", "state", "slurm")),
+    "live": ("Live", ("decide", "operate", "slurm", "apply", "status", "drift", "destroy", "gc", "recover", "state")),
     "commitments": ("Commitments", ("commit",)),
     "reports": ("Reports", ("report",)),
     "measuring": ("Measure", ("profile", "classify")),

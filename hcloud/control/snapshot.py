@@ -52,7 +52,7 @@ def written(setup: Setup, image: SessionImage) -> bytes:
         "jobs": {"rows": tables.rows, "names": tables.names, "given": tables.given, "vacant": tables.vacant},
         "tables": {name: _packed(rows) for name, rows in tables.arrays.items()},
     }
-    return json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+    return json.dumps(document, allow_nan=False, separators=(",", ":")).encode()
 
 
 def read(setup: Setup, data: bytes, mine: TablesImage) -> SessionImage:

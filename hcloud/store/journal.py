@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,12 +13,14 @@ from hcloud import __version__
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision, Entry
 from hcloud.model.running.event import Event, EventError
+from hcloud.model.running.note import Note, PassNoted
 from hcloud.policy.facts import Setup, TypeFacts
 from hcloud.policy.rules import Rules
 from hcloud.store.events import decision_document, event_document, from_line, parse_decision, parse_event, to_line
 from hcloud.store.files.looked_at import check_file
 from hcloud.store.files.looked_at import check_target as check_replaced
 from hcloud.store.files.whole import write_whole
+from hcloud.store.notes import note_document, parse_note
 
 FORMAT_VERSION = "1.0"
 _TYPE = ("name", "cores", "memory", "spin_up", "prior")
@@ -26,14 +29,32 @@ MOST_POOL = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
+class LiveOrigin:
+    """Where live work belongs: its lineage, whose cloud it rents from, and what runs its jobs."""
+
+    lineage: str
+    cloud: str
+    account: str
+    region: str
+    engine: str
+
+
+@dataclass(frozen=True)
 class JournalContents:
     """What a journal holds. ``whole_bytes`` are those of its complete lines; ``torn`` says that a last one was begun
-    and not ended, as a crash leaves it."""
+    and not ended, as a crash leaves it. ``lines`` are all of them, and ``live`` says where live work belongs: there a
+    pass of the loop counts as a whole, or not at all."""
 
     setup: Setup
-    entries: tuple[Entry, ...]
+    lines: tuple[Entry | Note, ...]
     whole_bytes: int
     torn: bool
+    live: LiveOrigin | None = None
+
+    @cached_property
+    def entries(self) -> tuple[Entry, ...]:
+        """Events and decisions, in order."""
+        return tuple(line for line in self.lines if not isinstance(line, Note))
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -46,8 +67,9 @@ class JournalContents:
         return tuple(e for e in self.entries if isinstance(e, Decision))
 
 
-def header_line(setup: Setup) -> str:
-    """The first line: format, strategy with its digest and the numbers it was composed to, pool, clock and types."""
+def header_line(setup: Setup, live: LiveOrigin | None = None) -> str:
+    """The first line: format, strategy with its digest and the numbers it was composed to, pool, clock and types; of
+    live work also where it belongs."""
     return to_line(
         {
             "format_version": FORMAT_VERSION,
@@ -62,12 +84,15 @@ def header_line(setup: Setup) -> str:
             "types": [{name: getattr(facts, name) for name in _TYPE} for facts in setup.types],
             "whole_servers": setup.whole_servers,
             "rules": setup.rules._asdict(),
+            **({"live": asdict(live)} if live else {}),
         }
     )
 
 
-def entry_line(entry: Entry) -> str:
-    """A line of an event or a decision."""
+def entry_line(entry: Entry | Note) -> str:
+    """A line of an event, a decision or a note."""
+    if isinstance(entry, Note):
+        return to_line(note_document(entry))
     return to_line(decision_document(entry) if isinstance(entry, Decision) else event_document(entry))
 
 
@@ -89,7 +114,8 @@ def read_journal(path: Path) -> JournalContents:
     """The whole of a journal; a torn last line is tolerated. Raises InputError with the line where one is damaged."""
     if not path.is_file() or path.stat().st_size:  # of an empty one more is known below
         check_file(path, "a journal", hint="hcloud simulate and hcloud decide write one with --journal")
-    whole, torn, setup, entries = 0, False, None, []
+    whole, torn, setup, lines, live = 0, False, None, [], None
+    noted = (0, 0)
     for number, raw in _lines(path):
         if not raw.endswith(b"\n"):
             torn = True
@@ -97,16 +123,39 @@ def read_journal(path: Path) -> JournalContents:
         try:
             document = from_line(raw.decode())
             if setup is None:
-                setup = _setup(document)
+                setup, live = _setup(document), _live(document)
+                noted = (0, len(raw))
             else:
-                entries.append(parse_decision(document) if "decision" in document else parse_event(document))
+                lines.append(parse_line(document))
         except (EventError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: line {number} is damaged: {error}") from None
         whole += len(raw)
+        if lines and isinstance(lines[-1], PassNoted):
+            noted = (len(lines), whole)
     if setup is None:
         hint = "a crash may have left it like that: remove it, and start anew"
         raise InputError(f"{path}: holds no journal, not even the first line of one", hint=hint)
-    return JournalContents(setup, tuple(entries), whole, torn)
+    if live is not None and len(lines) > noted[0]:  # a crash cut a pass short
+        lines, whole, torn = lines[: noted[0]], noted[1], True
+    return JournalContents(setup, tuple(lines), whole, torn, live)
+
+
+def parse_line(document: dict[str, Any]) -> Entry | Note:
+    """The event, decision or note of a line; raises EventError where it is none."""
+    if "decision" in document:
+        return parse_decision(document)
+    return parse_note(document) if "note" in document else parse_event(document)
+
+
+def _live(document: dict[str, Any]) -> LiveOrigin | None:
+    """Where the journal of live work belongs; None for that of a stream or of a run."""
+    told = document.get("live")
+    if told is None:
+        return None
+    try:
+        return LiveOrigin(**{name: str(value) for name, value in told.items()})
+    except (TypeError, AttributeError):
+        raise EventError("not the first line of a journal: live is not as hcloud writes it") from None
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:

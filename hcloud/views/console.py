@@ -19,7 +19,7 @@ from hcloud.views.lines import Shown, printable
 from hcloud.views.tables import Figures, fitted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
@@ -31,6 +31,12 @@ class Advance(Protocol):
     """Moves a progress bar to ``done`` of its total."""
 
     def __call__(self, done: float) -> None: ...
+
+
+class Watch(Protocol):
+    """Shows something in place of what it showed before."""
+
+    def __call__(self, results: Sequence[Shown | Figures]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,10 @@ class Terminal:
     def write(self, text: Written) -> None:
         """Write a document on stdout, byte for byte, with one final newline."""
         self.out.file.write(text if text.endswith("\n") else text + "\n")
+
+    def flush(self) -> None:
+        """Let whoever reads stdout have all that was put there."""
+        self.out.file.flush()
 
     def write_json(self, document: Mapping[str, object]) -> None:
         """Write a JSON document on stdout in the order it was built."""
@@ -92,6 +102,23 @@ class Terminal:
         with Progress(*columns, console=self.err, transient=True) as bar:
             task = bar.add_task(harmless(title), total=total)
             yield lambda done: bar.update(task, completed=done)
+
+    @contextmanager
+    def screen(self) -> Iterator[Watch | None]:
+        """A screen that is drawn anew in place, on a terminal; None in a pipe."""
+        if not self.out.is_terminal:
+            yield None
+            return
+        from rich.live import Live
+
+        with Live(console=self.out, auto_refresh=False, transient=True, vertical_overflow="crop") as live:
+
+            def watch(results: Sequence[Shown | Figures]) -> None:
+                width = self.out.width
+                parts = [printable(fitted(r, width) if isinstance(r, Figures) else r) for r in results]
+                live.update(Group(*parts), refresh=True)
+
+            yield watch
 
     @contextmanager
     def busy(self, title: str) -> Iterator[None]:

@@ -29,13 +29,14 @@ Kernels = Mapping[str, Callable[..., Any]]
 @dataclass(frozen=True, slots=True)
 class StreamMarket:
     """What can be rented: a provider's families, or (where ``provider`` is None) the types of the thesis; or the
-    user's own ``types``."""
+    user's own ``types``. ``large`` is the vCPUs of what is reserved, where not those of the thesis."""
 
     provider: Provider | None = None
     region: str | None = None
     families: tuple[str, ...] = ()
     cloud: str | None = None
     types: Path | None = None
+    large: int | None = None
 
 
 def make_setup(name: str, pool: int, market: StreamMarket, start: float | None = None) -> Setup:
@@ -79,7 +80,7 @@ def _bought(strategy: Strategy, pool: int, market: StreamMarket) -> Setup:
         if market.region is None:
             raise UsageError(f"--provider {market.provider} needs --region")
         families = market.families or CLOUDS[market.provider].series
-        wanted = ShopChoice(market.provider, market.region, families, LARGE_VCPUS)
+        wanted = ShopChoice(market.provider, market.region, families, market.large or LARGE_VCPUS)
         cloud = market.cloud or f"measured-{market.provider}"
     book = load_bundled(providers={wanted.provider}, regions={wanted.region}, systems={wanted.os})
     shop = shop_for(open_shop(book, wanted), strategy)

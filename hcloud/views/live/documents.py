@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
+from hcloud.control.operating.fold import JOB_STATES, RESULTS, MachinePhase
 from hcloud.live.applying.outcome import ApplyResult
 from hcloud.model.holdings.state import Deed, RememberedState, State
 from hcloud.model.running.decision import Decision, Declined
@@ -22,6 +23,7 @@ from hcloud.views.document import (
     From,
     Moment,
     NoText,
+    Number,
     Part,
     Schema,
     Text,
@@ -199,3 +201,41 @@ class UnlockedDocument(Document, title="hcloud state, as printed"):
 
     where: Text
     unlocked: _Lock
+
+
+_PAID = ("reserved", "on-demand", "spot")
+
+
+class _OperatedMachine(Part):
+    instance: Whole
+    instance_type: Annotated[Text, From("type_name")]
+    option: Annotated[Text, From(lambda m: "reserved" if m.reserved else m.option), choice_of(_PAID)]
+    state: Annotated[Text, From("phase"), choice_of(MachinePhase)]
+    id: NoText
+    hourly: Amount | None
+    quality: Number | None
+    jobs: Annotated[list[Text], From(lambda m: list(m.jobs))]
+    idle_until: Number | None
+    why: NoText
+
+
+class _OperatedJob(Part):
+    id: Annotated[Text, From("order.id")]
+    state: Annotated[Text, From("state"), choice_of((*JOB_STATES, *RESULTS))]
+    instance: Whole | None
+    attempt: Count
+    code: Whole | None
+    why: Annotated[NoText, From(lambda job: job.decision and job.decision.why)]
+
+
+class OperatingDocument(Document, title="hcloud operate"):
+    """Live work as its journal tells it: machines that stand, every job, and how those ended that did."""
+
+    strategy: Annotated[Text, From("setup.strategy")]
+    asked: NoText
+    machines: Annotated[list[_OperatedMachine], From(lambda fold: list(fold.standing.values()))]
+    jobs: Annotated[list[_OperatedJob], From(lambda fold: list(fold.jobs.values()))]
+    results: Annotated[dict[str, Count], From("counted")]
+    hourly: Annotated[Amount, From(lambda fold: fold.hourly())]
+    spent: Annotated[Amount, From(lambda fold: fold.spent(fold.last))]
+    currency: Currency

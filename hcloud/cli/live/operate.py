@@ -1,0 +1,280 @@
+"""``hcloud operate``: jobs run where the policy says, and machines come and go as it decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from hcloud.cli.acting import stopping
+from hcloud.cli.groups import CloudFlags, Printed, StateFlags, grouped
+from hcloud.cli.main import session
+from hcloud.units import counted, format_money
+
+if TYPE_CHECKING:
+    from hcloud.control.operating.fold import Fold
+    from hcloud.live.operating.loop import OperatingLoop
+    from hcloud.usecases.live.ground import LiveGround
+    from hcloud.usecases.live.operate import Operation
+    from hcloud.views.console import Terminal, Watch
+
+_Wait = Annotated[bool, typer.Option("--wait/--no-wait", help="Return when it is done, or at once.")]
+
+
+class OfJobFiles(TyperGroup):
+    """``hcloud operate jobs.csv`` stands for ``hcloud operate run jobs.csv``."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """What is no verb of the group, and no plea for help, is for run."""
+        if args and args[0] not in self.commands and args[0] not in ("--help", "-h"):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=OfJobFiles,
+    help="Run jobs where the policy says; rent machines and give them back as it decides.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@dataclass(frozen=True)
+class LocalByDefault(CloudFlags):
+    """Which cloud, and where what is remembered of it is kept; this machine where nothing names one."""
+
+    def opened(self, at: Any) -> Any:
+        """The cloud that flags and configuration name, opened; else this machine."""
+        from hcloud.readers.configuration.config import load_config
+        from hcloud.usecases.live.connect import LOCAL
+
+        if self.cloud is None and load_config(self.file).config.live.cloud is None:
+            return replace(self, cloud=LOCAL).opened(at)
+        return super().opened(at)
+
+
+@app.command()
+@grouped
+def run(
+    ctx: typer.Context,
+    *,
+    jobs: Annotated[Path | None, typer.Argument(help="Jobs to run, CSV or YAML; else go on with those begun.")] = None,
+    engine: Annotated[str, typer.Option(help="What runs jobs: local, or slurm.")] = "local",
+    strategy: Annotated[str | None, typer.Option("--strategy", "-s", help="SR, OdF, OdM, HF, HM or a file.")] = None,
+    pool: Annotated[int | None, typer.Option(min=0, help="Reserved machines.")] = None,
+    plan: Annotated[Path | None, typer.Option(help="Strategy and reserve of a plan.")] = None,
+    family: Annotated[list[str] | None, typer.Option(help="Allowed family pattern; may be repeated.")] = None,
+    max_hourly: Annotated[float | None, typer.Option(min=0, help="Most dollars an hour of all machines.")] = None,
+    max_total: Annotated[float | None, typer.Option(min=0, help="Launch nothing more after so many dollars.")] = None,
+    max_machines: Annotated[int | None, typer.Option(min=1, help="Most machines at a time.")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on when all jobs are over: more will come.")] = False,
+    probe: Annotated[bool, typer.Option("--probe/--no-probe", help="Measure rented machines for a second.")] = True,
+    compiled: Annotated[bool, typer.Option("--compiled/--plain", help="Plain starts faster, decides slower.")] = True,
+    where: LocalByDefault,
+    shown: Printed,
+) -> None:
+    """Run jobs until all are over, then end every machine. Ctrl-C leaves jobs and machines as they are; the same
+    command goes on."""
+    from hcloud.control.operating.wanted import SpendingLimits
+    from hcloud.usecases.live.operate import OperateRequest, operating
+    from hcloud.usecases.live.operate_setup import Policy
+
+    terminal = session(ctx).terminal
+    limits = SpendingLimits(_dollars(max_hourly), _dollars(max_total), max_machines)
+    policy = Policy(strategy, pool, plan, tuple(family or ()))
+    asked = OperateRequest(jobs, engine, policy, limits, follow, probe)
+    with where.opened(shown.at) as here, operating(here, asked, _kernels(terminal, compiled=compiled)) as operation:
+        _work(here, operation, terminal, shown)
+
+
+def _dollars(amount: float | None) -> Decimal | None:
+    return None if amount is None else Decimal(str(amount))
+
+
+def _kernels(terminal: Terminal, *, compiled: bool) -> Callable[[], Any]:
+    def load() -> Any:
+        from hcloud.sim.kernels.compiled import SESSION, is_first_use, plain
+        from hcloud.sim.kernels.compiled import compiled as load_compiled
+
+        if compiled and is_first_use(SESSION):
+            terminal.note("the controller is compiled when it is first used: some seconds, once")
+        return load_compiled(SESSION) if compiled else plain()
+
+    return load
+
+
+def _work(here: LiveGround, operation: Operation, terminal: Terminal, shown: Printed) -> None:
+    """Pass after pass until nothing is left to do, or somebody asks to leave."""
+    from hcloud.views.live.documents import OperatingDocument
+    from hcloud.views.live.operating import operating_screen, outcome_lines
+
+    loop, clock = operation.loop, here.clock
+    if operation.goes_on:
+        terminal.note(f"going on with {operation.directory}")
+    with stopping(terminal, "leaving: jobs and machines go on") as stop, _screen(terminal, shown) as watch:
+        more = True
+        while more and not stop():
+            more = loop.step()
+            if watch is not None:
+                watch(operating_screen(loop.fold, loop.desk.troubles, clock.now()))
+            else:
+                _tell(loop, terminal, shown)
+            if more and not stop():
+                loop.wait()
+    if stop():
+        _left(loop.fold, terminal)
+        raise typer.Exit(stop.exit_code)
+    if shown.is_json:
+        _write_line(terminal, OperatingDocument.of(loop.fold, shown.at))
+    else:
+        terminal.show(*outcome_lines(loop.fold, clock.now()))
+    if any(loop.fold.counted.get(result) for result in ("failed", "lost", "refused")):
+        raise typer.Exit(1)
+
+
+def _screen(terminal: Terminal, shown: Printed) -> AbstractContextManager[Watch | None]:
+    return nullcontext() if shown.is_json else terminal.screen()
+
+
+def _tell(loop: OperatingLoop, terminal: Terminal, shown: Printed) -> None:
+    """A line a decision, and what cannot be done at the moment when that changes."""
+    from hcloud.store.events import decision_document
+    from hcloud.views.live.operating import decision_line
+
+    made, loop.desk.made = loop.desk.made, []
+    for decision in made:
+        if shown.is_json:
+            _write_line(terminal, decision_document(decision))
+        else:
+            terminal.say(decision_line(decision))
+    for what, why in loop.new_troubles():
+        terminal.warn(f"{what}: {why}")
+    terminal.flush()
+
+
+def _write_line(terminal: Terminal, document: Mapping[str, object]) -> None:
+    from hcloud.store.events import to_line
+    from hcloud.views.escaped import json_as_stored
+
+    terminal.write(json_as_stored(to_line(document)))
+
+
+def _left(fold: Fold, terminal: Terminal) -> None:
+    machines = counted(sum(m.stands for m in fold.standing.values()), "machine")
+    jobs = counted(len(fold.active), "job")
+    cost = f", {format_money(fold.hourly(), 2)}/h" if fold.hourly() else ""
+    terminal.note(
+        f"{machines} ({jobs}{cost}) left as they are: 'hcloud operate run' goes on, 'hcloud operate stop' ends them"
+    )
+
+
+@app.command()
+@grouped
+def status(
+    ctx: typer.Context,
+    *,
+    watch: Annotated[bool, typer.Option("--watch", help="Again every second, while a controller works.")] = False,
+    which: StateFlags,
+    shown: Printed,
+) -> None:
+    """Machines, queue and last decisions of the controller, as its journal tells them; asks no cloud."""
+    from hcloud.live.clock import SystemClock
+    from hcloud.usecases.live.operate import look
+    from hcloud.views.live.documents import OperatingDocument
+    from hcloud.views.live.operating import operating_screen, who_works
+
+    terminal, clock = session(ctx).terminal, SystemClock()
+    with terminal.screen() if watch and not shown.is_json else nullcontext() as draw:
+        while True:
+            found = look(which.place)
+            if draw is None:
+                break
+            draw([*operating_screen(found.fold, {}, clock.now()), who_works(found.holder)])
+            if found.holder is None:
+                break
+            clock.sleep(1.0)
+    shown.tell(
+        terminal,
+        lambda: OperatingDocument.of(found.fold, shown.at),
+        lambda: terminal.show(*operating_screen(found.fold, {}, clock.now()), who_works(found.holder)),
+    )
+
+
+@app.command()
+@grouped
+def explain(
+    ctx: typer.Context,
+    *,
+    job: Annotated[str, typer.Option(help="The job's id.")],
+    which: StateFlags,
+    shown: Printed,
+) -> None:
+    """Why a job went where it went, what else was considered, and what happened to it."""
+    from hcloud.usecases.deciding.explain_job import explain_job
+    from hcloud.usecases.live.operate import JOURNAL, directory_at
+    from hcloud.views.live.decision import show_story
+    from hcloud.views.live.documents import StoryDocument
+
+    terminal = session(ctx).terminal
+    story = explain_job(directory_at(which.place) / JOURNAL, job)
+    shown.tell(terminal, lambda: StoryDocument.of(story, shown.at), lambda: show_story(story, terminal))
+
+
+@app.command()
+@grouped
+def cancel(ctx: typer.Context, *, job: Annotated[str, typer.Argument(help="The job's id.")], which: StateFlags) -> None:
+    """End a job, wherever it is."""
+    _ask(session(ctx).terminal, which, "cancel", job)
+
+
+@app.command()
+@grouped
+def drain(ctx: typer.Context, *, wait: _Wait = True, where: LocalByDefault, shown: Printed) -> None:
+    """Take no new jobs; when those that came are over, end every machine."""
+    _end(session(ctx).terminal, where, shown, "drain", wait=wait)
+
+
+@app.command()
+@grouped
+def stop(
+    ctx: typer.Context,
+    *,
+    keep_machines: Annotated[bool, typer.Option("--keep-machines", help="End the jobs, and no machine.")] = False,
+    wait: _Wait = True,
+    where: LocalByDefault,
+    shown: Printed,
+) -> None:
+    """End all jobs, then every machine."""
+    what = "stop-keeping-machines" if keep_machines else "stop"
+    _end(session(ctx).terminal, where, shown, what, wait=wait)
+
+
+def _ask(terminal: Terminal, which: StateFlags, what: str, job: str) -> None:
+    from hcloud.usecases.live.operate import ask
+
+    terminal.note(ask(which.place, what, job))
+
+
+def _end(terminal: Terminal, where: CloudFlags, shown: Printed, what: str, *, wait: bool) -> None:
+    """Ask the controller for it; where none works, be the controller that does it."""
+    from hcloud.usecases.live.operate import OperateRequest, ask, operating, works, works_no_more
+    from hcloud.usecases.live.state import state_place
+
+    place = state_place(where.state, where.file)
+    if works(place):
+        terminal.note(ask(place, what))
+        if wait:
+            with terminal.busy("waiting for the controller"):
+                works_no_more(place)
+        return
+    with where.opened(shown.at) as here:
+        asked = OperateRequest(asked=what, probe=False)
+        with operating(here, asked, _kernels(terminal, compiled=False)) as operation:
+            _work(here, operation, terminal, shown)

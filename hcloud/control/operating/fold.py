@@ -1,0 +1,363 @@
+"""What a journal says at its end: the machines and the jobs of live work, as they stand and as they are wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import StrEnum
+from functools import singledispatchmethod
+
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.running.decision import Decision, DecisionAction
+from hcloud.model.running.event import Cancelled, Completion, Event, Failed, LaunchFailed, Quality
+from hcloud.model.running.job import JobOrder
+from hcloud.model.running.note import (
+    Asked,
+    AttemptOver,
+    Beginning,
+    ControllerStarted,
+    Ended,
+    Finished,
+    Held,
+    JobTaken,
+    Joined,
+    Launched,
+    Launching,
+    Note,
+    NotLaunched,
+)
+from hcloud.policy.facts import Setup
+
+HOUR = Decimal(3600)
+LAST_DECISIONS = 12
+"""Decisions that a screen shows."""
+JOB_STATES = ("queued", "placed", "running")
+RESULTS = ("completed", "failed", "lost", "cancelled", "refused")
+"""How a job ended; ``lost``: with its machine."""
+
+
+class MachinePhase(StrEnum):
+    """How far a machine is: decided, ordered (the answer may be lost), there, ready for jobs, to be ended, gone."""
+
+    WANTED = "wanted"
+    ORDERED = "ordered"
+    STARTING = "starting"
+    READY = "ready"
+    ENDING = "ending"
+    GONE = "gone"
+
+
+@dataclass(slots=True)
+class MachineRecord:
+    """A machine by its number. Times are seconds since 1970; ``idle_until`` is when it is given back if nobody takes
+    it; ``why`` says what it waits for, or what ended it."""
+
+    instance: int
+    type_name: str
+    option: PurchaseOption
+    reserved: bool
+    wanted_at: float
+    phase: MachinePhase = MachinePhase.WANTED
+    key: str = ""
+    zone: str = ""
+    id: str = ""
+    hourly: Decimal | None = None
+    ordered_at: float | None = None
+    launched: float | None = None
+    joined: float | None = None
+    released: float | None = None
+    ended: float | None = None
+    idle_until: float | None = None
+    not_before: float = 0.0
+    failures: int = 0
+    orders: int = 0
+    quality: float | None = None
+    why: str = ""
+    jobs: dict[str, None] = field(default_factory=dict)
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is, or may be, there and charged for."""
+        return self.phase not in (MachinePhase.WANTED, MachinePhase.GONE)
+
+
+@dataclass(slots=True)
+class JobRecord:
+    """A job. ``instance`` is where it is wanted (None: it is queued, or over), ``on`` where its present attempt was
+    begun (None: it was not); ``leaving`` says that this attempt is to end so that another may begin. ``result`` says
+    how it ended: completed, failed, cancelled, lost, refused."""
+
+    order: JobOrder
+    came: float
+    instance: int | None = None
+    attempt: int = 0
+    on: int | None = None
+    leaving: bool = False
+    began: float | None = None
+    ended: float | None = None
+    code: int | None = None
+    result: str = ""
+    out_of_memory: bool = False
+    performance: float | None = None
+    decision: Decision | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more happens to it."""
+        return bool(self.result)
+
+    @property
+    def state(self) -> str:
+        """Where it is in a word: one of JOB_STATES, or how it ended."""
+        return self.result or ("running" if self.on is not None else "queued" if self.instance is None else "placed")
+
+
+class Fold:
+    """The sum of a journal, line by line. ``decisions`` are the last few; a type of which a launch failed is ``shut``
+    until a moment."""
+
+    def __init__(self, setup: Setup, started: float = 0.0) -> None:
+        self.setup = setup
+        self.machines: dict[int, MachineRecord] = {}
+        self.jobs: dict[str, JobRecord] = {}
+        self.active: dict[str, JobRecord] = {}
+        self.standing: dict[int, MachineRecord] = {}
+        self.queue: dict[str, None] = {}
+        self.decisions: list[Decision] = []
+        self.counted: dict[str, int] = {}
+        self.spent_before = Decimal(0)
+        self.asked = ""
+        self.is_finished = False
+        self.shut: dict[tuple[str, PurchaseOption], float] = {}
+        self.began = self.last = started
+        for number, kind in enumerate(setup.reserve):
+            self._add(MachineRecord(number, setup.types[kind].name, PurchaseOption.ON_DEMAND, True, started))
+
+    def _add(self, machine: MachineRecord) -> None:
+        self.machines[machine.instance] = self.standing[machine.instance] = machine
+
+    def take(self, entries: Iterable[Event | Decision | Note]) -> None:
+        """Add lines of the journal, in order."""
+        for entry in entries:
+            self.last = max(self.last, entry.at)
+            if isinstance(entry, Decision):
+                self._decided(entry)
+            else:
+                self._note(entry)
+
+    # ---- decisions
+
+    def _decided(self, decision: Decision) -> None:
+        self.decisions = [*self.decisions[1 - LAST_DECISIONS :], decision]
+        if decision.action is DecisionAction.RETAIN and decision.instance is not None:
+            self.machines[decision.instance].idle_until = decision.until
+            return
+        if decision.job is not None:
+            self._about_job(decision, decision.job)
+        if decision.action is DecisionAction.LAUNCH and decision.instance is not None:
+            self._wanted(decision, decision.instance)
+        if decision.action is DecisionAction.RELEASE and decision.instance is not None:
+            self._released(decision, self.machines[decision.instance])
+        if decision.job is not None and decision.job in self.jobs and decision.instance is not None:
+            self._seat(decision, self.jobs[decision.job])
+
+    def _about_job(self, decision: Decision, name: str) -> None:
+        job = self.jobs.get(name)
+        if job is None:
+            return
+        job.decision = decision
+        if decision.action is DecisionAction.QUEUE:
+            self._leave_machine(job)
+            self.queue[name] = None
+        elif decision.action is DecisionAction.REFUSE:
+            self._over(job, "refused", decision.at)
+        elif decision.action is DecisionAction.END:
+            self._over(job, "lost", decision.at)
+        elif decision.action is DecisionAction.MOVE:
+            self._leave_machine(job)
+
+    def _seat(self, decision: Decision, job: JobRecord) -> None:
+        if decision.action not in (DecisionAction.PLACE, DecisionAction.LAUNCH) or job.is_over:
+            return
+        self._leave_machine(job)
+        number = decision.instance
+        assert number is not None
+        job.instance = number
+        self.queue.pop(job.order.id, None)
+        machine = self.machines[number]
+        machine.jobs[job.order.id] = None
+        machine.idle_until = None
+
+    def _leave_machine(self, job: JobRecord) -> None:
+        """It is wanted elsewhere from now on; what was begun of it has to end first."""
+        if job.instance is not None:
+            self.machines[job.instance].jobs.pop(job.order.id, None)
+            job.instance = None
+        job.leaving = job.on is not None
+
+    def _wanted(self, decision: Decision, number: int) -> None:
+        paid, _, name = decision.place.partition(" ")
+        reserved = paid == "reserved"
+        option = PurchaseOption.SPOT if paid == "spot" else PurchaseOption.ON_DEMAND
+        type_name = self.setup.large.name if reserved else name
+        self._add(MachineRecord(number, type_name, option, reserved, decision.at))
+
+    def _released(self, decision: Decision, machine: MachineRecord) -> None:
+        if machine.phase is MachinePhase.GONE:
+            return
+        machine.released, machine.idle_until = decision.at, None
+        machine.why = machine.why or decision.why
+        if machine.phase is MachinePhase.WANTED:
+            self._gone(machine, decision.at)
+        else:
+            machine.phase = MachinePhase.ENDING
+
+    # ---- notes and events
+
+    @singledispatchmethod
+    def _note(self, entry: object) -> None:
+        """What changes nothing here."""
+
+    @_note.register
+    def _(self, entry: JobTaken) -> None:
+        job = JobRecord(entry.order, entry.at)
+        self.jobs[entry.order.id] = self.active[entry.order.id] = job
+
+    @_note.register
+    def _(self, entry: Launching) -> None:
+        machine = self.machines[entry.instance]
+        machine.key, machine.zone, machine.hourly = entry.key, entry.zone, entry.hourly
+        machine.phase, machine.why = MachinePhase.ORDERED, ""
+        machine.ordered_at = machine.ordered_at if machine.ordered_at is not None else entry.at
+
+    @_note.register
+    def _(self, entry: Launched) -> None:
+        machine = self.machines[entry.instance]
+        machine.id, machine.launched = entry.id, entry.launched
+        if machine.phase is MachinePhase.ORDERED:
+            machine.phase = MachinePhase.STARTING
+
+    @_note.register
+    def _(self, entry: Joined) -> None:
+        machine = self.machines[entry.instance]
+        if machine.phase is MachinePhase.STARTING:
+            machine.phase, machine.joined, machine.failures = MachinePhase.READY, entry.at, 0
+
+    @_note.register
+    def _(self, entry: NotLaunched) -> None:
+        machine = self.machines[entry.instance]
+        machine.failures += 1
+        machine.why, machine.not_before, machine.ordered_at = entry.why, entry.until, None
+        if machine.phase is MachinePhase.ENDING:
+            self._gone(machine, entry.at)
+        else:
+            machine.phase = MachinePhase.WANTED
+            machine.orders += 1
+
+    @_note.register
+    def _(self, entry: Ended) -> None:
+        machine = self.machines[entry.instance]
+        machine.why = machine.why or entry.why
+        self._gone(machine, entry.ended if entry.ended is not None else entry.at)
+
+    @_note.register
+    def _(self, entry: Beginning) -> None:
+        job = self.jobs[entry.job]
+        job.attempt, job.on, job.leaving = entry.attempt, entry.instance, False
+        job.began = job.ended = job.code = None
+
+    @_note.register
+    def _(self, entry: AttemptOver) -> None:
+        job = self.jobs[entry.job]
+        if entry.attempt != job.attempt:
+            return
+        job.on, job.leaving = None, False
+        job.began, job.ended, job.code = entry.began, entry.ended, entry.code
+        job.out_of_memory = entry.out_of_memory
+        if job.is_over:
+            self.active.pop(entry.job, None)
+
+    @_note.register
+    def _(self, entry: Completion) -> None:
+        self.jobs[entry.job].performance = entry.performance
+        self._over(self.jobs[entry.job], "completed", entry.at)
+
+    @_note.register
+    def _(self, entry: Failed) -> None:
+        self._over(self.jobs[entry.job], "failed", entry.at)
+
+    @_note.register
+    def _(self, entry: Cancelled) -> None:
+        job = self.jobs[entry.job]
+        self._over(job, "completed" if job.code == 0 else "cancelled", entry.at)
+
+    @_note.register
+    def _(self, entry: LaunchFailed) -> None:
+        machine = self.machines[entry.instance]
+        self.shut[machine.type_name, machine.option] = entry.until
+
+    @_note.register
+    def _(self, entry: Quality) -> None:
+        self.machines[entry.instance].quality = entry.score
+
+    @_note.register
+    def _(self, entry: Held) -> None:
+        self.machines[entry.instance].why = entry.why
+
+    @_note.register
+    def _(self, entry: Asked) -> None:
+        if entry.what != "cancel":
+            self.asked = "" if entry.what == "go-on" else entry.what
+
+    @_note.register
+    def _(self, entry: ControllerStarted) -> None:
+        self.asked, self.is_finished = "", False
+        for machine in self.machines.values():
+            if machine.reserved and machine.phase is MachinePhase.GONE and machine.released is None:
+                self._again(machine)
+
+    @_note.register
+    def _(self, entry: Finished) -> None:
+        self.is_finished = True
+
+    # ---- what follows from several of them
+
+    def _again(self, machine: MachineRecord) -> None:
+        """A machine of the reserve that was ended with its controller is wanted once more."""
+        machine.phase, machine.id, machine.key, machine.why = MachinePhase.WANTED, "", "", ""
+        machine.launched = machine.joined = machine.ended = machine.ordered_at = None
+        machine.orders += 1
+        self.standing[machine.instance] = machine
+
+    def _gone(self, machine: MachineRecord, ended: float) -> None:
+        machine.phase, machine.ended, machine.idle_until = MachinePhase.GONE, ended, None
+        self.spent_before += cost_of(machine, ended)
+        self.standing.pop(machine.instance, None)
+
+    def _over(self, job: JobRecord, result: str, at: float) -> None:
+        job.result = result
+        job.ended = job.ended if job.ended is not None else at
+        self.counted[result] = self.counted.get(result, 0) + 1
+        self.queue.pop(job.order.id, None)
+        if job.instance is not None:
+            self.machines[job.instance].jobs.pop(job.order.id, None)
+            job.instance = None
+        if job.on is None:
+            del self.active[job.order.id]
+
+    def spent(self, now: float) -> Decimal:
+        """Dollars for all machines so far, each from its launch to its end."""
+        return self.spent_before + sum((cost_of(m, now) for m in self.standing.values()), Decimal(0))
+
+    def hourly(self) -> Decimal:
+        """Dollars an hour of all that stands or may stand."""
+        return sum((m.hourly or Decimal(0) for m in self.standing.values() if m.stands), Decimal(0))
+
+
+def cost_of(machine: MachineRecord, now: float) -> Decimal:
+    """Dollars for a machine until ``now`` or its end: its price an hour times whole seconds since its launch."""
+    if machine.hourly is None or machine.launched is None:
+        return Decimal(0)
+    until = machine.ended if machine.ended is not None else now
+    return machine.hourly * max(int(until) - int(machine.launched), 0) / HOUR

@@ -1,0 +1,93 @@
+"""From what an engine shows to lines of the journal: which attempts are over, and how their jobs ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hcloud.control.operating.fold import Fold, JobRecord, MachinePhase
+from hcloud.model.running.event import Arrival, Cancelled, Completion, Event, Failed, Progress
+from hcloud.model.running.job import JobOrder, JobPhase, JobSighting, NodePhase
+from hcloud.model.running.note import AttemptOver, JobTaken, Note
+from hcloud.model.workload import JobKind
+
+NO_CODE = -1
+"""The exit code of a job that nobody saw end, as a process that was killed with its machine."""
+PROGRESS_STEP = 0.01
+"""The share of a job's work that is worth a line."""
+
+
+def taken(order: JobOrder, vector: tuple[int, ...], coin: float, at: float) -> tuple[JobTaken, Arrival]:
+    """The lines of a job that came; one that may not begin anew cannot be moved either."""
+    came = Arrival(
+        at,
+        order.id,
+        order.cores,
+        order.memory,
+        vector,
+        order.restartable,
+        coin,
+        order.submit if order.submit < at else None,
+        movable=order.restartable,
+    )
+    return JobTaken(at, order), came
+
+
+def over(job: JobRecord, seen: JobSighting, at: float) -> AttemptOver:
+    """The line of an attempt of which nothing is left."""
+    return AttemptOver(
+        at, job.order.id, seen.attempt, seen.phase, seen.began, seen.ended, seen.code, seen.out_of_memory
+    )
+
+
+def outcome(job: JobRecord, seen: JobSighting, at: float, *, machine_is_up: bool) -> Event | None:
+    """What the controller is told of an attempt that is over; None where nothing follows: its job begins anew, or the
+    loss of its machine will say it."""
+    if job.is_over:
+        return None
+    name = job.order.id
+    if seen.phase is JobPhase.ENDED and seen.code == 0:
+        return Cancelled(at, name) if job.leaving else Completion(at, name, performance(job.order, seen))
+    if job.leaving or (seen.phase is JobPhase.LOST and (job.order.restartable or not machine_is_up)):
+        return None
+    return Failed(at, name, NO_CODE if seen.code is None else seen.code)
+
+
+def performance(order: JobOrder, seen: JobSighting) -> float:
+    """The share of its performance in isolation that a batch job had, by the time it was expected to take; 1 where
+    nobody expected anything, and for a service, which is judged by its latency."""
+    if order.expect is None or order.kind is JobKind.SERVICE or seen.began is None or seen.ended is None:
+        return 1.0
+    return min(order.expect / max(seen.ended - seen.began, order.expect, 1e-9), 1.0)
+
+
+def performance_until(order: JobOrder, began: float, progress: float | None, now: float) -> float | None:
+    """The most that the performance of a running batch job can have been; None where nobody can say. Without a word of
+    its progress it is known to be slow only once it takes longer than expected."""
+    if order.expect is None or order.kind is JobKind.SERVICE:
+        return None
+    ran = max(now - began, 1e-9)
+    done = order.expect if progress is None else order.expect * progress
+    return min(done / ran, 1.0)
+
+
+def of_jobs(
+    fold: Fold, seen: Iterable[JobSighting], nodes: dict[int, NodePhase], known: dict[str, float], at: float
+) -> Iterator[Note | Event]:
+    """What sightings bring, in their order; ``known`` is the progress of each job that was noted last, and kept so."""
+    for sighting in seen:
+        job = fold.active.get(sighting.job)
+        if job is None or job.on is None or sighting.attempt != job.attempt:
+            continue
+        if sighting.phase in (JobPhase.ENDED, JobPhase.LOST):
+            known.pop(sighting.job, None)
+            machine = fold.machines[job.on]
+            is_up = machine.phase is MachinePhase.READY and nodes.get(job.on) in (NodePhase.READY, NodePhase.LEAVING)
+            told = outcome(job, sighting, at, machine_is_up=is_up)
+            yield over(job, sighting, at)
+            if told is not None:
+                yield told
+        elif sighting.phase is JobPhase.RUNNING and not job.leaving:
+            share = sighting.progress or 0.0
+            if share >= known.get(sighting.job, 0.0) + PROGRESS_STEP:
+                known[sighting.job] = share
+                yield Progress(at, sighting.job, min(share, 1.0))

@@ -1,0 +1,104 @@
+"""What is done to the world: noted first, then begun; said again until it is so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from hcloud.control.operating.fold import JobRecord, MachinePhase, MachineRecord
+from hcloud.control.operating.wanted import kept_from_launch, key_of, to_begin, to_end, to_launch, to_stop
+from hcloud.live.operating.desk import OperatingDesk
+from hcloud.live.operating.machines import order_of
+from hcloud.model.running.job import JobPhase, JobPlace, MachineRole
+from hcloud.model.running.note import Beginning, Held, Launching
+
+Action = Callable[[], object]
+
+
+def intended(desk: OperatingDesk, now: float) -> list[Action]:
+    """What is to be done once the journal has it; the notes of it are told here."""
+    actions: list[Action] = []
+    if not (desk.finishing or desk.keeps):
+        for machine in list(to_launch(desk.fold, now)):
+            _intend_launch(desk, machine, now, actions)
+    going = list(to_end(desk.fold, all_of_them=desk.finishing and desk.nothing_runs))
+    actions += [partial(end, desk, machine, "") for machine in going]
+    if not desk.stops:
+        for job in list(to_begin(desk.fold, desk.nodes)):
+            _intend_begin(desk, job, now, actions)
+    actions += [partial(_stop, desk, job) for job in to_stop(desk.fold)]
+    actions += [partial(_begin_again, desk, job, now) for job in desk.fold.active.values() if job.on is not None]
+    actions += [partial(desk.parts.engine.forget, name) for name in sorted(desk.over)]
+    desk.over.clear()
+    return actions
+
+
+def _intend_launch(desk: OperatingDesk, machine: MachineRecord, now: float, actions: list[Action]) -> None:
+    number, terms = machine.instance, desk.terms
+    if desk.busy("launch", number) or desk.busy("end", number) or not desk.may_say("launch", number, now):
+        return
+    if machine.phase is MachinePhase.WANTED:
+        hourly = terms.price(machine.type_name, machine.option)
+        if why := kept_from_launch(desk.fold, hourly, terms.limits, now):
+            if machine.why != why:
+                desk.tell(Held(now, number, why))
+            return
+        zones = terms.zones(machine.type_name)
+        zone, key = zones[machine.orders % len(zones)], key_of(terms.owner.lineage, machine)
+        where = (machine.type_name, zone, machine.option)
+        desk.tell(Launching(now, number, key, *where, hourly, machine.reserved))
+    actions.append(partial(_launch, desk, machine))
+
+
+def _launch(desk: OperatingDesk, machine: MachineRecord) -> None:
+    role = MachineRole(machine.instance, machine.type_name, machine.reserved)
+    order = order_of(machine, desk.terms.owner, desk.parts.engine.joining(role))
+    desk.parts.crash("operate.launch")
+    desk.do("launch", machine.instance, partial(desk.parts.machines.launch, order))
+
+
+def end(desk: OperatingDesk, machine: MachineRecord, why: str) -> None:
+    """End a machine, now or (while it is being launched) as soon as it can be."""
+    number, now = machine.instance, desk.now()
+    if desk.busy("launch", number) or desk.busy("end", number) or not desk.may_say("end", number, now):
+        return
+    machine.why = machine.why or why
+    known, order = replace(machine), order_of(machine, desk.terms.owner, "")
+    desk.parts.engine.let_go(number)
+    desk.parts.crash("operate.end")
+    desk.do("end", number, partial(desk.parts.machines.end, known, order))
+
+
+def _intend_begin(desk: OperatingDesk, job: JobRecord, now: float, actions: list[Action]) -> None:
+    if job.instance is None or desk.busy("stop", job.order.id):
+        return
+    desk.tell(Beginning(now, job.order.id, job.attempt + 1, job.instance))
+    actions.append(partial(_begin, desk, job, now))
+
+
+def _begin(desk: OperatingDesk, job: JobRecord, now: float) -> None:
+    if job.on is None:
+        return
+    name = job.order.id
+    cores = desk.session.cores_of(name) if name in desk.session.tables.rows else job.order.cores
+    place = JobPlace(job.on, job.attempt, cores or job.order.cores, job.order.memory)
+    desk.said("begin", name, now)
+    desk.parts.crash("operate.begin")
+    desk.do("begin", name, partial(desk.parts.engine.begin, job.order, place))
+
+
+def _begin_again(desk: OperatingDesk, job: JobRecord, now: float) -> None:
+    """Say again what the journal has and the engine does not know: this process may have been killed in between."""
+    name = job.order.id
+    seen = desk.sightings.get(name)
+    if seen is not None and seen.attempt == job.attempt and seen.phase is not JobPhase.WAITING:
+        desk.unsay("begin", name)
+    elif not (job.is_over or job.leaving) and desk.may_say("begin", name, now):
+        _begin(desk, job, now)
+
+
+def _stop(desk: OperatingDesk, job: JobRecord) -> None:
+    name = job.order.id
+    if not desk.busy("begin", name):
+        desk.do("stop", name, partial(desk.parts.engine.stop, name, job.attempt))

@@ -1,0 +1,162 @@
+"""What a controller of live work knows at the moment, and its one way to note something."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hcloud.control.operating.fold import Fold, MachineRecord
+from hcloud.control.operating.happened import of_jobs
+from hcloud.control.session import ControlSession
+from hcloud.errors import HcloudError
+from hcloud.live.operating.terms import Line, Parts, Terms
+from hcloud.model.running.decision import Decision
+from hcloud.model.running.event import ClockTick, Event
+from hcloud.model.running.job import JobPhase, JobSighting, NodePhase
+from hcloud.model.running.note import Note, PassNoted
+
+KEEPING = "stop-keeping-machines"
+
+
+@dataclass
+class OperatingDesk:
+    """The controller's policy (``session``), the sum of its journal (``fold``), and what the engine showed last.
+
+    ``troubles`` are what cannot be done at the moment, by what it is about, and ``made`` the decisions since somebody
+    emptied it, both for people; ``closed`` says that no more jobs will come.
+    """
+
+    session: ControlSession
+    fold: Fold
+    parts: Parts
+    terms: Terms
+    nodes: dict[int, NodePhase] = field(default_factory=dict)
+    sightings: dict[str, JobSighting] = field(default_factory=dict)
+    over: set[str] = field(default_factory=set)
+    troubles: dict[str, str] = field(default_factory=dict)
+    made: list[Decision] = field(default_factory=list)
+    closed: bool = False
+    coming: int = 0
+    unwritten: list[Line] = field(default_factory=list)
+    progress: dict[str, float] = field(default_factory=dict)
+    scores: dict[int, float] = field(default_factory=dict)
+    refused: dict[str, int] = field(default_factory=dict)
+    _said: dict[tuple[str, object], float] = field(default_factory=dict)
+
+    def now(self) -> float:
+        """The time, which never falls: a clock that was set back stands still until it is where it was."""
+        return max(self.parts.clock.now(), self.fold.last)
+
+    # ---- the journal
+
+    def tell(self, line: Line) -> None:
+        """Note a line; it lasts when ``write`` says so."""
+        self.fold.take((line,))
+        self.unwritten.append(line)
+
+    def happen(self, event: Event) -> list[Decision]:
+        """Let the controller decide about an event, and note both; of the passing of time only what it brings."""
+        made = self.session.handle(event)
+        if made or not isinstance(event, ClockTick):
+            self.tell(event)
+            for decision in made:
+                self.tell(decision)
+            self.made += made
+        return made
+
+    def write(self) -> bool:
+        """Whether all that is known is noted; else nothing may follow from it, and it is tried again."""
+        if not self.unwritten:
+            return True
+        try:
+            self.parts.journal.append([*self.unwritten, PassNoted(self.fold.last)])
+        except HcloudError as error:
+            self.troubles["journal"] = f"no new jobs are taken: {error}"
+            return False
+        self.unwritten = []
+        self.troubles.pop("journal", None)
+        return True
+
+    # ---- what was said to the world, and when
+
+    def said(self, what: str, about: object, now: float) -> None:
+        """Remember that something was said to the cloud or the engine."""
+        self._said[what, about] = now
+
+    def may_say(self, what: str, about: object, now: float) -> bool:
+        """Whether it was not said a moment ago."""
+        return now - self._said.get((what, about), -math.inf) >= self.terms.rhythm.again
+
+    def unsay(self, what: str, about: object) -> None:
+        """It need not be remembered any more."""
+        self._said.pop((what, about), None)
+
+    def do(self, what: str, about: object, work: Callable[[], object]) -> None:
+        """Begin a piece of work that blocks, unless the same is under way."""
+        self.parts.workers.do((what, about), work)
+
+    def busy(self, what: str, about: object) -> bool:
+        """Whether it is under way."""
+        return self.parts.workers.busy((what, about))
+
+    # ---- the engine
+
+    def look(self, now: float) -> bool:
+        """Note what came of jobs; False where the engine does not answer: nothing follows from that."""
+        try:
+            view = self.parts.engine.look()
+        except HcloudError as error:
+            self.troubles["engine"] = str(error)
+            return False
+        self.troubles.pop("engine", None)
+        self.nodes = dict(view.nodes)
+        self.sightings = {s.job: s for s in view.jobs}
+        for line in of_jobs(self.fold, view.jobs, self.nodes, self.progress, now):
+            if isinstance(line, Note):
+                self.tell(line)
+            else:
+                self.happen(line)
+        ended = (s.job for s in view.jobs if s.phase in (JobPhase.ENDED, JobPhase.LOST))
+        self.over.update(name for name in ended if name not in self.fold.active)
+        return True
+
+    # ---- how far the work is
+
+    @property
+    def keeps(self) -> bool:
+        """Whether somebody asked to end the jobs and to leave the machines."""
+        return self.fold.asked == KEEPING
+
+    @property
+    def stops(self) -> bool:
+        """Whether somebody asked to end the jobs."""
+        return self.fold.asked in ("stop", KEEPING)
+
+    @property
+    def finishing(self) -> bool:
+        """Whether all machines go: somebody said stop, or no job is left and none will come."""
+        if self.stops:
+            return not self.keeps
+        drains = self.fold.asked == "drain"
+        ends = drains or (self.closed and not self.terms.follow and not self.coming)
+        return ends and not self.fold.active
+
+    @property
+    def nothing_runs(self) -> bool:
+        """Whether nothing of any job is left on a machine."""
+        return all(job.on is None for job in self.fold.active.values())
+
+    def goes_on(self) -> bool:
+        """Whether anything is left to do."""
+        if self.unwritten or not self.parts.workers.idle:
+            return True
+        if self.keeps:
+            return bool(self.fold.active)
+        return not self.finishing or bool(self.fold.active) or any(m.stands for m in self.fold.standing.values())
+
+    def not_before(self, machine: MachineRecord, now: float) -> float:
+        """When a type that could not be launched is tried again: the wait doubles each time."""
+        tried = self.refused[machine.type_name] = self.refused.get(machine.type_name, 0) + 1
+        rhythm = self.terms.rhythm
+        return now + min(rhythm.first_backoff * 2.0 ** min(tried - 1, 30), rhythm.longest_backoff)

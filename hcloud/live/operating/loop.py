@@ -1,0 +1,155 @@
+"""The controller's loop: observe, decide, note, act; whatever it is told twice it does once."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from heapq import heappop, heappush
+
+from hcloud import __version__
+from hcloud.control.operating.fold import Fold, JobRecord
+from hcloud.control.operating.happened import performance_until, taken
+from hcloud.control.session import ControlSession
+from hcloud.errors import HcloudError
+from hcloud.live.operating.acting import intended
+from hcloud.live.operating.desk import OperatingDesk
+from hcloud.live.operating.seeing import answered, see_machine
+from hcloud.live.operating.terms import Parts, Terms
+from hcloud.model.running.decision import DecisionAction
+from hcloud.model.running.event import BelowQos, Cancelled, ClockTick
+from hcloud.model.running.job import JobOrder, JobPhase, NewJobs
+from hcloud.model.running.note import Asked, ControllerStarted, Finished
+
+WORKER_SECONDS = 0.02
+"""Ours: how soon the answer of a worker is looked for."""
+
+
+class OperatingLoop:
+    """One controller at work; what it knows is on its ``desk``."""
+
+    def __init__(self, session: ControlSession, fold: Fold, parts: Parts, terms: Terms) -> None:
+        self.desk = OperatingDesk(session, fold, parts, terms)
+        self._coming: list[tuple[float, int, JobOrder]] = []
+        self._known: set[str] = set(fold.jobs)
+        self._below: dict[str, float] = {}
+        self._looked = -math.inf
+        self._told: dict[str, str] = {}
+        self.desk.tell(ControllerStarted(self.desk.now(), __version__))
+
+    @property
+    def fold(self) -> Fold:
+        """The sum of its journal."""
+        return self.desk.fold
+
+    def new_troubles(self) -> list[tuple[str, str]]:
+        """What cannot be done at the moment, where that is not the same as when this was asked last."""
+        troubles = self.desk.troubles
+        found = [(what, why) for what, why in troubles.items() if self._told.get(what) != why]
+        self._told = dict(troubles)
+        return found
+
+    def step(self) -> bool:
+        """Observe, decide, note and act once; whether anything is left to do."""
+        desk, now = self.desk, self.desk.now()
+        for asked in desk.parts.requests():
+            self._hear(asked, now)
+        self._observe(now)
+        for answer in desk.parts.workers.answers():
+            answered(desk, answer, now)
+        self._take_jobs(now)
+        self._judge(now)
+        desk.happen(ClockTick(now))
+        actions = intended(desk, now)
+        if desk.write():
+            desk.parts.crash("operate.noted")
+            for action in actions:
+                action()
+        if desk.goes_on():
+            return True
+        desk.tell(Finished(now))
+        return not desk.write()
+
+    def wait(self) -> None:
+        """Until something is likely to have happened."""
+        desk = self.desk
+        due = min(desk.session.next_due(), self._coming[0][0] if self._coming else math.inf)
+        seconds = min(desk.terms.rhythm.period, max(due - desk.now(), 0.0))
+        desk.parts.engine.wait(max(seconds if desk.parts.workers.idle else min(seconds, WORKER_SECONDS), 0.001))
+
+    def _hear(self, asked: Asked, now: float) -> None:
+        desk = self.desk
+        desk.tell(Asked(now, asked.what, asked.job))
+        wanted = [asked.job] if asked.what == "cancel" else list(desk.fold.active) if desk.stops else []
+        self._cancel(wanted, now)
+
+    def _cancel(self, names: list[str] | tuple[str, ...], now: float) -> None:
+        for name in names:
+            job = self.fold.active.get(name)
+            if job is not None and not job.is_over:
+                self.desk.happen(Cancelled(now, name))
+
+    def _observe(self, now: float) -> None:
+        desk = self.desk
+        if desk.look(now):
+            for machine in list(desk.fold.standing.values()):
+                see_machine(desk, machine, now)
+        if now - self._looked >= desk.terms.rhythm.look:
+            self._looked = now
+            desk.do("look", 0, partial(desk.parts.machines.look, desk.terms.owner.lineage, now))
+
+    def expect(self, found: NewJobs) -> None:
+        """Jobs that will come, each at its time; those that are known are not taken twice."""
+        self.desk.closed = found.closed
+        for order in found.orders:
+            if order.id not in self._known:
+                self._known.add(order.id)
+                heappush(self._coming, (order.submit, len(self._known), order))
+        self.desk.coming = len(self._coming)
+
+    def _take_jobs(self, now: float) -> None:
+        desk, found = self.desk, self._new_jobs()
+        self.expect(found)
+        self._cancel(found.cancelled, now)
+        while self._coming and self._coming[0][0] <= now and not desk.fold.asked:
+            order = heappop(self._coming)[2]
+            note, arrival = taken(order, desk.terms.vector(order), desk.terms.coin(order.id), now)
+            desk.tell(note)
+            desk.happen(arrival)
+        desk.coming = len(self._coming)
+
+    def _new_jobs(self) -> NewJobs:
+        """What came; nothing while the journal cannot be written, or its source cannot be read."""
+        desk = self.desk
+        if "journal" in desk.troubles:
+            return NewJobs()
+        try:
+            found = desk.parts.source.new()
+        except HcloudError as error:
+            desk.troubles["jobs"] = str(error)
+            return NewJobs(closed=desk.closed)
+        desk.troubles.pop("jobs", None)
+        return found
+
+    def _judge(self, now: float) -> None:
+        """Tell the controller of batch jobs that have been slow for longer than the patience of the strategy."""
+        rules = self.desk.session.setup.rules
+        if not rules.monitor:
+            return
+        for job in list(self.fold.active.values()):
+            name, seen = job.order.id, self.desk.sightings.get(job.order.id)
+            runs = seen is not None and seen.attempt == job.attempt and seen.phase is JobPhase.RUNNING
+            if not runs or seen is None or seen.began is None or job.on is None or job.leaving or job.is_over:
+                continue
+            share = performance_until(job.order, seen.began, seen.progress, now)
+            if share is None or share >= rules.monitor_level:
+                self._below.pop(name, None)
+            elif now - self._below.setdefault(name, now) >= rules.patience:
+                del self._below[name]
+                self._suffers(job, share, now)
+
+    def _suffers(self, job: JobRecord, share: float, now: float) -> None:
+        desk, name = self.desk, job.order.id
+        made = desk.happen(BelowQos(now, name, share))
+        if any(d.action is DecisionAction.ENLARGE and d.job == name for d in made):
+            cores = desk.session.cores_of(name)
+            desk.do("resize", name, partial(desk.parts.engine.resize, name, job.attempt, cores))

@@ -1,0 +1,99 @@
+"""Machines of live work: ordered, ended and looked at, each call once, with what it means for the loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from hcloud.control.operating.fold import MachineRecord
+from hcloud.control.ports import Clock, Compute
+from hcloud.errors import HcloudError, NotFoundError
+from hcloud.live.applying.ending import GROWTH
+from hcloud.live.site import WaitLimits
+from hcloud.model.holdings.live import Launch, Machine, MachineState, Owner
+
+SETTLED_SECONDS = 120.0
+"""Ours: so long after an order whose answer was lost the cloud has to know its machine, or there is none."""
+
+
+class NotCertainError(HcloudError):
+    """Whether a machine is gone cannot be said yet; the same is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """What the cloud told of all machines of a lineage, by the key of their order; ``asked`` is when it was asked, in
+    the loop's seconds."""
+
+    machines: dict[str, Machine]
+    asked: float
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """That a machine has ended, and when by its cloud (None: it tells nothing, or there never was one)."""
+
+    at: datetime | None = None
+
+
+class Machines:
+    """The calls of the loop to a cloud. Each is made by one thread at a time for one machine."""
+
+    def __init__(self, cloud: Compute, clock: Clock, waits: WaitLimits, settled: float = SETTLED_SECONDS) -> None:
+        self._cloud, self._clock, self._waits, self._settled = cloud, clock, waits, settled
+
+    def launch(self, order: Launch) -> Machine:
+        """The machine of an order, made now or before. Raises what the cloud says where there is none."""
+        return self._cloud.launch(order).machines[0]
+
+    def end(self, machine: MachineRecord, order: Launch) -> End:
+        """End a machine and wait until the cloud says that it is gone.
+
+        Where the answer of its launch was lost it is looked for by the key of its order. Raises NotCertainError where
+        it still stands when the time is up, or may yet come: then the same is to be asked again.
+        """
+        found = self._found(machine, order)
+        if not found:
+            return End()
+        self._cloud.terminate([m.id for m in found])
+        until, delay = self._clock.passed() + self._waits.ended, self._waits.first_poll
+        while True:
+            left = self._cloud.examine([m.id for m in found])
+            if all(m.state is MachineState.ENDED for m in left):
+                return End(max((m.ended for m in left if m.ended is not None), default=None))
+            if self._clock.passed() >= until:
+                raise NotCertainError(f"{found[0].id}: told to terminate, and still there")
+            self._clock.sleep(delay)
+            delay = min(delay * GROWTH, self._waits.longest_poll)
+
+    def _found(self, machine: MachineRecord, order: Launch) -> tuple[Machine, ...]:
+        if machine.id:
+            return self._cloud.examine([machine.id])
+        found = tuple(m for m in self._cloud.under_key(order) if m.state is not MachineState.ENDED)
+        age = self._clock.now() - (machine.ordered_at or 0.0)
+        if not found and age < self._settled:
+            raise NotCertainError(f"machine {machine.instance}: the cloud does not know yet whether it was launched")
+        return found
+
+    def is_gone(self, machine: MachineRecord) -> bool:
+        """Whether the cloud, asked for this machine alone, says that it ended or that it knows none."""
+        return all(m.state is MachineState.ENDED for m in self._cloud.examine([machine.id]))
+
+    def end_strays(self, ids: Sequence[str]) -> None:
+        """Ask for the end of machines that bear our lineage and that nothing in the journal wants."""
+        self._cloud.terminate(ids)
+
+    def look(self, lineage: str, at: float) -> Sight:
+        """All machines of a lineage that are there."""
+        try:
+            told = self._cloud.machines(lineage)
+        except NotFoundError:
+            told = ()
+        return Sight({m.key: m for m in told if m.key and m.state.is_live}, at)
+
+
+def order_of(machine: MachineRecord, owner: Owner, start_up: str) -> Launch:
+    """The order that a machine's record stands for; the same at every call, or its key would mean two things."""
+    address = f"operate-{machine.instance}"
+    return Launch(machine.key, address, machine.type_name, machine.zone, 1, owner, machine.option, start_up)

@@ -1,0 +1,155 @@
+"""What is seen of machines and what came of calls to the cloud, as lines of the journal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
+
+from hcloud.control.operating.fold import MachinePhase, MachineRecord
+from hcloud.errors import ThrottledError, UnavailableError, UnknownOutcomeError
+from hcloud.live.operating.acting import end
+from hcloud.live.operating.desk import OperatingDesk
+from hcloud.live.operating.machines import End, NotCertainError, Sight
+from hcloud.live.operating.workers import Answer
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.holdings.live import Machine
+from hcloud.model.running.event import Interruption, LaunchFailed, Lost, Pool, Quality, Ready
+from hcloud.model.running.job import JobPhase, NodePhase
+from hcloud.model.running.note import AttemptOver, Ended, Joined, Launched, NotLaunched
+
+_OPEN = (ThrottledError, UnavailableError, UnknownOutcomeError)
+
+
+def see_machine(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
+    """What follows from how a machine stands with the engine."""
+    node = desk.nodes.get(machine.instance, NodePhase.JOINING)
+    starting, ready = machine.phase is MachinePhase.STARTING, machine.phase is MachinePhase.READY
+    if starting and node is NodePhase.READY:
+        _welcome(desk, machine, now)
+    elif starting and _is_overdue(desk, machine, now):
+        _give_up(desk, machine, "it did not become ready for jobs in time", now)
+    elif (starting or ready) and node is NodePhase.GONE:
+        end(desk, machine, "it does not run jobs any more")
+    elif ready and node is NodePhase.LEAVING and machine.option is PurchaseOption.SPOT and machine.released is None:
+        desk.happen(Interruption(now, machine.instance))
+
+
+def _is_overdue(desk: OperatingDesk, machine: MachineRecord, now: float) -> bool:
+    return machine.launched is not None and now - machine.launched > desk.terms.rhythm.join
+
+
+def _welcome(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
+    """A machine runs jobs from now on; it is probed before."""
+    number, probe = machine.instance, desk.terms.probe
+    if probe is not None and number not in desk.scores:
+        desk.do("probe", number, partial(probe, number))
+        return
+    desk.tell(Joined(now, number))
+    if not machine.reserved:
+        desk.happen(Ready(now, number))
+    score = desk.scores.pop(number, math.nan)
+    if not math.isnan(score):
+        desk.happen(Quality(now, number, score))
+
+
+def _give_up(desk: OperatingDesk, machine: MachineRecord, why: str, now: float) -> None:
+    """A machine never joined: one of the reserve is replaced, about the jobs of another one is decided anew."""
+    if machine.reserved:
+        end(desk, machine, why)
+    else:
+        desk.happen(LaunchFailed(now, machine.instance, why, desk.not_before(machine, now)))
+
+
+def answered(desk: OperatingDesk, answer: Answer, now: float) -> None:
+    """What a worker found."""
+    what, who = answer.about if isinstance(answer.about, tuple) else ("", 0)
+    of_machine: Mapping[str, Callable[[OperatingDesk, Answer, MachineRecord, float], None]] = {
+        "launch": _launch_answered,
+        "end": _end_answered,
+        "probe": _probe_answered,
+        "check": _check_answered,
+    }
+    if what in of_machine:
+        of_machine[what](desk, answer, desk.fold.machines[who], now)
+    elif isinstance(answer.found, Sight):
+        desk.troubles.pop("cloud", None)
+        _compare(desk, answer.found, now)
+    elif answer.error is not None:
+        desk.troubles["cloud" if what in ("look", "strays") else "engine"] = str(answer.error)
+
+
+def _launch_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, now: float) -> None:
+    number = machine.instance
+    if isinstance(answer.found, Machine):
+        launched = answer.found.launched
+        desk.tell(Launched(now, number, answer.found.id, launched.timestamp() if launched is not None else now))
+        desk.refused.pop(machine.type_name, None)
+        desk.troubles.pop("cloud", None)
+    elif isinstance(answer.error, _OPEN):
+        desk.troubles["cloud"] = str(answer.error)
+        desk.said("launch", number, now)
+    elif answer.error is not None:
+        why, until = str(answer.error), desk.not_before(machine, now)
+        desk.tell(NotLaunched(now, number, why, until))
+        if not machine.reserved and machine.phase is MachinePhase.WANTED:
+            desk.happen(LaunchFailed(now, number, why, until))
+
+
+def _end_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, now: float) -> None:
+    if not isinstance(answer.found, End):
+        desk.said("end", machine.instance, now)
+        if answer.error is not None and not isinstance(answer.error, NotCertainError):
+            desk.troubles["cloud"] = str(answer.error)
+        return
+    desk.troubles.pop("cloud", None)
+    at = answer.found.at
+    desk.tell(Ended(now, machine.instance, at.timestamp() if at is not None else None))
+    _end_attempts(desk, machine, now)
+    _lose(desk, machine, now)
+
+
+def _end_attempts(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
+    """What was begun on a machine that is gone is over, as the engine tells it, or lost."""
+    number = machine.instance
+    if any(job.on == number for job in desk.fold.active.values()):
+        desk.look(now)
+    for job in [j for j in desk.fold.active.values() if j.on == number]:
+        seen = desk.sightings.get(job.order.id)
+        mine = seen if seen is not None and seen.attempt == job.attempt else None
+        waited = mine is not None and mine.phase is JobPhase.WAITING
+        began = None if waited else mine.began if mine is not None and mine.began is not None else now
+        desk.tell(AttemptOver(now, job.order.id, job.attempt, JobPhase.LOST, began, now))
+
+
+def _lose(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
+    """A machine is gone that the controller still counts on; the reserve is brought back to its size."""
+    number = machine.instance
+    if number not in desk.session.instances or (machine.reserved and desk.finishing):
+        return
+    jobs = (desk.fold.jobs[name] for name in machine.jobs)
+    desk.happen(Lost(now, number, tuple(j.order.id for j in jobs if j.on is None and j.began is None)))
+    if machine.reserved:
+        desk.happen(Pool(now, desk.fold.setup.pool))
+
+
+def _probe_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, _now: float) -> None:
+    desk.scores[machine.instance] = answer.found if isinstance(answer.found, float) else math.nan
+
+
+def _check_answered(desk: OperatingDesk, answer: Answer, machine: MachineRecord, _now: float) -> None:
+    if answer.found is True:
+        end(desk, machine, "its cloud ended it")
+
+
+def _compare(desk: OperatingDesk, sight: Sight, now: float) -> None:
+    """What the cloud shows beside what should stand: what it leaves out is asked about, what nobody wants is ended."""
+    wanted = {m.key: m for m in desk.fold.standing.values() if m.stands}
+    settled = sight.asked - desk.terms.rhythm.settled
+    for machine in wanted.values():
+        there = machine.phase in (MachinePhase.STARTING, MachinePhase.READY)
+        if there and machine.key not in sight.machines and (machine.launched or now) <= settled:
+            desk.do("check", machine.instance, partial(desk.parts.machines.is_gone, replace(machine)))
+    if strays := [m.id for key, m in sight.machines.items() if key not in wanted]:
+        desk.do("strays", 0, partial(desk.parts.machines.end_strays, strays))

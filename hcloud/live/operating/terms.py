@@ -1,0 +1,76 @@
+"""What a controller of live work is given: the world it acts in, and the terms it works under."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Protocol
+
+from hcloud.control.operating.wanted import SpendingLimits
+from hcloud.control.ports import Clock, Crash, Engine, JobSource
+from hcloud.live.operating.machines import Machines
+from hcloud.live.operating.workers import Workers
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.holdings.live import Owner
+from hcloud.model.running.decision import Decision
+from hcloud.model.running.event import UNKNOWN, Event
+from hcloud.model.running.job import JobOrder
+from hcloud.model.running.note import Asked, Note
+
+Line = Event | Decision | Note
+
+
+class LiveJournal(Protocol):
+    """Where lines are kept before anything follows from them."""
+
+    def append(self, lines: Sequence[Line]) -> None:
+        """Add lines; returns when they will outlast a crash. Raises HcloudError where they will not: none of them is
+        there then."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """Seconds; all are ours. ``period`` between two looks at an engine that tells nothing by itself, ``look`` between
+    two looks at the cloud, ``join`` until a machine has to be ready, ``settled`` until a list of the cloud has to show
+    what it made; a type that could not be launched is left alone for ``first_backoff``, doubled up to
+    ``longest_backoff``; ``again`` until what an engine did not take is said to it again."""
+
+    period: float = 1.0
+    look: float = 15.0
+    join: float = 600.0
+    settled: float = 120.0
+    first_backoff: float = 15.0
+    longest_backoff: float = 600.0
+    again: float = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a controller works under, beside its policy. ``price`` is dollars an hour by type and option, ``zones``
+    those of a type, ``vector`` what is estimated of a job before it runs, ``coin`` a number in 0..1 that is a job's
+    own. ``follow``: it goes on when all known jobs are over."""
+
+    owner: Owner
+    price: Callable[[str, PurchaseOption], Decimal]
+    zones: Callable[[str], Sequence[str]]
+    coin: Callable[[str], float]
+    limits: SpendingLimits = field(default_factory=SpendingLimits)
+    rhythm: Rhythm = field(default_factory=Rhythm)
+    vector: Callable[[JobOrder], tuple[int, ...]] = field(default=lambda order: UNKNOWN)
+    probe: Callable[[int], float | None] | None = None
+    follow: bool = False
+
+
+@dataclass(slots=True)
+class Parts:
+    """Everything that the loop needs of the world."""
+
+    engine: Engine
+    source: JobSource
+    machines: Machines
+    journal: LiveJournal
+    clock: Clock
+    workers: Workers
+    requests: Callable[[], Sequence[Asked]] = field(default=lambda: ())
+    crash: Crash = field(default=lambda name: None)

@@ -1,0 +1,156 @@
+"""What a journal of live work holds beside events and decisions: what was intended, and what came of it.
+
+A decision rests on none of these; a restart does: they say which machine was ordered under which key, which attempt of
+a job was begun where, and what is certain to have ended.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from hcloud.model.catalog import PurchaseOption
+from hcloud.model.running.job import JobOrder, JobPhase
+
+
+@dataclass(frozen=True, slots=True)
+class JobTaken:
+    """A job was taken on; its arrival follows."""
+
+    at: float
+    order: JobOrder
+
+
+@dataclass(frozen=True, slots=True)
+class Launching:
+    """A machine is about to be ordered; ``hourly`` is dollars an hour as it was priced then."""
+
+    at: float
+    instance: int
+    key: str
+    type_name: str
+    zone: str
+    option: PurchaseOption
+    hourly: Decimal
+    reserved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Launched:
+    """The cloud has a machine for an order; ``launched`` is the cloud's own time, in seconds since 1970."""
+
+    at: float
+    instance: int
+    id: str
+    launched: float
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A machine is ready to run jobs."""
+
+    at: float
+    instance: int
+
+
+@dataclass(frozen=True, slots=True)
+class NotLaunched:
+    """An order came to nothing; the same type is not ordered again before ``until``."""
+
+    at: float
+    instance: int
+    why: str
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A machine is certain to have ended; ``ended`` is when, as its cloud tells it (None: it tells nothing), and
+    ``why`` what ended it where that was not hcloud."""
+
+    at: float
+    instance: int
+    ended: float | None = None
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """An attempt of a job is about to be begun on a machine."""
+
+    at: float
+    job: str
+    attempt: int
+    instance: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptOver:
+    """Nothing of an attempt of a job is left."""
+
+    at: float
+    job: str
+    attempt: int
+    phase: JobPhase
+    began: float | None = None
+    ended: float | None = None
+    code: int | None = None
+    out_of_memory: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A launch waits, and why; an empty ``why`` says that nothing keeps it any more."""
+
+    at: float
+    instance: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Somebody asked the controller for something: ``drain``, ``stop``, ``go-on``, or to ``cancel`` a job."""
+
+    at: float
+    what: str
+    job: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerStarted:
+    """A controller began, or went on, with this journal."""
+
+    at: float
+    version: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """Nothing was left to do, and somebody was told so: what comes next is other work."""
+
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class PassNoted:
+    """All that one pass of the loop noted stands before this line: without it none of that counts."""
+
+    at: float
+
+
+Note = (
+    JobTaken
+    | Launching
+    | Launched
+    | Joined
+    | NotLaunched
+    | Ended
+    | Beginning
+    | AttemptOver
+    | Held
+    | Asked
+    | ControllerStarted
+    | Finished
+    | PassNoted
+)
+"""A line of a journal that is about machines and attempts."""

@@ -1,0 +1,77 @@
+"""Notes of a journal as JSON lines: what was intended with machines and attempts, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from hcloud.model.running.event import EventError
+from hcloud.model.running.note import (
+    Asked,
+    AttemptOver,
+    Beginning,
+    ControllerStarted,
+    Ended,
+    Finished,
+    Held,
+    JobTaken,
+    Joined,
+    Launched,
+    Launching,
+    Note,
+    NotLaunched,
+    PassNoted,
+)
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
+
+Document = dict[str, Any]
+
+_NAMES: dict[type, str] = {
+    ControllerStarted: "controller-started",
+    JobTaken: "job",
+    Beginning: "beginning",
+    AttemptOver: "attempt-over",
+    Launching: "launching",
+    Launched: "launched",
+    NotLaunched: "not-launched",
+    Joined: "joined",
+    Ended: "ended",
+    Held: "held",
+    Asked: "asked",
+    Finished: "finished",
+    PassNoted: "pass",
+}
+_KINDS = {name: kind for kind, name in _NAMES.items()}
+
+
+@cache
+def _forms() -> dict[type, TypeAdapter[Any]]:
+    from pydantic import TypeAdapter
+
+    return {kind: TypeAdapter(kind) for kind in _NAMES}
+
+
+def note_document(note: Note) -> Document:
+    """A note as it stands in a line; what is not known is left out."""
+    told = _forms()[type(note)].dump_python(note, mode="json", exclude_none=True, exclude_defaults=True)
+    return {"at": told.pop("at"), "note": _NAMES[type(note)], **told}
+
+
+def parse_note(document: Document) -> Note:
+    """The note in a line; raises EventError where it is none."""
+    given = dict(document)
+    name = given.pop("note", None)
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise EventError(f"not a note of this hcloud: {str(name)[:60]!r}")
+    if unknown := sorted(set(given) - {field.name for field in fields(kind)}):
+        raise EventError(f"not a note: {name} has no {unknown[0]!r}")
+    try:
+        found: Note = _forms()[kind].validate_python(given)
+    except ValueError as error:
+        first = str(error).splitlines()
+        raise EventError(f"not a note: {name}: {' '.join(line.strip() for line in first[1:3])}") from None
+    return found

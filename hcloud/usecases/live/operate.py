@@ -1,0 +1,301 @@
+"""``hcloud operate``: opening live work, going on with it, and asking it for something from outside."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from hcloud.control.operating.fold import Fold
+from hcloud.control.operating.wanted import SpendingLimits
+from hcloud.control.session import ControlSession
+from hcloud.errors import EvidenceError, InputError, StaleError, UsageError
+from hcloud.live.operating.loop import OperatingLoop
+from hcloud.live.operating.machines import Machines
+from hcloud.live.operating.terms import Parts, Rhythm, Terms
+from hcloud.live.operating.workers import Workers
+from hcloud.live.site import WaitLimits
+from hcloud.model.holdings.live import Owner
+from hcloud.model.holdings.state import LockInfo
+from hcloud.model.running.job import JobOrder
+from hcloud.model.running.note import Asked
+from hcloud.policy.facts import Setup
+from hcloud.store.events import coin_of, decision_document, from_line, to_line
+from hcloud.store.files.crash import crash_from
+from hcloud.store.files.lock import FileLock
+from hcloud.store.files.private_directory import PrivateDirectory
+from hcloud.store.journal import JournalContents, LiveOrigin, header_line, read_journal
+from hcloud.store.live_journal import LiveJournalFile
+from hcloud.usecases.live.decide import Kernels, replay
+from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, EngineParts, JobsAsked, open_engine
+from hcloud.usecases.live.operate_setup import Policy, setup_for
+
+if TYPE_CHECKING:
+    from hcloud.usecases.live.ground import LiveGround
+
+DIRECTORY, JOURNAL, REQUESTS = "operate", "journal.jsonl", "requests"
+NAMED = 5
+"""Jobs that a message names."""
+ANSWER_SECONDS, LOOK_SECONDS = 5.0, 0.2  # ours
+ASKS = ("drain", "stop", "stop-keeping-machines", "cancel")
+"""What a running controller can be asked for."""
+LOCAL_RHYTHM = Rhythm(period=0.5, look=2.0, join=30.0, settled=0.0, first_backoff=1.0, longest_backoff=30.0, again=2.0)
+FAKE_RHYTHM = replace(LOCAL_RHYTHM, period=0.2)
+
+
+@dataclass(frozen=True, slots=True)
+class OperateRequest:
+    """What is to be run and how. ``jobs`` is a job file (None: go on with what is known, or take an engine's own
+    queue). ``engine`` None is the one that the work was begun with, else this machine's; ``asked`` is what a controller
+    is to do that was begun only for that."""
+
+    jobs: Path | None = None
+    engine: str | None = None
+    policy: Policy = field(default_factory=Policy)
+    limits: SpendingLimits = field(default_factory=SpendingLimits)
+    follow: bool = False
+    probe: bool = True
+    asked: str = ""
+
+
+@dataclass(slots=True)
+class Operation:
+    """Live work that was opened: its loop, where its journal and the output of its jobs are, and whether it goes on
+    with what was begun before."""
+
+    loop: OperatingLoop
+    directory: Path
+    origin: LiveOrigin
+    goes_on: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Live work as its journal tells it, and who works on it now (None: nobody)."""
+
+    fold: Fold
+    origin: LiveOrigin | None
+    holder: LockInfo | None
+    directory: Path
+    at: float
+
+
+def directory_at(place: str) -> Path:
+    """The directory of live work, beside the state at a place."""
+    return Path(".hcloud" if "://" in place else place).resolve() / DIRECTORY
+
+
+@contextmanager
+def operating(here: LiveGround, asked: OperateRequest, kernels: Callable[[], Kernels]) -> Iterator[Operation]:
+    """Open live work, alone: LockedError where another controller has it.
+
+    Raises InputError for a journal or a job file that cannot be read, EvidenceError for jobs that no machine holds,
+    StaleError for a journal of another account.
+    """
+    directory = here.beside.resolve() / DIRECTORY
+    directory.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with FileLock(PrivateDirectory(directory)).hold("hcloud operate"):
+        known = _unfinished(directory / JOURNAL)
+        origin = _origin(here, asked.engine, known, directory)
+        setup = _setup(here, asked.policy, known, directory)
+        session, untold = _session(setup, known, kernels(), directory)
+        fold = Fold(setup, known.lines[0].at if known is not None and known.lines else here.clock.now())
+        if known is not None:
+            fold.take(known.lines)
+        world = open_engine(here, origin.engine, directory, JobsAsked(asked.jobs, asked.follow, fold.began))
+        first = world.source.new()
+        _check_fits(first.orders, setup)
+        journal = LiveJournalFile(directory / JOURNAL, known.whole_bytes if known is not None else 0)
+        workers = Workers()
+        try:
+            journal.append_text(untold if known is not None else header_line(setup, origin))
+            parts = _parts(here, world, directory, journal, workers)
+            loop = OperatingLoop(session, fold, parts, _terms(here, asked, origin, setup, world))
+            loop.expect(first)
+            if asked.asked:
+                Requests(directory / REQUESTS).put(asked.asked)
+            yield Operation(loop, directory, origin, known is not None)
+        finally:
+            workers.close()
+            journal.close()
+
+
+def _check_fits(orders: Sequence[JobOrder], setup: Setup) -> None:
+    """EvidenceError for jobs that no machine holds: better now than when their turn comes."""
+    bad = [o for o in orders if not any(o.cores <= t.cores and o.memory <= t.memory for t in setup.types)]
+    if bad:
+        most = setup.types[-1]
+        holds = f"{most.cores / 1000:g} cores and {most.memory / 1024:g} GiB"
+        named = ", ".join(f"{o.id} ({o.cores / 1000:g} cores, {o.memory / 1024:.3g} GiB)" for o in bad[:NAMED])
+        more = f" and {len(bad) - NAMED} more" if len(bad) > NAMED else ""
+        raise EvidenceError(
+            f"no machine holds {named}{more}: the largest type, {most.name}, has {holds}",
+            hint="ask for less, or allow larger types",
+        )
+
+
+def _unfinished(path: Path) -> JournalContents | None:
+    """The journal of work that is not finished; one of work that is, is put aside."""
+    if not path.exists() or not path.stat().st_size:
+        return None
+    known = read_journal(path)
+    fold = Fold(known.setup)
+    fold.take(known.lines)
+    if not fold.is_finished:
+        return known
+    number = 1 + sum(1 for _ in path.parent.glob("journal.*.jsonl"))
+    path.rename(path.with_name(f"journal.{number}.jsonl"))
+    return None
+
+
+def _origin(here: LiveGround, engine: str | None, known: JournalContents | None, directory: Path) -> LiveOrigin:
+    """Where the work belongs. StaleError where that is another account than this, UsageError for another engine."""
+    scope = here.cloud.scope()
+    if known is None:
+        return LiveOrigin(uuid4().hex, scope.cloud, scope.account, scope.region, engine or LOCAL_ENGINE)
+    origin = known.live
+    if origin is None:
+        raise InputError(f"{directory / JOURNAL}: is no journal of live work", hint="put it elsewhere")
+    if (origin.cloud, origin.account, origin.region) != (scope.cloud, scope.account, scope.region):
+        there = f"{origin.cloud} {origin.account} {origin.region}"
+        raise StaleError(
+            f"{directory}: its machines stand in {there}, and not in {scope}",
+            hint="name that cloud and account, or another place with --state",
+        )
+    if engine not in (None, origin.engine):
+        raise UsageError(f"{directory}: its jobs are run by {origin.engine}", hint=f"--engine {origin.engine}")
+    return origin
+
+
+def _setup(here: LiveGround, policy: Policy, known: JournalContents | None, directory: Path) -> Setup:
+    """What the controller was told when the work began; UsageError where something else is said now."""
+    if known is None:
+        return setup_for(here, policy)
+    if policy.is_stated and replace(setup_for(here, policy), start=known.setup.start) != known.setup:
+        raise UsageError(
+            f"{directory}: work goes on there under another strategy, pool or list of types",
+            hint="leave these options out to go on, or end it first: hcloud operate stop",
+        )
+    return known.setup
+
+
+def _session(
+    setup: Setup, known: JournalContents | None, kernels: Kernels, directory: Path
+) -> tuple[ControlSession, str]:
+    """The controller after all that its journal holds, and the lines that a crash kept from being noted."""
+    if known is None:
+        return ControlSession(setup, kernels), ""
+    session, decided = replay(known, kernels)
+    told = known.decisions
+    if tuple(decided[: len(told)]) != told:
+        at = next((d.at for d, t in zip(decided, told, strict=False) if d != t), 0.0)
+        raise InputError(f"{directory / JOURNAL}: its decisions do not follow from its events, from {at!r} on")
+    return session, "".join(to_line(decision_document(d)) for d in decided[len(told) :])
+
+
+def _parts(here: LiveGround, world: EngineParts, directory: Path, journal: LiveJournalFile, workers: Workers) -> Parts:
+    rhythm = rhythm_of(here)
+    waits = WaitLimits(first_poll=0.02, longest_poll=0.2) if here.is_local or here.is_rehearsal else WaitLimits()
+    machines = Machines(here.cloud, here.clock, waits, rhythm.settled)
+    requests = Requests(directory / REQUESTS)
+    crash = crash_from(os.environ)
+    return Parts(world.engine, world.source, machines, journal, here.clock, workers, requests.new, crash)
+
+
+def rhythm_of(here: LiveGround) -> Rhythm:
+    """How often this cloud is looked at."""
+    return LOCAL_RHYTHM if here.is_local else FAKE_RHYTHM if here.is_rehearsal else Rhythm()
+
+
+def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: Setup, world: EngineParts) -> Terms:
+    owner = Owner(origin.lineage, here.loaded.config.live.project, setup.digest.removeprefix("sha256:")[:12])
+    zones: dict[str, Sequence[str]] = {}
+    return Terms(
+        owner,
+        price=here.price,
+        zones=lambda name: zones.setdefault(name, here.loaded.config.live.zones or here.cloud.zones(name)),
+        coin=coin_of,
+        limits=asked.limits,
+        rhythm=rhythm_of(here),
+        probe=world.probe if asked.probe else None,
+        follow=asked.follow,
+    )
+
+
+def look(place: str) -> Seen:
+    """Live work as its journal tells it; UsageError where there is none. Changes nothing."""
+    directory = directory_at(place)
+    path = directory / JOURNAL
+    if not path.exists():
+        raise UsageError(f"{directory}: nothing was ever operated there", hint="hcloud operate jobs.csv")
+    known = read_journal(path)
+    fold = Fold(known.setup, known.lines[0].at if known.lines else 0.0)
+    fold.take(known.lines)
+    return Seen(fold, known.live, FileLock(PrivateDirectory(directory)).holder(), directory, fold.last)
+
+
+def works(place: str) -> bool:
+    """Whether a controller works there now."""
+    directory = directory_at(place)
+    return directory.is_dir() and FileLock(PrivateDirectory(directory)).holder() is not None
+
+
+def works_no_more(place: str) -> None:
+    """Return when no controller works there any more."""
+    while works(place):
+        time.sleep(LOOK_SECONDS)
+
+
+def ask(place: str, what: str, job: str = "") -> str:
+    """Ask a controller for something; what became of it in a sentence. UsageError for a job that is not there."""
+    directory = directory_at(place)
+    if job:
+        known = look(place).fold.jobs.get(job)
+        if known is None or known.is_over:
+            state = f"is over already ({known.result})" if known else "is not known"
+            raise UsageError(f"job {job} {state}", hint="hcloud operate status")
+    path = Requests(directory / REQUESTS).put(what, job)
+    until = time.monotonic() + ANSWER_SECONDS
+    while path.exists() and time.monotonic() < until and works(place):
+        time.sleep(LOOK_SECONDS / 10)
+    about = f" {job}" if job else ""
+    if path.exists():
+        return f"{what}{about}: noted; no controller works there now, the next one does it: hcloud operate run"
+    return f"{what}{about}: the controller has it"
+
+
+class Requests:
+    """What other processes ask a controller for: one small file each, read once."""
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    def put(self, what: str, job: str = "") -> Path:
+        """Ask for something; the file is there until a controller has read it."""
+        self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path = self._directory / f"{uuid4().hex}.json"
+        fresh = path.with_suffix(".new")
+        fresh.write_text(json.dumps({"what": what, "job": job}))
+        fresh.rename(path)
+        return path
+
+    def new(self) -> Sequence[Asked]:
+        """What was asked for since the last call."""
+        if not self._directory.is_dir():
+            return ()
+        found = []
+        for path in sorted(self._directory.glob("*.json"), key=lambda p: p.stat().st_mtime_ns):
+            try:
+                told = from_line(path.read_text())
+                if told.get("what") in ASKS:
+                    found.append(Asked(0.0, str(told["what"]), str(told.get("job", ""))))
+            except (OSError, ValueError):
+                pass  # nobody knows what it said
+            path.unlink(missing_ok=True)
+        return found

@@ -1,0 +1,93 @@
+"""What a controller of live work is told before its first event: by options, by a plan, or by this machine."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from hcloud.errors import InputError, UsageError
+from hcloud.model.catalog import Provider
+from hcloud.policy.facts import Setup, TypeFacts
+from hcloud.policy.registry import compose, rents_whole_servers
+from hcloud.readers.strategies import load_strategy
+from hcloud.usecases.live.decide import StreamMarket, make_setup
+
+if TYPE_CHECKING:
+    from hcloud.usecases.live.ground import LiveGround
+
+STRATEGY = "HM"
+"""Ours: what the studies found best where jobs differ in what they need."""
+LOCAL_START = 0.3
+"""Ours: seconds until a group of processes is ready for jobs; what is measured replaces it."""
+LOCAL_PRIOR = 9000
+"""Ours: the quality assumed of a machine of this machine before it was probed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the command line says of the policy; what it does not say is chosen for the cloud, or as the plan has it."""
+
+    strategy: str | None = None
+    pool: int | None = None
+    plan: Path | None = None
+    families: tuple[str, ...] = ()
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether anything is said."""
+        return self != Policy()
+
+
+def setup_for(here: LiveGround, policy: Policy) -> Setup:
+    """Strategy, reserve and types. Raises UsageError where strategy and reserve do not fit."""
+    if policy.plan is not None:
+        return _planned(here, policy, policy.plan)
+    if here.is_local:
+        return _own_machine(here, policy)
+    if policy.pool is None and load_strategy(policy.strategy or STRATEGY).follows("reserved"):
+        raise UsageError("how many servers are reserved is not said", hint="--plan plan.json, or --pool N")
+    market = StreamMarket(Provider(here.place.provider), here.place.region, policy.families)
+    return make_setup(policy.strategy or STRATEGY, policy.pool or 0, market)
+
+
+def _planned(here: LiveGround, policy: Policy, path: Path) -> Setup:
+    from hcloud.store.plan_file import load_plan
+
+    operation = load_plan(path).operation
+    if operation is None:
+        raise InputError(
+            f"{path}: says how much to reserve and not how to run it", hint="make it with 'hcloud plan --operate'"
+        )
+    if policy.strategy not in (None, operation.strategy) or policy.pool not in (None, operation.reserve):
+        raise UsageError(f"{path}: is for {operation.strategy} with {operation.reserve} reserved servers")
+    large = here.size_of(operation.reserved_type).vcpus
+    families = tuple(sorted({name.rpartition(".")[0] or name for name in (operation.reserved_type,)}))
+    market = StreamMarket(Provider(here.place.provider), here.place.region, families, large=large)
+    return make_setup(operation.strategy, operation.reserve, market)
+
+
+def _own_machine(here: LiveGround, policy: Policy) -> Setup:
+    """The types of this machine. The large one is the largest of which two fit, so that one can be reserved and one
+    rented; half of what fits is reserved where nothing is said."""
+    from hcloud.providers.local.settings import TYPES
+
+    cores, memory = (float(quota.limit or 0) for quota in here.cloud.quotas(min(TYPES)))
+    fitting = {n: int(min(cores // s.vcpus, memory // s.memory_gib)) for n, s in TYPES.items()}
+    names = sorted((n for n in TYPES if fitting[n]), key=lambda n: TYPES[n].vcpus)
+    if not names:
+        raise UsageError(f"this machine has {cores:g} cores and {memory:.1f} GiB: not one machine fits")
+    large = max((at for at, n in enumerate(names) if fitting[n] > 1), default=0)
+    strategy = load_strategy(policy.strategy or STRATEGY)
+    reserves = strategy.follows("reserved")
+    usual = max(fitting[names[large]] // 2, 1) if reserves else 0
+    pool = usual if policy.pool is None else policy.pool
+    if reserves != (pool > 0):
+        raise UsageError(
+            f"{strategy.name} {'needs a reserved pool' if reserves else 'reserves nothing'}: --pool {pool}"
+        )
+    types = tuple(
+        TypeFacts(n, TYPES[n].vcpus * 1000, int(TYPES[n].memory_gib * 1024), LOCAL_START, LOCAL_PRIOR) for n in names
+    )
+    rules = compose(strategy, large)
+    return Setup(strategy.name, strategy.digest(), rules, rents_whole_servers(strategy), pool, None, types)

@@ -1,0 +1,152 @@
+"""``hcloud operate`` on this machine with real processes: judged by what the jobs wrote, and by what is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hcloud.cli import main
+from hcloud.profiling.machines import ProcessHost
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="machines are processes of Linux")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    host = ProcessHost(tmp_path / ".hcloud" / "local" / "running")
+    host.end({p.name for p in (tmp_path / ".hcloud" / "local" / "running").glob("*")} | host.alive())
+
+
+def jobs(rows: dict[str, tuple[float, float]], more: str = "") -> None:
+    """A job file; each job notes in a ledger when it begins and when it ends. Rows: submit and seconds by id."""
+    lines = ["id,submit,command,cores,memory,restartable"]
+    for name, (submit, seconds) in rows.items():
+        command = f"sh -c 'echo begin {name} >> ledger; sleep {seconds}; echo end {name} >> ledger'"
+        lines.append(f'{name},{submit},"{command}",0.5,32Mi,no')
+    Path("jobs.csv").write_text("\n".join(lines) + "\n" + more)
+
+
+def ledger() -> Counter[str]:
+    path = Path("ledger")
+    return Counter(path.read_text().splitlines()) if path.exists() else Counter()
+
+
+def left() -> frozenset[str]:
+    """The machines of which anything still runs."""
+    return ProcessHost(Path(".hcloud") / "local" / "running").alive()
+
+
+def controller(*words: str) -> subprocess.Popen[str]:
+    """A controller in a process of its own."""
+    command = [sys.executable, "-m", "hcloud", "operate", *words]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=dict(os.environ))
+
+
+RUN = ("run", "jobs.csv", "--plain", "--no-probe", "--pool", "1")
+
+
+def test_jobs_run_where_it_is_decided_and_nothing_is_left(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs(
+        {"a": (0, 0.2), "b": (0, 0.2), "c": (0.2, 0.1)},
+        "d,0,nosuchcommand,0.5,32Mi,no\ne,0,\"sh -c 'exit 3'\",0.5,32Mi,no\n",
+    )
+    assert main.run(["operate", *RUN]) == 1, "two of the jobs fail"
+    told = capsys.readouterr().out
+    assert "jobs: 3 completed, 2 failed" in told
+    assert "exit code 127: there is no such command" in told
+    assert "none left standing" in told
+    assert ledger() == Counter({f"{what} {name}": 1 for what in ("begin", "end") for name in "abc"})
+    assert not left()
+    assert main.run(["operate", "status", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["results"] == {"completed": 3, "failed": 2}
+    assert {j["id"]: j["code"] for j in document["jobs"]} == {"a": 0, "b": 0, "c": 0, "d": 127, "e": 3}
+    assert main.run(["operate", "explain", "--job", "a"]) == 0
+    assert "reserved server 0" in capsys.readouterr().out
+
+
+def test_lines_for_programs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs({"a": (0, 0.1)})
+    assert main.run(["operate", *RUN, "--json"]) == 0
+    first, *_, last = map(json.loads, capsys.readouterr().out.splitlines())
+    assert (first["decision"], first["job"], first["place"]) == ("place", "a", "reserved server 0")
+    assert last["results"] == {"completed": 1}
+
+
+def test_a_controller_that_is_killed_is_taken_up(here: Path) -> None:
+    """Twelve jobs; the controller is killed six times at any moment."""
+    names = [f"j{n}" for n in range(12)]
+    jobs({name: (0.5 * n, 0.6) for n, name in enumerate(names)})
+    chance = random.Random(7)
+    for _ in range(6):
+        running = controller(*RUN)
+        time.sleep(chance.uniform(0.5, 1.6))
+        running.send_signal(signal.SIGKILL)
+        running.communicate()
+    assert main.run(["operate", *RUN]) == 0
+    assert ledger() == Counter({f"{what} {name}": 1 for what in ("begin", "end") for name in names})
+    assert not left()
+
+
+def test_two_controllers_and_a_stop(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs({"a": (0, 30), "b": (0, 30)})
+    running = controller(*RUN)
+    until = time.monotonic() + 30
+    while ledger().total() < 2:
+        assert time.monotonic() < until
+        assert running.poll() is None, running.communicate()
+        time.sleep(0.05)
+    assert main.run(["operate", *RUN]) == 5
+    assert "is locked" in capsys.readouterr().err
+    assert main.run(["operate", "cancel", "nobody"]) == 64
+    assert main.run(["operate", "cancel", "a"]) == 0
+    assert main.run(["operate", "stop"]) == 0
+    out, err = running.communicate(timeout=30)
+    assert "2 cancelled" in out, (out, err)
+    assert not left()
+    assert ledger() == Counter({"begin a": 1, "begin b": 1})
+
+
+def test_leaving_and_stopping_without_a_controller(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    jobs({"a": (0, 60)})
+    running = controller(*RUN)
+    until = time.monotonic() + 30
+    while not ledger():
+        assert time.monotonic() < until
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert "left as they are" in err
+    assert left()
+    assert main.run(["operate", "status"]) == 0
+    assert "no controller works now" in capsys.readouterr().out
+    assert main.run(["operate", "stop"]) == 0
+    assert not left()
+
+
+def test_bad_files_are_refused_before_anything_runs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("jobs.csv").write_text("id,command\na,\nb,true\nb,false\n")
+    assert main.run(["operate", *RUN]) == 1
+    told = capsys.readouterr().err
+    assert "line 2" in told
+    assert "line 4" in told
+    assert not left()
+    Path("jobs.csv").write_text("id,command,cores\na,true,1\nb,true,64\n")
+    assert main.run(["operate", *RUN]) == 9
+    assert "no machine holds b (64 cores" in capsys.readouterr().err
+    assert not (here / ".hcloud" / "operate" / "journal.jsonl").exists()
+    assert main.run(["operate", "run", "nosuch.csv"]) == 1
+    assert main.run(["operate", "run", "jobs.csv", "--engine", "nosuch"]) == 64

@@ -1,0 +1,146 @@
+"""The loop of live work on a cloud in memory: judged by what the cloud and the engine really did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from operating import World, job
+
+from hcloud.control.operating.wanted import SpendingLimits
+from hcloud.fake.faults import FaultKind, FaultPlan, FaultRule
+from hcloud.live.operating.loop import OperatingLoop
+from hcloud.model.running.note import Asked
+
+
+@pytest.fixture(autouse=True)
+def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Every world lets go of its journal."""
+    made: list[World] = []
+    start = World.start
+
+    def started(world: World) -> OperatingLoop:
+        made.append(world)
+        return start(world)
+
+    monkeypatch.setattr(World, "start", started)
+    yield
+    for world in made:
+        world.close()
+
+
+TWELVE = [job(f"j{n}", cores=1 + n % 2, seconds=40.0 + n, submit=5.0 * n, restartable=n % 3 == 0) for n in range(12)]
+
+
+@pytest.mark.parametrize(("strategy", "pool"), [("SR", 2), ("OdF", 0), ("OdM", 0), ("HF", 1), ("HM", 1)])
+def test_every_job_runs_once_and_no_machine_is_left(tmp_path: Path, strategy: str, pool: int) -> None:
+    world = World.of(tmp_path / "j", TWELVE, strategy, pool)
+    world.run()
+    world.check(completed=12)
+
+
+@pytest.mark.parametrize("point", ["operate.noted", "operate.launch", "operate.begin", "operate.end"])
+@pytest.mark.parametrize("time", [1, 2, 5, 9])
+def test_a_controller_killed_at_a_point_is_taken_up(tmp_path: Path, point: str, time: int) -> None:
+    world = World.of(tmp_path / "j", TWELVE, "HM", 1)
+    world.kill_at = (point, time)
+    world.run()
+    world.check(completed=12)
+
+
+KILLS = 200
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_a_controller_killed_at_random_loses_nothing(tmp_path: Path, part: int) -> None:
+    """Killed once at every fourth of 200 moments of a run in which a machine is lost, too."""
+    whole = World.of(tmp_path / "whole", TWELVE, "HM", 1)
+    whole.run()
+    for kill in range(1 + part, KILLS + 1, 4):
+        world = World.of(tmp_path / str(kill), TWELVE, "HM", 1)
+        world.kill_number = 1 + kill * whole.passed // (KILLS + 1)
+        world.run()
+        world.check(completed=12)
+
+
+def test_a_launch_whose_answer_is_lost_is_made_once(tmp_path: Path) -> None:
+    plan = FaultPlan(rules=(FaultRule(on="launch", answer=FaultKind.DROPPED_AFTER, calls=(1, 3)),))
+    world = World.of(tmp_path / "j", TWELVE, "OdF", 0, plan=plan)
+    world.run()
+    world.check(completed=12)
+
+
+def test_half_of_all_launches_refused(tmp_path: Path) -> None:
+    plan = FaultPlan(rules=(FaultRule(on="launch", answer=FaultKind.NO_CAPACITY, probability=0.5),))
+    world = World.of(tmp_path / "j", TWELVE, "OdF", 0, plan=plan)
+    world.run()
+    world.check(completed=12)
+
+
+def test_the_cloud_is_unreachable_for_ten_minutes(tmp_path: Path) -> None:
+    plan = FaultPlan(rules=(FaultRule(answer=FaultKind.UNAVAILABLE, after=20.0, until=620.0),))
+    world = World.of(tmp_path / "j", TWELVE, "HM", 1, plan=plan)
+    world.run()
+    world.check(completed=12)
+
+
+def test_a_machine_that_never_joins_is_given_back(tmp_path: Path) -> None:
+    world = World.of(tmp_path / "j", TWELVE[:2], "OdF", 0)
+    world.start()
+    world.run(until=lambda loop: bool(world.standing()))
+    world.engine.never_join |= set(world.standing())
+    world.run()
+    world.check(completed=2)
+
+
+@pytest.mark.parametrize(("strategy", "pool"), [("SR", 2), ("OdF", 0), ("HM", 1)])
+def test_a_machine_lost_while_jobs_run(tmp_path: Path, strategy: str, pool: int) -> None:
+    world = World.of(tmp_path / "j", TWELVE, strategy, pool)
+    world.run(until=lambda loop: len(world.engine.ran) >= 3)
+    on = {r.machine for r in world.engine.ran if world.now < r.began + r.seconds}
+    gone = world.cloud.ledger.machines[sorted(on)[0]]
+    world.cloud.world.end(gone)
+    loop = world.run()
+    world.check()
+    results = loop.fold.counted
+    assert results["completed"] + results.get("lost", 0) == 12
+    for name, record in loop.fold.jobs.items():
+        assert record.result == "completed" or not record.order.restartable, name
+
+
+def test_stop_ends_jobs_and_machines(tmp_path: Path) -> None:
+    world = World.of(tmp_path / "j", TWELVE, "HM", 1)
+    world.run(until=lambda loop: len(world.engine.ran) >= 3)
+    world.asked.append(Asked(0.0, "stop"))
+    loop = world.run()
+    world.check()
+    assert loop.fold.counted["cancelled"] >= 1
+
+
+def test_limits_hold_launches_back_and_say_why(tmp_path: Path) -> None:
+    world = World.of(tmp_path / "j", TWELVE, "OdF", 0)
+    world.limits = SpendingLimits(hourly=Decimal("0.20"))
+    most = 0
+    why: set[str] = set()
+
+    def watch(loop: object) -> bool:
+        nonlocal most
+        most = max(most, len(world.standing()))
+        why.update(m.why for m in world.loop.fold.standing.values() if m.why)  # type: ignore[union-attr]
+        return False
+
+    world.run(until=watch)
+    world.check(completed=12)
+    assert most == 2
+    assert any("are allowed" in one for one in why)
+
+
+def test_a_cancelled_job_ends_wherever_it_is(tmp_path: Path) -> None:
+    world = World.of(tmp_path / "j", TWELVE, "SR", 1)
+    world.run(until=lambda loop: len(world.engine.ran) >= 2)
+    world.source.cancelled += ["j0", "j11"]
+    loop = world.run()
+    world.check()
+    assert loop.fold.jobs["j0"].result == "cancelled"
