@@ -56,7 +56,7 @@ def _without(node: SlurmNode, claim: Claim, boot: str) -> NodeView:
     if POWERING_DOWN in node.flags and not claim.joined:
         return NodeView(NodePhase.JOINING)  # its last machine has just ended
     if claim.asked == boot:
-        return NodeView(NodePhase.GONE)
+        return NodeView(NodePhase.GONE, at_rest(node))
     updates: list[Update] = [{"state": "resume"}] if node.state in DOWN else []
     if DRAIN in node.flags:
         updates.append({"state": "undrain"})
