@@ -8,6 +8,7 @@ from functools import partial
 
 from hcloud.control.operating.fold import JobRecord, MachinePhase, MachineRecord
 from hcloud.control.operating.wanted import kept_from_launch, key_of, to_begin, to_end, to_launch, to_stop
+from hcloud.errors import HcloudError, ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.desk import OperatingDesk
 from hcloud.live.operating.machines import order_of
 from hcloud.model.holdings.live import Machine
@@ -57,7 +58,13 @@ def _launch(desk: OperatingDesk, machine: MachineRecord) -> None:
     known, parts, owner = replace(machine), desk.parts, desk.terms.owner
 
     def launched() -> Machine:
-        return parts.machines.launch(order_of(known, owner, parts.engine.joining(role)))
+        try:
+            return parts.machines.launch(order_of(known, owner, parts.engine.joining(role)))
+        except (ThrottledError, UnavailableError, UnknownOutcomeError):
+            raise  # it may have been launched
+        except HcloudError:
+            parts.engine.let_go(role.instance)
+            raise
 
     parts.crash("operate.launch")
     desk.do("launch", machine.instance, launched)
