@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from living import came, session, setup_of
+from operating import World, job
 from simulating import excerpt, setting_of, tasks_in, with_spot
 
 from hcloud.cli.main import run as cli
 from hcloud.errors import InputError
 from hcloud.model.running.decision import Decision
 from hcloud.model.running.event import Cancelled, ClockTick, Completion, Event, Failed, Ready
-from hcloud.model.workload import Jobs
+from hcloud.model.workload import JobKind, Jobs
 from hcloud.readers.clouds import load_cloud
 from hcloud.readers.strategies import load_strategy
 from hcloud.readers.workloads.options import WorkloadOptions
@@ -85,6 +86,24 @@ def test_jobs_of_life(tmp_path: Path) -> None:
     assert (found.apps, found.app.tolist(), found.vectors) == (("etl",), [0, -1], {"etl": (7,) * 10})
     assert found.provenance.rows == 5
     assert sorted(found.provenance.left_out.values()) == [1, 2]
+
+
+def test_jobs_of_live_work_have_the_kind_and_application_of_their_orders(tmp_path: Path) -> None:
+    """Live work tells of restarts, of which the last attempt did the work."""
+    orders = [job(f"j{n}", seconds=40.0 + n, submit=5.0 * n, restartable=n % 2 == 0) for n in range(6)]
+    orders = [replace(order, app=f"app{n % 3}", kind=JobKind(n % 2)) for n, order in enumerate(orders)]
+    world = World.of(tmp_path / "j", orders, "HM", 1)
+    try:
+        world.run()
+    finally:
+        world.close()
+    found = jobs(world.path)
+    assert found.ids is not None
+    assert sorted(found.ids.tolist()) == [f"j{n}".encode() for n in range(6)]
+    for name, kind, app, took in zip(found.ids, found.kind, found.app, found.duration, strict=True):
+        number = int(name.decode()[1:])
+        assert (kind, found.apps[app]) == (number % 2, f"app{number % 3}")
+        assert took == pytest.approx(40.0 + number, abs=5.0)
 
 
 def test_a_journal_without_a_job_that_ended_is_refused(tmp_path: Path) -> None:
