@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 from simulating import Row, excerpt, jobs_of, setting_of, tasks_in, with_spot, world_of
 
+from hcloud.cli.main import run as cli
 from hcloud.errors import UsageError
 from hcloud.model.running.event import Cancelled, LaunchFailed, Lost, Pool
 from hcloud.planning.reports.quality import journeys_of
@@ -144,6 +147,25 @@ def test_the_report_of_a_journal_counts_what_ended_otherwise(tmp_path: Path) -> 
     assert sum(j.cancelled for j in journeys) == faults.cancelled_jobs
     assert sum(j.lost for j in journeys) == faults.lost_jobs
     assert all(j.ended is not None for j in journeys if not j.refused)
+
+
+def test_the_screen_and_the_document_tell_what_went_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (bundled("policies") / "clouds/paper.yaml").read_text(encoding="utf-8")
+    faults = text.index("  faults:")
+    stated = text[:faults] + text[faults:].replace("value: 0\n", "value: 0.3\n", 1)
+    (tmp_path / "short.yaml").write_text(stated.replace("name: paper", "name: short"), encoding="utf-8")
+    rows = [f"{i},{90 + 13 * (i % 5)},{(1, 2, 8)[i % 3]},2,batch\n" for i in range(40)]
+    (tmp_path / "jobs.csv").write_text("submit,duration,cores,memory,kind\n" + "".join(rows), encoding="utf-8")
+    words = ["simulate", str(tmp_path / "jobs.csv"), "-s", "OdM", "--now", "2026-11-20"]
+    cloud = ["--cloud-model", str(tmp_path / "short.yaml")]
+    assert cli([*words, *cloud]) == 0
+    assert re.search(r"OdM: \d+ launches failed\n", capsys.readouterr().out)
+    assert cli([*words, *cloud, "--json"]) == 0
+    (run_,) = json.loads(capsys.readouterr().out)["strategies"][0]["runs"]
+    assert run_["faults"]["failed_launches"] > 0
+    assert run_["faults"]["lost_machines"] == 0
+    assert cli([*words, "--json"]) == 0
+    assert "faults" not in json.loads(capsys.readouterr().out)["strategies"][0]["runs"][0]
 
 
 @pytest.mark.parametrize("text", ["failed_launches=0.95", "lost_per_hour=2", "cancelled=-1"])

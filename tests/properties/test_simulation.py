@@ -23,6 +23,8 @@ from hcloud.sim.outcomes.measure import batch_performance, measure
 from hcloud.sim.run import RunOutcome, run
 from hcloud.sim.setup.build import Setting
 from hcloud.sim.setup.streams import stream
+from hcloud.sim.setup.variation import parse_axis, varied_cloud
+from hcloud.usecases.studies.journal import journal_entries, setup_of_run
 
 ROWS: st.SearchStrategy[list[Row]] = st.lists(
     st.tuples(
@@ -94,6 +96,37 @@ def test_M3_what_holds_in_every_run(rows: list[Row], chosen: tuple[Strategy, int
     assert np.all(outcome.world.heat <= 1)
     never_overfilled(outcome)
     cost_is_bounded(outcome)
+
+
+RATES = st.sampled_from([0.0, 0.2, 0.9])
+
+
+@settings(deadline=None, max_examples=40)
+@given(ROWS, strategies(), st.tuples(RATES, RATES, RATES))
+def test_what_holds_where_things_go_wrong(
+    rows: list[Row], chosen: tuple[Strategy, int], rates: tuple[float, ...]
+) -> None:
+    """Every job is done, cancelled or lost with its machine, once; a fresh controller that is told what happened
+    decides as the engine did (else writing the entries fails)."""
+    keys = ("failed_launches", "lost_per_hour", "cancelled")
+    faults = [c for key, rate in zip(keys, rates, strict=True) for c in parse_axis(f"cloud.faults.{key}={rate}")]
+    plain = setting_of(*chosen)
+    setting = replace(plain, cloud=varied_cloud(plain.cloud, faults))
+    outcome = run(setting, tasks_in(setting, jobs_of(spread(rows))), journal=True)
+    figures, tally = measure(outcome), outcome.world.tally
+    use, went = figures.use, figures.faults
+    ended, ran = outcome.of_tasks("ended"), outcome.of_tasks("ran")
+    gone = went.lost_jobs + went.cancelled_jobs
+    assert len(outcome.tasks) == int((ended >= 0).sum()) + use.refused + use.unfinished + gone
+    assert (tally.running, use.unfinished) == (0, outcome.world.control.desk.queued)
+    assert use.unfinished == tally.present
+    done, batch = ended >= 0, outcome.tasks.service == 0
+    assert np.all(ran[done & batch] >= outcome.tasks.work[done & batch] - 1e-6)
+    rentals = [outcome.of_rentals(field) for field in ("launched", "released")]
+    assert np.all(rentals[0] <= rentals[1])
+    assert np.all(outcome.world.active[1:] == 0)
+    cost_is_bounded(outcome)
+    assert list(journal_entries(outcome, setup_of_run(outcome)))
 
 
 def never_overfilled(outcome: RunOutcome) -> None:

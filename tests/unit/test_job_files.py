@@ -298,3 +298,10 @@ def test_a_file_that_may_not_be_read_says_so(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(Path, "open", denied)
     with pytest.raises(FileError, match="cannot be read: permission denied"):
         source(path).new()
+
+
+def test_the_file_in_the_guide_is_one(tmp_path: Path) -> None:
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "jobs.md"
+    jobs = read(tmp_path, guide.read_text(encoding="utf-8").split("```\n")[1])
+    assert [job.id for job in jobs] == ["train-1", "etl", "shop"]
+    assert jobs[2].target == ServiceTarget(TargetKind.HTTP, "http://127.0.0.1:8080/", 250.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -200,6 +201,42 @@ def test_a_job_that_takes_more_memory_than_it_asked_for_is_killed_and_told(groun
     assert (end.phase, end.code, end.out_of_memory) == (JobPhase.ENDED, 137, True)
 
 
+def test_a_job_gets_the_cpu_that_it_asked_for(tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+    burn = "import time; t = time.monotonic()\nwhile time.monotonic() < t + 0.6: pass\nprint(time.process_time())"
+    try:
+        ground.machine()
+        ground.engine.begin(
+            JobOrder("job", 0.0, (sys.executable, "-S", "-c", burn), 300, 100), JobPlace(0, 1, 300, 100)
+        )
+        assert ground.over("job").code == 0
+        if this_machine().has("cpu"):
+            assert float(ground.printed("job")) < 0.4
+    finally:
+        ground.host.end(["m-0"])
+        ground.engine.close()
+
+
+def test_a_job_whose_directory_is_missing_says_so(ground: Ground) -> None:
+    ground.machine()
+    order = JobOrder("job", 0.0, ("true",), 1000, 100, directory="nowhere")
+    ground.engine.begin(order, JobPlace(0, 1, 1000, 100))
+    assert ground.over("job").code == 126
+    assert "nowhere" in ground.printed("job", "err")
+
+
+def test_one_that_is_stopped_before_it_began_never_begins(ground: Ground) -> None:
+    ground.engine.joining(MachineRole(0, "medium", True))
+    ground.shell("job", "echo ran")
+    assert (s := ground.seen("job")) is not None
+    assert s.phase is JobPhase.WAITING
+    ground.engine.stop("job", 1)
+    ground.machine()
+    end = ground.over("job")
+    assert (end.phase, end.began) == (JobPhase.LOST, None)
+    assert ground.printed("job") == ""
+
+
 def test_progress_is_told_and_nonsense_is_not(ground: Ground) -> None:
     ground.machine()
     go = ground.folder / "go"
@@ -304,6 +341,59 @@ def test_what_was_with_a_dead_keeper_is_lost_and_nothing_of_it_runs(ground: Grou
     assert {(j.job, j.phase) for j in ground.engine.look().jobs} == {
         ("job", JobPhase.LOST), ("late", JobPhase.LOST), ("done", JobPhase.ENDED)
     }  # fmt: skip
+
+
+DIES = """
+import os, signal
+from hcloud.profiling.programs.keeper import keep
+def dying(real):
+    def call(*given, **named):
+        if os.getpid() != keeper:
+            return real(*given, **named)
+        if next(steps) == {at}:
+            os.kill(keeper, signal.SIGKILL)
+        found = real(*given, **named)
+        if os.getpid() == keeper and next(steps) == {at}:
+            os.kill(keeper, signal.SIGKILL)
+        return found
+    return call
+def begin(self):
+    for name in ("rename", "fork", "fsync", "utime", "unlink", "waitpid"):
+        setattr(os, name, dying(getattr(os, name)))
+    real(self)
+keeper, steps, real = os.getpid(), iter(range(10**9)), keep.Keeper.keep
+keep.Keeper.keep = begin
+"""
+
+
+def test_a_keeper_killed_at_any_step_loses_no_job_and_begins_none_twice(tmp_path: Path) -> None:
+    """Judged by what the jobs wrote themselves: one that was told not to have begun wrote nothing."""
+    ground = Ground(tmp_path)
+    steps, number = 34, some_number()
+    try:
+        for at in range(steps):
+            script = ground.engine.joining(MachineRole(at, "medium", True))
+            text = f"exec({DIES.format(at=at)!r}); from hcloud"
+            words = shlex.split(script.partition("exec ")[2])
+            words[-1] = words[-1].replace("from hcloud", text, 1)
+            ground.host.start([f"m-{at}"], f"#!/bin/sh\nexec {shlex.join(words)}\n", ROOM)
+            ground.shell(f"job-{at}", f"echo ran; (setsid sleep {number} &); sleep 0.05", machine=at)
+        told = {at: ground.over(f"job-{at}") for at in range(steps)}
+        for at, end in told.items():
+            ran = ground.printed(f"job-{at}").count("ran")
+            assert ran <= 1
+            assert end.began is not None or not ran, f"killed at {at}"
+            assert end.code == 0 if end.phase is JobPhase.ENDED else end.code is None
+            assert ran or end.phase is JobPhase.LOST
+        assert {end.phase for end in told.values()} == {JobPhase.ENDED, JobPhase.LOST}, "some died before, some after"
+        assert {end.began is None for end in told.values()} == {True, False}
+        ground.until(lambda: not runs(number))
+        again = ground.anew().look().jobs
+        assert {(j.job, j.phase, j.began) for j in again} == {(j.job, j.phase, j.began) for j in told.values()}
+    finally:
+        ground.host.end({f"m-{at}" for at in range(steps)})
+        for engine in ground.engines:
+            engine.close()
 
 
 def test_a_second_keeper_of_a_machine_begins_nothing(ground: Ground) -> None:

@@ -187,10 +187,14 @@ def _show_checks(comparison: StrategyComparison, terminal: Terminal) -> None:
 
 
 def _faults(faults: RunFaults) -> str:
-    """What went wrong in a run, as a sentence."""
-    launches, machines = counted(faults.failed_launches, "launch", "launches"), counted(faults.lost_machines, "machine")
-    ended, cancelled = counted(faults.lost_jobs, "job"), counted(faults.cancelled_jobs, "job")
-    return f"{launches} failed, {machines} lost, {ended} ended with a lost machine, {cancelled} cancelled"
+    """What went wrong in a run, in words."""
+    told = (
+        (faults.failed_launches, f"{counted(faults.failed_launches, 'launch', 'launches')} failed"),
+        (faults.lost_machines, f"{counted(faults.lost_machines, 'machine')} lost"),
+        (faults.lost_jobs, f"{counted(faults.lost_jobs, 'job')} ended with a lost machine"),
+        (faults.cancelled_jobs, f"{counted(faults.cancelled_jobs, 'job')} cancelled"),
+    )
+    return ", ".join(words for count, words in told if count)
 
 
 def _notes(comparison: StrategyComparison, terminal: Terminal) -> None:
