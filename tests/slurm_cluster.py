@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import getpass
 import os
 import shutil
@@ -9,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +27,8 @@ NEEDED = ("munged", "slurmctld", "slurmd", "squeue", "scontrol", "sbatch")
 SEARCHED = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 GROUPS = (NodeGroup("small", 1, 1024, 1, 3), NodeGroup("medium", 2, 2048, 1, 2))
 PATIENCE = 20.0
+PORTS = 20
+"""Ours: enough for slurmctld and every node of a test."""
 OURS = ("/usr/bin/env", f"PYTHONPATH={Path(hcloud.__file__).parents[1]}", sys.executable, "-m", "hcloud")
 """The programs of slurmctld get an empty environment."""
 
@@ -164,14 +168,22 @@ def wait_for(what: Callable[[], object], why: str, seconds: float = PATIENCE) ->
         time.sleep(0.05)
 
 
-def free_ports(count: int) -> int:
-    """The first of so many ports in a row that nobody listens on. Workers of one run begin at different places, and
-    each keeps a lock on the row it took as long as it lives."""
-    worker = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
-    begin = 17_000 + (os.getpid() * 97 + int(worker or 0) * 500) % 12_000
-    for first in range(begin, begin + 20_000, count):
-        if all(_is_free(port) for port in range(first, first + count)):
-            return first
+@contextmanager
+def free_ports(count: int) -> Iterator[int]:
+    """The first of so many ports in a row that nobody listens on; no other test of this machine takes them while the
+    context lasts."""
+    locks = Path(tempfile.gettempdir()) / "hc-slurm-ports"
+    locks.mkdir(exist_ok=True)
+    first = 17_000 + os.getpid() * 97 % 12_000
+    for start in range(first - first % count, 32_000, count):
+        with (locks / f"{count}-{start}").open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                continue
+            if all(_is_free(port) for port in range(start, start + count)):
+                yield start
+                return
     raise AssertionError("no free ports")
 
 
@@ -188,7 +200,11 @@ def _is_free(port: int) -> bool:
 def cluster(home: Path, groups: tuple[NodeGroup, ...] = GROUPS, *, keep: int = 300) -> Iterator[Cluster]:
     """A cluster with hcloud's partition and one of somebody else; nothing of it outlasts the context. ``keep`` is how
     long slurmctld remembers jobs that ended."""
-    first = free_ports(2 + sum(group.reserved + group.on_demand for group in groups))
+    with free_ports(PORTS) as first:
+        yield from _running(home, groups, first, keep)
+
+
+def _running(home: Path, groups: tuple[NodeGroup, ...], first: int, keep: int) -> Iterator[Cluster]:
     site = SlurmSite(home / "hcloud", groups, first_port=first + 2, spin_up=15, shut_down=2, command=OURS)
     made = Cluster(home, site, first, {})
     _write(made, keep)

@@ -38,9 +38,9 @@ from hcloud.model.running.event import (
 
 UNBOUNDED = "unbounded"
 """A margin without end: JSON knows no infinity."""
-_MOST = 1e15
-_LONGEST_NAME, _LONGEST_WHY = 200, 1000
-_MOST_SERVERS = 1_000_000
+MOST = 1e15
+LONGEST_NAME, LONGEST_WHY = 200, 1000
+MOST_SERVERS = 1_000_000
 
 
 def _no_number(token: str) -> float:
@@ -141,8 +141,8 @@ def _name(document: Document) -> str:
 def _named(value: object, key: str) -> str:
     if type(value) is int:
         return str(value)
-    if not _is_text(value, _LONGEST_NAME):
-        raise EventError(f"{key}: {_shown(value)}; a whole number or a text of at most {_LONGEST_NAME} characters")
+    if not _is_text(value, LONGEST_NAME):
+        raise EventError(f"{key}: {_shown(value)}; a whole number or a text of at most {LONGEST_NAME} characters")
     return str(value)
 
 
@@ -152,8 +152,8 @@ def _is_text(value: object, longest: int) -> bool:
 
 def _why(document: Document) -> str:
     value = document.get("why")
-    if not _is_text(value, _LONGEST_WHY):
-        raise EventError(f"why: {_shown(value)}; a text of at most {_LONGEST_WHY} characters")
+    if not _is_text(value, LONGEST_WHY):
+        raise EventError(f"why: {_shown(value)}; a text of at most {LONGEST_WHY} characters")
     return str(value)
 
 
@@ -190,7 +190,7 @@ def _entries(document: Document, key: str, usual: tuple[int, ...] | None = None)
 
 
 def _at(document: Document) -> float:
-    return _number(document, "at", 0.0, _MOST)
+    return _number(document, "at", 0.0, MOST)
 
 
 def _performance(document: Document) -> float:
@@ -244,7 +244,7 @@ def _write_job(event: Completion | BelowQos) -> Document:
 
 
 def _read_completion(document: Document) -> Completion:
-    tail = None if document.get("tail") is None else _number(document, "tail", 0.0, _MOST)
+    tail = None if document.get("tail") is None else _number(document, "tail", 0.0, MOST)
     return Completion(_at(document), _name(document), _performance(document), tail)
 
 
@@ -260,7 +260,7 @@ def _read_failed(document: Document) -> Failed:
 
 
 def _read_launch_failed(document: Document) -> LaunchFailed:
-    until = _number(document, "until", 0.0, _MOST)
+    until = _number(document, "until", 0.0, MOST)
     return LaunchFailed(_at(document), _instance(document), _why(document), until)
 
 
@@ -280,7 +280,7 @@ def _read_quality(document: Document) -> Quality:
 
 
 def _read_pool(document: Document) -> Pool:
-    return Pool(_at(document), _whole(document, "size", 0, _MOST_SERVERS))
+    return Pool(_at(document), _whole(document, "size", 0, MOST_SERVERS))
 
 
 def _write_instance(event: OfInstance) -> Document:
@@ -300,7 +300,7 @@ _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Docum
     ),
     Latency: (
         "latency",
-        lambda d: Latency(_at(d), _name(d), _number(d, "p99", 0.0, _MOST)),
+        lambda d: Latency(_at(d), _name(d), _number(d, "p99", 0.0, MOST)),
         lambda e: {"job": e.job, "p99": e.p99},
     ),
     Ready: ("ready", lambda d: Ready(_at(d), _instance(d)), _write_instance),
@@ -321,3 +321,5 @@ _BY_NAME = {
     name: (("at", "event", *(_SPELT.get(f.name, f.name) for f in fields(kind)[1:])), read)
     for kind, (name, read, _) in _KINDS.items()
 }
+EVENT_KEYS: Mapping[str, tuple[str, ...]] = {name: keys for name, (keys, _) in _BY_NAME.items()}
+"""The keys of the line of each event."""

@@ -99,8 +99,22 @@ class SlurmEngine:
         with self._held:
             self._nodes = told
         phases = self._tend(told)
+        self._give_back_what_does_not_fit(found, began)
         seen = tuple(self._sight(begin, found, began) for begin in self._ledger.begins().values())
         return EngineView(seen, phases, self._external(found))
+
+    def _give_back_what_does_not_fit(self, found: Mapping[str, SlurmJob], began: frozenset[str]) -> None:
+        """Slurm says only after the release that a job cannot run on the node it was pinned to."""
+        for begin in self._ledger.begins().values():
+            job = found.get(begin.job)
+            if job is not None and orders.does_not_fit(job) and begin.job not in began:
+                self._give_back(begin.job)
+
+    def _give_back(self, job: str) -> None:
+        self._ledger.forget(job)
+        self._pass_by(job, reqnodelist="")
+        with self._held:
+            self._told.add(job)  # told as not waiting any more at the next question
 
     def _fresh(self, age: float) -> dict[str, SlurmJob]:
         with self._held:
@@ -244,10 +258,7 @@ class SlurmEngine:
             self._commands.update_job(job.id, reqnodelist=node, **sooner)
             self._commands.release(job.id)
         except RefusedError:
-            self._ledger.forget(job.id)
-            self._pass_by(job.id, reqnodelist="")
-            with self._held:
-                self._told.add(job.id)  # told as not waiting any more at the next question
+            self._give_back(job.id)
 
     def _known(self, job: str) -> SlurmJob | None:
         return self._fresh(float("inf")).get(job) or self._fresh(0.0).get(job)

@@ -23,7 +23,7 @@ mkdir -p {marks}
 echo "$HYC_MACHINE" > {marks}/{node}
 chmod 644 {marks}/{node}
 export SLURM_CONF={conf}
-slurmd -D -b -N {node} &
+join() {{ slurmd -D -b -N {node} & slurmd=$!; }}
 """
 _CLOUD = """\
 umask 077
@@ -35,20 +35,23 @@ unset munge_key
 systemctl restart munge 2>/dev/null || {{ mkdir -p /run/munge; chown munge: /run/munge; \\
   setpriv --reuid munge --regid munge --init-groups munged; }}
 export SLURM_CONF=/run/slurm/conf/slurm.conf
-slurmd -D -b -N {node} --conf-server "$controller" &
+join() {{ slurmd -D -b -N {node} --conf-server "$controller" & slurmd=$!; }}
 """
 _KEEP = """\
-slurmd=$!
-trap 'kill $slurmd' TERM
-# A slurmctld that was killed may have forgotten that this node is up. It does not ask: slurmd has to register again.
-while kill -0 $slurmd 2>/dev/null; do
-  sleep {every}
-  case "$(scontrol -o show node {node} 2>/dev/null)" in
-    *DRAIN*) ;;
-    *POWERED_DOWN*|*POWERING_UP*|*POWER_UP*) kill -HUP $slurmd ;;
-  esac
+trap 'kill $slurmd; exit 0' TERM
+join
+# A slurmctld that was killed may have forgotten that this node is up, and does not ask; and one that expects the node
+# takes no slurmd that began before it did. A slurmd that begins anew registers; jobs run on meanwhile.
+while sleep {every}; do
+  if kill -0 $slurmd 2>/dev/null; then
+    case "$(scontrol -o show node {node} 2>/dev/null)" in
+      *DRAIN*) continue ;;
+      *POWERED_DOWN*|*POWERING_UP*|*POWER_UP*) kill $slurmd; wait $slurmd ;;
+      *) continue ;;
+    esac
+  fi
+  join
 done
-wait $slurmd
 """
 _READS = {
     "aws": "aws ssm get-parameter --with-decryption --query Parameter.Value --output text --name {name}/{what}",

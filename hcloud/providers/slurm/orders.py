@@ -27,6 +27,11 @@ def is_wide(job: SlurmJob) -> bool:
     return job.node_count > 1 or job.heterogeneous
 
 
+def does_not_fit(job: SlurmJob) -> bool:
+    """Whether Slurm found that it cannot run where it is to."""
+    return job.state == PENDING and job.reason == "BadConstraints"
+
+
 def in_order(jobs: Iterable[SlurmJob]) -> list[SlurmJob]:
     """As Slurm would take them: those that are nicer later, else as they were submitted. A held job has no priority to
     read; where fair shares or classes of service count, Slurm decides among the jobs that hcloud released."""

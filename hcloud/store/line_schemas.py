@@ -1,0 +1,95 @@
+"""The published form of the lines of ``hcloud decide`` and of a journal: what an event and a decision hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hcloud.model.json_text import DIALECT
+from hcloud.model.running.decision import DecisionAction
+from hcloud.model.running.event import ENTRIES, During
+from hcloud.store.events import EVENT_KEYS, LONGEST_NAME, LONGEST_WHY, MOST, MOST_SERVERS, UNBOUNDED
+
+Schema = dict[str, object]
+
+
+def _number(least: float, most: float, *others: str) -> Schema:
+    return {"type": ["number", *others] if others else "number", "minimum": least, "maximum": most}
+
+
+def _entries(*others: str) -> Schema:
+    items = {"type": "integer", "minimum": 0, "maximum": 99}
+    kind = ["array", *others] if others else "array"
+    return {"type": kind, "items": items, "minItems": ENTRIES, "maxItems": ENTRIES}
+
+
+_TIME = _number(0, MOST)
+_NAME: Schema = {"type": ["string", "integer"], "minLength": 1, "maxLength": LONGEST_NAME}
+_INSTANCE: Schema = {"type": "integer", "minimum": 0}
+_FLAG: Schema = {"type": "boolean"}
+_TEXT: Schema = {"type": "string"}
+_VALUES: Mapping[str, Schema] = {
+    "at": _TIME,
+    "job": _NAME,
+    "cores": _number(0, 1e6),
+    "memory_gib": _number(0, 1e6),
+    "vector": _entries(),
+    "restartable": _FLAG,
+    "coin": _number(0, 1),
+    "submitted": _number(0, MOST, "null"),
+    "true_vector": _entries("null"),
+    "movable": _FLAG,
+    "performance": _number(0, 1000),
+    "tail": _number(0, MOST, "null"),
+    "code": {"type": "integer", "minimum": -255, "maximum": 255, "not": {"const": 0}},
+    "share": _number(0, 1),
+    "p99": _number(0, MOST),
+    "instance": _INSTANCE,
+    "why": {"type": "string", "minLength": 1, "maxLength": LONGEST_WHY},
+    "until": _TIME,
+    "unbegun": {"type": "array", "items": _NAME},
+    "score": _number(0, 1),
+    "size": {"type": "integer", "minimum": 0, "maximum": MOST_SERVERS},
+    "contention": _entries(),
+    "during": {"enum": [during.value for during in During]},
+}
+_OPTIONAL = frozenset(
+    {"memory_gib", "vector", "restartable", "coin", "submitted", "true_vector", "movable"}
+    | {"performance", "tail", "unbegun", "during"}
+)
+"""Keys that a line may leave out, whatever its event."""
+
+
+def event_schema() -> Schema:
+    """A line that tells of an event."""
+    lines = [
+        _closed(
+            {key: {"const": name} if key == "event" else _VALUES[key] for key in keys},
+            [key for key in keys if key not in _OPTIONAL],
+        )
+        for name, keys in EVENT_KEYS.items()
+    ]
+    return {"$schema": DIALECT, "title": "an event, a line of hcloud decide", "oneOf": lines}
+
+
+def decision_schema() -> Schema:
+    """A line that tells of a decision."""
+    line = _closed(
+        {
+            "at": _TIME,
+            "decision": {"enum": [action.value for action in DecisionAction]},
+            "job": _TEXT,
+            "instance": _INSTANCE,
+            "place": _TEXT,
+            "reason": _TEXT,
+            "margin": {"anyOf": [{"type": "number"}, {"const": UNBOUNDED}]},
+            "unit": _TEXT,
+            "until": _TIME,
+            "why": _TEXT,
+        },
+        ["at", "decision", "place", "reason", "why"],
+    )
+    return {"$schema": DIALECT, "title": "a decision, a line of hcloud decide", **line}
+
+
+def _closed(properties: Schema, required: list[str]) -> Schema:
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

@@ -1,0 +1,75 @@
+"""The published form of lines: what a controller takes and tells is of it, and what it refuses is not."""
+
+from __future__ import annotations
+
+import json
+import math
+from random import Random
+
+import pytest
+from jsonschema import Draft202012Validator
+from living import events_of, session
+
+from hcloud.model.running.event import EventError
+from hcloud.store.events import EVENT_KEYS, parse_event
+from hcloud.store.journal import entry_line
+from hcloud.store.line_schemas import decision_schema, event_schema
+
+EVENTS, DECISIONS = (Draft202012Validator(schema()) for schema in (event_schema, decision_schema))
+GOOD: dict[str, dict[str, object]] = {
+    "arrival": {"job": "a", "cores": 2},
+    "completion": {"job": "a"},
+    "failed": {"job": "a", "code": 1},
+    "cancelled": {"job": 7},
+    "below-qos": {"job": "a"},
+    "progress": {"job": "a", "share": 0.5},
+    "latency": {"job": "a", "p99": 20.5},
+    "ready": {"instance": 1},
+    "launch-failed": {"instance": 1, "why": "none left", "until": 5},
+    "interruption": {"instance": 1},
+    "lost": {"instance": 1},
+    "sample": {"instance": 1, "contention": [1] * 10},
+    "quality": {"instance": 1, "score": 1},
+    "pool": {"size": 3},
+    "clock": {},
+}
+ODD: tuple[object, ...] = (None, True, -1, 0, 0.5, 2, 10**16, "", "noon", [], [1] * 10, [100] * 10, ["a"], [[]], {})
+
+
+def agree(document: dict[str, object]) -> None:
+    try:
+        parse_event(document)
+        taken = True
+    except EventError:
+        taken = False
+    assert EVENTS.is_valid(document) == taken, document
+
+
+def test_the_schemas_are_schemas() -> None:
+    for validator in (EVENTS, DECISIONS):
+        Draft202012Validator.check_schema(validator.schema)
+    assert GOOD.keys() == EVENT_KEYS.keys()
+
+
+@pytest.mark.parametrize("name", GOOD)
+def test_the_schema_takes_what_the_controller_takes(name: str) -> None:
+    """Every key with odd values, every key left out, and one key too many."""
+    good = {"at": 5, "event": name, **GOOD[name]}
+    assert EVENTS.is_valid(good)
+    agree({**good, "core": 1})
+    agree({**good, "event": f"{name}s"})
+    for key in EVENT_KEYS[name]:
+        agree({k: v for k, v in good.items() if k != key})
+        for odd in ODD:
+            agree({**good, key: odd})
+
+
+@pytest.mark.parametrize(("name", "pool"), [("SR", 2), ("OdM", 0), ("HM", 2)])
+def test_lines_of_a_journal_are_of_the_schemas(name: str, pool: int) -> None:
+    chance, live = Random(7), session(name, pool)
+    draws = [tuple(chance.randint(0, most) for most in (15, 1000, 100, 40)) for _ in range(150)]
+    for event in events_of(live, draws):  # type: ignore[arg-type]
+        EVENTS.validate(json.loads(entry_line(event)))
+        for decision in live.handle(event):
+            DECISIONS.validate(json.loads(entry_line(decision)))
+            assert decision.margin is None or decision.margin == math.inf or math.isfinite(decision.margin)
