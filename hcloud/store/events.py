@@ -289,7 +289,7 @@ def _write_instance(event: OfInstance) -> Document:
 
 def _read_ready(document: Document) -> Ready:
     at, instance = _at(document), _instance(document)
-    took = None if document.get("spin_up") is None else _number(document, "spin_up", 0.0, _MOST)
+    took = None if document.get("spin_up") is None else _number(document, "spin_up", 0.0, MOST)
     return Ready(at, instance, took)
 
 
