@@ -296,7 +296,8 @@ class ControlSession:
         instance = self._book.named(event.instance)
         if self.tables.status[instance.slot] != STARTING:
             raise EventError(f"instance {event.instance} is ready already")
-        return self._call("ready", instance.slot, event.at - instance.launched)  # decides nothing, so needs no time
+        took = event.at - instance.launched if event.spin_up is None else event.spin_up
+        return self._call("ready", instance.slot, took)  # decides nothing, so needs no time
 
     def _up(self, number: int) -> int:
         """The slot of an instance that can be measured."""

@@ -54,7 +54,7 @@ _SORTS: tuple[tuple[Callable[[bytes], bool], Sort], ...] = (
     (_starts(b"\x7fELF", b"MZ"), Sort("a program", "look at the name")),
     (_starts(b"PAR1"), Sort("a Parquet table", "'hcloud workload show' reads one of jobs")),
     (_document("purchase_plan"), Sort("a purchase plan", "'hcloud commit apply' buys it, once")),
-    (_document("journal", "rules"), Sort("a journal", "'hcloud explain --job ID' tells a job's story from it")),
+    (_document("journal", "rules"), Sort("a journal", "'hcloud explain --job ID' and 'hcloud simulate' read it")),
     (_document("event", "at"), Sort("a list of events", "'hcloud decide' reads it from stdin")),
     (_document("lineage", "checksum"), Sort("a state", "'hcloud state show --state DIRECTORY' reads its directory")),
     (_document("unlocked", "where"), Sort("a screen of 'hcloud state'", "'hcloud state pull' prints the state itself")),

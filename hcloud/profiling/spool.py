@@ -85,7 +85,7 @@ def _seconds(milliseconds: str) -> float | None:
 def lost_name(name: str, began: float | None, ended: float) -> str:
     """How the file of an attempt is called that ended without anybody who saw its exit code."""
     begun = keeper.NEVER if began is None else str(round(began * 1000))
-    return f"{name}.{keeper.LOST}.{begun}.{round(ended * 1000)}.0"
+    return f"{name}.{keeper.LOST}.{begun}.{round(max(ended, began or 0.0) * 1000)}.0"
 
 
 class MachineFolder:

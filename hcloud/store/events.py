@@ -287,6 +287,16 @@ def _write_instance(event: OfInstance) -> Document:
     return {"instance": event.instance}
 
 
+def _read_ready(document: Document) -> Ready:
+    at, instance = _at(document), _instance(document)
+    took = None if document.get("spin_up") is None else _number(document, "spin_up", 0.0, MOST)
+    return Ready(at, instance, took)
+
+
+def _write_ready(event: Ready) -> Document:
+    return {"instance": event.instance} | ({} if event.spin_up is None else {"spin_up": event.spin_up})
+
+
 _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Document]]] = {
     Arrival: ("arrival", _read_arrival, _write_arrival),
     Completion: ("completion", _read_completion, _write_completion),
@@ -303,7 +313,7 @@ _KINDS: dict[type, tuple[str, Callable[[Document], Event], Callable[[Any], Docum
         lambda d: Latency(_at(d), _name(d), _number(d, "p99", 0.0, MOST)),
         lambda e: {"job": e.job, "p99": e.p99},
     ),
-    Ready: ("ready", lambda d: Ready(_at(d), _instance(d)), _write_instance),
+    Ready: ("ready", _read_ready, _write_ready),
     LaunchFailed: (
         "launch-failed",
         _read_launch_failed,

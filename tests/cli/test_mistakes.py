@@ -145,7 +145,7 @@ def zoo(told: Told) -> None:
 WRONG_SORT = [
     ("plan plan", "plan: is a plan, not a workload", "'hcloud explain' and 'hcloud apply' read it"),
     ("plan configuration", "is a configuration, not a workload", "--file"),
-    ("workload show journal", "is a journal, not a workload", "hcloud explain --job ID"),
+    ("workload show journal", "no usable job in 1 rows", "had not ended when the journal did"),
     ("explain trace.csv", "is a job trace, not a plan", "hcloud workload show"),
     ("explain configuration", "is a configuration, not a plan", "hcloud validate"),
     ("explain state", "is a state, not a plan", "hcloud state show"),

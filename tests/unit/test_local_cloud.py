@@ -24,7 +24,7 @@ from hcloud.fake.clock import FakeClock
 from hcloud.model.catalog import Payment, PurchaseOption
 from hcloud.model.holdings.live import CommitmentOrder, Launch, MachineState, Owner
 from hcloud.profiling.cage import this_machine
-from hcloud.profiling.machines import GROUP, ProcessHost, passing_host
+from hcloud.profiling.machines import GROUP, LEAF, ProcessHost, passing_host
 from hcloud.profiling.programs import orphans
 from hcloud.providers.local.provider import LINGER_SECONDS, LocalCloud
 from hcloud.providers.local.registry import Note, Registry
@@ -102,6 +102,16 @@ def test_a_script_has_the_cores_and_the_memory_of_its_type(ground: Ground) -> No
     assert said[0] == "1"
     if this_machine().has("memory"):
         assert str(2 << 30) not in said
+
+
+def test_a_script_runs_in_a_group_of_its_own_inside_the_machines(ground: Ground) -> None:
+    """In version 2 a group with limited groups inside takes no process."""
+    [machine] = ground.cloud().launch(order(script="#!/bin/sh\ncat /proc/self/cgroup\necho over\n")).machines
+    until(lambda: "over" in ground.cloud().console(machine.id))
+    inside = [group.name for group in ground.groups(machine.id)]
+    found = [line for line in ground.cloud().console(machine.id).splitlines() if any(name in line for name in inside)]
+    assert len(found) == len(inside)
+    assert all(line.endswith(f"/{LEAF}") for line in found)
 
 
 def test_an_end_takes_what_left_the_process_group_too(ground: Ground) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -144,3 +145,15 @@ def test_a_cancelled_job_ends_wherever_it_is(tmp_path: Path) -> None:
     loop = world.run()
     world.check()
     assert loop.fold.jobs["j0"].result == "cancelled"
+
+
+def test_jobs_that_wait_for_a_launch_take_what_becomes_free(tmp_path: Path) -> None:
+    """No launch beyond the reserve ever succeeds: the reserve runs all jobs, one after the other."""
+    plan = FaultPlan(rules=(FaultRule(on="launch", answer=FaultKind.NO_CAPACITY, from_call=2),))
+    world = World.of(tmp_path / "j", [job(f"j{n}", cores=6, seconds=30.0) for n in range(6)], "HM", 1, plan=plan)
+    world.rhythm = replace(world.rhythm, first_backoff=600.0)
+    loop = world.run()
+    world.check(completed=6)
+    began = sorted(r.began for r in world.engine.ran)
+    assert began[-1] - began[0] < 6 * 35.0
+    assert loop.fold.spent(world.now) < Decimal("0.02")

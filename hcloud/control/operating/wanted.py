@@ -14,11 +14,13 @@ from hcloud.units import format_money
 
 @dataclass(frozen=True, slots=True)
 class SpendingLimits:
-    """How far a controller may go: dollars an hour, dollars in all, and machines at a time; None is no limit."""
+    """How far a controller may go: dollars an hour, dollars in all, machines at a time, and thousandths of a vCPU of
+    all of them; None is no limit."""
 
     hourly: Decimal | None = None
     total: Decimal | None = None
     machines: int | None = None
+    cores: int | None = None
 
 
 def key_of(lineage: str, machine: MachineRecord) -> str:
@@ -30,9 +32,37 @@ def key_of(lineage: str, machine: MachineRecord) -> str:
 def to_launch(fold: Fold, now: float) -> Iterator[MachineRecord]:
     """Machines to order, or to order again where the answer is not known."""
     for machine in fold.standing.values():
-        shut = max(machine.not_before, fold.shut.get((machine.type_name, machine.option), 0.0))
-        if machine.phase is MachinePhase.ORDERED or (machine.phase is MachinePhase.WANTED and now >= shut):
+        is_wanted = machine.phase is MachinePhase.WANTED
+        if machine.phase is MachinePhase.ORDERED or (is_wanted and now >= shut_until(fold, machine)):
             yield machine
+
+
+def shut_until(fold: Fold, machine: MachineRecord) -> float:
+    """Until when a machine is not ordered, because launches of its type came to nothing."""
+    return max(machine.not_before, fold.shut.get((machine.type_name, machine.option), 0.0))
+
+
+def held_back(fold: Fold, now: float) -> list[MachineRecord]:
+    """Rented machines that jobs wait for and that cannot be ordered now, the oldest first."""
+    return [
+        m
+        for m in fold.standing.values()
+        if m.phase is MachinePhase.WANTED and not m.reserved and m.jobs and (m.why or now < shut_until(fold, m))
+    ]
+
+
+def could_sit_elsewhere(fold: Fold, machine: MachineRecord) -> bool:
+    """Whether a machine that is ready has vCPUs and memory left for one of the jobs that wait for this one."""
+    wait = [fold.jobs[name].order for name in machine.jobs]
+    sizes = {t.name: t for t in fold.setup.types}
+    for other in fold.standing.values():
+        if other.phase is not MachinePhase.READY or (other.jobs and not (other.reserved or fold.setup.rules.shared)):
+            continue
+        size, there = sizes[other.type_name], [fold.jobs[name].order for name in other.jobs]
+        cores, memory = size.cores - sum(o.cores for o in there), size.memory - sum(o.memory for o in there)
+        if any(o.cores <= cores and o.memory <= memory for o in wait):
+            return True
+    return False
 
 
 def to_end(fold: Fold, *, all_of_them: bool) -> Iterator[MachineRecord]:
@@ -57,9 +87,14 @@ def to_stop(fold: Fold) -> Iterator[JobRecord]:
     return (job for job in fold.active.values() if job.on is not None and (job.leaving or job.is_over))
 
 
-def kept_from_launch(fold: Fold, hourly: Decimal, limits: SpendingLimits, now: float) -> str:
+def kept_from_launch(fold: Fold, machine: MachineRecord, hourly: Decimal, limits: SpendingLimits, now: float) -> str:
     """Why a machine of that price may not be launched now; empty where it may."""
     after = fold.hourly() + hourly
+    cores = sum(t.cores for m in fold.standing.values() for t in fold.setup.types if m.stands and t.name == m.type_name)
+    more = next(t.cores for t in fold.setup.types if t.name == machine.type_name)
+    if limits.cores is not None and cores + more > limits.cores:
+        taken = f"{cores / 1000:g} of {limits.cores / 1000:g} cores are taken"
+        return f"{taken}; there is no room for another {machine.type_name}"
     if limits.machines is not None and sum(m.stands for m in fold.standing.values()) >= limits.machines:
         return f"{limits.machines} machines stand, and no more are allowed (--max-machines)"
     if limits.hourly is not None and after > limits.hourly:

@@ -42,7 +42,7 @@ def _intend_launch(desk: OperatingDesk, machine: MachineRecord, now: float, acti
         return
     if machine.phase is MachinePhase.WANTED:
         hourly = terms.price(machine.type_name, machine.option)
-        if why := kept_from_launch(desk.fold, hourly, terms.limits, now):
+        if why := kept_from_launch(desk.fold, machine, hourly, terms.limits, now):
             if machine.why != why:
                 desk.tell(Held(now, number, why))
             return

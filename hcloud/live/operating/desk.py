@@ -12,7 +12,7 @@ from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError
 from hcloud.live.operating.terms import Line, Parts, Terms
 from hcloud.model.running.decision import Decision
-from hcloud.model.running.event import ClockTick, Event
+from hcloud.model.running.event import Cancelled, ClockTick, Completion, Event, Failed, Pool, Ready
 from hcloud.model.running.job import JobPhase, JobSighting, NodePhase
 from hcloud.model.running.note import Note, PassNoted
 
@@ -24,7 +24,8 @@ class OperatingDesk:
     """The controller's policy (``session``), the sum of its journal (``fold``), and what the engine showed last.
 
     ``troubles`` are what cannot be done at the moment, by what it is about, and ``made`` the decisions since somebody
-    emptied it, both for people; ``closed`` says that no more jobs will come.
+    emptied it, both for people; ``closed`` says that no more jobs will come, ``freed`` that somebody left a machine
+    since it was looked whether a job waits for one that cannot be launched.
     """
 
     session: ControlSession
@@ -38,6 +39,7 @@ class OperatingDesk:
     made: list[Decision] = field(default_factory=list)
     closed: bool = False
     coming: int = 0
+    freed: bool = False
     unwritten: list[Line] = field(default_factory=list)
     progress: dict[str, float] = field(default_factory=dict)
     scores: dict[int, float] = field(default_factory=dict)
@@ -63,6 +65,7 @@ class OperatingDesk:
             for decision in made:
                 self.tell(decision)
             self.made += made
+            self.freed = self.freed or isinstance(event, Completion | Failed | Cancelled | Ready | Pool)
         return made
 
     def write(self) -> bool:

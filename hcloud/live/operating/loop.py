@@ -13,7 +13,7 @@ from hcloud.control.session import ControlSession
 from hcloud.errors import HcloudError
 from hcloud.live.operating.acting import intended
 from hcloud.live.operating.desk import OperatingDesk
-from hcloud.live.operating.seeing import answered, see_machine
+from hcloud.live.operating.seeing import answered, decide_anew, see_machine
 from hcloud.live.operating.terms import Parts, Terms
 from hcloud.model.running.decision import DecisionAction
 from hcloud.model.running.event import BelowQos, Cancelled, ClockTick
@@ -56,6 +56,7 @@ class OperatingLoop:
         self._observe(now)
         for answer in desk.parts.workers.answers():
             answered(desk, answer, now)
+        decide_anew(desk, now)
         self._take_jobs(now)
         self._judge(now)
         desk.happen(ClockTick(now))

@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 
 from hcloud.control.operating.fold import MachinePhase, MachineRecord
+from hcloud.control.operating.wanted import could_sit_elsewhere, held_back, shut_until
 from hcloud.errors import ThrottledError, UnavailableError, UnknownOutcomeError
 from hcloud.live.operating.acting import end
 from hcloud.live.operating.desk import OperatingDesk
@@ -19,6 +21,8 @@ from hcloud.model.running.event import Interruption, LaunchFailed, Lost, Pool, Q
 from hcloud.model.running.job import JobPhase, NodePhase
 from hcloud.model.running.note import AttemptOver, Ended, Joined, Launched, NotLaunched
 
+MOST_ANEW = 16
+"""Ours: machines about whose jobs is decided anew in one pass."""
 _OPEN = (ThrottledError, UnavailableError, UnknownOutcomeError)
 
 
@@ -41,14 +45,14 @@ def _is_overdue(desk: OperatingDesk, machine: MachineRecord, now: float) -> bool
 
 
 def _welcome(desk: OperatingDesk, machine: MachineRecord, now: float) -> None:
-    """A machine runs jobs from now on; it is probed before."""
+    """A machine runs jobs from now on; one that is rented is probed before."""
     number, probe = machine.instance, desk.terms.probe
-    if probe is not None and number not in desk.scores:
+    if probe is not None and not machine.reserved and number not in desk.scores:
         desk.do("probe", number, partial(probe, number))
         return
     desk.tell(Joined(now, number))
     if not machine.reserved:
-        desk.happen(Ready(now, number))
+        desk.happen(Ready(now, number, now - machine.ordered_at if machine.ordered_at is not None else None))
     score = desk.scores.pop(number, math.nan)
     if not math.isnan(score):
         desk.happen(Quality(now, number, score))
@@ -60,6 +64,17 @@ def _give_up(desk: OperatingDesk, machine: MachineRecord, why: str, now: float) 
         end(desk, machine, why)
     else:
         desk.happen(LaunchFailed(now, machine.instance, why, desk.not_before(machine, now)))
+
+
+def decide_anew(desk: OperatingDesk, now: float) -> None:
+    """Let jobs that wait for a launch which is held back take what became free meanwhile."""
+    if not desk.freed:
+        return
+    desk.freed = False
+    for machine in islice(held_back(desk.fold, now), MOST_ANEW):
+        if could_sit_elsewhere(desk.fold, machine):
+            why = machine.why or "its launch is held back, and other capacity became free"
+            desk.happen(LaunchFailed(now, machine.instance, why, max(shut_until(desk.fold, machine), now)))
 
 
 def answered(desk: OperatingDesk, answer: Answer, now: float) -> None:

@@ -105,10 +105,12 @@ class BelowQos:
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A launched instance has started."""
+    """A launched instance has started. ``spin_up`` is how many seconds that took where it is not the time since it was
+    decided: its launch was held back for a while."""
 
     at: float
     instance: int
+    spin_up: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

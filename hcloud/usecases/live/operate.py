@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from hcloud.control.operating.fold import Fold
@@ -33,11 +32,9 @@ from hcloud.store.files.private_directory import PrivateDirectory
 from hcloud.store.journal import JournalContents, LiveOrigin, header_line, read_journal
 from hcloud.store.live_journal import LiveJournalFile
 from hcloud.usecases.live.decide import Kernels, replay
+from hcloud.usecases.live.ground import LiveGround, local_types
 from hcloud.usecases.live.operate_engine import LOCAL_ENGINE, EngineParts, JobsAsked, open_engine
 from hcloud.usecases.live.operate_setup import Policy, setup_for
-
-if TYPE_CHECKING:
-    from hcloud.usecases.live.ground import LiveGround
 
 DIRECTORY, JOURNAL, REQUESTS = "operate", "journal.jsonl", "requests"
 NAMED = 5
@@ -221,11 +218,18 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         price=here.price,
         zones=lambda name: zones.setdefault(name, here.loaded.config.live.zones or here.cloud.zones(name)),
         coin=coin_of,
-        limits=asked.limits,
+        limits=replace(asked.limits, cores=_cores_here(here)),
         rhythm=rhythm_of(here),
         probe=world.probe if asked.probe else None,
         follow=asked.follow,
     )
+
+
+def _cores_here(here: LiveGround) -> int | None:
+    """Thousandths of a vCPU of all machines there can be, where the cloud is this machine."""
+    limits = {q.name: q.limit for q in here.cloud.quotas(local_types()[0])} if here.is_local else {}
+    cores = limits.get("cores")
+    return None if cores is None else int(cores * 1000)
 
 
 def look(place: str) -> Seen:

@@ -69,7 +69,7 @@ def _planned(here: LiveGround, policy: Policy, path: Path) -> Setup:
 
 def _own_machine(here: LiveGround, policy: Policy) -> Setup:
     """The types of this machine. The large one is the largest of which two fit, so that one can be reserved and one
-    rented; half of what fits is reserved where nothing is said."""
+    rented; half of what fits is reserved where nothing is said. What has no room beside the reserve is not rented."""
     from hcloud.providers.local.settings import TYPES
 
     cores, memory = (float(quota.limit or 0) for quota in here.cloud.quotas(min(TYPES)))
@@ -86,6 +86,8 @@ def _own_machine(here: LiveGround, policy: Policy) -> Setup:
         raise UsageError(
             f"{strategy.name} {'needs a reserved pool' if reserves else 'reserves nothing'}: --pool {pool}"
         )
+    most = max(TYPES[names[large]].vcpus, int(cores) - pool * TYPES[names[large]].vcpus)
+    names = [n for n in names if TYPES[n].vcpus <= most]
     types = tuple(
         TypeFacts(n, TYPES[n].vcpus * 1000, int(TYPES[n].memory_gib * 1024), LOCAL_START, LOCAL_PRIOR) for n in names
     )

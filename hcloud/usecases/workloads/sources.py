@@ -53,11 +53,11 @@ def _read_workload(loaded: Loaded, progress: Callable[[float], None] | None) -> 
         from hcloud.sim.setup.scenarios import scenario
 
         return scenario(section.scenario, loaded.config.planning.seed)
-    from hcloud.readers.workloads.entry import read_workload
     from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+    from hcloud.usecases.workloads.journals import read_trace
 
     options = with_keys(WorkloadOptions(), {k: str(v) for k, v in section.options.items()})
-    return read_workload(loaded.resolve(section.path or Path()), section.format, options, progress)
+    return read_trace(loaded.resolve(section.path or Path()), section.format, options, progress)
 
 
 def open_prices(loaded: Loaded, today: date) -> tuple[PriceBook, tuple[str, ...]]:

@@ -59,10 +59,10 @@ def _read(request: WorkloadRequest, progress: Callable[[float], None] | None) ->
         from hcloud.sim.setup.scenarios import scenario
 
         return scenario(request.name.removeprefix(SCENARIO_PREFIX), request.seed)
-    from hcloud.readers.workloads.entry import read_workload
     from hcloud.readers.workloads.options import WorkloadOptions, with_keys
+    from hcloud.usecases.workloads.journals import read_trace
 
-    return read_workload(Path(request.name), request.format, with_keys(WorkloadOptions(), request.keys or {}), progress)
+    return read_trace(Path(request.name), request.format, with_keys(WorkloadOptions(), request.keys or {}), progress)
 
 
 def validate(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 
 from hcloud.profiling.programs.keeper import MARK
 from hcloud.profiling.programs.keeper.files import text
@@ -23,16 +24,33 @@ class Spare:
 class Job:
     """An attempt that runs, or of which something still runs."""
 
-    __slots__ = ("began", "code", "deadline", "groups", "memory", "name", "out_of_memory", "pid", "start", "strays")
+    __slots__ = (
+        "_begun",
+        "began",
+        "code",
+        "deadline",
+        "groups",
+        "memory",
+        "name",
+        "out_of_memory",
+        "pid",
+        "start",
+        "strays",
+    )
 
     def __init__(self, name: str, began: float, memory: int, process: Spare) -> None:
         self.name, self.began, self.memory = name, began, memory
         self.pid, self.groups = process.pid, process.groups
         self.start = started_at(process.pid) or 0
+        self._begun = time.monotonic()
         self.code: int | None = None
         self.deadline: float | None = None
         self.out_of_memory = False
         self.strays: set[tuple[int, int | None]] = set()
+
+    def ended(self) -> float:
+        """When it ends where that is now: never before it began, whatever was done to the clock."""
+        return self.began + time.monotonic() - self._begun
 
 
 def _by_group(pid: int, job: Job) -> bool:

@@ -293,7 +293,7 @@ class Keeper:
     def finish(self, job: Job) -> bool:
         """Tell how it ended; False where that could not be done yet."""
         memory = int(job.out_of_memory or ran_out_of_memory(job.groups))
-        told = f"{job.name}.{job.code}.{_ms(job.began)}.{_ms(time.time())}.{memory}"
+        told = f"{job.name}.{job.code}.{_ms(job.began)}.{_ms(job.ended())}.{memory}"
         if not self.tell(f"running/{job.name}", told):
             return False
         self.empty_groups += [group for group in job.groups if not removed(group)]

@@ -1,0 +1,87 @@
+"""A journal as a workload: the jobs that came, to be run again under other strategies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from hcloud.model.files import sort_of
+from hcloud.model.running.event import UNKNOWN, Arrival
+from hcloud.model.running.note import JobTaken
+from hcloud.model.workload import JobKind, Jobs, Workload
+from hcloud.planning.reports.quality import BATCH, SERVICE, Journey, JourneyBuilder
+from hcloud.readers.workloads.entry import read_workload
+from hcloud.readers.workloads.formats.jobs_table import Draft, finish
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.readers.workloads.source import TraceFile, open_source
+from hcloud.store.journal import JournalContents, read_journal
+
+FORMAT = "journal"
+_KINDS = {BATCH: JobKind.BATCH, SERVICE: JobKind.SERVICE}
+
+
+def read_trace(
+    path: Path, fmt: str, options: WorkloadOptions, progress: Callable[[float], None] | None = None
+) -> Workload:
+    """The workload in a file: a trace in any format, or the jobs of a journal. Raises InputError where it is none."""
+    if fmt == "auto":
+        source = open_source(path)
+        found = sort_of(source.head)
+        if found is not None and found.name == "a journal":
+            return jobs_of_journal(read_journal(path), source, options)
+    return read_workload(path, fmt, options, progress)
+
+
+def jobs_of_journal(journal: JournalContents, source: TraceFile, options: WorkloadOptions) -> Jobs:
+    """Every job that ran to an end: its work is the time that it ran times the share of its performance in isolation.
+
+    In a simulation that share is of all that the job ran. In life a job begins anew on its next machine, and the share
+    is of the last time; kind and application are those of its order. An application has the vector of its first job.
+    """
+    arrivals = [entry for entry in journal.events if isinstance(entry, Arrival)]
+    journeys = list(JourneyBuilder().follow(journal.entries).journeys.values())
+    orders = {line.order.id: line.order for line in journal.lines if isinstance(line, JobTaken)}
+    named = [orders[j.job].app if j.job in orders else j.app for j in journeys]
+    apps = sorted(set(named) - {""})
+    draft = Draft(
+        source.name,
+        FORMAT,
+        source.digest(),
+        np.array([j.arrived for j in journeys]),
+        np.array([_work(j, anew=journal.live is not None) for j in journeys]),
+        cores=np.array([a.ask / 1000 for a in arrivals]),
+        memory=np.array([a.memory / 1024 for a in arrivals]),
+        kind=np.array([orders[j.job].kind if j.job in orders else _KINDS[j.kind] for j in journeys], np.int8),
+        app=np.array([apps.index(app) if app else -1 for app in named], np.int32),
+        apps=tuple(apps),
+        ids=np.array([j.job.encode() for j in journeys]),
+        rows=len(journeys),
+    )
+    _leave_out(draft, journeys)
+    return replace(finish(draft, options), vectors=_vectors(arrivals, named))
+
+
+def _leave_out(draft: Draft, journeys: list[Journey]) -> None:
+    """Jobs of which it is not known how long they take."""
+    ended = np.array([j.ended is not None for j in journeys], np.bool_)
+    began = np.array([j.began is not None for j in journeys], np.bool_)
+    draft.keep(began, "never began: refused, cancelled, or still waiting")
+    draft.keep(ended[began], "had not ended when the journal did")
+
+
+def _work(journey: Journey, *, anew: bool) -> float:
+    ran = sum(stay.ran for stay in (journey.stays[-1:] if anew else journey.stays))
+    share = 1.0 if journey.performance is None or journey.kind == SERVICE else journey.performance
+    return float(ran * share)
+
+
+def _vectors(arrivals: Iterable[Arrival], apps: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    made: dict[str, tuple[int, ...]] = {}
+    for arrival, app in zip(arrivals, apps, strict=True):
+        vector = arrival.true_vector or arrival.vector
+        if app and vector != UNKNOWN:
+            made.setdefault(app, vector)
+    return made

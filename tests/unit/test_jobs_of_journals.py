@@ -1,0 +1,130 @@
+"""A journal as a workload: the same jobs come at the same times, with the work that they did."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from living import came, session, setup_of
+from operating import World, job
+from simulating import excerpt, setting_of, tasks_in, with_spot
+
+from hcloud.cli.main import run as cli
+from hcloud.errors import InputError
+from hcloud.model.running.decision import Decision
+from hcloud.model.running.event import Cancelled, ClockTick, Completion, Event, Failed, Ready
+from hcloud.model.workload import JobKind, Jobs
+from hcloud.readers.clouds import load_cloud
+from hcloud.readers.strategies import load_strategy
+from hcloud.readers.workloads.options import WorkloadOptions
+from hcloud.sim.run import RunOutcome, run
+from hcloud.sim.setup.variation import parse_axis, varied_cloud
+from hcloud.store.journal import save_journal
+from hcloud.usecases.studies.journal import job_names, write_journal
+from hcloud.usecases.workloads.journals import read_trace
+
+POOLS = {"SR": 15, "OdM": 0, "HM": 6, "spot": 3}
+
+
+def outcome(name: str, *faults: str) -> RunOutcome:
+    strategy = with_spot(load_strategy("HM"), 0.6) if name == "spot" else load_strategy(name)
+    setting = setting_of(strategy, POOLS[name])
+    changes = [change for fault in faults for change in parse_axis(f"cloud.faults.{fault}")]
+    setting = replace(setting, cloud=varied_cloud(load_cloud("paper"), changes))
+    return run(setting, tasks_in(setting, excerpt(150)), journal=True)
+
+
+def jobs(path: Path) -> Jobs:
+    made = read_trace(path, "auto", WorkloadOptions())
+    assert isinstance(made, Jobs)
+    return made
+
+
+@pytest.mark.parametrize("name", POOLS)
+@pytest.mark.parametrize("faults", [(), ("lost_per_hour=1", "failed_launches=0.3")], ids=["calm", "with faults"])
+def test_what_was_simulated_comes_back(name: str, faults: tuple[str, ...], tmp_path: Path) -> None:
+    made, path = outcome(name, *faults), tmp_path / "run.journal"
+    write_journal(made, path)
+    found, tasks = jobs(path), made.tasks
+    assert found.ids is not None
+    rows = {task.encode(): row for row, task in enumerate(job_names(made)) if made.of_tasks("ended")[row] >= 0}
+    mine = np.array([name in rows for name in found.ids.tolist()])
+    known = [rows[name] for name in found.ids[mine].tolist()]
+    assert sorted(known) == sorted(rows.values())
+    assert found.submit[mine] == pytest.approx(tasks.submit[known], abs=1e-9)
+    assert found.duration[mine] == pytest.approx(tasks.work[known], rel=1e-6)
+    assert found.cores[mine] == pytest.approx(tasks.ask[known] / 1000)
+    assert found.memory[mine] == pytest.approx(tasks.memory[known] / 1024)
+    assert found.kind[mine].tolist() == tasks.service[known].tolist()
+
+
+def lived(path: Path, *events: Event) -> Path:
+    live = session("OdM")
+    entries: list[Event | Decision] = [entry for event in events for entry in (event, *live.handle(event))]
+    save_journal(setup_of("OdM"), entries, path)
+    return path
+
+
+def test_jobs_of_life(tmp_path: Path) -> None:
+    """What failed ran as long as it did; what never began or has not ended is left out and counted."""
+    etl = replace(came("etl/1", 0.0, restartable=True), vector=(7,) * 10)
+    path = lived(
+        tmp_path / "live.journal", etl, Ready(20.0, 0), came("web", 30.0, cores=4), Ready(50.0, 1),
+        Completion(120.0, "etl/1", 0.5), Failed(170.0, "web", 1), came("never", 180.0, cores=8),
+        Cancelled(181.0, "never"), came("still", 190.0, cores=16), Ready(210.0, 3), came("waiting", 220.0, cores=8),
+        ClockTick(230.0),
+    )  # fmt: skip
+    found = jobs(path)
+    assert found.ids is not None
+    assert list(zip(found.ids.tolist(), found.submit.tolist(), found.duration.tolist(), strict=True)) == [
+        (b"etl/1", 0.0, 50.0),
+        (b"web", 30.0, 120.0),
+    ]
+    assert (found.apps, found.app.tolist(), found.vectors) == (("etl",), [0, -1], {"etl": (7,) * 10})
+    assert found.provenance.rows == 5
+    assert sorted(found.provenance.left_out.values()) == [1, 2]
+
+
+def test_jobs_of_live_work_have_the_kind_and_application_of_their_orders(tmp_path: Path) -> None:
+    """Live work tells of restarts, of which the last attempt did the work."""
+    orders = [job(f"j{n}", seconds=40.0 + n, submit=5.0 * n, restartable=n % 2 == 0) for n in range(6)]
+    orders = [replace(order, app=f"app{n % 3}", kind=JobKind(n % 2)) for n, order in enumerate(orders)]
+    world = World.of(tmp_path / "j", orders, "HM", 1)
+    try:
+        world.run()
+    finally:
+        world.close()
+    found = jobs(world.path)
+    assert found.ids is not None
+    assert sorted(found.ids.tolist()) == [f"j{n}".encode() for n in range(6)]
+    for name, kind, app, took in zip(found.ids, found.kind, found.app, found.duration, strict=True):
+        number = int(name.decode()[1:])
+        assert (kind, found.apps[app]) == (number % 2, f"app{number % 3}")
+        assert took == pytest.approx(40.0 + number, abs=5.0)
+
+
+def test_a_journal_without_a_job_that_ended_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no usable job in 1 rows"):
+        jobs(lived(tmp_path / "live.journal", came("a"), ClockTick(10.0)))
+    empty = tmp_path / "empty.journal"
+    save_journal(setup_of("OdM"), (), empty)
+    with pytest.raises(InputError, match="no usable job"):
+        jobs(empty)
+
+
+def test_other_strategies_run_the_jobs_of_a_journal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    events: list[Event] = []
+    for number in range(12):
+        at = 30.0 * number
+        events += [came(f"etl/{number}", at), Ready(at + 10, number), ClockTick(at + 29)]
+    events += [Completion(400.0 + number, f"etl/{number}", 1.0) for number in range(12)]
+    path = lived(tmp_path / "live.journal", *events)
+    assert cli(["simulate", str(path), "-s", "SR", "-s", "OdF", "--now", "2026-11-20", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["jobs"] == 12
+    assert {s["name"] for s in document["strategies"]} == {"SR", "OdF"}
+    assert cli(["workload", "show", str(path)]) == 0
+    assert "journal" in capsys.readouterr().out
