@@ -157,3 +157,13 @@ def test_jobs_that_wait_for_a_launch_take_what_becomes_free(tmp_path: Path) -> N
     began = sorted(r.began for r in world.engine.ran)
     assert began[-1] - began[0] < 6 * 35.0
     assert loop.fold.spent(world.now) < Decimal("0.02")
+
+
+@pytest.mark.parametrize("semantics", ["aws", "gcp", "azure"])
+def test_rentals_are_what_the_cloud_charges_for(tmp_path: Path, semantics: str) -> None:
+    world = World.of(tmp_path / "j", TWELVE, "HM", 1, semantics=semantics)
+    loop = world.run()
+    world.check(completed=12)
+    told = {r.resource: (r.instance_type, r.start, r.end) for r in loop.fold.rented}
+    there = world.cloud.ledger.machines.values()
+    assert told == {m.id: (m.instance_type, int(m.made_at), int(m.asked_to_end or 0)) for m in there}
