@@ -212,6 +212,8 @@ def rhythm_of(here: LiveGround) -> Rhythm:
 
 
 def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: Setup, world: EngineParts) -> Terms:
+    from hcloud.profiling.targets import measure
+
     owner = Owner(origin.lineage, here.loaded.config.live.project, setup.digest.removeprefix("sha256:")[:12])
     zones: dict[str, Sequence[str]] = {}
     return Terms(
@@ -222,6 +224,7 @@ def _terms(here: LiveGround, asked: OperateRequest, origin: LiveOrigin, setup: S
         limits=replace(asked.limits, cores=_cores_here(here)),
         rhythm=rhythm_of(here),
         probe=world.probe if asked.probe else None,
+        measure=measure,
         follow=asked.follow,
     )
 
