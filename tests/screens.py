@@ -194,6 +194,7 @@ ELSEWHERE = {
     "fake wait": "says nothing",
     **dict.fromkeys(SLURM, "tells of a cluster that runs; tests/slurm"),
     **dict.fromkeys(OPERATE, "runs processes, whose times are never the same; tests/cli/test_operate_verb.py"),
+    "export karpenter": "prints objects for another program; tests/cli/test_export_verb.py",
     "fake up": "listens until it is ended; what it prints is in tests/cli/test_mistakes.py",
     "profile run": "measures this machine, so that no two runs say the same; tests/cli/test_profile_verb.py",
     "pricing refresh": "asks a provider; tests/unit/test_price_refresh.py",

@@ -44,6 +44,7 @@ _VALUES: Mapping[str, Schema] = {
     "share": _number(0, 1),
     "p99": _number(0, MOST),
     "instance": _INSTANCE,
+    "spin_up": _number(0, MOST, "null"),
     "why": {"type": "string", "minLength": 1, "maxLength": LONGEST_WHY},
     "until": _TIME,
     "unbegun": {"type": "array", "items": _NAME},
@@ -54,7 +55,7 @@ _VALUES: Mapping[str, Schema] = {
 }
 _OPTIONAL = frozenset(
     {"memory_gib", "vector", "restartable", "coin", "submitted", "true_vector", "movable"}
-    | {"performance", "tail", "unbegun", "during"}
+    | {"performance", "tail", "spin_up", "unbegun", "during"}
 )
 """Keys that a line may leave out, whatever its event."""
 
